@@ -1,0 +1,3 @@
+"""A budgeted arena for searchers of DNN-layer mappings onto spatial accelerators."""
+
+__version__ = "0.1.0"

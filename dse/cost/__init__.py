@@ -1,0 +1,67 @@
+"""Cost models: what a mapping costs in cycles, energy, power, area and buffers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.accelerator import Accelerator
+from dse.errors import unknown
+from dse.layer import Layer
+from dse.mapping import MappingBatch
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+DEFAULT_COST_MODEL = "maestro"
+"""The model that search, certify and evaluate use unless told otherwise."""
+
+
+@dataclass(frozen=True)
+class CostBatch:
+    """The costs of n mappings: arrays of length n.
+
+    `cycles` and `macs` are counts, `energy_nj` is in nanojoule, `l1_size` and `l2_size` are the buffers
+    that the mapping needs, in elements. `power` and `area` are in the model's own units. Where `valid` is
+    false, `reason` holds a `dse.reasons.Reason` code and the figures are 0.
+    """
+
+    cycles: IntArray
+    energy_nj: FloatArray
+    power: FloatArray
+    area: FloatArray
+    l1_size: IntArray
+    l2_size: IntArray
+    macs: IntArray
+    valid: NDArray[np.bool_]
+    reason: NDArray[np.uint8]
+
+    def __len__(self) -> int:
+        return len(self.cycles)
+
+
+class CostModel(Protocol):
+    """Prices mappings: vectorised, pure, deterministic, never raising on a mapping."""
+
+    name: str
+
+    def evaluate(
+        self, layer: Layer, accelerator: Accelerator, mappings: MappingBatch, *, threads: int = 1
+    ) -> CostBatch:
+        """The costs of `mappings`, row by row, on `threads` threads (the figures do not depend on them)."""
+        ...
+
+
+COST_MODELS = ("maestro",)
+
+
+def cost_model(name: str) -> CostModel:
+    """The cost model of that name."""
+    if name == "maestro":
+        from dse.cost.maestro import Maestro
+
+        return Maestro()
+    raise unknown("cost model", name, COST_MODELS)

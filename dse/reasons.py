@@ -1,0 +1,51 @@
+"""Why a point is not feasible: the codes that cost models and feasibility rules write into arrays."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Reason(IntEnum):
+    """0 is feasible; codes below 32 come from a cost model, the others from the feasibility rules."""
+
+    FEASIBLE = 0
+    ZERO_TILE = 1
+    PARTIAL_FILTER = 2
+    CLUSTER_TOO_LARGE = 3
+    NO_WORK = 4
+    ZERO_FETCH = 5
+    TOO_MANY_STEPS = 6
+    ZERO_RUNTIME = 7
+    BAD_HARDWARE = 8
+    BAD_LAYER = 9
+    OUT_OF_RANGE = 10
+    L1_TOO_SMALL = 32
+    L2_TOO_SMALL = 33
+    WORK_DROPPED = 34
+    BELOW_COMPUTE_FLOOR = 35
+    BELOW_SERIAL_FLOOR = 36
+
+    @property
+    def text(self) -> str:
+        """The reason in words."""
+        return _TEXT[self]
+
+
+_TEXT = {
+    Reason.FEASIBLE: "feasible",
+    Reason.ZERO_TILE: "a tile size is zero or negative",
+    Reason.PARTIAL_FILTER: "a filter dim (R or S) is neither parallel nor whole",
+    Reason.CLUSTER_TOO_LARGE: "the cluster size is not between 1 and the PE count",
+    Reason.NO_WORK: "the inner level does no work while the outer one does",
+    Reason.ZERO_FETCH: "the inner level iterates over a dim whose tile moves by nothing",
+    Reason.TOO_MANY_STEPS: "the number of steps overflows 32 bits",
+    Reason.ZERO_RUNTIME: "every step is skipped: the run time is zero",
+    Reason.BAD_HARDWARE: "a hardware figure is out of range",
+    Reason.BAD_LAYER: "a layer size is out of range",
+    Reason.OUT_OF_RANGE: "a count does not fit in 64 bits",
+    Reason.L1_TOO_SMALL: "L1 is too small",
+    Reason.L2_TOO_SMALL: "L2 is too small",
+    Reason.WORK_DROPPED: "fewer MACs than the layer has",
+    Reason.BELOW_COMPUTE_FLOOR: "fewer cycles than the MACs need on all PEs",
+    Reason.BELOW_SERIAL_FLOOR: "fewer cycles than the busiest PE has steps",
+}
