@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
-from pathlib import Path
+from os import PathLike, fspath
 from typing import Any
 
 from dse.checks import keys, positive_number, table, whole_number
-from dse.errors import InputError, unknown
+from dse.errors import InputError, shorten, unknown
+from dse.tomlfile import is_toml, read_toml
 
 UNLIMITED = 2**30
 MAX_FIGURE = 2**40
+CLOCK_GHZ = (1e-6, 1e6)
+"""Slowest and fastest clock: beyond them, seconds and joules would leave the range of a float."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,10 @@ class Accelerator:
             value, what = getattr(self, item.name), f"accelerator: {item.name}"
             if item.name == "clock_ghz":
                 number: float = positive_number(value, what)
+                if not CLOCK_GHZ[0] <= number <= CLOCK_GHZ[1]:
+                    raise InputError(
+                        f"{what} must be from {CLOCK_GHZ[0]:g} to {CLOCK_GHZ[1]:g}, got {shorten(value)}"
+                    )
             elif item.name == "num_pes":
                 number = whole_number(value, what, most=2**20)
             else:
@@ -52,7 +58,7 @@ class Accelerator:
         try:
             return cls(**entry)
         except InputError as error:
-            raise InputError(f"{where}: {error}") from None
+            raise InputError(f"{where}: {str(error).removeprefix('accelerator: ')}") from None
 
     def to_dict(self) -> dict[str, Any]:
         """The figures as plain data; `from_dict` reads it back."""
@@ -81,17 +87,12 @@ PRESETS: dict[str, Accelerator] = {
 }
 
 
-def load_accelerator(name: str) -> Accelerator:
+def load_accelerator(name: str | PathLike[str]) -> Accelerator:
     """A preset by its name, or the accelerator in the TOML file at the path `name`."""
-    if name in PRESETS:
-        return PRESETS[name]
-    path = Path(name)
-    if path.suffix != ".toml":
-        raise unknown("accelerator", name, PRESETS, "the presets (or name a .toml file)")
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"accelerator file {name!r} cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"accelerator file {name!r} is not TOML: {error}") from None
-    return Accelerator.from_dict(data, where=f"accelerator file {name!r}")
+    text = fspath(name)
+    if text in PRESETS:
+        return PRESETS[text]
+    if not is_toml(text):
+        raise unknown("accelerator", text, [*PRESETS, "FILE.toml"])
+    where = f"accelerator file {text!r}"
+    return Accelerator.from_dict(read_toml(text, where), where)

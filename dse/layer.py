@@ -39,13 +39,13 @@ class Layer:
     repeats: int = field(default=1, compare=False)
 
     def __post_init__(self) -> None:
-        label = f"layer {self.name!r}" if self.name else "layer"
+        if not isinstance(self.name, str):
+            raise InputError(f"layer: name must be text, got {shorten(self.name)}")
+        label = _label(self.name)
         if self.type not in TYPES:
             raise unknown("type", self.type, TYPES, label)
         for dim in DIMS:
-            object.__setattr__(
-                self, dim, whole_number(getattr(self, dim), f"{label}: {dim}", most=MAX_SIZE)
-            )
+            object.__setattr__(self, dim, whole_number(getattr(self, dim), f"{label}: {dim}", most=MAX_SIZE))
         object.__setattr__(self, "stride", _pair(self.stride, f"{label}: stride", least=1))
         object.__setattr__(self, "padding", _pair(self.padding, f"{label}: padding", least=0))
         object.__setattr__(self, "repeats", whole_number(self.repeats, f"{label}: repeats"))
@@ -58,6 +58,11 @@ class Layer:
             if size + 2 * pad < window:
                 raise InputError(
                     f"{label}: {dim} = {size} with padding {pad} is smaller than its filter of {window}"
+                )
+            # The lowered layer has no padding: its input must hold the padded one's outputs.
+            if size + 2 * pad > MAX_SIZE:
+                raise InputError(
+                    f"{label}: {dim} = {size} with padding {pad} must stay at most {MAX_SIZE} when padded"
                 )
         if self.macs > INT64_MAX:
             raise InputError(f"{label}: its multiply-accumulates do not fit in 64 bits ({self.macs:.3g})")
@@ -82,7 +87,7 @@ class Layer:
         """
         entry = table(data, where)
         kind = entry.get("type")
-        if kind not in _KEYS:
+        if not isinstance(kind, str) or kind not in _KEYS:
             if "type" not in entry:
                 raise InputError(f"{where} lacks 'type'; expected one of {', '.join(_KEYS)}")
             raise unknown("type", kind, _KEYS, where)
@@ -91,7 +96,7 @@ class Layer:
         name = entry.get("name", "")
         if not isinstance(name, str):
             raise InputError(f"{where}: name must be text, got {shorten(name)}")
-        sizes = {
+        sizes: dict[str, Any] = {
             key: whole_number(entry[key], f"{where}: {key}", most=MAX_SIZE)
             for key in (*required, *optional)
             if key in entry and key not in ("stride", "padding")
@@ -100,20 +105,17 @@ class Layer:
             "name": name,
             "repeats": whole_number(entry.get("repeats", 1), f"{where}: repeats"),
         }
+        stride = _pair(entry.get("stride", 1), f"{where}: stride", least=1)
+        padding = _pair(entry.get("padding", 0), f"{where}: padding", least=0)
         try:
             if kind == "GEMM":
                 return cls.gemm(sizes["M"], sizes["N"], sizes["K"], **labels)
             if kind == "FC":
                 return cls.fc(**sizes, **labels)
-            return cls(
-                kind,
-                **{"K": 1, **sizes},
-                stride=_pair(entry.get("stride", 1), "stride", least=1),
-                padding=_pair(entry.get("padding", 0), "padding", least=0),
-                **labels,
-            )
+            return cls(kind, **{"K": 1, **sizes}, stride=stride, padding=padding, **labels)
         except InputError as error:
-            raise InputError(f"{where}: {error}") from None
+            # `where` already says which layer it is.
+            raise InputError(f"{where}: {str(error).removeprefix(f'{_label(name)}: ')}") from None
 
     def to_dict(self) -> dict[str, Any]:
         """The loops as plain data (without the labels); `from_dict` reads it back."""
@@ -151,9 +153,7 @@ class Layer:
         MACs, weights and outputs stay exact; input traffic then counts padding zeros and stride-1 halos.
         """
         rows, columns = self.output
-        return replace(
-            self, Y=rows + self.R - 1, X=columns + self.S - 1, stride=(1, 1), padding=(0, 0)
-        )
+        return replace(self, Y=rows + self.R - 1, X=columns + self.S - 1, stride=(1, 1), padding=(0, 0))
 
     def __str__(self) -> str:
         """`CONV K64 C64 Y56 X56 R3 S3`, with stride and padding where they matter."""
@@ -179,6 +179,11 @@ def _pair(value: object, what: str, *, least: int) -> tuple[int, int]:
         raise InputError(f"{what} must be one number or [rows, columns], got {shorten(value)}")
     rows, columns = (whole_number(item, what, least=least, most=MAX_SIZE) for item in value)
     return rows, columns
+
+
+def _label(name: str) -> str:
+    """A layer as messages call it."""
+    return f"layer {shorten(name)}" if name else "layer"
 
 
 def _short(pair: tuple[int, int]) -> str:
