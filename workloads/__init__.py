@@ -1,0 +1,12 @@
+"""Workloads: the layers of well-known networks, and of the user's own from a TOML file.
+
+load("resnet18").layers           every distinct layer, in order of first appearance
+load_layer("vgg16:conv3_3")       one layer, by name or by index ("vgg16:1" is conv1_2)
+load_layers("examples/network.toml")
+"""
+
+from workloads.loading import layer_specs, load, load_layer, load_layers
+from workloads.network import CONVENTIONS, Network
+from workloads.tables import NETWORKS
+
+__all__ = ["CONVENTIONS", "NETWORKS", "Network", "layer_specs", "load", "load_layer", "load_layers"]

@@ -1,0 +1,89 @@
+"""A network as its distinct layers, and the two conventions of writing their sizes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from dse.checks import INT64_MAX
+from dse.errors import InputError, shorten, unknown
+from dse.layer import Layer
+
+CONVENTIONS = ("true", "gamma")
+"""`true`: the network's own strides and paddings. `gamma`: unpadded input sizes and stride 1, as in the
+tables of GAMMA (Kao and Krishna, ICCAD 2020; github.com/maestro-project/gamma, data/modelfile) and of
+ArchGym (Krishnan et al., ISCA 2023; sims/gamma/data/model)."""
+
+INDEX = re.compile(r"-?[0-9]+")
+
+
+@dataclass(frozen=True)
+class Network:
+    """Distinct layers in order of first appearance, each with its name and repeat count.
+
+    Layers with equal loops are one: it has the name of the first and the repeats of all. `members[i]`
+    holds the names of all layers that `layers[i]` stands for. `source` says where the table comes from.
+    """
+
+    name: str
+    source: str
+    layers: tuple[Layer, ...]
+    members: tuple[tuple[str, ...], ...]
+
+    @classmethod
+    def of(cls, name: str, source: str, layers: Iterable[Layer]) -> Network:
+        """The network of some named layers, in the order in which it runs them."""
+        groups: dict[Layer, list[Layer]] = {}
+        for layer in layers:
+            groups.setdefault(layer, []).append(layer)
+        repeats = [sum(layer.repeats for layer in group) for group in groups.values()]
+        macs = sum(layer.macs * count for layer, count in zip(groups, repeats, strict=True))
+        if macs > INT64_MAX:
+            raise InputError(
+                f"{name}: its multiply-accumulates with all repeats do not fit in 64 bits ({macs:.3g})"
+            )
+        return cls(
+            name,
+            source,
+            tuple(replace(layer, repeats=count) for layer, count in zip(groups, repeats, strict=True)),
+            tuple(tuple(layer.name for layer in group) for group in groups.values()),
+        )
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of one run of the network, repeats included."""
+        return sum(layer.macs * layer.repeats for layer in self.layers)
+
+    def layer(self, key: int | str) -> Layer:
+        """The layer at an index that counts from 0, or of a name, also of one that merged into another."""
+        text = str(key)
+        if INDEX.fullmatch(text):
+            return self._at(text)
+        for layer, names in zip(self.layers, self.members, strict=True):
+            if text in names:
+                return layer
+        error = unknown("layer", text, [name for names in self.members for name in names], self.name)
+        if "did you mean" in str(error):
+            raise error
+        # Without a near miss, all names would be a list of up to a hundred.
+        raise InputError(
+            f"unknown layer {shorten(text)} in {self.name}; expected an index from 0 to "
+            f"{len(self.layers) - 1} or a name such as {self.layers[0].name!r}"
+        )
+
+    def _at(self, index: str) -> Layer:
+        # Python refuses to read integers of thousands of digits.
+        number = int(index) if len(index) < 10 else None
+        if number is None or not 0 <= number < len(self.layers):
+            shown = shorten(index) if number is None else number
+            raise InputError(
+                f"layer index {shown} is out of range; {self.name} has layers 0 to "
+                f"{len(self.layers) - 1}, counted from 0"
+            )
+        return self.layers[number]
+
+
+def unpadded(layer: Layer) -> Layer:
+    """The layer in the `gamma` convention: the same input size, stride 1 and no padding."""
+    return replace(layer, stride=(1, 1), padding=(0, 0))

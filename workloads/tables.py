@@ -1,0 +1,79 @@
+"""The networks that come with the framework, each with the source of its table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from dse.layer import Layer
+from workloads.convolutions import alexnet, efficientnet_b0, mobilenet_v2, resnet18, resnet50, vgg16
+from workloads.network import Network, unpadded
+from workloads.products import bert_base, gpt2_block, mlp
+
+
+@dataclass(frozen=True)
+class Table:
+    """A network's layers in the order in which it runs them.
+
+    `classifier` names the fully connected layers at the end of a convolutional network: the tables of the
+    `gamma` convention hold convolutions only.
+    """
+
+    source: str
+    layers: Callable[[], Iterable[Layer]]
+    classifier: tuple[str, ...] = ()
+
+    def network(self, name: str, convention: str) -> Network:
+        """The network in one of the two conventions."""
+        layers = list(self.layers())
+        if convention == "gamma":
+            layers = [unpadded(layer) for layer in layers if layer.name not in self.classifier]
+        return Network.of(name, self.source, layers)
+
+
+NETWORKS: Mapping[str, Table] = {
+    "alexnet": Table(
+        "Krizhevsky 2014 (arXiv:1404.5997), one tower; torchvision.models.alexnet",
+        alexnet,
+        ("fc6", "fc7", "fc8"),
+    ),
+    "vgg16": Table(
+        "Simonyan and Zisserman 2014 (arXiv:1409.1556), configuration D; torchvision.models.vgg16",
+        vgg16,
+        ("fc6", "fc7", "fc8"),
+    ),
+    "resnet18": Table(
+        "He et al. 2015 (arXiv:1512.03385); torchvision.models.resnet18",
+        resnet18,
+        ("fc",),
+    ),
+    "resnet50": Table(
+        "He et al. 2015 (arXiv:1512.03385), v1.5 with the stride in the 3x3; torchvision.models.resnet50",
+        resnet50,
+        ("fc",),
+    ),
+    "mobilenet_v2": Table(
+        "Sandler et al. 2018 (arXiv:1801.04381); torchvision.models.mobilenet_v2",
+        mobilenet_v2,
+        ("classifier",),
+    ),
+    "efficientnet_b0": Table(
+        "Tan and Le 2019 (arXiv:1905.11946), squeeze and excitation included; "
+        "torchvision.models.efficientnet_b0",
+        efficientnet_b0,
+        ("classifier",),
+    ),
+    "bert_base": Table(
+        "Devlin et al. 2018 (arXiv:1810.04805), the encoder's products at sequence length 512",
+        bert_base,
+    ),
+    "gpt2_block": Table(
+        "Radford et al. 2019 (Language Models are Unsupervised Multitask Learners), one block of the "
+        "117M-parameter model at its context of 1024",
+        gpt2_block,
+    ),
+    "mlp": Table(
+        "Naumov et al. 2019 (arXiv:1906.00091), the perceptrons of MLPerf's DLRM at its mini-batch of 2048",
+        mlp,
+    ),
+}
