@@ -1,0 +1,114 @@
+"""The cost model that equals the public MAESTRO program (Kwon et al., MICRO 2019), figure by figure.
+
+Energy is MAESTRO's for a layer in a file of its own: L2 accesses only. Power and area use MAESTRO's units
+and the buffers that the mapping needs. `reference` says in plain Python what is computed; `kernel` computes
+it over batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from dse.accelerator import Accelerator
+from dse.cost import CostBatch, IntArray
+from dse.layer import DIMS, TYPES, Layer
+from dse.mapping import MappingBatch
+
+SMALLEST_SHARE = 256
+"""Rows below which a further thread costs more than it saves."""
+
+
+class Maestro:
+    """MAESTRO's figures for CONV and DSCONV layers and two-level mappings."""
+
+    name = "maestro"
+
+    def evaluate(
+        self, layer: Layer, accelerator: Accelerator, mappings: MappingBatch, *, threads: int = 1
+    ) -> CostBatch:
+        """The costs of `mappings` of `layer.lowered()`: MAESTRO knows no padding and mis-models strides."""
+        return self.prepared(layer, accelerator)(mappings.rows, threads)
+
+    def prepared(self, layer: Layer, accelerator: Accelerator) -> Callable[..., CostBatch]:
+        """`evaluate` for one layer and accelerator, taking the rows of a MappingBatch (and `threads`)."""
+        layers, hardware = layer_row(layer.lowered()), hardware_row(accelerator)
+
+        def price(rows: IntArray, threads: int = 1) -> CostBatch:
+            return price_cases(layers, hardware, rows, threads)
+
+        return price
+
+    def price_cases(self, layers: IntArray, hardware: IntArray, rows: IntArray) -> CostBatch:
+        """Prices rows as written, each with its own layer and hardware, strides included.
+
+        `layers` (n, 9): type (0 CONV, 1 DSCONV), K, C, Y, X, R, S, row stride, column stride. `hardware`
+        (n, 5): PEs, NoC bandwidth, off-chip bandwidth, NoC latency, SIMD lanes. `rows` (n, 27): as in a
+        MappingBatch. Any 64-bit values are taken.
+        """
+        return price_cases(layers, hardware, rows)
+
+
+def layer_row(layer: Layer) -> IntArray:
+    """A layer as `price_cases` takes it, shape (1, 9)."""
+    sizes = [getattr(layer, dim) for dim in DIMS]
+    return np.array([[TYPES.index(layer.type), *sizes, *layer.stride]], dtype=np.int64)
+
+
+def hardware_row(accelerator: Accelerator) -> IntArray:
+    """An accelerator as `price_cases` takes it, shape (1, 5)."""
+    figures = (
+        accelerator.num_pes,
+        accelerator.noc_bandwidth,
+        accelerator.offchip_bandwidth,
+        accelerator.noc_latency,
+        accelerator.simd_lanes,
+    )
+    return np.array([figures], dtype=np.int64)
+
+
+def price_cases(layers: IntArray, hardware: IntArray, rows: IntArray, threads: int = 1) -> CostBatch:
+    """See `Maestro.price_cases`; one row of `layers` or `hardware` serves all mappings."""
+    price_rows = _kernel()
+
+    n = len(rows)
+    counts = np.empty((4, n), dtype=np.int64)
+    figures = np.empty((3, n), dtype=np.float64)
+    reasons = np.empty(n, dtype=np.uint8)
+    shares = min(threads, max(1, n // SMALLEST_SHARE))
+    if shares == 1:
+        price_rows(layers, hardware, rows, 0, n, counts, figures, reasons)
+    else:
+        bounds = [n * share // shares for share in range(shares + 1)]
+
+        def price_share(start: int, stop: int) -> None:
+            price_rows(layers, hardware, rows, start, stop, counts, figures, reasons)
+
+        with ThreadPoolExecutor(shares) as pool:
+            list(pool.map(price_share, bounds[:-1], bounds[1:]))
+    return CostBatch(
+        cycles=counts[0],
+        energy_nj=figures[0],
+        power=figures[1],
+        area=figures[2],
+        l1_size=counts[2],
+        l2_size=counts[3],
+        macs=counts[1],
+        valid=reasons == 0,
+        reason=reasons,
+    )
+
+
+@cache
+def _kernel() -> Callable[..., None]:
+    """The compiled kernel, loaded when it is first needed."""
+    from dse.compiled import drop_stale
+
+    drop_stale(Path(__file__).parent)
+    from dse.cost.maestro.kernel import price_rows
+
+    return price_rows

@@ -1,0 +1,428 @@
+"""The MAESTRO kernel for the mappings that a space draws: every step does work, filters stay whole.
+
+It equals the complete walk of `walk` where `kernel.is_regular` holds: stride 1, R and S whole and
+temporal, and inner tile <= outer tile <= output size in K, C, Y and X. Then no case is ever skipped, and
+cases that cost the same can be counted together instead of one by one:
+
+* A loop outside the innermost changing loop costs the same at its first and at its steady iterations, so
+  only "whole" and "edge" remain of its three states.
+* Fetches do not depend on which of the temporal loops outside are at an edge (MAESTRO fetches whole tiles
+  there), outputs and work do.
+* The spatial loop's share of every volume is a factor that depends on its own state alone.
+
+So a level is walked once, from the outermost loop to the innermost: `groups` holds the distinct states of
+the loops outside, and each loop in turn is the innermost one that changes. All sizes are in output units;
+`window - 1` more input elements belong to a tile of Y or X.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from dse.compiled import OPTIONS
+
+# Rows of a level's table; the columns are its four loops K, C, Y, X in loop order.
+DIM, SIZE, TILE, HALO, REST, EDGE, ACTUAL, WHOLE_COUNT, HAS_EDGE, HELD, IN_I, IN_W, IN_O, MOVES = range(14)
+TABLE_ROWS = 14
+# Rows of a group: how often it occurs, work and outputs of its temporal loops, edge mask, spatial state.
+OCCURS, WORK, OUTPUTS, MASK, SPATIAL_STATE = range(5)
+GROUP_ROWS = 5
+MAX_GROUPS = 16
+# States of the spatial loop: all units at work, a first iteration that is short, an edge iteration.
+FULL, SHORT, LAST = range(3)
+# A level's totals.
+CYCLES, MACS, READ_I, READ_W, WRITE_O, FIRST_INGRESS, FIRST_EGRESS = range(7)
+TOTALS = 7
+
+
+@njit(inline="always", **OPTIONS)
+def fill_level(table, order, tiles, sizes, windows, parallel, depthwise):
+    """Sets the entries that do not depend on the actual sizes; returns the spatial loop's position."""
+    position = 0
+    spatial = 0
+    for loop in range(6):
+        dim = order[loop]
+        if dim > 3:
+            continue
+        size = sizes[dim]
+        tile = 1 if depthwise and dim == 0 else tiles[dim]
+        rest = size % tile
+        table[DIM, position] = dim
+        table[SIZE, position] = size
+        table[TILE, position] = tile
+        table[HALO, position] = windows[dim] - 1
+        table[REST, position] = rest
+        table[EDGE, position] = rest if rest > 0 else tile
+        table[IN_I, position] = dim != 0
+        table[IN_W, position] = dim == 1 or (dim == 0 and not depthwise)
+        table[IN_O, position] = dim > 1 or (dim == 1) == depthwise
+        if dim == parallel:
+            spatial = position
+        position += 1
+    return spatial
+
+
+@njit(inline="always", **OPTIONS)
+def edge_units(size, tile, fanout):
+    """Sub-clusters at work in the spatial loop's edge iteration (SPEC 5.2)."""
+    if size > tile * fanout:
+        rest = size - size // tile // fanout * tile * fanout
+        return 1 if rest < tile else rest // tile
+    return (size + tile - 1) // tile
+
+
+@njit(inline="always", **OPTIONS)
+def set_states(table, spatial, fanout):
+    """The loops' states over the actual sizes."""
+    for i in range(4):
+        actual, tile = table[ACTUAL, i], table[TILE, i]
+        if i == spatial:
+            covered = tile * fanout
+            rounds = actual // tile // fanout
+            table[MOVES, i] = actual > covered
+            table[WHOLE_COUNT, i] = max(rounds, 1)
+            table[HAS_EDGE, i] = actual > covered and actual > rounds * covered
+        else:
+            table[MOVES, i] = actual > tile
+            table[WHOLE_COUNT, i] = max(actual // tile, 1)
+            table[HAS_EDGE, i] = actual > tile and actual % tile > 0
+            # What the loop holds, in outputs, while it stands at its first iteration.
+            table[HELD, i] = table[EDGE, i] if actual < tile else tile
+
+
+@njit(inline="always", **OPTIONS)
+def spatial_factors(table, spatial, fanout):
+    """The spatial loop's share of every volume, by its state FULL, SHORT or LAST.
+
+    Returns the factors of a fetch in full, of one that reuses the halo, of the longest PE's work, of the
+    array's work and of its outputs; then the state to start with, the sub-clusters in an edge iteration
+    and whether the last of them has less than a tile.
+    """
+    tile, edge, rest = table[TILE, spatial], table[EDGE, spatial], table[REST, spatial]
+    halo, actual = table[HALO, spatial], table[ACTUAL, spatial]
+    units = edge_units(table[SIZE, spatial], tile, fanout)
+    short = actual < tile * fanout
+    last = actual - actual // tile // fanout * tile * fanout
+    last_partial = last >= tile and last % tile > 0
+    spatial_in_o = table[IN_O, spatial] == 1
+    produced_edge = edge if table[DIM, spatial] > 1 else rest
+    tile_in, edge_in = tile + halo, edge + halo
+    fetch_full = (fanout * tile_in, 0, 0)
+    fetch_new = (tile_in + (fanout - 1) * tile, 0, 0)
+    critical = (tile, 0, 0)
+    work = (fanout * tile, 0, 0)
+    written = (fanout * tile, 0, 0)
+    start = FULL
+    if short:
+        start = SHORT
+        if units == 1:
+            fetch_full = (fetch_full[0], edge_in, 0)
+            fetch_new = (fetch_new[0], edge_in, 0)
+            critical = (tile, edge if spatial_in_o else tile, 0)
+            work = (work[0], edge, 0)
+            written = (written[0], edge, 0)
+        else:
+            more = units - 2
+            fetch_full = (fetch_full[0], tile_in + more * tile_in + edge_in, 0)
+            fetch_new = (fetch_new[0], tile_in + more * tile + rest, 0)
+            critical = (tile, tile, 0)
+            work = (work[0], tile + more * tile + edge, 0)
+            written = (written[0], tile + more * tile + produced_edge, 0)
+    elif table[HAS_EDGE, spatial]:
+        if units == 1:
+            fetched = edge_in if last_partial else tile_in
+            produced = edge_in if spatial_in_o else edge
+            fetch_full = (fetch_full[0], 0, fetched)
+            fetch_new = (fetch_new[0], 0, fetched)
+            critical = (tile, 0, produced)
+            work = (work[0], 0, produced)
+            written = (written[0], 0, produced)
+        else:
+            partial = int(last_partial)
+            more = max(units - partial - 1, 0)
+            produced = tile + more * tile + partial * produced_edge
+            fetch_full = (fetch_full[0], 0, tile_in + more * tile_in + partial * edge_in)
+            fetch_new = (fetch_new[0], 0, tile_in + more * tile + partial * rest)
+            critical = (tile, 0, tile)
+            work = (work[0], 0, produced)
+            written = (written[0], 0, produced)
+    return fetch_full, fetch_new, critical, work, written, start, units, last_partial
+
+
+@njit(inline="always", **OPTIONS)
+def one_fetch(table, spatial, p, whole_weight):
+    """What a fetch brings when loop p is the innermost one that changes, less the spatial loop's factor.
+
+    Returns the elements of inputs and weights, and whether the spatial loop reuses what is there.
+    """
+    fetch_i, fetch_w = 1, whole_weight
+    again_i = again_w = False
+    for i in range(4):
+        if i > p and table[MOVES, i]:
+            again_i |= table[IN_I, i] == 1
+            again_w |= table[IN_W, i] == 1
+        if i != p and i != spatial:
+            held = table[HELD, i] + table[HALO, i]
+            if table[IN_I, i]:
+                fetch_i *= held
+            if table[IN_W, i]:
+                fetch_w *= held
+    if p < 0:
+        return fetch_i, fetch_w, False, False
+    if not table[IN_I, p]:
+        fetch_i = 0
+    elif p != spatial:
+        fetch_i *= table[TILE, p] + (table[HALO, p] if again_i else 0)
+    if not table[IN_W, p]:
+        fetch_w = 0
+    elif p != spatial:
+        fetch_w *= table[TILE, p] + (table[HALO, p] if again_w else 0)
+    inside = spatial > p
+    return (
+        fetch_i,
+        fetch_w,
+        inside or (spatial == p and not again_i),
+        inside or (spatial == p and not again_w),
+    )
+
+
+@njit(inline="always", **OPTIONS)
+def held_inside(table, spatial, p):
+    """Work and outputs held by the temporal loops inside loop p, at their first iteration."""
+    work = outputs = 1
+    for i in range(p + 1, 4):
+        if i != spatial:
+            work *= table[HELD, i]
+            if table[IN_O, i]:
+                outputs *= table[HELD, i]
+    return work, outputs
+
+
+@njit(**OPTIONS)
+def walk_level(
+    table, spatial, fanout, whole_weight, bandwidth, latency, lanes, offchip, inner_cycles, groups, totals
+):
+    """Adds up one level over its cases; the table's ACTUAL row says over which sizes.
+
+    `inner_cycles` holds the inner level's cycles by edge mask where this is the outer level, and is empty
+    at the inner level, whose steps take psums / lanes cycles. Fills `totals`.
+    """
+    outer = len(inner_cycles) > 0
+    set_states(table, spatial, fanout)
+    fetch_full, fetch_new, critical, work, written, start, units, last_partial = spatial_factors(
+        table, spatial, fanout
+    )
+    spatial_in_o = table[IN_O, spatial] == 1
+    rest = table[REST, spatial]
+    spatial_bit = 1 << table[DIM, spatial] if rest > 0 else 0
+    # Everything at its first iteration: nothing overlaps.
+    groups[OCCURS, 0] = 1
+    groups[WORK, 0] = whole_weight
+    groups[OUTPUTS, 0] = 1
+    groups[MASK, 0] = 0
+    groups[SPATIAL_STATE, 0] = start
+    count = 1
+    cycles = macs = read_i = read_w = write_o = 0
+    for p in range(-1, 4):
+        if p >= 0 and not table[MOVES, p]:
+            _extend(table, spatial, groups, count, p)
+            continue
+        fetch_i, fetch_w, reuse_i, reuse_w = one_fetch(table, spatial, p, whole_weight)
+        inside_work, inside_outputs = held_inside(table, spatial, p)
+        for kind in range(2):
+            if p < 0:
+                if kind == 1:
+                    break
+                times, size, bit = 1, 1, 0
+            elif kind == 0:
+                times, size, bit = table[WHOLE_COUNT, p] - 1, table[TILE, p], 0
+                if times == 0:
+                    continue
+            else:
+                if not table[HAS_EDGE, p]:
+                    break
+                times, size = 1, table[EDGE, p]
+                bit = 1 << table[DIM, p] if table[REST, p] > 0 else 0
+            if p == spatial:
+                size, bit = 1, 0
+            work_p = size * inside_work
+            outputs_p = size * inside_outputs if p < 0 or table[IN_O, p] else inside_outputs
+            for g in range(count):
+                state = groups[SPATIAL_STATE, g]
+                if p == spatial:
+                    state = LAST if kind == 1 else FULL
+                occurs = groups[OCCURS, g] * times
+                done = groups[WORK, g] * work_p
+                ingress_i, ingress_w = fetch_i, fetch_w
+                if table[IN_I, spatial]:
+                    ingress_i *= fetch_new[state] if reuse_i else fetch_full[state]
+                if table[IN_W, spatial]:
+                    ingress_w *= fetch_new[state] if reuse_w else fetch_full[state]
+                egress = groups[OUTPUTS, g] * outputs_p
+                if spatial_in_o:
+                    egress *= written[state]
+                ingress = ingress_i + ingress_w
+                if outer:
+                    mask = groups[MASK, g] | bit
+                    if state == FULL:
+                        compute = inner_cycles[mask]
+                    elif state == SHORT or last_partial:
+                        compute = inner_cycles[mask | spatial_bit]
+                        if units > 1:
+                            compute = max(compute, inner_cycles[mask])
+                    else:
+                        compute = inner_cycles[mask | spatial_bit if units == 1 else mask]
+                else:
+                    psums = done * critical[state]
+                    compute = psums if lanes == 1 else (psums + lanes - 1) // lanes
+                into = latency - 1 + (ingress + bandwidth - 1) // bandwidth
+                if p < 0:
+                    step = compute + into
+                    totals[FIRST_INGRESS] = ingress
+                    totals[FIRST_EGRESS] = egress
+                else:
+                    out = latency - 1 + (egress + bandwidth - 1) // bandwidth
+                    step = max(compute, into, out)
+                if outer:
+                    if p < 0:
+                        limit = max(2 * ingress // offchip, 2 * egress // offchip) // 2
+                    step = max(step, limit)
+                    macs += occurs * done * work[state]
+                    read_i += occurs * ingress_i
+                    read_w += occurs * ingress_w
+                    write_o += occurs * egress
+                cycles += occurs * step
+        if 0 <= p < 3:
+            count = _extend(table, spatial, groups, count, p)
+    totals[CYCLES] = cycles
+    totals[MACS] = macs
+    totals[READ_I] = read_i
+    totals[READ_W] = read_w
+    totals[WRITE_O] = write_o
+
+
+@njit(inline="always", **OPTIONS)
+def _extend(table, spatial, groups, count, p):
+    """Splits the groups of the loops outside by the states of loop p; returns their new number."""
+    whole = table[WHOLE_COUNT, p]
+    in_o = table[IN_O, p] == 1
+    if table[HAS_EDGE, p]:
+        bit = 1 << table[DIM, p] if table[REST, p] > 0 else 0
+        edge = 1 if p == spatial else table[EDGE, p]
+        for g in range(count):
+            copy = count + g
+            groups[OCCURS, copy] = groups[OCCURS, g]
+            groups[WORK, copy] = groups[WORK, g] * edge
+            groups[OUTPUTS, copy] = groups[OUTPUTS, g] * (edge if in_o else 1)
+            groups[MASK, copy] = groups[MASK, g] if p == spatial else groups[MASK, g] | bit
+            groups[SPATIAL_STATE, copy] = LAST if p == spatial else groups[SPATIAL_STATE, g]
+    held = 1 if p == spatial else table[HELD, p]
+    for g in range(count):
+        groups[OCCURS, g] *= whole
+        groups[WORK, g] *= held
+        if in_o:
+            groups[OUTPUTS, g] *= held
+    return 2 * count if table[HAS_EDGE, p] else count
+
+
+@njit(inline="always", **OPTIONS)
+def count_steps(table, spatial, fanout):
+    """Iterations of a level over its static sizes, as a float: 2^31 of them wrap in MAESTRO."""
+    steps = 1.0
+    for i in range(4):
+        tile = table[TILE, i] * (fanout if i == spatial else 1)
+        steps *= (table[SIZE, i] + tile - 1) // tile
+    return steps
+
+
+@njit(**OPTIONS)
+def price_regular(sizes, windows, depthwise, hardware, row, work, figures):
+    """Prices one regular mapping into `figures`: cycles, MACs, L1, L2, reads I and W, writes O.
+
+    `sizes` are the loops in output units, `windows` the filter beside each (1 for K and C). Returns False,
+    with nothing written, where a step count could wrap: that is for the complete walk.
+    """
+    outer, inner = work[0:TABLE_ROWS], work[TABLE_ROWS : 2 * TABLE_ROWS]
+    groups = work[2 * TABLE_ROWS : 2 * TABLE_ROWS + GROUP_ROWS]
+    pes, bandwidth, offchip, latency, lanes = hardware
+    parallel_outer, parallel_inner = row[0], row[14]
+    if depthwise:
+        parallel_outer = max(parallel_outer, 1)
+        parallel_inner = max(parallel_inner, 1)
+    cluster = row[13]
+    clusters = pes // cluster
+    spatial_outer = fill_level(outer, row[1:7], row[7:13], sizes, windows, parallel_outer, depthwise)
+    inner_sizes = work[2 * TABLE_ROWS + GROUP_ROWS]
+    for i in range(4):
+        inner_sizes[outer[DIM, i]] = outer[TILE, i]
+        outer[ACTUAL, i] = outer[SIZE, i]
+    spatial_inner = fill_level(inner, row[15:21], row[21:27], inner_sizes, windows, parallel_inner, depthwise)
+    if count_steps(outer, spatial_outer, clusters) >= 2.0**31:
+        return False
+    if count_steps(inner, spatial_inner, cluster) >= 2.0**31:
+        return False
+    weights = windows[2] * windows[3]
+    inner_cycles = work[2 * TABLE_ROWS + GROUP_ROWS + 1]
+    totals = work[2 * TABLE_ROWS + GROUP_ROWS + 2]
+    edges = 0
+    edge_sizes = work[2 * TABLE_ROWS + GROUP_ROWS + 3]
+    for i in range(4):
+        if outer[REST, i] > 0:
+            edges |= 1 << outer[DIM, i]
+        edge_sizes[outer[DIM, i]] = outer[EDGE, i]
+    for mask in range(16):
+        if mask & ~edges:
+            continue
+        for i in range(4):
+            dim = inner[DIM, i]
+            inner[ACTUAL, i] = edge_sizes[dim] if mask >> dim & 1 else inner[SIZE, i]
+        walk_level(
+            inner,
+            spatial_inner,
+            cluster,
+            weights,
+            bandwidth,
+            latency,
+            lanes,
+            offchip,
+            inner_cycles[:0],
+            groups,
+            totals,
+        )
+        inner_cycles[mask] = totals[CYCLES]
+    walk_level(
+        outer,
+        spatial_outer,
+        clusters,
+        weights,
+        bandwidth,
+        latency,
+        lanes,
+        offchip,
+        inner_cycles,
+        groups,
+        totals,
+    )
+    input_l1, weight_l1, output_l1 = 1, weights, 1
+    for i in range(4):
+        held = inner[TILE, i] + inner[HALO, i]
+        input_l1 *= held if inner[IN_I, i] else 1
+        weight_l1 *= held if inner[IN_W, i] else 1
+        output_l1 *= held if inner[IN_O, i] else 1
+    figures[0] = totals[CYCLES]
+    figures[1] = totals[MACS]
+    figures[2] = 2 * (input_l1 + weight_l1 + output_l1)
+    figures[3] = 2 * (totals[FIRST_INGRESS] + totals[FIRST_EGRESS])
+    figures[4] = totals[READ_I]
+    figures[5] = totals[READ_W]
+    figures[6] = totals[WRITE_O]
+    return True
+
+
+WORK_ROWS = 2 * TABLE_ROWS + GROUP_ROWS + 4
+
+
+def workspace() -> np.ndarray:
+    """Scratch space of one thread."""
+    return np.empty((WORK_ROWS, MAX_GROUPS), dtype=np.int64)

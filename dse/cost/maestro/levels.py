@@ -1,0 +1,156 @@
+"""A level of the complete walk as compiled code: its loops, static tables and iteration states.
+
+Section numbers are those of the reference; `table` rows are named below, its columns are dims.
+"""
+
+from __future__ import annotations
+
+from numba import njit
+
+from dse.compiled import OPTIONS
+
+K, C, Y, X, R, S = range(6)
+FIRST, STEADY, LAST = range(3)
+INPUT, WEIGHT, OUTPUT = range(3)
+
+# Rows of a level's table; the columns are dims.
+SIZE, OFFSET, STATIC, WHOLE, NEW, EDGE, EDGE_NEW = range(7)
+O_WHOLE, O_NEW, O_EDGE, O_EDGE_NEW = range(7, 11)
+ACTUAL, STATES, CURRENT = 11, 12, 13
+# Three rows each: the position, count and flags of a dim's states.
+POSITION, COUNT, UNROLLED, IS_EDGE = 14, 17, 20, 23
+# One bit for every state.
+PARTIAL = 26
+TABLE_ROWS = 27
+
+# Facts of a level: its parallel dim, fan-out, sub-clusters in an edge iteration, state of the spatial loop.
+PARALLEL, FANOUT, UNITS, CHANGING, SPATIAL_EDGE, SPATIAL_PARTIAL = range(6)
+
+
+@njit(inline="always", **OPTIONS)
+def quotient(a, b):
+    """C's integer division: truncated toward zero."""
+    return a // b if (a >= 0) == (b > 0) else -(-a // b)
+
+
+@njit(**OPTIONS)
+def fill_directives(table, facts, tiles, parallel, fanout, layer, depthwise, outer):
+    """Loop sizes and offsets of a level (SPEC 3)."""
+    facts[PARALLEL] = C if depthwise and parallel == K else parallel
+    facts[FANOUT] = fanout
+    for dim in range(6):
+        size = offset = tiles[dim]
+        if dim == K and depthwise:
+            size = offset = 1
+        elif dim in (Y, X):
+            partner = dim + 2
+            size += tiles[partner] - 1
+            stride, window = layer[5 + dim], layer[1 + partner]
+            if stride != 1 and size >= window:
+                steps = quotient(size + stride - window, stride)
+                size = steps * min(stride, window) + max(window - stride, 0)
+                offset = steps * (window if not outer and window < stride else stride)
+        table[SIZE, dim] = size
+        table[OFFSET, dim] = offset
+
+
+@njit(**OPTIONS)
+def fill_extents(table, facts):
+    """Static tables of a level (SPEC 5), from its SIZE, OFFSET and STATIC rows."""
+    parallel, fanout = facts[PARALLEL], facts[FANOUT]
+    for dim in range(6):
+        size, offset, total = table[SIZE, dim], table[OFFSET, dim], table[STATIC, dim]
+        steps = max(0, quotient(total - size, offset))
+        has_edge = steps * offset + size < total or size > total
+        rest = total - (steps + 1) * offset
+        if rest < 0:
+            rest = total
+        table[WHOLE, dim] = size
+        table[NEW, dim] = 0 if dim != parallel and total <= size else min(size, offset)
+        table[EDGE, dim] = rest if has_edge else size
+        table[EDGE_NEW, dim] = max(offset - (size - rest), 0)
+    for dim in range(6):
+        for row in range(4):
+            table[O_WHOLE + row, dim] = table[WHOLE + row, dim]
+        if dim in (Y, X):
+            window = dim + 2
+            edge = table[EDGE, dim] - table[EDGE, window] + 1
+            table[O_WHOLE, dim] = table[WHOLE, dim] - table[WHOLE, window] + 1
+            table[O_NEW, dim] = min(table[OFFSET, dim], table[SIZE, dim])
+            table[O_EDGE, dim] = edge
+            table[O_EDGE_NEW, dim] = min(table[OFFSET, dim], edge)
+    size, offset, total = table[SIZE, parallel], table[OFFSET, parallel], table[STATIC, parallel]
+    if total > offset * (fanout - 1) + size:
+        rounds = quotient(quotient(total - size, offset) + 1, fanout) - 1
+        rest = total - (rounds + 1) * offset * fanout
+        facts[UNITS] = 1 if rest < size else quotient(rest - size, offset) + 1
+    elif total <= size:
+        facts[UNITS] = 1
+    else:
+        units = quotient(total - size, offset) + 1
+        facts[UNITS] = units + int(offset * (units - 1) + size < total)
+
+
+@njit(inline="always", **OPTIONS)
+def add_state(table, dim, position, count, unrolled, edge, partial):
+    """Appends a state to a dim's list."""
+    index = table[STATES, dim]
+    table[POSITION + index, dim] = position
+    table[COUNT + index, dim] = count
+    table[UNROLLED + index, dim] = unrolled
+    table[IS_EDGE + index, dim] = edge
+    table[PARTIAL, dim] |= int(partial) << index
+    table[STATES, dim] = index + 1
+
+
+@njit(**OPTIONS)
+def fill_states(table, facts):
+    """The states of every loop over the ACTUAL sizes (SPEC 6.1); returns how many cases they make."""
+    parallel, fanout = facts[PARALLEL], facts[FANOUT]
+    cases = 1
+    for dim in range(6):
+        size, offset, actual = table[SIZE, dim], table[OFFSET, dim], table[ACTUAL, dim]
+        table[STATES, dim] = 0
+        table[PARTIAL, dim] = 0
+        if dim != parallel:
+            steps = quotient(actual - size, offset)
+            add_state(table, dim, FIRST, 1, actual <= size, actual < size, False)
+            if size < actual and steps > 0:
+                add_state(table, dim, STEADY, steps, False, False, False)
+            if actual >= size and steps * offset + size < actual:
+                add_state(table, dim, LAST, 1, False, True, False)
+        else:
+            span = size + offset * (fanout - 1)
+            steps = quotient(quotient(actual - size, offset) + 1, fanout) - 1
+            stride = offset * fanout
+            add_state(table, dim, FIRST, 1, actual <= span, actual < span, actual < span)
+            if span < actual and steps > 0:
+                add_state(table, dim, STEADY, steps, False, False, False)
+            if actual > span and (steps + 1) * stride + span > actual and steps * stride + span != actual:
+                rest = actual - (steps + 1) * stride
+                units = 1 if rest < size else quotient(rest - size, offset) + 1
+                add_state(table, dim, LAST, 1, False, True, (units - 1) * offset + size < rest)
+        cases *= table[STATES, dim]
+    return cases
+
+
+@njit(**OPTIONS)
+def set_case(table, facts, order, number):
+    """Puts the loops at the states of case `number` (SPEC 6.2); returns its 32-bit occurrence count."""
+    parallel = facts[PARALLEL]
+    inside = 1
+    count = 1
+    facts[CHANGING] = -1
+    for loop in range(5, -1, -1):
+        dim = order[loop]
+        states = table[STATES, dim]
+        index = ((number + inside - 1) // inside) % states
+        inside *= states
+        table[CURRENT, dim] = index
+        count *= table[COUNT + index, dim]
+        if facts[CHANGING] < 0 and table[POSITION + index, dim] != FIRST:
+            facts[CHANGING] = loop
+        if dim == parallel:
+            facts[SPATIAL_EDGE] = table[IS_EDGE + index, dim]
+            facts[SPATIAL_PARTIAL] = table[PARTIAL, dim] >> index & 1
+    return (count + 2**31) % 2**32 - 2**31
