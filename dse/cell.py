@@ -1,0 +1,113 @@
+"""One cell of a comparison: a searcher on a problem with a seed and a budget; its generator and its run."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dse import __version__
+from dse.checks import whole_number
+from dse.evaluator import BudgetExhausted, Evaluator, Observer
+from dse.journal import Journal
+from dse.problem import Problem, digest
+from dse.record import Record
+from dse.searcher import Searcher, searcher_origin
+
+
+class SearcherStopped(RuntimeError):
+    """A searcher ended before its budget was spent."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """`searcher`, registered as `name`, on `problem`, from `seed`, with `budget` samples."""
+
+    problem: Problem
+    name: str
+    searcher: Searcher
+    seed: int
+    budget: int
+
+    def __post_init__(self) -> None:
+        whole_number(self.seed, "seed", least=0)
+        whole_number(self.budget, "budget")
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """The searcher's hyperparameters, defaults included."""
+        return dataclasses.asdict(self.searcher)  # type: ignore[call-overload, no-any-return]
+
+    def rng(self) -> np.random.Generator:
+        """The cell's generator: it depends on what the cell is, and not on its budget or on any version."""
+        problem = self.problem.identity
+        parts = ("layer", "accelerator", "space", "objective")
+        name = {part: problem[part] for part in parts}
+        name |= {"searcher": self.name, "settings": self.settings, "seed": self.seed}
+        return np.random.Generator(np.random.PCG64(int(digest(name), 16)))
+
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """All that the record depends on, as plain data."""
+        return {
+            "problem": self.problem.identity,
+            "searcher": self.name,
+            "settings": self.settings,
+            "seed": self.seed,
+            "budget": self.budget,
+            "versions": self._versions(),
+        }
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the identity, in hex."""
+        return digest(self.identity)
+
+    def _versions(self) -> dict[str, str]:
+        """Versions of the framework, the model, the searcher's distribution and the libraries it declares."""
+        model = self.problem.model
+        versions = {
+            "dse-arena": __version__,
+            f"model {model.name}": str(getattr(model, "version", __version__)),
+        }
+        versions |= searcher_origin(self.name)
+        for library in ("numpy", *getattr(self.searcher, "libraries", ())):
+            try:
+                versions[library] = version(library)
+            except PackageNotFoundError:
+                versions[library] = "not installed"
+        return versions
+
+
+def run_cell(cell: Cell, journal: Journal | None = None, observers: Iterable[Observer] = ()) -> Record:
+    """Run the cell's search to the end of its budget, from where the journal leaves off: its record.
+
+    What the searcher raises passes through, after the journal has all samples drawn till then.
+    """
+    record = Record(len(cell.problem.space.sizes))
+    evaluate = Evaluator(cell.problem, cell.budget, record=record, journal=journal, observers=observers)
+    try:
+        cell.searcher.search(evaluate, cell.rng())
+    except BudgetExhausted:
+        pass
+    finally:
+        if journal is not None:
+            journal.sync(record, force=True)
+    if evaluate.remaining:
+        # If the gate has failed and the searcher has swallowed that, this raises it again.
+        evaluate(np.empty((0, len(cell.problem.space.sizes)), np.int64))
+        raise SearcherStopped(
+            f"searcher {cell.name!r} stopped with {evaluate.remaining} of {cell.budget} samples left"
+        )
+    return record
+
+
+def open_journal(cell: Cell, path: Path) -> Journal:
+    """The journal of the cell at `path`, made if it is not there."""
+    return Journal(path, cell.identity, [gene.size for gene in cell.problem.space.genes])

@@ -1,0 +1,152 @@
+"""A problem: one layer on one accelerator, the mappings allowed, and what to minimise under which model."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from collections.abc import Mapping as Table
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.accelerator import Accelerator
+from dse.cost import DEFAULT_COST_MODEL, CostBatch, CostModel, cost_model
+from dse.layer import Layer
+from dse.mapping import Mapping, MappingBatch
+from dse.objective import objective_named
+from dse.space import MappingSpace
+
+if TYPE_CHECKING:
+    from dse.feasibility import FeasibilityRules
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+
+PriceRows = Callable[[IntArray], CostBatch]
+"""A cost model made ready for one layer and accelerator: a MappingBatch's rows (n, 27) in, costs out."""
+
+
+@dataclass(frozen=True)
+class Evaluations:
+    """What n points cost and how good they are: arrays of length n.
+
+    The figures are those of a CostBatch (0 where the model refuses the point). `loss` is in the objective's
+    unit, `inf` where `reason`, a `dse.reasons.Reason` code, is not 0.
+    """
+
+    cycles: IntArray
+    energy_nj: FloatArray
+    power: FloatArray
+    area: FloatArray
+    l1_size: IntArray
+    l2_size: IntArray
+    macs: IntArray
+    loss: FloatArray
+    reason: NDArray[np.uint8]
+
+    def __len__(self) -> int:
+        return len(self.loss)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A layer x an accelerator x a mapping space x an objective x a cost model.
+
+    `tiles` and `fixed` shape the space (see MappingSpace). `cost_model` is the name of a model, or a model:
+    every row that is priced goes through that object, so a wrapper sees and counts them all.
+    """
+
+    layer: Layer
+    accelerator: Accelerator
+    objective: str = "latency"
+    cost_model: str | CostModel = DEFAULT_COST_MODEL
+    tiles: str = "factors"
+    fixed: Table[str, Any] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        objective_named(self.objective)
+        object.__setattr__(self, "fixed", dict(self.fixed))
+        # The space and the model are made now, so that what is wrong with them is said now.
+        _ = self.space, self.model
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # What is derived (the space, compiled functions) is made again in the other process.
+        return Problem, tuple(getattr(self, item.name) for item in fields(self))
+
+    @cached_property
+    def space(self) -> MappingSpace:
+        """The mappings to choose from, as vectors of genes."""
+        return MappingSpace(self.layer, self.accelerator, tiles=self.tiles, fixed=self.fixed)
+
+    @cached_property
+    def model(self) -> CostModel:
+        """The cost model."""
+        return cost_model(self.cost_model) if isinstance(self.cost_model, str) else self.cost_model
+
+    def price(self, genes: IntArray) -> Evaluations:
+        """What the points in `genes`, int64 (n, 13) and inside the space, cost, and their losses."""
+        return self._priced(self.space.decode(genes).rows)
+
+    def evaluate(self, mappings: MappingBatch) -> Evaluations:
+        """What mappings cost, whether or not they are in the space; infeasible ones get a reason."""
+        return self._priced(mappings.rows)
+
+    def explain(self, mapping: Mapping) -> str:
+        """Why the mapping is not feasible, with figures ("L1 needs 4096 of 512 elements"), or "feasible"."""
+        rows = MappingBatch.of([mapping]).rows
+        return self._rules.explain(rows[0], self._price_rows(rows))
+
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """All that defines the problem, as plain data. Layers count by their loops, not by their names."""
+        return {
+            "layer": {"type": self.layer.type, **self.layer.loops},
+            "accelerator": self.accelerator.to_dict(),
+            "space": self.space.identity,
+            "objective": self.objective,
+            "cost_model": self.model.name,
+        }
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the identity, in hex."""
+        return digest(self.identity)
+
+    def _priced(self, rows: IntArray) -> Evaluations:
+        costs = self._price_rows(rows)
+        losses, reasons = self._rules.judge(rows, costs)
+        return Evaluations(
+            costs.cycles,
+            costs.energy_nj,
+            costs.power,
+            costs.area,
+            costs.l1_size,
+            costs.l2_size,
+            costs.macs,
+            losses,
+            reasons,
+        )
+
+    @cached_property
+    def _price_rows(self) -> PriceRows:
+        layer, accelerator, model = self.layer.lowered(), self.accelerator, self.model
+        prepared: Callable[[Layer, Accelerator], PriceRows] | None = getattr(model, "prepared", None)
+        if prepared is not None:
+            return prepared(layer, accelerator)
+        return lambda rows: model.evaluate(layer, accelerator, MappingBatch(rows))
+
+    @cached_property
+    def _rules(self) -> FeasibilityRules:
+        from dse.feasibility import FeasibilityRules
+
+        return FeasibilityRules(self.layer, self.accelerator, self.objective)
+
+
+def digest(data: object) -> str:
+    """SHA-256, in hex, of plain data written as canonical JSON (sorted keys, no spaces, no NaN)."""
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,13 @@
+"""The searchers that come with the arena: one module each, found by the entry points of `dse.searchers`.
+
+SEARCHERS is the table of them; pyproject.toml declares the same names, and a test compares the two.
+"""
+
+from __future__ import annotations
+
+SEARCHERS: dict[str, str] = {
+    "random": "searchers.random:Random",
+    "walk": "searchers.walk:Walk",
+    "grid": "searchers.grid:Grid",
+}
+"""Each searcher's name, and where its class is: modules are imported only when they are used."""

@@ -1,0 +1,28 @@
+"""Random search: points drawn uniformly and independently (Bergstra and Bengio, JMLR 2012)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dse.checks import whole_number
+
+if TYPE_CHECKING:
+    from dse.evaluator import Evaluator
+
+
+@dataclass(frozen=True)
+class Random:
+    """Gene vectors drawn uniformly. `batch` points are drawn at a time."""
+
+    batch: int = 1024
+
+    def __post_init__(self) -> None:
+        whole_number(self.batch, "batch")
+
+    def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
+        """Draw until the budget is spent."""
+        while True:
+            evaluate(evaluate.space.sample(rng, self.batch))

@@ -1,0 +1,57 @@
+"""Random walkers: from random points, small random steps, and a fresh start where they lead nowhere.
+
+The baseline that "Multi-Agent Reinforcement Learning for Sample-Efficient Deep Neural Network Mapping"
+(Krishnan et al., 2025, arXiv:2507.16249) calls a random walker; the paper says no more of it. Here a step
+is a neighbour of the mapping: a prime factor moved between levels, two loops swapped, another parallel dim
+or cluster size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dse.checks import whole_number
+from dse.errors import InputError
+
+if TYPE_CHECKING:
+    from dse.evaluator import Evaluator
+
+
+@dataclass(frozen=True)
+class Walk:
+    """`walkers` walk side by side, each a step at a time.
+
+    A step to a worse point is taken with probability `uphill`, any other always. A walker that has not
+    improved for `patience` steps starts again at a random point. The defaults were measured on development
+    layers, where a blind walk (`uphill` 1) is worse than random search.
+    """
+
+    walkers: int = 16
+    patience: int = 50
+    uphill: float = 0.0
+
+    def __post_init__(self) -> None:
+        whole_number(self.walkers, "walkers")
+        whole_number(self.patience, "patience")
+        if not 0 <= self.uphill <= 1:
+            raise InputError(f"uphill must be between 0 and 1, got {self.uphill}")
+
+    def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
+        """Walk until the budget is spent."""
+        space = evaluate.space
+        here = space.sample(rng, self.walkers)
+        losses = evaluate(here).loss.copy()
+        idle = np.zeros(self.walkers, np.int64)
+        while True:
+            lost = idle >= self.patience
+            there = space.neighbour(rng, here)
+            there[lost] = space.sample(rng, int(lost.sum()))
+            losses[lost] = np.inf
+            reached = evaluate(there).loss
+            idle = np.where(lost | (reached < losses), 0, idle + 1)
+            moves = (reached <= losses) | (rng.random(self.walkers) < self.uphill)
+            here[moves] = there[moves]
+            losses[moves] = reached[moves]
