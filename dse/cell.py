@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +17,7 @@ from dse import __version__
 from dse.checks import whole_number
 from dse.evaluator import BudgetExhausted, Evaluator, Observer
 from dse.journal import Journal
-from dse.problem import Problem, digest
+from dse.problem import Evaluations, IntArray, Problem, digest
 from dse.record import Record
 from dse.searcher import Searcher, searcher_origin
 
@@ -85,18 +86,53 @@ class Cell:
         return versions
 
 
-def run_cell(cell: Cell, journal: Journal | None = None, observers: Iterable[Observer] = ()) -> Record:
+@dataclass
+class RunTimes:
+    """CPU seconds of a run: of the searcher (with the gate) and of pricing. Replayed samples take none."""
+
+    searcher: float = 0.0
+    model: float = 0.0
+
+
+class _Timed:
+    """A problem that adds up the CPU time of its pricing."""
+
+    def __init__(self, problem: Problem, times: RunTimes) -> None:
+        self.space, self.objective = problem.space, problem.objective
+        self._problem, self._times = problem, times
+
+    def price(self, genes: IntArray) -> Evaluations:
+        start = time.process_time()
+        evaluations = self._problem.price(genes)
+        self._times.model += time.process_time() - start
+        return evaluations
+
+
+def run_cell(
+    cell: Cell,
+    journal: Journal | None = None,
+    observers: Iterable[Observer] = (),
+    times: RunTimes | None = None,
+) -> Record:
     """Run the cell's search to the end of its budget, from where the journal leaves off: its record.
 
-    What the searcher raises passes through, after the journal has all samples drawn till then.
+    Numerical libraries run on one thread meanwhile, so that sums do not depend on the machine. What the
+    searcher raises passes through, after the journal has all samples drawn till then. `times` is filled in.
     """
+    from threadpoolctl import threadpool_limits
+
+    times = RunTimes() if times is None else times
     record = Record(len(cell.problem.space.sizes))
-    evaluate = Evaluator(cell.problem, cell.budget, record=record, journal=journal, observers=observers)
+    timed = _Timed(cell.problem, times)
+    evaluate = Evaluator(timed, cell.budget, record=record, journal=journal, observers=observers)
+    start = time.process_time()
     try:
-        cell.searcher.search(evaluate, cell.rng())
+        with threadpool_limits(1):
+            cell.searcher.search(evaluate, cell.rng())
     except BudgetExhausted:
         pass
     finally:
+        times.searcher += time.process_time() - start - times.model
         if journal is not None:
             journal.sync(record, force=True)
     if evaluate.remaining:

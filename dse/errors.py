@@ -13,6 +13,10 @@ class InputError(ValueError):
     """
 
 
+class StorageError(InputError):
+    """A file or folder cannot be read or written. What it held before is kept."""
+
+
 def unknown(kind: str, name: object, known: Iterable[str], where: str = "") -> InputError:
     """An error for a name that is not among `known`, with the nearest one suggested."""
     names = list(known)

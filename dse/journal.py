@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.errors import InputError, shorten
+from dse.errors import InputError, StorageError, shorten
 from dse.problem import Evaluations
 from dse.record import FIGURES, Record
 
@@ -189,7 +189,7 @@ class Journal:
         try:
             yield
         except OSError as error:
-            raise InputError(
+            raise StorageError(
                 f"journal {str(self.path)!r} cannot be {deed}: {error.strerror or error}; "
                 "what it already holds is kept, run again to go on"
             ) from None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.errors import InputError
+from dse.errors import InputError, StorageError
 from dse.problem import Evaluations
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def write_parquet(record: Record, path: Path, cell: Mapping[str, Any]) -> None:
         part.replace(path)
     except OSError as error:
         part.unlink(missing_ok=True)
-        raise InputError(f"record {str(path)!r} cannot be written: {error.strerror or error}") from None
+        raise StorageError(f"record {str(path)!r} cannot be written: {error.strerror or error}") from None
 
 
 def read_parquet(path: Path) -> tuple[Record, dict[str, Any]]:

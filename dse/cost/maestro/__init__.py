@@ -111,4 +111,5 @@ def _kernel() -> Callable[..., None]:
     drop_stale(Path(__file__).parent)
     from dse.cost.maestro.kernel import price_rows
 
-    return price_rows
+    kernel: Callable[..., None] = price_rows
+    return kernel
