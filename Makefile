@@ -1,0 +1,31 @@
+# make quickstart   set up and run the main job        make test   set up and run the tests
+# make lint         set up and check style and types
+
+VENV := .venv
+STAMP := $(VENV)/.installed
+SUPPORTED := import sys; sys.exit(sys.version_info < (3, 11))
+CANDIDATES := python3 python3.11 python3.12 python3.13 python3.14
+PYTHON ?= $(firstword $(foreach name,$(CANDIDATES),$(shell $(name) -c '$(SUPPORTED)' 2>/dev/null && echo $(name))))
+
+.PHONY: quickstart test lint install
+
+quickstart: install
+	$(VENV)/bin/dse space --layer resnet18:1 --accelerator edge
+	$(VENV)/bin/dse evaluate --layer resnet18:1 --accelerator edge --mapping nvdla --objective edp
+
+test: install
+	$(VENV)/bin/python -m pytest
+
+lint: install
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+
+install: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: install it, or make PYTHON=/path/to/python" >&2; exit 1; }
+	@echo "Installing into $(VENV): a few minutes the first time"
+	@$(PYTHON) -m venv $(VENV)
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,optuna]'
+	@touch $@
