@@ -1,0 +1,64 @@
+"""The command line: `dse COMMAND`. Each module of `dse.cli.commands` is one command."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import typer
+from typer.exceptions import TyperException
+
+from dse.cli.application import build
+from dse.errors import InputError
+
+DONE, FAILED, WRONG_INPUT, INTERRUPTED, READER_LEFT = 0, 1, 2, 130, 141
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command that `argv` (or the process's arguments) asks for; return its exit code.
+
+    0 done, 1 a search or cell failed, 2 the input was wrong: one line on stderr, never a traceback.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv) or ["--help"]
+    try:
+        app = build()
+        # Not through typer's own main, which prints errors its way and makes a reader that left a failure.
+        with app.make_context("dse", arguments) as context:
+            app.invoke(context)
+        sys.stdout.flush()
+        return DONE
+    except typer.Exit as end:
+        return end.exit_code
+    except InputError as error:
+        return _refuse(str(error))
+    except TyperException as error:
+        return _refuse(_usage_message(error))
+    except (KeyboardInterrupt, typer.Abort):
+        return INTERRUPTED
+    except BrokenPipeError:
+        _discard_output()
+        return READER_LEFT
+
+
+def _refuse(message: str) -> int:
+    print("dse: error:", " ".join(message.split()), file=sys.stderr)
+    return WRONG_INPUT
+
+
+def _usage_message(error: TyperException) -> str:
+    """The parser's complaint in the words of our own messages: what is wrong and what would be right."""
+    message = error.format_message()
+    context = getattr(error, "ctx", None)
+    help_hint = f"see '{context.command_path} --help'" if context else ""
+    option, near = getattr(error, "option_name", None), getattr(error, "possibilities", None)
+    if near is not None:
+        message = f"unknown option {option!r}; " + (f"did you mean {near[0]!r}?" if near else help_hint)
+    elif "Did you mean" not in message and help_hint:
+        message = f"{message.rstrip('.')}; {help_hint}"
+    return message[:1].lower() + message[1:]
+
+
+def _discard_output() -> None:
+    """Point stdout at nothing, so that the interpreter's own flush at exit stays quiet."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,194 @@
+"""`dse evaluate`: what one mapping costs, or every case of a file."""
+
+from __future__ import annotations
+
+import json as jsonlib
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dse.cli import output
+from dse.cli.options import ACCELERATOR_OPTION, LAYER_OPTION, CostModelName, Json
+from dse.errors import InputError, unknown
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from dse.accelerator import Accelerator
+    from dse.evaluation import Breakdown, Evaluation
+    from dse.layer import Layer
+    from dse.mapping import Mapping
+
+CASES_SHOWN = 20
+
+
+def command(
+    layer: Annotated[str | None, LAYER_OPTION] = None,
+    accelerator: Annotated[str | None, ACCELERATOR_OPTION] = None,
+    mapping: Annotated[
+        str | None,
+        typer.Option(
+            help="A mapping in FILE.json, or a template: nvdla, shidiannao, eyeriss.", metavar="FILE|TEMPLATE"
+        ),
+    ] = None,
+    objective: Annotated[
+        str | None, typer.Option(help="Name the loss under this objective first.", metavar="OBJECTIVE")
+    ] = None,
+    cases: Annotated[
+        str | None,
+        typer.Option(
+            help="Price a file of JSON lines instead, each with layer, mapping and hardware; - is stdin.",
+            metavar="FILE",
+        ),
+    ] = None,
+    cost_model: CostModelName = None,
+    json: Json = False,
+) -> None:
+    """Price a mapping of a layer on an accelerator, or the cases in a file."""
+    from dse.cost import DEFAULT_COST_MODEL
+
+    model = cost_model or DEFAULT_COST_MODEL
+    named = {"--layer": layer, "--accelerator": accelerator, "--mapping": mapping}
+    if cases is not None:
+        extra = [name for name, value in {**named, "--objective": objective}.items() if value is not None]
+        if extra:
+            raise InputError(f"{extra[0]} does not go with --cases: each case holds its own")
+        _evaluate_cases(cases, model, json)
+        return
+    missing = [name for name, value in named.items() if value is None]
+    if layer is None or accelerator is None or mapping is None:
+        raise InputError(f"evaluate needs {', '.join(missing)} (or --cases FILE)")
+    _evaluate_mapping(layer, accelerator, mapping, objective, model, json)
+
+
+def _evaluate_mapping(
+    layer_name: str, accelerator_name: str, mapping_name: str, objective: str | None, model: str, json: bool
+) -> None:
+    from dse.accelerator import load_accelerator
+    from dse.evaluation import evaluate
+    from dse.objective import objective_named
+    from workloads import load_layer
+
+    layer, accelerator = load_layer(layer_name), load_accelerator(accelerator_name)
+    if objective:
+        objective_named(objective)
+    mapping = _mapping(mapping_name, layer, accelerator)
+    evaluation = evaluate(layer, accelerator, mapping, model)
+    what = {"layer": layer_name, "accelerator": accelerator_name, "cost_model": model}
+    what |= {"objective": objective} if objective else {}
+    if json:
+        output.print_json({**evaluation.to_dict(), **what, "mapping": mapping.to_dict()})
+        return
+    console = output.make_console()
+    title = f"{mapping_name} mapping of {layer_name} ({layer}) on {accelerator_name}, cost model {model}"
+    output.print_heading(console, title)
+    _show(console, evaluation, objective)
+    console.print(_nest(layer, accelerator, mapping), soft_wrap=True)
+
+
+def _mapping(name: str, layer: Layer, accelerator: Accelerator) -> Mapping:
+    """The template of that name fitted to the layer and accelerator, or the mapping in a JSON file."""
+    from dse import strict_json
+    from dse.mapping import Mapping
+    from dse.templates import TEMPLATES
+
+    if name in TEMPLATES:
+        return TEMPLATES[name](layer, accelerator)
+    path = Path(name)
+    if path.suffix != ".json" and not path.exists():
+        raise unknown("mapping", name, TEMPLATES, "the templates (or name a .json file)")
+    where = f"mapping file {name!r}"
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InputError(f"{where} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{where} is not UTF-8 text: {error.reason} at byte {error.start}") from None
+    return Mapping.from_dict(strict_json.parse(text, where), where)
+
+
+def _nest(layer: Layer, accelerator: Accelerator, mapping: Mapping) -> str:
+    """The mapping as loops, or why it has none: sizes that no loop can have."""
+    from dse.loop_nest import loop_nest
+
+    try:
+        return loop_nest(layer, mapping, accelerator)
+    except InputError as error:
+        return f"no loop nest: {error}"
+
+
+def _show(console: Console, evaluation: Evaluation, objective: str | None) -> None:
+    from dse.objective import OBJECTIVES
+
+    if not evaluation.feasible:
+        console.print(f"not feasible: {evaluation.reason}", style="red", soft_wrap=True)
+    elif objective:
+        loss = output.shown(evaluation.loss[objective])
+        console.print(f"feasible: {objective} {loss} {OBJECTIVES[objective].unit}", style="green")
+    else:
+        console.print("feasible", style="green")
+    if evaluation.breakdown:
+        rows = _cost_rows(evaluation.figures, evaluation.breakdown)
+        output.print_table(console, "costs", ("figure", "value", ""), rows)
+    if evaluation.feasible:
+        losses = [(name, evaluation.loss[name], item.unit) for name, item in OBJECTIVES.items()]
+        output.print_table(console, "loss by objective", ("objective", "loss", "unit"), losses)
+
+
+def _cost_rows(figures: dict[str, Any], breakdown: Breakdown) -> list[tuple[str, Any, str]]:
+    l1, l2 = breakdown.l1, breakdown.l2
+    return [
+        ("cycles", figures["cycles"], ""),
+        ("MACs", figures["macs"], ""),
+        ("energy", figures["energy_nj"], "nJ"),
+        ("power", figures["power"], "model units"),
+        ("area", figures["area"], "model units"),
+        ("L1", l1.needed, f"of {l1.capacity:,} elements per PE: {l1.use:.1%}"),
+        ("L2", l2.needed, f"of {l2.capacity:,} elements: {l2.use:.1%}"),
+        (
+            "utilisation",
+            f"{breakdown.utilisation:.1%}",
+            f"{breakdown.ideal_cycles:,} cycles on all PEs at once",
+        ),
+        (
+            "busy PEs",
+            f"{breakdown.busy_pes:.1%}",
+            f"{breakdown.busiest_pe_cycles:,} cycles on the busiest PE",
+        ),
+        ("busy time", f"{breakdown.busy_time:.1%}", f"the rest waits for data; bound by {breakdown.bound}"),
+    ]
+
+
+def _evaluate_cases(path: str, model_name: str, json: bool) -> None:
+    from dse.cases import read_cases, results
+    from dse.cost import COST_MODELS, cost_model
+
+    model = cost_model(model_name)
+    price_cases = getattr(model, "price_cases", None)
+    if price_cases is None:
+        able = [name for name in COST_MODELS if hasattr(cost_model(name), "price_cases")]
+        raise InputError(f"cost model {model_name!r} prices no cases; expected {' or '.join(able)}")
+    cases = read_cases(path)
+    found = results(price_cases(cases.layers, cases.hardware, cases.mappings.rows))
+    if json:
+        sys.stdout.writelines(jsonlib.dumps(result, allow_nan=False) + "\n" for result in found)
+    else:
+        _show_cases(list(found))
+
+
+def _show_cases(found: list[dict[str, Any]]) -> None:
+    console = output.make_console()
+    statuses = Counter(result["status"] for result in found)
+    counts = f"{len(found):,} cases: {statuses['ok']:,} ok, {statuses['invalid']:,} invalid"
+    figures = ("cycles", "macs", "energy_nj", "l1_size", "l2_size")
+    rows = [
+        (number, *(result[name] for name in figures), result["reason"] or "ok")
+        for number, result in enumerate(found[:CASES_SHOWN], 1)
+    ]
+    heads = ("case", "cycles", "MACs", "energy nJ", "L1", "L2", "status")
+    output.print_table(console, counts, heads, rows)
+    if len(found) > CASES_SHOWN:
+        console.print(f"and {len(found) - CASES_SHOWN:,} more; --json prints every case", soft_wrap=True)

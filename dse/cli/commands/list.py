@@ -1,0 +1,146 @@
+"""`dse list`: what there is to choose from."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dse.accelerator import PRESETS, UNLIMITED
+from dse.cli import output
+from dse.cli.options import Json
+from dse.errors import unknown
+
+Entry = dict[str, Any]
+
+
+def command(
+    kind: Annotated[
+        str,
+        typer.Argument(
+            help="One of searchers, workloads, accelerators, objectives, cost-models, campaigns; or all.",
+            metavar="[KIND]",
+        ),
+    ] = "",
+    json: Json = False,
+) -> None:
+    """List searchers, workloads, accelerators, objectives, cost models or campaigns."""
+    if kind and kind not in KINDS:
+        raise unknown("kind", kind, KINDS, "dse list")
+    kinds = [kind] if kind else list(KINDS)
+    found = {name: KINDS[name]() for name in kinds}
+    if json:
+        output.print_json(found)
+        return
+    console = output.make_console()
+    for name, entries in found.items():
+        if entries:
+            columns = list(entries[0])
+            rows = [[_shown(entry[column]) for column in columns] for entry in entries]
+            output.print_table(console, name, [HEADS.get(column, column) for column in columns], rows)
+        else:
+            console.print(f"{name}: {ABSENT[name]}")
+
+
+def searchers() -> list[Entry]:
+    """The searchers that installed packages register."""
+    from importlib.metadata import entry_points
+
+    from dse.searcher import GROUP
+
+    points = sorted(entry_points(group=GROUP), key=lambda point: point.name)
+    return [
+        {"name": point.name, "object": point.value, "package": point.dist.name if point.dist else None}
+        for point in points
+    ]
+
+
+def workloads() -> list[Entry]:
+    """The networks that come with the framework."""
+    from workloads import NETWORKS, load
+
+    return [
+        {
+            "name": name,
+            "distinct_layers": len(network.layers),
+            "layers": sum(layer.repeats for layer in network.layers),
+            "macs": network.macs,
+            "source": network.source,
+        }
+        for name, network in ((name, load(name)) for name in NETWORKS)
+    ]
+
+
+def accelerators() -> list[Entry]:
+    """The presets."""
+    return [{"name": name, **accelerator.to_dict()} for name, accelerator in PRESETS.items()]
+
+
+def objectives() -> list[Entry]:
+    """What can be minimised."""
+    from dse.objective import OBJECTIVES
+
+    return [{"name": item.name, "unit": item.unit, "meaning": item.meaning} for item in OBJECTIVES.values()]
+
+
+def cost_models() -> list[Entry]:
+    """The cost models; one is the default."""
+    from dse.cost import COST_MODELS, DEFAULT_COST_MODEL
+
+    return [{"name": name, "default": name == DEFAULT_COST_MODEL} for name in COST_MODELS]
+
+
+def campaigns() -> list[Entry]:
+    """The campaign files under results/campaigns of the current directory."""
+    return [_campaign(path) for path in sorted(Path("results/campaigns").glob("*.toml"))]
+
+
+def _campaign(path: Path) -> Entry:
+    """What a campaign file says of itself; a broken one is listed too, `dse run` says what is wrong."""
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        data = {}
+    chosen = {key: data.get(key) for key in ("name", "budget", "seeds", "cost_model")}
+    searchers = data.get("searchers")
+    return {
+        "file": str(path),
+        **chosen,
+        "searchers": list(searchers) if isinstance(searchers, dict) else None,
+    }
+
+
+def _shown(value: object) -> object:
+    if value == UNLIMITED:
+        return "unlimited"
+    return ", ".join(map(str, value)) if isinstance(value, list) else value
+
+
+KINDS: dict[str, Callable[[], list[Entry]]] = {
+    "searchers": searchers,
+    "workloads": workloads,
+    "accelerators": accelerators,
+    "objectives": objectives,
+    "cost-models": cost_models,
+    "campaigns": campaigns,
+}
+
+HEADS = {
+    "distinct_layers": "distinct",
+    "macs": "MACs",
+    "num_pes": "PEs",
+    "l1_size": "L1 per PE",
+    "l2_size": "L2",
+    "noc_bandwidth": "NoC",
+    "offchip_bandwidth": "off-chip",
+    "noc_latency": "latency",
+    "simd_lanes": "lanes",
+    "clock_ghz": "GHz",
+    "cost_model": "cost model",
+}
+"""What a table calls the keys that are long; sizes are in elements, bandwidths in elements per cycle."""
+
+ABSENT = {"searchers": "none are installed", "campaigns": "no results/campaigns/*.toml in this directory"}

@@ -1,0 +1,56 @@
+"""`dse space`: the genes of a mapping space and how large it is."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from dse.cli import output
+from dse.cli.options import AcceleratorName, Fix, Json, LayerName, Tiles
+
+if TYPE_CHECKING:
+    from dse.space import MappingSpace
+
+
+def command(
+    layer: LayerName,
+    accelerator: AcceleratorName,
+    tiles: Tiles = "factors",
+    fix: Fix = None,
+    json: Json = False,
+) -> None:
+    """Show the genes and the size of a layer's mapping space."""
+    from dse.accelerator import load_accelerator
+    from dse.space import MappingSpace, parse_fixed
+    from workloads import load_layer
+
+    full, array = load_layer(layer), load_accelerator(accelerator)
+    space = MappingSpace(full, array, tiles=tiles, fixed=parse_fixed(fix or []))
+    if json:
+        sizes = {"vectors": space.vectors, "mappings": space.mappings, "eq1": space.equation1}
+        output.print_json({"genes": [asdict(gene) for gene in space.genes], **sizes})
+    else:
+        _show(space, f"{layer} ({full}) on {accelerator}, tiles {space.tiles}")
+
+
+def _show(space: MappingSpace, title: str) -> None:
+    console = output.make_console()
+    rows = [(gene.name, gene.kind, gene.size, _fixed_at(space, gene.name)) for gene in space.genes]
+    heads = ("gene", "kind", "values", "fixed at" if space.fixed else "")
+    output.print_table(console, f"Mapping space of {title}", heads, rows)
+    sizes = (
+        ("gene vectors", space.vectors, ""),
+        ("distinct mappings", space.mappings, ""),
+        ("Equation 1", space.equation1, "(the estimate of arXiv:2507.16249, not this space's size)"),
+    )
+    for name, size, remark in sizes:
+        console.print(f"{name:<18} {_count(size)} {remark}".rstrip(), soft_wrap=True)
+
+
+def _fixed_at(space: MappingSpace, name: str) -> str:
+    value = space.fixed.get(name, "")
+    return " ".join(value) if isinstance(value, list) else str(value)
+
+
+def _count(number: int) -> str:
+    return f"{number:,}" if number < 10**15 else f"{number:.3e}"

@@ -1,0 +1,34 @@
+"""The options that several commands share."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+LAYER_OPTION = typer.Option(
+    "--layer", help="A layer: resnet18:1, vgg16:conv1_2 or FILE.toml:3.", metavar="LAYER"
+)
+ACCELERATOR_OPTION = typer.Option(
+    "--accelerator", help="A preset such as edge, or FILE.toml.", metavar="ACCELERATOR"
+)
+
+LayerName = Annotated[str, LAYER_OPTION]
+AcceleratorName = Annotated[str, ACCELERATOR_OPTION]
+CostModelName = Annotated[
+    str | None,
+    typer.Option(
+        "--cost-model", help="The cost model (dse list cost-models names the default).", metavar="MODEL"
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON alone on stdout.")]
+Tiles = Annotated[
+    str,
+    typer.Option("--tiles", help="Tile sizes: factors (divisors only) or any.", metavar="factors|any"),
+]
+Fix = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fix", help="Fix a gene, as in outer.parallel=K or cluster=16; repeatable.", metavar="GENE=VALUE"
+    ),
+]

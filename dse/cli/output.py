@@ -1,0 +1,77 @@
+"""What commands print: JSON for programs, tables for people."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+PIPE_WIDTH, WIDEST = 110, 1000
+
+
+def print_json(value: object) -> None:
+    """Print `value` as one JSON line on stdout; what JSON cannot say (infinities, NaN) becomes null."""
+    sys.stdout.write(json.dumps(plain(value), allow_nan=False) + "\n")
+
+
+def plain(value: Any) -> Any:
+    """`value` with its infinite and NaN floats replaced by None, at any depth."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return value
+
+
+def make_console() -> Console:
+    """A console on stdout. What goes to a file or a pipe is not squeezed into 80 columns."""
+    from rich.console import Console
+
+    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH
+    return Console(file=sys.stdout, width=width, highlight=False, markup=False)
+
+
+def print_heading(console: Console, text: str) -> None:
+    """Print a line in bold."""
+    console.print(text, style="bold", soft_wrap=True)
+
+
+def print_table(
+    console: Console, title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]
+) -> None:
+    """Print `rows` under a title; text wraps where the console is narrow, numbers and names are never cut."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD)
+    for index, column in enumerate(columns):
+        number = any(isinstance(row[index], int | float) for row in rows)
+        whole = number or index == 0
+        table.add_column(column, justify="right" if number else "left", no_wrap=whole, overflow="fold")
+    for row in rows:
+        table.add_row(*(shown(value) for value in row))
+    least = console.measure(table, options=console.options.update(width=WIDEST)).minimum
+    console.width = max(console.width, least)
+    print_heading(console, title)
+    console.print(table)
+
+
+def shown(value: object) -> str:
+    """A value as a table shows it: counts with separators, floats with four digits, nothing as a dash."""
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.4g}" if math.isfinite(value) else "-"
+    return str(value)

@@ -1,0 +1,108 @@
+"""One mapping judged in full: its costs, whether it is feasible, every objective, and where the cycles go."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from dse.accelerator import Accelerator
+from dse.cases import results
+from dse.cost import DEFAULT_COST_MODEL, cost_model
+from dse.feasibility import FeasibilityRules
+from dse.layer import Layer
+from dse.mapping import Mapping, MappingBatch
+from dse.objective import OBJECTIVES, loss
+
+COMPUTE, DATA = "compute", "data movement"
+
+
+@dataclass(frozen=True)
+class BufferUse:
+    """Elements that a mapping needs of a buffer, of those that there are; `use` is the share."""
+
+    needed: int
+    capacity: int
+    use: float
+
+
+@dataclass(frozen=True)
+class Breakdown:
+    """Where the buffers and the cycles of a mapping go.
+
+    `ideal_cycles` are the layer's MACs on all PEs and lanes, `busiest_pe_cycles` the steps of the mapping's
+    busiest PE, and the cycles beyond are spent waiting for data. `utilisation` is ideal over actual cycles,
+    and the product of `busy_pes` (ideal over busiest) and `busy_time` (busiest over actual). `bound` says
+    on what most cycles go: compute or data movement.
+    """
+
+    l1: BufferUse
+    l2: BufferUse
+    ideal_cycles: int
+    busiest_pe_cycles: int
+    utilisation: float
+    busy_pes: float
+    busy_time: float
+    bound: str
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What a mapping costs (`figures`, as a case's result), and what that is worth.
+
+    `loss` is by objective, in its unit, and None where the mapping is not `feasible`; `reason` says why it
+    is not. Without costs there is no `breakdown`.
+    """
+
+    figures: dict[str, Any]
+    feasible: bool
+    reason: str | None
+    loss: dict[str, float | None]
+    breakdown: Breakdown | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data: the figures, `feasible`, `reason`, `loss` and `breakdown`."""
+        return {
+            **self.figures,
+            "reason": self.reason,
+            "feasible": self.feasible,
+            "loss": self.loss,
+            "breakdown": asdict(self.breakdown) if self.breakdown else None,
+        }
+
+
+def evaluate(
+    layer: Layer, accelerator: Accelerator, mapping: Mapping, model: str = DEFAULT_COST_MODEL
+) -> Evaluation:
+    """Price `mapping` of `layer.lowered()` under the cost model `model`; no mapping raises."""
+    batch = MappingBatch.of([mapping])
+    costs = cost_model(model).evaluate(layer, accelerator, batch)
+    rules = FeasibilityRules(layer, accelerator, "latency")
+    _, reasons = rules.judge(batch.rows, costs)
+    feasible = bool(reasons[0] == 0)
+    losses = {name: float(loss(costs, accelerator, name)[0]) if feasible else None for name in OBJECTIVES}
+    figures = next(results(costs))
+    breakdown = None
+    if figures["status"] == "ok":
+        busiest = int(rules.serial_floors(batch.rows)[0])
+        breakdown = _breakdown(layer, accelerator, figures, busiest)
+    reason = None if feasible else rules.explain(batch.rows[0], costs)
+    return Evaluation(figures, feasible, reason, losses, breakdown)
+
+
+def _breakdown(layer: Layer, accelerator: Accelerator, figures: dict[str, Any], busiest: int) -> Breakdown:
+    cycles = figures["cycles"]
+    ideal = -(-layer.macs // (accelerator.num_pes * accelerator.simd_lanes))
+    return Breakdown(
+        l1=_use(figures["l1_size"], accelerator.l1_size),
+        l2=_use(figures["l2_size"], accelerator.l2_size),
+        ideal_cycles=ideal,
+        busiest_pe_cycles=busiest,
+        utilisation=ideal / cycles,
+        busy_pes=ideal / busiest,
+        busy_time=busiest / cycles,
+        bound=COMPUTE if 2 * busiest >= cycles else DATA,
+    )
+
+
+def _use(needed: int, capacity: int) -> BufferUse:
+    return BufferUse(needed, capacity, needed / capacity)

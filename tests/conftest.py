@@ -1,0 +1,55 @@
+"""What several test files use: the command line, run in this process."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from dse.cli import main
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """Stdout as one JSON value, which it must be, alone."""
+        return json.loads(self.out, parse_constant=pytest.fail)
+
+    @property
+    def lines(self) -> list[Any]:
+        """Stdout as a JSON value a line."""
+        return [json.loads(line, parse_constant=pytest.fail) for line in self.out.splitlines()]
+
+    def refused(self) -> str:
+        """The one line on stderr with which wrong input was refused."""
+        assert self.code == 2, self
+        assert self.out == ""
+        assert self.err.startswith("dse: error: ")
+        assert self.err.count("\n") == 1
+        assert "Traceback" not in self.err
+        return self.err.removeprefix("dse: error: ").rstrip("\n")
+
+
+Dse = Callable[..., Outcome]
+
+
+@pytest.fixture
+def dse(capsys: pytest.CaptureFixture[str]) -> Dse:
+    """`dse("space", "--layer", ...)` runs the command line and returns its Outcome."""
+
+    def run(*arguments: str) -> Outcome:
+        code = main(arguments)
+        captured = capsys.readouterr()
+        return Outcome(code, captured.out, captured.err)
+
+    return run
