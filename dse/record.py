@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Mapping
@@ -39,6 +40,7 @@ _SPLIT = ("genes.list.element", *(name for name in FIGURES if name != "reason"))
 _PARQUET: dict[str, Any] = {
     "compression": "zstd",
     "compression_level": 6,
+    "write_page_checksum": True,
     "use_dictionary": ["reason"],
     "column_encoding": {"index": "DELTA_BINARY_PACKED", **dict.fromkeys(_SPLIT, "BYTE_STREAM_SPLIT")},
 }
@@ -118,7 +120,8 @@ def write_parquet(record: Record, path: Path, cell: Mapping[str, Any]) -> None:
             os.fsync(file.fileno())
         part.replace(path)
     except OSError as error:
-        part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            part.unlink()
         raise StorageError(f"record {str(path)!r} cannot be written: {error.strerror or error}") from None
 
 
@@ -128,17 +131,20 @@ def read_parquet(path: Path) -> tuple[Record, dict[str, Any]]:
     import pyarrow.parquet as pq
 
     try:
-        table = pq.read_table(path)
+        content = path.read_bytes()
+    except OSError as error:
+        raise StorageError(f"record {str(path)!r} cannot be read: {error.strerror}") from None
+    try:
+        table = pq.read_table(pa.BufferReader(content), page_checksum_verification=True)
         cell = json.loads(table.schema.metadata[_CELL_KEY])
         flat = table["genes"].combine_chunks().flatten().to_numpy().astype(np.int64)
         evaluations = Evaluations(
             **{name: table[name].to_numpy().astype(dtype) for name, dtype in FIGURES.items()}
         )
         width = table.schema.field("genes").type.list_size
-    except OSError as error:
-        raise InputError(f"record {str(path)!r} cannot be read: {error.strerror or error}") from None
-    except (pa.ArrowException, KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"{str(path)!r} is not the record of a search: {error}") from None
+    except (pa.ArrowException, OSError, KeyError, TypeError, ValueError, AttributeError) as error:
+        reason = " ".join(str(error).split())
+        raise InputError(f"{str(path)!r} is not the record of a search: {reason}") from None
     record = Record(width, capacity=max(table.num_rows, 1))
     record.append(flat.reshape(table.num_rows, width), evaluations)
     return record, cell
