@@ -23,9 +23,10 @@ lint: install
 
 install: $(STAMP)
 
+# Compiling what may never be imported would take half of the time, hence --no-compile.
 $(STAMP): pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: install it, or make PYTHON=/path/to/python" >&2; exit 1; }
 	@echo "Installing into $(VENV): a few minutes the first time"
 	@$(PYTHON) -m venv $(VENV)
-	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,optuna]'
+	@$(VENV)/bin/python -m pip install --quiet --no-compile --disable-pip-version-check --constraint constraints.txt --editable '.[dev,optuna]'
 	@touch $@

@@ -54,7 +54,7 @@ def read_cases(path: str) -> Cases:
 
     Raises InputError naming the file and the line at the first one that is malformed.
     """
-    name = "standard input" if path == STANDARD_INPUT else path
+    name = "standard input" if path == STANDARD_INPUT else path or repr(path)
     rows = [_case_row(text, f"{name} line {number}") for number, text in _lines(path, name)]
     if not rows:
         raise InputError(f"{name} holds no cases; expected one JSON object a line")

@@ -89,7 +89,7 @@ def test_the_version_is_that_of_the_package(dse: Dse) -> None:
         (["space", "--qq", "3"], "unknown option '--qq'; see 'dse space --help'"),
         (["space", "--layer", "resnet18:1"], "missing option '--accelerator'; see 'dse space --help'"),
         (["space", *RESNET_ON_EDGE, "surplus"], "surplus"),
-        (["space", "--layer"], "'--layer' requires an argument"),
+        (["space", "--layer"], "option '--layer' requires an argument"),
         (["space", *RESNET_ON_EDGE, "--json=maybe"], "--json"),
         (["bench"], "missing command; see 'dse bench --help'"),
         (["bench", "costs"], "no such command 'costs'. Did you mean 'cost'?"),
@@ -154,9 +154,11 @@ def test_a_mapping_file_that_holds_no_mapping_is_refused(
 
 
 def test_an_interrupt_ends_quietly_with_130() -> None:
-    # The command waits for its standard input, which nobody sends.
+    # The command waits for the rest of its standard input. A shell's background jobs ignore interrupts, so
+    # that its handler is named here.
+    code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
     run = subprocess.Popen(
-        [*RUN, "evaluate", "--cases", "-"],
+        [sys.executable, "-c", f"{code}; {RUN[-1]}", "evaluate", "--cases", "-"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -169,18 +171,24 @@ def test_an_interrupt_ends_quietly_with_130() -> None:
     assert (run.returncode, out, err) == (130, b"", b"")
 
 
-def test_a_reader_that_leaves_early_is_no_error() -> None:
+@pytest.mark.parametrize("form", [["--json"], []])
+def test_a_reader_that_leaves_early_is_no_error(form: list[str]) -> None:
     golden = Path(__file__).parent / "data" / "golden.jsonl.gz"
-    run = subprocess.Popen(
-        [*RUN, "evaluate", "--cases", str(golden), "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    assert run.stdout is not None
-    assert run.stdout.readline()
-    run.stdout.close()
-    assert run.stderr is not None
-    assert run.stderr.read() == b""
-    run.stderr.close()
-    assert run.wait() == 141
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as pipe:
+        command = [*RUN, "evaluate", "--cases", str(golden), *form]
+        run = subprocess.run(command, stdout=pipe, stderr=subprocess.PIPE, check=False)
+    assert (run.returncode, run.stderr) == (141, b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_disk_is_said_in_one_line() -> None:
+    command = [*RUN, "evaluate", *RESNET_ON_EDGE, "--mapping", "nvdla"]
+    with open("/dev/full", "w") as full:
+        run = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert run.returncode == 1
+    assert run.stderr == "dse: error: [Errno 28] No space left on device\n"
 
 
 # list

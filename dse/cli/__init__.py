@@ -39,11 +39,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _discard_output()
         return READER_LEFT
+    except OSError as error:
+        # Commands name the files that they cannot read; what gets here is a full disk and the like.
+        _discard_output()
+        return _refuse(str(error), FAILED)
 
 
-def _refuse(message: str) -> int:
+def _refuse(message: str, code: int = WRONG_INPUT) -> int:
     print("dse: error:", " ".join(message.split()), file=sys.stderr)
-    return WRONG_INPUT
+    return code
 
 
 def _usage_message(error: TyperException) -> str:
@@ -56,6 +60,7 @@ def _usage_message(error: TyperException) -> str:
         message = f"unknown option {option!r}; " + (f"did you mean {near[0]!r}?" if near else help_hint)
     elif "Did you mean" not in message and help_hint:
         message = f"{message.rstrip('.')}; {help_hint}"
+    message = message.rstrip(".")
     return message[:1].lower() + message[1:]
 
 

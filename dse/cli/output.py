@@ -35,8 +35,13 @@ def make_console() -> Console:
     """A console on stdout. What goes to a file or a pipe is not squeezed into 80 columns."""
     from rich.console import Console
 
+    class QuietConsole(Console):
+        def on_broken_pipe(self) -> None:
+            # Rich would end the process here; the command line's own main has the say.
+            raise BrokenPipeError
+
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH
-    return Console(file=sys.stdout, width=width, highlight=False, markup=False)
+    return QuietConsole(file=sys.stdout, width=width, highlight=False, markup=False)
 
 
 def print_heading(console: Console, text: str) -> None:
