@@ -1,3 +1,46 @@
 """A budgeted arena for searchers of DNN-layer mappings onto spatial accelerators."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from dse.accelerator import Accelerator, load_accelerator
+    from dse.api import Result, search
+    from dse.layer import Layer
+    from dse.mapping import Mapping
+    from dse.problem import Problem
+    from dse.space import MappingSpace
+
+_HOMES = {
+    "Accelerator": "dse.accelerator",
+    "Layer": "dse.layer",
+    "Mapping": "dse.mapping",
+    "MappingSpace": "dse.space",
+    "Problem": "dse.problem",
+    "Result": "dse.api",
+    "load_accelerator": "dse.accelerator",
+    "search": "dse.api",
+}
+
+__all__ = [
+    "Accelerator",
+    "Layer",
+    "Mapping",
+    "MappingSpace",
+    "Problem",
+    "Result",
+    "load_accelerator",
+    "search",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """The public names, each loaded from its module when it is first asked for."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'dse' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)

@@ -43,15 +43,19 @@ KINDS = (
     "overflow",
     "inverted",
     "wild",
+    "colossal",
 )
 OUTER, CLUSTER, INNER = 0, 13, 14
 
 
 def draw_cases(kind: str, n: int, rng: np.random.Generator) -> tuple[IntArray, IntArray, IntArray]:
     """`n` layers (n, 9), machines (n, 5) and mapping rows (n, 27) of one kind."""
-    layers = (HUGE_LAYERS if kind == "overflow" else LAYERS)[
-        rng.integers(3 if kind == "overflow" else len(LAYERS), size=n)
-    ]
+    pool = HUGE_LAYERS if kind == "overflow" else LAYERS
+    layers = pool[rng.integers(len(pool), size=n)]
+    if kind == "colossal":
+        layers[:, 7:] = 1
+        layers[:, 1:5] *= 2 ** rng.integers(0, 22, (n, 4))
+        layers[layers[:, 0] == 1, 1] = 1
     pes = rng.choice([1, 4, 16, 100, 168, 256, 1024], n)
     hardware = np.stack(
         [

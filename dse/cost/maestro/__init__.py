@@ -11,6 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 
@@ -39,18 +40,21 @@ class Maestro:
         layers, hardware = layer_row(layer.lowered()), hardware_row(accelerator)
 
         def price(rows: IntArray, threads: int = 1) -> CostBatch:
-            return price_cases(layers, hardware, rows, threads)
+            return price_cases(layers, hardware, rows, wrap=False, threads=threads)
 
         return price
 
-    def price_cases(self, layers: IntArray, hardware: IntArray, rows: IntArray) -> CostBatch:
+    def price_cases(
+        self, layers: IntArray, hardware: IntArray, rows: IntArray, *, threads: int = 1
+    ) -> CostBatch:
         """Prices rows as written, each with its own layer and hardware, strides included.
 
         `layers` (n, 9): type (0 CONV, 1 DSCONV), K, C, Y, X, R, S, row stride, column stride. `hardware`
         (n, 5): PEs, NoC bandwidth, off-chip bandwidth, NoC latency, SIMD lanes. `rows` (n, 27): as in a
-        MappingBatch. Any 64-bit values are taken.
+        MappingBatch. Any 64-bit values are taken. Buffer needs wrap at 32 bits, as MAESTRO prints them
+        (`evaluate` does not let them: a need that wraps would seem to fit).
         """
-        return price_cases(layers, hardware, rows)
+        return price_cases(layers, hardware, rows, wrap=True, threads=threads)
 
 
 def layer_row(layer: Layer) -> IntArray:
@@ -71,23 +75,25 @@ def hardware_row(accelerator: Accelerator) -> IntArray:
     return np.array([figures], dtype=np.int64)
 
 
-def price_cases(layers: IntArray, hardware: IntArray, rows: IntArray, threads: int = 1) -> CostBatch:
+def price_cases(
+    layers: IntArray, hardware: IntArray, rows: IntArray, *, wrap: bool, threads: int
+) -> CostBatch:
     """See `Maestro.price_cases`; one row of `layers` or `hardware` serves all mappings."""
-    price_rows = _kernel()
-
     n = len(rows)
     counts = np.empty((4, n), dtype=np.int64)
     figures = np.empty((3, n), dtype=np.float64)
     reasons = np.empty(n, dtype=np.uint8)
-    shares = min(threads, max(1, n // SMALLEST_SHARE))
-    if shares == 1:
-        price_rows(layers, hardware, rows, 0, n, counts, figures, reasons)
+    kernel = _kernel()
+
+    def price_share(start: int, stop: int) -> None:
+        if kernel.price_rows(layers, hardware, rows, wrap, start, stop, counts, figures, reasons):
+            kernel.price_left(layers, hardware, rows, wrap, start, stop, counts, figures, reasons)
+
+    shares = min(threads, n // SMALLEST_SHARE)
+    if shares <= 1:
+        price_share(0, n)
     else:
         bounds = [n * share // shares for share in range(shares + 1)]
-
-        def price_share(start: int, stop: int) -> None:
-            price_rows(layers, hardware, rows, start, stop, counts, figures, reasons)
-
         with ThreadPoolExecutor(shares) as pool:
             list(pool.map(price_share, bounds[:-1], bounds[1:]))
     return CostBatch(
@@ -104,12 +110,11 @@ def price_cases(layers: IntArray, hardware: IntArray, rows: IntArray, threads: i
 
 
 @cache
-def _kernel() -> Callable[..., None]:
-    """The compiled kernel, loaded when it is first needed."""
+def _kernel() -> ModuleType:
+    """The compiled kernels, loaded when they are first needed."""
     from dse.compiled import drop_stale
 
     drop_stale(Path(__file__).parent)
-    from dse.cost.maestro.kernel import price_rows
+    from dse.cost.maestro import kernel
 
-    kernel: Callable[..., None] = price_rows
     return kernel

@@ -1,4 +1,4 @@
-"""MAESTRO over batches: checks values, then sends each row to the grouped or to the complete walk."""
+"""MAESTRO over batches: regular rows go to the grouped walk, others to the complete one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from numba import njit
 from dse.compiled import OPTIONS
 from dse.cost.maestro.grouped import MAX_GROUPS, WORK_ROWS, price_regular
 from dse.cost.maestro.levels import TABLE_ROWS
-from dse.cost.maestro.walk import price_any
+from dse.cost.maestro.walk import LARGEST_COUNT, price_any, wrap32
 from dse.reasons import Reason
 
 FEASIBLE = int(Reason.FEASIBLE)
@@ -18,6 +18,7 @@ CLUSTER_TOO_LARGE = int(Reason.CLUSTER_TOO_LARGE)
 BAD_HARDWARE = int(Reason.BAD_HARDWARE)
 BAD_LAYER = int(Reason.BAD_LAYER)
 OUT_OF_RANGE = int(Reason.OUT_OF_RANGE)
+LEFT = 255
 LARGEST = 2**31 - 1
 R, S = 4, 5
 
@@ -63,57 +64,94 @@ def is_regular(layer, row):
     return True
 
 
-@njit(**OPTIONS)
-def price_rows(layers, hardware, rows, start, stop, counts, figures, reasons):
-    """Prices rows `start` to `stop`; `layers` (n or 1, 9) and `hardware` (n or 1, 5) as in `price_cases`.
+@njit(inline="always", **OPTIONS)
+def may_overflow(layer, latency):
+    """Whether a regular mapping of the layer may have counts beyond 2^62, by a bound on all of them."""
+    windows = float(layer[5]) * layer[6]
+    elements = float(layer[1]) * layer[2] * layer[3] * layer[4]
+    return (1.0 + latency) * 9.0**4 * windows * windows * elements > LARGEST_COUNT
 
-    Fills `counts` (4, n): cycles, MACs, L1 and L2 need; `figures` (3, n): energy in nJ, power, area; and
-    `reasons` (n).
+
+@njit(inline="always", **OPTIONS)
+def write_figures(layer, machine, result, wrap, counts, figures, i):
+    """Writes row i of the outputs from the counts of a priced mapping (SPEC 9.3, 9.6, 9.7)."""
+    if wrap:
+        result[2], result[3] = wrap32(result[2]), wrap32(result[3])
+    for index in range(4):
+        counts[index, i] = result[index]
+    inputs = layer[2] * layer[3] * layer[4]
+    weights = layer[2] * layer[5] * layer[6] * (1 if layer[0] == 1 else layer[1])
+    energy = result[4] * 18.61 + inputs * 18.61 + result[5] * 18.61 + weights * 18.61 + result[6] * 18.61
+    figures[0, i] = 0.00023 * energy
+    pes, lanes, bandwidth = float(machine[0]), float(machine[4]), float(machine[1])
+    l1, l2 = result[2] if result[2] != 0 else 1, result[3] if result[3] != 0 else 1
+    bus, gates = 14.662 * pes + 28.895, 1.2886 * (pes * pes) + 5.5814 * pes - 23.711
+    figures[1, i] = (
+        pes * (1.2223 * lanes + 0.00345 * l1)
+        + 0.00345 * l2
+        + (0.8 * bus / 1000 * bandwidth + max(0.34 * gates / 1000, 0.34))
+    )
+    figures[2, i] = (
+        pes * (283 * lanes + 0.104 * l1)
+        + 0.104 * l2
+        + (101.7938 * bus * bandwidth + max(395.473 * gates, 395.473))
+    )
+
+
+@njit(**OPTIONS)
+def price_rows(layers, hardware, rows, wrap, start, stop, counts, figures, reasons):
+    """Prices the regular rows from `start` to `stop`; returns how many others it has marked LEFT.
+
+    `layers` (n or 1, 9) and `hardware` (n or 1, 5) are as in `price_cases`. Fills `counts` (4, n): cycles,
+    MACs, L1 and L2 need; `figures` (3, n): energy in nJ, power, area; and `reasons` (n).
+    With `wrap`, buffer needs beyond 31 bits wrap, as MAESTRO prints them.
     """
     work = np.empty((WORK_ROWS, MAX_GROUPS), dtype=np.int64)
-    tables = np.empty((2, TABLE_ROWS, 6), dtype=np.int64)
-    facts = np.empty((2, 6), dtype=np.int64)
-    orders = np.empty((2, 6), dtype=np.int64)
-    result = np.empty(10, dtype=np.int64)
+    result = np.empty(7, dtype=np.int64)
     sizes = np.empty(4, dtype=np.int64)
     windows = np.ones(4, dtype=np.int64)
+    left = 0
     for i in range(start, stop):
         layer = layers[i if len(layers) > 1 else 0]
         machine = hardware[i if len(hardware) > 1 else 0]
         row = rows[i]
-        limits = machine[0], machine[1], machine[2], machine[3], machine[4]
         reason = check_values(layer, machine, row)
-        priced = False
         if reason == FEASIBLE:
-            if is_regular(layer, row):
+            reason = LEFT
+            if is_regular(layer, row) and not may_overflow(layer, machine[3]):
+                limits = machine[0], machine[1], machine[2], machine[3], machine[4]
                 windows[2], windows[3] = layer[5], layer[6]
                 sizes[0] = 1 if layer[0] == 1 else layer[1]
                 sizes[1] = layer[2]
                 sizes[2], sizes[3] = layer[3] - layer[5] + 1, layer[4] - layer[6] + 1
-                priced = price_regular(sizes, windows, layer[0] == 1, limits, row, work, result)
-            if not priced:
-                reason = price_any(layer, limits, row, tables, facts, orders, result)
+                if price_regular(sizes, windows, layer[0] == 1, limits, row, work, result):
+                    reason = FEASIBLE
         reasons[i] = reason
-        if reason != FEASIBLE:
+        if reason == FEASIBLE:
+            write_figures(layer, machine, result, wrap, counts, figures, i)
+        else:
             counts[:, i] = 0
             figures[:, i] = 0.0
+            left += int(reason == LEFT)
+    return left
+
+
+@njit(**OPTIONS)
+def price_left(layers, hardware, rows, wrap, start, stop, counts, figures, reasons):
+    """Prices the rows that `price_rows` has marked LEFT, by the complete walk.
+
+    A kernel of its own, because few need it and it takes long to compile.
+    """
+    tables = np.empty((2, TABLE_ROWS, 6), dtype=np.int64)
+    facts = np.empty((2, 6), dtype=np.int64)
+    orders = np.empty((2, 6), dtype=np.int64)
+    result = np.empty(10, dtype=np.int64)
+    for i in range(start, stop):
+        if reasons[i] != LEFT:
             continue
-        counts[0, i], counts[1, i] = result[0], result[1]
-        counts[2, i], counts[3, i] = result[2], result[3]
-        inputs = layer[2] * layer[3] * layer[4]
-        weights = layer[2] * layer[5] * layer[6] * (1 if layer[0] == 1 else layer[1])
-        energy = result[4] * 18.61 + inputs * 18.61 + result[5] * 18.61 + weights * 18.61 + result[6] * 18.61
-        figures[0, i] = 0.00023 * energy
-        pes, lanes, bandwidth = float(machine[0]), float(machine[4]), float(machine[1])
-        l1, l2 = result[2] if result[2] != 0 else 1, result[3] if result[3] != 0 else 1
-        bus, gates = 14.662 * pes + 28.895, 1.2886 * (pes * pes) + 5.5814 * pes - 23.711
-        figures[1, i] = (
-            pes * (1.2223 * lanes + 0.00345 * l1)
-            + 0.00345 * l2
-            + (0.8 * bus / 1000 * bandwidth + max(0.34 * gates / 1000, 0.34))
-        )
-        figures[2, i] = (
-            pes * (283 * lanes + 0.104 * l1)
-            + 0.104 * l2
-            + (101.7938 * bus * bandwidth + max(395.473 * gates, 395.473))
-        )
+        layer = layers[i if len(layers) > 1 else 0]
+        machine = hardware[i if len(hardware) > 1 else 0]
+        limits = machine[0], machine[1], machine[2], machine[3], machine[4]
+        reasons[i] = price_any(layer, limits, rows[i], tables, facts, orders, result)
+        if reasons[i] == FEASIBLE:
+            write_figures(layer, machine, result, wrap, counts, figures, i)

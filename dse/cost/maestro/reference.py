@@ -190,7 +190,8 @@ class _Pricer:
         """Walks the outer cases and adds up (SPEC 8.3 and 9)."""
         hardware, level = self.hardware, self.outer
         need_inputs = need_outputs = 0
-        cycles = macs = counted = busy = l1_size = 0
+        cycles = macs = counted = l1_size = 0
+        busy = 0.0
         reads = {INPUT: 0, WEIGHT: 0}
         output_writes = output_accesses = 0
         accepted = False

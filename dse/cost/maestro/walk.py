@@ -180,11 +180,9 @@ def price_any(layer, hardware, row, tables, facts, orders, figures):
         return ZERO_RUNTIME
     figures[0] = cycles
     figures[1] = macs
-    figures[2] = wrap32(
-        2 * calls * (tile_elements(inner, masks, INPUT) + tile_elements(inner, masks, WEIGHT))
-        + 2 * tile_elements(inner, masks, OUTPUT)
-    )
-    figures[3] = wrap32(need_inputs + need_outputs)
+    tiles_in = tile_elements(inner, masks, INPUT) + tile_elements(inner, masks, WEIGHT)
+    figures[2] = 2 * calls * tiles_in + 2 * tile_elements(inner, masks, OUTPUT)
+    figures[3] = need_inputs + need_outputs
     figures[4] = read_i
     figures[5] = read_w
     figures[6] = write_o

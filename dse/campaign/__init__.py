@@ -1,0 +1,1 @@
+"""Campaigns: every searcher on every problem from every seed, run in parallel, recorded and resumable."""

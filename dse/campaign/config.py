@@ -1,0 +1,223 @@
+"""A campaign's TOML file, read strictly: which searchers meet which problems, how often, with what budget."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from dse.accelerator import load_accelerator
+from dse.cell import Cell
+from dse.checks import keys, table, whole_number
+from dse.cost import COST_MODELS
+from dse.errors import InputError, shorten, unknown
+from dse.layer import Layer
+from dse.objective import OBJECTIVES
+from dse.problem import Problem
+from dse.searcher import Searcher, make_searcher
+from dse.tomlfile import is_toml, read_toml
+
+FindLayers = Callable[[str], Mapping[str, Layer]]
+"""From a layer's or a network's name to the layers it stands for, by their full names."""
+
+REQUIRED = ("name", "budget", "seeds", "cost_model", "searchers")
+OPTIONAL = ("seed", "tiles", "fixed", "objectives", "accelerators", "layers", "problems")
+LISTS = ("layers", "accelerators", "objectives")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+@dataclass(frozen=True)
+class NamedProblem:
+    """A problem and what the campaign calls its parts, as in `vgg16:conv1_2`, `edge`, `edp`."""
+
+    layer: str
+    accelerator: str
+    problem: Problem
+
+    @property
+    def network(self) -> str:
+        """The part of the layer's name before the colon."""
+        return self.layer.rpartition(":")[0] or self.layer
+
+    @property
+    def objective(self) -> str:
+        """What is minimised."""
+        return self.problem.objective
+
+    @property
+    def label(self) -> str:
+        """The problem in a few words."""
+        return f"{self.layer} on {self.accelerator}, {self.objective}"
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A searcher under the name that the campaign gives it; `type` is its registered name."""
+
+    name: str
+    type: str
+    searcher: Searcher
+
+
+@dataclass(frozen=True)
+class NamedCell:
+    """A cell of the campaign and what the campaign calls it."""
+
+    problem: NamedProblem
+    variant: Variant
+    cell: Cell
+
+    @property
+    def label(self) -> str:
+        """The cell in a few words."""
+        return f"{self.variant.name} on {self.problem.label}, seed {self.cell.seed}"
+
+    @cached_property
+    def key(self) -> str:
+        """The cell's name in file names and tables: readable, and distinct within a campaign."""
+        problem = self.problem
+        parts = (problem.layer, problem.accelerator, problem.objective, self.variant.name)
+        return "--".join([*(re.sub(r"[^A-Za-z0-9._-]+", "_", part) for part in parts), f"s{self.cell.seed}"])
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """Problems x searchers x seeds."""
+
+    name: str
+    budget: int
+    seeds: tuple[int, ...]
+    problems: tuple[NamedProblem, ...]
+    variants: tuple[Variant, ...]
+
+    @property
+    def cost_model(self) -> str:
+        """The cost model of all its problems."""
+        return self.problems[0].problem.model.name
+
+    def cells(self) -> Iterator[NamedCell]:
+        """Every cell, seed by seed, so that an unfinished campaign has a little of everything."""
+        for seed in self.seeds:
+            for problem in self.problems:
+                for variant in self.variants:
+                    cell = Cell(problem.problem, variant.type, variant.searcher, seed, self.budget)
+                    yield NamedCell(problem, variant, cell)
+
+
+def load_campaign(path: str, find_layers: FindLayers) -> Campaign:
+    """The campaign in the TOML file at `path`. Whatever is wrong with it is an InputError that says where."""
+    where = f"campaign {path!r}"
+    data = read_toml(path, where)
+    keys(data, where, required=REQUIRED, optional=OPTIONAL)
+    name = data["name"]
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        raise InputError(f"{where}: name must be letters, digits, '.', '-' or '_', got {shorten(name)}")
+    first = whole_number(data.get("seed", 0), f"{where}: seed", least=0)
+    count = whole_number(data["seeds"], f"{where}: seeds", most=100_000)
+    return Campaign(
+        name=name,
+        budget=whole_number(data["budget"], f"{where}: budget", most=10**9),
+        seeds=tuple(range(first, first + count)),
+        problems=_problems(data, where, Path(path).parent, find_layers),
+        variants=_variants(table(data["searchers"], f"{where}: searchers"), where),
+    )
+
+
+def _variants(entries: Mapping[str, Any], where: str) -> tuple[Variant, ...]:
+    variants = []
+    for name, entry in entries.items():
+        place = f"[searchers.{name}] of {where}"
+        settings = dict(table(entry, place))
+        if not NAME.fullmatch(name):
+            raise InputError(f"{place}: a searcher's name must be letters, digits, '.', '-' or '_'")
+        kind = settings.pop("type", name)
+        if not isinstance(kind, str):
+            raise InputError(f"{place}: type must be the name of a searcher, got {shorten(kind)}")
+        try:
+            variants.append(Variant(name, kind, make_searcher(kind, settings, where=place)))
+        except InputError as error:
+            text = str(error)
+            raise error if place in text else InputError(f"{place}: {text}") from None
+    if not variants:
+        raise InputError(f"{where} has no searchers; add a table such as [searchers.random]")
+    return tuple(variants)
+
+
+def _problems(
+    data: Mapping[str, Any], where: str, folder: Path, find_layers: FindLayers
+) -> tuple[NamedProblem, ...]:
+    shared = _shared(data, where)
+    named: dict[tuple[str, str, str], NamedProblem] = {}
+    for place, layers, accelerator, objective in _combinations(data, where):
+        if objective not in OBJECTIVES:
+            raise unknown("objective", objective, OBJECTIVES, place)
+        try:
+            found = find_layers(_beside(layers, folder))
+            machine = load_accelerator(_beside(accelerator, folder))
+            for layer_name, layer in found.items():
+                problem = Problem(layer, machine, objective, **shared)
+                named[layer_name, accelerator, objective] = NamedProblem(layer_name, accelerator, problem)
+        except InputError as error:
+            raise InputError(f"{place}: {error}") from None
+    return tuple(named.values())
+
+
+def _shared(data: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """What all problems have in common."""
+    model = data["cost_model"]
+    if model not in COST_MODELS:
+        raise unknown("cost_model", model, COST_MODELS, where)
+    return {
+        "cost_model": model,
+        "tiles": data.get("tiles", "factors"),
+        "fixed": table(data.get("fixed", {}), f"{where}: fixed"),
+    }
+
+
+def _combinations(data: Mapping[str, Any], where: str) -> Iterator[tuple[str, str, str, str]]:
+    """Place in the file, layers, accelerator and objective of every entry."""
+    if "problems" in data:
+        for name in LISTS:
+            if name in data:
+                raise InputError(f"{where} has both 'problems' and {name!r}; keep one of the two forms")
+        entries = data["problems"]
+        if not isinstance(entries, list) or not entries:
+            raise InputError(f"{where}: problems must be one or more [[problems]] tables")
+        for index, entry in enumerate(entries):
+            place = f"{where}: problems[{index}]"
+            keys(table(entry, place), place, required=("layer", "accelerator", "objective"))
+            values = (entry["layer"], entry["accelerator"], entry["objective"])
+            yield place, *(_text(value, f"{place}: {key}") for key, value in zip(entry, values, strict=True))  # type: ignore[misc]
+        return
+    missing = [name for name in LISTS if name not in data]
+    if missing:
+        raise InputError(f"{where} lacks {', '.join(map(repr, missing))} (or a list of [[problems]])")
+    lists = [_texts(data[name], f"{where}: {name}") for name in LISTS]
+    for layer in lists[0]:
+        for accelerator in lists[1]:
+            for objective in lists[2]:
+                yield where, layer, accelerator, objective
+
+
+def _texts(value: object, what: str) -> list[str]:
+    if not isinstance(value, list) or not value:
+        raise InputError(f"{what} must be a list of one or more names, got {shorten(value)}")
+    return [_text(item, what) for item in value]
+
+
+def _text(value: object, what: str) -> str:
+    if not isinstance(value, str):
+        raise InputError(f"{what} must be text, got {shorten(value)}")
+    return value
+
+
+def _beside(name: str, folder: Path) -> str:
+    """A file's name as seen from the campaign file; other names as they are."""
+    file, colon, rest = name.partition(".toml:")
+    path = file + ".toml" if colon else name
+    if not is_toml(path) or not (folder / path).is_file():
+        return name
+    return str(folder / path) + (f":{rest}" if colon else "")

@@ -1,0 +1,164 @@
+"""Showing how a campaign is getting on: a live table on a terminal, a line a cell elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, TextIO
+
+import numpy as np
+
+from dse.campaign.config import NamedCell
+from dse.campaign.store import Store
+from dse.campaign.summary import Summary
+from dse.objective import OBJECTIVES
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+LABEL_WIDTH = 62
+
+
+class LineDisplay:
+    """A line for every cell that ends, for logs and pipes."""
+
+    def __init__(self, stream: TextIO = sys.stderr) -> None:
+        self._stream = stream
+
+    def begin(self, store: Store, waiting: int) -> None:
+        """Say what there is to do."""
+        self._cells = len(store.cells)
+        self._ended = self._cells - waiting
+        campaign = store.campaign
+        self._print(f"campaign {campaign.name}: {self._cells:,} cells of {campaign.budget:,} samples")
+        if self._ended:
+            self._print(f"{self._ended:,} of them are done already")
+        self._begun: dict[str, float] = {}
+
+    def started(self, cell: NamedCell) -> None:
+        """Start a cell's clock."""
+        self._begun[cell.key] = time.monotonic()
+
+    def look(self, running: dict[str, tuple[int, float]]) -> None:
+        """Nothing between lines."""
+
+    def ended(self, cell: NamedCell, summary: Summary | None, failure: str | None) -> None:
+        """Say what came of a cell."""
+        if summary is None and failure is None:
+            return
+        self._ended += 1
+        seconds = time.monotonic() - self._begun[cell.key]
+        came = f"failed: {failure}" if summary is None else f"{_best(cell, summary.best)}, {seconds:.1f} s"
+        self._print(f"[{self._ended}/{self._cells}] {cell.label}: {came}")
+
+    def notice(self, text: str) -> None:
+        """Say something that is no cell's end."""
+        self._print(text)
+
+    def _print(self, text: str) -> None:
+        print(text, file=self._stream, flush=True)
+
+
+class LiveDisplay:
+    """The campaign as a live table: a bar for the whole, a row for each running cell."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        self._console = Console(stderr=True, highlight=False)
+        self._live = Live(console=self._console, refresh_per_second=4, transient=True)
+        self._running: dict[str, tuple[NamedCell, float, int]] = {}
+        self._now: dict[str, tuple[int, float]] = {}
+
+    def begin(self, store: Store, waiting: int) -> None:
+        """Open the table."""
+        self._campaign = store.campaign
+        self._cells, self._waiting, self._ended = len(store.cells), waiting, 0
+        self._failed = 0
+        self._samples = 0
+        self._start = time.monotonic()
+        self._live.start()
+
+    def started(self, cell: NamedCell) -> None:
+        """Add a row."""
+        self._running[cell.key] = (cell, time.monotonic(), 0)
+
+    def look(self, running: dict[str, tuple[int, float]]) -> None:
+        """Bring the rows up to date."""
+        self._now = running
+        for key, (samples, _) in running.items():
+            cell, _, first = self._running[key]
+            if not first and samples:
+                # What a resumed cell had drawn before does not count for its speed.
+                self._running[key] = (cell, time.monotonic(), samples)
+        self._live.update(self._table())
+
+    def ended(self, cell: NamedCell, summary: Summary | None, failure: str | None) -> None:
+        """Remove a row, and keep a line where the cell has failed."""
+        self._running.pop(cell.key, None)
+        self._ended += 1
+        self._samples += summary.samples if summary else 0
+        if failure is not None:
+            self._failed += 1
+            self._console.print(f"failed: {cell.label}: {failure}", style="red", markup=False)
+
+    def notice(self, text: str) -> None:
+        """Print a line above the table."""
+        self._console.print(text, markup=False)
+
+    def close(self) -> None:
+        """Take the table away."""
+        self._live.stop()
+
+    def _table(self) -> Group:
+        from rich.console import Group
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+        from rich.text import Text
+
+        budget = self._campaign.budget
+        drawn = self._samples + sum(samples for samples, _ in self._now.values())
+        seconds = time.monotonic() - self._start
+        rate = drawn / seconds if seconds > 0 else 0.0
+        left = (self._waiting * budget - drawn) / rate if rate else float("nan")
+        done = self._cells - self._waiting + self._ended
+        failed = f", {self._failed} failed" if self._failed else ""
+        head = Text(
+            f"{self._campaign.name}: {done:,} of {self._cells:,} cells{failed}, {rate:,.0f} samples/s, "
+            f"{_duration(left)} left",
+            style="bold",
+        )
+        bar = ProgressBar(total=self._waiting * budget, completed=drawn, width=LABEL_WIDTH)
+        table = Table.grid(padding=(0, 2))
+        for key, (cell, begun, first) in self._running.items():
+            samples, best = self._now.get(key, (0, np.inf))
+            spent = time.monotonic() - begun
+            speed = (samples - first) / spent if spent > 0.5 else 0.0
+            table.add_row(
+                Text(cell.label, overflow="ellipsis", no_wrap=True),
+                f"{samples:,} of {budget:,}",
+                f"{speed:,.0f}/s",
+                _best(cell, best if samples else np.inf),
+            )
+        return Group(head, bar, table)
+
+
+def make_display() -> LineDisplay | LiveDisplay:
+    """The live table on a terminal, lines elsewhere."""
+    return LiveDisplay() if sys.stderr.isatty() else LineDisplay()
+
+
+def _best(cell: NamedCell, loss: float) -> str:
+    objective = OBJECTIVES[cell.problem.objective]
+    if not np.isfinite(loss):
+        return "nothing feasible yet"
+    return f"best {objective.name} {loss:.4g} {objective.unit}".rstrip()
+
+
+def _duration(seconds: float) -> str:
+    if not np.isfinite(seconds):
+        return "some time"
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {rest:02d} s"

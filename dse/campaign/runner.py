@@ -1,0 +1,193 @@
+"""Running a campaign: cells go to workers, outcomes come back, and what dies goes on from its journal."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from dse.campaign.config import NamedCell
+from dse.campaign.store import Store
+from dse.campaign.summary import Summary
+from dse.campaign.worker import Board, Outcome, Task, prepare_process, run_task
+from dse.errors import InputError
+
+MOST_DEATHS = 3
+"""How often the process of a cell may die before the cell counts as failed."""
+PATIENCE_SECONDS = 10.0
+"""How long workers have to stop after Ctrl-C before they are terminated; journals keep their samples."""
+LOOK_SECONDS = 0.25
+
+
+class Display(Protocol):
+    """Whoever shows how a campaign is getting on."""
+
+    def begin(self, store: Store, waiting: int) -> None: ...
+    def started(self, cell: NamedCell) -> None: ...
+    def look(self, running: dict[str, tuple[int, float]]) -> None: ...
+    def ended(self, cell: NamedCell, summary: Summary | None, failure: str | None) -> None: ...
+    def notice(self, text: str) -> None: ...
+
+
+@dataclass(frozen=True)
+class CampaignResult:
+    """How a run of a campaign ended: numbers of cells, and whether Ctrl-C ended it early."""
+
+    cells: int
+    done: int
+    failed: int
+    interrupted: bool
+
+
+def local_processes(workers: int) -> Executor:
+    """Worker processes on this machine, started afresh so that they inherit no state."""
+    context = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(workers, mp_context=context, initializer=prepare_process)
+
+
+def run_campaign(
+    store: Store,
+    display: Display,
+    *,
+    workers: int,
+    make_executor: Callable[[int], Executor] = local_processes,
+) -> CampaignResult:
+    """Run the store's unfinished cells, `workers` at a time, and write `curves.parquet`.
+
+    A cell whose searcher raises, or whose process dies MOST_DEATHS times, is entered as failed and the rest
+    go on. Storage that cannot be written ends the run with an InputError; finished cells are kept.
+    """
+    waiting = store.unfinished()
+    display.begin(store, len(waiting))
+    interrupted = False
+    if waiting:
+        board_path = store.folder / ".board"
+        try:
+            board = Board(board_path, len(waiting))
+        except OSError as error:
+            raise InputError(f"folder {str(store.folder)!r} cannot be written: {error.strerror}") from None
+        tasks = [_task(store, named, board_path, place) for place, named in enumerate(waiting)]
+        run = _Run(store, display, board, workers, make_executor)
+        try:
+            run.all(tasks)
+        except KeyboardInterrupt:
+            interrupted = True
+        finally:
+            store.write_curves()
+            board_path.unlink(missing_ok=True)
+    done = len(store.summaries())
+    return CampaignResult(len(store.cells), done, len(store.failures()), interrupted)
+
+
+def _task(store: Store, named: NamedCell, board_path: Path, place: int) -> Task:
+    key = named.key
+    return Task(named, store.record_path(key), store.journal_path(key), board_path, place)
+
+
+class _Run:
+    """One run of a campaign: which tasks are out, and whose processes have died how often."""
+
+    def __init__(
+        self,
+        store: Store,
+        display: Display,
+        board: Board,
+        workers: int,
+        make_executor: Callable[[int], Executor],
+    ) -> None:
+        self.store = store
+        self.display = display
+        self.board = board
+        self.workers = workers
+        self.make_executor = make_executor
+        self.deaths: Counter[str] = Counter()
+        self.out: dict[Future[Outcome], Task] = {}
+
+    def all(self, tasks: list[Task]) -> None:
+        """Run the tasks; when worker processes die, go on with new ones."""
+        waiting = deque(tasks)
+        while waiting:
+            with self._executor() as executor:
+                try:
+                    self._until_broken(executor, waiting)
+                except BrokenProcessPool:
+                    self._put_back(waiting)
+
+    def _until_broken(self, executor: Executor, waiting: deque[Task]) -> None:
+        while waiting or self.out:
+            while waiting and len(self.out) < self._most_at_once(waiting):
+                task = waiting.popleft()
+                self.out[executor.submit(run_task, task)] = task
+                self.display.started(task.named)
+            done, _ = wait(self.out, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED)
+            for future in done:
+                outcome = future.result()
+                self._enter(self.out.pop(future), outcome)
+            self.display.look({task.named.key: self.board.read(task.place) for task in self.out.values()})
+
+    def _most_at_once(self, waiting: deque[Task]) -> int:
+        """A cell that was there at two deaths runs alone, to see whether it is the one that kills."""
+        suspects = [*self.out.values(), waiting[0]]
+        return 1 if any(self.deaths[task.named.key] >= MOST_DEATHS - 1 for task in suspects) else self.workers
+
+    def _enter(self, task: Task, outcome: Outcome) -> None:
+        if outcome.storage is not None:
+            raise InputError(outcome.storage)
+        if outcome.summary is not None:
+            self.store.finish(outcome.summary)
+        elif outcome.failure is not None:
+            self.store.ledger.fail(outcome.key, outcome.failure)
+        self.display.ended(task.named, outcome.summary, outcome.failure)
+
+    def _put_back(self, waiting: deque[Task]) -> None:
+        """After a death: cells that ended meanwhile are entered, the others wait again, or have failed."""
+        for future, task in list(self.out.items()):
+            key = task.named.key
+            if future.done() and future.exception() is None:
+                self._enter(task, future.result())
+                continue
+            self.deaths[key] += 1
+            if self.deaths[key] >= MOST_DEATHS:
+                reason = f"its process died {MOST_DEATHS} times (killed, or out of memory)"
+                self.store.ledger.fail(key, reason)
+                self.display.ended(task.named, None, reason)
+            else:
+                self.display.notice(f"a worker died; {task.named.label} goes on from its journal")
+                waiting.appendleft(task)
+        self.out.clear()
+
+    @contextlib.contextmanager
+    def _executor(self) -> Iterator[Executor]:
+        """An executor that, when the campaign ends early, stops its workers at their next sample."""
+        executor = self.make_executor(self.workers)
+        try:
+            yield executor
+        except BaseException:
+            self._stop(executor)
+            raise
+        else:
+            executor.shutdown(wait=True)
+
+    def _stop(self, executor: Executor) -> None:
+        self.board.stop()
+        executor.shutdown(wait=False, cancel_futures=True)
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while time.monotonic() < deadline and any(
+            child.is_alive() for child in multiprocessing.active_children()
+        ):
+            time.sleep(0.05)
+        for child in multiprocessing.active_children():
+            child.terminate()
+        for future, task in self.out.items():
+            if future.done() and not future.cancelled() and future.exception() is None:
+                outcome = future.result()
+                if outcome.summary is not None:
+                    self.store.finish(outcome.summary)
+                    self.display.ended(task.named, outcome.summary, None)

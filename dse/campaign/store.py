@@ -1,0 +1,181 @@
+"""A campaign's folder: who may write to it, what is in it, and whether that belongs to the campaign."""
+
+from __future__ import annotations
+
+import dataclasses
+import fcntl
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+
+from dse.campaign.config import Campaign, NamedCell
+from dse.campaign.curves import CURVES, read_curves, write_curves
+from dse.campaign.ledger import DONE, FAILED, Ledger
+from dse.campaign.reference import template_figures
+from dse.campaign.summary import Summary
+from dse.errors import InputError, shorten
+
+
+class Store:
+    """The folder of one campaign, locked while it is open: a context manager.
+
+    It holds `ledger.sqlite`, `cells/` (a Parquet file a finished cell), `journals/` (of unfinished cells)
+    and `curves.parquet`. Cells are known by fingerprint: a folder takes no cells that differ from its own.
+    """
+
+    def __init__(self, folder: Path, campaign: Campaign) -> None:
+        """Open or make the folder. InputError if it is in use, not writable or of a different campaign."""
+        self.folder = folder
+        self.campaign = campaign
+        self.cells = {named.key: named for named in campaign.cells()}
+        try:
+            for part in (folder, self.records, self.journals):
+                part.mkdir(parents=True, exist_ok=True)
+            self._lock = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            raise InputError(
+                f"folder {str(folder)!r} cannot be used: {error.strerror}; choose another with --out"
+            ) from None
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(self._lock)
+            raise InputError(
+                f"folder {str(folder)!r} is in use by another run; wait for it or choose another with --out"
+            ) from None
+        try:
+            self.kept = self._kept_curves()
+            self.ledger = Ledger(folder / "ledger.sqlite")
+            self._enter_cells()
+        except BaseException:
+            os.close(self._lock)
+            raise
+
+    @property
+    def records(self) -> Path:
+        """Where finished cells' samples are."""
+        return self.folder / "cells"
+
+    @property
+    def journals(self) -> Path:
+        """Where unfinished cells' samples are."""
+        return self.folder / "journals"
+
+    def record_path(self, key: str) -> Path:
+        """The Parquet file of a finished cell."""
+        return self.records / f"{key}.parquet"
+
+    def journal_path(self, key: str) -> Path:
+        """The journal of an unfinished cell."""
+        return self.journals / f"{key}.journal"
+
+    def unfinished(self) -> list[NamedCell]:
+        """The cells still to run: those never begun, interrupted or failed."""
+        states = self.ledger.states()
+        return [named for key, named in self.cells.items() if states[key][0] != DONE and key not in self.kept]
+
+    def failures(self) -> dict[str, str]:
+        """Failed cells by key, with the reasons."""
+        states = self.ledger.states()
+        return {
+            key: why or "" for key, (state, why) in states.items() if state == FAILED and key in self.cells
+        }
+
+    def finish(self, summary: Summary) -> None:
+        """Enter a finished cell."""
+        self.ledger.finish(summary.key, dataclasses.asdict(summary))
+
+    def summaries(self) -> list[Summary]:
+        """The finished cells of the campaign, by key."""
+        found = dict(self.kept)
+        found |= {row["key"]: Summary(**row) for row in self.ledger.summaries()}
+        return [found[key] for key in sorted(found) if key in self.cells]
+
+    def write_curves(self) -> Path:
+        """Write `curves.parquet` from all finished cells; returns its path."""
+        path = self.folder / CURVES
+        campaign = self.campaign
+        about = {
+            "campaign": campaign.name,
+            "budget": campaign.budget,
+            "cost_model": campaign.cost_model,
+            "seeds": len(campaign.seeds),
+            "searchers": [variant.name for variant in campaign.variants],
+            "problems": [[p.layer, p.accelerator, p.objective] for p in campaign.problems],
+            "templates": template_figures(campaign),
+            "versions": next(iter(self.cells.values())).cell.identity["versions"],
+        }
+        write_curves(path, self.summaries(), about)
+        return path
+
+    def close(self) -> None:
+        """Let others have the folder."""
+        self.ledger.close()
+        os.close(self._lock)
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _kept_curves(self) -> dict[str, Summary]:
+        path = self.folder / CURVES
+        if not path.exists():
+            return {}
+        kept = {summary.key: summary for summary in read_curves(path)[0]}
+        for key, summary in kept.items():
+            named = self.cells.get(key)
+            if named is None:
+                raise self._foreign(key)
+            if named.cell.fingerprint != summary.fingerprint:
+                raise InputError(
+                    f"folder {str(self.folder)!r} holds another {named.label} in {CURVES} (its budget, settings "
+                    "or versions differ); restore the campaign file, or choose another folder with --out"
+                )
+        return kept
+
+    def _enter_cells(self) -> None:
+        """Enter the campaign's cells in the ledger, after seeing that it holds no others."""
+        try:
+            known = self.ledger.fingerprints()
+            for key, fingerprint in known.items():
+                named = self.cells.get(key)
+                if named is None:
+                    raise self._foreign(key)
+                if named.cell.fingerprint != fingerprint:
+                    change = _difference(self.ledger.identity(key), named.cell.identity)
+                    raise InputError(
+                        f"folder {str(self.folder)!r} holds another {named.label}: {change}; "
+                        "restore the campaign file, or choose another folder with --out"
+                    )
+            new = [key for key in self.cells if key not in known]
+            identities = {key: self.cells[key].cell.identity for key in new}
+            self.ledger.add(identities, {key: self.cells[key].cell.fingerprint for key in new})
+        except BaseException:
+            self.ledger.close()
+            raise
+
+    def _foreign(self, key: str) -> InputError:
+        return InputError(
+            f"folder {str(self.folder)!r} holds a cell {key!r} that campaign {self.campaign.name!r} does not "
+            "have; restore the campaign file, or choose another folder with --out"
+        )
+
+
+def _difference(there: object, here: object, where: str = "") -> str:
+    """The first place where two cells differ, with both values."""
+    if isinstance(there, dict) and isinstance(here, dict):
+        for key in sorted({*there, *here}):
+            if there.get(key) != here.get(key):
+                return _difference(there.get(key), here.get(key), f"{where}.{key}" if where else key)
+    return f"{where or 'it'} is {shorten(there)} there and {shorten(here)} now"
+
+
+def failed_lines(store: Store, keys: Iterable[str]) -> list[str]:
+    """One line a failed cell: what it is and why it failed."""
+    reasons = store.failures()
+    return [f"{store.cells[key].label}: {reasons[key]}" for key in keys if key in reasons]

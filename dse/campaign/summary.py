@@ -1,0 +1,106 @@
+"""What a finished cell comes to: its improvement steps and its ledger, small enough to keep for ever."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dse.campaign.config import NamedCell
+from dse.cell import RunTimes
+from dse.reasons import Reason
+from dse.record import Record
+
+STEPS = ("index", "loss", "cycles", "energy_nj", "l1_size", "l2_size")
+"""What is kept of each improvement: the sample that made it (from 0), and its figures."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One cell's result. `steps` holds, for each of STEPS, the figures of each sample that beat all before.
+
+    `genes` is the best point (empty where nothing feasible was found), `infeasible` counts samples by reason,
+    `returns` is the mean loss of the feasible samples in each of up to 100 equal parts of the run.
+    """
+
+    key: str
+    fingerprint: str
+    layer: str
+    network: str
+    repeats: int
+    accelerator: str
+    clock_ghz: float
+    objective: str
+    searcher: str
+    type: str
+    seed: int
+    budget: int
+    samples: int
+    distinct: int
+    infeasible: dict[str, int]
+    elsewhere: int
+    searcher_seconds: float
+    model_seconds: float
+    genes: list[int]
+    returns: list[float]
+    steps: dict[str, list[float]] = field(repr=False)
+
+    @property
+    def best(self) -> float:
+        """The lowest loss, `inf` where nothing feasible was found."""
+        return self.at(self.samples)["loss"]
+
+    def at(self, samples: int) -> dict[str, float]:
+        """The best point after that many samples: its STEPS, or infinities where there was none yet."""
+        count = int(np.searchsorted(self.steps["index"], samples, side="left"))
+        if not count:
+            return dict.fromkeys(STEPS, np.inf)
+        return {name: self.steps[name][count - 1] for name in STEPS}
+
+
+def summarise(named: NamedCell, record: Record, times: RunTimes) -> Summary:
+    """The summary of a cell from its whole record."""
+    cell, problem = named.cell, named.problem
+    evaluations = record.evaluations()
+    before = np.minimum.accumulate(np.concatenate([[np.inf], evaluations.loss[:-1]]))
+    better = np.flatnonzero(evaluations.loss < before)
+    steps = {"index": better.tolist()} | {
+        name: getattr(evaluations, name)[better].tolist() for name in STEPS[1:]
+    }
+    reasons, counts = np.unique(evaluations.reason[evaluations.reason != 0], return_counts=True)
+    best = record.best
+    return Summary(
+        key=named.key,
+        fingerprint=cell.fingerprint,
+        layer=problem.layer,
+        network=problem.network,
+        repeats=cell.problem.layer.repeats,
+        accelerator=problem.accelerator,
+        clock_ghz=cell.problem.accelerator.clock_ghz,
+        objective=problem.objective,
+        searcher=named.variant.name,
+        type=named.variant.type,
+        seed=cell.seed,
+        budget=cell.budget,
+        samples=len(record),
+        distinct=count_distinct(cell.problem.space.decode(record.genes()).rows),
+        infeasible={Reason(code).name.lower(): int(n) for code, n in zip(reasons, counts, strict=True)},
+        elsewhere=int(getattr(cell.searcher, "samples_elsewhere", 0)),
+        searcher_seconds=round(times.searcher, 3),
+        model_seconds=round(times.model, 3),
+        genes=[] if best is None else record.genes(best, best + 1)[0].tolist(),
+        returns=_mean_losses(evaluations.loss),
+        steps=steps,
+    )
+
+
+def count_distinct(rows: np.ndarray) -> int:
+    """How many different mappings there are among a MappingBatch's rows."""
+    whole = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1])))
+    return len(np.unique(whole))
+
+
+def _mean_losses(losses: np.ndarray) -> list[float]:
+    parts = np.array_split(losses, min(100, len(losses)))
+    finite = [part[np.isfinite(part)] for part in parts]
+    return [float(part.mean()) if len(part) else np.inf for part in finite]

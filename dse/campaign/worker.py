@@ -1,0 +1,147 @@
+"""What a worker process does: run one cell from wherever its journal leaves off, and say what came of it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import traceback
+from dataclasses import dataclass
+from multiprocessing import connection, parent_process
+from pathlib import Path
+
+import numpy as np
+
+from dse.campaign.config import NamedCell
+from dse.campaign.summary import Summary, summarise
+from dse.cell import RunTimes, open_journal, run_cell
+from dse.errors import InputError, StorageError
+from dse.evaluator import Progress
+from dse.record import read_parquet, write_parquet
+
+STOP = 0
+"""Place in the board of the number that tells all workers to stop."""
+PER_CELL = 2
+"""Numbers of a cell in the board: samples, and the lowest loss."""
+
+
+class Stopped(Exception):
+    """The campaign is being stopped; the journal keeps what was drawn."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A cell to run, the files it owns, and its place in the board that shows how far cells are."""
+
+    named: NamedCell
+    record_path: Path
+    journal_path: Path
+    board_path: Path
+    place: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a task: a summary; or why the cell failed; or that it (or all storage) had to stop."""
+
+    key: str
+    summary: Summary | None = None
+    failure: str | None = None
+    storage: str | None = None
+    stopped: bool = False
+
+
+class Board:
+    """Numbers that workers write and the campaign's process reads, in a file: no lock, no queue to break."""
+
+    def __init__(self, path: Path, cells: int | None = None) -> None:
+        """Map the board at `path`; with `cells`, make it new for that many."""
+        if cells is not None:
+            np.zeros(1 + PER_CELL * cells).tofile(path)
+        self._numbers = np.memmap(path, dtype=np.float64, mode="r+")
+
+    def stop(self) -> None:
+        """Tell all workers to stop."""
+        self._numbers[STOP] = 1.0
+
+    @property
+    def stopping(self) -> bool:
+        """Whether workers are to stop."""
+        return bool(self._numbers[STOP])
+
+    def show(self, place: int, samples: int, best: float) -> None:
+        """Write how far a cell is."""
+        start = 1 + PER_CELL * place
+        self._numbers[start : start + PER_CELL] = samples, best
+
+    def read(self, place: int) -> tuple[int, float]:
+        """Samples and lowest loss of a cell."""
+        start = 1 + PER_CELL * place
+        return int(self._numbers[start]), float(self._numbers[start + 1])
+
+
+def run_task(task: Task) -> Outcome:
+    """Run a task to its end. Whatever the searcher raises becomes the outcome's `failure`."""
+    key = task.named.key
+    try:
+        return Outcome(key, summary=_run(task))
+    except Stopped:
+        return Outcome(key, stopped=True)
+    except StorageError as error:
+        return Outcome(key, storage=str(error))
+    except InputError as error:
+        return Outcome(key, failure=str(error))
+    except Exception as error:
+        return Outcome(key, failure=_told(error))
+
+
+def _run(task: Task) -> Summary:
+    board = Board(task.board_path)
+    named, cell = task.named, task.named.cell
+
+    def observe(progress: Progress) -> None:
+        board.show(task.place, progress.samples, progress.best_loss)
+        if board.stopping and progress.samples < progress.budget:
+            raise Stopped
+
+    finished = _finished(task)
+    if finished is not None:
+        return finished
+    times = RunTimes()
+    with open_journal(cell, task.journal_path) as journal:
+        record = run_cell(cell, journal, [observe], times)
+        about = {"identity": cell.identity, "times": [times.searcher, times.model]}
+        write_parquet(record, task.record_path, about)
+        journal.discard()
+    return summarise(named, record, times)
+
+
+def _finished(task: Task) -> Summary | None:
+    """The summary of a cell whose record was written just before its process died."""
+    if not task.record_path.exists():
+        return None
+    record, about = read_parquet(task.record_path)
+    cell = task.named.cell
+    if about.get("identity") != cell.identity or len(record) != cell.budget:
+        raise InputError(f"record {str(task.record_path)!r} is of another cell; remove it to run this one")
+    return summarise(task.named, record, RunTimes(*about["times"]))
+
+
+def _told(error: Exception) -> str:
+    """An exception in one line, with the place that raised it."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text} ({Path(frame.filename).name}:{frame.lineno})"
+
+
+def prepare_process() -> None:
+    """Leave Ctrl-C to the campaign's process, and end when that one is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
+
+
+def _end_with(sentinel: int) -> None:
+    connection.wait([sentinel])
+    os._exit(1)

@@ -1,0 +1,93 @@
+"""`dse run`: a campaign, from wherever it was left."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dse.cli import output
+from dse.cli.options import Json
+from dse.errors import InputError
+
+if TYPE_CHECKING:
+    from dse.layer import Layer
+
+FAILED, INTERRUPTED = 1, 130
+
+
+def command(
+    campaign: Annotated[str, typer.Argument(help="The campaign's TOML file.", metavar="FILE")],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="The folder for its results; by default one of its name beside campaigns/.", metavar="DIR"
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="How many cells to run at once; by default one a core.", metavar="N")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Run a campaign's cells and print its table. Run it again to go on where it was interrupted."""
+    from dse.campaign.config import load_campaign
+    from dse.campaign.progress import LiveDisplay, make_display
+    from dse.campaign.runner import run_campaign
+    from dse.campaign.store import Store
+    from dse.checks import whole_number
+
+    workers = whole_number(workers, "--workers", most=1024) if workers is not None else os.cpu_count() or 1
+    plan = load_campaign(campaign, find_layers)
+    folder = out or default_folder(Path(campaign), plan.name)
+    display = make_display()
+    try:
+        with Store(folder, plan) as store:
+            result = run_campaign(store, display, workers=workers)
+            failures = store.failures()
+    finally:
+        if isinstance(display, LiveDisplay):
+            display.close()
+    if result.interrupted:
+        typer.echo(
+            f"stopped: {result.done:,} of {result.cells:,} cells are done, the others keep their samples. "
+            f"To go on: dse run {campaign}" + (f" --out {out}" if out else ""),
+            err=True,
+        )
+        raise typer.Exit(INTERRUPTED)
+    _report(folder, json, failures)
+    if failures:
+        raise typer.Exit(FAILED)
+
+
+def find_layers(spec: str) -> dict[str, Layer]:
+    """The layers of a network's or a layer's name, by their full names."""
+    from workloads import layer_specs, load_layers
+
+    return dict(zip(layer_specs(spec), load_layers(spec), strict=True))
+
+
+def default_folder(campaign: Path, name: str) -> Path:
+    """Beside the `campaigns` folder that the file is in, else beside the file."""
+    home = campaign.parent
+    home = home.parent if home.name == "campaigns" else home
+    folder = home / name
+    if folder.is_file():
+        raise InputError(f"{str(folder)!r} is a file; choose a folder with --out")
+    return folder
+
+
+def _report(folder: Path, json: bool, failures: dict[str, str]) -> None:
+    from dse.report.writing import print_report, write_report
+
+    report, path = write_report(folder)
+    if json:
+        output.print_json(
+            {"folder": str(folder), "report": str(path), "done": report.cells, "failed": failures}
+        )
+        return
+    console = output.make_console()
+    print_report(console, report, path)
+    for key, reason in failures.items():
+        console.print(f"failed: {key}: {reason}", style="red", soft_wrap=True)

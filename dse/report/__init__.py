@@ -1,0 +1,1 @@
+"""Reports: what a campaign's record says, as statistics (pure functions) and tables."""
