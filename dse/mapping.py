@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dse import strict_json
 from dse.checks import keys, table, whole_number
 from dse.errors import InputError, shorten, unknown
 from dse.layer import DIMS
@@ -59,7 +60,7 @@ class Level:
 
 @dataclass(frozen=True)
 class Mapping:
-    """The outer level spreads tiles over clusters of `cluster_size` PEs, the inner one over a cluster's PEs."""
+    """The outer level spreads tiles over clusters of `cluster_size` PEs, the inner one over their PEs."""
 
     outer: Level
     cluster_size: int
@@ -87,11 +88,7 @@ class Mapping:
     @classmethod
     def from_json(cls, text: str, where: str = "mapping") -> Mapping:
         """The mapping in a JSON text."""
-        try:
-            data = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise InputError(f"{where} is not JSON: {shorten(str(error), 120)}") from None
-        return cls.from_dict(data, where)
+        return cls.from_dict(strict_json.parse(text, where), where)
 
     def to_json(self, indent: int | None = None) -> str:
         """The mapping as a JSON text."""
