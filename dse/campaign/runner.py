@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+import numpy as np
+
 from dse.campaign.config import NamedCell
 from dse.campaign.store import Store
 from dse.campaign.summary import Summary
@@ -73,6 +75,7 @@ def run_campaign(
             board = Board(board_path, len(waiting))
         except OSError as error:
             raise InputError(f"folder {str(store.folder)!r} cannot be written: {error.strerror}") from None
+        compile_kernels(waiting, display)
         tasks = [_task(store, named, board_path, place) for place, named in enumerate(waiting)]
         run = _Run(store, display, board, workers, make_executor)
         try:
@@ -84,6 +87,22 @@ def run_campaign(
             board_path.unlink(missing_ok=True)
     done = len(store.summaries())
     return CampaignResult(len(store.cells), done, len(store.failures()), interrupted)
+
+
+def compile_kernels(cells: list[NamedCell], display: Display) -> None:
+    """Compile what the workers will need once, here, instead of once in each of them."""
+    start = time.monotonic()
+    for problem in {named.problem.problem.model.name: named.problem.problem for named in cells}.values():
+        vector = np.zeros((1, len(problem.space.sizes)), dtype=np.int64)
+        problem.price(vector)
+        problem.space.encode(problem.space.decode(vector))
+        problem.space.neighbour(np.random.default_rng(0), vector)
+        problem.space.blocks[0].neighbours(vector[0])
+    seconds = time.monotonic() - start
+    if seconds > 1:
+        display.notice(
+            f"compiled the cost model's and the space's kernels in {seconds:.0f} s, for this and later runs"
+        )
 
 
 def _task(store: Store, named: NamedCell, board_path: Path, place: int) -> Task:

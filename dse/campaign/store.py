@@ -133,8 +133,9 @@ class Store:
                 raise self._foreign(key)
             if named.cell.fingerprint != summary.fingerprint:
                 raise InputError(
-                    f"folder {str(self.folder)!r} holds another {named.label} in {CURVES} (its budget, settings "
-                    "or versions differ); restore the campaign file, or choose another folder with --out"
+                    f"folder {str(self.folder)!r} holds another {named.label} in {CURVES} (its budget, "
+                    "settings or versions differ); restore the campaign file, or choose another folder "
+                    "with --out"
                 )
         return kept
 
