@@ -91,7 +91,6 @@ def _evaluate_mapping(
 
 def _mapping(name: str, layer: Layer, accelerator: Accelerator) -> Mapping:
     """The template of that name fitted to the layer and accelerator, or the mapping in a JSON file."""
-    from dse import strict_json
     from dse.mapping import Mapping
     from dse.templates import TEMPLATES
 
@@ -107,7 +106,7 @@ def _mapping(name: str, layer: Layer, accelerator: Accelerator) -> Mapping:
         raise InputError(f"{where} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise InputError(f"{where} is not UTF-8 text: {error.reason} at byte {error.start}") from None
-    return Mapping.from_dict(strict_json.parse(text, where), where)
+    return Mapping.from_json(text, where)
 
 
 def _nest(layer: Layer, accelerator: Accelerator, mapping: Mapping) -> str:
