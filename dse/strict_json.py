@@ -16,7 +16,8 @@ def parse(text: str, where: str) -> Any:
         raise InputError(f"{where}: {error}") from None
     except json.JSONDecodeError as error:
         place = f"line {error.lineno} column {error.colno}" if "\n" in text else f"column {error.colno}"
-        message = error.msg[:1].lower() + error.msg[1:]
+        # Some of the parser's own messages end in "at", to be followed by the place.
+        message = (error.msg[:1].lower() + error.msg[1:]).removesuffix(" at")
         raise InputError(f"{where}: not JSON: {message} at {place}") from None
     except RecursionError:
         raise InputError(f"{where}: not usable JSON: nested too deeply") from None
