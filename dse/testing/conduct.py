@@ -1,0 +1,170 @@
+"""The rules: each looks at a candidate, and says what it tried or raises Broken with what went wrong."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import numpy as np
+
+from dse.testing import landscapes
+from dse.testing.candidate import REFERENCE, Candidate
+from dse.testing.imports import forbidden_imports
+from dse.testing.verdict import Broken
+
+ODD, SCARCE = 37, 100
+HOPELESS = 300
+EASY = 600
+BEHIND = 10
+"""By how many times fewer samples of random search a planted optimum must be approached."""
+CHANCE_POINTS = 4096
+LATE = 4
+"""The last samples looked at, one in so many; for them not to be worse than POOR of random points."""
+POOR = 0.75
+SHOWN = 3
+
+
+def configuration(candidate: Candidate) -> str:
+    """It is a frozen dataclass of plain settings, equal to itself after pickling."""
+    searcher = candidate.searcher
+    parameters = getattr(type(searcher), "__dataclass_params__", None)
+    if parameters is None or not parameters.frozen:
+        raise Broken(f"expected @dataclass(frozen=True), {type(searcher).__qualname__} is none")
+    settings = dataclasses.asdict(searcher)  # type: ignore[call-overload]
+    for name, value in settings.items():
+        try:
+            json.dumps(value, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise Broken(
+                f"expected settings that JSON can hold, for they name a cell; {name} is {value!r}: {error}"
+            ) from None
+    if candidate.pickled is None:
+        raise Broken(
+            f"expected to pickle, for campaigns send searchers to workers; {candidate.pickling_failure}"
+        )
+    if candidate.copy() != searcher:
+        raise Broken(f"expected {searcher!r} again after pickling, got {candidate.copy()!r}")
+    return f"settings: {', '.join(settings) or 'none'}"
+
+
+def imports(candidate: Candidate) -> str:
+    """Its source imports no cost model, no proofs and no results."""
+    module = type(candidate.searcher).__module__
+    found = forbidden_imports(module)
+    if found:
+        raise Broken(f"expected nothing but the evaluator to know costs; {'; '.join(found[:SHOWN])}")
+    return f"read {module} and what it imports of its own package"
+
+
+def inside(candidate: Candidate) -> str:
+    """Every point that it asks for lies in the space."""
+    runs = (candidate.reference, candidate.run(landscapes.any_tiles, ODD))
+    for ended in runs:
+        if ended.refused is not None:
+            raise Broken(
+                f"expected genes of 0 to size - 1, as whole numbers (n, 13); {ended.refused}; "
+                "evaluate.space.sizes has the sizes"
+            )
+    return f"{sum(len(ended.record) for ended in runs):,} points in two spaces"
+
+
+def budget(candidate: Candidate) -> str:
+    """It spends one, an odd number and many samples, all of them, and then ends."""
+    if candidate.reference.failure is not None:
+        raise Broken(f"expected {REFERENCE:,} samples on a convolution; {candidate.reference.failure}")
+    candidate.whole_run(landscapes.convolution, 1, "on a convolution")
+    candidate.whole_run(landscapes.any_tiles, ODD, "where tiles may have any size")
+    return f"1, {ODD} and {REFERENCE:,} samples"
+
+
+def charged(candidate: Candidate) -> str:
+    """No row reaches a cost model but through the gate."""
+    for ended in candidate.runs:
+        if ended.priced != ended.charged:
+            raise Broken(
+                f"expected {ended.charged:,} rows to be priced for as many samples, {ended.priced:,} were; "
+                "price through evaluate(genes) only"
+            )
+    return f"{sum(ended.priced for ended in candidate.runs):,} rows priced, as many samples charged"
+
+
+def one_choice(candidate: Candidate) -> str:
+    """Genes of one choice do not trouble it."""
+    candidate.whole_run(landscapes.depthwise, SCARCE, "on a depthwise layer, where two genes have one choice")
+    candidate.whole_run(landscapes.one_choice, SCARCE, "where eight genes have one choice")
+    return f"{SCARCE} samples where two genes have one choice, and where eight have"
+
+
+def small_space(candidate: Candidate) -> str:
+    """It spends its budget where there are fewer points than samples."""
+    for make_problem in (landscapes.small, landscapes.single):
+        where = f"in a space of {make_problem().space.vectors}: a point may be drawn, and paid for, again"
+        candidate.whole_run(make_problem, SCARCE, where)
+    return f"{SCARCE} samples in spaces of 16 points and of 1"
+
+
+def infeasible(candidate: Candidate) -> str:
+    """It goes on where every loss is infinite."""
+    candidate.whole_run(landscapes.infeasible, HOPELESS, "where no mapping fits the buffers, all losses inf")
+    candidate.whole_run(landscapes.refused, HOPELESS, "where the cost model refuses all, all losses inf")
+    return f"{HOPELESS} samples where no mapping fits, and where the cost model refuses all"
+
+
+def random_states_kept(candidate: Candidate) -> str:
+    """The global random states are the same after a search as before it."""
+    for ended in candidate.runs:
+        if ended.touched:
+            raise Broken(
+                f"expected the global states to be left alone, those of {' and '.join(ended.touched)} were "
+                "changed; draw from `rng`, and put back what a library draws"
+            )
+    return f"random, numpy.random and torch's after {len(candidate.runs)} searches"
+
+
+def settings_kept(candidate: Candidate) -> str:
+    """Threads, and numpy's way with floating-point errors, are the same after a search as before it."""
+    for ended in candidate.runs:
+        if ended.changed:
+            raise Broken(
+                f"expected the process's settings to be put back, {'; '.join(ended.changed[:SHOWN])}; "
+                "restore them in a `finally`"
+            )
+    return f"threads of BLAS, OpenMP, torch and numba, and numpy.geterr, after {len(candidate.runs)} searches"
+
+
+def quiet(candidate: Candidate) -> str:
+    """Nothing is printed, and no warning shown."""
+    for ended in candidate.runs:
+        if ended.noise:
+            raise Broken(
+                f"expected no output and no warnings in a search of {ended.budget:,} samples, got "
+                + " | ".join(line[:200] for line in ended.noise[:SHOWN])
+            )
+    return f"{len(candidate.runs)} searches"
+
+
+def easy_optimum(candidate: Candidate) -> str:
+    """It finds what is easy to find, and goes downhill."""
+    problem = landscapes.planted()
+    chance = problem.price(problem.space.sample(np.random.default_rng(1), CHANCE_POINTS)).loss
+    lowest = problem.price((problem.space.sizes // 2)[np.newaxis]).loss[0]
+    ended = candidate.whole_run(landscapes.planted, EASY, "on a landscape with one optimum")
+    best, reach = ended.losses.min(), _median_best(chance, EASY // BEHIND)
+    if best > reach:
+        raise Broken(
+            f"expected the best of {EASY} samples to be within {reach / lowest:.1f} times the optimum, where "
+            f"{EASY // BEHIND} random ones get; it is {best / lowest:.1f} times"
+        )
+    late, poor = np.median(ended.losses[-EASY // LATE :]), np.quantile(chance, POOR)
+    if late > poor:
+        raise Broken(
+            f"expected the last {EASY // LATE} samples not to be worse than most random points; half of them "
+            f"are over {late / lowest:.1f} times the optimum, as are {np.mean(chance > late):.0%} of all "
+            "points: does it maximise?"
+        )
+    return f"{best / lowest:.2f} times the optimum after {EASY} samples; {reach / lowest:.2f} would do"
+
+
+def _median_best(losses: np.ndarray, samples: int) -> float:
+    """The median, over random searches, of the best of so many samples."""
+    return float(np.quantile(losses, 1 - 0.5 ** (1 / samples)))

@@ -1,0 +1,88 @@
+"""Counting the rows that reach a cost model, by whatever way they come."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import inspect
+import pkgutil
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+import dse.cost
+from dse.cost import COST_MODELS, cost_model
+
+METHODS = ("evaluate", "price_cases", "prepared")
+"""How cost models are called; what `prepared` returns is called with rows."""
+
+
+class Tally(threading.local):
+    """Rows priced by this thread. A model's own calls among its parts are counted once, at the outermost."""
+
+    rows: int = 0
+    inside: bool = False
+
+
+@contextlib.contextmanager
+def rows_priced(*models: type) -> Iterator[Tally]:
+    """Count the rows that cost models, `models` among them, price meanwhile: for the gate or for anybody.
+
+    Problems must be made inside, for one that is older may hold on to what is not counted.
+    """
+    tally = Tally()
+    with contextlib.ExitStack() as undo:
+        for owner, name in _entrances(models):
+            original = vars(owner)[name]
+            count = _preparing if name == "prepared" else _counted
+            setattr(owner, name, count(original, tally))
+            undo.callback(setattr, owner, name, original)
+        yield tally
+
+
+def _entrances(models: Iterable[type]) -> Iterator[tuple[Any, str]]:
+    """Every place through which rows reach a model from Python: its owner, and its name there."""
+    for model in {*models, *(type(cost_model(name)) for name in COST_MODELS)}:
+        yield from ((model, method) for method in METHODS if method in vars(model))
+    for module in _model_modules():
+        # Only where they are defined: compiled functions that call one keep the one that they know.
+        for name, value in vars(module).items():
+            if "price" in name and callable(value) and value.__module__ == module.__name__:
+                yield module, name
+
+
+@cache
+def _model_modules() -> tuple[ModuleType, ...]:
+    names = [item.name for item in pkgutil.walk_packages(dse.cost.__path__, f"{dse.cost.__name__}.")]
+    return tuple(importlib.import_module(name) for name in names)
+
+
+def _counted(function: Any, tally: Tally) -> Callable[..., Any]:
+    """`function`, adding the rows that it is called with to `tally`."""
+    signature = inspect.signature(getattr(function, "py_func", function))
+
+    def counting(*arguments: Any, **named: Any) -> Any:
+        if tally.inside:
+            return function(*arguments, **named)
+        tally.rows += _rows(signature.bind(*arguments, **named).arguments)
+        tally.inside = True
+        try:
+            return function(*arguments, **named)
+        finally:
+            tally.inside = False
+
+    return counting
+
+
+def _preparing(prepared: Any, tally: Tally) -> Callable[..., Any]:
+    """`prepared`, making functions that count."""
+    return lambda *arguments, **named: _counted(prepared(*arguments, **named), tally)
+
+
+def _rows(arguments: dict[str, Any]) -> int:
+    """How many rows a call prices, by its arguments' names; one, where they do not say."""
+    if "stop" in arguments:
+        return int(arguments["stop"] - arguments["start"])
+    return len(arguments.get("rows", arguments.get("mappings", (None,))))

@@ -1,0 +1,110 @@
+"""The rules on records: the same from the same seed, whatever surrounds the search or interrupts it."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from dse.journal import Journal
+from dse.record import Record
+from dse.testing.candidate import GLOBAL_RANDOM, REFERENCE, REUSABLE, SAME_SEED, Candidate
+from dse.testing.landscapes import convolution
+from dse.testing.runs import Run, difference
+from dse.testing.verdict import Broken
+
+CUTS = (1, 213, REFERENCE - 1)
+"""Samples that are safe in the journal of a search that is resumed."""
+TORN_SAMPLES, TORN_BYTES = 64, 7
+"""What was being written when it died, and how much of that is missing."""
+
+SHORT = 300
+MANY_THREADS = 3
+
+
+def same_seed(candidate: Candidate) -> str:
+    """One seed gives one record."""
+    _raise_if(candidate, SAME_SEED, "expected the same record from the same seed")
+    return f"{REFERENCE:,} samples, drawn twice"
+
+
+def global_random_ignored(candidate: Candidate) -> str:
+    """Global random states have no influence."""
+    _raise_if(candidate, GLOBAL_RANDOM, "expected the same record whatever the global random states")
+    return f"{REFERENCE:,} samples under two states of random, numpy.random and torch"
+
+
+def reusable(candidate: Candidate) -> str:
+    """One object serves any number of searches."""
+    _raise_if(candidate, REUSABLE, "expected the same record from the same object's next search")
+    return f"{REFERENCE:,} samples, drawn twice by one object"
+
+
+def other_seed(candidate: Candidate) -> str:
+    """Another seed gives another record."""
+    one, other = (candidate.run(convolution, SHORT, seed=seed, threads=MANY_THREADS) for seed in (0, 1))
+    if difference(one, other) is None:
+        raise Broken(f"expected another record from another seed, got the same {SHORT} samples: use `rng`")
+    return f"{SHORT} samples from either of two seeds"
+
+
+def fresh_process(candidate: Candidate) -> str:
+    """Another process, with other hashes and threads, draws the same record."""
+    for started in candidate.fresh_runs:
+        where = f"in a fresh process with {started.surroundings}"
+        ended = started.result()
+        if isinstance(ended, str):
+            raise Broken(f"expected a search {where}; {ended}")
+        _require_same(candidate.reference, ended, f"expected the same record {where}")
+    processes = " and with ".join(str(started.surroundings) for started in candidate.fresh_runs)
+    return f"{REFERENCE:,} samples with {processes}"
+
+
+def resume(candidate: Candidate) -> str:
+    """A search that was cut off goes on to the record that it would have had."""
+    for cut in CUTS:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "journal")
+            _write_torn_journal(path, candidate.reference.record, cut)
+            with _journal(path) as journal:
+                ended = candidate.run(convolution, REFERENCE, journal=journal)
+        expected = f"expected the same record after a restart at sample {cut}"
+        if ended.failure is not None:
+            raise Broken(f"{expected}; {ended.failure.replace(repr(str(path)), 'of the first search')}")
+        _require_same(candidate.reference, ended, expected)
+    return f"restarts at samples {', '.join(map(str, CUTS))} of {REFERENCE:,}, with a torn last line"
+
+
+def _raise_if(candidate: Candidate, rule: str, expected: str) -> None:
+    cause = candidate.unlike
+    if cause is not None and cause[0] == rule:
+        raise Broken(f"{expected}; {cause[1]}")
+
+
+def _require_same(one: Run, other: Run, expected: str) -> None:
+    if other.failure is not None:
+        raise Broken(f"{expected}; {other.failure}")
+    seen = difference(one, other)
+    if seen is not None:
+        raise Broken(f"{expected}; {seen}")
+
+
+def _write_torn_journal(path: Path, record: Record, cut: int) -> None:
+    """A journal that holds the first `cut` samples, and part of a frame of the next."""
+    with _journal(path) as journal:
+        for stop in (cut, min(cut + TORN_SAMPLES, len(record))):
+            journal.sync(_beginning(record, stop), force=True)
+    with path.open("rb+") as file:
+        file.truncate(path.stat().st_size - TORN_BYTES)
+
+
+def _beginning(record: Record, samples: int) -> Record:
+    beginning = Record(record.genes(0, 1).shape[1])
+    beginning.append(record.genes(0, samples), record.evaluations(0, samples))
+    return beginning
+
+
+def _journal(path: Path) -> Journal:
+    sizes: list[int] = np.asarray(convolution().space.sizes).tolist()
+    return Journal(path, {"checked": "resume"}, sizes)

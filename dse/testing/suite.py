@@ -1,0 +1,105 @@
+"""The list of rules, and the loop that judges a searcher by it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from dse.errors import InputError
+from dse.searcher import Searcher, make_searcher
+from dse.testing import conduct, records
+from dse.testing.candidate import GLOBAL_RANDOM, REUSABLE, SAME_SEED, Candidate
+from dse.testing.verdict import Broken, Verdict
+
+TIME_LIMIT = 120.0
+"""Seconds after which a single search of at most 1,200 samples is given up."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule, as a sentence about a searcher. It is judged only where the rules that it `needs` are kept."""
+
+    name: str
+    sentence: str
+    check: Callable[[Candidate], str]
+    needs: tuple[str, ...] = ("inside", "budget")
+
+
+RULES: tuple[Rule, ...] = (
+    Rule("configuration", "is a frozen dataclass of plain settings, and pickles", conduct.configuration, ()),
+    Rule("imports", "imports no cost model, no proofs and no results", conduct.imports, ()),
+    Rule("inside", "asks only for points inside the space", conduct.inside, ()),
+    Rule("budget", "spends exactly the whole budget, and ends", conduct.budget, ("inside",)),
+    Rule("one-choice", "searches where genes have one choice", conduct.one_choice),
+    Rule("small-space", "spends the whole budget in a smaller space", conduct.small_space, ("one-choice",)),
+    Rule("infeasible", "survives a landscape where nothing is feasible", conduct.infeasible),
+    Rule(SAME_SEED, "draws the same record from the same seed", records.same_seed),
+    Rule("other-seed", "draws another record from another seed", records.other_seed),
+    Rule(GLOBAL_RANDOM, "does not depend on global random states", records.global_random_ignored),
+    Rule(REUSABLE, "serves several searches with one object", records.reusable),
+    Rule(
+        "fresh-process",
+        "draws the same record in a fresh process, whatever its hash seed",
+        records.fresh_process,
+        ("configuration", SAME_SEED, GLOBAL_RANDOM),
+    ),
+    Rule("resume", "resumes to the same record from any cut", records.resume, (SAME_SEED,)),
+    Rule("easy-optimum", "approaches an easy optimum", conduct.easy_optimum),
+    # The rules below look at all searches of those above.
+    Rule("charged", "pays a sample for every row that a cost model prices", conduct.charged),
+    Rule("global-random-kept", "leaves global random states as found", conduct.random_states_kept),
+    Rule("settings-kept", "leaves threads and floating-point errors as found", conduct.settings_kept),
+    Rule("quiet", "prints nothing", conduct.quiet),
+)
+
+
+def check_rules(
+    searcher: Searcher | str, *, rules: Iterable[Rule] = RULES, time_limit: float = TIME_LIMIT
+) -> Iterator[Verdict]:
+    """Judge a searcher, or the registered one of that name, rule by rule: the verdicts as they are reached.
+
+    A search that takes longer than `time_limit` seconds breaks the rule that it is made for. An unknown name
+    or a plug-in that cannot be loaded is an InputError.
+    """
+    subject = make_searcher(searcher) if isinstance(searcher, str) else searcher
+    if isinstance(subject, type) or not callable(getattr(subject, "search", None)):
+        raise InputError(f"expected an object like Random(), with search(evaluate, rng), got {subject!r}")
+    return _verdicts(subject, tuple(rules), time_limit)
+
+
+def check_searcher(
+    searcher: Searcher | str, *, rules: Iterable[Rule] = RULES, time_limit: float = TIME_LIMIT
+) -> list[Verdict]:
+    """All verdicts of `check_rules`, in the order of the rules."""
+    return list(check_rules(searcher, rules=rules, time_limit=time_limit))
+
+
+def broken(verdicts: Iterable[Verdict]) -> str:
+    """The verdicts on rules that are not kept, as text; empty if there are none."""
+    return "\n".join(str(verdict) for verdict in verdicts if not verdict.passed)
+
+
+def _verdicts(searcher: Searcher, rules: tuple[Rule, ...], time_limit: float) -> Iterator[Verdict]:
+    kept: set[str] = set()
+    with Candidate(searcher, time_limit) as candidate:
+        if any(rule.check is records.fresh_process for rule in rules):
+            # Each spends seconds on imports: they begin now, beside the searches of the other rules.
+            _ = candidate.fresh_runs
+        for rule in rules:
+            verdict = _judge(rule, candidate, kept)
+            if verdict.passed:
+                kept.add(rule.name)
+            yield verdict
+
+
+def _judge(rule: Rule, candidate: Candidate, kept: set[str]) -> Verdict:
+    missing = [need for need in rule.needs if need not in kept]
+    if missing:
+        return Verdict(rule.name, rule.sentence, None, f"not judged: it builds on {missing[0]!r}", 0.0)
+    start = time.perf_counter()
+    try:
+        passed, why = True, rule.check(candidate)
+    except Broken as broken_rule:
+        passed, why = False, str(broken_rule)
+    return Verdict(rule.name, rule.sentence, passed, why, time.perf_counter() - start)

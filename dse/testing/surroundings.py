@@ -1,0 +1,134 @@
+"""What surrounds a search in its process, and must be the same after it: random states, threads, output."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import pickle
+import random
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+# The legacy generator is what a searcher may disturb, so here it has to be looked at.
+_legacy: Any = np.random.mtrand._rand
+
+
+@contextlib.contextmanager
+def random_states(seed: int) -> Iterator[list[str]]:
+    """Seed the global random states, and put them back; the list names those that were drawn from meanwhile.
+
+    They are Python's `random`, `numpy.random` and, once it is imported, torch's.
+    """
+    found = {name: get() for name, (_, get, _) in _generators().items()}
+    for seed_it, _, _ in _generators().values():
+        seed_it(seed)
+    before = {name: pickle.dumps(get()) for name, (_, get, _) in _generators().items()}
+    touched: list[str] = []
+    try:
+        yield touched
+    finally:
+        now = _generators()
+        touched += [name for name, state in before.items() if pickle.dumps(now[name][1]()) != state]
+        for name, state in found.items():
+            now[name][2](state)
+
+
+def _generators() -> dict[str, tuple[Callable[[int], Any], Callable[[], Any], Callable[[Any], Any]]]:
+    """How each global random state is seeded, read and set."""
+    generators: dict[str, tuple[Callable[[int], Any], Callable[[], Any], Callable[[Any], Any]]] = {
+        "random": (random.seed, random.getstate, random.setstate),
+        "numpy.random": (_legacy.seed, _legacy.get_state, _legacy.set_state),
+    }
+    torch: Any = sys.modules.get("torch")
+    if torch is not None:
+        generators["torch"] = (
+            torch.manual_seed,
+            lambda: torch.get_rng_state().numpy().tobytes(),
+            lambda state: torch.set_rng_state(torch.frombuffer(bytearray(state), dtype=torch.uint8)),
+        )
+    return generators
+
+
+@contextlib.contextmanager
+def process_settings(threads: int) -> Iterator[list[str]]:
+    """Give numerical libraries `threads` threads; the list says which settings the block left changed.
+
+    Threads of BLAS, OpenMP, torch and numba are looked at, and how numpy treats floating-point errors.
+    """
+    from threadpoolctl import threadpool_limits
+
+    changed: list[str] = []
+    with threadpool_limits(threads), np.errstate():
+        before = _settings()
+        try:
+            yield changed
+        finally:
+            after = _settings()
+            for name in before.keys() & after.keys():
+                if before[name] != after[name]:
+                    changed.append(f"{name} is {after[name]}, was {before[name]}")
+            changed.sort()
+            if "numba threads" in before:
+                sys.modules["numba"].set_num_threads(before["numba threads"])
+
+
+def _settings() -> dict[str, Any]:
+    from threadpoolctl import threadpool_info
+
+    settings: dict[str, Any] = {f"numpy.geterr()[{kind!r}]": way for kind, way in np.geterr().items()}
+    for pool in threadpool_info():
+        settings[f"{pool['user_api']} threads ({Path(pool['filepath']).name})"] = pool["num_threads"]
+    for library in ("torch", "numba"):
+        if library in sys.modules:
+            settings[f"{library} threads"] = sys.modules[library].get_num_threads()
+    return settings
+
+
+@contextlib.contextmanager
+def heard() -> Iterator[list[str]]:
+    """Keep output from the terminal; the list holds its lines: stdout, stderr, and warnings once each.
+
+    What compiled libraries write is heard too, and of warnings those that Python shows by default.
+    """
+    lines: list[str] = []
+    text = io.StringIO()
+    with tempfile.TemporaryFile() as file, warnings.catch_warnings(record=True) as caught:
+        _default_filters()
+        try:
+            with _descriptors_to(file), contextlib.redirect_stdout(text), contextlib.redirect_stderr(text):
+                yield lines
+        finally:
+            file.seek(0)
+            written = text.getvalue() + file.read().decode(errors="replace")
+            shown = [f"{item.category.__name__}: {item.message}" for item in caught]
+            lines += [*filter(str.strip, written.splitlines()), *dict.fromkeys(shown)]
+
+
+def _default_filters() -> None:
+    warnings.resetwarnings()
+    warnings.simplefilter("default")
+    for category in (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning):
+        warnings.simplefilter("ignore", category)
+
+
+@contextlib.contextmanager
+def _descriptors_to(file: BinaryIO) -> Iterator[None]:
+    """Send what is written to the descriptors 1 and 2 to `file`."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    kept = [(number, os.dup(number)) for number in (1, 2)]
+    try:
+        for number, _ in kept:
+            os.dup2(file.fileno(), number)
+        yield
+    finally:
+        for number, copy in kept:
+            os.dup2(copy, number)
+            os.close(copy)

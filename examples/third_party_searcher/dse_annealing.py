@@ -1,0 +1,40 @@
+"""Simulated annealing (Kirkpatrick, Gelatt and Vecchi, Science 1983), with several chains side by side.
+
+Steps up are judged relative to the loss, which has another scale on every problem.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from dse.evaluator import Evaluator
+
+
+@dataclass(frozen=True)
+class Annealing:
+    """`chains` walk to neighbours; at first, a loss higher by the share `heat` is taken one time in e."""
+
+    chains: int = 8
+    heat: float = 0.2
+
+    def __post_init__(self) -> None:
+        if self.chains < 1:
+            raise ValueError(f"chains must be at least 1, got {self.chains}")
+        if not self.heat > 0:
+            raise ValueError(f"heat must be above 0, got {self.heat}")
+
+    def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
+        """Walk until the budget is spent, which BudgetExhausted says; cool down in proportion."""
+        here = evaluate.space.sample(rng, self.chains)
+        losses = evaluate(here).loss.copy()
+        while True:
+            temperature = self.heat * evaluate.remaining / evaluate.budget
+            there = evaluate.space.neighbour(rng, here)
+            reached = evaluate(there).loss
+            # No logarithms or differences of losses: infeasible points have the loss inf.
+            taken = reached <= losses * (1 + temperature * rng.exponential(size=self.chains))
+            here[taken], losses[taken] = there[taken], reached[taken]
