@@ -10,8 +10,7 @@ PYTHON ?= $(firstword $(foreach name,$(CANDIDATES),$(shell $(name) -c '$(SUPPORT
 .PHONY: quickstart test lint install
 
 quickstart: install
-	$(VENV)/bin/dse space --layer resnet18:1 --accelerator edge
-	$(VENV)/bin/dse evaluate --layer resnet18:1 --accelerator edge --mapping nvdla --objective edp
+	$(VENV)/bin/dse run results/campaigns/quickstart.toml
 
 test: install
 	$(VENV)/bin/python -m pytest

@@ -139,9 +139,11 @@ class LiveDisplay:
                 Text(cell.label, overflow="ellipsis", no_wrap=True),
                 f"{samples:,} of {budget:,}",
                 f"{speed:,.0f}/s",
-                _best(cell, best if samples else np.inf),
+                _best(cell, best) if samples else "",
             )
-        return Group(head, bar, table)
+        line = Table.grid()
+        line.add_row(bar)
+        return Group(head, line, table)
 
 
 def make_display() -> LineDisplay | LiveDisplay:
@@ -152,7 +154,7 @@ def make_display() -> LineDisplay | LiveDisplay:
 def _best(cell: NamedCell, loss: float) -> str:
     objective = OBJECTIVES[cell.problem.objective]
     if not np.isfinite(loss):
-        return "nothing feasible yet"
+        return "nothing feasible"
     return f"best {objective.name} {loss:.4g} {objective.unit}".rstrip()
 
 

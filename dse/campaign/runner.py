@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import signal
+import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
@@ -26,6 +28,8 @@ MOST_DEATHS = 3
 PATIENCE_SECONDS = 10.0
 """How long workers have to stop after Ctrl-C before they are terminated; journals keep their samples."""
 LOOK_SECONDS = 0.25
+COMPILE_SECONDS = 5.0
+"""Making kernels ready takes longer than this only where they have to be compiled."""
 
 
 class Display(Protocol):
@@ -99,7 +103,7 @@ def compile_kernels(cells: list[NamedCell], display: Display) -> None:
         problem.space.neighbour(np.random.default_rng(0), vector)
         problem.space.blocks[0].neighbours(vector[0])
     seconds = time.monotonic() - start
-    if seconds > 1:
+    if seconds > COMPILE_SECONDS:
         display.notice(
             f"compiled the cost model's and the space's kernels in {seconds:.0f} s, for this and later runs"
         )
@@ -108,6 +112,19 @@ def compile_kernels(cells: list[NamedCell], display: Display) -> None:
 def _task(store: Store, named: NamedCell, board_path: Path, place: int) -> Task:
     key = named.key
     return Task(named, store.record_path(key), store.journal_path(key), board_path, place)
+
+
+@contextlib.contextmanager
+def interrupts_ignored() -> Iterator[None]:
+    """Ignore Ctrl-C for a moment: a process that starts meanwhile ignores it from its first instruction."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 class _Run:
@@ -143,7 +160,8 @@ class _Run:
         while waiting or self.out:
             while waiting and len(self.out) < self._most_at_once(waiting):
                 task = waiting.popleft()
-                self.out[executor.submit(run_task, task)] = task
+                with interrupts_ignored():
+                    self.out[executor.submit(run_task, task)] = task
                 self.display.started(task.named)
             done, _ = wait(self.out, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED)
             for future in done:
@@ -195,6 +213,7 @@ class _Run:
             executor.shutdown(wait=True)
 
     def _stop(self, executor: Executor) -> None:
+        self.display.notice("stopping")
         self.board.stop()
         executor.shutdown(wait=False, cancel_futures=True)
         deadline = time.monotonic() + PATIENCE_SECONDS
