@@ -58,14 +58,16 @@ def imports(candidate: Candidate) -> str:
 
 def inside(candidate: Candidate) -> str:
     """Every point that it asks for lies in the space."""
-    runs = (candidate.reference, candidate.run(landscapes.any_tiles, ODD))
+    runs = [candidate.reference]
+    if candidate.reference.failure is None:
+        runs.append(candidate.run(landscapes.any_tiles, ODD))
     for ended in runs:
         if ended.refused is not None:
             raise Broken(
                 f"expected genes of 0 to size - 1, as whole numbers (n, 13); {ended.refused}; "
                 "evaluate.space.sizes has the sizes"
             )
-    return f"{sum(len(ended.record) for ended in runs):,} points in two spaces"
+    return f"{sum(len(ended.record) for ended in runs):,} points"
 
 
 def budget(candidate: Candidate) -> str:

@@ -31,10 +31,17 @@ def forbidden_imports(module: str) -> list[str]:
 
 
 def _spec(name: str) -> ModuleSpec | None:
+    """Where the module `name` is; None for what is no module, but a name that was imported from one."""
+    parent = name.rpartition(".")[0]
+    if parent:
+        # Looked for in a module that is no package, it would be imported first, and that can take seconds.
+        above = _spec(parent)
+        if above is None or above.submodule_search_locations is None:
+            return None
     try:
         return importlib.util.find_spec(name)
-    except (ImportError, AttributeError, ValueError):
-        return None  # Not a module: a name that was imported from one.
+    except (ImportError, ValueError):
+        return None
 
 
 def _imports(spec: ModuleSpec) -> Iterator[tuple[str, int]]:

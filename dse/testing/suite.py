@@ -12,7 +12,7 @@ from dse.testing import conduct, records
 from dse.testing.candidate import GLOBAL_RANDOM, REUSABLE, SAME_SEED, Candidate
 from dse.testing.verdict import Broken, Verdict
 
-TIME_LIMIT = 120.0
+TIME_LIMIT = 300.0
 """Seconds after which a single search of at most 1,200 samples is given up."""
 
 
