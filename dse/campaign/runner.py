@@ -159,9 +159,11 @@ class _Run:
     def _until_broken(self, executor: Executor, waiting: deque[Task]) -> None:
         while waiting or self.out:
             while waiting and len(self.out) < self._most_at_once(waiting):
-                task = waiting.popleft()
+                task = waiting[0]
                 with interrupts_ignored():
                     self.out[executor.submit(run_task, task)] = task
+                # Only now: a pool that has just broken refuses the task, which then still waits.
+                waiting.popleft()
                 self.display.started(task.named)
             done, _ = wait(self.out, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED)
             for future in done:
