@@ -8,15 +8,19 @@ their repeats, EDP is total energy times total latency, area and power are those
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dse.campaign.summary import Summary
 
+FloatArray = NDArray[np.float64]
+
 REFERENCE = "marl"
+NOTHING = (np.nan, np.nan)
 BUDGETS = (500, 2_000, 5_000, 20_000)
 
 PAPER: Mapping[tuple[str, str], Mapping[str, float]] = {
@@ -33,23 +37,31 @@ PAPER: Mapping[tuple[str, str], Mapping[str, float]] = {
 """The paper's ratios, recomputed from its figures where the printed ratio is a misprint (EDP)."""
 
 
+NamedTriple = tuple[str, str, str]
+"""A problem by the names of its layer (`vgg16:conv1_2`), accelerator and objective."""
+
+Group = tuple[str, str]
+"""What a section of the table is of: a network (with its accelerator, where it has several), an objective."""
+
+
 @dataclass(frozen=True)
 class Reduction:
     """One row: a searcher's median and best figure over seeds, and their ratios to the reference's.
 
-    `seeds` counts the seeds with every layer of the network; figures are `inf` where more than half of them
-    (the median) or all of them (the best) found nothing feasible. Ratios are NaN without a reference.
+    Figures are `inf` where half of the seeds or more (the median) or all of them (the best) have found
+    nothing feasible. Ratios are NaN without a finite reference. `seeds` counts the seeds that have every
+    layer of the network; fixed mappings have 0.
     """
 
     network: str
     objective: str
     budget: int
     searcher: str
-    seeds: int
     median: float
     best: float
     ratio_median: float
     ratio_best: float
+    seeds: int
 
 
 @dataclass(frozen=True)
@@ -72,47 +84,62 @@ def network_figure(objective: str, layers: Sequence[Layer]) -> float:
     return sum(layer.loss * layer.repeats for layer in layers)
 
 
-def network_names(summaries: Iterable[Summary]) -> dict[tuple[str, str], str]:
-    """What each (network, accelerator) is called: the network alone where it has one accelerator only."""
+def groups(problems: Iterable[NamedTriple]) -> dict[NamedTriple, Group]:
+    """From each of a campaign's problems to the section of the table that it belongs to."""
+    problems = list(problems)
     machines: dict[str, set[str]] = defaultdict(set)
-    for summary in summaries:
-        machines[summary.network].add(summary.accelerator)
-    return {
-        (network, machine): network if len(names) == 1 else f"{network} on {machine}"
-        for network, names in machines.items()
-        for machine in names
-    }
+    for layer, machine, _ in problems:
+        machines[_network(layer)].add(machine)
+    found: dict[NamedTriple, Group] = {}
+    for layer, machine, objective in problems:
+        network = _network(layer)
+        name = network if len(machines[network]) == 1 else f"{network} on {machine}"
+        found[layer, machine, objective] = name, objective
+    return found
 
 
-def reductions(summaries: Sequence[Summary], budgets: Sequence[int] | None = None) -> list[Reduction]:
-    """The rows of the table, at each of `budgets` (by default BUDGETS up to the campaign's, and that)."""
+def reductions(
+    summaries: Sequence[Summary], problems: Sequence[NamedTriple], budgets: Sequence[int] | None = None
+) -> list[Reduction]:
+    """The searchers' rows, at each of `budgets` (by default BUDGETS up to the campaign's, and that).
+
+    `problems` are all of the campaign's: a seed counts where a searcher has finished each of a network's.
+    """
     if not summaries:
         return []
     whole = max(summary.budget for summary in summaries)
-    budgets = budgets or sorted({*(b for b in BUDGETS if b < whole), whole})
-    names = network_names(summaries)
-    groups: dict[tuple[str, str], dict[str, list[Summary]]] = defaultdict(lambda: defaultdict(list))
+    budgets = budgets or sorted({*(budget for budget in BUDGETS if budget < whole), whole})
+    group_of = groups(problems)
+    layers = Counter(group_of.values())
+    members: dict[Group, dict[str, list[Summary]]] = {group: defaultdict(list) for group in layers}
     for summary in summaries:
-        group = names[summary.network, summary.accelerator], summary.objective
-        groups[group][summary.searcher].append(summary)
+        members[group_of[problem_of(summary)]][summary.searcher].append(summary)
     rows = []
-    for (network, objective), by_searcher in groups.items():
-        layers = {summary.layer for members in by_searcher.values() for summary in members}
+    for group, by_searcher in members.items():
         for budget in budgets:
             figures = {
-                searcher: _figures(objective, members, layers, budget)
-                for searcher, members in by_searcher.items()
+                searcher: _figures(group[1], found, layers[group], budget)
+                for searcher, found in by_searcher.items()
             }
-            rows += _rows(network, objective, budget, figures)
+            rows += _rows(group, budget, figures)
     return rows
 
 
-def _figures(objective: str, members: Sequence[Summary], layers: set[str], budget: int) -> np.ndarray:
-    """The network's figure after `budget` samples a layer, for each seed that has all layers."""
+def problem_of(summary: Summary) -> NamedTriple:
+    """The problem that a cell is on."""
+    return summary.layer, summary.accelerator, summary.objective
+
+
+def _network(layer: str) -> str:
+    return layer.rpartition(":")[0] or layer
+
+
+def _figures(objective: str, members: Sequence[Summary], layers: int, budget: int) -> FloatArray:
+    """The network's figure after `budget` samples a layer, for each seed that has all its layers."""
     by_seed: dict[int, list[Layer]] = defaultdict(list)
     for summary in members:
         by_seed[summary.seed].append(layer_at(summary, budget))
-    whole = [found for _, found in sorted(by_seed.items()) if len(found) == len(layers)]
+    whole = [found for _, found in sorted(by_seed.items()) if len(found) == layers]
     return np.array([network_figure(objective, found) for found in whole])
 
 
@@ -123,59 +150,52 @@ def layer_at(summary: Summary, budget: int) -> Layer:
     return Layer(summary.repeats, point["loss"], seconds, point["energy_nj"] * 1e-9)
 
 
-def _rows(network: str, objective: str, budget: int, figures: Mapping[str, np.ndarray]) -> list[Reduction]:
+def _rows(group: Group, budget: int, figures: Mapping[str, FloatArray]) -> list[Reduction]:
     centre = {name: (float(np.median(f)), float(f.min())) for name, f in figures.items() if len(f)}
-    reference = centre.get(REFERENCE, (np.nan, np.nan))
+    reference = centre.get(REFERENCE, NOTHING)
     return [
-        Reduction(
-            network,
-            objective,
-            budget,
-            name,
-            len(figures[name]),
-            median,
-            best,
-            _ratio(median, reference[0]),
-            _ratio(best, reference[1]),
-        )
-        for name, (median, best) in centre.items()
+        _row(group, budget, name, found, reference, seeds=len(figures[name]))
+        for name, found in centre.items()
     ]
 
 
-def _ratio(figure: float, reference: float) -> float:
-    return figure / reference if np.isfinite(reference) else np.nan
-
-
 def template_rows(
-    points: Mapping[str, Mapping[str, Layer]],
-    problems: Mapping[str, tuple[str, str]],
+    points: Mapping[str, Mapping[NamedTriple, Layer]],
+    problems: Sequence[NamedTriple],
     rows: Sequence[Reduction],
 ) -> list[Reduction]:
     """Rows for fixed mappings, such as dataflow templates, beside those of searchers.
 
-    `points` holds each template's figures by problem label, `problems` the (network, objective) of a label.
-    They draw no samples, so they stand at every budget with `seeds` 0.
+    `points` holds, for each template, the figures of the problems that it is feasible for. A template has
+    a row where that is all of a network's. They draw no samples, so they stand at every budget.
     """
     found: list[Reduction] = []
-    reference = {(r.network, r.objective, r.budget): r for r in rows if r.searcher == REFERENCE}
+    references = {
+        (row.network, row.objective, row.budget): (row.median, row.best)
+        for row in rows
+        if row.searcher == REFERENCE
+    }
+    group_of = groups(problems)
     for network, objective, budget in dict.fromkeys((r.network, r.objective, r.budget) for r in rows):
-        labels = [label for label, group in problems.items() if group == (network, objective)]
-        base = reference.get((network, objective, budget))
-        for template, by_label in points.items():
-            if any(label not in by_label for label in labels):
-                continue
-            figure = network_figure(objective, [by_label[label] for label in labels])
-            ratios = (base.median, base.best) if base else (np.nan, np.nan)
-            found.append(
-                Reduction(
-                    network,
-                    objective,
-                    budget,
-                    template,
-                    0,
-                    figure,
-                    figure,
-                    *(_ratio(figure, r) for r in ratios),
-                )
-            )
+        members = [problem for problem, group in group_of.items() if group == (network, objective)]
+        reference = references.get((network, objective, budget), NOTHING)
+        for template, at in points.items():
+            if all(problem in at for problem in members):
+                figure = network_figure(objective, [at[problem] for problem in members])
+                found.append(_row((network, objective), budget, template, (figure, figure), reference))
     return found
+
+
+def _row(
+    group: Group,
+    budget: int,
+    searcher: str,
+    figures: tuple[float, float],
+    reference: tuple[float, float],
+    seeds: int = 0,
+) -> Reduction:
+    median, best = (
+        figure / base if np.isfinite(base) else np.nan
+        for figure, base in zip(figures, reference, strict=True)
+    )
+    return Reduction(*group, budget, searcher, *figures, median, best, seeds)

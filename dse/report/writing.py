@@ -6,16 +6,25 @@ import csv
 import io
 import math
 import os
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dse.campaign.curves import CURVES, read_curves
-from dse.campaign.summary import Summary
-from dse.errors import InputError
+from dse.errors import InputError, StorageError, shorten, told
 from dse.objective import OBJECTIVES
-from dse.report.reduction import PAPER, REFERENCE, Layer, Reduction, network_names, reductions, template_rows
+from dse.report.reduction import (
+    PAPER,
+    REFERENCE,
+    Layer,
+    NamedTriple,
+    Reduction,
+    problem_of,
+    reductions,
+    template_rows,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,27 +35,36 @@ HEADS = ("searcher", "seeds", "median", "best", "median / {0}'s", "best / {0}'s"
 
 @dataclass(frozen=True)
 class Report:
-    """A campaign's table and what it was made from. `missing` counts the cells that are not done."""
+    """A campaign's table and what it was made of: `cells` are done, `missing` are not, by searcher."""
 
     rows: tuple[Reduction, ...]
     about: dict[str, Any]
     cells: int
-    missing: int
+    missing: dict[str, int]
 
 
 def make_report(folder: Path) -> Report:
     """The report of the campaign in `folder`, from its `curves.parquet` alone."""
     path = folder / CURVES
     if not path.is_file():
-        raise InputError(f"{str(folder)!r} holds no {CURVES}; name the folder that `dse run` wrote")
+        raise InputError(f"{str(folder)!r} holds no {CURVES}; name a folder in which `dse run` has ended")
     summaries, about = read_curves(path)
-    expected = len(about["problems"]) * len(about["searchers"]) * about["seeds"]
-    order = {name: place for place, name in enumerate(about["searchers"])}
-    rows = reductions(summaries)
-    rows.sort(key=lambda row: (row.network, row.objective, row.budget, order.get(row.searcher, 0)))
-    rows += template_rows(_template_points(about), _groups(summaries), rows)
+    try:
+        problems = [(layer, accelerator, objective) for layer, accelerator, objective in about["problems"]]
+        place = {name: place for place, name in enumerate(about["searchers"])}
+        each = len(problems) * about["seeds"]
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{str(path)!r} does not say what its campaign was: {told(error)}") from None
+    for summary in summaries:
+        if problem_of(summary) not in problems or summary.searcher not in place:
+            raise InputError(f"{str(path)!r} is damaged: its campaign has no cell {shorten(summary.key)}")
+    rows = reductions(summaries, problems)
+    rows.sort(key=lambda row: (row.network, row.objective, row.budget, place[row.searcher]))
+    rows += template_rows(_template_points(about, problems), problems, rows)
     rows.sort(key=lambda row: (row.network, row.objective, row.budget))
-    return Report(tuple(rows), about, len(summaries), expected - len(summaries))
+    done = Counter(summary.searcher for summary in summaries)
+    missing = {name: each - done[name] for name in place if done[name] < each}
+    return Report(tuple(rows), about, len(summaries), missing)
 
 
 def write_report(folder: Path) -> tuple[Report, Path]:
@@ -58,7 +76,7 @@ def write_report(folder: Path) -> tuple[Report, Path]:
         _write(tables / "reduction.csv", reduction_csv(report.rows))
         _write(tables / "reduction.md", reduction_markdown(report))
     except OSError as error:
-        raise InputError(f"report in {str(folder)!r} cannot be written: {error.strerror}") from None
+        raise StorageError(f"report in {str(folder)!r} cannot be written: {error.strerror}") from None
     return report, tables / "reduction.md"
 
 
@@ -84,13 +102,18 @@ def reduction_markdown(report: Report) -> str:
 
 
 def headline(report: Report) -> str:
-    """What the tables are of, in one or two sentences."""
+    """What the tables are of, in a few sentences."""
     about = report.about
-    missing = f" {report.missing:,} of its cells are not done." if report.missing else ""
-    return (
-        f"{report.cells:,} cells of {about['budget']:,} samples a layer, {about['seeds']} seeds, cost model "
-        f"{about['cost_model']}. Ratios are a searcher's figure divided by {REFERENCE}'s: above 1, "
-        f"{REFERENCE} is better.{missing}"
+    seeds = "1 seed" if about["seeds"] == 1 else f"{about['seeds']} seeds"
+    lacking = ", ".join(f"{count:,} of {name}" for name, count in report.missing.items())
+    of = f"{report.cells:,} cells of {about['budget']:,} samples a layer, {seeds}"
+    ratios = (
+        f"Ratios are a searcher's figure divided by {REFERENCE}'s: above 1, {REFERENCE} is better."
+        if REFERENCE in about["searchers"]
+        else f"Without {REFERENCE} in the campaign there are no ratios."
+    )
+    return f"{of}, cost model {about['cost_model']}. {ratios}" + (
+        f" Cells not done: {lacking}." if lacking else ""
     )
 
 
@@ -153,24 +176,21 @@ def _line(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _template_points(about: dict[str, Any]) -> dict[str, dict[str, Layer]]:
-    points = about.get("templates", {})
-    return {
-        f"{template} dataflow": {label: Layer(**figures) for label, figures in by_label.items()}
-        for template, by_label in points.items()
-    }
+def _template_points(
+    about: dict[str, Any], problems: Sequence[NamedTriple]
+) -> dict[str, dict[NamedTriple, Layer]]:
+    found: dict[str, dict[NamedTriple, Layer]] = {}
+    for template, figures in about.get("templates", {}).items():
+        points = {problem: figures.get(_label(problem)) for problem in problems}
+        found[f"{template} dataflow"] = {
+            problem: Layer(**point) for problem, point in points.items() if point is not None
+        }
+    return found
 
 
-def _groups(summaries: Sequence[Summary]) -> dict[str, tuple[str, str]]:
-    names = network_names(summaries)
-    return {
-        label(s.layer, s.accelerator, s.objective): (names[s.network, s.accelerator], s.objective)
-        for s in summaries
-    }
-
-
-def label(layer: str, accelerator: str, objective: str) -> str:
-    """A problem's label, as in `vgg16:conv1_2 on edge, edp`."""
+def _label(problem: NamedTriple) -> str:
+    """A problem's label in the campaign, as in `vgg16:conv1_2 on edge, edp`."""
+    layer, accelerator, objective = problem
     return f"{layer} on {accelerator}, {objective}"
 
 

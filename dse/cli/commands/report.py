@@ -25,7 +25,7 @@ def command(
             {
                 "campaign": report.about["campaign"],
                 "cells": report.cells,
-                "missing": report.missing,
+                "missing": sum(report.missing.values()),
                 "report": str(path),
                 "reduction": [asdict(row) for row in report.rows],
             }
