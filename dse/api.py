@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +15,13 @@ import numpy as np
 from dse.campaign.summary import count_distinct
 from dse.cases import case_line
 from dse.cell import Cell, open_journal, run_cell
-from dse.errors import StorageError
+from dse.errors import InputError, StorageError, difference, shorten
 from dse.evaluator import Observer
 from dse.mapping import Mapping as DataflowMapping
 from dse.problem import Problem
+from dse.reasons import Reason
 from dse.record import FIGURES, Record, read_parquet, write_parquet
-from dse.searcher import Searcher, make_searcher
+from dse.searcher import GROUP, Searcher, make_searcher
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +46,7 @@ class Best:
 
 @dataclass(frozen=True)
 class Result:
-    """What a search found. `path` is the folder that it was written to, if any."""
+    """What a search found. `path` is the Parquet file that holds the record, if it was written."""
 
     cell: Cell
     record: Record = field(repr=False)
@@ -79,9 +81,22 @@ class Result:
         columns = {gene.name: genes[:, i] for i, gene in enumerate(self.cell.problem.space.genes)}
         return pd.DataFrame(columns | {name: getattr(evaluations, name) for name in FIGURES})
 
+    @cached_property
+    def distinct(self) -> int:
+        """How many different mappings were drawn."""
+        return count_distinct(self.cell.problem.space.decode(self.record.genes()).rows)
+
+    @cached_property
+    def refusals(self) -> dict[Reason, int]:
+        """How many samples were infeasible for which reason, the most frequent first."""
+        reasons = self.record.evaluations().reason
+        codes, counts = np.unique(reasons[reasons != 0], return_counts=True)
+        order = np.argsort(-counts, kind="stable")
+        return {Reason(int(codes[i])): int(counts[i]) for i in order}
+
     def to_dict(self, layer: str, accelerator: str) -> dict[str, Any]:
         """The result as plain data, under the names that the user gave the layer and the accelerator."""
-        cell, evaluations = self.cell, self.record.evaluations()
+        cell = self.cell
         return {
             "searcher": cell.name,
             "layer": layer,
@@ -91,10 +106,10 @@ class Result:
             "seed": cell.seed,
             "budget": cell.budget,
             "samples": len(self.record),
-            "distinct": count_distinct(cell.problem.space.decode(self.record.genes()).rows),
-            "infeasible": int(np.count_nonzero(evaluations.reason)),
+            "distinct": self.distinct,
+            "infeasible": sum(self.refusals.values()),
             "best": self._best_dict(),
-            "record": str(self.path / RECORD) if self.path else None,
+            "record": None if self.path is None else str(self.path),
         }
 
     def _best_dict(self) -> dict[str, Any] | None:
@@ -127,29 +142,46 @@ def search(
 ) -> Result:
     """Search `problem` with `budget` samples; the same as a campaign's cell with the same seed.
 
-    `searcher` is a registered name with `settings`, or a searcher (it counts under its class's name). With
-    `out`, a folder, the samples are journalled while the search runs, a search that was interrupted goes on,
-    and the record stays there. Raises InputError for wrong input, and what the searcher raises.
+    `searcher` is a registered name with `settings`, or a searcher; one whose class is not registered counts
+    under its class's name. With `out`, a folder, the samples are journalled while the search runs, a search
+    that was interrupted goes on, and the record stays there. Raises InputError for wrong input, and what the
+    searcher raises.
     """
-    if isinstance(searcher, str):
-        name, made = searcher, make_searcher(searcher, settings)
-    else:
-        name, made = type(searcher).__name__, searcher
-    cell = Cell(problem, name, made, seed, budget)
+    cell = _cell(problem, searcher, settings, seed, budget)
     if out is None:
         return Result(cell, run_cell(cell, observers=observers))
     folder = Path(out)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StorageError(f"folder {str(folder)!r} cannot be made: {error.strerror}") from None
-    record = _stored(cell, folder / RECORD)
+    make_folder(folder)
+    path, journal_path = folder / RECORD, folder / JOURNAL
+    record = _stored(cell, path)
     if record is None:
-        with open_journal(cell, folder / JOURNAL) as journal:
+        with open_journal(cell, journal_path) as journal:
             record = run_cell(cell, journal, observers)
-            write_parquet(record, folder / RECORD, {"identity": cell.identity})
+            write_parquet(record, path, {"identity": cell.identity})
             journal.discard()
-    return Result(cell, record, folder)
+    return Result(cell, record, path)
+
+
+def _cell(
+    problem: Problem, searcher: str | Searcher, settings: Mapping[str, Any] | None, seed: int, budget: int
+) -> Cell:
+    if not isinstance(problem, Problem):
+        raise InputError(f"problem must be a Problem, as Problem(layer, accelerator), got {shorten(problem)}")
+    if isinstance(searcher, str):
+        return Cell(problem, searcher, make_searcher(searcher, settings), seed, budget)
+    made = type(searcher)
+    frozen = getattr(made, "__dataclass_params__", None)
+    if not (frozen and frozen.frozen and callable(getattr(made, "search", None))):
+        raise InputError(
+            "searcher must be the name of one or a frozen dataclass with a method search(evaluate, rng), "
+            f"got {shorten(searcher)}"
+        )
+    if settings:
+        raise InputError(f"settings are for a searcher given by name; {shorten(searcher)} has its own")
+    home = f"{made.__module__}:{made.__qualname__}"
+    # So that Random() draws the same samples as "random".
+    name = next((entry.name for entry in entry_points(group=GROUP) if entry.value == home), made.__name__)
+    return Cell(problem, name, searcher, seed, budget)
 
 
 def _stored(cell: Cell, path: Path) -> Record | None:
@@ -157,22 +189,34 @@ def _stored(cell: Cell, path: Path) -> Record | None:
     if not path.exists():
         return None
     record, about = read_parquet(path)
-    if about.get("identity") != cell.identity:
-        raise StorageError(f"record {str(path)!r} is of another search; choose another folder with --out")
+    # Through JSON, as what was read has been: it knows lists only.
+    here = json.loads(json.dumps(cell.identity))
+    if about.get("identity") != here:
+        change = difference(about.get("identity"), here, ("there", "now"))
+        raise StorageError(f"record {str(path)!r} is of another search: {change}; choose another folder")
     return record
 
 
-def write_result(result: Result, layer: str, accelerator: str) -> None:
-    """Write `result.json` and, if there is one, the best `mapping.json` into the result's folder."""
-    if result.path is None:
-        return
-    texts = {RESULT: json.dumps(result.to_dict(layer, accelerator), indent=1, allow_nan=False)}
+def write_result(result: Result, folder: Path, layer: str, accelerator: str) -> None:
+    """Write `result.json` and, if something feasible was found, `mapping.json` into the folder."""
+    write_json(folder / RESULT, result.to_dict(layer, accelerator))
     if result.best:
-        texts[MAPPING] = result.best.mapping.to_json(indent=1)
+        write_json(folder / MAPPING, result.best.mapping.to_dict())
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those that it is in; a StorageError says why that cannot be."""
     try:
-        for name, text in texts.items():
-            part = result.path / f".{name}.part"
-            part.write_text(text + "\n", encoding="utf-8")
-            part.replace(result.path / name)
+        folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise StorageError(f"result in {str(result.path)!r} cannot be written: {error.strerror}") from None
+        raise StorageError(f"folder {str(folder)!r} cannot be made: {error.strerror}") from None
+
+
+def write_json(path: Path, value: object) -> None:
+    """Write plain data as a JSON file, whole or not at all."""
+    part = path.with_name(f".{path.name}.part")
+    try:
+        part.write_text(json.dumps(value, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        part.replace(path)
+    except OSError as error:
+        raise StorageError(f"{str(path)!r} cannot be written: {error.strerror or error}") from None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -20,12 +20,12 @@ from dse.cli.options import (
 from dse.errors import InputError
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from dse.layer import Layer
+    from dse.network import NetworkSearch
 
-    from dse.api import Result
-    from dse.problem import Problem
-
-NOTHING_FOUND = 1
+FAILED, INTERRUPTED = 1, 130
+AGAIN = "run the same command again to go on"
+LOST = "without --out DIR its samples are lost"
 
 
 def command(
@@ -51,210 +51,136 @@ def command(
     fix: Fix = None,
     cost_model: CostModelName = None,
     out: Annotated[
-        Path | None, typer.Option(help="A folder for the record and the mappings.", metavar="DIR")
+        Path | None,
+        typer.Option(
+            help="A folder for the samples and the best mappings; a search stopped in it goes on.",
+            metavar="DIR",
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            help="How many of a network's layers to search at once; by default one a core.", metavar="N"
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Search the best mapping of a layer or of a whole network."""
+    """Search the best mapping of a layer or of a whole network.
+
+    The exit code is 1 if nothing feasible is found, or if the searcher fails.
+    """
     from dse.accelerator import load_accelerator
     from dse.checks import whole_number
     from dse.cost import DEFAULT_COST_MODEL
+    from dse.network import NetworkSearch
     from dse.problem import Problem
     from dse.searcher import make_searcher, parse_settings
     from dse.space import parse_fixed
-    from workloads import layer_specs, load_layer
 
-    if (layer is None) == (network is None):
-        raise InputError("search needs --layer LAYER or --network NETWORK, one of them")
+    layers = _layers(layer, network)
+    if network is None and workers is not None:
+        raise InputError("--workers is for --network; a single layer is searched by one process")
     whole_number(budget, "--budget")
     whole_number(seed, "--seed", least=0)
+    workers = whole_number(workers, "--workers", most=1024) if workers is not None else os.cpu_count() or 1
     chosen = parse_settings(settings or [])
     make_searcher(searcher, chosen)
-    specs = (layer,) if layer is not None else layer_specs(str(network))
-    if network is not None and ".toml:" not in network and ":" in network:
-        raise InputError(f"--network must be a whole network, got {network!r}; use --layer for a layer")
     machine = load_accelerator(accelerator)
     shared: dict[str, Any] = {
         "cost_model": cost_model or DEFAULT_COST_MODEL,
         "tiles": tiles,
         "fixed": parse_fixed(fix or []),
     }
-    problems = {spec: Problem(load_layer(spec), machine, objective, **shared) for spec in specs}
-    task = _Task(accelerator, searcher, chosen, budget, seed, out, single=layer is not None)
-    results = {spec: _search(task, spec, problem, len(specs)) for spec, problem in problems.items()}
-    if layer is not None:
-        _show_layer(task, layer, results[layer], json)
+    problems = {}
+    for spec, found in layers.items():
+        try:
+            problems[spec] = Problem(found, machine, objective, **shared)
+        except InputError as error:
+            raise InputError(f"{spec}: {error}" if network else str(error)) from None
+    task = NetworkSearch(network or "", accelerator, problems, searcher, chosen, budget, seed)
+    if network is None:
+        _search_layer(task, out, json)
     else:
-        _show_network(task, str(network), results, json)
-    if any(result.best is None for result in results.values()):
-        raise typer.Exit(NOTHING_FOUND)
+        _search_network(task, workers, out, json)
 
 
-class _Task:
-    """What all searches of a command have in common."""
+def _layers(layer: str | None, network: str | None) -> dict[str, Layer]:
+    """The layers to search, by their full names."""
+    from workloads import load, load_layer
 
-    def __init__(
-        self,
-        accelerator: str,
-        searcher: str,
-        settings: dict[str, Any],
-        budget: int,
-        seed: int,
-        out: Path | None,
-        *,
-        single: bool,
-    ) -> None:
-        self.accelerator = accelerator
-        self.searcher = searcher
-        self.settings = settings
-        self.budget = budget
-        self.seed = seed
-        self.out = out
-        self.single = single
-
-    def folder(self, spec: str) -> Path | None:
-        """Where the search of a layer is written."""
-        if self.out is None or self.single:
-            return self.out
-        return self.out / spec.rpartition(":")[2].replace("/", "_")
+    if layer is not None and network is None:
+        return {layer: load_layer(layer)}
+    if network is not None and layer is None:
+        return {f"{network}:{found.name}": found for found in load(network).layers}
+    raise InputError("search needs --layer LAYER or --network NETWORK, one of them")
 
 
-def _search(task: _Task, spec: str, problem: Problem, of: int) -> Result:
+def _search_layer(task: NetworkSearch, out: Path | None, json: bool) -> None:
     from dse.api import search, write_result
+    from dse.cli.search_view import Bar, show_layer
 
-    with _Bar(spec, task.budget, enabled=sys.stderr.isatty()) as bar:
-        result = search(
-            problem,
-            task.searcher,
-            budget=task.budget,
-            seed=task.seed,
-            settings=task.settings,
-            observers=[bar],
-            out=task.folder(spec),
-        )
-    write_result(result, spec, task.accelerator)
-    return result
-
-
-class _Bar:
-    """A bar on the terminal for one search."""
-
-    def __init__(self, label: str, budget: int, *, enabled: bool) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        self._progress = Progress(*columns, console=Console(stderr=True), transient=True, disable=not enabled)
-        self._task = self._progress.add_task(label, total=budget)
-
-    def __enter__(self) -> _Bar:
-        self._progress.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._progress.stop()
-
-    def __call__(self, progress: Any) -> None:
-        self._progress.update(self._task, completed=progress.samples)
-
-
-def _show_layer(task: _Task, spec: str, result: Result, json: bool) -> None:
-    from dse.loop_nest import loop_nest
-
-    data = result.to_dict(spec, task.accelerator)
-    if json:
-        output.print_json(data)
-        return
-    console, problem = output.make_console(), result.cell.problem
-    title = (
-        f"{task.searcher} on {spec} ({problem.layer}), {task.accelerator}, cost model {problem.model.name}"
-    )
-    output.print_heading(console, title)
-    console.print(
-        f"{data['samples']:,} samples, {data['distinct']:,} distinct mappings, "
-        f"{data['infeasible']:,} infeasible points",
-        soft_wrap=True,
-    )
-    best = result.best
-    if best is None:
-        console.print("nothing feasible was found", style="red")
-        return
-    unit = _unit(problem.objective)
-    console.print(
-        f"best {problem.objective} {best.loss:.6g}{unit}, found by sample {best.index:,}: {best.cycles:,} "
-        f"cycles, {best.energy_nj:,.6g} nJ, L1 {best.l1_size:,} and L2 {best.l2_size:,} elements",
-        style="green",
-        soft_wrap=True,
-    )
-    console.print(loop_nest(problem.layer, best.mapping, problem.accelerator), soft_wrap=True)
-    _show_folder(console, task)
-
-
-def _show_network(task: _Task, network: str, results: dict[str, Result], json: bool) -> None:
-    layers = [
-        {**result.to_dict(spec, task.accelerator), "repeats": result.cell.problem.layer.repeats}
-        for spec, result in results.items()
-    ]
-    totals = network_totals(results)
-    data = {"network": network, "accelerator": task.accelerator, "layers": layers, "totals": totals}
-    if task.out is not None:
-        _write(task.out / "network.json", data)
-    if json:
-        output.print_json(data)
-        return
-    console = output.make_console()
-    objective = next(iter(results.values())).cell.problem.objective
-    rows = [
-        (
-            entry["layer"],
-            entry["repeats"],
-            entry["best"] and entry["best"]["loss"],
-            entry["best"] and entry["best"]["cycles"],
-            entry["best"] and entry["best"]["energy_nj"],
-        )
-        for entry in layers
-    ]
-    heads = ("layer", "repeats", f"best {objective}{_unit(objective)}", "cycles", "energy nJ")
-    output.print_table(console, f"{task.searcher} on {network}, {task.accelerator}", heads, rows)
-    if totals:
-        console.print(
-            f"whole network: {totals['latency']:.6g} s, {totals['energy']:.6g} J, "
-            f"EDP {totals['edp']:.6g} J s",
-            style="green",
-        )
-    else:
-        console.print("no totals: some layer has no feasible mapping", style="red")
-    _show_folder(console, task)
-
-
-def network_totals(results: dict[str, Result]) -> dict[str, float] | None:
-    """Latency (s), energy (J) and EDP (J s) of the network, or None where a layer has no feasible mapping."""
-    latency = energy = 0.0
-    for result in results.values():
-        problem, best = result.cell.problem, result.best
-        if best is None:
-            return None
-        latency += best.cycles * problem.accelerator.cycle_seconds * problem.layer.repeats
-        energy += best.energy_nj * 1e-9 * problem.layer.repeats
-    return {"latency": latency, "energy": energy, "edp": latency * energy}
-
-
-def _unit(objective: str) -> str:
-    from dse.objective import OBJECTIVES
-
-    unit = OBJECTIVES[objective].unit
-    return f" {unit}" if unit else ""
-
-
-def _show_folder(console: Console, task: _Task) -> None:
-    if task.out is not None:
-        console.print(f"written to {task.out}", soft_wrap=True)
-
-
-def _write(path: Path, data: dict[str, Any]) -> None:
-    import json
-
+    ((layer, problem),) = task.problems.items()
+    bar = Bar(layer, task.budget)
     try:
-        path.write_text(json.dumps(output.plain(data), indent=1) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{str(path)!r} cannot be written: {error.strerror}") from None
+        with bar:
+            result = search(
+                problem,
+                task.searcher,
+                budget=task.budget,
+                seed=task.seed,
+                settings=task.settings,
+                observers=[bar],
+                out=out,
+            )
+    except KeyboardInterrupt:
+        _stop(f"stopped after {bar.samples:,} of {task.budget:,} samples", out)
+    except InputError:
+        raise
+    except Exception as error:
+        _fail(error, task.searcher)
+    if out is not None:
+        write_result(result, out, layer, task.accelerator)
+    if json:
+        output.print_json(result.to_dict(layer, task.accelerator))
+    else:
+        show_layer(result, layer, task.accelerator, out)
+    if result.best is None:
+        raise typer.Exit(FAILED)
+
+
+def _search_network(task: NetworkSearch, workers: int, out: Path | None, json: bool) -> None:
+    from dse.campaign.progress import LiveDisplay, make_display
+    from dse.cli.search_view import show_network
+    from dse.network import search_network
+
+    display = make_display()
+    try:
+        data, done = search_network(task, display, workers=workers, out=out)
+    except KeyboardInterrupt:
+        _stop("stopped", out)
+    finally:
+        if isinstance(display, LiveDisplay):
+            display.close()
+    if data is None:
+        _stop(f"stopped: {done:,} of {len(task.problems):,} layers are done", out)
+    if json:
+        output.print_json(data)
+    else:
+        show_network(data, out)
+    if any(entry["best"] is None for entry in data["layers"]):
+        raise typer.Exit(FAILED)
+
+
+def _stop(what: str, out: Path | None) -> NoReturn:
+    typer.echo(f"{what}; {LOST if out is None else AGAIN}", err=True)
+    raise typer.Exit(INTERRUPTED)
+
+
+def _fail(error: Exception, searcher: str) -> NoReturn:
+    """A searcher's own exception, in one line."""
+    from dse.cell import SearcherStopped
+    from dse.errors import told
+
+    why = str(error) if isinstance(error, SearcherStopped) else f"searcher {searcher!r} failed: {told(error)}"
+    typer.echo(f"dse: error: {why}", err=True)
+    raise typer.Exit(FAILED)

@@ -1,0 +1,127 @@
+"""What `dse search` shows: a bar while it runs, and the best mappings in words."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dse.cli import output
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from dse.api import Result
+    from dse.evaluator import Progress
+
+
+class Bar:
+    """A bar on the terminal for one search; without a terminal it only remembers how far the search is."""
+
+    def __init__(self, label: str, budget: int) -> None:
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeRemainingColumn,
+        )
+
+        self.samples = 0
+        columns = (
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            TextColumn("best {task.fields[best]}"),
+        )
+        self._progress = Progress(
+            *columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()
+        )
+        self._task = self._progress.add_task(label, total=budget, best="-")
+
+    def __enter__(self) -> Bar:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def __call__(self, progress: Progress) -> None:
+        """Bring the bar up to date."""
+        self.samples = progress.samples
+        self._progress.update(self._task, completed=progress.samples, best=output.shown(progress.best_loss))
+
+
+def show_layer(result: Result, layer: str, accelerator: str, out: Path | None) -> None:
+    """Print one search's result, its best mapping as a nest of loops."""
+    from dse.loop_nest import loop_nest
+
+    console, problem = output.make_console(), result.cell.problem
+    title = f"{result.cell.name} on {layer} ({problem.layer}), {accelerator}, cost model {problem.model.name}"
+    output.print_heading(console, title)
+    infeasible = sum(result.refusals.values())
+    why = "; ".join(f"{reason.text}: {count:,}" for reason, count in result.refusals.items())
+    console.print(
+        f"{len(result.record):,} samples, {result.distinct:,} distinct mappings, {infeasible:,} infeasible"
+        + (f" ({why})" if why else ""),
+        soft_wrap=True,
+    )
+    best = result.best
+    if best is None:
+        console.print("nothing feasible was found", style="red")
+    else:
+        console.print(
+            f"best {problem.objective} {best.loss:.6g}{_unit(problem.objective)}, found by sample "
+            f"{best.index:,}: {best.cycles:,} cycles, {best.energy_nj:,.6g} nJ, "
+            f"L1 {best.l1_size:,} and L2 {best.l2_size:,} elements",
+            style="green",
+            soft_wrap=True,
+        )
+        console.print(loop_nest(problem.layer, best.mapping, problem.accelerator), soft_wrap=True)
+    _show_folder(console, out)
+
+
+def show_network(data: Mapping[str, Any], out: Path | None) -> None:
+    """Print a network's result: a row a layer, and the totals."""
+    console = output.make_console()
+    objective = data["objective"]
+    rows = []
+    for entry in data["layers"]:
+        best = entry["best"] or {}
+        figures = (best.get("loss"), best.get("cycles"), best.get("energy_nj"))
+        rows.append((entry["layer"], entry["repeats"], *figures, entry.get("infeasible")))
+    heads = ("layer", "repeats", f"best {objective}{_unit(objective)}", "cycles", "energy nJ", "infeasible")
+    title = (
+        f"{data['searcher']} on {data['network']}, {data['accelerator']}, cost model {data['cost_model']}, "
+        f"{data['budget']:,} samples a layer"
+    )
+    output.print_table(console, title, heads, rows)
+    for entry in data["layers"]:
+        if "failure" in entry:
+            console.print(f"failed: {entry['layer']}: {entry['failure']}", style="red", soft_wrap=True)
+    totals = data["totals"]
+    if totals:
+        console.print(
+            f"whole network: {totals['latency']:.6g} s, {totals['energy']:.6g} J, "
+            f"EDP {totals['edp']:.6g} J s",
+            style="green",
+            soft_wrap=True,
+        )
+    else:
+        console.print("no totals: some layer has no feasible mapping", style="red", soft_wrap=True)
+    _show_folder(console, out)
+
+
+def _show_folder(console: Console, out: Path | None) -> None:
+    if out is not None:
+        console.print(f"written to {out}", soft_wrap=True)
+
+
+def _unit(objective: str) -> str:
+    from dse.objective import OBJECTIVES
+
+    unit = OBJECTIVES[objective].unit
+    return f" {unit}" if unit else ""
