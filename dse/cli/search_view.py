@@ -92,7 +92,7 @@ def show_network(data: Mapping[str, Any], out: Path | None) -> None:
     for entry in data["layers"]:
         best = entry["best"] or {}
         figures = (best.get("loss"), best.get("cycles"), best.get("energy_nj"))
-        rows.append((entry["layer"], entry["repeats"], *figures, entry.get("infeasible")))
+        rows.append((entry["layer"].rpartition(":")[2], entry["repeats"], *figures, entry.get("infeasible")))
     heads = ("layer", "repeats", f"best {objective}{_unit(objective)}", "cycles", "energy nJ", "infeasible")
     title = (
         f"{data['searcher']} on {data['network']}, {data['accelerator']}, cost model {data['cost_model']}, "
