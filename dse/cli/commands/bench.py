@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
@@ -10,6 +10,7 @@ from dse.cli import output
 from dse.cli.options import CostModelName, Json
 
 LAYER, ACCELERATOR = "resnet18:1", "edge"
+SEARCH_LAYER, SEARCH_ACCELERATOR, SEARCH_OBJECTIVE = "alexnet:conv2", "eyeriss-small", "edp"
 
 command = typer.Typer(help="Measure how fast things are on this machine.")
 
@@ -39,6 +40,66 @@ def cost(cost_model: CostModelName = None, json: Json = False) -> None:
         output.print_json(report)
     else:
         _show(report)
+
+
+@command.command()
+def searchers(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Searchers; by default all.", metavar="[NAME]...")
+    ] = None,
+    budget: Annotated[int, typer.Option(help="Samples of each search.", metavar="N")] = 20_000,
+    json: Json = False,
+) -> None:
+    """Measure what searchers cost: CPU time per sample beside the cost model's, and memory.
+
+    The exit code is 1 if a search fails.
+    """
+    from rich.console import Console
+
+    from dse.accelerator import load_accelerator
+    from dse.bench_searchers import measure
+    from dse.checks import whole_number
+    from dse.errors import unknown
+    from dse.problem import Problem
+    from dse.searcher import searchers as installed
+    from workloads import load_layer
+
+    whole_number(budget, "--budget")
+    chosen = list(dict.fromkeys(names or installed()))
+    for name in chosen:
+        if name not in installed():
+            raise unknown("searcher", name, installed(), "the installed searchers")
+    problem = Problem(load_layer(SEARCH_LAYER), load_accelerator(SEARCH_ACCELERATOR), SEARCH_OBJECTIVE)
+    where = {"layer": SEARCH_LAYER, "accelerator": SEARCH_ACCELERATOR, "objective": SEARCH_OBJECTIVE}
+    rows = []
+    for place, name in enumerate(chosen, start=1):
+        with Console(stderr=True).status(f"{name} ({place} of {len(chosen)})"):
+            rows.append({**measure(name, problem, budget), **where})
+    if json:
+        output.print_json({"searchers": rows})
+    else:
+        _show_searchers(rows, budget)
+    if any(row["failure"] for row in rows):
+        raise typer.Exit(1)
+
+
+def _show_searchers(rows: list[dict[str, Any]], budget: int) -> None:
+    console = output.make_console()
+    heads = {
+        "searcher": "searcher",
+        "cpu_seconds": "CPU s",
+        "us_per_sample": "us a sample",
+        "model_seconds": "cost model s",
+        "model_us_per_sample": "us a sample",
+        "import_seconds": "imports s",
+        "peak_mb": "peak MB",
+    }
+    title = f"{budget:,} samples of {SEARCH_LAYER} on {SEARCH_ACCELERATOR}, {SEARCH_OBJECTIVE}, CPU time"
+    figures = [[row[key] for key in heads] for row in rows]
+    output.print_table(console, title, list(heads.values()), figures)
+    for row in rows:
+        if row["failure"]:
+            console.print(f"failed: {row['searcher']}: {row['failure']}", style="red", soft_wrap=True)
 
 
 TABLES = {
