@@ -6,6 +6,7 @@ import random
 import signal
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from math import inf
 from pathlib import Path
@@ -106,6 +107,18 @@ def test_a_searcher_that_dies_in_another_process_is_told_with_its_last_words() -
         records.Entropic.__module__ = module
     assert verdict.passed is False
     assert "exit code 1: AttributeError: Can't get attribute 'Entropic'" in verdict.why
+
+
+def test_a_warning_is_heard_though_its_library_was_imported_before() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from tests.cheaters import library
+
+    assert library.harmless(1) == 1
+    failed = [verdict for verdict in check_searcher(records.ImportingAloud()) if not verdict.passed]
+    # What libraries draw while they are imported is not held against a searcher: it happens once a process.
+    assert [verdict.rule for verdict in failed] == ["quiet"]
+    assert failed[0].why.endswith("got FutureWarning: this library is old")
 
 
 def test_a_class_is_no_searcher_until_it_is_called() -> None:

@@ -114,24 +114,26 @@ def infeasible(candidate: Candidate) -> str:
 
 def random_states_kept(candidate: Candidate) -> str:
     """The global random states are the same after a search as before it."""
-    for ended in candidate.runs:
+    runs = [ended for ended in candidate.runs if not ended.imported]
+    for ended in runs:
         if ended.touched:
             raise Broken(
                 f"expected the global states to be left alone, those of {' and '.join(ended.touched)} were "
                 "changed; draw from `rng`, and put back what a library draws"
             )
-    return f"random, numpy.random and torch's after {len(candidate.runs)} searches"
+    return f"random, numpy.random and torch's after {len(runs)} searches"
 
 
 def settings_kept(candidate: Candidate) -> str:
     """Threads, and numpy's way with floating-point errors, are the same after a search as before it."""
-    for ended in candidate.runs:
+    runs = [ended for ended in candidate.runs if not ended.imported]
+    for ended in runs:
         if ended.changed:
             raise Broken(
                 f"expected the process's settings to be put back, {'; '.join(ended.changed[:SHOWN])}; "
                 "restore them in a `finally`"
             )
-    return f"threads of BLAS, OpenMP, torch and numba, and numpy.geterr, after {len(candidate.runs)} searches"
+    return f"threads of BLAS, OpenMP, torch and numba, and numpy.geterr, after {len(runs)} searches"
 
 
 def quiet(candidate: Candidate) -> str:

@@ -56,6 +56,7 @@ def fresh_process(candidate: Candidate) -> str:
         ended = started.result()
         if isinstance(ended, str):
             raise Broken(f"expected a search {where}; {ended}")
+        candidate.runs.append(ended)
         _require_same(candidate.reference, ended, f"expected the same record {where}")
     processes = " and with ".join(str(started.surroundings) for started in candidate.fresh_runs)
     return f"{REFERENCE:,} samples with {processes}"

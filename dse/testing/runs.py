@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import sys
 import threading
 import time
 import traceback
@@ -40,7 +41,7 @@ class Run:
     `failure` says how it ended other than by spending its budget, `refused` what the gate would not evaluate.
     `priced` rows reached a cost model, and `charged` samples were paid for (not those from a journal).
     `touched` names the global random states that it changed, `changed` the settings of the process, and
-    `noise` is what it printed.
+    `noise` is what it printed. If modules were `imported` meanwhile, the first two may be their doing.
     """
 
     record: Record
@@ -52,6 +53,7 @@ class Run:
     touched: tuple[str, ...]
     changed: tuple[str, ...]
     noise: tuple[str, ...]
+    imported: bool
 
     @property
     def genes(self) -> NDArray[np.int64]:
@@ -80,6 +82,7 @@ def run(
     `world` seeds the global random states around it, `threads` is what numerical libraries are given.
     """
     _compile()
+    modules = len(sys.modules)
     with (
         rows_priced(*MODELS) as priced,
         random_states(world) as touched,
@@ -105,6 +108,7 @@ def run(
         tuple(touched),
         tuple(changed),
         tuple(noise),
+        imported=len(sys.modules) > modules,
     )
 
 
@@ -169,7 +173,7 @@ def _search(
             return f"it had not ended after {time_limit:g} s"
         return f"it went on after BudgetExhausted, asking {LATE_CALLS} times more"
     except (Exception, SystemExit) as error:
-        return f"it raised {_told(error)}"
+        return f"it raised {told(error)}"
     return "it ended" if gate.remaining else None
 
 
@@ -198,10 +202,3 @@ def _alarm(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, *others)
         signal.signal(signal.SIGALRM, previous)
-
-
-def _told(error: BaseException) -> str:
-    """An exception in one line, with the place that raised it."""
-    frame = traceback.extract_tb(error.__traceback__)[-1]
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text} ({Path(frame.filename).name}:{frame.lineno})"

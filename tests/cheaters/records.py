@@ -157,3 +157,13 @@ class Alarming:
     def search(self, evaluate, rng) -> None:
         warnings.warn("this does not converge", RuntimeWarning, stacklevel=1)
         draw_randomly(evaluate, rng)
+
+
+@dataclass(frozen=True)
+class ImportingAloud:
+    """Uses a library that draws from global states, and warns, when it is first imported."""
+
+    def search(self, evaluate, rng) -> None:
+        from tests.cheaters import library
+
+        draw_randomly(evaluate, library.harmless(rng))
