@@ -109,7 +109,7 @@ def test_two_runs_in_one_folder_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"budget": 2000}, "budget is 1500 there and 2000 now"),
+        ({"budget": 2000}, "budget is 1500 there and 2000 here"),
         ({"seeds": (7,)}, "holds a cell .* that campaign 'test' does not have"),
     ],
 )

@@ -16,7 +16,7 @@ from dse.cost import COST_MODELS
 from dse.errors import InputError, shorten, unknown
 from dse.layer import Layer
 from dse.objective import OBJECTIVES
-from dse.problem import Problem
+from dse.problem import Problem, digest
 from dse.searcher import Searcher, make_searcher
 from dse.tomlfile import is_toml, read_toml
 
@@ -80,7 +80,11 @@ class NamedCell:
         """The cell's name in file names and tables: readable, and distinct within a campaign."""
         problem = self.problem
         parts = (problem.layer, problem.accelerator, problem.objective, self.variant.name)
-        return "--".join([*(re.sub(r"[^A-Za-z0-9._-]+", "_", part) for part in parts), f"s{self.cell.seed}"])
+        safe = [re.sub(r"[^A-Za-z0-9._:-]+", "_", part).replace(":", "_") for part in parts]
+        if any(re.search(r"[^A-Za-z0-9._:-]", part) for part in parts):
+            # Two names that differ in such characters only must not become one.
+            safe.append(digest(parts)[:8])
+        return "--".join([*safe, f"s{self.cell.seed}"])
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ def write_curves(path: Path, summaries: Iterable[Summary], about: Mapping[str, A
     arrow = pa.table(columns).replace_schema_metadata({b"dse.campaign": json.dumps(about, sort_keys=True)})
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        pq.write_table(arrow, part, compression="zstd", compression_level=12)
+        pq.write_table(arrow, part, compression="zstd", compression_level=12, write_page_checksum=True)
         part.replace(path)
     except OSError as error:
         part.unlink(missing_ok=True)
@@ -54,7 +54,7 @@ def read_curves(path: Path) -> tuple[list[Summary], dict[str, Any]]:
     import pyarrow.parquet as pq
 
     try:
-        arrow = pq.read_table(path)
+        arrow = pq.read_table(path, page_checksum_verification=True)
         about = json.loads(arrow.schema.metadata[b"dse.campaign"])
         return [_summary(row) for row in arrow.to_pylist()], about
     except OSError as error:

@@ -22,8 +22,8 @@ LABEL_WIDTH = 62
 class LineDisplay:
     """A line for every cell that ends, for logs and pipes."""
 
-    def __init__(self, stream: TextIO = sys.stderr) -> None:
-        self._stream = stream
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stderr
 
     def begin(self, store: Store, waiting: int) -> None:
         """Say what there is to do."""

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import dataclasses
 import fcntl
+import json
 import os
-from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from dse.campaign.config import Campaign, NamedCell
 from dse.campaign.curves import CURVES, read_curves, write_curves
 from dse.campaign.ledger import DONE, FAILED, Ledger
 from dse.campaign.reference import template_figures
 from dse.campaign.summary import Summary
-from dse.errors import InputError, shorten
+from dse.errors import InputError, difference
+
+
+def plain(data: dict[str, Any]) -> dict[str, Any]:
+    """Plain data as it comes back from JSON, which knows no tuples."""
+    found: dict[str, Any] = json.loads(json.dumps(data))
+    return found
 
 
 class Store:
@@ -134,7 +141,7 @@ class Store:
             if named.cell.fingerprint != summary.fingerprint:
                 raise InputError(
                     f"folder {str(self.folder)!r} holds another {named.label} in {CURVES} (its budget, "
-                    "settings or versions differ); restore the campaign file, or choose another folder "
+                    "settings or versions differ); run what made it, or choose another folder "
                     "with --out"
                 )
         return kept
@@ -148,10 +155,10 @@ class Store:
                 if named is None:
                     raise self._foreign(key)
                 if named.cell.fingerprint != fingerprint:
-                    change = _difference(self.ledger.identity(key), named.cell.identity)
+                    change = difference(self.ledger.identity(key), plain(named.cell.identity))
                     raise InputError(
                         f"folder {str(self.folder)!r} holds another {named.label}: {change}; "
-                        "restore the campaign file, or choose another folder with --out"
+                        "run what made it, or choose another folder with --out"
                     )
             new = [key for key in self.cells if key not in known]
             identities = {key: self.cells[key].cell.identity for key in new}
@@ -163,20 +170,5 @@ class Store:
     def _foreign(self, key: str) -> InputError:
         return InputError(
             f"folder {str(self.folder)!r} holds a cell {key!r} that campaign {self.campaign.name!r} does not "
-            "have; restore the campaign file, or choose another folder with --out"
+            "have; run what made it, or choose another folder with --out"
         )
-
-
-def _difference(there: object, here: object, where: str = "") -> str:
-    """The first place where two cells differ, with both values."""
-    if isinstance(there, dict) and isinstance(here, dict):
-        for key in sorted({*there, *here}):
-            if there.get(key) != here.get(key):
-                return _difference(there.get(key), here.get(key), f"{where}.{key}" if where else key)
-    return f"{where or 'it'} is {shorten(there)} there and {shorten(here)} now"
-
-
-def failed_lines(store: Store, keys: Iterable[str]) -> list[str]:
-    """One line a failed cell: what it is and why it failed."""
-    reasons = store.failures()
-    return [f"{store.cells[key].label}: {reasons[key]}" for key in keys if key in reasons]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import traceback
 from dataclasses import dataclass
 from multiprocessing import connection, parent_process
 from pathlib import Path
@@ -15,8 +14,9 @@ import numpy as np
 from dse.campaign.config import NamedCell
 from dse.campaign.summary import Summary, summarise
 from dse.cell import RunTimes, open_journal, run_cell
-from dse.errors import InputError, StorageError
+from dse.errors import InputError, StorageError, told
 from dse.evaluator import Progress
+from dse.problem import digest
 from dse.record import read_parquet, write_parquet
 
 STOP = 0
@@ -92,7 +92,7 @@ def run_task(task: Task) -> Outcome:
     except InputError as error:
         return Outcome(key, failure=str(error))
     except Exception as error:
-        return Outcome(key, failure=_told(error))
+        return Outcome(key, failure=told(error))
 
 
 def _run(task: Task) -> Summary:
@@ -122,16 +122,9 @@ def _finished(task: Task) -> Summary | None:
         return None
     record, about = read_parquet(task.record_path)
     cell = task.named.cell
-    if about.get("identity") != cell.identity or len(record) != cell.budget:
+    if digest(about.get("identity")) != cell.fingerprint or len(record) != cell.budget:
         raise InputError(f"record {str(task.record_path)!r} is of another cell; remove it to run this one")
     return summarise(task.named, record, RunTimes(*about["times"]))
-
-
-def _told(error: Exception) -> str:
-    """An exception in one line, with the place that raised it."""
-    frame = traceback.extract_tb(error.__traceback__)[-1]
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text} ({Path(frame.filename).name}:{frame.lineno})"
 
 
 def prepare_process() -> None:

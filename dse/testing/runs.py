@@ -7,17 +7,15 @@ import signal
 import sys
 import threading
 import time
-import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from types import FrameType
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dse.errors import InputError
+from dse.errors import InputError, told
 from dse.evaluator import BudgetExhausted, Evaluator
 from dse.journal import Journal
 from dse.problem import Evaluations, Problem
