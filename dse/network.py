@@ -18,7 +18,6 @@ from dse.api import Result, make_folder, write_json
 from dse.campaign.config import Campaign, NamedProblem, Variant
 from dse.campaign.runner import Display, run_campaign
 from dse.campaign.store import Store
-from dse.errors import InputError
 from dse.problem import Problem
 from dse.record import read_parquet
 from dse.searcher import make_searcher
@@ -54,10 +53,6 @@ def search_network(
     others: its entry has a `failure` instead of figures.
     """
     plan = _campaign(search)
-    if len({named.key for named in plan.cells()}) < len(search.problems):
-        raise InputError(
-            f"network {search.network!r} has layers whose names differ in punctuation only; rename one"
-        )
     with _folder(out) as folder, Store(folder / SAMPLES, plan) as store:
         ended = run_campaign(store, display, workers=workers)
         if ended.interrupted:
