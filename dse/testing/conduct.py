@@ -15,9 +15,10 @@ from dse.testing.verdict import Broken
 ODD, SCARCE = 37, 100
 HOPELESS = 300
 EASY = 600
-BEHIND = 10
-"""By how many times fewer samples of random search a planted optimum must be approached."""
-CHANCE_POINTS = 4096
+TENFOLD = 10
+"""A planted optimum must be approached as by a tenth of the samples at random; who does as well as ten times
+the samples has gone downhill for sure, and may explore."""
+CHANCE_POINTS = 40_960
 LATE = 4
 """The last samples looked at, one in so many; for them not to be worse than POOR of random points."""
 POOR = 0.75
@@ -153,14 +154,14 @@ def easy_optimum(candidate: Candidate) -> str:
     chance = problem.price(problem.space.sample(np.random.default_rng(1), CHANCE_POINTS)).loss
     lowest = problem.price((problem.space.sizes // 2)[np.newaxis]).loss[0]
     ended = candidate.whole_run(landscapes.planted, EASY, "on a landscape with one optimum")
-    best, reach = ended.losses.min(), _median_best(chance, EASY // BEHIND)
+    best, reach = ended.losses.min(), _median_best(chance, EASY // TENFOLD)
     if best > reach:
         raise Broken(
             f"expected the best of {EASY} samples to be within {reach / lowest:.1f} times the optimum, where "
-            f"{EASY // BEHIND} random ones get; it is {best / lowest:.1f} times"
+            f"{EASY // TENFOLD} random ones get; it is {best / lowest:.1f} times"
         )
     late, poor = np.median(ended.losses[-EASY // LATE :]), np.quantile(chance, POOR)
-    if late > poor:
+    if late > poor and best > _median_best(chance, EASY * TENFOLD):
         raise Broken(
             f"expected the last {EASY // LATE} samples not to be worse than most random points; half of them "
             f"are over {late / lowest:.1f} times the optimum, as are {np.mean(chance > late):.0%} of all "

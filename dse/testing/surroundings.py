@@ -107,7 +107,10 @@ def heard() -> Iterator[list[str]]:
         finally:
             file.seek(0)
             written = text.getvalue() + file.read().decode(errors="replace")
-            shown = [f"{item.category.__name__}: {item.message}" for item in caught]
+            shown = [
+                f"{item.category.__name__}: {item.message} ({Path(item.filename).name}:{item.lineno})"
+                for item in caught
+            ]
             lines += [*filter(str.strip, written.splitlines()), *dict.fromkeys(shown)]
 
 
