@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from dse.accelerator import Accelerator, load_accelerator
     from dse.api import Result, search
+    from dse.certify import Certificate, certify
     from dse.layer import Layer
     from dse.mapping import Mapping
     from dse.problem import Problem
@@ -16,22 +17,26 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Accelerator": "dse.accelerator",
+    "Certificate": "dse.certify.certificate",
     "Layer": "dse.layer",
     "Mapping": "dse.mapping",
     "MappingSpace": "dse.space",
     "Problem": "dse.problem",
     "Result": "dse.api",
+    "certify": "dse.certify",
     "load_accelerator": "dse.accelerator",
     "search": "dse.api",
 }
 
 __all__ = [
     "Accelerator",
+    "Certificate",
     "Layer",
     "Mapping",
     "MappingSpace",
     "Problem",
     "Result",
+    "certify",
     "load_accelerator",
     "search",
 ]
