@@ -9,5 +9,8 @@ SEARCHERS: dict[str, str] = {
     "random": "searchers.random:Random",
     "walk": "searchers.walk:Walk",
     "grid": "searchers.grid:Grid",
+    "genetic": "searchers.genetic:Genetic",
+    "gamma": "searchers.gamma:Gamma",
+    "cem": "searchers.cem:CEM",
 }
 """Each searcher's name, and where its class is: modules are imported only when they are used."""
