@@ -12,5 +12,7 @@ SEARCHERS: dict[str, str] = {
     "genetic": "searchers.genetic:Genetic",
     "gamma": "searchers.gamma:Gamma",
     "cem": "searchers.cem:CEM",
+    "marl": "searchers.marl:MARL",
+    "factored-ppo": "searchers.factored_ppo:FactoredPPO",
 }
 """Each searcher's name, and where its class is: modules are imported only when they are used."""

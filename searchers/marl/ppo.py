@@ -1,0 +1,162 @@
+"""Mapping as a game of PPO agents: they draw a batch of points, are rewarded alike, improve, and draw again.
+
+`marl` and `factored-ppo` are this game with the genes dealt to agents in different ways. A batch is one step
+in as many environments, and an episode is one step long, since an action chooses the whole point: so there is
+no return beyond the reward, and no critic but the mean of the batch. An observation is the latency, power,
+energy and area of the last point in the same environment: as logs, less their mean and over their deviation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.checks import positive_number, whole_number
+from dse.errors import InputError, unknown
+from searchers.marl.agents import Agents, Policy
+from searchers.marl.rewards import Reward, advantages
+from searchers.points import Drawn
+from searchers.settings import share
+
+if TYPE_CHECKING:
+    from dse.evaluator import Evaluator
+    from dse.problem import Evaluations
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+
+_OBSERVED = ("cycles", "power", "energy_nj", "area")
+
+
+@dataclass(frozen=True)
+class Learning:
+    """How agents learn."""
+
+    batch: int = 32
+    """Points drawn at a time, from which the agents then learn."""
+    epochs: int = 3
+    """Steps up the gradient of a batch."""
+    learning_rate: float = 0.03
+    """Adam's."""
+    clip: float = 0.2
+    """How far an agent's probability ratio may go from 1 in a batch."""
+    entropy: float = 0.01
+    """The weight of the policies' entropy beside the advantages, whose deviation is 1."""
+    hidden: int = 16
+    """Units of an agent's hidden layer."""
+    max_norm: float = 0.5
+    """Length to which an agent's gradient is cut."""
+    reward: Reward = "elite"
+    """What a point earns beside the others of its batch: see searchers.marl.rewards."""
+    elite: float = 0.15
+    """The share of a batch that the reward `elite` is given to."""
+    patience: int = 1000
+    """Samples without a better point after which all agents begin anew, as they do when most of a batch takes
+    the last of its `retries`; 0: never."""
+    retries: int = 4
+    """How often a point whose mapping was drawn before is drawn again."""
+
+    def __post_init__(self) -> None:
+        whole_number(self.batch, "batch", least=2)
+        whole_number(self.epochs, "epochs")
+        whole_number(self.hidden, "hidden")
+        whole_number(self.patience, "patience", least=0)
+        whole_number(self.retries, "retries", least=0)
+        share(self.elite, "elite")
+        for name in ("learning_rate", "clip", "max_norm"):
+            positive_number(getattr(self, name), name)
+        if not 0 <= self.entropy < np.inf:
+            raise InputError(f"entropy must be a finite number of at least 0, got {self.entropy}")
+        if self.reward not in get_args(Reward):
+            raise unknown("reward", self.reward, get_args(Reward))
+
+
+class Sight:
+    """Evaluations as observations, by the figures' means and deviations over all points seen."""
+
+    inputs = len(_OBSERVED)
+
+    def __init__(self) -> None:
+        self._points = 0
+        self._sum = np.zeros(self.inputs)
+        self._squares = np.zeros(self.inputs)
+
+    def __call__(self, evaluations: Evaluations) -> FloatArray:
+        """Observations (n, 4), 0 for points that have no figures, because the cost model refuses them."""
+        figures = np.stack([getattr(evaluations, name) for name in _OBSERVED], axis=1).astype(np.float64)
+        priced: NDArray[np.bool_] = np.logical_and.reduce(figures > 0, axis=1)
+        logs = np.log(figures, where=priced[:, np.newaxis], out=np.zeros_like(figures))
+        self._points += int(priced.sum())
+        self._sum += logs.sum(axis=0)
+        self._squares += (logs * logs).sum(axis=0)
+        if not self._points:
+            return logs
+        mean = self._sum / self._points
+        deviation = np.sqrt(np.maximum(self._squares / self._points - mean * mean, 0.0)) + 1e-4
+        return np.where(priced[:, np.newaxis], np.clip((logs - mean) / deviation, -5, 5), 0.0)
+
+
+def play(
+    evaluate: Evaluator, rng: np.random.Generator, learning: Learning, agent_of: IntArray, drawn: Drawn
+) -> None:
+    """Let agents who hold the genes by `agent_of` learn, and fresh ones if stale, to the budget's end."""
+    sight = Sight()
+    while True:
+        agents = Agents(agent_of, evaluate.space.sizes, Sight.inputs, learning.hidden, rng)
+        _play_once(evaluate, rng, learning, agents, drawn, sight)
+
+
+def _play_once(
+    evaluate: Evaluator,
+    rng: np.random.Generator,
+    learning: Learning,
+    agents: Agents,
+    drawn: Drawn,
+    sight: Sight,
+) -> None:
+    accelerator = evaluate.space.accelerator
+    observations = np.zeros((learning.batch, Sight.inputs))
+    best, idle = np.inf, 0
+    while True:
+        policy = agents.policy(observations)
+        genes, stubborn = draw(policy, drawn, learning.retries, rng)
+        evaluations = evaluate(genes)
+        shared = advantages(evaluations, accelerator, learning.reward, learning.elite)
+        improve(agents, policy, observations, genes, shared, learning)
+        observations = sight(evaluations)
+
+        lowest = evaluations.loss.min()
+        idle = 0 if lowest < best else idle + len(genes)
+        best = min(best, lowest)
+        if learning.patience and (idle >= learning.patience or stubborn > len(genes) / 2):
+            return
+
+
+def draw(policy: Policy, drawn: Drawn, retries: int, rng: np.random.Generator) -> tuple[IntArray, int]:
+    """A point for each observation, (n, genes), and how many of them were drawn anew `retries` times."""
+    retried = [0]
+
+    def redraw(rows: IntArray, _: IntArray) -> IntArray:
+        retried.append(len(rows))
+        return policy.draw(rows, rng)
+
+    genes = drawn.renew(policy.draw(np.arange(policy.units.shape[1]), rng), redraw, retries)
+    return genes, retried[-1] if len(retried) > retries else 0
+
+
+def improve(
+    agents: Agents,
+    policy: Policy,
+    observations: FloatArray,
+    genes: IntArray,
+    shared: FloatArray,
+    learning: Learning,
+) -> None:
+    """Update the agents with points that `policy` drew at `observations`, and their advantages."""
+    before = agents.log_likelihoods(policy, genes)
+    for _ in range(learning.epochs):
+        gradients = agents.gradients(observations, genes, before, shared, learning.clip, learning.entropy)
+        agents.ascend(gradients, learning.learning_rate, learning.max_norm)
