@@ -1,6 +1,6 @@
 """Proven optima: `dse.certify(problem)` is the best mapping of a space of perfect factors, with the proof.
 
-The package is callable, so that `dse.certify` is a function to its users whether it was imported or not.
+The package is callable, so that `dse.certify` is the function to its users whether or not it was imported.
 """
 
 from __future__ import annotations
@@ -8,12 +8,17 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dse.certify.certificate import Best, Certificate, Counts, Solved
+from dse.checks import positive_number
+from dse.errors import InputError, StorageError, shorten
 from dse.problem import Problem
 
-__all__ = ["Best", "Certificate", "Counts", "Solved", "certify"]
+if TYPE_CHECKING:
+    from dse.certify.verification import Check
+
+__all__ = ["Best", "Certificate", "Counts", "Solved", "certify", "verify"]
 
 
 def certify(
@@ -21,12 +26,39 @@ def certify(
 ) -> Certificate:
     """The proven optimum of `problem`, or the bound that `time_limit` seconds were enough for.
 
-    Certificates are kept: `cache` is a folder, True for the user's own, or False. InputError for a problem
-    that cannot be certified: only `factors` tiles under `maestro` can.
+    Optima are kept, and priced anew when they are read: `cache` is a folder, True for the user's own, or
+    False. InputError for a problem that cannot be certified: only `factors` tiles under `maestro` can.
     """
+    from dse.certify.cache import load, store, user_folder
+    from dse.certify.instance import refuse
     from dse.certify.solver import solve
 
-    return solve(problem, time_limit)
+    if not isinstance(problem, Problem):
+        raise InputError(f"problem must be a Problem, as Problem(layer, accelerator), got {shorten(problem)}")
+    if time_limit is not None:
+        positive_number(time_limit, "time_limit")
+    refuse(problem)
+    if cache is False:
+        return solve(problem, time_limit)
+    folder = user_folder() if cache is True else Path(cache)
+    known = load(problem, folder)
+    if known is not None:
+        return known
+    found = solve(problem, time_limit)
+    try:
+        store(problem, found, folder)
+    except StorageError:
+        # A home that cannot be written to costs time only; a folder that was asked for must work.
+        if cache is not True:
+            raise
+    return found
+
+
+def verify(problem: Problem, certificate: Certificate, seed: int = 0) -> tuple[Check, ...]:
+    """Check a certificate in code that shares nothing with the solver; see `dse.certify.verification`."""
+    from dse.certify import verification
+
+    return verification.verify(problem, certificate, seed)
 
 
 class _Callable(ModuleType):

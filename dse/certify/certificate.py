@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
@@ -87,9 +88,7 @@ class Certificate:
     @property
     def gap(self) -> float:
         """How far `best` is above `lower_bound`, as a share of it: 0 if optimal, inf without a best."""
-        if self.best is None:
-            return float("inf")
-        return self.best.loss / self.lower_bound - 1.0 if self.lower_bound > 0 else float("inf")
+        return math.inf if self.best is None else self.best.loss / self.lower_bound - 1.0
 
     def regret(self, losses: ArrayLike) -> FloatArray:
         """How far losses of the same problem are above the lower bound, as shares of it.
@@ -99,8 +98,7 @@ class Certificate:
         found = np.asarray(losses, dtype=np.float64)
         if self.status == INFEASIBLE:
             return np.full(found.shape, np.inf)
-        with np.errstate(divide="ignore"):
-            return found / self.lower_bound - 1.0
+        return found / self.lower_bound - 1.0
 
     def beaten_by(self, losses: ArrayLike) -> str | None:
         """A sentence that says so if some loss of the same problem refutes the certificate, else None."""
@@ -122,8 +120,8 @@ class Certificate:
             "tiles": problem.tiles,
             "fixed": problem.space.fixed,
             "status": self.status,
-            "lower_bound": self.lower_bound,
-            "gap": self.gap,
+            "lower_bound": _finite(self.lower_bound),
+            "gap": _finite(self.gap),
             "best": self._best_dict(problem),
             "certificate": {
                 "fingerprint": self.fingerprint,
@@ -147,6 +145,11 @@ class Certificate:
             "mapping": best.mapping.to_dict(),
             "case": case_line(problem.layer.lowered(), best.mapping, problem.accelerator),
         }
+
+
+def _finite(value: float) -> float | None:
+    """What JSON can say of the value."""
+    return value if math.isfinite(value) else None
 
 
 def priced(problem: Problem, mapping: DataflowMapping) -> Best | None:
@@ -179,7 +182,7 @@ def from_dict(data: object, problem: Problem) -> Certificate:
         found = Certificate(
             fingerprint=about["fingerprint"],
             status=entry["status"],
-            lower_bound=float("inf") if entry["lower_bound"] is None else entry["lower_bound"],
+            lower_bound=math.inf if entry["lower_bound"] is None else entry["lower_bound"],
             best=best,
             solved=tuple(
                 Solved(tuple(group["tiles"]), group["cluster"], group["cycles"])

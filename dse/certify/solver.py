@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.accelerator import Accelerator
 from dse.certify.certificate import (
     BOUNDED,
     INFEASIBLE,
@@ -44,6 +45,7 @@ from dse.certify.certificate import (
     priced,
 )
 from dse.genes import MAPPED_DIMS, ORDERS
+from dse.layer import Layer
 from dse.mapping import Level, Mapping
 from dse.objective import clock_hertz, objective_named
 from dse.problem import Problem
@@ -65,7 +67,7 @@ def solve(problem: Problem, time_limit: float | None = None, threads: int | None
     The result does not depend on `threads`; by default there is one a core. InputError for a problem that
     cannot be certified.
     """
-    kernels, start = _kernels(), time.perf_counter()
+    kernels, start = _warm_kernels(), time.perf_counter()
     deadline = math.inf if time_limit is None else start + time_limit
     instance = kernels.make_instance(problem)
     bounds = bound_groups(instance, deadline, threads or cpu_count() or 1)
@@ -233,4 +235,13 @@ def _kernels() -> Any:
     drop_stale(Path(__file__).parent)
     from dse.certify import kernels
 
+    return kernels
+
+
+@cache
+def _warm_kernels() -> Any:
+    """The kernels after a first proof: loading them, and once compiling them, costs no problem its time."""
+    kernels = _kernels()
+    instance = kernels.make_instance(Problem(Layer.fc(2, 2), Accelerator(2, 32, 64, 2, 2)))
+    solve_groups(instance, bound_groups(instance, math.inf, threads=1), math.inf)
     return kernels

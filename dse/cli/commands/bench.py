@@ -83,6 +83,45 @@ def searchers(
         raise typer.Exit(1)
 
 
+@command.command()
+def certify(
+    networks: Annotated[
+        list[str] | None, typer.Argument(help="Networks; by default four.", metavar="[NETWORK]...")
+    ] = None,
+    accelerators: Annotated[
+        list[str] | None,
+        typer.Option("--accelerator", help="By default four presets; repeatable.", metavar="ACCELERATOR"),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Measure how long it takes to prove the optimum of every layer: latency, energy and EDP."""
+    from dse.accelerator import load_accelerator
+    from dse.certify import bench
+    from dse.problem import Problem
+    from workloads import load
+
+    loaded = {name: load(name) for name in networks or bench.NETWORKS}
+    machines = {name: load_accelerator(name) for name in accelerators or bench.ACCELERATORS}
+    report = bench.report(
+        (network, machine, objective, problems)
+        for network, found in loaded.items()
+        for machine, accelerator in machines.items()
+        for objective in bench.OBJECTIVES
+        if (problems := {layer.name: Problem(layer, accelerator, objective) for layer in found.layers})
+    )
+    if json:
+        output.print_json(report)
+        return
+    console, common = output.make_console(), ("layers", "optimal", "median_seconds", "worst_seconds")
+    heads = ("layers", "optimal", "median s", "worst s")
+    for key, title, names in (
+        ("certify", "Proofs of every distinct layer, nothing kept", ("network", "accelerator", "objective")),
+        ("certify_all", "All of them", ()),
+    ):
+        figures = [[row[column] for column in (*names, *common)] for row in report[key]]
+        output.print_table(console, title, (*names, *heads), figures)
+
+
 def _show_searchers(rows: list[dict[str, Any]], budget: int) -> None:
     console = output.make_console()
     heads = {

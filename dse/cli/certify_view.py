@@ -1,0 +1,139 @@
+"""What `dse certify` shows: certificates in words, and a network's optima as a table."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dse.cli import output
+from dse.objective import OBJECTIVES
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from dse.certify.certificate import Certificate
+    from dse.problem import Problem
+
+
+class LayerBar:
+    """A bar on the terminal over a network's layers; nothing where there is no terminal."""
+
+    def __init__(self, label: str, layers: int) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self._progress = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+            disable=not sys.stderr.isatty(),
+        )
+        self._task = self._progress.add_task(label, total=layers)
+
+    def __enter__(self) -> LayerBar:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def __call__(self, layer: str) -> None:
+        """Note that a layer is done."""
+        self._progress.update(self._task, advance=1, description=layer)
+
+
+def show_layer(
+    problem: Problem, certificate: Certificate, entry: Mapping[str, Any], out: Path | None
+) -> None:
+    """Print one certificate, its best mapping as a nest of loops."""
+    from dse.loop_nest import loop_nest
+
+    console, unit = output.make_console(), _unit(problem.objective)
+    title = f"{entry['layer']} ({problem.layer}), {entry['accelerator']}, cost model {problem.model.name}"
+    output.print_heading(console, title)
+    best = certificate.best
+    if best is None:
+        words = {
+            "infeasible": "no mapping is feasible: that is proven",
+            "bounded": "nothing was found in time",
+        }
+        console.print(words[certificate.status], style="red")
+    else:
+        console.print(
+            f"{_claim(certificate)} {problem.objective} {best.loss:.6g}{unit}: {best.cycles:,} cycles, "
+            f"{best.energy_nj:,.6g} nJ, L1 {best.l1_size:,} and L2 {best.l2_size:,} elements",
+            style="green",
+            soft_wrap=True,
+        )
+        console.print(loop_nest(problem.layer, best.mapping, problem.accelerator), soft_wrap=True)
+    if certificate.status == "bounded":
+        console.print(f"no mapping is below {certificate.lower_bound:.6g}{unit}", soft_wrap=True)
+    console.print(_proof(certificate), soft_wrap=True)
+    for check in entry.get("verified", []):
+        sign, style = ("verified", "green") if check["passed"] else ("NOT VERIFIED", "red")
+        console.print(f"{sign}: {check['name']} ({check['seen']})", style=style, soft_wrap=True)
+    _show_folder(console, out)
+
+
+def show_network(data: Mapping[str, Any], out: Path | None) -> None:
+    """Print a network's optima: a row a layer, and the totals."""
+    console, objective = output.make_console(), data["objective"]
+    rows = []
+    for entry in data["layers"]:
+        best, proof = entry["best"] or {}, entry["certificate"]
+        figures = (best.get("loss"), best.get("cycles"), best.get("energy_nj"))
+        rows.append((entry["layer"], entry["repeats"], entry["status"], *figures, proof["seconds"]))
+    heads = ("layer", "repeats", "status", f"{objective}{_unit(objective)}", "cycles", "energy nJ", "seconds")
+    title = f"{data['network']}, {data['accelerator']}, least {objective}, cost model {data['cost_model']}"
+    output.print_table(console, title, heads, rows)
+    total = data["totals"]
+    if total:
+        console.print(
+            f"whole network: {total['latency']:.6g} s, {total['energy']:.6g} J, EDP {total['edp']:.6g} J s",
+            style="green",
+            soft_wrap=True,
+        )
+    else:
+        console.print("no totals: some layer has no feasible mapping", style="red")
+    if data["lower_bound"] is not None:
+        bound = f"{data['lower_bound']:.6g}{_unit(objective)}"
+        console.print(
+            f"no mappings of its layers have a lower total {objective} than {bound}", soft_wrap=True
+        )
+    if any("verified" in entry for entry in data["layers"]):
+        passed = sum(all(check["passed"] for check in entry["verified"]) for entry in data["layers"])
+        console.print(f"verified: {passed} of {len(data['layers'])} layers")
+    _show_folder(console, out)
+
+
+def _claim(certificate: Certificate) -> str:
+    if certificate.status == "optimal":
+        return "optimal"
+    return f"best found, at most {certificate.gap:.2%} above the optimum:"
+
+
+def _proof(certificate: Certificate) -> str:
+    """What was enumerated and what was bounded, in a sentence."""
+    counts = certificate.counts
+    kept = ", kept from an earlier run" if certificate.cached else ""
+    left = f", {counts.open:,} left" if counts.open else ""
+    return (
+        f"proof over {counts.mappings:,} mappings in {certificate.seconds:.2g} s{kept}: "
+        f"{counts.groups:,} choices of outer tiles and cluster size, {counts.too_large:,} too large for the "
+        f"buffers, {counts.bounded:,} ruled out by their bound, {counts.solved:,} solved{left}"
+    )
+
+
+def _show_folder(console: Console, out: Path | None) -> None:
+    if out is not None:
+        console.print(f"written to {out}", soft_wrap=True)
+
+
+def _unit(objective: str) -> str:
+    unit = OBJECTIVES[objective].unit
+    return f" {unit}" if unit else ""

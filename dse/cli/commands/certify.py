@@ -1,0 +1,152 @@
+"""`dse certify`: the best mapping of a layer, or of each layer of a network, with the proof that it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dse.cli import output
+from dse.cli.options import ACCELERATOR_OPTION, LAYER_OPTION, CostModelName, Fix, Json, Tiles
+from dse.errors import InputError
+
+if TYPE_CHECKING:
+    from dse.layer import Layer
+
+FAILED = 1
+
+
+def command(
+    accelerator: Annotated[str, ACCELERATOR_OPTION],
+    layer: Annotated[str | None, LAYER_OPTION] = None,
+    network: Annotated[
+        str | None,
+        typer.Option(help="A network instead of a layer: mobilenet_v2 or FILE.toml.", metavar="NETWORK"),
+    ] = None,
+    objective: Annotated[str, typer.Option(help="What to minimise.", metavar="OBJECTIVE")] = "latency",
+    time_limit: Annotated[
+        float | None,
+        typer.Option(help="Seconds for a layer; then the bound so far is given.", metavar="S"),
+    ] = None,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Check the proof in code that shares nothing with the solver.")
+    ] = False,
+    tiles: Tiles = "factors",
+    fix: Fix = None,
+    cost_model: CostModelName = None,
+    cache: Annotated[
+        Path | None,
+        typer.Option(help="The folder where optima are kept; by default the user's own.", metavar="DIR"),
+    ] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Prove it now: neither read optima that are kept nor keep them.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="A folder for the mappings and certificates.", metavar="DIR")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Prove which mapping of a layer, or of each layer of a network, is best.
+
+    Only perfect factors under the cost model maestro can be certified. The exit code is 1 if a layer has no
+    feasible mapping, or if a proof does not pass --verify.
+    """
+    from dse.accelerator import load_accelerator
+    from dse.checks import positive_number
+    from dse.cost import DEFAULT_COST_MODEL
+    from dse.problem import Problem
+    from dse.space import parse_fixed
+
+    layers = _layers(layer, network)
+    if fresh and cache is not None:
+        raise InputError("--fresh keeps no optima, and --cache says where to keep them; choose one")
+    if time_limit is not None:
+        positive_number(time_limit, "--time-limit")
+    machine, fixed = load_accelerator(accelerator), parse_fixed(fix or [])
+    problems = {}
+    for spec, found in layers.items():
+        try:
+            problems[spec] = Problem(
+                found, machine, objective, cost_model or DEFAULT_COST_MODEL, tiles=tiles, fixed=fixed
+            )
+            _refuse(problems[spec])
+        except InputError as error:
+            raise InputError(f"{spec}: {error}" if network else str(error)) from None
+    options = {"time_limit": time_limit, "cache": False if fresh else cache or True, "check": verify}
+    if network is None:
+        _certify_layer(accelerator, problems, out, json, options)
+    else:
+        _certify_network(network, accelerator, problems, out, json, options)
+
+
+def _layers(layer: str | None, network: str | None) -> dict[str, Layer]:
+    """The layers to certify, by their full names."""
+    from workloads import load, load_layer
+
+    if layer is not None and network is None:
+        return {layer: load_layer(layer)}
+    if network is not None and layer is None:
+        return {f"{network}:{found.name}": found for found in load(network).layers}
+    raise InputError("certify needs --layer LAYER or --network NETWORK, one of them")
+
+
+def _refuse(problem: Any) -> None:
+    """Say what cannot be certified before the first proof of a network begins."""
+    from dse.certify.instance import refuse
+
+    refuse(problem)
+
+
+def _certify_layer(
+    accelerator: str, problems: dict[str, Any], out: Path | None, json: bool, options: dict[str, Any]
+) -> None:
+    from dse.api import MAPPING, make_folder
+    from dse.certify.network import CERTIFICATE, certify_layer, write_layer
+    from dse.cli.certify_view import show_layer
+
+    ((spec, problem),) = problems.items()
+    if out is not None:
+        make_folder(out)
+    certificate, entry = certify_layer(spec, accelerator, problem, **options)
+    if out is not None:
+        write_layer(entry, out / MAPPING, out / CERTIFICATE)
+    if json:
+        output.print_json(entry)
+    else:
+        show_layer(problem, certificate, entry, out)
+    _exit([entry])
+
+
+def _certify_network(
+    network: str,
+    accelerator: str,
+    problems: dict[str, Any],
+    out: Path | None,
+    json: bool,
+    options: dict[str, Any],
+) -> None:
+    from dse.certify.network import certify_network
+    from dse.cli.certify_view import LayerBar, show_network
+
+    with LayerBar(network, len(problems)) as bar:
+        data = certify_network(network, accelerator, problems, out=out, observe=bar, **options)
+    if json:
+        output.print_json(data)
+    else:
+        show_network(data, out)
+    _exit(data["layers"])
+
+
+def _exit(entries: list[dict[str, Any]]) -> None:
+    """Fail if a layer has no feasible mapping or a proof did not pass."""
+    failed = False
+    for entry in entries:
+        for check in entry.get("verified", []):
+            if not check["passed"]:
+                typer.echo(
+                    f"dse: error: {entry['layer']}: not verified: {check['name']}: {check['seen']}", err=True
+                )
+                failed = True
+    if failed or any(entry["best"] is None for entry in entries):
+        raise typer.Exit(FAILED)
