@@ -24,7 +24,8 @@ from dse.report.reduction import (
     reductions,
     template_rows,
 )
-from dse.report.writing import headline, make_report, reduction_csv, write_report
+from dse.report.writing import COLUMNS as NAMES
+from dse.report.writing import as_csv, headline, make_report, write_report
 from tests.conftest import Dse
 
 A, B = ("net:a", "edge", "latency"), ("net:b", "edge", "latency")
@@ -284,12 +285,16 @@ def test_the_report_is_made_of_the_curves_alone(tmp_path: Path) -> None:
     assert "| grid | 1 | infeasible | infeasible | - | - |" in markdown
     assert report.missing == {}
     assert "3 cells of 1,000 samples a layer, 1 seed, cost model maestro" in headline(report)
-    assert sorted(p.name for p in (tmp_path / "tables").iterdir()) == ["reduction.csv", "reduction.md"]
+    assert sorted(p.name for p in (tmp_path / "tables").iterdir()) == [
+        "reduction.csv",
+        "reduction.md",
+        "regret.csv",
+    ]
 
 
 def test_the_csv_keeps_all_digits_and_leaves_absent_ratios_empty() -> None:
     rows = reductions([cell("walk", [(0, 0.1 + 0.2)])], [A], [1000])
-    (line,) = csv.DictReader(reduction_csv(rows).splitlines())
+    (line,) = csv.DictReader(as_csv(NAMES, rows).splitlines())
     assert float(line["median"]) == 2 * (0.1 + 0.2)
     assert line["ratio_median"] == line["ratio_best"] == ""
 
@@ -398,4 +403,8 @@ def test_a_half_written_report_leaves_the_old_one(tmp_path: Path, monkeypatch: p
         write_report(tmp_path)
     monkeypatch.undo()
     assert (tmp_path / "tables" / "reduction.csv").read_text() == before
-    assert sorted(p.name for p in (tmp_path / "tables").iterdir()) == ["reduction.csv", "reduction.md"]
+    assert sorted(p.name for p in (tmp_path / "tables").iterdir()) == [
+        "reduction.csv",
+        "reduction.md",
+        "regret.csv",
+    ]

@@ -1,12 +1,17 @@
-"""Reference points for a campaign's problems: what the dataflow templates cost that architects know."""
+"""Reference points for a campaign's problems: known dataflows, and the proven optimum."""
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any
 
 from dse.campaign.config import Campaign, NamedProblem
+from dse.errors import InputError
 from dse.mapping import MappingBatch
 from dse.templates import TEMPLATES
+
+OPTIMUM_SECONDS = 30.0
+"""How long the proof of one problem's optimum may take; a bound is kept if it takes longer."""
 
 
 def template_figures(campaign: Campaign) -> dict[str, dict[str, dict[str, Any]]]:
@@ -29,3 +34,27 @@ def _figures(named: NamedProblem, fit: Any) -> dict[str, Any] | None:
         "seconds": float(evaluations.cycles[0]) * problem.accelerator.cycle_seconds,
         "joules": float(evaluations.energy_nj[0]) * 1e-9,
     }
+
+
+def optimum_figures(campaign: Campaign, known: Container[str] = ()) -> dict[str, dict[str, Any]]:
+    """By problem label: `status`, `lower_bound` and `loss` of the certificate.
+
+    Problems that are `known`, or that cannot be certified (as with tiles of any size), are left out.
+    """
+    from dse.certify import certify
+
+    found: dict[str, dict[str, Any]] = {}
+    for named in campaign.problems:
+        if named.label in known:
+            continue
+        try:
+            certificate = certify(named.problem, OPTIMUM_SECONDS)
+        except InputError:
+            continue
+        if certificate.best is not None:
+            found[named.label] = {
+                "status": certificate.status,
+                "lower_bound": certificate.lower_bound,
+                "loss": certificate.best.loss,
+            }
+    return found

@@ -84,6 +84,7 @@ def run_campaign(
         run = _Run(store, display, board, workers, make_executor)
         try:
             run.all(tasks)
+            store.prove_optima()
         except KeyboardInterrupt:
             interrupted = True
         finally:

@@ -13,7 +13,7 @@ from typing import Any
 from dse.campaign.config import Campaign, NamedCell
 from dse.campaign.curves import CURVES, read_curves, write_curves
 from dse.campaign.ledger import DONE, FAILED, Ledger
-from dse.campaign.reference import template_figures
+from dse.campaign.reference import optimum_figures, template_figures
 from dse.campaign.summary import Summary
 from dse.errors import InputError, difference
 
@@ -52,6 +52,7 @@ class Store:
                 f"folder {str(folder)!r} is in use by another run; wait for it or choose another with --out"
             ) from None
         try:
+            self.optima: dict[str, Any] = {}
             self.kept = self._kept_curves()
             self.ledger = Ledger(folder / "ledger.sqlite")
             self._enter_cells()
@@ -99,6 +100,10 @@ class Store:
         found |= {row["key"]: Summary(**row) for row in self.ledger.summaries()}
         return [found[key] for key in sorted(found) if key in self.cells]
 
+    def prove_optima(self) -> None:
+        """Certify the optimum of every problem that can be, so that reports tell how far searches end."""
+        self.optima |= optimum_figures(self.campaign, known=self.optima)
+
     def write_curves(self) -> Path:
         """Write `curves.parquet` from all finished cells; returns its path."""
         path = self.folder / CURVES
@@ -111,6 +116,7 @@ class Store:
             "searchers": [variant.name for variant in campaign.variants],
             "problems": [[p.layer, p.accelerator, p.objective] for p in campaign.problems],
             "templates": template_figures(campaign),
+            "optima": self.optima,
             "versions": next(iter(self.cells.values())).cell.identity["versions"],
         }
         write_curves(path, self.summaries(), about)
@@ -133,7 +139,9 @@ class Store:
         path = self.folder / CURVES
         if not path.exists():
             return {}
-        kept = {summary.key: summary for summary in read_curves(path)[0]}
+        summaries, about = read_curves(path)
+        self.optima = dict(about.get("optima", {}))
+        kept = {summary.key: summary for summary in summaries}
         for key, summary in kept.items():
             named = self.cells.get(key)
             if named is None:

@@ -98,6 +98,11 @@ def groups(problems: Iterable[NamedTriple]) -> dict[NamedTriple, Group]:
     return found
 
 
+def budgets_up_to(whole: int) -> list[int]:
+    """The budgets at which tables read a campaign of `whole` samples: BUDGETS below that, and that."""
+    return sorted({*(budget for budget in BUDGETS if budget < whole), whole})
+
+
 def reductions(
     summaries: Sequence[Summary], problems: Sequence[NamedTriple], budgets: Sequence[int] | None = None
 ) -> list[Reduction]:
@@ -108,7 +113,7 @@ def reductions(
     if not summaries:
         return []
     whole = max(summary.budget for summary in summaries)
-    budgets = budgets or sorted({*(budget for budget in BUDGETS if budget < whole), whole})
+    budgets = budgets or budgets_up_to(whole)
     group_of = groups(problems)
     layers = Counter(group_of.values())
     members: dict[Group, dict[str, list[Summary]]] = {group: defaultdict(list) for group in layers}

@@ -25,22 +25,33 @@ from dse.report.reduction import (
     reductions,
     template_rows,
 )
+from dse.report.regret import Regret, beaten, overall, regrets
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 COLUMNS = tuple(item.name for item in fields(Reduction))
+REGRET_COLUMNS = tuple(item.name for item in fields(Regret))
 HEADS = ("searcher", "seeds", "median", "best", "median / {0}'s", "best / {0}'s", "paper")
+
+
+Section = tuple[str, list[str], list[list[str]]]
+"""A table's title, column heads and cells."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """A campaign's table and what it was made of: `cells` are done, `missing` are not, by searcher."""
+    """A campaign's table and what it was made of: `cells` are done, `missing` are not, by searcher.
+
+    `beaten` says which proofs of an optimum its records refute: none, or something is wrong.
+    """
 
     rows: tuple[Reduction, ...]
     about: dict[str, Any]
     cells: int
     missing: dict[str, int]
+    regrets: tuple[Regret, ...] = ()
+    beaten: tuple[str, ...] = ()
 
 
 def make_report(folder: Path) -> Report:
@@ -64,29 +75,34 @@ def make_report(folder: Path) -> Report:
     rows.sort(key=lambda row: (row.network, row.objective, row.budget))
     done = Counter(summary.searcher for summary in summaries)
     missing = {name: each - done[name] for name in place if done[name] < each}
-    return Report(tuple(rows), about, len(summaries), missing)
+    optima = about.get("optima", {})
+    found = sorted(regrets(summaries, optima), key=lambda row: place[row.searcher])
+    found.sort(key=lambda row: (row.layer, row.accelerator, row.objective, row.budget))
+    refuted = tuple(beaten(summaries, optima))
+    return Report(tuple(rows), about, len(summaries), missing, tuple(found), refuted)
 
 
 def write_report(folder: Path) -> tuple[Report, Path]:
-    """Make the report, write `tables/reduction.csv` and `.md` in the folder; returns it and the `.md`."""
+    """Make the report and write its `tables/` in the folder; returns it and the path of `reduction.md`."""
     report = make_report(folder)
     tables = folder / "tables"
     try:
         tables.mkdir(exist_ok=True)
-        _write(tables / "reduction.csv", reduction_csv(report.rows))
+        _write(tables / "reduction.csv", as_csv(COLUMNS, report.rows))
         _write(tables / "reduction.md", reduction_markdown(report))
+        _write(tables / "regret.csv", as_csv(REGRET_COLUMNS, report.regrets))
     except OSError as error:
         raise StorageError(f"report in {str(folder)!r} cannot be written: {error.strerror}") from None
     return report, tables / "reduction.md"
 
 
-def reduction_csv(rows: Sequence[Reduction]) -> str:
-    """The table as CSV: figures with all their digits, empty where there is none."""
+def as_csv(columns: Sequence[str], rows: Sequence[Reduction] | Sequence[Regret]) -> str:
+    """A table as CSV: figures with all their digits, empty where there is none."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    writer.writerow(columns)
     for row in rows:
-        values = [getattr(row, name) for name in COLUMNS]
+        values = [getattr(row, name) for name in columns]
         writer.writerow(["" if isinstance(v, float) and math.isnan(v) else v for v in values])
     return out.getvalue()
 
@@ -94,7 +110,8 @@ def reduction_csv(rows: Sequence[Reduction]) -> str:
 def reduction_markdown(report: Report) -> str:
     """The table as Markdown: a section a network, objective and budget."""
     parts = [f"# Campaign {report.about['campaign']}\n\n{headline(report)}\n"]
-    for title, heads, cells in sections(report.rows):
+    parts += [f"**{sentence}**\n" for sentence in report.beaten]
+    for title, heads, cells in [*regret_section(report), *sections(report.rows)]:
         lines = [f"## {title}", "", _line(heads), _line(["---", *["---:"] * (len(heads) - 1)])]
         lines += [_line(row) for row in cells]
         parts.append("\n".join(lines) + "\n")
@@ -124,17 +141,41 @@ def print_report(console: Console, report: Report, path: Path) -> None:
 
     whole = max((row.budget for row in report.rows), default=0)
     console.print(headline(report), soft_wrap=True, markup=False)
-    for title, heads, cells in sections([row for row in report.rows if row.budget == whole]):
-        table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    tables = sections([row for row in report.rows if row.budget == whole])
+    for title, heads, cells in [*tables, *regret_section(report)]:
+        console.print(title, style="bold", soft_wrap=True, markup=False)
+        table = Table(box=box.SIMPLE_HEAD)
         for head in heads:
             table.add_column(head, justify="left" if head == heads[0] else "right")
         for row in cells:
             table.add_row(*row, style="bold" if row[0] == REFERENCE else None)
         console.print(table)
+    for sentence in report.beaten:
+        console.print(sentence, style="bold red", soft_wrap=True, markup=False)
     console.print(f"report: {path}", soft_wrap=True, markup=False)
 
 
-def sections(rows: Sequence[Reduction]) -> list[tuple[str, list[str], list[list[str]]]]:
+def regret_section(report: Report) -> list[Section]:
+    """How far searchers are from the proven optima at each budget, if any are known."""
+    means = overall(report.regrets)
+    if not means:
+        return []
+    problems = {(row.layer, row.accelerator, row.objective) for row in report.regrets}
+    open_ones = {(row.layer, row.accelerator, row.objective) for row in report.regrets if not row.proven}
+    over = "1 problem" if len(problems) == 1 else f"geometric mean over {len(problems)} problems"
+    bound = f"; for {len(open_ones)} of them a lower bound stands in" if open_ones else ""
+    budgets = sorted(next(iter(means.values())))
+    cells = [
+        [searcher, *(_over_optimum(by_budget[budget]) for budget in budgets)]
+        for searcher, by_budget in means.items()
+    ]
+    order = report.about["searchers"]
+    cells.sort(key=lambda row: order.index(row[0]))
+    title = f"best loss after so many samples / proven optimum: median over seeds, {over}{bound}"
+    return [(title, ["searcher", *(f"{budget:,}" for budget in budgets)], cells)]
+
+
+def sections(rows: Sequence[Reduction]) -> list[Section]:
     """Title, column heads and cells of each network, objective and budget."""
     groups = dict.fromkeys((row.network, row.objective, row.budget) for row in rows)
     found = []
@@ -166,6 +207,10 @@ def _cells(row: Reduction, paper: Any) -> list[str]:
 
 def _figure(value: float) -> str:
     return f"{value:.4g}" if math.isfinite(value) else "infeasible"
+
+
+def _over_optimum(value: float) -> str:
+    return f"{value:.3f}" if math.isfinite(value) else "infeasible"
 
 
 def _ratio(value: float) -> str:

@@ -28,6 +28,8 @@ def command(
                 "missing": sum(report.missing.values()),
                 "report": str(path),
                 "reduction": [asdict(row) for row in report.rows],
+                "regret": [asdict(row) for row in report.regrets],
+                "beaten": list(report.beaten),
             }
         )
     else:
