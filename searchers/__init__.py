@@ -12,6 +12,7 @@ SEARCHERS: dict[str, str] = {
     "genetic": "searchers.genetic:Genetic",
     "gamma": "searchers.gamma:Gamma",
     "cem": "searchers.cem:CEM",
+    "ppo": "searchers.ppo:PPO",
     "marl": "searchers.marl:MARL",
     "factored-ppo": "searchers.factored_ppo:FactoredPPO",
 }
