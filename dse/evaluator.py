@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
-from typing import Protocol
+from typing import Protocol, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -140,6 +140,17 @@ class Evaluator:
                 f"all {self.__budget} samples are spent: of a batch of {len(asked)}, {left} were evaluated"
             )
         return evaluations
+
+    def __copy__(self) -> Evaluator:
+        """Itself: a copy that counted for itself would give samples away."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Evaluator:
+        """Itself, as for `copy`."""
+        return self
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[object, ...]:
+        raise TypeError("an evaluator cannot be pickled: its samples are counted in one place")
 
     def __draw(self, genes: IntArray) -> Evaluations:
         """Answer from the journal what it holds, price the rest, and write down both."""

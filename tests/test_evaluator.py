@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -90,6 +92,16 @@ def test_duplicates_and_infeasible_points_cost_a_sample_each() -> None:
     assert np.isinf(evaluate(infeasible).loss).all()
     assert evaluate.remaining == 50
     assert len(record) == 250
+
+
+def test_a_copy_is_the_evaluator_itself_so_that_it_gives_no_samples_away() -> None:
+    evaluate, record = gate(10)
+    copy.deepcopy(evaluate)(points(4))
+    copy.copy(evaluate)(points(4))
+    assert evaluate.remaining == 2
+    assert len(record) == 8
+    with pytest.raises(TypeError, match="cannot be pickled"):
+        pickle.dumps(evaluate)
 
 
 def test_no_rows_cost_nothing_while_the_budget_lasts() -> None:
