@@ -1,5 +1,6 @@
 # make quickstart   set up and run the main job        make test   set up and run the tests
-# make lint         set up and check style and types
+# make lint         set up and check style and types        make prove   check the proven optima at length
+# make optima       write the table of proven optima
 
 VENV := .venv
 STAMP := $(VENV)/.installed
@@ -7,7 +8,7 @@ SUPPORTED := import sys; sys.exit(sys.version_info < (3, 11))
 CANDIDATES := python3 python3.11 python3.12 python3.13 python3.14
 PYTHON ?= $(firstword $(foreach name,$(CANDIDATES),$(shell $(name) -c '$(SUPPORTED)' 2>/dev/null && echo $(name))))
 
-.PHONY: quickstart test lint install
+.PHONY: quickstart test lint prove optima install
 
 quickstart: install
 	$(VENV)/bin/dse run results/campaigns/quickstart.toml
@@ -19,6 +20,12 @@ lint: install
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
+
+prove: install
+	$(VENV)/bin/python -m pytest tests/prove_certify.py
+
+optima: install
+	$(VENV)/bin/python results/optima/make.py
 
 install: $(STAMP)
 
