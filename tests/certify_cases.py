@@ -50,7 +50,7 @@ SMALL = (
         "fixed-outer",
         Layer("DSCONV", 1, 12, 10, 5, 3, 3),
         Accelerator(9, 80, 400, 4, 1),
-        {"outer.order": "XYCK", "outer.parallel": "K", "inner.tile.Y": 2},
+        {"outer.order": "XYCK", "outer.parallel": "K", "outer.tile.C": 4, "inner.tile.Y": 2},
     ),
     Case("nothing-fits", Layer("CONV", 2, 2, 6, 5, 5, 5), Accelerator(2, 40, 4000, 4, 2)),
 )

@@ -11,7 +11,7 @@ import pytest
 
 from dse.accelerator import PRESETS, Accelerator
 from dse.certify import Certificate, Solved, kernels, level, solver, verify
-from dse.certify.coverage import COUNTER, group_keys, groups
+from dse.certify.coverage import COUNTER, Groups, group_keys
 from dse.certify.groups import inner_bound
 from dse.certify.inner import solve_inner
 from dse.certify.inner_check import cycles_below_none, fewest_cycles
@@ -127,7 +127,7 @@ def test_the_inner_bound_holds_everywhere_and_one_cycle_more_would_not(case: Cas
     problem = case.problem()
     instance = make_instance(problem)
     slack = []
-    for tiles, clusters in groups(problem):
+    for tiles, clusters in Groups(problem).chunks():
         bounds = cycles_below_none(problem, tiles, clusters)
         for row, group in enumerate(group_keys(tiles, clusters)):
             sizes = np.array(group.tiles)

@@ -53,7 +53,7 @@ def cover(problem: Problem, solved: Mapping[Group, int], target: float) -> Cover
     orders = _orders(problem)
     parallels = allowed_parallels(problem, "outer")
     configurations, least, where = 0, math.inf, ""
-    for tiles, clusters in groups(problem):
+    for tiles, clusters in Groups(problem).chunks():
         configurations += len(clusters) * len(parallels) * len(orders)
         if l1 > machine.l1_size:
             continue
@@ -69,23 +69,33 @@ def cover(problem: Problem, solved: Mapping[Group, int], target: float) -> Cover
     return Coverage(configurations, least, where)
 
 
-def groups(problem: Problem) -> Iterator[tuple[dict[str, IntArray], IntArray]]:
-    """All outer tiles with all cluster sizes, in chunks: the tiles by dim and the cluster sizes."""
-    fixed: Mapping[str, Any] = problem.space.fixed
-    choices = []
-    for dim in MAPPED_DIMS:
-        inner = fixed.get(f"inner.tile.{dim}", 1)
-        outer = fixed.get(f"outer.tile.{dim}")
-        found = divisors(problem.space.layer.loops[dim]) if outer is None else [outer]
-        choices.append(np.array([tile for tile in found if tile % inner == 0], dtype=np.int64))
-    cluster = fixed.get("cluster")
-    sizes = problem.accelerator.cluster_sizes if cluster is None else [cluster]
-    choices.append(np.array(sizes, dtype=np.int64))
-    shape = [len(values) for values in choices]
-    for start in range(0, math.prod(shape), CHUNK):
-        indices = np.unravel_index(np.arange(start, min(start + CHUNK, math.prod(shape))), shape)
-        *tiles, clusters = (values[index] for values, index in zip(choices, indices, strict=True))
-        yield dict(zip(MAPPED_DIMS, tiles, strict=True)), clusters
+class Groups:
+    """The outer tiles of a problem with all its cluster sizes, by number."""
+
+    def __init__(self, problem: Problem) -> None:
+        fixed: Mapping[str, Any] = problem.space.fixed
+        self._choices: list[IntArray] = []
+        for dim in MAPPED_DIMS:
+            inner, outer = fixed.get(f"inner.tile.{dim}", 1), fixed.get(f"outer.tile.{dim}")
+            found = divisors(problem.space.layer.loops[dim]) if outer is None else [outer]
+            self._choices.append(np.array([tile for tile in found if tile % inner == 0], dtype=np.int64))
+        cluster = fixed.get("cluster")
+        sizes = problem.accelerator.cluster_sizes if cluster is None else [cluster]
+        self._choices.append(np.array(sizes, dtype=np.int64))
+
+    def __len__(self) -> int:
+        return math.prod(map(len, self._choices))
+
+    def __getitem__(self, numbers: IntArray) -> tuple[dict[str, IntArray], IntArray]:
+        """The tiles, by dim, and the cluster sizes of the groups of these numbers."""
+        indices = np.unravel_index(numbers, [len(values) for values in self._choices])
+        *tiles, clusters = (values[index] for values, index in zip(self._choices, indices, strict=True))
+        return dict(zip(MAPPED_DIMS, tiles, strict=True)), clusters
+
+    def chunks(self) -> Iterator[tuple[dict[str, IntArray], IntArray]]:
+        """All of them, some thousands at a time."""
+        for start in range(0, len(self), CHUNK):
+            yield self[np.arange(start, min(start + CHUNK, len(self)))]
 
 
 def group_keys(tiles: Mapping[str, IntArray], clusters: IntArray) -> list[Group]:

@@ -48,9 +48,8 @@ from dse.compiled import OPTIONS
 from dse.objective import AREA, EDP, ENERGY, POWER
 from dse.objective import LATENCY as LATENCY_OBJECTIVE
 
-# Where the best configuration of a group stands: its parallel dim, its order, its cycles and energy.
-BEST_PARALLEL, BEST_ORDER, BEST_CYCLES = range(3)
-BEST = 3
+# Where the best configuration of a group stands: its parallel dim and its order.
+BEST_PARALLEL, BEST_ORDER, BEST = range(3)
 
 # MAESTRO counts the steps of a case in 32 bits: from here on it refuses a mapping or drops work.
 COUNTER = 2**31
@@ -184,7 +183,7 @@ def group_loss(
             second = float(cycles) if facts[OBJECTIVE] == ENERGY else energy
             if loss < least or (loss == least and second < beside):
                 least, beside = loss, second
-                best[BEST_PARALLEL], best[BEST_ORDER], best[BEST_CYCLES] = spatial, order, cycles
+                best[BEST_PARALLEL], best[BEST_ORDER] = spatial, order
     return least, beside
 
 

@@ -124,8 +124,10 @@ def _small_problem(problem: Problem, tiles: tuple[int, ...], cluster: int) -> tu
 
 
 def _inner_tiles(problem: Problem, tiles: tuple[int, ...]) -> IntArray:
-    """Every choice of inner tiles of an outer tile: (n, 4)."""
-    fixed = problem.space.fixed
+    """Every choice of inner tiles of an outer tile: (n, 4); where L1 is part of the loss, the smallest."""
+    fixed: Mapping[str, Any] = problem.space.fixed
+    if problem.objective in ("area", "power"):
+        fixed = {f"inner.tile.{dim}": 1 for dim in MAPPED_DIMS} | dict(fixed)
     cuts = [
         [fixed[name]] if (name := f"inner.tile.{dim}") in fixed else divisors(tile)
         for dim, tile in zip(MAPPED_DIMS, tiles, strict=True)

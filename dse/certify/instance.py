@@ -27,6 +27,8 @@ COUNTER, ENOUGH_L2 = 2**31, 9_900_000
 A tile of k * c * y * x steps has at least c*y*x, k*c and k*y*x elements of the tensors. Their product is the
 square of the steps, so their sum is at least three times its cube root; L2 holds twice that.
 """
+BUFFERS_ONLY = ("area", "power")
+"""Objectives that depend on the needed buffers alone."""
 LARGEST_COUNT, LARGEST_LANES = 2**62, 2**31 - 1
 
 ORDER_TABLE = np.array([[MAPPED_DIMS.index(dim) for dim in order] for order in ORDERS], dtype=np.int64)
@@ -87,7 +89,9 @@ def make_instance(problem: Problem) -> Instance:
     layer, fixed = problem.space.layer, problem.space.fixed
     chains = chains_of(problem)
     clusters = [fixed["cluster"]] if "cluster" in fixed else problem.accelerator.cluster_sizes
-    fixed_inner = np.array([chain.inner or 0 for chain in chains], dtype=np.int64)
+    # Area and power are least with the smallest inner tiles, whatever the cycles.
+    free = 1 if problem.objective in BUFFERS_ONLY else 0
+    fixed_inner = np.array([chain.inner or free for chain in chains], dtype=np.int64)
     depthwise = layer.type == "DSCONV"
     return Instance(
         facts=_facts(problem, fixed_inner),

@@ -93,24 +93,20 @@ def spatial_shares(dim, tile, halo, units, fanout, depthwise):
     return full, new, out, last_full, last_new, last_out, last_work
 
 
-@njit(**OPTIONS)
-def set_level(sizes, tiles, spatial, fanout, facts, outer, trips, reads, delays, summary):
-    """Tabulates the steps of one level: its loops over `sizes` in `tiles`, `spatial` over `fanout` units.
+@njit(inline="always", **OPTIONS)
+def held_tiles(sizes, tiles, spatial, fanout, facts, trips):
+    """What stays the same over a level's steps, less the spatial loop's share; sets `trips`.
 
-    Fills `trips` (4), `reads` (2, 4, 2, 3) and `delays` (4, 2, 3): elements of inputs and weights that a
-    step brings, and the cycles that moving data takes, by changing loop, whether an input loop restarts
-    inside it, and site. With `outer`, delays hold the off-chip limit. `summary` gets what orders share.
+    Elements of inputs, weights and outputs, work, steps of all loops, and the sets of the loops that move,
+    all of them and those that the input depends on.
     """
     depthwise = facts[DEPTHWISE] == 1
-    bandwidth, shift, idle = facts[BANDWIDTH], facts[SHIFT], facts[LATENCY] - 1
-    held_in, held_weights, held_out, work = 1, facts[FILTER], 1, facts[FILTER]
+    inputs, weights, outputs, work, steps = 1, facts[FILTER], 1, facts[FILTER], 1
     moves = moves_in = 0
-    steps = 1
     for dim in range(DIMS):
         tile = tiles[dim]
         trips[dim] = sizes[dim] // tile
-        moving = trips[dim] > (fanout if dim == spatial else 1)
-        if moving:
+        if trips[dim] > (fanout if dim == spatial else 1):
             moves |= 1 << dim
             if in_input(dim):
                 moves_in |= 1 << dim
@@ -119,41 +115,52 @@ def set_level(sizes, tiles, spatial, fanout, facts, outer, trips, reads, delays,
         steps *= trips[dim]
         work *= tile
         if in_input(dim):
-            held_in *= tile + halo_of(dim, facts)
+            inputs *= tile + halo_of(dim, facts)
         if in_weights(dim, depthwise):
-            held_weights *= tile
+            weights *= tile
         if in_output(dim, depthwise):
-            held_out *= tile
+            outputs *= tile
+    return inputs, weights, outputs, work, steps, moves, moves_in
+
+
+@njit(**OPTIONS)
+def set_level(sizes, tiles, spatial, fanout, facts, outer, trips, reads, delays, summary):
+    """Tabulates the steps of one level: its loops over `sizes` in `tiles`, `spatial` over `fanout` units.
+
+    Fills `trips` (4), `reads` (2, 4, 2, 3) and `delays` (4, 2, 3): elements of inputs and weights that a
+    step brings, and the cycles that moving data takes, by changing loop, whether an input loop restarts
+    inside it, and site. With `outer`, delays are at least the off-chip limit, which is returned. `summary`
+    gets what all orders share.
+    """
+    depthwise = facts[DEPTHWISE] == 1
+    bandwidth, shift, idle = facts[BANDWIDTH], facts[SHIFT], facts[LATENCY] - 1
+    held_in, held_weights, held_out, work, steps, moves, moves_in = held_tiles(
+        sizes, tiles, spatial, fanout, facts, trips
+    )
     tile, halo, units = tiles[spatial], halo_of(spatial, facts), trips[spatial]
     full, new, out, last_full, last_new, last_out, last_work = spatial_shares(
         spatial, tile, halo, units, fanout, depthwise
     )
-    input_full = input_new = input_last = input_last_new = 1
-    weights_full = weights_new = weights_last = 1
+    shares_in = shares_weights = (1, 1, 1, 1)
     if in_input(spatial):
-        input_full, input_new, input_last, input_last_new = full, new, last_full, last_new
+        shares_in = (full, new, last_full, last_new)
     if in_weights(spatial, depthwise):
-        weights_full, weights_new, weights_last = full, new, last_full
+        shares_weights = (full, new, last_full, last_new)
     if not in_output(spatial, depthwise):
         out = last_out = 1
-    first_in = held_in * input_full + held_weights * weights_full
     summary[ROUNDS] = max(units // fanout, 1)
     summary[LAST_ROUNDS] = int(units > fanout and units % fanout > 0)
-    summary[MOVES] = moves
-    summary[MOVES_IN] = moves_in
-    summary[FIRST_INPUTS] = held_in * input_full
-    summary[FIRST_WEIGHTS] = held_weights * weights_full
-    summary[WORK] = work * tile
-    summary[LAST_WORK] = work * last_work
-    summary[OUT] = held_out * out
-    summary[LAST_OUT] = held_out * last_out
-    summary[STEPS] = steps
-    least = -1
+    summary[MOVES], summary[MOVES_IN], summary[STEPS] = moves, moves_in, steps
+    summary[FIRST_INPUTS], summary[FIRST_WEIGHTS] = held_in * shares_in[0], held_weights * shares_weights[0]
+    summary[WORK], summary[LAST_WORK] = work * tile, work * last_work
+    summary[OUT], summary[LAST_OUT] = held_out * out, held_out * last_out
+    limit = -1
     if outer:
         offchip = facts[OFFCHIP]
-        least = max(2 * first_in // offchip, 2 * summary[OUT] // offchip) // 2
-    out_delay = max(idle + ceil_div(summary[OUT], bandwidth, shift), least)
-    last_out_delay = max(idle + ceil_div(summary[LAST_OUT], bandwidth, shift), least)
+        first_in = summary[FIRST_INPUTS] + summary[FIRST_WEIGHTS]
+        limit = max(2 * first_in // offchip, 2 * summary[OUT] // offchip) // 2
+    out_delay = max(idle + ceil_div(summary[OUT], bandwidth, shift), limit)
+    last_out_delay = max(idle + ceil_div(summary[LAST_OUT], bandwidth, shift), limit)
     for dim in range(DIMS):
         if not moves >> dim & 1:
             continue
@@ -164,20 +171,14 @@ def set_level(sizes, tiles, spatial, fanout, facts, outer, trips, reads, delays,
             if dim != spatial and again == 0 and own_halo > 0:
                 inputs = inputs // (tiles[dim] + own_halo) * tiles[dim]
             for site in range(SITES):
-                if dim == spatial and again == 0:
-                    share_i = input_last_new if site == LAST else input_new
-                    share_w = weights_last if site == LAST else weights_full
-                elif site == INSIDE:
-                    share_i, share_w = input_new, weights_new
-                elif site == FULL:
-                    share_i, share_w = input_full, weights_full
-                else:
-                    share_i, share_w = input_last, weights_last
-                reads[0, dim, again, site] = inputs * share_i
-                reads[1, dim, again, site] = weights * share_w
-                into = idle + ceil_div(inputs * share_i + weights * share_w, bandwidth, shift)
+                # Data is reused along the spatial loop where it stands inside, and where it moves alone.
+                reused = int(site == INSIDE or (dim == spatial and again == 0))
+                share = reused + (2 if site == LAST else 0)
+                read_in, read_weights = inputs * shares_in[share], weights * shares_weights[share]
+                reads[0, dim, again, site], reads[1, dim, again, site] = read_in, read_weights
+                into = idle + ceil_div(read_in + read_weights, bandwidth, shift)
                 delays[dim, again, site] = max(into, last_out_delay if site == LAST else out_delay)
-    return least
+    return limit
 
 
 @njit(inline="always", **OPTIONS)

@@ -72,12 +72,13 @@ def solve(problem: Problem, time_limit: float | None = None, threads: int | None
     instance = kernels.make_instance(problem)
     bounds = bound_groups(instance, deadline, threads or cpu_count() or 1)
     found = solve_groups(instance, bounds, deadline)
-    best = _best(problem, found.winner)
+    best = _best(problem, found)
     if bounds.complete and found.stopped_at is None:
         status, lower_bound = (OPTIMAL, best.loss) if best else (INFEASIBLE, math.inf)
     else:
-        lower_bound = found.stopped_at if bounds.complete and found.stopped_at else _floor(problem, instance)
-        status, lower_bound = BOUNDED, min(lower_bound, best.loss if best else math.inf)
+        known = found.stopped_at if bounds.complete else None
+        floor = _floor(problem, instance) if known is None else known
+        status, lower_bound = BOUNDED, min(floor, found.least[0])
     return Certificate(
         fingerprint=problem.fingerprint,
         status=status,
@@ -178,11 +179,12 @@ def solve_groups(instance: Instance, bounds: Bounds, deadline: float) -> Found:
     return found
 
 
-def _best(problem: Problem, winner: tuple[Any, ...] | None) -> Best | None:
-    if winner is None:
+def _best(problem: Problem, found: Found) -> Best | None:
+    """The best mapping found, as the problem prices it: the certifier's figures must be those."""
+    if found.winner is None:
         return None
     layer, fixed = problem.space.layer, problem.space.fixed
-    outer_tiles, cluster, outer_parallel, outer_order, inner_parallel, inner_order, inner_tiles = winner
+    outer_tiles, cluster, outer_parallel, outer_order, inner_parallel, inner_order, inner_tiles = found.winner
 
     def level(name: str, parallel: int, order: int, tiles: list[int]) -> Level:
         # In a depthwise layer a parallel K means C, and the solver knows it as C only.
@@ -195,8 +197,11 @@ def _best(problem: Problem, winner: tuple[Any, ...] | None) -> Best | None:
         level("inner", inner_parallel, inner_order, inner_tiles),
     )
     best = priced(problem, mapping)
-    if best is None:
-        raise RuntimeError(f"the certifier's mapping is not feasible ({problem.explain(mapping)}): {mapping}")
+    if best is None or best.loss != found.least[0]:
+        seen = problem.explain(mapping) if best is None else f"loss {best.loss!r}"
+        raise RuntimeError(
+            f"the certifier finds loss {found.least[0]!r} and the cost model {seen}: {mapping}"
+        )
     return best
 
 

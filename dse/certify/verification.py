@@ -16,9 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dse.certify.certificate import INFEASIBLE, OPTIMAL, Certificate, priced
-from dse.certify.coverage import Group, cover, group_keys, groups
+from dse.certify.coverage import Group, Groups, cover, group_keys
 from dse.certify.inner_check import cycles_below_none, fewest_cycles
-from dse.genes import MAPPED_DIMS
 from dse.problem import Problem
 
 RANDOM_MAPPINGS = 20_000
@@ -97,13 +96,11 @@ def _bounded(problem: Problem, certificate: Certificate, rng: np.random.Generato
     """Whether some of the other groups' inner problems take at least as many cycles as their bound."""
     name = "inner problems that were not solved take no fewer cycles than their bound"
     left, compared, wrong = OTHER_ROWS, 0, ""
-    chunks = list(groups(problem)) if certificate.status != INFEASIBLE else []
-    for _ in range(OTHERS if chunks else 0):
-        tiles, clusters = chunks[rng.integers(len(chunks))]
-        row = int(rng.integers(len(clusters)))
-        one = {dim: tiles[dim][row : row + 1] for dim in MAPPED_DIMS}
-        (group,) = group_keys(one, clusters[row : row + 1])
-        bound = int(cycles_below_none(problem, one, clusters[row : row + 1])[0])
+    groups = Groups(problem)
+    for number in rng.integers(len(groups), size=OTHERS if certificate.status != INFEASIBLE else 0):
+        tiles, clusters = groups[np.array([number])]
+        (group,) = group_keys(tiles, clusters)
+        bound = int(cycles_below_none(problem, tiles, clusters)[0])
         least = fewest_cycles(problem, group.tiles, group.cluster, left)
         if least is None:
             continue

@@ -101,6 +101,8 @@ def _refuse(problem: Any) -> None:
 def _certify_layer(
     accelerator: str, problems: dict[str, Any], out: Path | None, json: bool, options: dict[str, Any]
 ) -> None:
+    from rich.console import Console
+
     from dse.api import MAPPING, make_folder
     from dse.certify.network import CERTIFICATE, certify_layer, write_layer
     from dse.cli.certify_view import show_layer
@@ -108,7 +110,8 @@ def _certify_layer(
     ((spec, problem),) = problems.items()
     if out is not None:
         make_folder(out)
-    certificate, entry = certify_layer(spec, accelerator, problem, **options)
+    with Console(stderr=True).status(f"proving the optimum of {spec}"):
+        certificate, entry = certify_layer(spec, accelerator, problem, **options)
     if out is not None:
         write_layer(entry, out / MAPPING, out / CERTIFICATE)
     if json:
