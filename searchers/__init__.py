@@ -9,6 +9,7 @@ SEARCHERS: dict[str, str] = {
     "random": "searchers.random:Random",
     "walk": "searchers.walk:Walk",
     "grid": "searchers.grid:Grid",
+    "bayesian": "searchers.bayesian:Bayesian",
     "genetic": "searchers.genetic:Genetic",
     "gamma": "searchers.gamma:Gamma",
     "cem": "searchers.cem:CEM",

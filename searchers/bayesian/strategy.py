@@ -1,0 +1,164 @@
+"""The search as ask and tell: descents, and what they propose."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.problem import Evaluations
+from dse.space import MappingSpace
+from searchers.bayesian.history import History
+from searchers.bayesian.models import Models
+
+if TYPE_CHECKING:
+    from searchers.bayesian import Bayesian
+
+IntArray = NDArray[np.int64]
+
+_PROGRESS = 0.002
+"""Part of the best loss by which a sample must be better to count as an improvement."""
+_ELITES, _CENTRES = 10, 5
+"""The best of a descent, from which candidates come, and those of them all of whose neighbours are."""
+_RANDOMS, _WALKS = 300, 20
+"""Random candidates, and random walks from each elite."""
+_CLIMBS, _CLIMBERS = 3, 10
+"""Times that the neighbours of the best candidates are added, and of how many."""
+_SPARE = 50
+"""Candidates that a batch chooses from beyond twice its size."""
+_NEAR = 0.75
+"""Part of the samples to learn from that are those nearest to the best; the others are any."""
+_RECALLS = 5
+"""Proposals in a row that may be remembered in full before new points are drawn."""
+_STRAYS = 64
+"""Random points that are drawn where nothing else is left to propose."""
+
+
+class Descent:
+    """Samples that led to one another: `rows` of the history, and the `keys` of their mappings."""
+
+    def __init__(self) -> None:
+        self.rows: list[int] = []
+        self.keys: set[bytes] = set()
+        self.idle = 0
+        self.fit_at = 0.0
+        self._best = np.inf
+
+    def join(self, rows: IntArray, history: History) -> None:
+        """Samples of the history are now of this descent."""
+        self.keys.update(history.keys(history.genes[rows]))
+        for row in rows.tolist():
+            self.rows.append(row)
+            loss = history.losses[row]
+            self.idle = 0 if loss < (1 - _PROGRESS) * self._best else self.idle + 1
+            self._best = min(self._best, loss)
+
+    def elites(self, history: History) -> IntArray:
+        """Its best feasible samples, best first, one of each loss: equal ones differ in trifles."""
+        rows = np.array(self.rows)
+        feasible = rows[np.isfinite(history.losses[rows])]
+        _, first = np.unique(history.losses[feasible], return_index=True)
+        elites: IntArray = feasible[first[:_ELITES]]
+        return elites
+
+
+class Strategy:
+    """The state of one search by `settings`."""
+
+    def __init__(
+        self, settings: Bayesian, space: MappingSpace, objective: str, rng: np.random.Generator
+    ) -> None:
+        self._settings = settings
+        self._space = space
+        self._rng = rng
+        self._history = History(space, objective)
+        self._models = Models(self._history, int(rng.integers(2**31)))
+        self._descent = Descent()
+
+    def ask(self) -> IntArray:
+        """The next batch. What is already known joins the descent without being asked for."""
+        settings, history = self._settings, self._history
+        if self._descent.idle >= max(settings.patience, len(self._descent.rows) / 2):
+            self._descent = Descent()
+        for _ in range(_RECALLS if not history.complete else 0):
+            missing = settings.initial - len(self._descent.rows)
+            genes = self._beginning(missing) if missing > 0 else self._proposal()
+            seen = history.find(genes)
+            self._descent.join(seen[seen >= 0], history)
+            if (seen < 0).any():
+                return genes[seen < 0]
+        strays = self._space.sample(self._rng, _STRAYS)
+        unseen = strays[history.find(strays) < 0]
+        return unseen if len(unseen) else strays
+
+    def tell(self, genes: IntArray, evaluations: Evaluations) -> None:
+        """Learn what the batch costs."""
+        start = len(self._history)
+        self._history.add(genes, evaluations)
+        self._descent.join(np.arange(start, len(self._history)), self._history)
+
+    def _beginning(self, count: int) -> IntArray:
+        """Random points that are likely to be feasible, by what earlier descents have learned."""
+        genes = self._distinct(self._space.sample(self._rng, 20 * count), set(self._descent.keys))
+        log_chance = self._models.log_chance(self._history.describe(genes))
+        return genes[np.argsort(log_chance < np.log(0.5), kind="stable")[:count]]
+
+    def _proposal(self) -> IntArray:
+        """The points of greatest expected improvement that the descent does not have."""
+        settings, history, models, descent = self._settings, self._history, self._models, self._descent
+        size = max(1, round(len(descent.rows) * settings.batch), round(len(history) * settings.late_batch))
+        elites = descent.elites(history)
+        refit = len(descent.rows) >= descent.fit_at
+        own = self._relevant(np.array(descent.rows), elites)
+        if not models.learn(own, self._relevant(np.arange(len(history)), elites), refit):
+            return self._distinct(self._space.sample(self._rng, size), set(descent.keys))
+        if refit:
+            descent.fit_at = len(descent.rows) * settings.refit
+        best = history.figures[elites[0]] if len(elites) else np.nanmax(history.figures[own])
+        taken = set(descent.keys)
+        genes = self._distinct(self._candidates(history.genes[elites]), taken)
+        guess = models.guess(history.describe(genes))
+        for _ in range(_CLIMBS):
+            top = np.argsort(-guess.merit(best), kind="stable")[:_CLIMBERS]
+            higher = self._distinct(self._neighbours(genes[top]), taken)
+            genes = np.concatenate([genes, higher])
+            guess = guess.joined(models.guess(history.describe(higher)))
+        top = np.argsort(-guess.merit(best), kind="stable")[: 2 * size + _SPARE]
+        genes = genes[top]
+        return genes[models.batch(history.describe(genes), guess.log_chance[top], best, size)]
+
+    def _candidates(self, elites: IntArray) -> IntArray:
+        """Random points, and what is up to three steps from vectors (n, 13), the best first."""
+        space, rng = self._space, self._rng
+        near = self._neighbours(elites[:_CENTRES])
+        twice = space.neighbour(rng, space.neighbour(rng, np.repeat(elites, _WALKS, axis=0)))
+        thrice = space.neighbour(rng, twice)
+        return np.concatenate([space.sample(rng, _RANDOMS), near, twice, thrice])
+
+    def _neighbours(self, genes: IntArray) -> IntArray:
+        """All neighbours of the vectors (n, 13)."""
+        near = [block.neighbours(vector) for vector in genes for block in self._space.blocks]
+        return np.concatenate([genes[:0], *near])
+
+    def _distinct(self, genes: IntArray, taken: set[bytes]) -> IntArray:
+        """One vector for each mapping that is not `taken`; these are, from now on."""
+        chosen = []
+        for row, key in enumerate(self._history.keys(genes)):
+            if key not in taken:
+                taken.add(key)
+                chosen.append(row)
+        return genes[chosen]
+
+    def _relevant(self, rows: IntArray, elites: IntArray) -> IntArray:
+        """The samples to learn from, of `rows`: those nearest to the best of the descent, and some others."""
+        points = self._settings.points
+        if not len(elites):
+            return self._rng.permutation(rows)[:points]
+        features = self._history.features / self._models.lengths
+        there, centres = features[rows], features[elites[:_CENTRES]]
+        products = there @ centres.T
+        squares = np.square(there).sum(axis=1)[:, np.newaxis] - 2 * products + np.square(centres).sum(axis=1)
+        near = rows[np.argsort(squares.min(axis=1), kind="stable")]
+        count = int(points * _NEAR)
+        return np.concatenate([near[:count], self._rng.permutation(near[count:])[: points - count]])
