@@ -175,8 +175,8 @@ class Evaluator:
         if len(different):
             row = int(different[0])
             raise ReplayMismatch(
-                f"journal {str(journal.path)!r}: sample {start + row} was {held[row].tolist()}, the search now "
-                f"asks for {genes[row].tolist()}; the searcher has changed: remove the journal to restart"
+                f"journal {str(journal.path)!r}: sample {start + row} was {held[row].tolist()}, the search "
+                f"now asks for {genes[row].tolist()}; the searcher has changed: remove the journal to restart"
             )
         old = journal.recovered.evaluations(start, start + len(held))
         if len(held) == len(genes):

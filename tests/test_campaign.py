@@ -123,7 +123,7 @@ def test_a_changed_campaign_under_an_old_folder_is_refused(
     for path in (tmp_path / CURVES, None):
         if path is None:
             (tmp_path / CURVES).unlink()
-        with pytest.raises(InputError, match="holds a(nother)? ") as error:
+        with pytest.raises(InputError, match=r"holds a(nother)? ") as error:
             Store(tmp_path, changed)
         assert "--out" in str(error.value)
     with pytest.raises(InputError, match=message):
@@ -196,7 +196,7 @@ def test_a_damaged_journal_fails_its_cell_by_name(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_made_is_said_in_one_line(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("here")
-    with pytest.raises(InputError, match="cannot be used: .*choose another with --out"):
+    with pytest.raises(InputError, match=r"cannot be used: .*choose another with --out"):
         Store(blocked / "campaign", campaign(("random", None)))
 
 
