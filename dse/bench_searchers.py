@@ -17,10 +17,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from dse.campaign.worker import prepare_process
-from dse.cell import Cell, RunTimes, run_cell
+from dse.cell import Cell, RunTimes, make_ready, run_cell
 from dse.errors import told
 from dse.problem import Problem
 from dse.searcher import make_searcher
@@ -77,7 +75,7 @@ def _report(sender: Connection, name: str, problem: Problem, budget: int, seed: 
 
 
 def _figures(name: str, problem: Problem, budget: int, seed: int) -> dict[str, float]:
-    _load_kernels(problem)
+    make_ready(problem)
     times = RunTimes()
     with _import_clock() as imported:
         start = time.process_time()
@@ -95,16 +93,6 @@ def _figures(name: str, problem: Problem, budget: int, seed: int) -> dict[str, f
         "import_seconds": loading + late,
         "peak_mb": _peak_mb(),
     }
-
-
-def _load_kernels(problem: Problem) -> None:
-    """Compile or load what all searchers share, which is no searcher's work."""
-    space = problem.space
-    vector = np.zeros((1, len(space.sizes)), dtype=np.int64)
-    problem.price(vector)
-    space.encode(space.decode(vector))
-    space.neighbour(np.random.default_rng(0), vector)
-    space.blocks[0].neighbours(vector[0])
 
 
 @contextmanager

@@ -94,6 +94,18 @@ class RunTimes:
     model: float = 0.0
 
 
+def make_ready(problem: Problem) -> None:
+    """Load, or compile, what every search of the problem needs, so that none is charged for it."""
+    import threadpoolctl  # noqa: F401
+
+    space = problem.space
+    vector = np.zeros((1, len(space.sizes)), dtype=np.int64)
+    problem.price(vector)
+    space.encode(space.decode(vector))
+    space.neighbour(np.random.default_rng(0), vector)
+    space.blocks[0].neighbours(vector[0])
+
+
 class _Timed:
     """A problem that adds up the CPU time of its pricing."""
 

@@ -15,12 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-import numpy as np
-
 from dse.campaign.config import NamedCell
 from dse.campaign.store import Store
 from dse.campaign.summary import Summary
 from dse.campaign.worker import Board, Outcome, Task, prepare_process, run_task
+from dse.cell import make_ready
 from dse.errors import InputError
 
 MOST_DEATHS = 3
@@ -98,11 +97,7 @@ def compile_kernels(cells: list[NamedCell], display: Display) -> None:
     """Compile what the workers will need once, here, instead of once in each of them."""
     start = time.monotonic()
     for problem in {named.problem.problem.model.name: named.problem.problem for named in cells}.values():
-        vector = np.zeros((1, len(problem.space.sizes)), dtype=np.int64)
-        problem.price(vector)
-        problem.space.encode(problem.space.decode(vector))
-        problem.space.neighbour(np.random.default_rng(0), vector)
-        problem.space.blocks[0].neighbours(vector[0])
+        make_ready(problem)
     seconds = time.monotonic() - start
     if seconds > COMPILE_SECONDS:
         display.notice(
