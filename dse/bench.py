@@ -20,7 +20,7 @@ from dse.mapping import MappingBatch
 from dse.problem import Problem
 
 BATCH, SINGLE_ROWS, REFERENCE_ROWS, PROGRAM_ROWS = 50_000, 200, 100, 10
-REPEATS = 7
+REPEATS = 25
 Row = dict[str, Any]
 
 PROGRAM_VARIABLE = "DSE_MAESTRO"
