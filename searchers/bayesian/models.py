@@ -12,6 +12,7 @@ from searchers.bayesian.history import History
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
 
 _FIT_POINTS = 200
 """Samples that the objective's hyperparameters are fitted to: a step's time is square in them."""
@@ -91,15 +92,19 @@ class Models:
         posterior = self._objective.at(features)
         return Guess(posterior.mean, posterior.variance, self.log_chance(features))
 
-    def batch(self, features: FloatArray, log_chance: FloatArray, best: float, count: int) -> list[int]:
-        """The `count` of n points to evaluate together, each picked as if those before were as expected."""
+    def batch(
+        self, features: FloatArray, log_chance: FloatArray, best: float, counts: BoolArray, size: int
+    ) -> list[int]:
+        """Which of n points to evaluate together, each picked as if those before had come out as expected.
+
+        They are all points, or those until `size` of them are points that count.
+        """
         posterior = self._objective.at(features)
         covariance, variance = posterior.covariance(), posterior.variance
         least = variance * _LEAST_SHARE
-        count = min(count, len(features))
-        known = np.empty((count, len(features)))
+        known = np.empty((len(features), len(features)))
         free, picks = np.ones(len(features), np.bool_), []
-        for number in range(count):
+        for number in range(len(features)):
             merit = log_expected_improvement(posterior.mean, variance, best) + log_chance
             pick = int(np.argmax(np.where(free, merit, -np.inf)))
             picks.append(pick)
@@ -109,6 +114,9 @@ class Models:
             variance = np.maximum(variance - np.square(known[number]), least)
             if log_chance[pick] > np.log(0.5):
                 best = min(best, float(posterior.mean[pick]))
+            size -= int(counts[pick])
+            if not size:
+                break
         return picks
 
     def _learn_limits(self, rows: IntArray, refit: bool) -> None:

@@ -29,10 +29,10 @@ _SPARE = 50
 """Candidates that a batch chooses from beyond twice its size."""
 _NEAR = 0.75
 """Part of the samples to learn from that are those nearest to the best; the others are any."""
-_RECALLS = 5
+_RECALLS = 3
 """Proposals in a row that may be remembered in full before new points are drawn."""
-_STRAYS = 64
-"""Random points that are drawn where nothing else is left to propose."""
+_STRAYS, _FEW = 1024, 64
+"""Random points drawn where nothing else is left to propose, and how many of them are asked for at least."""
 
 
 class Descent:
@@ -83,14 +83,17 @@ class Strategy:
             self._descent = Descent()
         for _ in range(_RECALLS if not history.complete else 0):
             missing = settings.initial - len(self._descent.rows)
-            genes = self._beginning(missing) if missing > 0 else self._proposal()
+            size = missing if missing > 0 else self._size
+            genes = self._beginning(size) if missing > 0 else self._proposal(size)
             seen = history.find(genes)
-            self._descent.join(seen[seen >= 0], history)
-            if (seen < 0).any():
+            if (seen[:size] < 0).any():
+                self._descent.join(seen[seen >= 0], history)
                 return genes[seen < 0]
+            # Free to look up: with these the descent knows better what to ask for.
+            self._descent.join(seen[:size], history)
         strays = self._space.sample(self._rng, _STRAYS)
         unseen = strays[history.find(strays) < 0]
-        return unseen if len(unseen) else strays
+        return unseen[: max(_FEW, self._size)] if len(unseen) else strays[:_FEW]
 
     def tell(self, genes: IntArray, evaluations: Evaluations) -> None:
         """Learn what the batch costs."""
@@ -98,16 +101,27 @@ class Strategy:
         self._history.add(genes, evaluations)
         self._descent.join(np.arange(start, len(self._history)), self._history)
 
+    @property
+    def _size(self) -> int:
+        """Of a batch."""
+        shares = (
+            len(self._descent.rows) * self._settings.batch,
+            len(self._history) * self._settings.late_batch,
+        )
+        return max(1, round(max(shares)))
+
     def _beginning(self, count: int) -> IntArray:
         """Random points that are likely to be feasible, by what earlier descents have learned."""
         genes = self._distinct(self._space.sample(self._rng, 20 * count), set(self._descent.keys))
         log_chance = self._models.log_chance(self._history.describe(genes))
         return genes[np.argsort(log_chance < np.log(0.5), kind="stable")[:count]]
 
-    def _proposal(self) -> IntArray:
-        """The points of greatest expected improvement that the descent does not have."""
+    def _proposal(self, size: int) -> IntArray:
+        """The points of greatest expected improvement that the descent does not have, `size` of them unseen.
+
+        Those that other descents have seen come on top; of either there may be fewer.
+        """
         settings, history, models, descent = self._settings, self._history, self._models, self._descent
-        size = max(1, round(len(descent.rows) * settings.batch), round(len(history) * settings.late_batch))
         elites = descent.elites(history)
         refit = len(descent.rows) >= descent.fit_at
         own = self._relevant(np.array(descent.rows), elites)
@@ -125,8 +139,9 @@ class Strategy:
             genes = np.concatenate([genes, higher])
             guess = guess.joined(models.guess(history.describe(higher)))
         top = np.argsort(-guess.merit(best), kind="stable")[: 2 * size + _SPARE]
-        genes = genes[top]
-        return genes[models.batch(history.describe(genes), guess.log_chance[top], best, size)]
+        genes, log_chance = genes[top], guess.log_chance[top]
+        unseen = history.find(genes) < 0
+        return genes[models.batch(history.describe(genes), log_chance, best, unseen, size)]
 
     def _candidates(self, elites: IntArray) -> IntArray:
         """Random points, and what is up to three steps from vectors (n, 13), the best first."""
