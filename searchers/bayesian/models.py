@@ -36,8 +36,11 @@ class Guess:
     log_chance: FloatArray
 
     def merit(self, best: float) -> FloatArray:
-        """The log of the expected improvement upon `best` octaves, infeasible points being none."""
-        return log_expected_improvement(self.mean, self.variance, best) + self.log_chance
+        """The log of the expected improvement upon `best` octaves, infeasible points being none.
+
+        Without a `best` (`inf`) anything feasible is as good as any other.
+        """
+        return _log_improvement(self.mean, self.variance, best) + self.log_chance
 
     def joined(self, other: Guess) -> Guess:
         """The guesses at these points and at others, in this order."""
@@ -57,6 +60,7 @@ class Models:
         self._objective = Surrogate(width, seed)
         self._limits = [Surrogate(width, seed) for _ in range(3)]
         self._broken: list[Surrogate] = []
+        self._shortfall = 0.0
 
     @property
     def lengths(self) -> FloatArray:
@@ -82,9 +86,11 @@ class Models:
     def log_chance(self, features: FloatArray) -> FloatArray:
         """The log of the chance of n points of being feasible."""
         log_chance = np.zeros(len(features))
+        # Far from all that fits only the unknown would have a chance: doubt what is known as well.
+        doubt = max(_LEAST_DEVIATION, self._shortfall) ** 2
         for limit in self._broken:
             posterior = limit.at(features)
-            log_chance += log_chance_below(posterior.mean, posterior.variance + _LEAST_DEVIATION**2, 0.0)
+            log_chance += log_chance_below(posterior.mean, posterior.variance + doubt, 0.0)
         return log_chance
 
     def guess(self, features: FloatArray) -> Guess:
@@ -105,7 +111,7 @@ class Models:
         known = np.empty((len(features), len(features)))
         free, picks = np.ones(len(features), np.bool_), []
         for number in range(len(features)):
-            merit = log_expected_improvement(posterior.mean, variance, best) + log_chance
+            merit = _log_improvement(posterior.mean, variance, best) + log_chance
             pick = int(np.argmax(np.where(free, merit, -np.inf)))
             picks.append(pick)
             free[pick] = False
@@ -122,6 +128,8 @@ class Models:
     def _learn_limits(self, rows: IntArray, refit: bool) -> None:
         history = self._history
         excesses = [*history.needs.T, np.where(history.refused, 1.0, -1.0)]
+        shortfalls = np.maximum(history.needs[np.isfinite(history.figures)], 0).sum(axis=1)
+        self._shortfall = float(shortfalls.min())
         known, self._broken = self._broken, []
         for limit, excess in zip(self._limits, excesses, strict=True):
             told = rows[np.isfinite(excess[rows])]
@@ -134,6 +142,10 @@ class Models:
             chosen = _thinned(told, _LIMIT_POINTS)
             limit.update(history.features[chosen], excess[chosen])
             self._broken.append(limit)
+
+
+def _log_improvement(mean: FloatArray, variance: FloatArray, best: float) -> FloatArray:
+    return log_expected_improvement(mean, variance, best) if best < np.inf else np.zeros(len(mean))
 
 
 def _thinned(rows: IntArray, count: int) -> IntArray:

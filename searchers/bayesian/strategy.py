@@ -55,11 +55,17 @@ class Descent:
             self._best = min(self._best, loss)
 
     def elites(self, history: History) -> IntArray:
-        """Its best feasible samples, best first, one of each loss: equal ones differ in trifles."""
+        """Its best samples, best first, one of each loss: equal ones differ in trifles.
+
+        They are feasible ones; where there are none, those that come nearest to fit in the buffers.
+        """
         rows = np.array(self.rows)
-        feasible = rows[np.isfinite(history.losses[rows])]
-        _, first = np.unique(history.losses[feasible], return_index=True)
-        elites: IntArray = feasible[first[:_ELITES]]
+        losses = history.losses[rows]
+        if np.isinf(losses).all():
+            losses = np.maximum(history.needs[rows], 0).sum(axis=1)
+        told = np.isfinite(losses)
+        _, first = np.unique(losses[told], return_index=True)
+        elites: IntArray = rows[told][first[:_ELITES]]
         return elites
 
 
@@ -129,7 +135,8 @@ class Strategy:
             return self._distinct(self._space.sample(self._rng, size), set(descent.keys))
         if refit:
             descent.fit_at = len(descent.rows) * settings.refit
-        best = history.figures[elites[0]] if len(elites) else np.nanmax(history.figures[own])
+        # `inf` where nothing is feasible.
+        best = float(np.log2(history.losses[descent.rows].min()))
         taken = set(descent.keys)
         genes = self._distinct(self._candidates(history.genes[elites]), taken)
         guess = models.guess(history.describe(genes))
