@@ -10,6 +10,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -231,34 +233,38 @@ def test_a_journal_that_cannot_be_made_says_so(tmp_path: Path, place: str, why: 
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-@pytest.fixture
-def full_disk():
-    """Call it with a size: no file of this process grows beyond it, writes that would are cut short."""
+@contextmanager
+def room_for(size: int) -> Iterator[None]:
+    """No file of this process grows beyond `size` bytes here: writes that would are cut short.
+
+    It has to end inside a test: what reports on the tests may be writing to a longer file.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    yield lambda size: resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def test_a_frame_that_does_not_fit_on_the_disk_is_taken_back(tmp_path: Path, full_disk) -> None:
+def test_a_frame_that_does_not_fit_on_the_disk_is_taken_back(tmp_path: Path) -> None:
     record, path = drawn(2000), tmp_path / "j"
     with Journal(path, CELL, SIZES) as journal:
         journal.sync(first(record, 1000), force=True)
         good = path.read_bytes()
         for spare in (0, 1, 20, 5000):
-            full_disk(len(good) + spare)
-            with pytest.raises(
-                StorageError, match="cannot be written: File too large; what it already holds"
+            with (
+                room_for(len(good) + spare),
+                pytest.raises(StorageError, match="cannot be written: File too large; what it already holds"),
             ):
                 journal.sync(record, force=True)
             assert path.read_bytes() == good
-        full_disk(10**9)
         journal.sync(record, force=True)
     assert_same(recovered(path), record)
 
 
-def test_a_journal_that_does_not_fit_on_the_disk_at_all_leaves_no_file(tmp_path: Path, full_disk) -> None:
-    full_disk(40)
-    with pytest.raises(StorageError, match="cannot be read or written: File too large"):
+def test_a_journal_that_does_not_fit_on_the_disk_at_all_leaves_no_file(tmp_path: Path) -> None:
+    with room_for(40), pytest.raises(StorageError, match="cannot be read or written: File too large"):
         Journal(tmp_path / "j", CELL, SIZES)
     assert list(tmp_path.iterdir()) == []
 
