@@ -321,7 +321,6 @@ def test_long_episodes_show_the_last_point_and_blank_at_their_beginning() -> Non
         ({"reference": 0.0}, "reference must be a finite number above 0, got 0.0"),
         ({"episode_steps": 0}, "episode_steps must be at least 1, got 0"),
     ],
-    ids=str,
 )
 def test_wrong_options_are_refused(options: dict, message: str) -> None:
     complete = {"problem", "evaluator"} & options.keys() or not options

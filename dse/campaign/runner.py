@@ -81,12 +81,15 @@ def run_campaign(
         compile_kernels(waiting, display)
         tasks = [_task(store, named, board_path, place) for place, named in enumerate(waiting)]
         run = _Run(store, display, board, workers, make_executor)
+        start = time.monotonic()
         try:
             run.all(tasks)
             store.prove_optima()
         except KeyboardInterrupt:
             interrupted = True
         finally:
+            finished = len(waiting) - len(store.unfinished())
+            store.ran(finished, workers, time.monotonic() - start)
             store.write_curves()
             board_path.unlink(missing_ok=True)
     done = len(store.summaries())

@@ -13,15 +13,28 @@ from typing import Any
 from dse.campaign.config import Campaign, NamedCell
 from dse.campaign.curves import CURVES, read_curves, write_curves
 from dse.campaign.ledger import DONE, FAILED, Ledger
+from dse.campaign.machine import this_machine
 from dse.campaign.reference import optimum_figures, template_figures
 from dse.campaign.summary import Summary
 from dse.errors import InputError, difference
+from dse.problem import Problem
 
 
 def plain(data: dict[str, Any]) -> dict[str, Any]:
     """Plain data as it comes back from JSON, which knows no tuples."""
     found: dict[str, Any] = json.loads(json.dumps(data))
     return found
+
+
+def _definition(problem: Problem) -> dict[str, Any]:
+    """All that is needed to make the problem again, as plain data; the cost model is the campaign's."""
+    return {
+        "layer": problem.layer.to_dict(),
+        "accelerator": problem.accelerator.to_dict(),
+        "objective": problem.objective,
+        "tiles": problem.tiles,
+        "fixed": dict(problem.fixed),
+    }
 
 
 class Store:
@@ -53,6 +66,7 @@ class Store:
             ) from None
         try:
             self.optima: dict[str, Any] = {}
+            self.runs: list[dict[str, Any]] = []
             self.kept = self._kept_curves()
             self.ledger = Ledger(folder / "ledger.sqlite")
             self._enter_cells()
@@ -104,6 +118,12 @@ class Store:
         """Certify the optimum of every problem that can be, so that reports tell how far searches end."""
         self.optima |= optimum_figures(self.campaign, known=self.optima)
 
+    def ran(self, cells: int, workers: int, seconds: float) -> None:
+        """Note that a run finished so many cells in so many seconds of wall time, and on what machine."""
+        if cells:
+            run = {"cells": cells, "workers": workers, "wall_seconds": round(seconds, 1)}
+            self.runs.append(run | {"machine": this_machine()})
+
     def write_curves(self) -> Path:
         """Write `curves.parquet` from all finished cells; returns its path."""
         path = self.folder / CURVES
@@ -114,10 +134,16 @@ class Store:
             "cost_model": campaign.cost_model,
             "seeds": len(campaign.seeds),
             "searchers": [variant.name for variant in campaign.variants],
+            "settings": {
+                variant.name: {"type": variant.type, **dataclasses.asdict(variant.searcher)}  # type: ignore[call-overload]
+                for variant in campaign.variants
+            },
             "problems": [[p.layer, p.accelerator, p.objective] for p in campaign.problems],
+            "definitions": {named.label: _definition(named.problem) for named in campaign.problems},
             "templates": template_figures(campaign),
             "optima": self.optima,
-            "versions": next(iter(self.cells.values())).cell.identity["versions"],
+            "versions": self._versions(),
+            "runs": self.runs,
         }
         write_curves(path, self.summaries(), about)
         return path
@@ -135,12 +161,20 @@ class Store:
     ) -> None:
         self.close()
 
+    def _versions(self) -> dict[str, str]:
+        """The versions that any of the cells' records depends on."""
+        found: dict[str, str] = {}
+        for named in {named.variant.name: named for named in self.cells.values()}.values():
+            found |= named.cell.identity["versions"]
+        return found
+
     def _kept_curves(self) -> dict[str, Summary]:
         path = self.folder / CURVES
         if not path.exists():
             return {}
         summaries, about = read_curves(path)
         self.optima = dict(about.get("optima", {}))
+        self.runs = list(about.get("runs", []))
         kept = {summary.key: summary for summary in summaries}
         for key, summary in kept.items():
             named = self.cells.get(key)
