@@ -4,7 +4,7 @@
 
 The seeded draw goes through the layers of EfficientNet-B0, MobileNet-v2 and VGG16, the presets that are not
 degenerate, and latency and EDP, in random order. It keeps four problems a network, of layers that differ from
-each other and from those of `hard12.toml`, and hard enough to tell searchers apart: the best of 20,000 uniform
+each other and from those of `hard12.toml`, and hard enough to tell searchers apart: the best of 20,000 random
 samples is at least HARD times the proven optimum.
 """
 
