@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -132,13 +133,21 @@ def test_killing_only_the_main_process_leaves_no_worker_behind(tmp_path: Path) -
     assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
 
 
-def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(
-    tmp_path: Path, undisturbed: dict[str, tuple[list, list, list]]
+@pytest.mark.parametrize(
+    ("send", "number"),
+    [(os.killpg, signal.SIGINT), (os.kill, signal.SIGTERM)],
+    ids=["ctrl-c", "a scheduler's SIGTERM"],
+)
+def test_being_asked_to_stop_stops_cleanly_and_says_how_to_go_on(
+    tmp_path: Path,
+    undisturbed: dict[str, tuple[list, list, list]],
+    send: Callable[[int, int], None],
+    number: signal.Signals,
 ) -> None:
     folder = tmp_path / "campaign"
     process = start(folder)
     assert wait_for_work(process, folder, 0)
-    os.killpg(process.pid, signal.SIGINT)
+    send(process.pid, number)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "To go on: dse run" in errors

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -42,11 +43,14 @@ def command(
     plan = load_campaign(campaign, find_layers)
     folder = out or default_folder(Path(campaign), plan.name)
     display = make_display()
+    # A cluster's scheduler ends jobs so: stop as at Ctrl-C.
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with Store(folder, plan) as store:
             result = run_campaign(store, display, workers=workers)
             failures = store.failures()
     finally:
+        signal.signal(signal.SIGTERM, before)
         if isinstance(display, LiveDisplay):
             display.close()
     if result.interrupted:
