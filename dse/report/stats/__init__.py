@@ -1,0 +1,1 @@
+"""Statistics on arrays: pure, seeded, and ignorant of campaigns and files."""
