@@ -126,7 +126,8 @@ class LedgerRow:
 class LayerRow:
     """One searcher on one problem after so many samples: losses over seeds, the median's ratio.
 
-    `ratio` is the median's to the target; `low` and `high` are the median's interval; `feasible` of `seeds` found anything.
+    `ratio` is the median's to the target; `low` and `high` are the median's interval; `feasible` of the
+    seeds found anything.
     """
 
     problem: Triple
@@ -197,6 +198,7 @@ class Findings:
 
 def find(study: Study, resamples: int = RESAMPLES) -> Findings:
     """All findings of a study. They depend on the study and `resamples` alone; nothing is drawn unseeded."""
-    from dse.report import analysis
+    # The analysis makes the classes above: it cannot be imported before they are there.
+    from dse.report.analysis import analyse
 
-    return analysis.find(study, resamples)
+    return analyse(study, resamples)

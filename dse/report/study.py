@@ -1,4 +1,4 @@
-"""A campaign as its folder tells it: what it was, which of its cells are done, and what is known to be best."""
+"""A campaign as its folder tells it: what it was, which cells are done, what is known to be best."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Study:
 
     @cached_property
     def complete(self) -> tuple[str, ...]:
-        """The searchers that have at least one finished cell on every problem: those that can be aggregated."""
+        """The searchers with a finished cell on every problem: those that can be aggregated."""
         return tuple(name for name in self.searchers if all(self.cells(p, name) for p in self.problems))
 
     def cells(self, problem: Triple, searcher: str) -> tuple[Summary, ...]:

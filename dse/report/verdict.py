@@ -1,0 +1,215 @@
+"""A study's result in sentences: the headline, who needs fewer samples, where the evidence is thin."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+from dse.report.findings import Band, Comparison, Efficiency, Interval, LedgerRow
+from dse.report.study import Study
+
+BASELINE = "ppo"
+"""Whose samples the headline counts the reference's against, as the paper does."""
+FEW_SEEDS = 5
+MOST_INFEASIBLE = 0.5
+SIGNIFICANT = 0.05
+SAME = 5e-4
+"""Ratios to the best known that print alike, to three decimals, are not said to differ."""
+
+
+def headline(study: Study, gap: Mapping[str, Band], efficiency: Sequence[Efficiency]) -> str:
+    """Who ends nearest to the best known, how near, and what the reference searcher makes of its samples."""
+    done = len(study.summaries)
+    sofar = f"So far ({done:,} of {study.planned:,} cells): " if done < study.planned else ""
+    ends = {name: final(band) for name, band in gap.items()}
+    ends = {name: end for name, end in ends.items() if _finite(end)}
+    if not gap:
+        whole = f"no searcher has run on every problem yet: {done:,} of {study.planned:,} cells are done."
+        return _sentence(whole if done else f"no cell of {study.planned:,} is done.")
+    if not ends:
+        return _sentence(f"{sofar}no searcher's typical run has found a feasible mapping.")
+    least = min(end.value for end in ends.values())
+    leaders = [name for name, end in ends.items() if end.value <= least + SAME]
+    text = f"{_names(leaders)} {'ends' if len(leaders) == 1 else 'end'} nearest to {_goal(study)}: "
+    text += f"{_times(ends[leaders[0]])} ({_scope(study)})"
+    level = [name for name in level_with_best(ends) if name not in leaders]
+    text += f", not told apart from {_names(level)}" if level else ""
+    reference = study.reference
+    if reference not in leaders:
+        text += (
+            f"; {reference} ends at {_times(ends[reference])}"
+            if reference in ends
+            else f"; {reference}'s typical run has found nothing feasible"
+            if reference in gap
+            else f"; {reference} has not run on every problem"
+        )
+    spoken = [e for e in efficiency if (e.searcher, e.other) == (reference, BASELINE)]
+    text += f"; {spoken[0].sentence}" if spoken else ""
+    return _sentence(sofar + text)
+
+
+def efficiency_sentence(
+    searcher: str, other: str, ratio: Interval | None, reached: int, problems: int
+) -> str:
+    """A sample-efficiency ratio in words, without a full stop."""
+    goal = f"{other}'s final figure"
+    if not problems:
+        return f"neither {searcher} nor {other} has found anything feasible"
+    fails = problems - reached
+    never = f"no run of {searcher} reaches it on {_problems(fails, problems)}"
+    if ratio is None:
+        return f"{searcher} does not reach {goal}: {never} (censored)"
+    if math.isinf(ratio.value):
+        return f"{searcher} finds feasible mappings where {other} finds none"
+    fewer = ratio.value >= 1
+    size = ratio if fewer else _inverse(ratio)
+    if _factor(size.value) == "1":
+        text = f"{searcher} needs as many samples as {other} to reach {goal} (1x, {_span(size)}"
+    else:
+        text = f"{searcher} needs {_factor(size.value)}x {'fewer' if fewer else 'more'} samples than {other} "
+        text += f"to reach {goal} ({_span(size)}"
+    text += f", median over {problems} problems" if problems > 1 else ""
+    text += "; the interval includes 1)" if size.low <= 1 <= size.high else ")"
+    return f"{text}; {never}" if fails else text
+
+
+def warnings(
+    study: Study, gap: Mapping[str, Band], comparisons: Sequence[Comparison], ledger: Sequence[LedgerRow]
+) -> Iterator[str]:
+    """Sentences on what a sceptic should know before believing the figures."""
+    yield from study.beaten
+    if study.missing:
+        lacking = ", ".join(f"{count:,} of {name}" for name, count in study.missing.items())
+        yield f"Cells not done: {lacking}. Figures over all problems leave out searchers that lack one."
+    sizes = [len(study.cells(problem, name)) for problem in study.problems for name in study.searchers]
+    fewest = min((size for size in sizes if size), default=study.seeds)
+    if fewest < FEW_SEEDS:
+        seeds = "1 seed" if fewest == 1 else f"{fewest} seeds"
+        yield f"Only {seeds} a problem: intervals from so few are too narrow and say little."
+    yield from _targets(study)
+    yield from _infeasible(study, ledger)
+    yield from _overlaps(gap)
+    yield from _powerless(comparisons)
+    spent = [f"{row.elsewhere:,} by {row.searcher}" for row in ledger if row.elsewhere]
+    if spent:
+        yield f"Samples spent outside the budget, as declared: {', '.join(spent)}."
+
+
+def final(band: Band) -> Interval:
+    """A band's end: the figure at the full budget."""
+    return Interval(float(band.centre[-1]), float(band.low[-1]), float(band.high[-1]))
+
+
+def _targets(study: Study) -> Iterator[str]:
+    known = [study.target(problem) for problem in study.problems]
+    guessed = sum(math.isfinite(loss) and not proven for loss, proven in known)
+    nothing = sum(math.isinf(loss) for loss, _ in known)
+    if guessed:
+        yield (
+            f"On {_problems(guessed, len(known))} no optimum is proven: ratios there are to the best that "
+            "was found, which more searching may lower."
+        )
+    if nothing and study.summaries:
+        yield (
+            f"On {_problems(nothing, len(known))} nothing feasible is known: figures over all problems leave "
+            "these out."
+        )
+
+
+def _infeasible(study: Study, ledger: Sequence[LedgerRow]) -> Iterator[str]:
+    for row in ledger:
+        share = sum(row.infeasible.values()) / row.samples if row.samples else 0.0
+        if share > MOST_INFEASIBLE:
+            yield f"{share:.0%} of {row.searcher}'s samples are infeasible."
+        barren = sum(cell.searcher == row.searcher and math.isinf(cell.best) for cell in study.summaries)
+        if barren:
+            yield f"{barren:,} of {row.searcher}'s {row.cells:,} runs have found nothing feasible."
+
+
+def level_with_best(ends: Mapping[str, Interval]) -> list[str]:
+    """Those whose interval overlaps with that of the lowest, without the lowest."""
+    best = min(ends, key=lambda name: ends[name].value)
+    return [name for name, end in ends.items() if name != best and end.low <= ends[best].high]
+
+
+def _overlaps(gap: Mapping[str, Band]) -> Iterator[str]:
+    ends = {name: end for name, end in zip(gap, map(final, gap.values()), strict=True) if _finite(end)}
+    level = level_with_best(ends) if ends else []
+    if level:
+        best = min(ends, key=lambda name: ends[name].value)
+        whose = f"{_names(level)}'s" if len(level) == 1 else f"those of {_names(level)}"
+        yield (
+            f"The interval of the best, {best}, overlaps with {whose}: "
+            "this campaign does not tell which of them ends lower."
+        )
+
+
+def _powerless(comparisons: Sequence[Comparison]) -> Iterator[str]:
+    tested = [row for row in comparisons if math.isfinite(row.p)]
+    if not tested:
+        return
+    # The least p value: all differences of one sign.
+    most = max(row.wins + row.losses for row in tested)
+    least = 2 * 0.5**most * len(tested)
+    if least > SIGNIFICANT:
+        tests = "1 comparison" if len(tested) == 1 else f"{len(tested)} comparisons"
+        yield (
+            f"With {_problems(most, None)} and {tests}, no corrected p value of the signed-rank test can be "
+            f"below {min(least, 1.0):.2g}: it cannot tell anybody apart."
+        )
+
+
+def _goal(study: Study) -> str:
+    proven = [study.target(problem)[1] for problem in study.problems]
+    if all(proven):
+        return "the proven optimum"
+    return "the best known, mostly proven optima" if sum(proven) > len(proven) / 2 else "the best known"
+
+
+def _scope(study: Study) -> str:
+    seeds = "1 seed" if study.seeds == 1 else f"{study.seeds} seeds"
+    return f"interquartile mean over {_problems(len(study.problems), None)} and {seeds}"
+
+
+def _problems(count: int, of: int | None) -> str:
+    if of is None:
+        return "1 problem" if count == 1 else f"{count} problems"
+    if of == 1:
+        return "the problem"
+    return f"all {of} problems" if count == of else f"{count} of {of} problems"
+
+
+def _finite(end: Interval) -> bool:
+    return math.isfinite(end.value)
+
+
+def _times(end: Interval) -> str:
+    return f"{_ratio(end.value)} times it [{_ratio(end.low)}, {_ratio(end.high)}]"
+
+
+def _inverse(ratio: Interval) -> Interval:
+    return Interval(*(1 / value if value else math.inf for value in (ratio.value, ratio.high, ratio.low)))
+
+
+def _span(ratio: Interval) -> str:
+    low, high = (_factor(value) if math.isfinite(value) else "never" for value in (ratio.low, ratio.high))
+    return f"[{low}, {high}]"
+
+
+def _ratio(value: float) -> str:
+    return f"{value:.3f}" if value < 10 else f"{value:,.3g}" if math.isfinite(value) else "infeasible"
+
+
+def _factor(value: float) -> str:
+    """A factor with two digits: 0.25, 3.4, 40, 1,200."""
+    if value >= 100:
+        return f"{float(f'{value:.2g}'):,.0f}"
+    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
+
+
+def _names(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:] + ("" if text.endswith(".") else ".")
