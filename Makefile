@@ -14,7 +14,7 @@ quickstart: install
 	$(VENV)/bin/dse run results/campaigns/quickstart.toml
 
 test: install
-	$(VENV)/bin/python -m pytest
+	$(VENV)/bin/python -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal
 
 lint: install
 	$(VENV)/bin/ruff check .
