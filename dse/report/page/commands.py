@@ -1,0 +1,124 @@
+"""What to type to see for oneself: the campaign, one of its cells, the price of a mapping."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import shlex
+from collections.abc import Iterator
+from typing import Any
+
+from dse.campaign.summary import Summary
+from dse.errors import InputError
+from dse.mapping import Mapping
+from dse.problem import Problem
+from dse.report.page.toml import toml_key, toml_value
+from dse.report.study import Study
+from dse.searcher import searcher_class
+
+_WORD = re.compile(r"(?!(true|false|inf|nan)$)[A-Za-z][A-Za-z0-9_-]*")
+
+
+def check_command(study: Study, cell: Summary, mapping: Mapping) -> str:
+    """A shell line that prices the mapping, which it brings along, by `dse evaluate`."""
+    options = [*_where(cell), "--cost-model", study.cost_model, "--mapping", "/dev/stdin"]
+    return f"echo {shlex.quote(mapping.to_json())} | dse evaluate {shlex.join(options)}"
+
+
+def search_command(study: Study, cell: Summary, problem: Problem) -> str:
+    """A shell line that runs the cell again by `dse search`."""
+    options = [*_where(cell), "--searcher", cell.type]
+    options += (word for text in _changed(study, cell) for word in ("--set", text))
+    options += ["--tiles", problem.tiles] if problem.tiles != "factors" else []
+    options += (word for text in _fixed(problem) for word in ("--fix", text))
+    options += ["--cost-model", study.cost_model, "--budget", str(cell.budget), "--seed", str(cell.seed)]
+    return f"dse search {shlex.join(options)}"
+
+
+def campaign_toml(study: Study) -> str | None:
+    """The campaign's file, made anew with every setting in it; None where the folder does not keep them.
+
+    `dse run` of it makes cells of the same fingerprints, wherever the names of layers and accelerators
+    mean the same and the versions are the same.
+    """
+    settings, definitions = study.about.get("settings"), study.about.get("definitions")
+    if not definitions or not study.summaries or not set(study.searchers) <= set(settings or ()):
+        return None
+    spaces = [(found["tiles"], found["fixed"]) for found in definitions.values()]
+    tiles, fixed = spaces[0]
+    if any(space != spaces[0] for space in spaces):
+        return None  # No campaign file says that.
+    first = min(cell.seed for cell in study.summaries)
+    lines = [
+        f"name = {toml_value(study.name)}",
+        f"budget = {study.budget}",
+        f"seeds = {study.seeds}",
+        *([f"seed = {first}"] if first else []),
+        f"cost_model = {toml_value(study.cost_model)}",
+        *([f"tiles = {toml_value(tiles)}"] if tiles != "factors" else []),
+        *([f"fixed = {toml_value(fixed)}"] if fixed else []),
+        *_problems(study),
+    ]
+    for name in study.searchers:
+        values = dict(settings[name])
+        kind = values.pop("type", name)
+        lines += ["", f"[searchers.{toml_key(name)}]"]
+        lines += [f"type = {toml_value(kind)}"] if kind != name else []
+        lines += [
+            f"{toml_key(key)} = {toml_value(value)}" for key, value in values.items() if value is not None
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _where(cell: Summary) -> list[str]:
+    return ["--layer", cell.layer, "--accelerator", cell.accelerator, "--objective", cell.objective]
+
+
+def _problems(study: Study) -> Iterator[str]:
+    """Three lists where they name the problems, else the problems one by one."""
+    lists = [list(dict.fromkeys(names)) for names in zip(*study.problems, strict=True)]
+    layers, accelerators, objectives = lists
+    product = [(x, y, z) for x in layers for y in accelerators for z in objectives]
+    if product == list(study.problems):
+        for key, names in zip(("objectives", "accelerators", "layers"), lists[::-1], strict=True):
+            yield f"{key} = {toml_value(names)}"
+        return
+    for layer, accelerator, objective in study.problems:
+        yield ""
+        yield "[[problems]]"
+        yield f"layer = {toml_value(layer)}"
+        yield f"accelerator = {toml_value(accelerator)}"
+        yield f"objective = {toml_value(objective)}"
+
+
+def _changed(study: Study, cell: Summary) -> Iterator[str]:
+    """The settings that are not the searcher's defaults, as `--set` takes them."""
+    settings = dict(study.about.get("settings", {}).get(cell.searcher, {}))
+    settings.pop("type", None)
+    defaults = _defaults(cell.type)
+    for name, value in settings.items():
+        if value is None or (name in defaults and defaults[name] == value):
+            continue
+        plain = isinstance(value, str) and _WORD.fullmatch(value)
+        yield f"{name}={value if plain else toml_value(value)}"
+
+
+def _defaults(kind: str) -> dict[str, Any]:
+    """A searcher's default settings as JSON gives them back; empty where it is not installed."""
+    try:
+        made = searcher_class(kind)
+    except InputError:
+        return {}
+    found = {
+        item.name: item.default
+        for item in dataclasses.fields(made)  # type: ignore[arg-type]
+        if item.default is not dataclasses.MISSING
+    }
+    plain: dict[str, Any] = json.loads(json.dumps(found, default=repr))
+    return plain
+
+
+def _fixed(problem: Problem) -> Iterator[str]:
+    for gene, value in problem.fixed.items():
+        yield f"{gene}={''.join(value) if isinstance(value, list | tuple) else value}"

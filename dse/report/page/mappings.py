@@ -1,0 +1,160 @@
+"""The best mapping of every problem as the page shows it: its loops, its price, who found it, how good it is."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping as Table
+from dataclasses import dataclass
+
+import numpy as np
+
+from dse.campaign.summary import Summary
+from dse.errors import InputError
+from dse.evaluation import Evaluation, evaluate
+from dse.loop_nest import loop_nest
+from dse.mapping_text import maestro_text
+from dse.problem import Problem
+from dse.report.page.commands import check_command, search_command
+from dse.report.page.numbers import compared, quantity
+from dse.report.page.problems import Made
+from dse.report.regret import OPTIMAL
+from dse.report.study import Study, Triple
+
+NOTHING_FOUND = "No run has found a feasible mapping."
+SAME = 1e-9
+"""Two losses that differ by less than this share of them are the same."""
+
+
+@dataclass(frozen=True)
+class Gap:
+    """How far a loss is from the optimum, in words, and its kind: optimal, above, bound, beaten or unknown.
+
+    `ratio` is to the optimum, or to a lower bound of it; NaN where none is known.
+    """
+
+    kind: str
+    text: str
+    ratio: float
+
+
+@dataclass(frozen=True)
+class Priced:
+    """A mapping in every form that the page offers, and what it costs now; `again` finds it once more.
+
+    `agrees` says whether its loss is what the record says.
+    """
+
+    nest: str
+    json: str
+    maestro: str
+    file: str
+    check: str
+    again: str
+    evaluation: Evaluation
+    agrees: bool
+
+
+@dataclass(frozen=True)
+class BestMapping:
+    """A problem's best cell (None where nothing feasible was found) and its mapping, or `why_not`.
+
+    `equals` counts the runs, by searcher, that have found as low a loss, of `runs`. `dataflow` is the
+    best of the fixed dataflows, compared with it.
+    """
+
+    problem: Triple
+    label: str
+    cell: Summary | None
+    sample: int
+    loss: float
+    shown: str
+    runs: int
+    equals: dict[str, int]
+    gap: Gap
+    dataflow: str
+    priced: Priced | None
+    why_not: str
+
+
+def best_mappings(study: Study, problems: Table[Triple, Made]) -> tuple[BestMapping, ...]:
+    """The best mapping of each of the study's problems, in their order."""
+    return tuple(_best(study, triple, problems[triple]) for triple in study.problems)
+
+
+def gap_to_optimum(study: Study, problem: Triple, loss: float) -> Gap:
+    """How far `loss` is from what is proven about the problem's optimum."""
+    optimum = study.about.get("optima", {}).get(study.label(problem))
+    if optimum is None or not math.isfinite(loss):
+        return Gap("unknown", "optimum not known", math.nan)
+    ratio = loss / optimum["lower_bound"]
+    if ratio < 1 - SAME:
+        return Gap("beaten", "below what was proven to be the least", ratio)
+    if ratio < 1 + SAME:
+        return Gap("optimal", "proven optimum", ratio)
+    if optimum["status"] == OPTIMAL:
+        return Gap("above", compared(ratio, "the proven optimum"), ratio)
+    return Gap("bound", f"at most {compared(ratio, 'the optimum')}", ratio)
+
+
+def _best(study: Study, problem: Triple, made: Made) -> BestMapping:
+    runs = [cell for name in study.searchers for cell in study.cells(problem, name)]
+    found = [cell for cell in runs if cell.genes and math.isfinite(cell.best)]
+    # Of equals, the one that needed the fewest samples.
+    cell = min(found, key=lambda cell: (cell.best, cell.steps["index"][-1]), default=None)
+    loss = cell.best if cell else math.inf
+    priced, why_not = _priced(study, cell, made) if cell else (None, NOTHING_FOUND)
+    return BestMapping(
+        problem=problem,
+        label=study.label(problem),
+        cell=cell,
+        sample=int(cell.steps["index"][-1]) + 1 if cell else 0,
+        loss=loss,
+        shown=quantity(loss, problem[2]),
+        runs=len(runs),
+        equals=dict(Counter(one.searcher for one in found if one.best <= loss * (1 + SAME))),
+        gap=gap_to_optimum(study, problem, loss),
+        dataflow=_against_dataflows(study, problem, loss),
+        priced=priced,
+        why_not=why_not,
+    )
+
+
+def _priced(study: Study, cell: Summary, made: Made) -> tuple[Priced | None, str]:
+    """The cell's best mapping, or why it cannot be had: a folder may be damaged or hand-made."""
+    if made.problem is None:
+        return None, made.why_not
+    try:
+        return _price(study, cell, made.problem), ""
+    except (InputError, ValueError) as error:
+        return None, f"The mapping cannot be read from this folder: {error}"
+
+
+def _price(study: Study, cell: Summary, problem: Problem) -> Priced:
+    mapping = problem.space.decode(np.array([cell.genes], dtype=np.int64))[0]
+    evaluation = evaluate(problem.layer, problem.accelerator, mapping, study.cost_model)
+    loss = evaluation.loss[problem.objective]
+    name = re.sub(r"[^A-Za-z0-9._-]+", "_", f"{cell.layer}--{cell.accelerator}--{cell.objective}")
+    return Priced(
+        nest=loop_nest(problem.layer, mapping, problem.accelerator),
+        json=mapping.to_json(indent=2),
+        maestro=maestro_text(problem.layer, mapping),
+        file=f"{name}.json",
+        check=check_command(study, cell, mapping),
+        again=search_command(study, cell, problem),
+        evaluation=evaluation,
+        agrees=loss is not None and math.isclose(loss, cell.best, rel_tol=SAME),
+    )
+
+
+def _against_dataflows(study: Study, problem: Triple, loss: float) -> str:
+    """The best of the fixed dataflows, and its loss over this one; empty where none of them fits."""
+    label = study.label(problem)
+    templates = study.about.get("templates", {})
+    fits = {name: figures[label]["loss"] for name, figures in templates.items() if label in figures}
+    if not fits or not math.isfinite(loss):
+        return ""
+    name = min(fits, key=lambda name: fits[name])
+    ratio = fits[name] / loss
+    return f"{name}, {ratio:.3g} times as much"

@@ -1,0 +1,26 @@
+"""A loop nest's text with its words marked up, so that the eye finds loops, spread loops and buffers."""
+
+from __future__ import annotations
+
+import re
+
+from markupsafe import Markup, escape
+
+_LOOP = re.compile(r"(?P<indent>\s*)(?P<word>parallel|for) (?P<what>.*?)(?P<aside>\s{2,}.*)?", re.DOTALL)
+_BUFFER = re.compile(r"\s*L[12] (holds|LACKS)\b.*")
+
+
+def nest_markup(text: str) -> Markup:
+    """The text of `dse.loop_nest`, escaped, unchanged but for elements around its words."""
+    return Markup("\n").join(_line(line) for line in text.rstrip("\n").split("\n"))
+
+
+def _line(line: str) -> Markup:
+    loop = _LOOP.fullmatch(line)
+    if loop:
+        kind = "spread" if loop["word"] == "parallel" else "loop"
+        found = Markup('{}<span class="{}">{}</span> {}').format(loop["indent"], kind, loop["word"], loop["what"])
+        return found + Markup('<span class="aside">{}</span>').format(loop["aside"]) if loop["aside"] else found
+    if _BUFFER.fullmatch(line):
+        return Markup('<span class="buffer">{}</span>').format(line)
+    return escape(line)

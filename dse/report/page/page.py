@@ -1,0 +1,155 @@
+"""The report as one HTML file that needs nothing else: styles, scripts and figures are in it.
+
+What comes from outside (names, settings, versions, messages) is escaped by the template engine, and the
+page's own policy lets no script run but ours and no address be loaded.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from dse.report.findings import Findings
+from dse.report.page.captions import caption, heading
+from dse.report.page.mappings import BestMapping, best_mappings
+from dse.report.page.nest import nest_markup
+from dse.report.page.numbers import prefixed, quantity, ratio_text
+from dse.report.page.problems import make_problems
+from dse.report.page.provenance import Provenance, provenance, summary_line
+from dse.report.page.standing import standings
+from dse.report.page.svg import inline_svg
+from dse.report.page.tables import PageTable, page_table
+from dse.report.study import Study
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+Section = tuple[str, Sequence[str], Sequence[Sequence[str]]]
+"""A table's title, column heads and cells."""
+
+TEMPLATE = "page.html.jinja"
+
+
+@dataclass(frozen=True)
+class PageFigure:
+    """A figure on the page: what it is called, the drawing, and how to read it."""
+
+    label: str
+    svg: Markup
+    caption: str
+
+
+def render(
+    study: Study,
+    findings: Findings,
+    figures: Mapping[str, str] | None = None,
+    tables: Iterable[Section] = (),
+    linked: Iterable[str] = (),
+) -> str:
+    """The whole page.
+
+    `figures` are SVG documents by name, `tables` come in the order in which they are shown, and `linked` are
+    files beside the page (`tables/reduction.csv`) that it names. The same arguments give the same text.
+    """
+    problems = make_problems(study)
+    mappings = best_mappings(study, problems)
+    origin = provenance(study, problems)
+    script = _read("page.js")
+    return _environment().get_template(TEMPLATE).render(
+        study=study,
+        findings=findings,
+        reference=study.reference,
+        line=summary_line(study),
+        standing=standings(study, findings),
+        figures=_figures(figures or {}),
+        tables=[page_table(*table) for table in tables],
+        files=list(linked),
+        overview=_overview(mappings),
+        mappings=mappings,
+        origin=origin,
+        problems=_problems(origin),
+        settings_known=bool(study.about.get("settings")),
+        policy=content_policy(script),
+        # Both are ours: in a style or script element nothing is escaped.
+        css=Markup(_read("page.css")),
+        js=Markup(script),
+    )
+
+
+def content_policy(script: str) -> str:
+    """What the browser may do for the page: apply the styles in it and run this one script."""
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return (
+        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _figures(figures: Mapping[str, str]) -> list[PageFigure]:
+    return [
+        PageFigure(heading(name), inline_svg(svg, f"figure{place}", heading(name)), caption(name))
+        for place, (name, svg) in enumerate(figures.items(), 1)
+    ]
+
+
+def _overview(mappings: Sequence[BestMapping]) -> PageTable:
+    """The winners of all problems in a table."""
+    heads = ("Problem", "Best loss", "Over the optimum", "Searcher", "Seed", "Sample", "Runs that found it")
+    rows = [
+        (
+            best.label,
+            best.shown,
+            ratio_text(best.gap.ratio) + (" or less" if best.gap.kind == "bound" else ""),
+            best.cell.searcher if best.cell else "–",
+            str(best.cell.seed) if best.cell else "–",
+            f"{best.sample:,}" if best.cell else "–",
+            f"{sum(best.equals.values()):,} of {best.runs:,}",
+        )
+        for best in mappings
+    ]
+    return page_table("Best mapping of every problem", heads, rows)
+
+
+def _problems(origin: Provenance) -> PageTable:
+    heads = ("Problem", "Layer", "Distinct mappings", "Optimum")
+    rows = [(fact.label, fact.layer or "–", fact.space or "–", fact.optimum) for fact in origin.problems]
+    return page_table("Problems", heads, rows)
+
+
+def _reached(best: BestMapping) -> str:
+    """Who else has found as good a mapping."""
+    runs = sum(best.equals.values())
+    if runs == 1:
+        return f"No other of the {best.runs:,} runs found as good a one."
+    who = ", ".join(f"{name} {count}" for name, count in best.equals.items())
+    return f"{runs:,} of {best.runs:,} runs found as good a one ({who})."
+
+
+def _now(best: BestMapping) -> str:
+    """What the mapping costs now and what the record says."""
+    loss = best.priced.evaluation.loss[best.problem[2]] if best.priced else None
+    now = "infeasible" if loss is None else quantity(loss, best.problem[2])
+    return f"{now} now, {best.shown} there"
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FunctionLoader(_read), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters |= {"nest": nest_markup, "reached": _reached, "now": _now}
+    environment.globals["energy"] = lambda nanojoule: prefixed(nanojoule * 1e-9, "J")
+    return environment
+
+
+def _read(name: str) -> str:
+    return (files("dse.report.page") / name).read_text(encoding="utf-8")

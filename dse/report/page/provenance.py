@@ -1,0 +1,160 @@
+"""What was run and on what, as far as the folder says: nothing here is assumed to be there."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dse import __version__
+from dse.accelerator import Accelerator
+from dse.problem import digest
+from dse.report.page.commands import campaign_toml
+from dse.report.page.numbers import counted, duration, scientific
+from dse.report.page.problems import Made
+from dse.report.regret import OPTIMAL
+from dse.report.study import Study, Triple
+
+Fact = tuple[str, str]
+"""A term and what it is."""
+
+
+@dataclass(frozen=True)
+class SearcherFact:
+    """A searcher as it was run: its registered type and its settings as `name = value`."""
+
+    name: str
+    type: str
+    settings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ProblemFact:
+    """A problem with what it is of, in words; `layer` and `space` are empty in a folder of an older version."""
+
+    label: str
+    layer: str
+    space: str
+    optimum: str
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """What the page tells of the campaign. `toml` is None where the folder does not keep all settings."""
+
+    facts: tuple[Fact, ...]
+    versions: tuple[Fact, ...]
+    runs: tuple[Fact, ...]
+    searchers: tuple[SearcherFact, ...]
+    machines: tuple[Fact, ...]
+    problems: tuple[ProblemFact, ...]
+    fingerprint: str
+    commands: str
+    toml: str | None
+    toml_file: str
+
+
+def provenance(study: Study, problems: Mapping[Triple, Made]) -> Provenance:
+    """All of it, in the campaign's order."""
+    about = study.about
+    toml = campaign_toml(study)
+    file, folder = f"{study.name}.toml", study.folder.resolve().name
+    run = f"dse run {shlex.quote(file)} --out {shlex.quote(folder)}\ndse report {shlex.quote(folder)}"
+    return Provenance(
+        facts=_facts(study),
+        versions=tuple((str(name), str(version)) for name, version in about.get("versions", {}).items()),
+        runs=tuple(_run(run) for run in about.get("runs", [])),
+        searchers=tuple(_searcher(study, name) for name in study.searchers),
+        machines=_accelerators(problems),
+        problems=tuple(_problem(study, triple, made) for triple, made in problems.items()),
+        fingerprint=fingerprint(study),
+        commands=run,
+        toml=toml,
+        toml_file=file,
+    )
+
+
+def fingerprint(study: Study) -> str:
+    """SHA-256 over the fingerprints of all finished cells: equal where the same was run."""
+    return digest(sorted(summary.fingerprint for summary in study.summaries))
+
+
+def summary_line(study: Study) -> str:
+    """The campaign in a line: `7 searchers, 4 problems, 4 seeds: 112 runs of 2,000 samples, cost model maestro`."""
+    done = len(study.summaries)
+    of = "" if done == study.planned else f" (of {study.planned:,} planned)"
+    return (
+        f"{counted(len(study.searchers), 'searcher')}, {counted(len(study.problems), 'problem')}, "
+        f"{counted(study.seeds, 'seed')}: {counted(done, 'run')}{of} of {counted(study.budget, 'sample')}, "
+        f"cost model {study.cost_model}"
+    )
+
+
+def _facts(study: Study) -> tuple[Fact, ...]:
+    samples = sum(summary.samples for summary in study.summaries)
+    seconds = sum(summary.searcher_seconds + summary.model_seconds for summary in study.summaries)
+    wall = sum(run.get("wall_seconds", 0) for run in study.about.get("runs", []) if isinstance(run, Mapping))
+    found = [
+        ("Campaign", study.name),
+        ("Runs", f"{len(study.summaries):,} of {study.planned:,} done"),
+        ("Budget", f"{counted(study.budget, 'sample')} a run; {samples:,} in all"),
+        ("Seeds", f"{study.seeds:,} for each searcher on each problem"),
+        ("Cost model", study.cost_model),
+        ("CPU time", duration(seconds)),
+    ]
+    if wall:
+        found.append(("Wall time", duration(wall)))
+    return (*found, ("Report by", f"dse-arena {__version__}"))
+
+
+def _run(run: Any) -> Fact:
+    """`28 cells in 26 s by 2 workers`, and the machine that it was on."""
+    if not isinstance(run, Mapping):
+        return "A run", str(run)
+    machine = run.get("machine", {})
+    parts = [str(machine["processor"])] if machine.get("processor") else []
+    parts += [counted(machine["cores"], "core")] if isinstance(machine.get("cores"), int) else []
+    parts += [f"{machine['memory_gib']} GiB"] if "memory_gib" in machine else []
+    parts += [str(machine["system"])] if "system" in machine else []
+    parts += [f"Python {machine['python']}"] if "python" in machine else []
+    cells, workers, wall = (run.get(key, 0) for key in ("cells", "workers", "wall_seconds"))
+    return f"{counted(cells, 'run')} in {duration(wall)} by {counted(workers, 'worker')}", ", ".join(parts)
+
+
+def _searcher(study: Study, name: str) -> SearcherFact:
+    settings = dict(study.about.get("settings", {}).get(name, {}))
+    kind = next((cell.type for cell in study.summaries if cell.searcher == name), name)
+    kind = str(settings.pop("type", kind))
+    return SearcherFact(name, kind, tuple(f"{key} = {_plain(value)}" for key, value in settings.items()))
+
+
+def _plain(value: Any) -> str:
+    return "none" if value is None else str(value)
+
+
+def _accelerators(problems: Mapping[Triple, Made]) -> tuple[Fact, ...]:
+    """Each accelerator's figures in a line."""
+    machines = {triple[1]: made.problem.accelerator for triple, made in problems.items() if made.problem}
+    return tuple((name, _accelerator(machine)) for name, machine in machines.items())
+
+
+def _accelerator(machine: Accelerator) -> str:
+    lanes = f" of {machine.simd_lanes} lanes" if machine.simd_lanes != 1 else ""
+    return (
+        f"{machine.num_pes:,} PEs{lanes}, L1 {machine.l1_size:,} and L2 {machine.l2_size:,} elements, "
+        f"NoC {machine.noc_bandwidth:,} and off-chip {machine.offchip_bandwidth:,} elements per cycle, "
+        f"{machine.clock_ghz:g} GHz"
+    )
+
+
+def _problem(study: Study, triple: Triple, made: Made) -> ProblemFact:
+    label = study.label(triple)
+    optimum = study.about.get("optima", {}).get(label)
+    proof = {OPTIMAL: "proven"}.get(optimum["status"], "bounded") if optimum else "not known"
+    if made.problem is None:
+        return ProblemFact(label, "", "", proof)
+    layer, space = made.problem.layer, made.problem.space
+    fixed = "".join(f", {gene} fixed at {value}" for gene, value in made.problem.fixed.items())
+    size = f"{scientific(space.mappings)}, tiles {space.tiles}{fixed}"
+    return ProblemFact(label, f"{layer}: {layer.macs:,} MACs", size, proof)

@@ -1,0 +1,99 @@
+"""Where each searcher ends, at a glance: its ratio to the best known with the interval, drawn on one scale."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dse.report.findings import Findings
+from dse.report.page.numbers import percent, ratio_text
+from dse.report.study import Study
+
+CLOSE = 1.01
+"""A run whose final loss is at most this times the best known has come close."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One searcher's row. `left`, `width` and `dot` are per cent of the strip; None where there is no ratio."""
+
+    searcher: str
+    reference: bool
+    value: float
+    ratio: str
+    interval: str
+    dot: float | None
+    left: float
+    width: float
+    close: str
+    close_share: float
+    infeasible: str
+    infeasible_share: float
+
+
+@dataclass(frozen=True)
+class Standings:
+    """All rows, the best first, the ends of the strip's logarithmic scale, and what 1 stands for."""
+
+    rows: tuple[Standing, ...]
+    least: str
+    most: str
+    base: str
+
+
+def standings(study: Study, findings: Findings) -> Standings:
+    """The table of the searchers that have runs on every problem."""
+    ends = {
+        name: (float(band.centre[-1]), float(band.low[-1]), float(band.high[-1]))
+        for name, band in findings.gap.items()
+        if len(band.centre)
+    }
+    finite = [value for end in ends.values() for value in end if math.isfinite(value)]
+    least, most = (min(finite), max(finite)) if finite else (1.0, 1.0)
+    rows = [_row(study, findings, name, end, (least, most)) for name, end in ends.items()]
+    rows.sort(key=lambda row: row.value)
+    proven = bool(study.problems) and all(study.target(problem)[1] for problem in study.problems)
+    base = "the proven optimum" if proven else "the best known"
+    return Standings(tuple(rows), ratio_text(least), ratio_text(most), base)
+
+
+def _row(
+    study: Study,
+    findings: Findings,
+    name: str,
+    end: tuple[float, float, float],
+    scale: tuple[float, float],
+) -> Standing:
+    centre, low, high = end
+    final = findings.gap_seeds[name]
+    runs = int(np.count_nonzero(~np.isnan(final)))
+    close = int(np.count_nonzero(final <= CLOSE))
+    spent = next(row for row in findings.ledger if row.searcher == name)
+    infeasible = sum(spent.infeasible.values()) / max(spent.samples, 1)
+    left, right = _place(low, scale), _place(high, scale)
+    return Standing(
+        searcher=name,
+        reference=name == study.reference,
+        value=centre,
+        ratio=ratio_text(centre),
+        interval=f"{ratio_text(low)} to {ratio_text(high)}",
+        dot=_place(centre, scale) if math.isfinite(centre) else None,
+        left=left,
+        width=right - left,
+        close=f"{close:,} of {runs:,}",
+        close_share=close / max(runs, 1),
+        infeasible=percent(infeasible),
+        infeasible_share=infeasible,
+    )
+
+
+def _place(value: float, scale: tuple[float, float]) -> float:
+    """Where a ratio stands on the strip, from 0 to 100; what is infinite stands at its end."""
+    least, most = scale
+    if not math.isfinite(value):
+        return 100.0
+    if most <= least:
+        return 50.0
+    return round(100 * math.log(value / least) / math.log(most / least), 2)
