@@ -78,7 +78,7 @@ def comparisons(runs: Runs) -> tuple[Comparison, ...]:
         found.append((other, order.astype(np.int64), p))
     corrected = holm([p for _, _, p in found])
     rows = []
-    for (other, order, p), p_holm in zip(found, corrected, strict=True):
-        wins, ties, losses = (int((order == sign).sum()) for sign in (-1, 0, 1))
+    for (other, signs, p), p_holm in zip(found, corrected, strict=True):
+        wins, ties, losses = (int((signs == sign).sum()) for sign in (-1, 0, 1))
         rows.append(Comparison(reference, other, wins, ties, losses, p, float(p_holm)))
     return tuple(rows)
