@@ -43,7 +43,7 @@ def campaign_toml(study: Study) -> str | None:
     mean the same and the versions are the same.
     """
     settings, definitions = study.about.get("settings"), study.about.get("definitions")
-    if not definitions or not study.summaries or not set(study.searchers) <= set(settings or ()):
+    if not settings or not definitions or not study.summaries or not set(study.searchers) <= set(settings):
         return None
     spaces = [(found["tiles"], found["fixed"]) for found in definitions.values()]
     tiles, fixed = spaces[0]

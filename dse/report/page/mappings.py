@@ -1,4 +1,4 @@
-"""The best mapping of every problem as the page shows it: its loops, its price, who found it, how good it is."""
+"""The best mapping of every problem as the page shows it: its loops, its price, its finder, its gap."""
 
 from __future__ import annotations
 

@@ -9,23 +9,27 @@ from dse.objective import OBJECTIVES
 _PREFIXES = {0: "", -3: "m", -6: "µ", -9: "n", -12: "p"}
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 NO_BREAK = "\N{NO-BREAK SPACE}"
+NONE = "\N{EN DASH}"
+"""What stands where there is no number."""
+TIMES = "\N{MULTIPLICATION SIGN}"
 
 
 def quantity(value: float, objective: str) -> str:
-    """A loss with its unit: `173.2 µs`, `9.583 µJ`, `7.462 × 10⁻¹⁰ J s`, or `infeasible`."""
+    """A loss with its unit: `173.2 µs`, `9.583 µJ`, `7.462e-10 J s` as a power of ten, or `infeasible`."""
     if not math.isfinite(value):
         return "infeasible"
     unit = OBJECTIVES[objective].unit if objective in OBJECTIVES else ""
     if unit in ("s", "J"):
         return prefixed(value, unit)
-    return f"{scientific(value)}{NO_BREAK}{unit}".strip()
+    return f"{scientific(value)}{NO_BREAK}{unit}".strip().replace(" ", NO_BREAK)
 
 
 def prefixed(value: float, unit: str) -> str:
     """Four digits, a prefix from pico to none, and the unit."""
     for power, prefix in _PREFIXES.items():
         if abs(value) >= 0.99995 * 10.0**power or power == -12:
-            return f"{value / 10.0**power:.4g}{NO_BREAK}{prefix}{unit}"
+            digits = f"{value / 10.0**power:#.4g}".removesuffix(".")
+            return f"{digits}{NO_BREAK}{prefix}{unit}"
     raise AssertionError("the last prefix takes all")
 
 
@@ -33,7 +37,7 @@ def scientific(value: float) -> str:
     """Four digits; as a power of ten where the number is far from one."""
     text = f"{value:.4g}"
     mantissa, e, power = text.partition("e")
-    return f"{mantissa} × 10{str(int(power)).translate(_RAISED)}" if e else text
+    return f"{mantissa} {TIMES} 10{str(int(power)).translate(_RAISED)}" if e else text
 
 
 def percent(share: float) -> str:
@@ -48,9 +52,9 @@ def compared(ratio: float, base: str) -> str:
 
 
 def ratio_text(value: float) -> str:
-    """A ratio to the best known: three decimals, fewer where it is large; `infeasible` where it is infinite."""
+    """A ratio to the best known: three decimals, or fewer; `infeasible` where it is infinite."""
     if math.isnan(value):
-        return "–"
+        return NONE
     if math.isinf(value):
         return "infeasible"
     return f"{value:.3f}" if value < 10 else f"{value:,.3g}" if value < 1000 else f"{value:.3g}"

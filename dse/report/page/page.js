@@ -74,21 +74,29 @@
   }
 
   function tell(button, done) {
-    const word = button.firstChild;
-    word.data = done ? "Copied" : "Press Ctrl+C";
+    button.textContent = done ? "Copied" : "Selected: press Ctrl+C";
     button.classList.toggle("done", done);
-    status.textContent = done ? "Copied" : "It could not be copied. It is selected: press Ctrl+C";
+    status.textContent = done
+      ? `Copied ${button.dataset.label}`
+      : `${button.dataset.label} could not be copied. It is selected: press Ctrl+C`;
     clearTimeout(timers.get(button));
     timers.set(button, setTimeout(() => {
-      word.data = "Copy";
+      button.textContent = `Copy ${button.dataset.label}`;
       button.classList.remove("done");
     }, SHOWN_MS));
+  }
+
+  function select(block) {
+    const folded = block.closest("details");
+    if (folded) folded.open = true;
+    getSelection().selectAllChildren(block);
+    block.scrollIntoView({ block: "nearest" });
   }
 
   async function copyBlock(button) {
     const block = document.getElementById(button.dataset.copy);
     const done = await copy(block.textContent);
-    if (!done) getSelection().selectAllChildren(block);
+    if (!done) select(block);
     tell(button, done);
   }
 

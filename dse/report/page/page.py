@@ -8,24 +8,25 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
 from dse.report.findings import Findings
 from dse.report.page.captions import caption, heading
 from dse.report.page.mappings import BestMapping, best_mappings
-from dse.report.page.nest import nest_markup
-from dse.report.page.numbers import prefixed, quantity, ratio_text
+from dse.report.page.markup import breakable, nest_markup
+from dse.report.page.numbers import NONE, prefixed, quantity, ratio_text
 from dse.report.page.problems import make_problems
 from dse.report.page.provenance import Provenance, provenance, summary_line
 from dse.report.page.standing import standings
 from dse.report.page.svg import inline_svg
-from dse.report.page.tables import PageTable, page_table
+from dse.report.page.tables import PageCell, PageTable, page_table
 from dse.report.study import Study
 
 if TYPE_CHECKING:
@@ -62,24 +63,28 @@ def render(
     mappings = best_mappings(study, problems)
     origin = provenance(study, problems)
     script = _read("page.js")
-    return _environment().get_template(TEMPLATE).render(
-        study=study,
-        findings=findings,
-        reference=study.reference,
-        line=summary_line(study),
-        standing=standings(study, findings),
-        figures=_figures(figures or {}),
-        tables=[page_table(*table) for table in tables],
-        files=list(linked),
-        overview=_overview(mappings),
-        mappings=mappings,
-        origin=origin,
-        problems=_problems(origin),
-        settings_known=bool(study.about.get("settings")),
-        policy=content_policy(script),
-        # Both are ours: in a style or script element nothing is escaped.
-        css=Markup(_read("page.css")),
-        js=Markup(script),
+    return (
+        _environment()
+        .get_template(TEMPLATE)
+        .render(
+            study=study,
+            findings=findings,
+            reference=study.reference,
+            line=summary_line(study),
+            standing=standings(study, findings),
+            figures=_figures(figures or {}),
+            tables=[page_table(*table) for table in tables],
+            files=list(linked),
+            overview=_overview(mappings),
+            mappings=mappings,
+            origin=origin,
+            problems=_problems(origin),
+            settings_known=bool(study.about.get("settings")),
+            policy=content_policy(script),
+            # Both are ours: in a style or script element nothing is escaped.
+            css=Markup(_read("page.css")),
+            js=Markup(script),
+        )
     )
 
 
@@ -102,24 +107,27 @@ def _figures(figures: Mapping[str, str]) -> list[PageFigure]:
 def _overview(mappings: Sequence[BestMapping]) -> PageTable:
     """The winners of all problems in a table."""
     heads = ("Problem", "Best loss", "Over the optimum", "Searcher", "Seed", "Sample", "Runs that found it")
-    rows = [
-        (
-            best.label,
-            best.shown,
-            ratio_text(best.gap.ratio) + (" or less" if best.gap.kind == "bound" else ""),
-            best.cell.searcher if best.cell else "–",
-            str(best.cell.seed) if best.cell else "–",
-            f"{best.sample:,}" if best.cell else "–",
-            f"{sum(best.equals.values()):,} of {best.runs:,}",
-        )
-        for best in mappings
-    ]
+    rows = [_overview_row(best, place) for place, best in enumerate(mappings, 1)]
     return page_table("Best mapping of every problem", heads, rows)
+
+
+def _overview_row(best: BestMapping, place: int) -> tuple[str | PageCell, ...]:
+    found = sum(best.equals.values())
+    ratio = ratio_text(best.gap.ratio) + (" or less" if best.gap.kind == "bound" else "")
+    return (
+        PageCell(best.label, None, f"#mapping-{place}"),
+        PageCell(best.shown, best.loss if best.cell else None),
+        PageCell(ratio, None if math.isnan(best.gap.ratio) else best.gap.ratio),
+        best.cell.searcher if best.cell else NONE,
+        str(best.cell.seed) if best.cell else NONE,
+        f"{best.sample:,}" if best.cell else NONE,
+        PageCell(f"{found:,} of {best.runs:,}", found / max(best.runs, 1)),
+    )
 
 
 def _problems(origin: Provenance) -> PageTable:
     heads = ("Problem", "Layer", "Distinct mappings", "Optimum")
-    rows = [(fact.label, fact.layer or "–", fact.space or "–", fact.optimum) for fact in origin.problems]
+    rows = [(fact.label, fact.layer or NONE, fact.space or NONE, fact.optimum) for fact in origin.problems]
     return page_table("Problems", heads, rows)
 
 
@@ -144,9 +152,13 @@ def _environment() -> Environment:
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     environment = Environment(
-        loader=FunctionLoader(_read), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=FunctionLoader(_read),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
-    environment.filters |= {"nest": nest_markup, "reached": _reached, "now": _now}
+    environment.filters |= {"nest": nest_markup, "breakable": breakable, "reached": _reached, "now": _now}
     environment.globals["energy"] = lambda nanojoule: prefixed(nanojoule * 1e-9, "J")
     return environment
 

@@ -13,6 +13,7 @@ from dse.problem import digest
 from dse.report.page.commands import campaign_toml
 from dse.report.page.numbers import counted, duration, scientific
 from dse.report.page.problems import Made
+from dse.report.page.toml import toml_value
 from dse.report.regret import OPTIMAL
 from dse.report.study import Study, Triple
 
@@ -31,7 +32,7 @@ class SearcherFact:
 
 @dataclass(frozen=True)
 class ProblemFact:
-    """A problem with what it is of, in words; `layer` and `space` are empty in a folder of an older version."""
+    """A problem in words; `layer` and `space` are empty in a folder of an older version."""
 
     label: str
     layer: str
@@ -81,7 +82,7 @@ def fingerprint(study: Study) -> str:
 
 
 def summary_line(study: Study) -> str:
-    """The campaign in a line: `7 searchers, 4 problems, 4 seeds: 112 runs of 2,000 samples, cost model maestro`."""
+    """The campaign in a line: `7 searchers, 4 problems, 4 seeds: 112 runs of 2,000 samples, ...`."""
     done = len(study.summaries)
     of = "" if done == study.planned else f" (of {study.planned:,} planned)"
     return (
@@ -130,7 +131,7 @@ def _searcher(study: Study, name: str) -> SearcherFact:
 
 
 def _plain(value: Any) -> str:
-    return "none" if value is None else str(value)
+    return "none" if value is None else toml_value(value)
 
 
 def _accelerators(problems: Mapping[Triple, Made]) -> tuple[Fact, ...]:

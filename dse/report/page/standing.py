@@ -1,4 +1,4 @@
-"""Where each searcher ends, at a glance: its ratio to the best known with the interval, drawn on one scale."""
+"""Where each searcher ends, at a glance: its ratio to the best known with the interval, on one scale."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CLOSE = 1.01
 
 @dataclass(frozen=True)
 class Standing:
-    """One searcher's row. `left`, `width` and `dot` are per cent of the strip; None where there is no ratio."""
+    """One searcher's row. `left`, `width` and `dot` are per cent of the strip; `dot` may be None."""
 
     searcher: str
     reference: bool
@@ -51,7 +51,7 @@ def standings(study: Study, findings: Findings) -> Standings:
         if len(band.centre)
     }
     finite = [value for end in ends.values() for value in end if math.isfinite(value)]
-    least, most = (min(finite), max(finite)) if finite else (1.0, 1.0)
+    least, most = min([1.0, *finite]), max([1.0, *finite])
     rows = [_row(study, findings, name, end, (least, most)) for name, end in ends.items()]
     rows.sort(key=lambda row: row.value)
     proven = bool(study.problems) and all(study.target(problem)[1] for problem in study.problems)

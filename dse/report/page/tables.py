@@ -7,24 +7,31 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dse.report.page.numbers import NONE
+
 _NUMBER = re.compile(
-    r"[<>≤≥~]?\s*(?P<number>[-+−]?(\d[\d,]*)(\.\d+)?(e[-+]?\d+)?)\s*(%|x|×|s|J|J s)?(\s*[\[(].*[\])])?", re.IGNORECASE
+    r"[<>≤≥~]?\s*(?P<number>[-+]?(\d[\d,]*)(\.\d+)?(e[-+]?\d+)?)\s*(%|x)?(\s*[\[(].*[\])])?",
+    re.IGNORECASE,
 )
-NOTHING = frozenset({"", "-", "–", "—", "infeasible", "never", "nan", "inf", "n/a", "none", "censored", "?"})
+NOTHING = frozenset({"", "-", NONE, "infeasible", "never", "nan", "inf", "n/a", "none", "censored", "?"})
 """What stands in a column of numbers where there is none: sorted last, whichever way."""
 
 
 @dataclass(frozen=True)
 class PageCell:
-    """A cell's text; `value` is what a column of numbers is sorted by, None where the cell has no number."""
+    """A cell's text; `value` is what a column of numbers is sorted by, None where the cell has no number.
+
+    `link` is the address of what the cell is about, if any.
+    """
 
     text: str
     value: float | None
+    link: str = ""
 
 
 @dataclass(frozen=True)
 class PageTable:
-    """A table; `numeric` says which columns are numbers. `files` are links: what they are called, and where."""
+    """A table; `numeric` says which columns are numbers."""
 
     title: str
     heads: tuple[str, ...]
@@ -32,20 +39,24 @@ class PageTable:
     rows: tuple[tuple[PageCell, ...], ...]
 
 
-def page_table(title: str, heads: Sequence[str], cells: Sequence[Sequence[str]]) -> PageTable:
-    """A table of text as the page shows it. A column is one of numbers if all that it says are numbers."""
-    rows = tuple(tuple(PageCell(text, number_in(text)) for text in row) for row in cells)
-    columns = list(zip(*rows, strict=True)) or [()] * len(heads)
-    return PageTable(title, tuple(heads), tuple(_numeric(column) for column in columns), rows)
+def page_table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str | PageCell]]) -> PageTable:
+    """A table as the page shows it. A column is one of numbers if all that it says are numbers."""
+    cells = tuple(tuple(_cell(cell) for cell in row) for row in rows)
+    columns = list(zip(*cells, strict=True)) or [()] * len(heads)
+    return PageTable(title, tuple(heads), tuple(_numeric(column) for column in columns), cells)
 
 
 def number_in(text: str) -> float | None:
-    """The number that a cell says, which may have an interval or a unit after it: `1,024`, `1.2 [1.1, 1.3]`."""
+    """The number that a cell says, which may have an interval after it: `1,024`, `1.2 [1.1, 1.3]`, `7 %`."""
     found = _NUMBER.fullmatch(text.strip())
     if not found:
         return None
-    value = float(found["number"].replace(",", "").replace("−", "-"))
+    value = float(found["number"].replace(",", ""))
     return value if math.isfinite(value) else None
+
+
+def _cell(cell: str | PageCell) -> PageCell:
+    return PageCell(cell, number_in(cell)) if isinstance(cell, str) else cell
 
 
 def _numeric(column: Sequence[PageCell]) -> bool:
