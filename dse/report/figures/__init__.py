@@ -1,0 +1,21 @@
+"""A study's figures. They are drawn with matplotlib's objects alone: no pyplot, no state left behind.
+
+`draw` says which there are, `write_figures` writes them as PNG and PDF, `svg` makes one ready for a page, and
+`gene_figure` draws what a single run did.
+"""
+
+from dse.report.figures.drawing import Drawing, draw
+from dse.report.figures.files import pdf, png, svg, svgs, write_drawing, write_figures
+from dse.report.figures.genes import gene_figure
+
+__all__ = [
+    "Drawing",
+    "draw",
+    "gene_figure",
+    "pdf",
+    "png",
+    "svg",
+    "svgs",
+    "write_drawing",
+    "write_figures",
+]

@@ -1,0 +1,169 @@
+"""How figures look: one style for all, and for each searcher a colour, dash and marker that it keeps.
+
+Colours are those of Okabe and Ito ("Color Universal Design", 2008), which people with any common colour
+vision tell apart, without the yellow that is lost on white. Dashes and markers carry the same in grey.
+"""
+
+from __future__ import annotations
+
+import colorsys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+INK = "#1a1a1a"
+MUTED = "#5f5f5f"
+RULE = "#d9d9d9"
+PAPER = "#ffffff"
+
+VERMILLION, BLUE, GREEN, SKY = "#d55e00", "#0072b2", "#009e73", "#56b4e9"
+ORANGE, PURPLE, BLACK, GREY = "#e69f00", "#b35a93", "#000000", "#7f7f7f"
+
+Dash = tuple[float, ...]
+SOLID: Dash = ()
+DASHED: Dash = (4.5, 1.8)
+DOTTED: Dash = (1.1, 1.4)
+MIXED: Dash = (6.0, 1.5, 1.1, 1.5)
+
+FONT = "DejaVu Sans"
+"""The one font that matplotlib brings along, so that pictures are the same on every machine."""
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a searcher is drawn. `text` is its colour darkened until it can be read as small text on white."""
+
+    colour: str
+    dash: Dash
+    marker: str
+    text: str
+    leading: bool = False
+
+    @property
+    def width(self) -> float:
+        """The line's width in points: the reference's is heavier."""
+        return 2.0 if self.leading else 1.2
+
+    @property
+    def line(self) -> Any:
+        """The dash as matplotlib's `linestyle`, which scales it by the line's width."""
+        return (0, self.dash) if self.dash else "-"
+
+
+_OWN: dict[str, tuple[str, Dash, str]] = {
+    "random": (GREY, DOTTED, "o"),
+    "walk": (ORANGE, SOLID, "^"),
+    "grid": (GREY, DASHED, "x"),
+    "bayesian": (BLACK, SOLID, "D"),
+    "genetic": (GREEN, SOLID, "s"),
+    "gamma": (SKY, SOLID, "v"),
+    "cem": (PURPLE, SOLID, "P"),
+    "ppo": (BLUE, DASHED, "X"),
+    "ppo-gaussian": (BLUE, DOTTED, "d"),
+    "factored-ppo": (BLUE, SOLID, "h"),
+    "marl": (VERMILLION, SOLID, "o"),
+    "marl-6": (VERMILLION, DASHED, "*"),
+}
+_HUES = (ORANGE, BLACK, GREEN, SKY, PURPLE, BLUE, VERMILLION, GREY)
+_DASHES = (MIXED, DASHED, DOTTED, SOLID)
+_MARKERS = "<>p8sv^DPXodh*"
+
+
+def styles(searchers: Sequence[str], reference: str | None = None) -> dict[str, Style]:
+    """A style for each searcher: its own where it is one of ours, else the next that nobody has.
+
+    It depends on the names and their order alone, not on which of them a figure shows. The `reference`
+    leads. Beyond 32 searchers colours and dashes come round again.
+    """
+    free = [(hue, dash) for dash in _DASHES for hue in _HUES]
+    free = [look for look in free if look not in {own[:2] for own in _OWN.values()}]
+    found, others = {}, 0
+    for name in searchers:
+        if name in _OWN:
+            colour, dash, marker = _OWN[name]
+        else:
+            (colour, dash), marker = free[others % len(free)], _MARKERS[others % len(_MARKERS)]
+            others += 1
+        found[name] = Style(colour, dash, marker, readable(colour), name == reference)
+    return found
+
+
+def readable(colour: str, contrast: float = 4.5) -> str:
+    """The colour, darkened until it has WCAG's contrast for small text on white."""
+    red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    hue, light, saturation = colorsys.rgb_to_hls(red, green, blue)
+    while 1.05 / (luminance(red, green, blue) + 0.05) < contrast:
+        light *= 0.96
+        red, green, blue = colorsys.hls_to_rgb(hue, light, saturation)
+    return f"#{round(red * 255):02x}{round(green * 255):02x}{round(blue * 255):02x}"
+
+
+def luminance(*channels: float) -> float:
+    """WCAG's relative luminance of a colour's red, green and blue, each 0 to 1."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def clean(text: str) -> str:
+    """The text on one line, without what no font shows and no SVG may hold."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split()) or "?"
+
+
+def short(text: str, width: int) -> str:
+    """The text in at most `width` characters: a long one loses its middle."""
+    text = clean(text)
+    if len(text) <= width:
+        return text
+    tail = (width - 1) // 2
+    return f"{text[: width - 1 - tail]}…{text[len(text) - tail :]}"
+
+
+def short_names(names: Sequence[str], width: int = 18) -> dict[str, str]:
+    """A short form of each name; those that would become the same are numbered."""
+    found: dict[str, str] = {}
+    for name in names:
+        form, number = short(name, width), 2
+        while form in found.values():
+            form = f"{short(name, width - 3)} {number}"
+            number += 1
+        found[name] = form
+    return found
+
+
+@contextmanager
+def house_style() -> Iterator[None]:
+    """matplotlib as we set it, whatever the user's own settings are; they are back afterwards."""
+    import matplotlib
+
+    ours: dict[str, Any] = {
+        "font.family": FONT,
+        "font.size": 8,
+        "text.color": INK,
+        "text.parse_math": False,  # Names from outside may hold a $.
+        "axes.edgecolor": MUTED,
+        "axes.labelcolor": INK,
+        "axes.linewidth": 0.6,
+        "axes.unicode_minus": True,
+        "xtick.color": MUTED,
+        "ytick.color": MUTED,
+        "xtick.labelcolor": INK,
+        "ytick.labelcolor": INK,
+        "xtick.labelsize": 7,
+        "ytick.labelsize": 7,
+        "xtick.major.size": 3,
+        "ytick.major.size": 3,
+        "xtick.major.width": 0.6,
+        "ytick.major.width": 0.6,
+        "xtick.major.pad": 2.5,
+        "ytick.major.pad": 2.5,
+        "figure.facecolor": PAPER,
+        "savefig.facecolor": PAPER,
+        "svg.fonttype": "none",
+        "svg.hashsalt": "dse",
+        "pdf.fonttype": 42,
+        "path.simplify_threshold": 0.2,
+    }
+    settings: dict[Any, Any] = dict(matplotlib.rcParamsDefault) | ours
+    with matplotlib.rc_context({name: settings[name] for name in settings if "backend" not in name}):
+        yield
