@@ -10,17 +10,19 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dse.campaign.summary import Summary
+from dse.report.stats.bootstrap import generator, interval, middle_places, resample
 
 FloatArray = NDArray[np.float64]
 
 REFERENCE = "marl"
 NOTHING = (np.nan, np.nan)
+RESAMPLES = 2000
 BUDGETS = (500, 2_000, 5_000, 20_000)
 
 PAPER: Mapping[tuple[str, str], Mapping[str, float]] = {
@@ -50,7 +52,8 @@ class Reduction:
 
     Figures are `inf` where half of the seeds or more (the median) or all of them (the best) have found
     nothing feasible. Ratios are NaN without a finite reference. `seeds` counts the seeds that have every
-    layer of the network; fixed mappings have 0.
+    layer of the network; fixed mappings have 0. `low` and `high` are the 95 % interval of `ratio_median`
+    (a bootstrap over the seeds of both), NaN where there is none.
     """
 
     network: str
@@ -62,6 +65,8 @@ class Reduction:
     ratio_median: float
     ratio_best: float
     seeds: int
+    low: float = np.nan
+    high: float = np.nan
 
 
 @dataclass(frozen=True)
@@ -158,10 +163,28 @@ def layer_at(summary: Summary, budget: int) -> Layer:
 def _rows(group: Group, budget: int, figures: Mapping[str, FloatArray]) -> list[Reduction]:
     centre = {name: (float(np.median(f)), float(f.min())) for name, f in figures.items() if len(f)}
     reference = centre.get(REFERENCE, NOTHING)
-    return [
-        _row(group, budget, name, found, reference, seeds=len(figures[name]))
-        for name, found in centre.items()
-    ]
+    medians = {name: _resampled_medians((*group, name), figures[name]) for name in centre}
+    rows = []
+    for name, found in centre.items():
+        row = _row(group, budget, name, found, reference, seeds=len(figures[name]))
+        if name != REFERENCE and np.isfinite(row.ratio_median):
+            ends = _ratio_interval(medians[name], medians[REFERENCE])
+            row = replace(row, low=ends[0], high=ends[1])
+        rows.append(row)
+    return rows
+
+
+def _resampled_medians(words: Sequence[str], figures: FloatArray) -> FloatArray:
+    """Medians over resampled seeds; the resamples are those of the name, at whatever budget."""
+    counts = resample(generator("reduction", *words), len(figures), RESAMPLES)
+    return np.asarray(np.sort(figures)[middle_places(counts)].mean(axis=1), np.float64)
+
+
+def _ratio_interval(medians: FloatArray, reference: FloatArray) -> tuple[float, float]:
+    with np.errstate(invalid="ignore"):
+        ratios = medians / reference
+    # Where neither has found anything feasible, neither is better.
+    return interval(np.where(np.isnan(ratios), 1.0, ratios))
 
 
 def template_rows(

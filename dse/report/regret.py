@@ -1,10 +1,10 @@
-"""How far searchers end from the proven optimum, by problem and over all of them."""
+"""How far searchers end from the proven optimum of each problem."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,9 @@ class Regret:
     ratio_median: float
     ratio_best: float
     seeds: int
+
+
+REGRET_COLUMNS = tuple(item.name for item in fields(Regret))
 
 
 def problem_label(summary: Summary) -> str:
@@ -68,23 +71,6 @@ def regrets(
                 )
             )
     return rows
-
-
-def overall(rows: Iterable[Regret]) -> dict[str, dict[int, float]]:
-    """By searcher and budget, the geometric mean over problems of the median ratio.
-
-    Only searchers that have been on every problem are there: a mean over fewer would not compare.
-    """
-    ratios: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
-    problems = set()
-    for row in rows:
-        ratios[row.searcher][row.budget].append(row.ratio_median)
-        problems.add((row.layer, row.accelerator, row.objective))
-    return {
-        searcher: {budget: float(np.exp(np.mean(np.log(found)))) for budget, found in by_budget.items()}
-        for searcher, by_budget in ratios.items()
-        if all(len(found) == len(problems) for found in by_budget.values())
-    }
 
 
 def beaten(summaries: Iterable[Summary], optima: Mapping[str, Mapping[str, Any]]) -> list[str]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.campaign.summary import Summary
+from dse.report.reduction import budgets_up_to
 from dse.report.stats.bootstrap import generator, resample
 from dse.report.stats.runtimes import Run
 from dse.report.stats.trajectories import best_so_far, sample_grid
@@ -50,7 +51,7 @@ class Runs:
     def __init__(self, study: Study, resamples: int) -> None:
         """Draw the resamples: those of a stratum depend on its own name and size alone."""
         self.study = study
-        self.grid = sample_grid(study.budget)
+        self.grid = np.union1d(sample_grid(study.budget), budgets_up_to(study.budget)).astype(np.int64)
         self.strata: dict[tuple[Triple, str], Stratum] = {}
         for problem in study.problems:
             for searcher in study.searchers:

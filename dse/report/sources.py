@@ -25,7 +25,7 @@ from dse.cell import Cell, RunTimes
 from dse.errors import InputError, StorageError, told
 from dse.layer import Layer
 from dse.problem import Problem
-from dse.record import read_parquet
+from dse.record import Record, read_parquet
 from dse.searcher import Searcher, make_searcher
 
 LEDGER, RECORDS = "ledger.sqlite", "cells"
@@ -86,11 +86,10 @@ def _read_ledger(path: Path) -> list[Entry]:
         return []
     query = "SELECT key, identity, state, reason, summary FROM cells ORDER BY rowid"
     try:
-        try:
-            rows = _select(path, "mode=ro", query)
-        except sqlite3.OperationalError:
-            # A ledger in a folder that cannot be written is read as it lies.
-            rows = _select(path, "immutable=1", query)
+        # Without a log of writes nobody has it open: read as it lies, SQLite leaves no files beside it.
+        rows = _select(
+            path, "mode=ro" if path.with_name(f"{path.name}-wal").exists() else "immutable=1", query
+        )
         return [
             Entry(key, json.loads(identity), state, reason, _summary(summary))
             for key, identity, state, reason, summary in rows
@@ -160,6 +159,17 @@ def _problem(identity: Mapping[str, Any]) -> Problem:
         space["tiles"],
         space["fixed"],
     )
+
+
+def read_cell(path: Path) -> tuple[Problem, Record]:
+    """A cell's problem and its samples, from its record alone."""
+    record, about = read_parquet(path)
+    try:
+        return _problem(about["identity"]["problem"]), record
+    except InputError:
+        raise
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"record {str(path)!r} does not say what its cell was: {told(error)}") from None
 
 
 def _named_cell(entry: Entry, problem: Problem) -> NamedCell:

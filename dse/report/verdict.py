@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from dse.report.findings import Band, Comparison, Efficiency, Interval, LedgerRow
+from dse.report.formats import counted, factor, names, over_target
 from dse.report.study import Study
 
 BASELINE = "ppo"
@@ -24,16 +25,16 @@ def headline(study: Study, gap: Mapping[str, Band], efficiency: Sequence[Efficie
     ends = {name: final(band) for name, band in gap.items()}
     ends = {name: end for name, end in ends.items() if _finite(end)}
     if not gap:
-        whole = f"no searcher has run on every problem yet: {done:,} of {study.planned:,} cells are done."
-        return _sentence(whole if done else f"no cell of {study.planned:,} is done.")
+        whole = f"{done:,} of {study.planned:,} cells are done."
+        return f"No searcher has a run on every problem with a known best yet: {whole}" if done else whole
     if not ends:
-        return _sentence(f"{sofar}no searcher's typical run has found a feasible mapping.")
+        return f"{sofar}No searcher's typical run has found a feasible mapping."
     least = min(end.value for end in ends.values())
     leaders = [name for name, end in ends.items() if end.value <= least + SAME]
-    text = f"{_names(leaders)} {'ends' if len(leaders) == 1 else 'end'} nearest to {_goal(study)}: "
+    text = f"{names(leaders)} {'ends' if len(leaders) == 1 else 'end'} nearest to {_goal(study)}: "
     text += f"{_times(ends[leaders[0]])} ({_scope(study)})"
     level = [name for name in level_with_best(ends) if name not in leaders]
-    text += f", not told apart from {_names(level)}" if level else ""
+    text += f", not told apart from {names(level)}" if level else ""
     reference = study.reference
     if reference not in leaders:
         text += (
@@ -45,7 +46,7 @@ def headline(study: Study, gap: Mapping[str, Band], efficiency: Sequence[Efficie
         )
     spoken = [e for e in efficiency if (e.searcher, e.other) == (reference, BASELINE)]
     text += f"; {spoken[0].sentence}" if spoken else ""
-    return _sentence(sofar + text)
+    return f"{sofar}{text}."
 
 
 def efficiency_sentence(
@@ -63,10 +64,10 @@ def efficiency_sentence(
         return f"{searcher} finds feasible mappings where {other} finds none"
     fewer = ratio.value >= 1
     size = ratio if fewer else _inverse(ratio)
-    if _factor(size.value) == "1":
+    if factor(size.value) == "1":
         text = f"{searcher} needs as many samples as {other} to reach {goal} (1x, {_span(size)}"
     else:
-        text = f"{searcher} needs {_factor(size.value)}x {'fewer' if fewer else 'more'} samples than {other} "
+        text = f"{searcher} needs {factor(size.value)}x {'fewer' if fewer else 'more'} samples than {other} "
         text += f"to reach {goal} ({_span(size)}"
     text += f", median over {problems} problems" if problems > 1 else ""
     text += "; the interval includes 1)" if size.low <= 1 <= size.high else ")"
@@ -80,12 +81,16 @@ def warnings(
     yield from study.beaten
     if study.missing:
         lacking = ", ".join(f"{count:,} of {name}" for name, count in study.missing.items())
-        yield f"Cells not done: {lacking}. Figures over all problems leave out searchers that lack one."
+        yield f"Cells not done: {lacking}. Figures over all problems leave out who has no run on one."
+    failed = study.about.get("failed", {})
+    if failed:
+        key, reason = next(iter(failed.items()))
+        more = f", and {counted(len(failed) - 1, 'more cell')}" if len(failed) > 1 else ""
+        yield f"Failed: {key} ({reason}){more}."
     sizes = [len(study.cells(problem, name)) for problem in study.problems for name in study.searchers]
     fewest = min((size for size in sizes if size), default=study.seeds)
     if fewest < FEW_SEEDS:
-        seeds = "1 seed" if fewest == 1 else f"{fewest} seeds"
-        yield f"Only {seeds} a problem: intervals from so few are too narrow and say little."
+        yield f"Only {counted(fewest, 'seed')} a problem: intervals from so few are too narrow."
     yield from _targets(study)
     yield from _infeasible(study, ledger)
     yield from _overlaps(gap)
@@ -137,7 +142,7 @@ def _overlaps(gap: Mapping[str, Band]) -> Iterator[str]:
     level = level_with_best(ends) if ends else []
     if level:
         best = min(ends, key=lambda name: ends[name].value)
-        whose = f"{_names(level)}'s" if len(level) == 1 else f"those of {_names(level)}"
+        whose = f"{names(level)}'s" if len(level) == 1 else f"those of {names(level)}"
         yield (
             f"The interval of the best, {best}, overlaps with {whose}: "
             "this campaign does not tell which of them ends lower."
@@ -152,7 +157,7 @@ def _powerless(comparisons: Sequence[Comparison]) -> Iterator[str]:
     most = max(row.wins + row.losses for row in tested)
     least = 2 * 0.5**most * len(tested)
     if least > SIGNIFICANT:
-        tests = "1 comparison" if len(tested) == 1 else f"{len(tested)} comparisons"
+        tests = counted(len(tested), "comparison")
         yield (
             f"With {_problems(most, None)} and {tests}, no corrected p value of the signed-rank test can be "
             f"below {min(least, 1.0):.2g}: it cannot tell anybody apart."
@@ -167,7 +172,7 @@ def _goal(study: Study) -> str:
 
 
 def _scope(study: Study) -> str:
-    seeds = "1 seed" if study.seeds == 1 else f"{study.seeds} seeds"
+    seeds = counted(study.seeds, "seed")
     return f"interquartile mean over {_problems(len(study.problems), None)} and {seeds}"
 
 
@@ -184,7 +189,7 @@ def _finite(end: Interval) -> bool:
 
 
 def _times(end: Interval) -> str:
-    return f"{_ratio(end.value)} times it [{_ratio(end.low)}, {_ratio(end.high)}]"
+    return f"{over_target(end.value)} times it [{over_target(end.low)}, {over_target(end.high)}]"
 
 
 def _inverse(ratio: Interval) -> Interval:
@@ -192,24 +197,4 @@ def _inverse(ratio: Interval) -> Interval:
 
 
 def _span(ratio: Interval) -> str:
-    low, high = (_factor(value) if math.isfinite(value) else "never" for value in (ratio.low, ratio.high))
-    return f"[{low}, {high}]"
-
-
-def _ratio(value: float) -> str:
-    return f"{value:.3f}" if value < 10 else f"{value:,.3g}" if math.isfinite(value) else "infeasible"
-
-
-def _factor(value: float) -> str:
-    """A factor with two digits: 0.25, 3.4, 40, 1,200."""
-    if value >= 100:
-        return f"{float(f'{value:.2g}'):,.0f}"
-    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
-
-
-def _names(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def _sentence(text: str) -> str:
-    return text[0].upper() + text[1:] + ("" if text.endswith(".") else ".")
+    return f"[{factor(ratio.low)}, {factor(ratio.high)}]"

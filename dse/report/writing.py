@@ -1,242 +1,247 @@
-"""Writing and showing a campaign's report. The one module of this package that opens files."""
+"""Writing and showing a campaign's report: its tables, its figures, its page and a summary for programs."""
 
 from __future__ import annotations
 
-import csv
-import io
+import json
 import math
 import os
-from collections import Counter
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dse.campaign.curves import CURVES, read_curves
-from dse.errors import InputError, StorageError, shorten, told
-from dse.objective import OBJECTIVES
-from dse.report.reduction import (
-    PAPER,
-    REFERENCE,
-    Layer,
-    NamedTriple,
-    Reduction,
-    problem_of,
-    reductions,
-    template_rows,
-)
-from dse.report.regret import Regret, beaten, overall, regrets
+from dse.errors import InputError, StorageError
+from dse.report.findings import Findings, find
+from dse.report.formats import Section, as_csv, counted, latex, markdown
+from dse.report.reduction import REFERENCE, Layer, NamedTriple, Reduction, reductions, template_rows
+from dse.report.regret import REGRET_COLUMNS, Regret, regrets
+from dse.report.study import Study, Triple, load_study
+from dse.report.tables import Table, make_tables
+from dse.report.verdict import final
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-COLUMNS = tuple(item.name for item in fields(Reduction))
-REGRET_COLUMNS = tuple(item.name for item in fields(Regret))
-HEADS = ("searcher", "seeds", "median", "best", "median / {0}'s", "best / {0}'s", "paper")
+    from dse.report.figures import Drawing
 
-
-Section = tuple[str, list[str], list[list[str]]]
-"""A table's title, column heads and cells."""
+PAGE, SUMMARY = "index.html", "summary.json"
+SHOWN = ("reduction", "standing")
+"""The tables that the terminal shows; the others are in files."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """A campaign's table and what it was made of: `cells` are done, `missing` are not, by searcher.
+    """A campaign's report before it is written: the study, its findings and its tables."""
 
-    `beaten` says which proofs of an optimum its records refute: none, or something is wrong.
-    """
-
+    study: Study
+    findings: Findings
     rows: tuple[Reduction, ...]
-    about: dict[str, Any]
-    cells: int
-    missing: dict[str, int]
-    regrets: tuple[Regret, ...] = ()
-    beaten: tuple[str, ...] = ()
+    regrets: tuple[Regret, ...]
+    tables: tuple[Table, ...]
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What the campaign was."""
+        return self.study.about
+
+    @property
+    def cells(self) -> int:
+        """How many cells are done."""
+        return len(self.study.summaries)
+
+    @property
+    def missing(self) -> dict[str, int]:
+        """How many cells are not done, by searcher."""
+        return self.study.missing
+
+    @property
+    def beaten(self) -> tuple[str, ...]:
+        """Which proofs of an optimum the records refute: none, or something is wrong."""
+        return self.study.beaten
 
 
 def make_report(folder: Path) -> Report:
-    """The report of the campaign in `folder`, from its `curves.parquet` alone."""
-    path = folder / CURVES
-    if not path.is_file():
-        raise InputError(f"{str(folder)!r} holds no {CURVES}; name a folder in which `dse run` has ended")
-    summaries, about = read_curves(path)
-    try:
-        problems = [(layer, accelerator, objective) for layer, accelerator, objective in about["problems"]]
-        place = {name: place for place, name in enumerate(about["searchers"])}
-        each = len(problems) * about["seeds"]
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{str(path)!r} does not say what its campaign was: {told(error)}") from None
-    for summary in summaries:
-        if problem_of(summary) not in problems or summary.searcher not in place:
-            raise InputError(f"{str(path)!r} is damaged: its campaign has no cell {shorten(summary.key)}")
-    rows = reductions(summaries, problems)
+    """The report of the campaign in `folder`. InputError where there is none, or it is damaged."""
+    study = load_study(folder)
+    findings = find(study)
+    place = {name: place for place, name in enumerate(study.searchers)}
+    rows = reductions(study.summaries, study.problems)
     rows.sort(key=lambda row: (row.network, row.objective, row.budget, place[row.searcher]))
-    rows += template_rows(_template_points(about, problems), problems, rows)
+    rows += template_rows(_template_points(study), study.problems, rows)
     rows.sort(key=lambda row: (row.network, row.objective, row.budget))
-    done = Counter(summary.searcher for summary in summaries)
-    missing = {name: each - done[name] for name in place if done[name] < each}
-    optima = about.get("optima", {})
-    found = sorted(regrets(summaries, optima), key=lambda row: place[row.searcher])
+    found = sorted(
+        regrets(study.summaries, study.about.get("optima", {})), key=lambda row: place[row.searcher]
+    )
     found.sort(key=lambda row: (row.layer, row.accelerator, row.objective, row.budget))
-    refuted = tuple(beaten(summaries, optima))
-    return Report(tuple(rows), about, len(summaries), missing, tuple(found), refuted)
+    return Report(study, findings, tuple(rows), tuple(found), make_tables(study, findings, rows))
 
 
-def write_report(folder: Path) -> tuple[Report, Path]:
-    """Make the report and write its `tables/` in the folder; returns it and the path of `reduction.md`."""
+def write_report(folder: Path, *, run: str | None = None, pictures: bool = True) -> tuple[Report, Path]:
+    """Write the campaign's report into its folder; returns it and the path of what to open.
+
+    `tables/` holds every table as CSV, Markdown and LaTeX, `summary.json` the result for programs. With
+    `pictures`, `figures/` holds the figures as PNG and PDF and `index.html` is the whole report in one page.
+    `run` is the key of a cell whose genes are drawn too. StorageError where something cannot be written.
+    """
     report = make_report(folder)
+    drawing = _gene_drawing(report.study, run) if run is not None else None
     tables = folder / "tables"
+    texts = table_files(report)
     try:
         tables.mkdir(exist_ok=True)
-        _write(tables / "reduction.csv", as_csv(COLUMNS, report.rows))
-        _write(tables / "reduction.md", reduction_markdown(report))
-        _write(tables / "regret.csv", as_csv(REGRET_COLUMNS, report.regrets))
+        for name, text in texts.items():
+            _write(tables / name, text)
+        _write(folder / SUMMARY, json.dumps(_plain(summary(report)), indent=1, allow_nan=False) + "\n")
+        if not pictures:
+            return report, tables / "reduction.md"
+        _write(folder / PAGE, _draw_page(report, drawing, [f"tables/{name}" for name in texts]))
     except OSError as error:
         raise StorageError(f"report in {str(folder)!r} cannot be written: {error.strerror}") from None
-    return report, tables / "reduction.md"
+    return report, folder / PAGE
 
 
-def as_csv(columns: Sequence[str], rows: Sequence[Reduction] | Sequence[Regret]) -> str:
-    """A table as CSV: figures with all their digits, empty where there is none."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(columns)
-    for row in rows:
-        values = [getattr(row, name) for name in columns]
-        writer.writerow(["" if isinstance(v, float) and math.isnan(v) else v for v in values])
-    return out.getvalue()
+def table_files(report: Report) -> dict[str, str]:
+    """The texts of all table files, by name."""
+    texts = {}
+    for table in report.tables:
+        texts[f"{table.name}.csv"] = as_csv(table.columns, table.rows)
+        if table.name != "reduction":
+            texts[f"{table.name}.md"] = "\n".join(map(markdown, table.sections))
+        texts[f"{table.name}.tex"] = "\n".join(map(latex, table.sections))
+    texts["reduction.md"] = reduction_markdown(report)
+    regret = [tuple(getattr(row, name) for name in REGRET_COLUMNS) for row in report.regrets]
+    texts["regret.csv"] = as_csv(REGRET_COLUMNS, regret)
+    return texts
 
 
 def reduction_markdown(report: Report) -> str:
-    """The table as Markdown: a section a network, objective and budget."""
-    parts = [f"# Campaign {report.about['campaign']}\n\n{headline(report)}\n"]
-    parts += [f"**{sentence}**\n" for sentence in report.beaten]
-    for title, heads, cells in [*regret_section(report), *sections(report.rows)]:
-        lines = [f"## {title}", "", _line(heads), _line(["---", *["---:"] * (len(heads) - 1)])]
-        lines += [_line(row) for row in cells]
-        parts.append("\n".join(lines) + "\n")
-    return "\n".join(parts)
+    """The headline, what the sceptic should know, and the tables of standing and of reduction."""
+    parts = [f"# Campaign {report.study.name}\n\n{report.findings.headline}\n\n{scope(report)}\n"]
+    if report.findings.warnings:
+        parts.append("".join(f"- **{sentence}**\n" for sentence in report.findings.warnings))
+    standing, reduction = (_table(report, name) for name in ("standing", "reduction"))
+    return "\n".join([*parts, *map(markdown, (*standing.sections, *reduction.sections))])
 
 
-def headline(report: Report) -> str:
+def scope(report: Report) -> str:
     """What the tables are of, in a few sentences."""
-    about = report.about
-    seeds = "1 seed" if about["seeds"] == 1 else f"{about['seeds']} seeds"
-    lacking = ", ".join(f"{count:,} of {name}" for name, count in report.missing.items())
-    of = f"{report.cells:,} cells of {about['budget']:,} samples a layer, {seeds}"
+    study = report.study
+    of = f"{report.cells:,} cells of {study.budget:,} samples a layer, {counted(study.seeds, 'seed')}"
     ratios = (
         f"Ratios are a searcher's figure divided by {REFERENCE}'s: above 1, {REFERENCE} is better."
-        if REFERENCE in about["searchers"]
+        if REFERENCE in study.searchers
         else f"Without {REFERENCE} in the campaign there are no ratios."
     )
-    return f"{of}, cost model {about['cost_model']}. {ratios}" + (
-        f" Cells not done: {lacking}." if lacking else ""
-    )
+    return f"{of}, cost model {study.cost_model}. {ratios}"
+
+
+def summary(report: Report) -> dict[str, Any]:
+    """The result as plain data, small."""
+    study, findings = report.study, report.findings
+    targets = {study.label(problem): study.target(problem) for problem in study.problems}
+    return {
+        "campaign": study.name,
+        "budget": study.budget,
+        "cost_model": study.cost_model,
+        "seeds": study.seeds,
+        "searchers": list(study.searchers),
+        "reference": study.reference,
+        "cells": report.cells,
+        "planned": study.planned,
+        "missing": study.missing,
+        "headline": findings.headline,
+        "warnings": list(findings.warnings),
+        "standing": {name: asdict(final(band)) for name, band in findings.gap.items()},
+        "targets": {label: {"loss": loss, "proven": proven} for label, (loss, proven) in targets.items()},
+        "efficiency": [asdict(row) for row in findings.efficiency],
+        "comparisons": [asdict(row) for row in findings.comparisons],
+    }
 
 
 def print_report(console: Console, report: Report, path: Path) -> None:
-    """Show the tables at the full budget."""
-    from rich import box
-    from rich.table import Table
-
-    whole = max((row.budget for row in report.rows), default=0)
-    console.print(headline(report), soft_wrap=True, markup=False)
-    tables = sections([row for row in report.rows if row.budget == whole])
-    for title, heads, cells in [*tables, *regret_section(report)]:
-        console.print(title, style="bold", soft_wrap=True, markup=False)
-        table = Table(box=box.SIMPLE_HEAD)
-        for head in heads:
-            table.add_column(head, justify="left" if head == heads[0] else "right")
-        for row in cells:
-            table.add_row(*row, style="bold" if row[0] == REFERENCE else None)
-        console.print(table)
-    for sentence in report.beaten:
-        console.print(sentence, style="bold red", soft_wrap=True, markup=False)
+    """Show the headline, the tables at the full budget and the warnings."""
+    console.print(report.findings.headline, style="bold", soft_wrap=True, markup=False)
+    console.print(scope(report), soft_wrap=True, markup=False)
+    for name in SHOWN:
+        for section in _table(report, name).brief:
+            _print_section(console, section)
+    for sentence in report.findings.warnings:
+        style = "bold red" if sentence in report.beaten else "yellow"
+        console.print(f"note: {sentence}", style=style, soft_wrap=True, markup=False)
     console.print(f"report: {path}", soft_wrap=True, markup=False)
 
 
-def regret_section(report: Report) -> list[Section]:
-    """How far searchers are from the proven optima at each budget, if any are known."""
-    means = overall(report.regrets)
-    if not means:
-        return []
-    problems = {(row.layer, row.accelerator, row.objective) for row in report.regrets}
-    open_ones = {(row.layer, row.accelerator, row.objective) for row in report.regrets if not row.proven}
-    over = "1 problem" if len(problems) == 1 else f"geometric mean over {len(problems)} problems"
-    bound = f"; for {len(open_ones)} of them a lower bound stands in" if open_ones else ""
-    budgets = sorted(next(iter(means.values())))
-    cells = [
-        [searcher, *(_over_optimum(by_budget[budget]) for budget in budgets)]
-        for searcher, by_budget in means.items()
+def _print_section(console: Console, section: Section) -> None:
+    from rich import box
+    from rich.table import Table as RichTable
+
+    title, heads, cells = section
+    console.print(title, style="bold", soft_wrap=True, markup=False)
+    table = RichTable(box=box.SIMPLE_HEAD)
+    for head in heads:
+        table.add_column(head, justify="left" if head == heads[0] else "right")
+    for row in cells:
+        table.add_row(*row, style="bold" if row[0] == REFERENCE else None)
+    console.print(table)
+
+
+def _table(report: Report, name: str) -> Table:
+    return next(table for table in report.tables if table.name == name)
+
+
+def _draw_page(report: Report, genes: Drawing | None, linked: Sequence[str]) -> str:
+    """Draw the figures into `figures/`; returns the page that holds them all."""
+    from dse.report.figures import draw, svgs, write_drawing
+    from dse.report.page.page import render
+
+    study, findings = report.study, report.findings
+    drawings = draw(study, findings) | ({genes.name: genes} if genes is not None else {})
+    files = [
+        path for drawing in drawings.values() for path in write_drawing(drawing, study.folder / "figures")
     ]
-    order = report.about["searchers"]
-    cells.sort(key=lambda row: order.index(row[0]))
-    title = f"best loss after so many samples / proven optimum: median over seeds, {over}{bound}"
-    return [(title, ["searcher", *(f"{budget:,}" for budget in budgets)], cells)]
+    sections = [section for table in report.tables for section in table.brief]
+    pictures = [path.relative_to(study.folder).as_posix() for path in files]
+    return render(study, findings, svgs(drawings), sections, [*linked, *pictures])
 
 
-def sections(rows: Sequence[Reduction]) -> list[Section]:
-    """Title, column heads and cells of each network, objective and budget."""
-    groups = dict.fromkeys((row.network, row.objective, row.budget) for row in rows)
-    found = []
-    for network, objective, budget in groups:
-        members = [r for r in rows if (r.network, r.objective, r.budget) == (network, objective, budget)]
-        paper = PAPER.get((network, objective), {})
-        heads = [head.format(REFERENCE) for head in HEADS]
-        cells = [_cells(row, paper) for row in members]
-        if not paper:
-            heads, cells = heads[:-1], [row[:-1] for row in cells]
-        unit = OBJECTIVES[objective].unit
-        title = f"{network}: {objective}{f' ({unit})' if unit else ''} after {budget:,} samples a layer"
-        found.append((title, heads, cells))
-    return found
+def _gene_drawing(study: Study, key: str) -> Drawing:
+    """The figure of what a cell drew, from its samples."""
+    from dse.report.figures import Drawing, gene_figure
+    from dse.report.sources import RECORDS, read_cell
+
+    path = study.folder / RECORDS / f"{key}.parquet"
+    if not path.is_file():
+        known = sorted(summary.key for summary in study.summaries)
+        raise InputError(
+            f"run {key!r} has no samples in {str(path.parent)!r}; name a finished cell of the campaign"
+            + (f", such as {known[0]}" if known else "")
+        )
+    problem, record = read_cell(path)
+    name = f"genes-{re.sub(r'[^A-Za-z0-9._-]', '_', key)}"
+    caption = f"What the run {key} drew, gene by gene, as its samples went by."
+    return Drawing(name, "A run, gene by gene", caption, lambda: gene_figure(problem, record, key))
 
 
-def _cells(row: Reduction, paper: Any) -> list[str]:
-    published = paper.get(row.searcher)
-    return [
-        row.searcher,
-        str(row.seeds) if row.seeds else "-",
-        _figure(row.median),
-        _figure(row.best),
-        _ratio(row.ratio_median),
-        _ratio(row.ratio_best),
-        _ratio(published) if published else "-",
-    ]
-
-
-def _figure(value: float) -> str:
-    return f"{value:.4g}" if math.isfinite(value) else "infeasible"
-
-
-def _over_optimum(value: float) -> str:
-    return f"{value:.3f}" if math.isfinite(value) else "infeasible"
-
-
-def _ratio(value: float) -> str:
-    return f"{value:.3g}" if math.isfinite(value) else "-"
-
-
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def _template_points(
-    about: dict[str, Any], problems: Sequence[NamedTriple]
-) -> dict[str, dict[NamedTriple, Layer]]:
-    found: dict[str, dict[NamedTriple, Layer]] = {}
-    for template, figures in about.get("templates", {}).items():
-        points = {problem: figures.get(_label(problem)) for problem in problems}
+def _template_points(study: Study) -> dict[str, dict[NamedTriple, Layer]]:
+    found: dict[str, dict[Triple, Layer]] = {}
+    for template, figures in study.about.get("templates", {}).items():
+        points = {problem: figures.get(study.label(problem)) for problem in study.problems}
         found[f"{template} dataflow"] = {
             problem: Layer(**point) for problem, point in points.items() if point is not None
         }
     return found
 
 
-def _label(problem: NamedTriple) -> str:
-    """A problem's label in the campaign, as in `vgg16:conv1_2 on edge, edp`."""
-    layer, accelerator, objective = problem
-    return f"{layer} on {accelerator}, {objective}"
+def _plain(value: Any) -> Any:
+    """`value` with what JSON cannot say (infinities, NaN) as None, at any depth."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value
 
 
 def _write(path: Path, text: str) -> None:

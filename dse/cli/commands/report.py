@@ -1,4 +1,4 @@
-"""`dse report`: a campaign's tables, from its folder alone."""
+"""`dse report`: a campaign's report, from its folder alone."""
 
 from __future__ import annotations
 
@@ -14,12 +14,22 @@ from dse.cli.options import Json
 
 def command(
     folder: Annotated[Path, typer.Argument(help="The folder that `dse run` wrote.", metavar="DIR")],
+    run: Annotated[
+        str | None,
+        typer.Option(help="Draw the genes of this finished cell too: a name in cells/.", metavar="CELL"),
+    ] = None,
+    tables_only: Annotated[
+        bool, typer.Option("--tables-only", help="Write the tables alone: no figures, no page.")
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Write a campaign's tables and print those at the full budget."""
+    """Write a campaign's report (page, figures, tables) and print its result, also of an unfinished one."""
+    from dse.errors import InputError
     from dse.report.writing import print_report, write_report
 
-    report, path = write_report(folder)
+    if run is not None and tables_only:
+        raise InputError("--run draws a figure, which --tables-only leaves out; give one of the two")
+    report, path = write_report(folder, run=run, pictures=not tables_only)
     if json:
         output.print_json(
             {
@@ -27,6 +37,8 @@ def command(
                 "cells": report.cells,
                 "missing": sum(report.missing.values()),
                 "report": str(path),
+                "headline": report.findings.headline,
+                "warnings": list(report.findings.warnings),
                 "reduction": [asdict(row) for row in report.rows],
                 "regret": [asdict(row) for row in report.regrets],
                 "beaten": list(report.beaten),

@@ -1,0 +1,133 @@
+"""How a report writes numbers and tables: digits, Markdown, LaTeX and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterable, Sequence
+
+Section = tuple[str, list[str], list[list[str]]]
+"""A table's title, column heads and cells, as a person reads it."""
+
+NOTHING = "-"
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+}
+
+
+def figure(value: float) -> str:
+    """A loss with four digits."""
+    return f"{value:.4g}" if math.isfinite(value) else "infeasible"
+
+
+def ratio(value: float) -> str:
+    """A ratio to a reference, with three digits."""
+    return f"{value:.3g}" if not math.isnan(value) else NOTHING
+
+
+def over_target(value: float) -> str:
+    """A ratio to the best known, which is mostly a little above 1."""
+    if not math.isfinite(value):
+        return "infeasible"
+    return f"{value:.3f}" if value < 10 else f"{value:,.3g}"
+
+
+def factor(value: float) -> str:
+    """A factor with two digits: 0.25, 3.4, 40, 1,200."""
+    if not math.isfinite(value):
+        return "never"
+    if value >= 99.5:
+        return f"{float(f'{value:.2g}'):,.0f}"
+    return f"{value:.0f}" if value >= 9.95 else f"{value:.2g}"
+
+
+def samples(value: float) -> str:
+    """A number of samples, which may be a mean."""
+    return f"{value:,.0f}" if math.isfinite(value) else "never"
+
+
+def probability(value: float) -> str:
+    """A probability or a p value."""
+    if math.isnan(value):
+        return NOTHING
+    return f"{value:.2f}" if value >= 0.1 else f"{value:.2g}"
+
+
+def names(found: Sequence[str]) -> str:
+    """Names in a sentence: "a, b and c"."""
+    return found[0] if len(found) == 1 else f"{', '.join(found[:-1])} and {found[-1]}"
+
+
+def counted(count: int, noun: str) -> str:
+    """A count with its noun: "1 seed", "2 seeds"."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def markdown(section: Section) -> str:
+    """A section as a Markdown table under its heading."""
+    title, heads, rows = section
+    lines = [f"## {title}", "", _line(heads), _line(["---", *["---:"] * (len(heads) - 1)])]
+    return "\n".join([*lines, *map(_line, rows)]) + "\n"
+
+
+def latex(section: Section) -> str:
+    """A section as a LaTeX table with booktabs' rules; what TeX would read as commands is escaped."""
+    title, heads, rows = section
+    # A table of a column that holds sentences, not figures, needs its lines broken.
+    columns = "".join("p{0.6\\textwidth}" if _wordy(column) else "l" if place == 0 else "r"
+                      for place, column in enumerate(zip(*rows, strict=True)))  # fmt: skip
+    body = [" & ".join(map(escaped, row)) + r" \\" for row in rows]
+    lines = [
+        r"\begin{table}",
+        r"\centering",
+        rf"\caption{{{escaped(title)}}}",
+        rf"\begin{{tabular}}{{{columns or 'l' + 'r' * (len(heads) - 1)}}}",
+        r"\toprule",
+        " & ".join(map(escaped, heads)) + r" \\",
+        r"\midrule",
+        *body,
+        r"\bottomrule",
+        r"\end{tabular}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def escaped(text: str) -> str:
+    """Text as LaTeX prints it."""
+    return "".join(_LATEX.get(letter, letter) for letter in text)
+
+
+def as_csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Rows as CSV: figures with all their digits, empty where there is none."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(columns)
+    for row in rows:
+        writer.writerow([_plain(value) for value in row])
+    return out.getvalue()
+
+
+def _plain(value: object) -> object:
+    return "" if value is None or (isinstance(value, float) and math.isnan(value)) else value
+
+
+def _wordy(cells: Sequence[str]) -> bool:
+    return max(map(len, cells), default=0) > 60
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"

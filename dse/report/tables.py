@@ -1,0 +1,275 @@
+"""A report's tables: what each has as CSV, with all digits, and how a person reads it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from dse.objective import OBJECTIVES
+from dse.report.findings import Band, Findings, Interval
+from dse.report.formats import Section, counted, factor, figure, over_target, probability, ratio, samples
+from dse.report.reduction import PAPER, REFERENCE, Reduction, budgets_up_to
+from dse.report.study import Study
+
+REDUCTION_COLUMNS = tuple(item.name for item in fields(Reduction))
+REDUCTION_HEADS = ("searcher", "seeds", "median", "best", "median / {0}'s", "best / {0}'s", "paper")
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table under the name of its files: `columns` and `rows` of the CSV, `sections` to be read.
+
+    `brief` are the sections that a page or a terminal has room for.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[object, ...], ...]
+    sections: tuple[Section, ...]
+    brief: tuple[Section, ...]
+
+
+def make_tables(study: Study, findings: Findings, reductions: Sequence[Reduction]) -> tuple[Table, ...]:
+    """All tables of a report, in the order in which a page shows them."""
+    return (
+        _standing(study, findings),
+        _reduction(study, reductions),
+        _efficiency(findings),
+        _comparisons(findings),
+        _improvement(findings),
+        _layers(study, findings),
+        _runtimes(study, findings),
+        _ledger(findings),
+    )
+
+
+def _whole(name: str, columns: Sequence[str], rows: Sequence[tuple[object, ...]], section: Section) -> Table:
+    sections = (section,) if rows else ()
+    return Table(name, tuple(columns), tuple(rows), sections, sections)
+
+
+def _standing(study: Study, findings: Findings) -> Table:
+    budgets = budgets_up_to(study.budget)
+    rows = [
+        (searcher, budget, *(float(value) for value in _at(band, budget)))
+        for searcher, band in findings.gap.items()
+        for budget in budgets
+    ]
+    cells = [
+        [searcher, *(_with_interval(Interval(*_at(band, budget))) for budget in budgets)]
+        for searcher, band in findings.gap.items()
+    ]
+    proven = [study.target(problem)[1] for problem in study.problems]
+    known = "the proven optimum" if all(proven) else f"the best known ({sum(proven)} of {len(proven)} proven)"
+    scope = f"{counted(len(proven), 'problem')} and {counted(study.seeds, 'seed')}"
+    title = f"best loss after so many samples / {known}: interquartile mean over {scope}, 95 % interval"
+    heads = ["searcher", *(f"{budget:,}" for budget in budgets)]
+    return _whole("standing", ("searcher", "budget", "ratio", "low", "high"), rows, (title, heads, cells))
+
+
+def _at(band: Band, budget: int) -> tuple[float, float, float]:
+    place = int(np.searchsorted(band.samples, budget))
+    return float(band.centre[place]), float(band.low[place]), float(band.high[place])
+
+
+def _with_interval(found: Interval) -> str:
+    if math.isinf(found.value):
+        return over_target(found.value)
+    return f"{over_target(found.value)} [{over_target(found.low)}, {over_target(found.high)}]"
+
+
+def _reduction(study: Study, reductions: Sequence[Reduction]) -> Table:
+    rows = tuple(tuple(getattr(row, name) for name in REDUCTION_COLUMNS) for row in reductions)
+    full = [row for row in reductions if row.budget == study.budget]
+    whole, brief = (tuple(reduction_sections(found)) for found in (reductions, full))
+    return Table("reduction", REDUCTION_COLUMNS, rows, whole, brief)
+
+
+def reduction_sections(rows: Sequence[Reduction]) -> Iterator[Section]:
+    """A section for each network, objective and budget."""
+    for network, objective, budget in dict.fromkeys((r.network, r.objective, r.budget) for r in rows):
+        members = [r for r in rows if (r.network, r.objective, r.budget) == (network, objective, budget)]
+        paper = PAPER.get((network, objective), {})
+        heads = [head.format(REFERENCE) for head in REDUCTION_HEADS]
+        cells = [
+            [
+                row.searcher,
+                str(row.seeds) if row.seeds else "-",
+                figure(row.median),
+                figure(row.best),
+                _ratio_shown(row),
+                ratio(row.ratio_best),
+                ratio(paper.get(row.searcher, math.nan)),
+            ]
+            for row in members
+        ]
+        if not paper:
+            heads, cells = heads[:-1], [row[:-1] for row in cells]
+        yield f"{network}: {_unit(objective)} after {budget:,} samples a layer", heads, cells
+
+
+def _ratio_shown(row: Reduction) -> str:
+    shown = ratio(row.ratio_median)
+    return shown if math.isnan(row.low) else f"{shown} [{ratio(row.low)}, {ratio(row.high)}]"
+
+
+def _unit(objective: str) -> str:
+    unit = OBJECTIVES[objective].unit
+    return f"{objective} ({unit})" if unit else objective
+
+
+def _efficiency(findings: Findings) -> Table:
+    columns = ("searcher", "other", "ratio", "low", "high", "reached", "problems", "sentence")
+    rows, cells = [], []
+    for row in findings.efficiency:
+        found = row.ratio
+        numbers = (math.nan,) * 3 if found is None else (found.value, found.low, found.high)
+        rows.append((row.searcher, row.other, *numbers, row.reached, row.problems, row.sentence))
+        shown = "censored" if found is None else factor(found.value)
+        if found is not None:
+            shown += f" [{factor(found.low)}, {factor(found.high)}]"
+        cells.append([row.searcher, row.other, shown, f"{row.reached} of {row.problems}", row.sentence])
+    title = "How many times fewer samples one searcher needs to reach another's final figure, 95 % interval"
+    heads = ["searcher", "reaching", "times fewer", "problems reached", "in words"]
+    return _whole("efficiency", columns, rows, (title, heads, cells))
+
+
+def _comparisons(findings: Findings) -> Table:
+    columns = ("reference", "searcher", "wins", "ties", "losses", "p", "p_holm")
+    rows = [tuple(getattr(row, name) for name in columns) for row in findings.comparisons]
+    cells = [
+        [
+            row.searcher,
+            str(row.wins),
+            str(row.ties),
+            str(row.losses),
+            probability(row.p),
+            probability(row.p_holm),
+        ]
+        for row in findings.comparisons
+    ]
+    reference = findings.comparisons[0].reference if findings.comparisons else ""
+    title = f"{reference} against each other: problems by median final loss, Wilcoxon's signed-rank test"
+    heads = [f"{reference} against", "wins", "ties", "losses", "p", "p (Holm)"]
+    return _whole("comparisons", columns, rows, (title, heads, cells))
+
+
+def _improvement(findings: Findings) -> Table:
+    found = findings.improvement
+    names = range(len(found.searchers))
+    rows = [
+        (
+            found.searchers[i],
+            found.searchers[j],
+            *(float(part[i, j]) for part in (found.probability, found.low, found.high)),
+        )
+        for i in names
+        for j in names
+        if i != j and not math.isnan(found.probability[i, j])
+    ]
+    cells = [
+        [found.searchers[i], *(probability(found.probability[i, j]) if i != j else "-" for j in names)]
+        for i in names
+    ]
+    title = "Probability that a run of the row's searcher ends lower than one of the column's, ties half"
+    columns = ("searcher", "other", "probability", "low", "high")
+    return _whole("improvement", columns, rows, (title, ["searcher", *found.searchers], cells))
+
+
+def _layers(study: Study, findings: Findings) -> Table:
+    names = (
+        "searcher",
+        "seeds",
+        "feasible",
+        "best",
+        "median",
+        "low",
+        "high",
+        "worst",
+        "target",
+        "proven",
+        "ratio",
+    )
+    rows = [(*row.problem, row.budget, *(getattr(row, name) for name in names)) for row in findings.layers]
+    heads = [
+        "problem",
+        "searcher",
+        "feasible",
+        "best",
+        "median",
+        "95 % interval",
+        "worst",
+        "median / best known",
+    ]
+
+    def section(budget: int) -> Section:
+        cells = [
+            [
+                study.label(row.problem),
+                row.searcher,
+                f"{row.feasible} of {row.seeds}",
+                figure(row.best),
+                figure(row.median),
+                f"{figure(row.low)} to {figure(row.high)}",
+                figure(row.worst),
+                over_target(row.ratio) + ("" if row.proven else " (not proven)"),
+            ]
+            for row in findings.layers
+            if row.budget == budget
+        ]
+        return f"Every layer after {budget:,} samples, over seeds", heads, cells
+
+    sections = tuple(section(budget) for budget in budgets_up_to(study.budget)) if rows else ()
+    columns = ("layer", "accelerator", "objective", "budget", *names)
+    return Table("layers", columns, tuple(rows), sections, sections[-1:])
+
+
+def _runtimes(study: Study, findings: Findings) -> Table:
+    columns = (
+        "layer",
+        "accelerator",
+        "objective",
+        "searcher",
+        "tau",
+        "runs",
+        "successes",
+        "expected",
+        "median",
+    )
+    rows = [
+        (*row.problem, row.searcher, row.tau, row.runs, row.successes, row.expected, row.median)
+        for row in findings.runtimes
+    ]
+    taus = sorted({row.tau for row in findings.runtimes}, reverse=True)
+    found = {(row.problem, row.searcher, row.tau): row for row in findings.runtimes}
+    cells = [
+        [study.label(problem), searcher, *(samples(found[problem, searcher, tau].expected) for tau in taus)]
+        for problem, searcher in dict.fromkeys((row.problem, row.searcher) for row in findings.runtimes)
+    ]
+    title = "Expected running time: samples to within so many times the best known, failed runs counted"
+    return _whole("runtimes", columns, rows, (title, ["problem", "searcher", *map(str, taus)], cells))
+
+
+def _ledger(findings: Findings) -> Table:
+    reasons = sorted({reason for row in findings.ledger for reason in row.infeasible})
+    counts = ("cells", "samples", "distinct")
+    rest = ("elsewhere", "searcher_seconds", "model_seconds")
+    rows, cells = [], []
+    for row in findings.ledger:
+        infeasible = [row.infeasible.get(reason, 0) for reason in reasons]
+        known = [getattr(row, name) for name in counts]
+        rows.append(
+            (row.searcher, *known, sum(infeasible), *infeasible, *(getattr(row, name) for name in rest))
+        )
+        share = f"{sum(infeasible) / row.samples:.0%}" if row.samples else "-"
+        seconds = (row.searcher_seconds, row.model_seconds)
+        shown = [row.searcher, *(f"{count:,}" for count in known), share]
+        shown += [f"{count:,}" for count in (*infeasible, row.elsewhere)]
+        cells.append([*shown, *(f"{spent:,.1f}" for spent in seconds)])
+    columns = ("searcher", *counts, "infeasible", *reasons, *rest)
+    heads = ["searcher", *counts, "infeasible", *(reason.replace("_", " ") for reason in reasons)]
+    heads += ["spent elsewhere", "searcher, CPU s", "cost model, CPU s"]
+    return _whole("ledger", columns, rows, ("What the samples went to, and CPU time", heads, cells))
