@@ -43,6 +43,12 @@ class Outcome:
 Dse = Callable[..., Outcome]
 
 
+@pytest.fixture(autouse=True)
+def no_terminal_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Output is as wide as in a pipe, though tests may run in processes that are told a terminal's width."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
 @pytest.fixture
 def dse(capsys: pytest.CaptureFixture[str]) -> Dse:
     """`dse("space", "--layer", ...)` runs the command line and returns its Outcome."""
