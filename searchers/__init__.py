@@ -16,5 +16,6 @@ SEARCHERS: dict[str, str] = {
     "ppo": "searchers.ppo:PPO",
     "marl": "searchers.marl:MARL",
     "factored-ppo": "searchers.factored_ppo:FactoredPPO",
+    "local": "searchers.local:Local",
 }
 """Each searcher's name, and where its class is: modules are imported only when they are used."""

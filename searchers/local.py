@@ -1,0 +1,121 @@
+"""Iterated local search over the blocks of a mapping: the control of `team`, with no learning.
+
+Lourenco, Martin and Stuetzle, "Iterated Local Search" (Handbook of Metaheuristics, 2003), in the blocks of
+the space: a dim's tiles, a level's loop order, the parallel dims, the cluster size. The search goes over the
+blocks in random order, tries some values of each with all others held, and keeps the best. Where no block
+helps any more it kicks a few blocks of the best point found to random values and goes on from there; where
+kicks no longer help it starts anew. Infeasible points compete by how far they exceed the buffers, and no
+mapping is paid for twice while there are others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.checks import whole_number
+from searchers.choices import Choices, Paid
+from searchers.points import scores
+from searchers.settings import probability
+
+if TYPE_CHECKING:
+    from dse.evaluator import Evaluator
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Local:
+    """Sweeps over the blocks, kicks, and fresh starts."""
+
+    starts: int = 16
+    """Random points of which the best is where a descent begins."""
+    values: int = 2
+    """Values of a block tried at a time."""
+    near: float = 0.5
+    """The share of them that are neighbours, one move away, where there are enough; others are any."""
+    kick: int = 3
+    """Blocks that a kick sets to random values: two to so many, or all there are if they are fewer."""
+    patience: int = 8
+    """Kicks without a better point after which all but what was paid for is forgotten; 0: never."""
+
+    def __post_init__(self) -> None:
+        whole_number(self.starts, "starts")
+        whole_number(self.values, "values")
+        probability(self.near, "near")
+        whole_number(self.kick, "kick", least=2)
+        whole_number(self.patience, "patience", least=0)
+
+    def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
+        """Descend, kick, and start again until the budget is spent."""
+        search = _Search(self, evaluate, rng)
+        while True:
+            search.descend()
+
+
+class _Search:
+    """The state of one search."""
+
+    def __init__(self, settings: Local, evaluate: Evaluator, rng: np.random.Generator) -> None:
+        self._settings = settings
+        self._evaluate = evaluate
+        self._rng = rng
+        self._choices = Choices(evaluate.space)
+        self._paid = Paid()
+
+    def descend(self) -> None:
+        """From the best of some random points, sweep and kick until kicks no longer help."""
+        settings = self._settings
+        points = self._choices.sample(self._rng, settings.starts)
+        unknown = self._paid.new(points)
+        home, best = self._best_of(unknown if len(unknown) else points)
+        home, best = self._settle(home, best)
+        idle = 0
+        while not settings.patience or idle < settings.patience:
+            point, score = self._settle(*self._best_of(self._kicked(home)))
+            idle = 0 if score < best else idle + 1
+            if score <= best:
+                home, best = point, score
+
+    def _settle(self, point: IntArray, score: float) -> tuple[IntArray, float]:
+        """Sweep over the blocks until none of them improves the point: it, and its score."""
+        improved = True
+        while improved:
+            improved = False
+            for index in self._rng.permutation(len(self._choices.blocks)).tolist():
+                candidates = self._candidates(index, point)
+                if not len(candidates):
+                    continue
+                better, its_score = self._best_of(candidates)
+                improved |= its_score < score
+                if its_score <= score:
+                    point, score = better, its_score
+        return point, score
+
+    def _candidates(self, index: int, point: IntArray) -> IntArray:
+        """Values of a block that were not paid for, neighbours first: (m, 13), m at most `values`."""
+        block, settings = self._choices.blocks[index], self._settings
+        near = self._paid.new(self._rng.permutation(block.neighbours(point)))
+        near = near[: round(settings.near * settings.values)]
+        far = self._choices.drawn(block, point, self._rng, settings.values - len(near))
+        return self._paid.new(np.concatenate([near, far]))
+
+    def _kicked(self, home: IntArray) -> IntArray:
+        """The point with a few blocks set at random: (1, 13)."""
+        blocks = self._choices.blocks
+        most = min(self._settings.kick, len(blocks))
+        count = int(self._rng.integers(min(2, most), most + 1))
+        point = home
+        for index in self._rng.permutation(len(blocks))[:count].tolist():
+            point = self._choices.drawn(blocks[index], point, self._rng, 1)[0]
+        return point[np.newaxis]
+
+    def _best_of(self, genes: IntArray) -> tuple[IntArray, float]:
+        """Pay for the points, and return the best with its score."""
+        self._paid.add(genes)
+        judged = scores(self._evaluate(genes), self._evaluate.space.accelerator)
+        best = int(np.argmin(judged))
+        return genes[best], float(judged[best])
