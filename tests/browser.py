@@ -47,7 +47,10 @@ class Browser:
         self._address = address
         binary = next(path for path in map(shutil.which, CHROMIUMS) if path)
         options = {"binary": binary, "args": [*FLAGS, f"--user-data-dir={folder}"]}
-        wanted = {"goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"}}
+        wanted = {
+            "goog:chromeOptions": options,
+            "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
+        }
         session = self._ask("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
         self._address = f"{address}/session/{session['sessionId']}"
 

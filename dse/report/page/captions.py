@@ -1,15 +1,37 @@
-"""What stands under each figure: how to read it."""
+"""What each figure is called and how it is read."""
 
 from __future__ import annotations
 
-_HOW_TO_READ: dict[str, tuple[str, str]] = {}
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from dse.report.figures import draw
+from dse.report.findings import Findings
+from dse.report.study import Study
+
+GENES = "genes-"
+"""How the names of figures of a single run begin; its key follows."""
 
 
-def heading(name: str) -> str:
-    """What the figure is called."""
-    return name
+@dataclass(frozen=True)
+class Caption:
+    """A figure's title and how to read it."""
+
+    title: str
+    text: str
 
 
-def caption(name: str) -> str:
-    """How to read the figure; empty for one that is not ours."""
-    return _HOW_TO_READ.get(name, ("", ""))[1]
+def captions(study: Study, findings: Findings, names: Iterable[str]) -> dict[str, Caption]:
+    """The captions of the figures of those names; one that is not ours has its name alone."""
+    drawings = draw(study, findings)
+    found = {}
+    for name in names:
+        if name in drawings:
+            found[name] = Caption(drawings[name].title, drawings[name].caption)
+        elif name.startswith(GENES):
+            run = name.removeprefix(GENES)
+            text = f"What the run {run} drew, gene by gene, as its samples went by."
+            found[name] = Caption("A run, gene by gene", text)
+        else:
+            found[name] = Caption(name, "")
+    return found

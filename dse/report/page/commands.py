@@ -7,14 +7,16 @@ import json
 import re
 import shlex
 from collections.abc import Iterator
+from collections.abc import Mapping as Table
 from typing import Any
 
 from dse.campaign.summary import Summary
 from dse.errors import InputError
 from dse.mapping import Mapping
 from dse.problem import Problem
+from dse.report.page.problems import Made
 from dse.report.page.toml import toml_key, toml_value
-from dse.report.study import Study
+from dse.report.study import Study, Triple
 from dse.searcher import searcher_class
 
 _WORD = re.compile(r"(?!(true|false|inf|nan)$)[A-Za-z][A-Za-z0-9_-]*")
@@ -36,19 +38,18 @@ def search_command(study: Study, cell: Summary, problem: Problem) -> str:
     return f"dse search {shlex.join(options)}"
 
 
-def campaign_toml(study: Study) -> str | None:
+def campaign_toml(study: Study, problems: Table[Triple, Made]) -> str | None:
     """The campaign's file, made anew with every setting in it; None where the folder does not keep them.
 
     `dse run` of it makes cells of the same fingerprints, wherever the names of layers and accelerators
     mean the same and the versions are the same.
     """
-    settings, definitions = study.about.get("settings"), study.about.get("definitions")
-    if not settings or not definitions or not study.summaries or not set(study.searchers) <= set(settings):
+    settings = study.about.get("settings", {})
+    spaces = [(made.problem.tiles, made.problem.fixed) for made in problems.values() if made.problem]
+    known = study.summaries and set(study.searchers) <= set(settings) and len(spaces) == len(problems)
+    if not known or any(space != spaces[0] for space in spaces):
         return None
-    spaces = [(found["tiles"], found["fixed"]) for found in definitions.values()]
     tiles, fixed = spaces[0]
-    if any(space != spaces[0] for space in spaces):
-        return None  # No campaign file says that.
     first = min(cell.seed for cell in study.summaries)
     lines = [
         f"name = {toml_value(study.name)}",

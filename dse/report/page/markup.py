@@ -1,4 +1,4 @@
-"""Text from outside made into markup: escaped, then given elements that change how it looks, not what it says."""
+"""Text from outside as markup: escaped, then given elements that change how it looks, not what it says."""
 
 from __future__ import annotations
 

@@ -50,6 +50,8 @@
     area.value = text;
     area.readOnly = true;
     area.className = "hush";
+    // What is hidden does not wrap, and what does not wrap would lose its spaces.
+    area.style.whiteSpace = "pre";
     document.body.append(area);
     area.select();
     let done = false;

@@ -13,12 +13,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
 from dse.report.findings import Findings
-from dse.report.page.captions import caption, heading
+from dse.report.page.captions import captions
 from dse.report.page.mappings import BestMapping, best_mappings
 from dse.report.page.markup import breakable, nest_markup
 from dse.report.page.numbers import NONE, prefixed, quantity, ratio_text
@@ -72,9 +73,9 @@ def render(
             reference=study.reference,
             line=summary_line(study),
             standing=standings(study, findings),
-            figures=_figures(figures or {}),
+            figures=_figures(study, findings, figures or {}),
             tables=[page_table(*table) for table in tables],
-            files=list(linked),
+            files=_by_stem(linked),
             overview=_overview(mappings),
             mappings=mappings,
             origin=origin,
@@ -97,11 +98,20 @@ def content_policy(script: str) -> str:
     )
 
 
-def _figures(figures: Mapping[str, str]) -> list[PageFigure]:
-    return [
-        PageFigure(heading(name), inline_svg(svg, f"figure{place}", heading(name)), caption(name))
-        for place, (name, svg) in enumerate(figures.items(), 1)
-    ]
+def _figures(study: Study, findings: Findings, figures: Mapping[str, str]) -> list[PageFigure]:
+    known, found = captions(study, findings, figures), []
+    for place, (name, svg) in enumerate(figures.items(), 1):
+        drawing = inline_svg(svg, f"figure{place}", known[name].title)
+        found.append(PageFigure(known[name].title, drawing, known[name].text))
+    return found
+
+
+def _by_stem(linked: Iterable[str]) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Files by what they are of: `reduction` with (`csv`, `tables/reduction.csv`), (`tex`, ...)."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for path in map(PurePosixPath, linked):
+        found.setdefault(path.stem, []).append((path.suffix.removeprefix("."), str(path)))
+    return list(found.items())
 
 
 def _overview(mappings: Sequence[BestMapping]) -> PageTable:

@@ -59,7 +59,7 @@ class Provenance:
 def provenance(study: Study, problems: Mapping[Triple, Made]) -> Provenance:
     """All of it, in the campaign's order."""
     about = study.about
-    toml = campaign_toml(study)
+    toml = campaign_toml(study, problems)
     file, folder = f"{study.name}.toml", study.folder.resolve().name
     run = f"dse run {shlex.quote(file)} --out {shlex.quote(folder)}\ndse report {shlex.quote(folder)}"
     return Provenance(
