@@ -9,7 +9,7 @@ import pytest
 
 from dse.campaign.curves import CURVES, read_curves, write_curves
 from dse.campaign.summary import Summary
-from dse.report.regret import beaten, overall, regrets
+from dse.report.regret import beaten, regrets
 from dse.report.writing import make_report, print_report
 from tests.test_campaign import campaign, run
 
@@ -52,13 +52,6 @@ def test_ratios_are_the_losses_at_a_budget_over_the_optimum() -> None:
     assert early.proven
     assert not rows["net:b", "walk", 500].proven
     assert math.isinf(rows["net:a", "random", 1000].ratio_median)
-
-
-def test_the_overall_figure_is_a_geometric_mean_over_problems_for_those_who_were_on_all() -> None:
-    means = overall(regrets(CELLS, OPTIMA))
-    assert set(means) == {"walk"}
-    assert means["walk"][500] == pytest.approx(math.sqrt(3.0 * 4.0))
-    assert means["walk"][1000] == pytest.approx(math.sqrt(1.5 * 4.0))
 
 
 def test_a_problem_without_a_known_optimum_is_left_out() -> None:

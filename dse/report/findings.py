@@ -42,6 +42,11 @@ class Interval:
     low: float
     high: float
 
+    @property
+    def wide(self) -> bool:
+        """Whether there is an interval at all: one seed, or seeds that all end alike, make none."""
+        return not self.low == self.value == self.high
+
 
 @dataclass(frozen=True)
 class Profile:

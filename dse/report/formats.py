@@ -35,7 +35,7 @@ def figure(value: float) -> str:
 
 def ratio(value: float) -> str:
     """A ratio to a reference, with three digits."""
-    return f"{value:.3g}" if not math.isnan(value) else NOTHING
+    return f"{value:.3g}" if math.isfinite(value) else NOTHING
 
 
 def over_target(value: float) -> str:

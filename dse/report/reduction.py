@@ -53,7 +53,7 @@ class Reduction:
     Figures are `inf` where half of the seeds or more (the median) or all of them (the best) have found
     nothing feasible. Ratios are NaN without a finite reference. `seeds` counts the seeds that have every
     layer of the network; fixed mappings have 0. `low` and `high` are the 95 % interval of `ratio_median`
-    (a bootstrap over the seeds of both), NaN where there is none.
+    (a bootstrap over the seeds of both), NaN where there is none, as with a single seed.
     """
 
     network: str
@@ -167,7 +167,8 @@ def _rows(group: Group, budget: int, figures: Mapping[str, FloatArray]) -> list[
     rows = []
     for name, found in centre.items():
         row = _row(group, budget, name, found, reference, seeds=len(figures[name]))
-        if name != REFERENCE and np.isfinite(row.ratio_median):
+        seeds = min(len(figures[name]), len(figures[REFERENCE])) if REFERENCE in figures else 0
+        if name != REFERENCE and seeds > 1 and not np.isnan(row.ratio_median):
             ends = _ratio_interval(medians[name], medians[REFERENCE])
             row = replace(row, low=ends[0], high=ends[1])
         rows.append(row)

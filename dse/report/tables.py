@@ -76,7 +76,7 @@ def _at(band: Band, budget: int) -> tuple[float, float, float]:
 
 
 def _with_interval(found: Interval) -> str:
-    if math.isinf(found.value):
+    if math.isinf(found.value) or not found.wide:
         return over_target(found.value)
     return f"{over_target(found.value)} [{over_target(found.low)}, {over_target(found.high)}]"
 
@@ -113,7 +113,9 @@ def reduction_sections(rows: Sequence[Reduction]) -> Iterator[Section]:
 
 def _ratio_shown(row: Reduction) -> str:
     shown = ratio(row.ratio_median)
-    return shown if math.isnan(row.low) else f"{shown} [{ratio(row.low)}, {ratio(row.high)}]"
+    if not math.isfinite(row.ratio_median) or math.isnan(row.low) or row.low == row.high:
+        return shown
+    return f"{shown} [{row.low:.3g}, {row.high:.3g}]"
 
 
 def _unit(objective: str) -> str:
@@ -129,7 +131,7 @@ def _efficiency(findings: Findings) -> Table:
         numbers = (math.nan,) * 3 if found is None else (found.value, found.low, found.high)
         rows.append((row.searcher, row.other, *numbers, row.reached, row.problems, row.sentence))
         shown = "censored" if found is None else factor(found.value)
-        if found is not None:
+        if found is not None and found.wide:
             shown += f" [{factor(found.low)}, {factor(found.high)}]"
         cells.append([row.searcher, row.other, shown, f"{row.reached} of {row.problems}", row.sentence])
     title = "How many times fewer samples one searcher needs to reach another's final figure, 95 % interval"

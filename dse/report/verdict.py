@@ -64,13 +64,18 @@ def efficiency_sentence(
         return f"{searcher} finds feasible mappings where {other} finds none"
     fewer = ratio.value >= 1
     size = ratio if fewer else _inverse(ratio)
+    share = f"{factor(size.value)}x {'fewer' if fewer else 'more'}"
     if factor(size.value) == "1":
-        text = f"{searcher} needs as many samples as {other} to reach {goal} (1x, {_span(size)}"
-    else:
-        text = f"{searcher} needs {factor(size.value)}x {'fewer' if fewer else 'more'} samples than {other} "
-        text += f"to reach {goal} ({_span(size)}"
-    text += f", median over {problems} problems" if problems > 1 else ""
-    text += "; the interval includes 1)" if size.low <= 1 <= size.high else ")"
+        share = "as many"
+    text = (
+        f"{searcher} needs {share} samples {'as' if share == 'as many' else 'than'} {other} to reach {goal}"
+    )
+    notes = [f"[{factor(size.low)}, {factor(size.high)}]"] if size.wide else []
+    notes += [f"median over {problems} problems"] if problems > 1 else []
+    said = ", ".join(notes) + (
+        "; the interval includes 1" if size.wide and size.low <= 1 <= size.high else ""
+    )
+    text += f" ({said})" if said else ""
     return f"{text}; {never}" if fails else text
 
 
@@ -89,7 +94,9 @@ def warnings(
         yield f"Failed: {key} ({reason}){more}."
     sizes = [len(study.cells(problem, name)) for problem in study.problems for name in study.searchers]
     fewest = min((size for size in sizes if size), default=study.seeds)
-    if fewest < FEW_SEEDS:
+    if fewest == 1:
+        yield "Only 1 seed a problem: there are no intervals, and any difference may be chance."
+    elif fewest < FEW_SEEDS:
         yield f"Only {counted(fewest, 'seed')} a problem: intervals from so few are too narrow."
     yield from _targets(study)
     yield from _infeasible(study, ledger)
@@ -189,12 +196,9 @@ def _finite(end: Interval) -> bool:
 
 
 def _times(end: Interval) -> str:
-    return f"{over_target(end.value)} times it [{over_target(end.low)}, {over_target(end.high)}]"
+    times = f"{over_target(end.value)} times it"
+    return f"{times} [{over_target(end.low)}, {over_target(end.high)}]" if end.wide else times
 
 
 def _inverse(ratio: Interval) -> Interval:
     return Interval(*(1 / value if value else math.inf for value in (ratio.value, ratio.high, ratio.low)))
-
-
-def _span(ratio: Interval) -> str:
-    return f"[{factor(ratio.low)}, {factor(ratio.high)}]"

@@ -21,8 +21,8 @@ from dse.problem import digest
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
-CONFIDENCE = 0.95
-TAILS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
+TAILS = (0.025, 0.975)
+"""The ends of a 95 % interval."""
 TRIMMED = 0.25
 """The share of runs that the interquartile mean leaves out at either end."""
 
