@@ -249,9 +249,24 @@ def finite(values: Iterable[float]) -> list[float]:
     return [float(value) for value in values if 0 < value < math.inf]
 
 
+def bare(axes: Axes) -> None:
+    """Take a panel's frame and ticks away."""
+    for side in axes.spines.values():
+        side.set_visible(False)
+    axes.set_xticks([])
+    axes.set_yticks([])
+
+
 def note(axes: Axes, text: str) -> None:
     """A remark in the middle of a panel that has nothing else to show."""
+    axes.grid(False)
+    axes.set_yticks([])
     axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color=MUTED, fontsize=7.5)
+
+
+def counted(count: int, what: str) -> str:
+    """A number and its noun: 1 seed, 5 seeds."""
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def panel_note(axes: Axes, text: str) -> None:

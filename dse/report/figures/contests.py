@@ -1,10 +1,10 @@
-"""Searchers against each other: who ends lower how often, where all runs end, who needs how many samples."""
+"""Searchers beside each other: where all their runs end, and who needs how many samples."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from dse.report.figures.canvas import (
     WIDTH,
     add_panel,
+    bare,
+    counted,
     frame,
     heading,
     log_axis,
@@ -20,7 +22,7 @@ from dse.report.figures.canvas import (
 )
 from dse.report.figures.convergence import seeds
 from dse.report.figures.scales import number
-from dse.report.figures.style import INK, MUTED, PAPER, Style, luminance, short, short_names
+from dse.report.figures.style import INK, MUTED, PAPER, Style, short, short_names
 from dse.report.findings import Efficiency, Findings
 from dse.report.study import Study
 
@@ -33,83 +35,9 @@ Looks = Mapping[str, Style]
 
 ROW = 0.24
 """Inches for a searcher's row."""
-TIMES, DASH = "\N{MULTIPLICATION SIGN}", "\N{EN DASH}"
+TIMES = "\N{MULTIPLICATION SIGN}"
 DOTS = 160
 """A row of more cells than this shows so many of them, evenly spaced in rank."""
-
-
-def improvement_figure(study: Study, findings: Findings, looks: Looks) -> Figure:
-    """A matrix of how likely a run of the row's searcher ends lower than one of the column's; best first."""
-    found = findings.improvement
-    count = len(found.searchers)
-    names = short_names(found.searchers, 14)
-    left = 0.3 + 0.062 * max((len(name) for name in names.values()), default=0)
-    side = min(0.62, (WIDTH - left - 0.15) / max(count, 1))
-    top, tilt = 0.5, 0.32 if count <= 8 else 0.75
-    figure = new_figure(WIDTH, top + tilt + max(count, 1) * side * 0.72 + 0.3)
-    heading(
-        figure,
-        "Probability that a run of the row's searcher ends lower than one of the column's",
-        f"mean over problems, ties count half, {seeds(study)}; below: 95 % interval; bold: it excludes 50 %",
-    )
-    axes = add_panel(figure, left, top + tilt, side * max(count, 1), max(count, 1) * side * 0.72)
-    _bare(axes)
-    if count < 2:
-        note(axes, "one searcher only")
-        return figure
-    others = np.where(np.eye(count, dtype=bool), np.nan, found.probability)
-    means = np.array([np.nanmean(row) if np.isfinite(row).any() else -1.0 for row in others])
-    order = [int(index) for index in np.argsort(-means, kind="stable")]
-    axes.set_xlim(0, count)
-    axes.set_ylim(count, 0)
-    for row, i in enumerate(order):
-        for column, j in enumerate(order):
-            if i != j:
-                _contest(axes, row, column, found.probability[i, j], found.low[i, j], found.high[i, j], side)
-    axes.set_yticks(np.arange(count) + 0.5, [names[found.searchers[i]] for i in order])
-    turned: dict[str, Any] = {} if count <= 8 else {"rotation": 40, "ha": "left", "rotation_mode": "anchor"}
-    axes.set_xticks(np.arange(count) + 0.5, [names[found.searchers[i]] for i in order], **turned)
-    axes.xaxis.tick_top()
-    axes.tick_params(length=0)
-    for label, i in zip([*axes.get_yticklabels(), *axes.get_xticklabels()], [*order, *order], strict=True):
-        style = looks[found.searchers[i]]
-        label.set(color=style.text, fontweight="bold" if style.leading else "normal")
-    return figure
-
-
-def _contest(axes: Axes, row: int, column: int, chance: float, low: float, high: float, side: float) -> None:
-    """One field of the matrix: darker is likelier, so that it reads in grey too."""
-    from matplotlib.patches import Rectangle
-
-    if not math.isfinite(chance):
-        axes.text(column + 0.5, row + 0.5, DASH, ha="center", va="center", color=MUTED)
-        return
-    shade, ink = _shade(chance)
-    axes.add_patch(Rectangle((column, row), 1, 1, facecolor=shade, edgecolor=PAPER, linewidth=1.2))
-    decided = low > 0.5 or high < 0.5
-    roomy = side >= 0.42
-    size = 7.5 if roomy else max(4.5, 17 * side)
-    axes.text(
-        column + 0.5,
-        row + (0.37 if roomy else 0.5),
-        f"{100 * chance:.0f} %" if roomy else f"{100 * chance:.0f}",
-        ha="center",
-        va="center",
-        color=ink,
-        fontsize=size,
-        fontweight="bold" if decided else "normal",
-    )
-    if roomy:
-        interval = f"{100 * low:.0f}{DASH}{100 * high:.0f}"
-        axes.text(column + 0.5, row + 0.74, interval, ha="center", va="center", color=ink, fontsize=5.5)
-
-
-def _shade(chance: float) -> tuple[str, str]:
-    """White at 0 to a dark blue at 1, and the ink that can be read on it."""
-    light, dark = (0xF6, 0xF9, 0xFC), (0x08, 0x3A, 0x6B)
-    mixed = [a + (b - a) * chance**1.3 for a, b in zip(light, dark, strict=True)]
-    bright = luminance(*(channel / 255 for channel in mixed))
-    return "#" + "".join(f"{round(channel):02x}" for channel in mixed), INK if bright > 0.2 else PAPER
 
 
 def distribution_figure(study: Study, findings: Findings, looks: Looks) -> Figure:
@@ -120,19 +48,19 @@ def distribution_figure(study: Study, findings: Findings, looks: Looks) -> Figur
     left = 0.28 + 0.062 * max(len(name) for name in names.values())
     right = 0.75
     height = max(len(ratios), 1) * ROW
-    figure = new_figure(WIDTH, 0.62 + height + 0.42)
+    figure = new_figure(WIDTH, 0.52 + height + 0.42)
     heading(
         figure,
         "Where each run ends, as a multiple of the best known",
-        f"a dot a run ({len(study.problems)} problems, {seeds(study)}), box: middle half, line: median; "
+        f"a dot a run ({counted(len(study.problems), 'problem')}, {seeds(study)}), box: middle half, line: median; "
         "right: runs without a feasible sample",
     )
-    axes = add_panel(figure, left, 0.6, WIDTH - left - right, height)
+    axes = add_panel(figure, left, 0.5, WIDTH - left - right, height)
     frame(axes, grid="x")
     finite = np.concatenate([values[np.isfinite(values)] for values in ratios.values()] or [np.empty(0)])
     if not len(finite):
         note(axes, "no run has found anything feasible")
-        _bare(axes)
+        bare(axes)
         return figure
     medians = {name: float(np.median(values)) for name, values in ratios.items()}
     order = sorted(ratios, key=lambda name: medians[name])
@@ -220,7 +148,7 @@ def efficiency_figure(study: Study, findings: Findings, looks: Looks) -> Figure:
     names = short_names(study.searchers, 16)
     left = 0.28 + 0.062 * max(len(name) for name in names.values())
     height = max(len(others), 2) * ROW
-    figure = new_figure(WIDTH, 0.86 + height + 0.42)
+    figure = new_figure(WIDTH, 0.7 + height + 0.42)
     me = short(reference, 14)
     heading(
         figure,
@@ -229,7 +157,7 @@ def efficiency_figure(study: Study, findings: Findings, looks: Looks) -> Figure:
         "open: not reached on every problem",
     )
     width = (WIDTH - left - 0.75) / 2
-    panels = [add_panel(figure, left + i * (width + 0.45), 0.84, width, height) for i in range(2)]
+    panels = [add_panel(figure, left + i * (width + 0.45), 0.68, width, height) for i in range(2)]
     values = [
         v for row in (*ahead, *behind) if row.ratio for v in (row.ratio.value, row.ratio.low, row.ratio.high)
     ]
@@ -243,7 +171,7 @@ def efficiency_figure(study: Study, findings: Findings, looks: Looks) -> Figure:
         axes.axvline(1, color=INK, linewidth=0.8)
         axes.set_ylim(max(len(others), 2) - 0.5, -0.5)
         axes.set_yticks(range(len(others)), [names[name] for name in others] if axes is panels[0] else [])
-        axes.tick_params(axis="y", length=0)
+        axes.tick_params(axis="y", length=0, pad=6)
         axes.set_xlabel("how many times fewer samples (below 1: more)", labelpad=2)
         for row in rows:
             name = row.other if row.searcher == reference else row.searcher
@@ -275,7 +203,7 @@ def _forest(axes: Axes, place: int, row: Efficiency, style: Style) -> None:
         markerfacecolor=PAPER if row.censored else style.colour,
     )  # fmt: skip
     axes.annotate(
-        f"{number(float(f'{row.ratio.value:.2g}'))}{TIMES}",
+        f"{_short_number(row.ratio.value)}{TIMES}",
         (value, place),
         xytext=(0, 3.4),
         textcoords="offset points",
@@ -285,8 +213,5 @@ def _forest(axes: Axes, place: int, row: Efficiency, style: Style) -> None:
     )
 
 
-def _bare(axes: Axes) -> None:
-    for side in axes.spines.values():
-        side.set_visible(False)
-    axes.set_xticks([])
-    axes.set_yticks([])
+def _short_number(value: float) -> str:
+    return number(float(f"{value:.2g}")) if math.isfinite(value) else "∞"

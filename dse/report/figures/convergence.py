@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from dse.report.figures.canvas import (
     UNTITLED,
     Grid,
+    counted,
     curve,
     finite,
     frame,
     log_axis,
     markers,
     note,
-    panel_note,
     reference_line,
     sample_axis,
     y_label,
@@ -74,15 +74,16 @@ def returns_figure(study: Study, findings: Findings, problems: Sequence[Triple],
     found = [findings.convergence.get(problem, {}) for problem in problems]
     few = _most(found) <= FEW
     grid = Grid((0.1, _room(names, found, few)), max(1.45, high_enough(_most(found))))
-    how = f"medians of {seeds(study)}{where(problems)}; {_how(study, few)} (right)"
-    figure, panels = grid.make(2 * len(problems), "Mean loss of the samples drawn, and best loss so far", how)
+    how = f"medians of {seeds(study)}{where(problems)}; {_how(study, few)}"
+    figure, panels = grid.make(
+        2 * len(problems), "Mean loss of the samples drawn (left), and best loss so far (right)", how
+    )
     for place, (problem, best) in enumerate(zip(problems, found, strict=True)):
         left, right = panels[2 * place : 2 * place + 2]
         drawn = {name: coarse(band) for name, band in findings.returns.get(problem, {}).items()}
         _frame(left, problem, problems)
         frame(right)
-        for axes, what, bands in ((left, "mean of the samples drawn", drawn), (right, "best so far", best)):
-            panel_note(axes, what)
+        for axes, bands in ((left, drawn), (right, best)):
             sample_axis(axes, study.budget, label=place == len(problems) - 1, log=False)
             if _scale_to(axes, study, problem, best, drawn if axes is left else None):
                 draw_bands(axes, bands, looks, few and axes is right)
@@ -98,7 +99,7 @@ def gap_figure(study: Study, findings: Findings, looks: Looks) -> Figure:
     grid = Grid(
         (_room(names, [findings.gap], few),), max(2.9, high_enough(len(findings.gap))), above=UNTITLED
     )
-    over = "1 problem" if len(study.problems) == 1 else f"{len(study.problems)} problems"
+    over = counted(len(study.problems), "problem")
     how = f"interquartile mean over {over} and {seeds(study)}; {_how(study, few)}"
     figure, (axes,) = grid.make(1, "Best loss so far, as a multiple of the best known", how)
     frame(axes)
@@ -106,7 +107,6 @@ def gap_figure(study: Study, findings: Findings, looks: Looks) -> Figure:
     y_label(axes, "best so far / best known")
     if not finite(_finals(findings.gap)):
         note(axes, "no searcher has runs with a feasible sample on most problems")
-        axes.set_yticks([])
         return figure
     log_axis(axes, "y", *limits(findings.gap, 1.0), most=8)
     reference_line(axes, 1.0, _floor(study))
@@ -168,7 +168,7 @@ def ends(bands: Bands) -> Ends:
 
 def seeds(study: Study) -> str:
     """How many seeds, in words."""
-    return "1 seed" if study.seeds == 1 else f"{study.seeds} seeds"
+    return counted(study.seeds, "seed")
 
 
 def where(problems: Sequence[Triple]) -> str:
@@ -182,7 +182,6 @@ def _scale_to(axes: Axes, study: Study, problem: Triple, bands: Bands, drawn: Ba
     target, proven = study.target(problem)
     if not finite(_finals(bands)):
         note(axes, "nothing feasible yet" if bands else "no cell is done yet")
-        axes.set_yticks([])
         return False
     low, high = limits(bands, target, drawn)
     scale, label = unit_scale(problem[2], math.sqrt(low * high))
@@ -200,6 +199,8 @@ def _frame(axes: Axes, problem: Triple, problems: Sequence[Triple]) -> None:
 
 
 def _how(study: Study, few: bool) -> str:
+    if study.seeds == 1:
+        return "one run each, so no intervals"
     if few:
         return "bands: 95 % intervals"
     return f"whiskers, and {short(study.reference, 14)}'s band: 95 % intervals"

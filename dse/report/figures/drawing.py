@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dse.report.figures.contests import distribution_figure, efficiency_figure, improvement_figure
+from dse.report.figures.contests import distribution_figure, efficiency_figure
 from dse.report.figures.convergence import convergence_figure, gap_figure, returns_figure
+from dse.report.figures.matrix import improvement_figure
 from dse.report.figures.shares import ecdf_figure, profile_figure
 from dse.report.figures.style import house_style, styles
 from dse.report.findings import Findings

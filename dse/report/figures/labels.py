@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SIZE = 7
 STEP = 8.6
 """Points from one name to the next."""
-WHISKER = 2.6
+WHISKER = 2.3
 """Points from one interval to the next."""
 NONE = ": none"
 """What stands after the name of a searcher that has nothing to show."""
@@ -30,7 +30,7 @@ Ends = Mapping[str, tuple[float, float, float]]
 def room(names: Iterable[str], whiskers: int = 0, nothing: bool = False) -> float:
     """Inches needed right of a panel for names after so many whiskers; `nothing` if one may have none."""
     longest = max((len(name) for name in names), default=0) + (len(NONE) if nothing else 0)
-    return 0.36 + whiskers * WHISKER * POINT + 0.059 * longest
+    return 0.27 + whiskers * WHISKER * POINT + 0.059 * longest
 
 
 def high_enough(searchers: int) -> float:
@@ -61,14 +61,14 @@ def end_labels(
             at = 1 + (order.index(name) + 1) * WHISKER / width if whiskers else 1 + 1 / width
             if whiskers:
                 _whisker(axes, at, ends[name], style)
-            path = [at, start + 3 / width, start + 8 / width, start + 12 / width]
+            path = [at, start + 2 / width, start + 7 / width, start + 10 / width]
             axes.plot(
                 path, [heights[name]] * 2 + [place] * 2, color=style.colour, linewidth=0.5, **_free(axes)
             )
-        dot = start + 12.5 / width
+        dot = start + 11 / width
         axes.plot(dot, place, color=style.colour, marker=style.marker, markersize=3.4, **_free(axes))
         axes.text(
-            start + 17 / width,
+            start + 15 / width,
             place,
             names[name] if name in heights else names[name] + NONE,
             transform=axes.transAxes,

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 Looks = Mapping[str, Style]
-NOBODY = "no searcher has finished runs on every problem"
+NOBODY = "no searcher has runs with a feasible sample on every problem"
 
 
 def ecdf_figure(study: Study, findings: Findings, looks: Looks) -> Figure:

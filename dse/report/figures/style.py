@@ -66,18 +66,19 @@ _OWN: dict[str, tuple[str, Dash, str]] = {
     "marl-6": (VERMILLION, DASHED, "*"),
 }
 _HUES = (ORANGE, BLACK, GREEN, SKY, PURPLE, BLUE, VERMILLION, GREY)
-_DASHES = (MIXED, DASHED, DOTTED, SOLID)
+_DASHES = (SOLID, DASHED, DOTTED, MIXED)
 _MARKERS = "<>p8sv^DPXodh*"
 
 
 def styles(searchers: Sequence[str], reference: str | None = None) -> dict[str, Style]:
-    """A style for each searcher: its own where it is one of ours, else the next that nobody has.
+    """A style for each of a campaign's searchers: its own if it is one of ours, else the next that is free.
 
     It depends on the names and their order alone, not on which of them a figure shows. The `reference`
-    leads. Beyond 32 searchers colours and dashes come round again.
+    leads. Beyond 32 names looks come round again.
     """
     free = [(hue, dash) for dash in _DASHES for hue in _HUES]
-    free = [look for look in free if look not in {own[:2] for own in _OWN.values()}]
+    taken = {_OWN[name][:2] for name in searchers if name in _OWN}
+    free = [look for look in free if look not in taken]
     found, others = {}, 0
     for name in searchers:
         if name in _OWN:
