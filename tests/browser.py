@@ -129,7 +129,9 @@ def chromium(folder: Path) -> Iterator[Browser]:
     log = folder / "driver.log"
     with log.open("wb") as out:
         command = ["chromedriver", "--port=0"]
-        driver = subprocess.Popen(command, stdout=out, stderr=out, env={**os.environ, "HOME": str(folder)})
+        driver = subprocess.Popen(
+            command, stdout=out, stderr=out, env={**os.environ, "HOME": str(folder), "TMPDIR": str(folder)}
+        )
     try:
         browser = Browser(f"http://127.0.0.1:{_port(log, driver)}", folder / "profile")
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections import Counter
@@ -14,6 +15,7 @@ from dse.campaign.summary import Summary
 from dse.errors import InputError
 from dse.evaluation import Evaluation, evaluate
 from dse.loop_nest import loop_nest
+from dse.mapping import Mapping
 from dse.mapping_text import maestro_text
 from dse.problem import Problem
 from dse.report.page.commands import check_command, search_command
@@ -138,7 +140,7 @@ def _price(study: Study, cell: Summary, problem: Problem) -> Priced:
     name = re.sub(r"[^A-Za-z0-9._-]+", "_", f"{cell.layer}--{cell.accelerator}--{cell.objective}")
     return Priced(
         nest=loop_nest(problem.layer, mapping, problem.accelerator),
-        json=mapping.to_json(indent=2),
+        json=_json(mapping),
         maestro=maestro_text(problem.layer, mapping),
         file=f"{name}.json",
         check=check_command(study, cell, mapping),
@@ -146,6 +148,20 @@ def _price(study: Study, cell: Summary, problem: Problem) -> Priced:
         evaluation=evaluation,
         agrees=loss is not None and math.isclose(loss, cell.best, rel_tol=SAME),
     )
+
+
+def _json(mapping: Mapping) -> str:
+    """The mapping as JSON, an entry of a level a line."""
+    parts = []
+    for name, value in mapping.to_dict().items():
+        if isinstance(value, dict):
+            entries = ",\n".join(
+                f"    {json.dumps(key)}: {json.dumps(entry)}" for key, entry in value.items()
+            )
+            parts.append(f"  {json.dumps(name)}: {{\n{entries}\n  }}")
+        else:
+            parts.append(f"  {json.dumps(name)}: {json.dumps(value)}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
 def _against_dataflows(study: Study, problem: Triple, loss: float) -> str:

@@ -7,7 +7,7 @@ import re
 from markupsafe import Markup, escape
 
 _LOOP = re.compile(r"(?P<indent>\s*)(?P<word>parallel|for) (?P<what>.*?)(?P<aside>\s{2,}.*)?", re.DOTALL)
-_JOINT = re.compile(r"(?<=[:./_])(?=\w)")
+_JOINT = re.compile(r"(?<=[:./_])(?=[^\W\d])")
 _BUFFER = re.compile(r"\s*L[12] (holds|LACKS)\b.*")
 
 

@@ -113,7 +113,7 @@ def _run(run: Any) -> Fact:
     """`28 cells in 26 s by 2 workers`, and the machine that it was on."""
     if not isinstance(run, Mapping):
         return "A run", str(run)
-    machine = run.get("machine", {})
+    machine = run.get("machine") or {}
     parts = [str(machine["processor"])] if machine.get("processor") else []
     parts += [counted(machine["cores"], "core")] if isinstance(machine.get("cores"), int) else []
     parts += [f"{machine['memory_gib']} GiB"] if "memory_gib" in machine else []

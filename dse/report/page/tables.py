@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from dse.report.page.numbers import NONE
 
 _NUMBER = re.compile(
-    r"[<>≤≥~]?\s*(?P<number>[-+]?(\d[\d,]*)(\.\d+)?(e[-+]?\d+)?)\s*(%|x)?(\s*[\[(].*[\])])?",
+    r"[<>≤≥~]?\s*(?P<number>[-+]?(\d[\d,]*)(\.\d+)?(e[-+]?\d+)?)\s*(%|x)?(\s*[\[(].*[\])]|\s+(of|to)\s.*)?",
     re.IGNORECASE,
 )
+MANY_ROWS = 24
+SENTENCE = 40
 NOTHING = frozenset({"", "-", NONE, "infeasible", "never", "nan", "inf", "n/a", "none", "censored", "?"})
 """What stands in a column of numbers where there is none: sorted last, whichever way."""
 
@@ -28,6 +30,11 @@ class PageCell:
     value: float | None
     link: str = ""
 
+    @property
+    def wordy(self) -> bool:
+        """Whether the text is a sentence, which wants a wide column to wrap in."""
+        return len(self.text) > SENTENCE
+
 
 @dataclass(frozen=True)
 class PageTable:
@@ -38,6 +45,15 @@ class PageTable:
     numeric: tuple[bool, ...]
     rows: tuple[tuple[PageCell, ...], ...]
 
+    @property
+    def long(self) -> bool:
+        """Whether the table is longer than a window, and better folded."""
+        return len(self.rows) > MANY_ROWS
+
+    def is_about(self, name: str) -> bool:
+        """Whether one row, and one only, is headed by that name."""
+        return [row[0].text for row in self.rows].count(name) == 1
+
 
 def page_table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str | PageCell]]) -> PageTable:
     """A table as the page shows it. A column is one of numbers if all that it says are numbers."""
@@ -47,7 +63,7 @@ def page_table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str | P
 
 
 def number_in(text: str) -> float | None:
-    """The number that a cell says, which may have an interval after it: `1,024`, `1.2 [1.1, 1.3]`, `7 %`."""
+    """The number that a cell begins with: `1,024`, `7 %`, `1.2 [1.1, 1.3]`, `1.1 to 1.3`, `3 of 4`."""
     found = _NUMBER.fullmatch(text.strip())
     if not found:
         return None
