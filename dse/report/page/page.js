@@ -76,6 +76,8 @@
   }
 
   function tell(button, done) {
+    // What stands beside it stays where it is.
+    button.style.minWidth ||= `${button.offsetWidth}px`;
     button.textContent = done ? "Copied" : "Selected: press Ctrl+C";
     button.classList.toggle("done", done);
     status.textContent = done
