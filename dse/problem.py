@@ -103,8 +103,9 @@ class Problem:
     @cached_property
     def identity(self) -> dict[str, Any]:
         """All that defines the problem, as plain data. Layers count by their loops, not by their names."""
+        loops = {"type": self.layer.type, **self.layer.loops}
         return {
-            "layer": {"type": self.layer.type, **self.layer.loops},
+            "layer": loops if lowers(self.model) else self.layer.to_dict(),
             "accelerator": self.accelerator.to_dict(),
             "space": self.space.identity,
             "objective": self.objective,
@@ -133,7 +134,8 @@ class Problem:
 
     @cached_property
     def _price_rows(self) -> PriceRows:
-        layer, accelerator, model = self.layer.lowered(), self.accelerator, self.model
+        accelerator, model = self.accelerator, self.model
+        layer = self.layer.lowered() if lowers(model) else self.layer
         prepared: Callable[[Layer, Accelerator], PriceRows] | None = getattr(model, "prepared", None)
         if prepared is not None:
             return prepared(layer, accelerator)
@@ -144,6 +146,11 @@ class Problem:
         from dse.feasibility import FeasibilityRules
 
         return FeasibilityRules(self.layer, self.accelerator, self.objective)
+
+
+def lowers(model: CostModel) -> bool:
+    """Whether the model prices lowered layers: unpadded and of stride 1."""
+    return bool(getattr(model, "lowers", True))
 
 
 def digest(data: object) -> str:

@@ -25,7 +25,8 @@ class CostBatch:
     """The costs of n mappings: arrays of length n.
 
     `cycles` and `macs` are counts, `energy_nj` is in nanojoule, `l1_size` and `l2_size` are the buffers
-    that the mapping needs, in elements. `power` and `area` are in the model's own units. Where `valid` is
+    that the mapping needs, in elements. `power` and `area` are in the model's own units (`loopnest`: mW and
+    mm2). Where `valid` is
     false, `reason` holds a `dse.reasons.Reason` code and the figures are 0.
     """
 
@@ -44,7 +45,12 @@ class CostBatch:
 
 
 class CostModel(Protocol):
-    """Prices mappings: vectorised, pure, deterministic, never raising on a mapping."""
+    """Prices mappings: vectorised, pure, deterministic, never raising on a mapping.
+
+    A model may have an attribute `lowers`, False if it prices strides and paddings itself: a Problem then
+    hands it the layer as it is, not `layer.lowered()`. It may have a `version`, part of what a record depends
+    on, and `prepared(layer, accelerator)`, which returns a function that prices a MappingBatch's rows.
+    """
 
     name: str
 
@@ -55,11 +61,15 @@ class CostModel(Protocol):
         ...
 
 
-COST_MODELS = ("maestro",)
+COST_MODELS = ("loopnest", "maestro")
 
 
 def cost_model(name: str) -> CostModel:
     """The cost model of that name."""
+    if name == "loopnest":
+        from dse.cost.loopnest import LoopNest
+
+        return LoopNest()
     if name == "maestro":
         from dse.cost.maestro import Maestro
 

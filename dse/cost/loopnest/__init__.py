@@ -1,0 +1,177 @@
+"""The sound cost model: a mapping's loop nest on DRAM, L2, L1s and PEs, every word and cycle counted.
+
+Each transition of the nest moves what the next step needs and is not there. A step takes as long as its
+busiest PE or its transfers over the NoC, an outer step as long as its steps or its transfers from and to
+DRAM, whichever is longer. Energy is what the MACs and all accesses take. `docs/loopnest.md` states the model
+as equations; `reference` computes it in plain Python, `kernel` over batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.accelerator import Accelerator
+from dse.cost import CostBatch, IntArray
+from dse.cost.loopnest.constants import Constants
+from dse.cost.loopnest.counts import COUNTS, Counts
+from dse.layer import Layer
+from dse.mapping import Mapping, MappingBatch
+from dse.reasons import Reason
+
+__all__ = ["Constants", "Counts", "LoopNest"]
+
+SMALLEST_SHARE = 256
+"""Rows below which a further thread costs more than it saves."""
+
+LARGEST = 2**62
+"""No count of a layer that is priced exceeds it."""
+
+
+@dataclass(frozen=True)
+class LoopNest:
+    """Prices layers as they are, with their strides and paddings. `constants` may be replaced."""
+
+    constants: Constants = Constants()
+
+    name = "loopnest"
+    version = "1"
+    lowers = False
+
+    def evaluate(
+        self, layer: Layer, accelerator: Accelerator, mappings: MappingBatch, *, threads: int = 1
+    ) -> CostBatch:
+        """The costs of `mappings` of `layer`: energy in nJ, power in mW, area in mm2."""
+        return self.prepared(layer, accelerator)(mappings.rows, threads)
+
+    def prepared(self, layer: Layer, accelerator: Accelerator) -> Callable[..., CostBatch]:
+        """`evaluate` for one layer and accelerator, taking the rows of a MappingBatch (and `threads`)."""
+        facts, constants = _facts(layer, accelerator), _constants(layer, accelerator, self.constants)
+        kernel, no_details = _kernel(), np.empty((0, len(COUNTS)), dtype=np.int64)
+
+        def price(rows: IntArray, threads: int = 1) -> CostBatch:
+            n = len(rows)
+            integers = np.empty((4, n), dtype=np.int64)
+            floats = np.empty((3, n), dtype=np.float64)
+            reasons = np.empty(n, dtype=np.uint8)
+
+            def price_share(start: int, stop: int) -> None:
+                kernel.price_rows(facts, constants, rows, start, stop, no_details, integers, floats, reasons)
+
+            _share_out(price_share, n, threads)
+            return CostBatch(
+                cycles=integers[0],
+                energy_nj=floats[0],
+                power=floats[1],
+                area=floats[2],
+                l1_size=integers[2],
+                l2_size=integers[3],
+                macs=integers[1],
+                valid=reasons == 0,
+                reason=reasons,
+            )
+
+        return price
+
+    def count(self, layer: Layer, accelerator: Accelerator, mapping: Mapping) -> Counts | None:
+        """What the figures of one mapping are made of; None if it is not valid."""
+        rows = MappingBatch.of([mapping]).rows
+        facts, constants = _facts(layer, accelerator), _constants(layer, accelerator, self.constants)
+        details = np.empty((1, len(COUNTS)), dtype=np.int64)
+        reasons = np.empty(1, dtype=np.uint8)
+        outputs = np.empty((4, 1), dtype=np.int64), np.empty((3, 1), dtype=np.float64)
+        _kernel().price_rows(facts, constants, rows, 0, 1, details, *outputs, reasons)
+        return Counts(*details[0].tolist()) if reasons[0] == 0 else None
+
+
+def _share_out(work: Callable[[int, int], None], n: int, threads: int) -> None:
+    """Does rows 0 to n on up to `threads` threads."""
+    shares = min(threads, n // SMALLEST_SHARE)
+    if shares <= 1:
+        work(0, n)
+        return
+    bounds = [n * share // shares for share in range(shares + 1)]
+    with ThreadPoolExecutor(shares) as pool:
+        list(pool.map(work, bounds[:-1], bounds[1:]))
+
+
+def _facts(layer: Layer, accelerator: Accelerator) -> IntArray:
+    """The integers that the kernel needs to know of a layer and a machine."""
+    rows = _axis(layer.output[0], layer.R, layer.stride[0], layer.padding[0], layer.Y)
+    columns = _axis(layer.output[1], layer.S, layer.stride[1], layer.padding[1], layer.X)
+    outputs = layer.output[0] * layer.output[1]
+    # More words than any one transition moves: a wider NoC or DRAM link is no faster.
+    most = layer.K * (layer.C * layer.R * layer.S + 2 * outputs) + layer.C * (
+        outputs * layer.R * layer.S + 2 * outputs
+    )
+    noc = min(accelerator.noc_bandwidth, most)
+    too_large = (8 * layer.macs + most) * max(noc, 8) > LARGEST
+    facts = [
+        int(Reason.OUT_OF_RANGE if too_large else Reason.FEASIBLE),
+        int(layer.type == "DSCONV"),
+        *(layer.loops[dim] for dim in "KCYX"),
+        layer.R,
+        layer.S,
+        *(value for pair in zip(rows, columns, strict=True) for value in pair),
+        accelerator.num_pes,
+        noc,
+        min(accelerator.offchip_bandwidth, most),
+        accelerator.noc_latency,
+        accelerator.simd_lanes,
+        layer.R * layer.S,
+        int(layer.type == "DSCONV"),
+    ]
+    return np.array(facts, dtype=np.int64)
+
+
+def _axis(outputs: int, window: int, stride: int, padding: int, size: int) -> tuple[int, int, int, int]:
+    """Of the input rows (or columns) that are used: from output to output, overlap, first and end real.
+
+    Rows that no output uses (where the stride exceeds the filter) are left out.
+    """
+    pitch = min(stride, window)
+    total = (outputs - 1) * pitch + window
+
+    def used_below(row: int) -> int:
+        if stride < window:
+            return min(row, total)
+        whole, part = divmod(row, stride)
+        return min(whole * window + min(part, window), total)
+
+    return pitch, window - pitch, used_below(padding), used_below(padding + size)
+
+
+def _constants(layer: Layer, accelerator: Accelerator, constants: Constants) -> NDArray[np.float64]:
+    """The floats that the kernel needs to know."""
+    return np.array(
+        [
+            constants.mac_pj,
+            constants.l1_pj,
+            constants.noc_pj,
+            constants.l2_pj,
+            constants.dram_pj,
+            layer.macs,
+            accelerator.clock_ghz,
+            constants.leakage_mw(accelerator),
+            constants.area_mm2(accelerator),
+        ],
+        dtype=np.float64,
+    )
+
+
+@cache
+def _kernel() -> ModuleType:
+    """The compiled kernel, loaded when it is first needed."""
+    from dse.compiled import drop_stale
+
+    drop_stale(Path(__file__).parent)
+    from dse.cost.loopnest import kernel
+
+    return kernel
