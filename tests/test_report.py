@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -169,3 +170,51 @@ def test_a_half_written_report_leaves_the_old_one(tmp_path: Path, monkeypatch: p
     monkeypatch.undo()
     assert (tmp_path / "tables" / "reduction.csv").read_text() == before
     assert not [path for path in (tmp_path / "tables").iterdir() if path.name.startswith(".")]
+
+
+def test_any_table_can_be_printed_in_full(tmp_path: Path, dse: Dse) -> None:
+    folder = str(campaign(tmp_path, [cell("walk", [(0, 6.0)]), cell("marl", [(600, 3.0)])]))
+    out = dse("report", folder, "--tables-only", "--table", "layers", "--table", "efficiency").out
+    assert "Every layer after 500 samples" in out
+    assert "Every layer after 1,000 samples" in out
+    assert "marl needs 600x more samples than walk" in " ".join(out.split())
+    assert "net: latency" not in out
+    message = dse("report", folder, "--table", "layer").refused()
+    assert message == "unknown table 'layer' in --table; did you mean 'layers'?"
+
+
+def test_what_is_written_says_the_same_in_every_form(tmp_path: Path) -> None:
+    cells = [cell("a_b & c|d", [(0, 6.0)], seed=seed) for seed in (0, 1)]
+    write_report(campaign(tmp_path, [*cells, cell("marl", [(0, 3.0)])], seeds=2), pictures=False)
+    tables = tmp_path / "tables"
+    assert "a_b & c\\|d" in (tables / "ledger.md").read_text()
+    assert (
+        r"a\_b \& c\textbar{}d & 2 & 2,000 & 2,000 & 0\% & 6 & 0 & 1.0 & 0.5 \\"
+        in (tables / "ledger.tex").read_text()
+    )
+    with (tables / "ledger.csv").open(newline="") as file:
+        row, *_ = csv.DictReader(file)
+    assert (row["searcher"], row["samples"], row["infeasible"], row["l1_too_small"]) == (
+        "a_b & c|d",
+        "2000",
+        "6",
+        "6",
+    )
+    for path in tables.glob("*.tex"):
+        text = path.read_text()
+        assert text.count(r"\begin{") == text.count(r"\end{")
+        assert text.count("{") - text.count(r"\{") == text.count("}") - text.count(r"\}")
+
+
+def test_the_summary_for_programs_is_plain_json(tmp_path: Path) -> None:
+    write_report(campaign(tmp_path, [cell("walk", [(0, 6.0)]), cell("marl", [])]), pictures=False)
+
+    def never(text: str) -> None:
+        raise AssertionError(f"{text} is not JSON")
+
+    told = json.loads((tmp_path / "summary.json").read_text(), parse_constant=never)
+    assert told["standing"]["walk"] == {"value": 1.0, "low": 1.0, "high": 1.0}
+    assert told["standing"]["marl"]["value"] is None
+    assert told["headline"].startswith("walk ends nearest to the best known")
+    assert told["targets"] == {"net:a on edge, latency": {"loss": 6.0, "proven": False}}
+    assert (told["cells"], told["planned"], told["reference"]) == (2, 2, "marl")

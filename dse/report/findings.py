@@ -77,9 +77,10 @@ class Efficiency:
 
     A problem's target is the median over seeds of other's final loss; its ratio is other's expected running
     time to that target over searcher's (COCO's: all samples spent over runs that succeeded). `ratio` is the
-    median over problems: below 1, searcher needs more. A problem that searcher has reached in no run counts
-    as 0, never: `reached` of `problems` are not so. If it is not reached on the most typical problem either,
-    `ratio` is None; `censored` says that some problem is not reached.
+    median over problems: below 1, searcher needs more. Both sides are charged for runs that miss the target,
+    which half of other's do. A problem that searcher has reached in no run counts as 0, never: `reached` of
+    `problems` are not so. If the median is 0, `ratio` is None; `censored` says that some problem is not
+    reached.
     """
 
     searcher: str

@@ -87,7 +87,7 @@ def latex(section: Section) -> str:
     """A section as a LaTeX table with booktabs' rules; what TeX would read as commands is escaped."""
     title, heads, rows = section
     # A table of a column that holds sentences, not figures, needs its lines broken.
-    columns = "".join("p{0.6\\textwidth}" if _wordy(column) else "l" if place == 0 else "r"
+    columns = "".join("p{0.6\\textwidth}" if wordy(column) else "l" if place == 0 else "r"
                       for place, column in enumerate(zip(*rows, strict=True)))  # fmt: skip
     body = [" & ".join(map(escaped, row)) + r" \\" for row in rows]
     lines = [
@@ -125,7 +125,8 @@ def _plain(value: object) -> object:
     return "" if value is None or (isinstance(value, float) and math.isnan(value)) else value
 
 
-def _wordy(cells: Sequence[str]) -> bool:
+def wordy(cells: Sequence[str]) -> bool:
+    """Whether a column holds sentences rather than figures and names."""
     return max(map(len, cells), default=0) > 60
 
 

@@ -64,8 +64,7 @@ class Runs:
     @cached_property
     def targets(self) -> dict[Triple, float]:
         """The lowest known loss of each problem that has one: problems without it cannot be aggregated."""
-        found = {problem: self.study.target(problem)[0] for problem in self.study.problems}
-        return {problem: target for problem, target in found.items() if np.isfinite(target)}
+        return {problem: self.study.target(problem)[0] for problem in self.study.solved}
 
     @cached_property
     def aggregated(self) -> tuple[str, ...]:

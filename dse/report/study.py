@@ -74,6 +74,11 @@ class Study:
         return len(self.problems) * len(self.searchers) * self.seeds
 
     @cached_property
+    def solved(self) -> tuple[Triple, ...]:
+        """The problems for which anything feasible is known: those that figures over all problems are of."""
+        return tuple(problem for problem in self.problems if np.isfinite(self.target(problem)[0]))
+
+    @cached_property
     def missing(self) -> dict[str, int]:
         """How many cells are not done, by searcher; searchers that lack none are left out."""
         done = Counter(summary.searcher for summary in self.summaries)
@@ -152,8 +157,8 @@ def load_study(folder: Path) -> Study:
     study = Study(folder, about, tuple(summaries))
     try:
         problems, searchers = set(study.problems), set(study.searchers)
-        _ = study.seeds, study.name, study.budget, study.cost_model
-    except (KeyError, TypeError, ValueError) as error:
+        _ = study.seeds, study.name, study.budget, study.cost_model, study.reference
+    except (IndexError, KeyError, TypeError, ValueError) as error:
         raise InputError(f"{str(path)!r} does not say what its campaign was: {told(error)}") from None
     for summary in study.summaries:
         if problem_of(summary) not in problems or summary.searcher not in searchers:

@@ -14,6 +14,17 @@ from dse.report.formats import Section, counted, factor, figure, over_target, pr
 from dse.report.reduction import PAPER, REFERENCE, Reduction, budgets_up_to
 from dse.report.study import Study
 
+NAMES = (
+    "standing",
+    "reduction",
+    "efficiency",
+    "comparisons",
+    "improvement",
+    "layers",
+    "runtimes",
+    "ledger",
+)
+"""The tables' names, in the order in which a page shows them."""
 REDUCTION_COLUMNS = tuple(item.name for item in fields(Reduction))
 REDUCTION_HEADS = ("searcher", "seeds", "median", "best", "median / {0}'s", "best / {0}'s", "paper")
 
@@ -33,7 +44,7 @@ class Table:
 
 
 def make_tables(study: Study, findings: Findings, reductions: Sequence[Reduction]) -> tuple[Table, ...]:
-    """All tables of a report, in the order in which a page shows them."""
+    """All tables of a report, in the order of NAMES."""
     return (
         _standing(study, findings),
         _reduction(study, reductions),
@@ -62,10 +73,10 @@ def _standing(study: Study, findings: Findings) -> Table:
         [searcher, *(_with_interval(Interval(*_at(band, budget))) for budget in budgets)]
         for searcher, band in findings.gap.items()
     ]
-    proven = [study.target(problem)[1] for problem in study.problems]
+    proven = [study.target(problem)[1] for problem in study.solved]
     known = "the proven optimum" if all(proven) else f"the best known ({sum(proven)} of {len(proven)} proven)"
     scope = f"{counted(len(proven), 'problem')} and {counted(study.seeds, 'seed')}"
-    title = f"best loss after so many samples / {known}: interquartile mean over {scope}, 95 % interval"
+    title = f"Best loss after so many samples / {known}: interquartile mean over {scope}, 95 % interval"
     heads = ["searcher", *(f"{budget:,}" for budget in budgets)]
     return _whole("standing", ("searcher", "budget", "ratio", "low", "high"), rows, (title, heads, cells))
 
@@ -134,7 +145,10 @@ def _efficiency(findings: Findings) -> Table:
         if found is not None and found.wide:
             shown += f" [{factor(found.low)}, {factor(found.high)}]"
         cells.append([row.searcher, row.other, shown, f"{row.reached} of {row.problems}", row.sentence])
-    title = "How many times fewer samples one searcher needs to reach another's final figure, 95 % interval"
+    title = (
+        "Times fewer samples to reach the other's median final loss: ratio of expected running times, failed "
+        "runs counted on both sides, 95 % interval"
+    )
     heads = ["searcher", "reaching", "times fewer", "problems reached", "in words"]
     return _whole("efficiency", columns, rows, (title, heads, cells))
 

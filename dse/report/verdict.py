@@ -172,7 +172,7 @@ def _powerless(comparisons: Sequence[Comparison]) -> Iterator[str]:
 
 
 def _goal(study: Study) -> str:
-    proven = [study.target(problem)[1] for problem in study.problems]
+    proven = [study.target(problem)[1] for problem in study.solved]
     if all(proven):
         return "the proven optimum"
     return "the best known, mostly proven optima" if sum(proven) > len(proven) / 2 else "the best known"
@@ -180,7 +180,7 @@ def _goal(study: Study) -> str:
 
 def _scope(study: Study) -> str:
     seeds = counted(study.seeds, "seed")
-    return f"interquartile mean over {_problems(len(study.problems), None)} and {seeds}"
+    return f"interquartile mean over {_problems(len(study.solved), None)} and {seeds}"
 
 
 def _problems(count: int, of: int | None) -> str:

@@ -9,15 +9,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from dse.errors import InputError, StorageError
 from dse.report.findings import Findings, find
-from dse.report.formats import Section, as_csv, counted, latex, markdown
+from dse.report.formats import Section, as_csv, counted, latex, markdown, wordy
 from dse.report.reduction import REFERENCE, Layer, NamedTriple, Reduction, reductions, template_rows
 from dse.report.regret import REGRET_COLUMNS, Regret, regrets
 from dse.report.study import Study, Triple, load_study
-from dse.report.tables import Table, make_tables
+from dse.report.tables import NAMES, Table, make_tables
 from dse.report.verdict import final
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from dse.report.figures import Drawing
 
 PAGE, SUMMARY = "index.html", "summary.json"
-SHOWN = ("reduction", "standing")
-"""The tables that the terminal shows; the others are in files."""
+SHOWN = ("reduction", "ledger", "standing")
+"""The tables that the terminal shows unasked, at the full budget."""
 
 
 @dataclass(frozen=True)
@@ -159,13 +159,14 @@ def summary(report: Report) -> dict[str, Any]:
     }
 
 
-def print_report(console: Console, report: Report, path: Path) -> None:
-    """Show the headline, the tables at the full budget and the warnings."""
+def print_report(console: Console, report: Report, path: Path, names: Sequence[str] = ()) -> None:
+    """Show the headline, tables and warnings: the tables of `names` in full, or SHOWN in brief."""
     console.print(report.findings.headline, style="bold", soft_wrap=True, markup=False)
     console.print(scope(report), soft_wrap=True, markup=False)
-    for name in SHOWN:
-        for section in _table(report, name).brief:
-            _print_section(console, section)
+    asked = [section for name in names for section in _table(report, name).sections]
+    unasked = [section for name in SHOWN for section in _table(report, name).brief]
+    for section in asked if names else unasked:
+        _print_section(console, section)
     for sentence in report.findings.warnings:
         style = "bold red" if sentence in report.beaten else "yellow"
         console.print(f"note: {sentence}", style=style, soft_wrap=True, markup=False)
@@ -179,15 +180,22 @@ def _print_section(console: Console, section: Section) -> None:
     title, heads, cells = section
     console.print(title, style="bold", soft_wrap=True, markup=False)
     table = RichTable(box=box.SIMPLE_HEAD)
-    for head in heads:
-        table.add_column(head, justify="left" if head == heads[0] else "right")
+    for place, head in enumerate(heads):
+        column = [row[place] for row in cells]
+        justify: Literal["left", "right"] = "left" if place == 0 or wordy(column) else "right"
+        # Sentences may break, figures and names not.
+        whole = None if wordy(column) else max(map(len, [head, *column]))
+        table.add_column(head, justify=justify, min_width=whole)
     for row in cells:
         table.add_row(*row, style="bold" if row[0] == REFERENCE else None)
+    # Where the console is narrower than the figures, the terminal breaks lines, not the figures.
+    least = console.measure(table, options=console.options.update(width=1000)).minimum
+    console.width = max(console.width, least)
     console.print(table)
 
 
 def _table(report: Report, name: str) -> Table:
-    return next(table for table in report.tables if table.name == name)
+    return report.tables[NAMES.index(name)]
 
 
 def _draw_page(report: Report, genes: Drawing | None, linked: Sequence[str]) -> str:

@@ -18,14 +18,23 @@ def command(
         str | None,
         typer.Option(help="Draw the genes of this finished cell too: a name in cells/.", metavar="CELL"),
     ] = None,
+    table: Annotated[
+        list[str] | None,
+        typer.Option(help="Print this table in full: layers, efficiency, runtimes, ...", metavar="TABLE"),
+    ] = None,
     tables_only: Annotated[
         bool, typer.Option("--tables-only", help="Write the tables alone: no figures, no page.")
     ] = False,
     json: Json = False,
 ) -> None:
     """Write a campaign's report (page, figures, tables) and print its result, also of an unfinished one."""
-    from dse.errors import InputError
+    from dse.errors import InputError, unknown
+    from dse.report.tables import NAMES
     from dse.report.writing import print_report, write_report
+
+    for name in table or ():
+        if name not in NAMES:
+            raise unknown("table", name, NAMES, "--table")
 
     if run is not None and tables_only:
         raise InputError("--run draws a figure, which --tables-only leaves out; give one of the two")
@@ -45,4 +54,4 @@ def command(
             }
         )
     else:
-        print_report(output.make_console(), report, path)
+        print_report(output.make_console(), report, path, table or ())
