@@ -168,7 +168,7 @@ def curve(
     if line is None:
         return
     at, value = line
-    kept = thin(shares(axes, "x", at), shares(axes, "y", value), tolerance=0.001)
+    kept = thin(shares(axes, "x", at), shares(axes, "y", value), tolerance=0.002)
     at, value = at[kept], value[kept]
     axes.plot(
         at,

@@ -22,7 +22,7 @@ from dse.report.figures.canvas import (
 )
 from dse.report.figures.convergence import seeds
 from dse.report.figures.scales import number
-from dse.report.figures.style import INK, MUTED, PAPER, Style, short, short_names
+from dse.report.figures.style import INK, PAPER, Style, short, short_names
 from dse.report.findings import Efficiency, Findings
 from dse.report.study import Study
 
@@ -52,8 +52,8 @@ def distribution_figure(study: Study, findings: Findings, looks: Looks) -> Figur
     heading(
         figure,
         "Where each run ends, as a multiple of the best known",
-        f"a dot a run ({counted(len(study.problems), 'problem')}, {seeds(study)}), box: middle half, line: median; "
-        "right: runs without a feasible sample",
+        f"a dot a run ({counted(len(study.problems), 'problem')}, {seeds(study)}), box: middle half, "
+        "line: median; right: runs without a feasible sample",
     )
     axes = add_panel(figure, left, 0.5, WIDTH - left - right, height)
     frame(axes, grid="x")

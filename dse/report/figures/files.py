@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import os
@@ -87,7 +88,7 @@ def few_colours(pixels: Bytes) -> tuple[Bytes, Bytes]:
     keeps its colour beside large areas, which common quantisers lose.
     """
     packed = (pixels.astype(np.uint32) << np.array([16, 8, 0], np.uint32)).sum(axis=2, dtype=np.uint32)
-    codes, where, counts = np.unique(packed, return_inverse=True, return_counts=True)
+    codes, counts = np.unique(packed, return_counts=True)
     colours = np.stack([codes >> 16, codes >> 8 & 255, codes & 255], axis=1).astype(np.float32)
     chosen = np.argsort(-counts, kind="stable")[: COLOURS // 2].tolist()
     nearest = np.full(len(colours), np.inf, np.float32)
@@ -98,7 +99,9 @@ def few_colours(pixels: Bytes) -> tuple[Bytes, Bytes]:
         distance = np.square(colours - colours[chosen[place]]).sum(axis=1)
         closer = distance < nearest
         nearest[closer], place_of[closer] = distance[closer], place
-    return place_of[where].reshape(packed.shape), colours[chosen].astype(np.uint8)
+    table = np.zeros(1 << 24, np.uint8)
+    table[codes] = place_of
+    return table[packed], colours[chosen].astype(np.uint8)
 
 
 def pdf(figure: Figure) -> bytes:
@@ -136,13 +139,40 @@ def _shrink(text: str) -> str:
     text = _BETWEEN.sub("><", _DROPPED.sub("", text))
     text = _GROUP_ID.sub("<g", text)
     text = _TURN.sub("", text)
-    text = _PATH.sub(lambda match: re.sub(r"\s*([A-Za-z])\s*", r"\1", _rounded(match.group())), text)
+    text = _PATH.sub(lambda match: short_path(match.group()), text)
     text = _PLACE.sub(lambda match: _rounded(match.group()), text)
     styles: dict[str, str] = {}
     text = _STYLE.sub(lambda match: _style_class(match.group(1), styles), text)
     rules = "".join(f".{name}{{{style}}}" for style, name in styles.items())
     text = text.replace("</style>", f"{rules}</style>", 1)
     return text.replace("<svg ", f'<svg font-family="{SCREEN_FONTS}" ', 1)
+
+
+def short_path(path: str) -> str:
+    """A path's `d` in tenths of a point, its lines as steps from point to point where it has no curves."""
+    if not re.fullmatch(r"(?:\s*[ML]\s*-?[\d.]+\s+-?[\d.]+|\s*z)+\s*", path):
+        return re.sub(r"\s*([A-Za-z])\s*", r"\1", _rounded(path))
+    words, x, y = [], 0, 0
+    for letter, across, down in re.findall(r"([MLz])(?:\s*(-?[\d.]+)\s+(-?[\d.]+))?", path):
+        if letter == "z":
+            words.append("z")
+            continue
+        # Whole tenths: the steps add up to where the points are.
+        to_x, to_y = round(10 * float(across)), round(10 * float(down))
+        if letter == "M":
+            words.append(f"M{_tenths(to_x)} {_tenths(to_y)}")
+        elif to_y == y:
+            words.append(f"h{_tenths(to_x - x)}")
+        elif to_x == x:
+            words.append(f"v{_tenths(to_y - y)}")
+        else:
+            words.append(f"l{_tenths(to_x - x)} {_tenths(to_y - y)}")
+        x, y = to_x, to_y
+    return "".join(words)
+
+
+def _tenths(value: int) -> str:
+    return f"{value / 10:.1f}".removesuffix(".0")
 
 
 def _rounded(numbers: str) -> str:
@@ -163,5 +193,6 @@ def _write(path: Path, content: bytes) -> None:
         part.write_bytes(content)
         part.replace(path)
     except OSError as error:
-        part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            part.unlink()
         raise StorageError(f"figure {str(path)!r} cannot be written: {error.strerror or error}") from None

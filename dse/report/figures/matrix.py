@@ -61,7 +61,7 @@ def improvement_figure(study: Study, findings: Findings, looks: Mapping[str, Sty
 
 
 def ranked(found: Improvement) -> list[int]:
-    """The places of the searchers that can be compared with any other, by their mean probability, best first."""
+    """The places of the searchers that can be compared with any other, best mean probability first."""
     others = np.where(np.eye(len(found.searchers), dtype=bool), np.nan, found.probability)
     means = {place: np.nanmean(row) for place, row in enumerate(others) if np.isfinite(row).any()}
     return sorted(means, key=lambda place: -means[place])
