@@ -22,6 +22,7 @@ from dse.report.figures import Drawing, draw, pdf, png, svg, write_figures
 from dse.report.figures.convergence import PARTS, coarse, limits
 from dse.report.figures.files import few_colours
 from dse.report.figures.matrix import ranked
+from dse.report.figures.style import house_style
 from dse.report.findings import Band, Efficiency, Findings, Improvement, Interval, find
 from dse.report.study import Study
 from tests.figure_cases import ODD, OURS, PROBLEMS, made_up
@@ -78,7 +79,8 @@ def test_any_campaign_has_figures_whose_words_are_readable(name: str) -> None:
     for drawing in draw(study, findings_of(study)).values():
         figure = drawing.build()
         ET.fromstring(svg(figure))
-        figure.canvas.draw()
+        with house_style():
+            figure.canvas.draw()
         assert_no_words_on_words(figure, f"{name}: {drawing.name}")
 
 
@@ -144,7 +146,8 @@ def test_figures_are_written_as_pictures_and_as_pdf(tmp_path: Path) -> None:
     assert list(written) == list(draw(study, findings))
     for name, (picture, document) in written.items():
         assert (picture.name, document.name) == (f"{name}.png", f"{name}.pdf")
-        assert Image.open(picture).width == 1440
+        with Image.open(picture) as image:
+            assert image.width == 1440
         assert document.read_bytes().startswith(b"%PDF")
     assert len(list((tmp_path / "figures").iterdir())) == 2 * len(written)
 

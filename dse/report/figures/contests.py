@@ -22,7 +22,7 @@ from dse.report.figures.canvas import (
 )
 from dse.report.figures.convergence import seeds
 from dse.report.figures.scales import number
-from dse.report.figures.style import INK, PAPER, Style, short, short_names
+from dse.report.figures.style import INK, PAPER, Style, short, short_names, widest
 from dse.report.findings import Efficiency, Findings
 from dse.report.study import Study
 
@@ -45,7 +45,7 @@ def distribution_figure(study: Study, findings: Findings, looks: Looks) -> Figur
     ratios = {name: values[~np.isnan(values)] for name, values in findings.gap_seeds.items()}
     ratios = {name: values for name, values in ratios.items() if len(values)}
     names = short_names(study.searchers)
-    left = 0.28 + 0.062 * max(len(name) for name in names.values())
+    left = 0.25 + widest(names.values())
     right = 0.75
     height = max(len(ratios), 1) * ROW
     figure = new_figure(WIDTH, 0.52 + height + 0.42)
@@ -146,7 +146,7 @@ def efficiency_figure(study: Study, findings: Findings, looks: Looks) -> Figure:
     strength = {row.other: row.ratio.value if row.ratio else 0.0 for row in ahead}
     others.sort(key=lambda name: -strength.get(name, -1.0))
     names = short_names(study.searchers, 16)
-    left = 0.28 + 0.062 * max(len(name) for name in names.values())
+    left = 0.25 + widest(names.values())
     height = max(len(others), 2) * ROW
     figure = new_figure(WIDTH, 0.7 + height + 0.42)
     me = short(reference, 14)

@@ -7,9 +7,7 @@ import hashlib
 import io
 import os
 import re
-import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,7 +66,7 @@ def png(figure: Figure) -> bytes:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from PIL import Image
 
-    with _saving():
+    with house_style():
         figure.set_dpi(DPI)
         canvas = FigureCanvasAgg(figure)
         canvas.draw()  # type: ignore[no-untyped-call]
@@ -107,7 +105,7 @@ def few_colours(pixels: Bytes) -> tuple[Bytes, Bytes]:
 def pdf(figure: Figure) -> bytes:
     """The figure as a PDF with its text as text, in an embedded font."""
     out = io.BytesIO()
-    with _saving():
+    with house_style():
         figure.savefig(out, format="pdf", metadata={"CreationDate": None, "Creator": None, "Producer": None})
     return out.getvalue()
 
@@ -116,7 +114,7 @@ def svg(figure: Figure) -> str:
     """The figure as a small SVG document, opaque, with its text as text in the reader's own font."""
     out = io.StringIO()
     nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-    with _saving():
+    with house_style():
         figure.savefig(out, format="svg", metadata=nothing)
     return _shrink(out.getvalue())
 
@@ -124,14 +122,6 @@ def svg(figure: Figure) -> str:
 def svgs(drawings: Mapping[str, Drawing]) -> dict[str, str]:
     """Every figure as SVG, by name."""
     return {name: svg(drawing.build()) for name, drawing in drawings.items()}
-
-
-@contextmanager
-def _saving() -> Iterator[None]:
-    with house_style(), warnings.catch_warnings():
-        # A name may hold letters that the font lacks; they are boxes in a PNG and right in an SVG.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        yield
 
 
 def _shrink(text: str) -> str:

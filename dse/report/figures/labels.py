@@ -10,7 +10,7 @@ import numpy as np
 
 from dse.report.figures.canvas import POINT, panel_points, shares
 from dse.report.figures.scales import spread
-from dse.report.figures.style import Style
+from dse.report.figures.style import Style, widest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,8 +29,7 @@ Ends = Mapping[str, tuple[float, float, float]]
 
 def room(names: Iterable[str], whiskers: int = 0, nothing: bool = False) -> float:
     """Inches needed right of a panel for names after so many whiskers; `nothing` if one may have none."""
-    longest = max((len(name) for name in names), default=0) + (len(NONE) if nothing else 0)
-    return 0.27 + whiskers * WHISKER * POINT + 0.059 * longest
+    return (whiskers * WHISKER + 15 + 8) * POINT + widest((name + NONE * nothing for name in names), SIZE)
 
 
 def high_enough(searchers: int) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 
 from dse.report.figures.canvas import WIDTH, add_panel, bare, heading, new_figure, note
 from dse.report.figures.convergence import seeds
-from dse.report.figures.style import INK, MUTED, PAPER, Style, luminance, short_names
+from dse.report.figures.style import INK, MUTED, PAPER, Style, luminance, short_names, widest
 from dse.report.findings import Findings, Improvement
 from dse.report.study import Study
 
@@ -28,9 +28,11 @@ def improvement_figure(study: Study, findings: Findings, looks: Mapping[str, Sty
     count = max(len(order), 1)
     names = short_names(found.searchers, 14)
     shown = [names[found.searchers[index]] for index in order]
-    longest = 0.06 * max((len(name) for name in shown), default=0)
-    left = 0.3 + longest
+    longest = widest(shown)
+    left = 0.2 + longest
     side = min(1.0, (WIDTH - left - 0.15) / count)
+    if longest > side:  # The names above are turned, and the last one leans out.
+        side = min(side, (WIDTH - left - 0.77 * longest) / (count - 0.5))
     high = min(0.72 * side, 0.44)
     turned: dict[str, Any] = {"rotation": 40, "ha": "left", "rotation_mode": "anchor"}
     room = 0.3 + 0.62 * longest if longest > side else 0.26

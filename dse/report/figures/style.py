@@ -7,7 +7,8 @@ vision tell apart, without the yellow that is lost on white. Dashes and markers 
 from __future__ import annotations
 
 import colorsys
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -132,6 +133,21 @@ def short_names(names: Sequence[str], width: int = 18) -> dict[str, str]:
     return found
 
 
+def text_width(text: str, size: float) -> float:
+    """Inches that a text of that size in points takes when it is bold."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    font = FontProperties(family=FONT, weight="bold", size=size)
+    width, _, _ = text_to_path.get_text_width_height_descent(text, font, ismath=False)
+    return float(width) / 72
+
+
+def widest(names: Iterable[str], size: float = 7) -> float:
+    """Inches that the widest of the names takes."""
+    return max((text_width(name, size) for name in names), default=0.0)
+
+
 @contextmanager
 def house_style() -> Iterator[None]:
     """matplotlib as we set it, whatever the user's own settings are; they are back afterwards."""
@@ -166,5 +182,8 @@ def house_style() -> Iterator[None]:
         "path.simplify_threshold": 0.2,
     }
     settings: dict[Any, Any] = dict(matplotlib.rcParamsDefault) | ours
-    with matplotlib.rc_context({name: settings[name] for name in settings if "backend" not in name}):
+    mine = {name: settings[name] for name in settings if "backend" not in name}
+    with matplotlib.rc_context(mine), warnings.catch_warnings():
+        # A name may hold letters that the font lacks: they are boxes in a PNG and right in an SVG.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         yield
