@@ -5,7 +5,8 @@ Mapping" (2025, arXiv:2507.16249). As there: PPO agents that learn apart from ea
 latency, power, energy and area, one agent for each gene or for each cluster of genes by Algorithm 1. Where it
 departs:
 
-- Policies are categorical, with a head for each gene, over the values that the gene has.
+- Policies are categorical, with a head for each gene, over the values that the gene has. The public
+  environment acts by Gaussians that are rounded: `actions="gaussian"`.
 - Episodes are one step long and there is no critic: the mean of a batch is its baseline.
 - The reward is a point's rank in its batch, so that it has the same scale for all layers and objectives, and
   infeasible points tell the agents which way feasible ones lie.

@@ -1,26 +1,24 @@
 """Many small PPO agents in stacked arrays: each has parameters, an optimiser and a clipping of its own.
 
 Proximal policy optimisation (Schulman et al., 2017, arXiv:1707.06347) with Adam (Kingma and Ba, ICLR 2015).
-An agent is a network of one tanh layer with a categorical head for each of its genes. Agents lie side by side
-along the first axis, and one batched matrix product serves them all; no sum runs over agents, so nothing that
-one agent is told or learns reaches another. The gradients are written out: for networks this small that takes
-half of torch's time, and spares every worker its import.
+An agent is a network of one tanh layer with a head for each of its genes. Agents lie side by side along the
+first axis, and one batched matrix product serves them all; no sum runs over agents, so nothing that one agent
+is told or learns reaches another (unless their clipping is joint). The gradients are written out: for
+networks this small that takes half of torch's time, and spares every worker its import.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from searchers.marl.policies import NEVER, Actions, Categorical, Gaussian, Policy, Taken, make_shelves
+
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
-
-# A logit that no draw ever picks; finite, because its product with a probability of 0 must be 0.
-_NEVER = -1e9
 
 _FIRST_MOMENT, _SECOND_MOMENT, _EPSILON = 0.9, 0.999, 1e-8
 
@@ -29,7 +27,7 @@ class Weights(NamedTuple):
     """One array of numbers for every parameter: the parameters, their gradients, or Adam's moments.
 
     A gene's head reads the hidden units of the agent that holds the gene. Heads of like size share a shelf,
-    where all are as wide as the widest, so that a few genes of many choices do not widen the others.
+    where all are as wide as the widest, so that a few genes of many outputs do not widen the others.
     """
 
     hidden: FloatArray
@@ -37,53 +35,33 @@ class Weights(NamedTuple):
     hidden_bias: FloatArray
     """(agents, 1, units)"""
     heads: tuple[FloatArray, ...]
-    """For each shelf, (its genes, units, choices)."""
+    """For each shelf, (its genes, units, outputs)."""
     head_biases: tuple[FloatArray, ...]
-    """For each shelf, (its genes, 1, choices)."""
+    """For each shelf, (its genes, 1, outputs)."""
 
 
-@dataclass(frozen=True)
-class Shelf:
-    """Genes whose heads are stacked."""
-
-    genes: IntArray
-    """Their positions in a gene vector."""
-    within: NDArray[np.bool_]
-    """Which choices they have: (genes, 1, choices)."""
-
-
-@dataclass(frozen=True)
-class Policy:
-    """What the agents would do at n observations."""
-
-    shelves: tuple[Shelf, ...]
-    units: FloatArray
-    """The hidden units' values: (agents, n, units)."""
-    probabilities: tuple[FloatArray, ...]
-    """For each shelf, (its genes, n, choices), 0 beyond a gene's size."""
-    log_probabilities: tuple[FloatArray, ...]
-
-    def draw(self, rows: IntArray, rng: np.random.Generator) -> IntArray:
-        """Genes drawn for the observations of these rows: (rows, genes)."""
-        drawn = np.empty((len(rows), sum(len(shelf.genes) for shelf in self.shelves)), np.int64)
-        for shelf, probabilities in zip(self.shelves, self.probabilities, strict=True):
-            reached = probabilities[:, rows].cumsum(axis=-1)
-            # The sums end near 1, not at it, and a draw must not pass the last choice with a chance.
-            draws = rng.random(reached.shape[:2])[..., np.newaxis] * reached[..., -1:]
-            drawn[:, shelf.genes] = (reached <= draws).sum(axis=-1).T
-        return drawn
+Clipping = Literal["agent", "joint"]
+"""Whose probability ratio is clipped: that of an agent's own part of a point, or that of the whole point."""
 
 
 class Agents:
     """Agents that hold disjoint sets of genes: gene g belongs to agent `agent_of[g]`, agents count from 0."""
 
     def __init__(
-        self, agent_of: IntArray, sizes: IntArray, inputs: int, units: int, rng: np.random.Generator
+        self,
+        agent_of: IntArray,
+        sizes: IntArray,
+        inputs: int,
+        units: int,
+        rng: np.random.Generator,
+        actions: Actions = "categorical",
     ) -> None:
-        """Agents with random parameters, nearly indifferent between the `sizes[g]` values of gene g."""
+        """Agents with random parameters; gene g has `sizes[g]` values, between which they are nearly
+        indifferent if their actions are categorical."""
         agents = int(agent_of.max()) + 1
         self.agent_of = agent_of
-        self.shelves = make_shelves(sizes)
+        self.actions, self._sizes = actions, sizes
+        self.shelves = make_shelves(sizes, actions)
         shapes = [(len(shelf.genes), units, shelf.within.shape[-1]) for shelf in self.shelves]
         self.weights = Weights(
             rng.standard_normal((agents, inputs, units)) / math.sqrt(inputs),
@@ -108,56 +86,43 @@ class Agents:
         """The agents' policies at observations (n, inputs), which all agents share."""
         weights = self.weights
         units = np.tanh(observations @ weights.hidden + weights.hidden_bias)
-        probabilities, logs = [], []
-        for shelf, heads, biases in zip(self.shelves, weights.heads, weights.head_biases, strict=True):
-            logits = units[self.agent_of[shelf.genes]] @ heads + np.where(shelf.within, biases, _NEVER)
-            logits -= logits.max(axis=-1, keepdims=True)
-            # Left out where it is 0: there it takes many times as long.
-            chances = np.exp(logits, where=shelf.within, out=np.zeros_like(logits))
-            total = chances.sum(axis=-1, keepdims=True)
-            probabilities.append(np.divide(chances, total, out=chances))
-            logs.append(np.subtract(logits, np.log(total), out=logits))
-        return Policy(self.shelves, units, tuple(probabilities), tuple(logs))
+        outputs = [
+            units[self.agent_of[shelf.genes]] @ heads + np.where(shelf.within, biases, NEVER)
+            for shelf, heads, biases in zip(self.shelves, weights.heads, weights.head_biases, strict=True)
+        ]
+        if self.actions == "gaussian":
+            return Gaussian.of(units, self._sizes, outputs[0])
+        return Categorical.of(self.shelves, units, outputs)
 
-    def log_likelihoods(self, policy: Policy, genes: IntArray) -> FloatArray:
-        """The log-probability that each agent gives its part of the vectors (n, genes): (agents, n)."""
-        chosen = np.empty(genes.shape[::-1])
-        for shelf, logs in zip(self.shelves, policy.log_probabilities, strict=True):
-            picks = genes.T[shelf.genes, :, np.newaxis]
-            chosen[shelf.genes] = np.take_along_axis(logs, picks, axis=-1)[..., 0]
-        return self._per_agent(chosen)
+    def log_likelihoods(self, policy: Policy, actions: Taken) -> FloatArray:
+        """The log-probability that each agent gives its part of the actions (n, genes): (agents, n)."""
+        return self._per_agent(policy.log_likelihoods(actions))
 
     def gradients(
         self,
         observations: FloatArray,
-        genes: IntArray,
+        actions: Taken,
         before: FloatArray,
         advantages: FloatArray,
         clip: float,
         entropy: float,
+        clipping: Clipping = "agent",
     ) -> Weights:
         """The gradient of each agent's clipped objective, plus `entropy` times its heads' entropies.
 
-        `before` (agents, n) are the log-likelihoods under the policies that drew the genes. `advantages` is
+        `before` (agents, n) are the log-likelihoods under the policies that drew the actions. `advantages` is
         (n,), shared by the agents, or (agents, n).
         """
         policy = self.policy(observations)
-        ratios = np.exp(self.log_likelihoods(policy, genes) - before)
+        changes = self.log_likelihoods(policy, actions) - before
+        if clipping == "joint":
+            changes = np.broadcast_to(changes.sum(axis=0), changes.shape)
+        ratios = np.exp(changes)
         # Where a ratio has gone as far as it may, the clipped objective is flat.
         free = np.where(advantages > 0, ratios < 1 + clip, ratios > 1 - clip)
         pulls = np.where(free, ratios * advantages, 0.0) / len(observations)
-
-        to_logits = []
-        for shelf, chances, logs in zip(
-            self.shelves, policy.probabilities, policy.log_probabilities, strict=True
-        ):
-            pull = pulls[self.agent_of[shelf.genes], :, np.newaxis]
-            mean_log = (chances * logs).sum(axis=-1, keepdims=True)
-            slope = chances * ((mean_log - logs) * (entropy / len(observations)) - pull)
-            picks = genes.T[shelf.genes, :, np.newaxis]
-            np.put_along_axis(slope, picks, np.take_along_axis(slope, picks, -1) + pull, -1)
-            to_logits.append(slope)
-        return self._backward(observations, policy.units, to_logits)
+        slopes = policy.slopes(actions, pulls[self.agent_of], entropy / len(observations))
+        return self._backward(observations, policy.units, slopes)
 
     def ascend(self, gradients: Weights, learning_rate: float, max_norm: float) -> None:
         """One step of Adam up the gradients; an agent's gradient longer than `max_norm` is cut to it."""
@@ -174,12 +139,12 @@ class Agents:
             second += (1 - _SECOND_MOMENT) * (cut * cut - second)
             weight += rate * first / (np.sqrt(correction * second) + _EPSILON)
 
-    def _backward(self, observations: FloatArray, units: FloatArray, to_logits: list[FloatArray]) -> Weights:
-        """The parameters' gradients from those of each shelf's logits, (its genes, n, choices)."""
+    def _backward(self, observations: FloatArray, units: FloatArray, to_outputs: list[FloatArray]) -> Weights:
+        """The parameters' gradients from those of each shelf's outputs, (its genes, n, outputs)."""
         through_heads = np.empty((len(self.agent_of), *units.shape[1:]))
         turned = units.transpose(0, 2, 1)
         head_gradients = []
-        for shelf, heads, slope in zip(self.shelves, self.weights.heads, to_logits, strict=True):
+        for shelf, heads, slope in zip(self.shelves, self.weights.heads, to_outputs, strict=True):
             through_heads[shelf.genes] = slope @ heads.transpose(0, 2, 1)
             head_gradients.append(turned[self.agent_of[shelf.genes]] @ slope)
         to_units = self._per_agent(through_heads) * (1 - units * units)
@@ -187,7 +152,7 @@ class Agents:
             observations.T @ to_units,
             to_units.sum(axis=1, keepdims=True),
             tuple(head_gradients),
-            tuple(slope.sum(axis=1, keepdims=True) for slope in to_logits),
+            tuple(slope.sum(axis=1, keepdims=True) for slope in to_outputs),
         )
 
     def _squares(self, weights: Weights) -> FloatArray:
@@ -201,14 +166,3 @@ class Agents:
         """The sum over each agent's own genes: (genes, ...) in, (agents, ...) out."""
         sums: FloatArray = self._holds @ per_gene.reshape(len(per_gene), -1)
         return sums.reshape(-1, *per_gene.shape[1:])
-
-
-def make_shelves(sizes: IntArray) -> tuple[Shelf, ...]:
-    """The genes by size: up to 64 choices, then up to four times as many, and so on."""
-    levels = np.ceil(np.log2(np.maximum(sizes, 64) / 64) / 2)
-    shelves = []
-    for level in np.unique(levels):
-        genes = np.flatnonzero(levels == level)
-        choices = np.arange(sizes[genes].max())
-        shelves.append(Shelf(genes, (choices < sizes[genes, np.newaxis])[:, np.newaxis]))
-    return tuple(shelves)

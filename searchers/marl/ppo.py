@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.checks import positive_number, whole_number
-from dse.errors import InputError, unknown
-from searchers.marl.agents import Agents, Policy
+from dse.errors import InputError, shorten, unknown
+from searchers.marl.agents import Agents, Clipping
+from searchers.marl.policies import Actions, Policy, Taken
 from searchers.marl.rewards import Reward, advantages
 from searchers.points import Drawn
 from searchers.settings import share
@@ -35,6 +36,10 @@ _OBSERVED = ("cycles", "power", "energy_nj", "area")
 class Learning:
     """How agents learn."""
 
+    actions: Actions = "categorical"
+    """What an agent draws for a gene: `categorical`, one of its values, each with a probability of its own;
+    or `gaussian`, a number about a mean, rounded to a value, as if values near each other were alike. Those
+    want a `learning_rate` of about 0.01: at 0.03 they narrow, and then leap away from what they found."""
     batch: int = 32
     """Points drawn at a time, from which the agents then learn."""
     epochs: int = 3
@@ -42,9 +47,13 @@ class Learning:
     learning_rate: float = 0.03
     """Adam's."""
     clip: float = 0.2
-    """How far an agent's probability ratio may go from 1 in a batch."""
+    """How far a probability ratio may go from 1 in a batch."""
+    clipping: Clipping = "agent"
+    """Whose ratio that is: `agent`, of each agent's own part of a point, so that agents need know nothing of
+    each other; or `joint`, of the whole point, the product of theirs, so that an agent that has changed much
+    holds back the others, as the parts of a single agent do."""
     entropy: float = 0.01
-    """The weight of the policies' entropy beside the advantages, whose deviation is 1."""
+    """The weight of the policies' entropy beside the advantages, whose deviation is 1 if normalised."""
     hidden: int = 16
     """Units of an agent's hidden layer."""
     max_norm: float = 0.5
@@ -53,11 +62,13 @@ class Learning:
     """What a point earns beside the others of its batch: see searchers.marl.rewards."""
     elite: float = 0.15
     """The share of a batch that the reward `elite` is given to."""
+    normalise: bool = True
+    """Whether advantages are divided by their deviation in the batch; their mean is 0 in any case."""
     patience: int = 1000
     """Samples without a better point after which all agents begin anew, as they do when most of a batch takes
     the last of its `retries`; 0: never."""
     retries: int = 4
-    """How often a point whose mapping was drawn before is drawn again."""
+    """How often a point whose mapping was drawn before is drawn again; 0: it is paid for once more."""
 
     def __post_init__(self) -> None:
         whole_number(self.batch, "batch", least=2)
@@ -70,8 +81,11 @@ class Learning:
             positive_number(getattr(self, name), name)
         if not 0 <= self.entropy < np.inf:
             raise InputError(f"entropy must be a finite number of at least 0, got {self.entropy}")
-        if self.reward not in get_args(Reward):
-            raise unknown("reward", self.reward, get_args(Reward))
+        if not isinstance(self.normalise, bool):
+            raise InputError(f"normalise must be true or false, got {shorten(self.normalise)}")
+        for name, known in (("reward", Reward), ("actions", Actions), ("clipping", Clipping)):
+            if getattr(self, name) not in get_args(known):
+                raise unknown(name, getattr(self, name), get_args(known))
 
 
 class Sight:
@@ -105,7 +119,7 @@ def play(
     """Let agents who hold the genes by `agent_of` learn, and fresh ones if stale, to the budget's end."""
     sight = Sight()
     while True:
-        agents = Agents(agent_of, evaluate.space.sizes, Sight.inputs, learning.hidden, rng)
+        agents = Agents(agent_of, evaluate.space.sizes, Sight.inputs, learning.hidden, rng, learning.actions)
         _play_once(evaluate, rng, learning, agents, drawn, sight)
 
 
@@ -122,41 +136,45 @@ def _play_once(
     best, idle = np.inf, 0
     while True:
         policy = agents.policy(observations)
-        genes, stubborn = draw(policy, drawn, learning.retries, rng)
-        evaluations = evaluate(genes)
-        shared = advantages(evaluations, accelerator, learning.reward, learning.elite)
-        improve(agents, policy, observations, genes, shared, learning)
+        actions, stubborn = draw(policy, drawn, learning.retries, rng)
+        evaluations = evaluate(policy.genes(actions))
+        shared = advantages(evaluations, accelerator, learning.reward, learning.elite, learning.normalise)
+        improve(agents, policy, observations, actions, shared, learning)
         observations = sight(evaluations)
 
         lowest = evaluations.loss.min()
-        idle = 0 if lowest < best else idle + len(genes)
+        idle = 0 if lowest < best else idle + len(actions)
         best = min(best, lowest)
-        if learning.patience and (idle >= learning.patience or stubborn > len(genes) / 2):
+        if learning.patience and (idle >= learning.patience or stubborn > len(actions) / 2):
             return
 
 
-def draw(policy: Policy, drawn: Drawn, retries: int, rng: np.random.Generator) -> tuple[IntArray, int]:
-    """A point for each observation, (n, genes), and how many of them were drawn anew `retries` times."""
+def draw(policy: Policy, drawn: Drawn, retries: int, rng: np.random.Generator) -> tuple[Taken, int]:
+    """An action for each observation, (n, genes), and how many of them were drawn anew `retries` times."""
     retried = [0]
+    actions = policy.draw(np.arange(policy.units.shape[1]), rng)
 
     def redraw(rows: IntArray, _: IntArray) -> IntArray:
         retried.append(len(rows))
-        return policy.draw(rows, rng)
+        actions[rows] = policy.draw(rows, rng)
+        return policy.genes(actions[rows])
 
-    genes = drawn.renew(policy.draw(np.arange(policy.units.shape[1]), rng), redraw, retries)
-    return genes, retried[-1] if len(retried) > retries else 0
+    drawn.renew(policy.genes(actions), redraw, retries)
+    return actions, retried[-1] if len(retried) > retries else 0
 
 
 def improve(
     agents: Agents,
     policy: Policy,
     observations: FloatArray,
-    genes: IntArray,
+    actions: Taken,
     shared: FloatArray,
     learning: Learning,
 ) -> None:
-    """Update the agents with points that `policy` drew at `observations`, and their advantages."""
-    before = agents.log_likelihoods(policy, genes)
+    """Update the agents with actions that `policy` drew at `observations`, and their advantages."""
+    before = agents.log_likelihoods(policy, actions)
     for _ in range(learning.epochs):
-        gradients = agents.gradients(observations, genes, before, shared, learning.clip, learning.entropy)
+        gradients = agents.gradients(
+            observations, actions, before, shared, learning.clip, learning.entropy, learning.clipping
+        )
         agents.ascend(gradients, learning.learning_rate, learning.max_norm)

@@ -32,11 +32,16 @@ exceed the buffers. A batch without a feasible point is rewarded by `rank` where
 
 
 def advantages(
-    evaluations: Evaluations, accelerator: Accelerator, reward: Reward, elite: float
+    evaluations: Evaluations,
+    accelerator: Accelerator,
+    reward: Reward,
+    elite: float,
+    normalise: bool = True,
 ) -> FloatArray:
     """Rewards of the batch with mean 0 and deviation 1, or all 0 where no point is better than another.
 
-    The batch's mean stands in for a critic; `elite` is the share that the reward `elite` is given to.
+    The batch's mean stands in for a critic; `elite` is the share that the reward `elite` is given to. Unless
+    asked to `normalise`, the deviation is left as it is.
     """
     losses = evaluations.loss
     feasible = np.isfinite(losses)
@@ -44,7 +49,7 @@ def advantages(
         rewards = _by_loss(losses, feasible, reward)
     else:
         rewards = _by_rank(scores(evaluations, accelerator), elite if reward == "elite" else 0.0)
-    return standardised(rewards)
+    return standardised(rewards) if normalise else rewards - rewards.mean()
 
 
 def standardised(rewards: FloatArray) -> FloatArray:
