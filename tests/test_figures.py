@@ -171,6 +171,14 @@ def test_many_problems_are_spread_over_several_figures() -> None:
     assert drawings["convergence-2"].title.endswith("continued (2 of 2)")
 
 
+def test_mean_losses_are_shown_for_the_first_of_very_many_problems() -> None:
+    study = made_up(["walk"], [(f"net:{n}", "edge", "edp") for n in range(20)], 1)
+    drawings = draw(study, findings_of(study))
+    assert "returns-4" in drawings
+    assert "returns-5" not in drawings
+    assert drawings["returns"].caption.endswith("Shown for the first 16 of 20 problems.")
+
+
 def test_one_searcher_has_no_figures_that_compare(usual: tuple[Study, Findings]) -> None:
     alone = STUDIES["one of everything"]
     missing = set(draw(*usual)) - set(draw(alone, findings_of(alone)))

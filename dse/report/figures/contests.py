@@ -210,6 +210,7 @@ def _forest(axes: Axes, place: int, row: Efficiency, style: Style) -> None:
         ha="center",
         fontsize=6,
         color=style.text,
+        bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 0.3, "alpha": 0.85},
     )
 
 

@@ -21,6 +21,8 @@ PANELS = 8
 """Problems in a figure of convergence; more go on in a second one."""
 ROWS = 4
 """Problems in a figure of mean losses."""
+MOST = 16
+"""Problems that have one: those of a campaign on whole networks would fill a book, and take a minute."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ def draw(study: Study, findings: Findings) -> dict[str, Drawing]:
                 "improvement",
                 "Who ends lower",
                 "The probability that a run of the row's searcher ends lower than a run of the column's, "
-                "with its 95 % interval. Dark fields: the row's searcher is likely better.",
+                "with its 95 % interval. A stronger shade: the row's searcher is likelier the better one.",
                 lambda: improvement_figure(study, findings, looks),
             ),
             Drawing(
@@ -104,12 +106,17 @@ def draw(study: Study, findings: Findings) -> dict[str, Drawing]:
         "returns",
         "What is drawn, and the best of it",
         "Left, the mean loss of the feasible samples that a searcher draws as it learns; right, the best so "
-        "far. A searcher that learns draws lower losses with time.",
-        study.problems,
+        "far. A searcher that learns draws lower losses with time." + _first_of(study),
+        study.problems[:MOST],
         ROWS,
         lambda problems: returns_figure(study, findings, problems, looks),
     )
     return {drawing.name: drawing for drawing in drawings}
+
+
+def _first_of(study: Study) -> str:
+    count = len(study.problems)
+    return f" Shown for the first {MOST} of {count} problems." if count > MOST else ""
 
 
 def _paged(

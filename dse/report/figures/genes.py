@@ -73,7 +73,7 @@ def _draw(problem: Problem, record: Record, title: str) -> Figure:
     heading(
         figure,
         title,
-        "darker: drawn more often at that time; line: value of the best sample so far, named at its end",
+        "shade: how often it was drawn at that time; line: value of the best sample so far, named at its end",
     )
     down = top + 0.12
     for part, height in rows:
