@@ -132,7 +132,7 @@ def test_drawing_leaves_no_state_and_never_imports_pyplot() -> None:
 
 def test_the_figures_of_a_big_campaign_are_small_files() -> None:
     problems = [*PROBLEMS, ("resnet18:conv1", "edge", "latency"), ("resnet18:conv1", "edge", "edp")]
-    study = made_up([*OURS, "ppo-gaussian", "marl-6"], problems, seeds=10, budget=20_000)
+    study = made_up([*OURS, "ppo-categorical", "marl-6"], problems, seeds=10, budget=20_000)
     for name, drawing in draw(study, findings_of(study)).items():
         figure = drawing.build()
         assert len(svg(figure)) < 150_000, name

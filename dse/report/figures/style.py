@@ -61,10 +61,12 @@ _OWN: dict[str, tuple[str, Dash, str]] = {
     "gamma": (SKY, DASHED, "v"),
     "cem": (PURPLE, MIXED, "P"),
     "ppo": (BLUE, DASHED, "X"),
-    "ppo-gaussian": (BLUE, DOTTED, "d"),
+    "ppo-categorical": (BLUE, DOTTED, "d"),
     "factored-ppo": (BLUE, MIXED, "h"),
     "marl": (VERMILLION, SOLID, "o"),
     "marl-6": (VERMILLION, DASHED, "*"),
+    "team": (PURPLE, SOLID, "p"),
+    "local": (PURPLE, DASHED, "8"),
 }
 _HUES = (ORANGE, BLACK, GREEN, SKY, PURPLE, BLUE, VERMILLION, GREY)
 _DASHES = (SOLID, DASHED, DOTTED, MIXED)
