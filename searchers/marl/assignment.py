@@ -22,21 +22,29 @@ TOP = 0.15
 """The share of the dataset that the paper keeps."""
 
 
-def correlations(genes: IntArray, losses: FloatArray, top: float = TOP) -> FloatArray:
-    """Pearson's r between the genes, (genes, genes), over the share `top` of the points (n, genes) by loss.
+def best_points(genes: IntArray, losses: FloatArray, top: float = TOP) -> IntArray:
+    """The share `top` of the points (n, genes) with the lowest losses, best first.
 
-    At least two points are kept, and of infeasible ones none. A gene that is constant among them has no
-    correlation with another, nor has any gene if fewer than two points are feasible.
+    At least two points are kept, and of infeasible ones none.
     """
     feasible = np.flatnonzero(np.isfinite(losses))
     keep = max(2, math.ceil(top * len(losses)))
-    best = feasible[np.argsort(losses[feasible], kind="stable")[:keep]]
+    return genes[feasible[np.argsort(losses[feasible], kind="stable")[:keep]]]
+
+
+def correlations(genes: IntArray, losses: FloatArray, top: float = TOP) -> FloatArray:
+    """Pearson's r between the genes, (genes, genes), over the `best_points`.
+
+    A gene that is constant among them has no correlation with another, nor has any gene if fewer than two
+    points are feasible.
+    """
+    best = best_points(genes, losses, top)
     matrix = np.eye(genes.shape[1])
     if len(best) < 2:
         return matrix
-    varied = np.flatnonzero(np.ptp(genes[best], axis=0))
+    varied = np.flatnonzero(np.ptp(best, axis=0))
     if len(varied):
-        matrix[np.ix_(varied, varied)] = np.corrcoef(genes[best][:, varied], rowvar=False)
+        matrix[np.ix_(varied, varied)] = np.corrcoef(best[:, varied], rowvar=False)
     np.fill_diagonal(matrix, 1.0)
     return matrix
 

@@ -1,0 +1,165 @@
+"""`dse correlate`: which genes of good mappings go together, and how agents would share them out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dse.cli import output
+from dse.cli.options import AcceleratorName, CostModelName, Fix, Json, LayerName, Tiles
+
+if TYPE_CHECKING:
+    from dse.api import Result
+    from dse.report.dependence import Dependence
+
+NAME = "correlation"
+AGENTS = (2, 3, 6, 9)
+
+
+def command(
+    layer: LayerName,
+    accelerator: AcceleratorName,
+    objective: Annotated[str, typer.Option(help="What is minimised.", metavar="OBJECTIVE")] = "latency",
+    searcher: Annotated[
+        str, typer.Option(help="Who draws the samples; tests hold for random alone.", metavar="SEARCHER")
+    ] = "random",
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", help="A setting of the searcher, as in mutation=0.2; repeatable.", metavar="NAME=VALUE"
+        ),
+    ] = None,
+    samples: Annotated[int, typer.Option(help="How many to draw.", metavar="N")] = 1000,
+    seed: Annotated[int, typer.Option(help="Which of the searcher's runs.", metavar="N")] = 0,
+    top: Annotated[float, typer.Option(help="The share that counts as good.", metavar="SHARE")] = 0.15,
+    threshold: Annotated[
+        float, typer.Option(help="Correlations below this, of either sign, count as weak.", metavar="R")
+    ] = 0.2,
+    agents: Annotated[
+        list[int] | None,
+        typer.Option(help="Deal the genes to so many; repeatable; by default 2, 3, 6 and 9.", metavar="N"),
+    ] = None,
+    tiles: Tiles = "factors",
+    fix: Fix = None,
+    cost_model: CostModelName = None,
+    out: Annotated[
+        Path | None, typer.Option(help="A folder for the figure (PNG, PDF) and the JSON.", metavar="DIR")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Correlate the genes of good samples, cluster them, and deal them to agents as marl does.
+
+    This is the analysis of Figure 4 and Algorithm 1 of arXiv:2507.16249, with tests that allow for the number
+    of pairs.
+    """
+    from dse.accelerator import load_accelerator
+    from dse.api import make_folder, search
+    from dse.checks import whole_number
+    from dse.cost import DEFAULT_COST_MODEL
+    from dse.problem import Problem
+    from dse.searcher import parse_settings
+    from dse.space import parse_fixed
+    from workloads import load_layer
+
+    whole_number(samples, "--samples")
+    whole_number(seed, "--seed", least=0)
+    _share(top, "--top")
+    _share(threshold, "--threshold")
+    machine = load_accelerator(accelerator)
+    model, fixed = cost_model or DEFAULT_COST_MODEL, parse_fixed(fix or [])
+    problem = Problem(load_layer(layer), machine, objective, model, tiles=tiles, fixed=fixed)
+    dealt_to = _agents(agents, len(problem.space.genes))
+    chosen = parse_settings(settings or [])
+    if out is not None:
+        make_folder(out)
+    result = search(problem, searcher, budget=samples, seed=seed, settings=chosen)
+    found = _analyse(result, top, threshold, dealt_to)
+    data = _about(result, layer, accelerator) | {"top": top} | found.to_dict()
+    if out is not None:
+        _write(found, data, out)
+    if json:
+        output.print_json(data)
+    else:
+        _show(found, data, out)
+
+
+def _share(value: float, option: str) -> None:
+    from dse.errors import InputError
+
+    if not 0 < value <= 1:
+        raise InputError(f"{option} must be above 0 and at most 1, got {value:g}")
+
+
+def _agents(asked: list[int] | None, genes: int) -> list[int]:
+    from dse.checks import whole_number
+
+    return [whole_number(number, "--agents", most=genes) for number in asked or AGENTS]
+
+
+def _analyse(result: Result, top: float, threshold: float, agents: list[int]) -> Dependence:
+    """The searcher's own assignment, applied to the samples; a core that knows no searcher tests it."""
+    from dse.report.dependence import depend
+    from searchers.marl.assignment import best_points, cluster_genes, correlations, gene_tree
+
+    genes, losses = result.record.genes(), result.record.evaluations().loss
+    matrix = correlations(genes, losses, top)
+    return depend(
+        names=tuple(gene.name for gene in result.cell.problem.space.genes),
+        points=best_points(genes, losses, top),
+        correlations=matrix,
+        tree=gene_tree(matrix),
+        labels={number: cluster_genes(matrix, number) for number in agents},
+        threshold=threshold,
+    )
+
+
+def _about(result: Result, layer: str, accelerator: str) -> dict[str, Any]:
+    cell = result.cell
+    names = {"layer": layer, "accelerator": accelerator, "objective": cell.problem.objective}
+    drawn = {"searcher": cell.name, "settings": cell.settings, "seed": cell.seed, "samples": cell.budget}
+    refused = sum(result.refusals.values())
+    return names | {"cost_model": cell.problem.model.name} | drawn | {"feasible": cell.budget - refused}
+
+
+def _title(data: dict[str, Any]) -> str:
+    return f"{data['layer']} on {data['accelerator']}, {data['objective']}"
+
+
+def _how(data: dict[str, Any]) -> str:
+    return (
+        f"best {data['points']:,} of {data['samples']:,} samples of {data['searcher']} "
+        f"({data['feasible']:,} feasible)"
+    )
+
+
+def _write(found: Dependence, data: dict[str, Any], folder: Path) -> None:
+    from dse.api import write_json
+    from dse.report.figures import Drawing, write_drawing
+    from dse.report.figures.correlation import correlation_figure
+
+    write_json(folder / f"{NAME}.json", data)
+    title = f"Which genes go together: {_title(data)}"
+    caption = (
+        "Correlations between the genes of good samples, and the tree by which they are dealt to agents."
+    )
+    figure = Drawing(NAME, title, caption, lambda: correlation_figure(found, title, _how(data)))
+    write_drawing(figure, folder)
+
+
+def _show(found: Dependence, data: dict[str, Any], out: Path | None) -> None:
+    console = output.make_console()
+    rows = [
+        (name, *found.nearest(place, found.correlation_p), *found.nearest(place, found.association_p)[::2])
+        for place, name in enumerate(found.names)
+    ]
+    heads = ("gene", "correlates with", "r", "p", "depends on", "p")
+    output.print_table(console, f"{_title(data)}: {_how(data)}", heads, rows)
+    for sentence in found.sentences():
+        console.print(sentence, soft_wrap=True)
+    for number, groups in found.groups.items():
+        dealt = " | ".join(" ".join(group) for group in groups)
+        console.print(f"{number} agents: {dealt}", soft_wrap=True)
+    if out is not None:
+        console.print(f"written to {out}", soft_wrap=True)
