@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -39,7 +39,7 @@ LARGEST = 2**62
 class LoopNest:
     """Prices layers as they are, with their strides and paddings. `constants` may be replaced."""
 
-    constants: Constants = Constants()
+    constants: Constants = field(default_factory=Constants)
 
     name = "loopnest"
     version = "1"
@@ -112,7 +112,8 @@ def _facts(layer: Layer, accelerator: Accelerator) -> IntArray:
         outputs * layer.R * layer.S + 2 * outputs
     )
     noc = min(accelerator.noc_bandwidth, most)
-    too_large = (8 * layer.macs + most) * max(noc, 8) > LARGEST
+    offchip = min(accelerator.offchip_bandwidth, most)
+    too_large = (8 * layer.macs + most) * max(noc, offchip, accelerator.noc_latency + 8) > LARGEST
     facts = [
         int(Reason.OUT_OF_RANGE if too_large else Reason.FEASIBLE),
         int(layer.type == "DSCONV"),
@@ -122,11 +123,10 @@ def _facts(layer: Layer, accelerator: Accelerator) -> IntArray:
         *(value for pair in zip(rows, columns, strict=True) for value in pair),
         accelerator.num_pes,
         noc,
-        min(accelerator.offchip_bandwidth, most),
+        offchip,
         accelerator.noc_latency,
         accelerator.simd_lanes,
         layer.R * layer.S,
-        int(layer.type == "DSCONV"),
     ]
     return np.array(facts, dtype=np.int64)
 

@@ -3,8 +3,8 @@
 Energy: Horowitz, "Computing's energy problem (and what we can do about it)", ISSCC 2014, gives 0.4 pJ for a
 16-bit floating-point addition and 1.1 pJ for a multiplication in 45 nm: 1.5 pJ a MAC on 16-bit elements. The
 other accesses follow by the ratios of Chen et al., "Eyeriss: A Spatial Architecture for Energy-Efficient
-Dataflow for Convolutional Neural Networks", ISCA 2016, Table IV: register file 1, PE to PE 2, global buffer 6,
-DRAM 200 times a MAC.
+Dataflow for Convolutional Neural Networks", ISCA 2016, Table IV: register file 1, PE to PE 2, global buffer
+6, DRAM 200 times a MAC.
 
 Area: the MAC as synthesised in 45 nm for the areas beside Horowitz's energies (1,360 um2 for the addition,
 1,640 um2 for the multiplication). A bit of SRAM takes a cell of 0.346 um2 (Mistry et al., "A 45nm Logic

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from numba import njit
 
-from dse.compiled import OPTIONS
+from dse.cost.loopnest.compiled import INLINED, LEAN
 
 INTERIOR, LAST = 0, 1
 
@@ -37,44 +37,44 @@ RUN_LENGTH, RUN_NEEDED, RUN_PIECES, RUN_BUSIEST = range(4)
 MAX_RUNS = 4
 
 
-@njit(**OPTIONS)
+@njit(**INLINED)
 def floor_divide(amount, by):
     """The quotient of two counts below 2^53, rounded down; several times faster than `//`."""
     return int(amount / by)
 
 
-@njit(**OPTIONS)
+@njit(**INLINED)
 def ceil_divide(amount, by):
     """The quotient of two counts below 2^52, rounded up."""
     return int((amount + by - 1) / by)
 
 
-@njit(**OPTIONS)
+@njit(**INLINED)
 def positive(amount):
     """The amount, or 0 where it is below."""
     return amount if amount > 0 else 0
 
 
-@njit(**OPTIONS)
-def add_run(table, runs, kind, length, needed, pieces, busiest):
+@njit(**INLINED)
+def add_run(tables, runs, dim, kind, length, needed, pieces, busiest):
     """Appends a run of inner steps to those of an outer step's kind, or to the run before if it is equal."""
     if length <= 0:
         return
-    count = table[kind * KIND_COLUMNS + RUNS]
+    count = tables[dim, kind * KIND_COLUMNS + RUNS]
     if count > 0:
-        last = runs[kind, count - 1]
-        if last[RUN_NEEDED] == needed and last[RUN_PIECES] == pieces and last[RUN_BUSIEST] == busiest:
-            last[RUN_LENGTH] += length
+        same = runs[dim, kind, count - 1, RUN_NEEDED] == needed
+        same &= runs[dim, kind, count - 1, RUN_PIECES] == pieces
+        if same and runs[dim, kind, count - 1, RUN_BUSIEST] == busiest:
+            runs[dim, kind, count - 1, RUN_LENGTH] += length
             return
-    run = runs[kind, count]
-    run[RUN_LENGTH] = length
-    run[RUN_NEEDED] = needed
-    run[RUN_PIECES] = pieces
-    run[RUN_BUSIEST] = busiest
-    table[kind * KIND_COLUMNS + RUNS] = count + 1
+    runs[dim, kind, count, RUN_LENGTH] = length
+    runs[dim, kind, count, RUN_NEEDED] = needed
+    runs[dim, kind, count, RUN_PIECES] = pieces
+    runs[dim, kind, count, RUN_BUSIEST] = busiest
+    tables[dim, kind * KIND_COLUMNS + RUNS] = count + 1
 
 
-@njit(**OPTIONS)
+@njit(**INLINED)
 def inner_loop(extent, inner, places):
     """Steps over a cluster's extent, what is left for the last, PEs at work in it, whole pieces in it."""
     step = inner * places
@@ -88,7 +88,7 @@ def inner_loop(extent, inner, places):
     return steps, left, whole + int(whole * inner < left), whole
 
 
-@njit(**OPTIONS)
+@njit(**INLINED)
 def kept_inside(steps, left, pieces, inner, places, pitch, overlap):
     """Indices, and rows or columns, that a cluster's PEs keep from their last inner step to their first."""
     if steps == 1:
@@ -100,7 +100,7 @@ def kept_inside(steps, left, pieces, inner, places, pitch, overlap):
     return 0, windows + fewer * positive(overlap - ((steps - 2) * step - inner) * pitch)
 
 
-@njit(**OPTIONS)
+@njit(**INLINED)
 def kept_outside(steps, left, pieces, whole, inner, places, stride, working, pitch, overlap):
     """Rows or columns that a cluster's first `working` PEs keep as it moves on by `stride`."""
     if overlap == 0 or working == 0:
@@ -114,7 +114,7 @@ def kept_outside(steps, left, pieces, whole, inner, places, stride, working, pit
     return windows
 
 
-@njit(**OPTIONS)
+@njit(**LEAN)
 def kept_back(start, stop, extent, base, tile, inner, places, pitch, overlap):
     """Rows or columns that PEs `start` to `stop` keep from the last outer step they work in to the first.
 
@@ -122,11 +122,11 @@ def kept_back(start, stop, extent, base, tile, inner, places, pitch, overlap):
     """
     windows = 0
     step = inner * places
-    whole = tile // inner
+    whole = floor_divide(tile, inner)
     while start < stop:
-        steps = (extent - start * inner + step - 1) // step
+        steps = ceil_divide(extent - start * inner, step)
         first = min(inner, tile - start * inner)
-        following = min(stop, (extent - (steps - 1) * step + inner - 1) // inner)
+        following = min(stop, ceil_divide(extent - (steps - 1) * step, inner))
         if start < whole:
             following = min(following, whole)
         windows += (following - start) * positive(overlap - (base + (steps - 1) * step - first) * pitch)
@@ -134,8 +134,8 @@ def kept_back(start, stop, extent, base, tile, inner, places, pitch, overlap):
     return windows
 
 
-@njit(**OPTIONS)
-def measure(table, runs, size, tile, inner, clusters, places, pitch, overlap):
+@njit(**LEAN)
+def measure(tables, runs, dim, size, tile, inner, clusters, places, pitch, overlap):
     """Fills one dim's table and runs."""
     span = tile * clusters
     outer_steps = ceil_divide(size, span)
@@ -146,40 +146,42 @@ def measure(table, runs, size, tile, inner, clusters, places, pitch, overlap):
         whole = floor_divide(last_span, tile)
         rest = last_span - whole * tile
     uniform = last_span == span
-    table[OUTER_STEPS], table[UNIFORM] = outer_steps, int(uniform)
-    table[SPAN], table[LAST_SPAN] = span if outer_steps > 1 else last_span, last_span
-    table[PITCH], table[OVERLAP], table[PIECE] = pitch, overlap, inner
-    table[STEP_OVERLAP] = positive(overlap - (places - 1) * inner * pitch)
-    table[RUNS] = table[KIND_COLUMNS + RUNS] = 0
+    tables[dim, OUTER_STEPS], tables[dim, UNIFORM] = outer_steps, int(uniform)
+    tables[dim, SPAN], tables[dim, LAST_SPAN] = span if outer_steps > 1 else last_span, last_span
+    tables[dim, PITCH], tables[dim, OVERLAP], tables[dim, PIECE] = pitch, overlap, inner
+    tables[dim, STEP_OVERLAP] = positive(overlap - (places - 1) * inner * pitch)
+    tables[dim, RUNS] = tables[dim, KIND_COLUMNS + RUNS] = 0
     of_tile = inner_loop(tile, inner, places)
     of_rest = inner_loop(rest, inner, places) if rest > 0 else (0, 0, 0, 0)
     if outer_steps > 1 and not uniform:
-        fill_kind(table, runs, INTERIOR, clusters, tile, 0, of_tile, of_rest, inner, places)
-    fill_kind(table, runs, LAST, whole, tile, rest, of_tile, of_rest, inner, places)
-    fill_outer(table, tile, whole, rest, clusters, of_tile, of_rest, inner, places)
+        fill_kind(tables, runs, dim, INTERIOR, clusters, tile, 0, of_tile, of_rest, inner, places)
+    fill_kind(tables, runs, dim, LAST, whole, tile, rest, of_tile, of_rest, inner, places)
+    fill_outer(tables, dim, tile, whole, rest, clusters, of_tile, of_rest, inner, places)
 
 
-@njit(**OPTIONS)
-def fill_kind(table, runs, kind, whole, tile, rest, of_tile, of_rest, inner, places):
+@njit(**LEAN)
+def fill_kind(tables, runs, dim, kind, whole, tile, rest, of_tile, of_rest, inner, places):
     """The columns and runs of an outer step with `whole` clusters of a tile and one of `rest`, if any."""
     at, step = kind * KIND_COLUMNS, inner * places
-    pitch, overlap = table[PITCH], table[OVERLAP]
+    pitch, overlap = tables[dim, PITCH], tables[dim, OVERLAP]
     steps, left, pieces, _ = of_tile if whole > 0 else of_rest
     busiest = min(inner, left)
     if whole > 0 and rest > 0:
         short, short_left, short_pieces, _ = of_rest
-        add_run(table, runs, kind, short - 1, (whole + 1) * step, (whole + 1) * places, inner)
+        add_run(tables, runs, dim, kind, short - 1, (whole + 1) * step, (whole + 1) * places, inner)
         if short < steps:
-            add_run(table, runs, kind, 1, whole * step + short_left, whole * places + short_pieces, inner)
-            add_run(table, runs, kind, steps - 1 - short, whole * step, whole * places, inner)
-            add_run(table, runs, kind, 1, whole * left, whole * pieces, busiest)
+            add_run(
+                tables, runs, dim, kind, 1, whole * step + short_left, whole * places + short_pieces, inner
+            )
+            add_run(tables, runs, dim, kind, steps - 1 - short, whole * step, whole * places, inner)
+            add_run(tables, runs, dim, kind, 1, whole * left, whole * pieces, busiest)
         else:
             needed, at_work = whole * left + short_left, whole * pieces + short_pieces
-            add_run(table, runs, kind, 1, needed, at_work, busiest)
+            add_run(tables, runs, dim, kind, 1, needed, at_work, busiest)
     else:
         clusters = whole if whole > 0 else 1
-        add_run(table, runs, kind, steps - 1, clusters * step, clusters * places, inner)
-        add_run(table, runs, kind, 1, clusters * left, clusters * pieces, busiest)
+        add_run(tables, runs, dim, kind, steps - 1, clusters * step, clusters * places, inner)
+        add_run(tables, runs, dim, kind, 1, clusters * left, clusters * pieces, busiest)
     kept = window_kept = 0
     if whole > 0:
         one = kept_inside(of_tile[0], of_tile[1], of_tile[2], inner, places, pitch, overlap)
@@ -187,53 +189,57 @@ def fill_kind(table, runs, kind, whole, tile, rest, of_tile, of_rest, inner, pla
     if rest > 0:
         one = kept_inside(of_rest[0], of_rest[1], of_rest[2], inner, places, pitch, overlap)
         kept, window_kept = kept + one[0], window_kept + one[1]
-    first, last = runs[kind, 0], runs[kind, table[at + RUNS] - 1]
-    table[at + STEPS] = steps
-    table[at + NEEDED], table[at + PIECES] = first[RUN_NEEDED], first[RUN_PIECES]
-    table[at + LEFT], table[at + BUSIEST] = last[RUN_NEEDED], last[RUN_BUSIEST]
-    table[at + KEPT], table[at + WINDOW_KEPT] = kept, window_kept
-    table[at + STAY] = first[RUN_NEEDED] if steps == 1 else 0
-    table[at + EXTENT] = (steps - 1) * inner + busiest
-    table[at + WINDOW] = first[RUN_NEEDED] * pitch + first[RUN_PIECES] * overlap
+    final = tables[dim, at + RUNS] - 1
+    needed, at_work = runs[dim, kind, 0, RUN_NEEDED], runs[dim, kind, 0, RUN_PIECES]
+    tables[dim, at + STEPS] = steps
+    tables[dim, at + NEEDED], tables[dim, at + PIECES] = needed, at_work
+    tables[dim, at + LEFT], tables[dim, at + BUSIEST] = runs[dim, kind, final, RUN_NEEDED], busiest
+    tables[dim, at + KEPT], tables[dim, at + WINDOW_KEPT] = kept, window_kept
+    tables[dim, at + STAY] = needed if steps == 1 else 0
+    tables[dim, at + EXTENT] = (steps - 1) * inner + busiest
+    tables[dim, at + WINDOW] = needed * pitch + at_work * overlap
 
 
-@njit(**OPTIONS)
-def fill_outer(table, tile, whole, rest, clusters, of_tile, of_rest, inner, places):
+@njit(**LEAN)
+def fill_outer(tables, dim, tile, whole, rest, clusters, of_tile, of_rest, inner, places):
     """The columns of the outer loop, and those that count over all steps."""
-    outer_steps, pitch, overlap = table[OUTER_STEPS], table[PITCH], table[OVERLAP]
+    outer_steps, pitch, overlap = tables[dim, OUTER_STEPS], tables[dim, PITCH], tables[dim, OVERLAP]
     steps, left, pieces, complete = of_tile
     at_start = places if steps > 1 else pieces
     rest_at_start = places if of_rest[0] > 1 else of_rest[2]
     stride = tile * clusters
     last = KIND_COLUMNS
     interior = outer_steps - 1
-    table[ALL_STEPS] = interior * steps + table[last + STEPS]
-    table[FIRST_PIECES] = interior * clusters * at_start + table[last + PIECES]
+    tables[dim, ALL_STEPS] = interior * steps + tables[dim, last + STEPS]
+    tables[dim, FIRST_PIECES] = interior * clusters * at_start + tables[dim, last + PIECES]
     of_whole = (steps - 1) * places + pieces
     of_short = (of_rest[0] - 1) * places + of_rest[2] if rest > 0 else 0
-    table[ALL_PIECES] = (interior * clusters + whole) * of_whole + of_short
-    table[NEXT_OVERLAP] = table[LAST_OVERLAP] = 0
+    tables[dim, ALL_PIECES] = (interior * clusters + whole) * of_whole + of_short
+    tables[dim, NEXT_OVERLAP] = tables[dim, LAST_OVERLAP] = 0
     if outer_steps == 1:
-        table[BACK_KEPT], table[BACK_WINDOW] = table[last + KEPT], table[last + WINDOW_KEPT]
-        table[BACK_STAY] = table[last + STAY]
+        tables[dim, BACK_KEPT], tables[dim, BACK_WINDOW] = (
+            tables[dim, last + KEPT],
+            tables[dim, last + WINDOW_KEPT],
+        )
+        tables[dim, BACK_STAY] = tables[dim, last + STAY]
         return
-    table[BACK_KEPT] = table[BACK_WINDOW] = table[BACK_STAY] = 0
+    tables[dim, BACK_KEPT] = tables[dim, BACK_WINDOW] = tables[dim, BACK_STAY] = 0
     if overlap > 0:
         one = kept_outside(steps, left, pieces, complete, inner, places, stride, at_start, pitch, overlap)
-        table[NEXT_OVERLAP], table[LAST_OVERLAP] = clusters * one, whole * one
+        tables[dim, NEXT_OVERLAP], tables[dim, LAST_OVERLAP] = clusters * one, whole * one
         if rest > 0:
-            table[LAST_OVERLAP] += kept_outside(
+            tables[dim, LAST_OVERLAP] += kept_outside(
                 steps, left, pieces, complete, inner, places, stride, rest_at_start, pitch, overlap
             )
     idle = clusters - whole - int(rest > 0)
     if outer_steps == 2:
         # What is idle in the last of two outer steps still has what it began with, if that was all it had.
         kept, _ = kept_inside(steps, left, pieces, inner, places, pitch, overlap)
-        table[BACK_KEPT] = idle * kept
+        tables[dim, BACK_KEPT] = idle * kept
         if rest > 0 and steps == 1:
-            table[BACK_KEPT] += positive(tile - rest_at_start * inner)
+            tables[dim, BACK_KEPT] += positive(tile - rest_at_start * inner)
         elif rest > 0 and steps == 2:
-            table[BACK_KEPT] += positive(places - max(pieces, rest_at_start)) * inner
+            tables[dim, BACK_KEPT] += positive(places - max(pieces, rest_at_start)) * inner
     base = (outer_steps - 2) * stride
     if overlap > (base - inner) * pitch:
         ahead = base + stride
@@ -242,4 +248,4 @@ def fill_outer(table, tile, whole, rest, clusters, of_tile, of_rest, inner, plac
         if rest > 0:
             windows += kept_back(0, rest_at_start, rest, ahead, tile, inner, places, pitch, overlap)
             windows += kept_back(rest_at_start, at_start, tile, base, tile, inner, places, pitch, overlap)
-        table[BACK_WINDOW] = windows
+        tables[dim, BACK_WINDOW] = windows

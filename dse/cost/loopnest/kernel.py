@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 
 from dse.compiled import OPTIONS
+from dse.cost.loopnest.compiled import INLINED, LEAN
 from dse.cost.loopnest.extents import (
     INTERIOR,
     KIND_COLUMNS,
@@ -24,7 +25,22 @@ from dse.cost.loopnest.extents import (
     WINDOW,
     measure,
 )
-from dse.cost.loopnest.outer import COMPUTING, OUTER_COLUMNS, OUTER_GROUPS, STEADY, WAITING, time_outside
+from dse.cost.loopnest.facts import (
+    DEPTHWISE,
+    END_REAL,
+    FILTER,
+    FILTER_ROWS,
+    FIRST_REAL,
+    LATENCY,
+    NOC,
+    OFFCHIP,
+    OVERLAPS,
+    PES,
+    PITCHES,
+    REASON,
+    SIZES,
+)
+from dse.cost.loopnest.outer import COMPUTING, OUTER_COLUMNS, OUTER_ROWS, STEADY, WAITING, time_outside
 from dse.cost.loopnest.timing import (
     GROUP_COLUMNS,
     INSIDE_COLUMNS,
@@ -66,13 +82,6 @@ PARTIAL_FILTER = int(Reason.PARTIAL_FILTER)
 CLUSTER_TOO_LARGE = int(Reason.CLUSTER_TOO_LARGE)
 SPREAD_FILTER = int(Reason.SPREAD_FILTER)
 
-# A layer on a machine. SIZES begins the four dims' sizes; the others that begin something are of Y and X.
-REASON, DEPTHWISE, SIZES, FILTER_ROWS, FILTER_COLUMNS = 0, 1, 2, 6, 7
-PITCHES, OVERLAPS, FIRST_REAL, END_REAL = 8, 10, 12, 14
-PES, MACHINE, FACTS = 16, 17, 23
-# MACHINE begins what `timing` calls a machine: NoC, DRAM link, latency, lanes, filter, depthwise.
-NOC, OFFCHIP, LATENCY, LANES, FILTER = 17, 18, 19, 20, 21
-
 # Counts of a row, in the order of COUNTS.
 CYCLES, COMPUTE, FILL, DRAIN, DRAM_WAIT = range(5)
 DRAM_INPUT, DRAM_WEIGHT, DRAM_UP, DRAM_DOWN, L2_INPUT, L2_WEIGHT, L2_UP, L2_DOWN = range(5, 13)
@@ -83,127 +92,124 @@ COUNT_COLUMNS = 18
 MAC_PJ, L1_PJ, NOC_PJ, L2_PJ, DRAM_PJ, MACS, GHZ, LEAKAGE, AREA = range(9)
 
 
-@njit(**OPTIONS)
-def check_row(facts, row):
+@njit(**INLINED)
+def check_row(facts, rows, i):
     """The reason that a row's values give, before any pricing."""
     if facts[REASON] != FEASIBLE:
         return facts[REASON]
     for dim in range(int(facts[DEPTHWISE]), 4):
-        if row[OUTER_TILE + dim] < 1 or row[INNER_TILE + dim] < 1:
+        if rows[i, OUTER_TILE + dim] < 1 or rows[i, INNER_TILE + dim] < 1:
             return ZERO_TILE
-    if row[OUTER_PARALLEL] > 3 or row[INNER_PARALLEL] > 3:
+    if rows[i, OUTER_PARALLEL] > 3 or rows[i, INNER_PARALLEL] > 3:
         return SPREAD_FILTER
     for axis in range(2):
         size = facts[FILTER_ROWS + axis]
-        if row[OUTER_TILE + 4 + axis] < size or row[INNER_TILE + 4 + axis] < size:
+        if rows[i, OUTER_TILE + 4 + axis] < size or rows[i, INNER_TILE + 4 + axis] < size:
             return PARTIAL_FILTER
-    if row[CLUSTER] < 1 or row[CLUSTER] > facts[PES]:
+    if rows[i, CLUSTER] < 1 or rows[i, CLUSTER] > facts[PES]:
         return CLUSTER_TOO_LARGE
     return FEASIBLE
 
 
-@njit(**OPTIONS)
-def set_order(order, row, start):
+@njit(**INLINED)
+def set_order(orders, level, rows, i, start):
     """The four mapped dims of a level, outermost first."""
     found = 0
     for position in range(start, start + 6):
-        if row[position] < 4:
-            order[found] = row[position]
+        if rows[i, position] < 4:
+            orders[level, found] = rows[i, position]
             found += 1
 
 
-@njit(**OPTIONS)
-def measure_all(facts, row, tables, runs):
+@njit(**LEAN)
+def measure_all(facts, rows, i, tables, runs):
     """Measures all dims of a row."""
     depthwise = facts[DEPTHWISE] == 1
-    cluster = row[CLUSTER]
+    cluster = rows[i, CLUSTER]
     clusters = facts[PES] // cluster
-    outer, inner = row[OUTER_PARALLEL], row[INNER_PARALLEL]
+    outer, inner = rows[i, OUTER_PARALLEL], rows[i, INNER_PARALLEL]
     if depthwise:
         outer, inner = C if outer == K else outer, C if inner == K else inner
     for dim in range(4):
         size = facts[SIZES + dim]
-        tile = min(row[OUTER_TILE + dim], size) if not (depthwise and dim == K) else 1
-        part = min(row[INNER_TILE + dim], tile) if not (depthwise and dim == K) else 1
+        tile = min(rows[i, OUTER_TILE + dim], size) if not (depthwise and dim == K) else 1
+        part = min(rows[i, INNER_TILE + dim], tile) if not (depthwise and dim == K) else 1
         pitch = facts[PITCHES + dim - Y] if dim >= Y else 1
         overlap = facts[OVERLAPS + dim - Y] if dim >= Y else 0
-        across = clusters if dim == outer else 1
-        measure(
-            tables[dim], runs[dim], size, tile, part, across, cluster if dim == inner else 1, pitch, overlap
-        )
+        across, places = clusters if dim == outer else 1, cluster if dim == inner else 1
+        measure(tables, runs, dim, size, tile, part, across, places, pitch, overlap)
 
 
-@njit(**OPTIONS)
+@njit(**LEAN)
 def count_l1(tables, facts, orders, sums, kinds, counts):
     """Words between L2 and the PEs."""
     depthwise, window = facts[DEPTHWISE] == 1, facts[FILTER]
     everything = 1
     for dim in range(4):
-        add_up(tables[dim], sums[dim], facts[SIZES + dim], dim)
+        add_up(tables, sums, facts[SIZES + dim], dim)
         if dim != C or depthwise:
             everything *= facts[SIZES + dim]
     kinds[0], kinds[1], kinds[2], kinds[3] = STEPS_ONLY, INDICES, WINDOWS, WINDOWS
-    counts[L2_INPUT] = counts[PE_INPUT] = new_words(sums, kinds, orders[0], orders[1])
+    counts[L2_INPUT] = counts[PE_INPUT] = new_words(sums, kinds, orders)
     if sums[K, PES_ONLY, ALL] != sums[K, STEPS_ONLY, ALL]:
         kinds[0] = PES_ONLY
-        counts[PE_INPUT] = new_words(sums, kinds, orders[0], orders[1])
+        counts[PE_INPUT] = new_words(sums, kinds, orders)
     kinds[0], kinds[1], kinds[2], kinds[3] = INDICES, INDICES, STEPS_ONLY, STEPS_ONLY
-    counts[L2_WEIGHT] = counts[PE_WEIGHT] = window * new_words(sums, kinds, orders[0], orders[1])
+    counts[L2_WEIGHT] = counts[PE_WEIGHT] = window * new_words(sums, kinds, orders)
     shared = sums[2, PES_ONLY, ALL] != sums[2, STEPS_ONLY, ALL]
     if shared or sums[3, PES_ONLY, ALL] != sums[3, STEPS_ONLY, ALL]:
         kinds[2] = kinds[3] = PES_ONLY
-        counts[PE_WEIGHT] = window * new_words(sums, kinds, orders[0], orders[1])
+        counts[PE_WEIGHT] = window * new_words(sums, kinds, orders)
     kinds[0], kinds[1], kinds[2], kinds[3] = OUTPUTS, OUTPUTS if depthwise else STEPS_ONLY, OUTPUTS, OUTPUTS
-    counts[L2_UP] = counts[PE_UP] = new_words(sums, kinds, orders[0], orders[1])
+    counts[L2_UP] = counts[PE_UP] = new_words(sums, kinds, orders)
     counts[L2_DOWN] = counts[L2_UP] - everything
     if not depthwise and sums[C, PES_ONLY, ALL] != sums[C, STEPS_ONLY, ALL]:
         kinds[1] = PES_ONLY
-        counts[PE_UP] = new_words(sums, kinds, orders[0], orders[1])
+        counts[PE_UP] = new_words(sums, kinds, orders)
 
 
-@njit(**OPTIONS)
-def count_dram(tables, facts, order, fills, counts):
+@njit(**LEAN)
+def count_dram(tables, facts, orders, fills, counts):
     """Words between DRAM and L2."""
     depthwise, window = facts[DEPTHWISE] == 1, facts[FILTER]
     everything = 1
     for dim in range(4):
         size, steps = facts[SIZES + dim], tables[dim, OUTER_STEPS]
         whole = size if steps == 1 else 0
-        set_fill(fills[0], dim, size, 0, whole)
-        set_fill(fills[1], dim, size, 0, whole)
-        set_fill(fills[2], dim, size, 0, whole)
+        set_fill(fills, 0, dim, size, 0, whole)
+        set_fill(fills, 1, dim, size, 0, whole)
+        set_fill(fills, 2, dim, size, 0, whole)
         if dim == K:
-            set_fill(fills[0], dim, steps, steps - 1, 1)
+            set_fill(fills, 0, dim, steps, steps - 1, 1)
         if dim >= Y:
             axis = dim - Y
-            rows = real_windows(tables[dim], size, facts[FIRST_REAL + axis], facts[END_REAL + axis])
-            set_fill(fills[0], dim, rows[0], rows[1], rows[2])
-            set_fill(fills[1], dim, steps, steps - 1, 1)
+            rows = real_windows(tables, dim, size, facts[FIRST_REAL + axis], facts[END_REAL + axis])
+            set_fill(fills, 0, dim, rows[0], rows[1], rows[2])
+            set_fill(fills, 1, dim, steps, steps - 1, 1)
         if dim == C and not depthwise:
-            set_fill(fills[2], dim, steps, steps - 1, 1)
+            set_fill(fills, 2, dim, steps, steps - 1, 1)
         else:
             everything *= size
-    counts[DRAM_INPUT] = new_in_l2(fills[0], order)
-    counts[DRAM_WEIGHT] = window * new_in_l2(fills[1], order)
-    counts[DRAM_UP] = new_in_l2(fills[2], order)
+    counts[DRAM_INPUT] = new_in_l2(fills, 0, orders)
+    counts[DRAM_WEIGHT] = window * new_in_l2(fills, 1, orders)
+    counts[DRAM_UP] = new_in_l2(fills, 2, orders)
     counts[DRAM_DOWN] = counts[DRAM_UP] - everything
 
 
-@njit(**OPTIONS)
-def first_kind(table):
+@njit(**INLINED)
+def first_kind(tables, dim):
     """The kind of a dim's first outer step."""
-    return LAST if table[OUTER_STEPS] == 1 or table[UNIFORM] == 1 else INTERIOR
+    return LAST if tables[dim, OUTER_STEPS] == 1 or tables[dim, UNIFORM] == 1 else INTERIOR
 
 
-@njit(**OPTIONS)
+@njit(**INLINED)
 def need(tables, facts, column):
     """Elements that the first step needs, which is the largest: of the first PE or in L2 (PIECE or SPAN)."""
     inputs, weights, outputs = 1, facts[FILTER], 1
     for dim in range(4):
-        table = tables[dim]
-        indices = table[column]
+        indices = tables[dim, column]
         if dim != K:
-            inputs *= indices * table[PITCH] + table[OVERLAP]
+            inputs *= indices * tables[dim, PITCH] + tables[dim, OVERLAP]
         if dim <= C:
             weights *= indices
         if dim != C or facts[DEPTHWISE] == 1:
@@ -211,7 +217,7 @@ def need(tables, facts, column):
     return inputs, weights, outputs
 
 
-@njit(**OPTIONS)
+@njit(**LEAN)
 def begin_and_end(tables, facts, counts):
     """Cycles before the first step and after the last one, and the buffers needed."""
     inputs, weights, outputs = need(tables, facts, PIECE)
@@ -221,20 +227,19 @@ def begin_and_end(tables, facts, counts):
     counts[FILL] = facts[LATENCY] + cycles_of(inputs + weights, facts[OFFCHIP])
     inputs, weights, sent, written = 1, facts[FILTER], 1, 1
     for dim in range(4):
-        table = tables[dim]
-        at = first_kind(table) * KIND_COLUMNS
+        at = first_kind(tables, dim) * KIND_COLUMNS
         if dim != K:
-            inputs *= table[at + WINDOW]
+            inputs *= tables[dim, at + WINDOW]
         if dim <= C:
-            weights *= table[at + NEEDED]
+            weights *= tables[dim, at + NEEDED]
         if dim != C or facts[DEPTHWISE] == 1:
-            sent *= table[LAST * KIND_COLUMNS + LEFT]
-            written *= table[LAST_SPAN]
+            sent *= tables[dim, LAST * KIND_COLUMNS + LEFT]
+            written *= tables[dim, LAST_SPAN]
     counts[FILL] += cycles_of(inputs + weights, facts[NOC])
     counts[DRAIN] = facts[LATENCY] + cycles_of(sent, facts[NOC]) + cycles_of(written, facts[OFFCHIP])
 
 
-@njit(**OPTIONS)
+@njit(**INLINED)
 def energy_pj(counts, constants):
     """Energy of all accesses (docs, section 6)."""
     delivered = counts[PE_INPUT] + counts[PE_WEIGHT] + counts[PE_UP] + counts[L2_DOWN]
@@ -248,6 +253,40 @@ def energy_pj(counts, constants):
         + (l2 + dram) * constants[L2_PJ]
         + dram * constants[DRAM_PJ]
     )
+
+
+@njit(**LEAN)
+def fill_rows(
+    facts, constants, rows, start, stop, details, integers, floats, reasons,
+    tables, runs, orders, sums, fills, kinds, groups, inside, outer, active, times, totals, counts,
+):  # fmt: skip
+    """`price_rows`, with arrays to work in."""
+    for i in range(start, stop):
+        reasons[i] = check_row(facts, rows, i)
+        if reasons[i] != FEASIBLE:
+            for column in range(4):
+                integers[column, i] = 0
+            for column in range(3):
+                floats[column, i] = 0.0
+            continue
+        set_order(orders, 0, rows, i, OUTER_ORDER)
+        set_order(orders, 1, rows, i, INNER_ORDER)
+        measure_all(facts, rows, i, tables, runs)
+        count_l1(tables, facts, orders, sums, kinds, counts)
+        count_dram(tables, facts, orders, fills, counts)
+        begin_and_end(tables, facts, counts)
+        time_outside(tables, runs, orders, facts, groups, inside, outer, active, times, totals)
+        counts[COMPUTE], counts[DRAM_WAIT] = totals[COMPUTING], totals[WAITING]
+        counts[CYCLES] = counts[FILL] + totals[STEADY] + counts[DRAIN]
+        if len(details) > 0:
+            for column in range(COUNT_COLUMNS):
+                details[i, column] = counts[column]
+        energy = energy_pj(counts, constants)
+        integers[0, i], integers[1, i] = counts[CYCLES], np.int64(constants[MACS])
+        integers[2, i], integers[3, i] = counts[L1_NEED], counts[L2_NEED]
+        floats[0, i] = energy * 1e-3
+        floats[1, i] = energy * constants[GHZ] / counts[CYCLES] + constants[LEAKAGE]
+        floats[2, i] = constants[AREA]
 
 
 @njit(**OPTIONS)
@@ -265,35 +304,12 @@ def price_rows(facts, constants, rows, start, stop, details, integers, floats, r
     kinds = np.empty(4, dtype=np.int64)
     groups = np.empty((MAX_GROUPS, GROUP_COLUMNS), dtype=np.int64)
     inside = np.empty((5, INSIDE_COLUMNS), dtype=np.int64)
-    outer = np.empty((5 + OUTER_GROUPS + 1, OUTER_COLUMNS), dtype=np.int64)
+    outer = np.empty((OUTER_ROWS, OUTER_COLUMNS), dtype=np.int64)
+    active = np.empty((2, 4), dtype=np.int64)
     times = np.empty((16, 4), dtype=np.int64)
     totals = np.empty(3, dtype=np.int64)
     counts = np.empty(COUNT_COLUMNS, dtype=np.int64)
-    for i in range(start, stop):
-        row = rows[i]
-        reasons[i] = check_row(facts, row)
-        if reasons[i] != FEASIBLE:
-            integers[:, i] = 0
-            floats[:, i] = 0.0
-            if len(details) > 0:
-                details[i] = 0
-            continue
-        set_order(orders[0], row, OUTER_ORDER)
-        set_order(orders[1], row, INNER_ORDER)
-        measure_all(facts, row, tables, runs)
-        count_l1(tables, facts, orders, sums, kinds, counts)
-        count_dram(tables, facts, orders[0], fills, counts)
-        begin_and_end(tables, facts, counts)
-        time_outside(
-            tables, runs, orders[0], orders[1], facts[MACHINE:], groups, inside, outer, times, totals
-        )
-        counts[COMPUTE], counts[DRAM_WAIT] = totals[COMPUTING], totals[WAITING]
-        counts[CYCLES] = counts[FILL] + totals[STEADY] + counts[DRAIN]
-        if len(details) > 0:
-            details[i] = counts
-        energy = energy_pj(counts, constants)
-        integers[0, i], integers[1, i] = counts[CYCLES], np.int64(constants[MACS])
-        integers[2, i], integers[3, i] = counts[L1_NEED], counts[L2_NEED]
-        floats[0, i] = energy * 1e-3
-        floats[1, i] = energy * constants[GHZ] / counts[CYCLES] + constants[LEAKAGE]
-        floats[2, i] = constants[AREA]
+    fill_rows(
+        facts, constants, rows, start, stop, details, integers, floats, reasons,
+        tables, runs, orders, sums, fills, kinds, groups, inside, outer, active, times, totals, counts,
+    )  # fmt: skip

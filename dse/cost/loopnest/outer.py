@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numba import njit
 
-from dse.compiled import OPTIONS
+from dse.cost.loopnest.compiled import INLINED, LEAN
 from dse.cost.loopnest.extents import (
     BACK_KEPT,
     BACK_STAY,
@@ -29,265 +29,288 @@ from dse.cost.loopnest.extents import (
     WINDOW_KEPT,
     positive,
 )
-from dse.cost.loopnest.timing import (
-    AT_START,
-    COMPUTE,
-    DEPTHWISE,
-    FILTER,
-    FURTHER,
-    KNOWN,
-    LANES,
-    LATENCY,
-    NOC,
-    OFFCHIP,
-    cycles_of,
-    time_inside,
-)
+from dse.cost.loopnest.facts import DEPTHWISE, FILTER, LANES, LATENCY, NOC, OFFCHIP
+from dse.cost.loopnest.timing import AT_START, COMPUTE, FURTHER, KNOWN, cycles_of, time_inside
 from dse.cost.loopnest.traffic import C, K
 
 # Columns of a group, and of what the loops inside contribute: occurrences, bits of the dims at their LAST
-# step, whether the channels are at their start; the busiest PE's work; then what is needed after the
-# transition, what of it is there, and for outputs what was needed before, first of L1s, then of L2.
+# step, how many occurrences have the channels at their start, the busiest PE's work; then what is needed
+# after the transition, what of it is there, and for outputs what was needed before, of L1s and then of L2.
 COUNT, KINDS, FIRST, BUSY = range(4)
 IN_NEW, IN_KEPT, W_NEW, W_KEPT, OUT_NEW, OUT_STAY, OUT_LEFT = range(4, 11)
 L2_IN, L2_IN_KEPT, L2_W, L2_W_KEPT, L2_OUT, L2_STAY, L2_LEFT = range(11, 18)
 OUTER_COLUMNS = 18
-OUTER_GROUPS = 32
+# Rows: the loops inside each of four levels, those of all loops, one to work in, and the groups.
+ALL_LOOPS, WORKING, GROUPS = 4, 5, 6
+OUTER_ROWS = GROUPS + 16
 ALL_LAST = 15
 # Sums over the outer steps.
 STEADY, WAITING, COMPUTING = range(3)
 
 
-@njit(**OPTIONS)
-def kind_after(table, index):
+@njit(**INLINED)
+def kind_after(tables, dim, index):
     """The kind of an outer step of one dim."""
-    return LAST if table[UNIFORM] == 1 or index == table[OUTER_STEPS] - 1 else INTERIOR
+    return LAST if tables[dim, UNIFORM] == 1 or index == tables[dim, OUTER_STEPS] - 1 else INTERIOR
 
 
-@njit(**OPTIONS)
-def times_dim(row, dim, reduced, busiest, window, window_kept, needed, kept, stay, left):
+@njit(**INLINED)
+def times_dim(outer, row, dim, reduced, busiest, window, window_kept, needed, kept, stay, left):
     """Multiplies what one dim contributes to L1s into a row."""
-    row[BUSY] *= busiest
+    outer[row, BUSY] *= busiest
     if dim != K:
-        row[IN_NEW] *= window
-        row[IN_KEPT] *= window_kept
+        outer[row, IN_NEW] *= window
+        outer[row, IN_KEPT] *= window_kept
     if dim <= C:
-        row[W_NEW] *= needed
-        row[W_KEPT] *= kept
+        outer[row, W_NEW] *= needed
+        outer[row, W_KEPT] *= kept
     if dim != C or not reduced:
-        row[OUT_NEW] *= needed
-        row[OUT_STAY] *= stay
-        row[OUT_LEFT] *= left
+        outer[row, OUT_NEW] *= needed
+        outer[row, OUT_STAY] *= stay
+        outer[row, OUT_LEFT] *= left
 
 
-@njit(**OPTIONS)
-def times_span(row, dim, reduced, table, span, window_kept, kept, left):
+@njit(**INLINED)
+def times_span(outer, row, tables, dim, reduced, span, window_kept, kept, left):
     """Multiplies what one dim contributes to L2 into a row."""
     if dim != K:
-        row[L2_IN] *= span * table[PITCH] + table[OVERLAP]
-        row[L2_IN_KEPT] *= window_kept
+        outer[row, L2_IN] *= span * tables[dim, PITCH] + tables[dim, OVERLAP]
+        outer[row, L2_IN_KEPT] *= window_kept
     if dim <= C:
-        row[L2_W] *= span
-        row[L2_W_KEPT] *= kept
+        outer[row, L2_W] *= span
+        outer[row, L2_W_KEPT] *= kept
     if dim != C or not reduced:
-        row[L2_OUT] *= span
-        row[L2_STAY] *= kept
-        row[L2_LEFT] *= left
+        outer[row, L2_OUT] *= span
+        outer[row, L2_STAY] *= kept
+        outer[row, L2_LEFT] *= left
 
 
-@njit(**OPTIONS)
-def times_stay(row, dim, reduced, table, kind):
+@njit(**INLINED)
+def times_stay(outer, row, tables, dim, reduced, kind):
     """Multiplies a dim that stays in an outer step of `kind` into a row; inside it, it goes back."""
     at = kind * KIND_COLUMNS
     times_dim(
+        outer,
         row,
         dim,
         reduced,
-        table[at + BUSIEST],
-        table[at + WINDOW],
-        table[at + WINDOW_KEPT],
-        table[at + NEEDED],
-        table[at + KEPT],
-        table[at + STAY],
-        table[at + LEFT],
+        tables[dim, at + BUSIEST],
+        tables[dim, at + WINDOW],
+        tables[dim, at + WINDOW_KEPT],
+        tables[dim, at + NEEDED],
+        tables[dim, at + KEPT],
+        tables[dim, at + STAY],
+        tables[dim, at + LEFT],
     )
-    span = table[LAST_SPAN] if kind == LAST else table[SPAN]
-    times_span(row, dim, reduced, table, span, span * table[PITCH] + table[OVERLAP], span, span)
+    span = tables[dim, LAST_SPAN] if kind == LAST else tables[dim, SPAN]
+    times_span(
+        outer, row, tables, dim, reduced, span, span * tables[dim, PITCH] + tables[dim, OVERLAP], span, span
+    )
 
 
-@njit(**OPTIONS)
-def times_back(row, dim, reduced, table):
+@njit(**INLINED)
+def times_back(outer, row, tables, dim, reduced):
     """Multiplies a dim that goes back to its first outer step into a row."""
-    last, begin = LAST * KIND_COLUMNS, kind_after(table, 0) * KIND_COLUMNS
+    last, begin = LAST * KIND_COLUMNS, kind_after(tables, dim, 0) * KIND_COLUMNS
     times_dim(
+        outer,
         row,
         dim,
         reduced,
-        table[last + BUSIEST],
-        table[begin + WINDOW],
-        table[BACK_WINDOW],
-        table[begin + NEEDED],
-        table[BACK_KEPT],
-        table[BACK_STAY],
-        table[last + LEFT],
+        tables[dim, last + BUSIEST],
+        tables[dim, begin + WINDOW],
+        tables[dim, BACK_WINDOW],
+        tables[dim, begin + NEEDED],
+        tables[dim, BACK_KEPT],
+        tables[dim, BACK_STAY],
+        tables[dim, last + LEFT],
     )
-    steps, span = table[OUTER_STEPS], table[SPAN]
-    kept, window_kept = span, span * table[PITCH] + table[OVERLAP]
+    steps, span = tables[dim, OUTER_STEPS], tables[dim, SPAN]
+    kept, window_kept = span, span * tables[dim, PITCH] + tables[dim, OVERLAP]
     if steps > 1:
-        kept, window_kept = 0, positive(table[OVERLAP] - (steps - 2) * span * table[PITCH])
-    times_span(row, dim, reduced, table, span, window_kept, kept, table[LAST_SPAN])
+        kept, window_kept = 0, positive(tables[dim, OVERLAP] - (steps - 2) * span * tables[dim, PITCH])
+    times_span(outer, row, tables, dim, reduced, span, window_kept, kept, tables[dim, LAST_SPAN])
 
 
-@njit(**OPTIONS)
-def times_next(row, dim, reduced, table, before, after):
+@njit(**INLINED)
+def times_next(outer, row, tables, dim, reduced, before, after):
     """Multiplies a dim that advances between outer steps of these kinds into a row."""
     at, to = before * KIND_COLUMNS, after * KIND_COLUMNS
-    overlap = table[LAST_OVERLAP] if after == LAST else table[NEXT_OVERLAP]
+    overlap = tables[dim, LAST_OVERLAP] if after == LAST else tables[dim, NEXT_OVERLAP]
     times_dim(
+        outer,
         row,
         dim,
         reduced,
-        table[at + BUSIEST],
-        table[to + WINDOW],
+        tables[dim, at + BUSIEST],
+        tables[dim, to + WINDOW],
         overlap,
-        table[to + NEEDED],
+        tables[dim, to + NEEDED],
         0,
         0,
-        table[at + LEFT],
+        tables[dim, at + LEFT],
     )
-    span = table[LAST_SPAN] if after == LAST else table[SPAN]
-    times_span(row, dim, reduced, table, span, table[OVERLAP], 0, table[SPAN])
+    span = tables[dim, LAST_SPAN] if after == LAST else tables[dim, SPAN]
+    times_span(outer, row, tables, dim, reduced, span, tables[dim, OVERLAP], 0, tables[dim, SPAN])
 
 
-@njit(**OPTIONS)
-def reset(row):
+@njit(**INLINED)
+def reset(outer, row):
     """Makes a row the empty product."""
     for column in range(OUTER_COLUMNS):
-        row[column] = 1
-    row[KINDS] = 0
+        outer[row, column] = 1
+    outer[row, KINDS] = 0
 
 
-@njit(**OPTIONS)
-def time_outside(tables, runs, outer_order, inner_order, machine, groups, inside, outer, times, sums):
-    """Cycles of all outer steps into `sums`. `outer` holds five rows of the loops inside, then the groups."""
-    reduced = machine[DEPTHWISE] == 0
+@njit(**INLINED)
+def copy(outer, source, target):
+    """Copies a row; faster than a slice."""
+    for column in range(OUTER_COLUMNS):
+        outer[target, column] = outer[source, column]
+
+
+@njit(**LEAN)
+def time_outside(tables, runs, orders, facts, groups, inside, outer, active, times, sums):
+    """Cycles of all outer steps into `sums`.
+
+    `outer` holds a row of the loops inside for each level, one of all loops, one to work in and the groups.
+    """
+    reduced = facts[DEPTHWISE] == 0
     for kinds in range(16):
         times[kinds, KNOWN] = 0
     sums[STEADY] = sums[WAITING] = sums[COMPUTING] = 0
-    reset(outer[4])
-    for level in range(3, -1, -1):
-        outer[level] = outer[4]
-        dim = outer_order[level]
-        times_back(outer[4], dim, reduced, tables[dim])
-        outer[4, KINDS] |= 1 << dim
-    found = outer[5:]
-    reset(found[0])
-    count = 1
+    reset(outer, ALL_LOOPS)
+    for dim in range(4):
+        if tables[dim, OUTER_STEPS] == 1:
+            times_stay(outer, ALL_LOOPS, tables, dim, reduced, LAST)
+            outer[ALL_LOOPS, KINDS] |= 1 << dim
+    levels = 0
     for level in range(4):
-        dim = outer_order[level]
-        table = tables[dim]
-        steps = table[OUTER_STEPS]
-        done = 0
-        while done < steps - 1:
-            # Equal transitions at once; that from the very first channels is one of its own.
-            alike = 1
-            if done < steps - 2 and not (dim == C and reduced and done == 0):
-                alike = steps - 2 - done
-            if table[UNIFORM] == 1 and not (dim == C and reduced and done == 0):
-                alike = steps - 1 - done
-            add_outer_steps(
-                tables, runs, inner_order, machine, groups, inside, outer[level], found, count, times, sums,
-                dim, done, alike,
-            )  # fmt: skip
-            done += alike
-        if level < 3:
-            count = spread_outer(table, dim, reduced, found, count)
-    row = times[ALL_LAST]
-    know(tables, runs, inner_order, ALL_LAST, machine, groups, inside, row)
+        if tables[orders[0, level], OUTER_STEPS] > 1:
+            active[0, levels] = orders[0, level]
+            levels += 1
+    for level in range(levels - 1, -1, -1):
+        copy(outer, ALL_LOOPS, level)
+        dim = active[0, level]
+        times_back(outer, ALL_LOOPS, tables, dim, reduced)
+        outer[ALL_LOOPS, KINDS] |= 1 << dim
+    reset(outer, GROUPS)
+    count = 1
+    for level in range(levels):
+        dim = active[0, level]
+        interior = tables[dim, OUTER_STEPS] - 1
+        kind = LAST if tables[dim, UNIFORM] == 1 else INTERIOR
+        ahead = interior if kind == LAST else interior - 1
+        for after in range(kind, 2):
+            if after == kind and ahead == 0:
+                continue
+            alike = ahead if after == kind else 1
+            # Of the advances over channels, one begins at their very start.
+            first = int(after == kind or ahead == 0)
+            step = kind, after, alike, first
+            add_steps(
+                tables, runs, orders, level, step, facts, groups, inside, outer, active, count, times, sums
+            )
+        if level + 1 < levels:
+            count = spread_outer(tables, dim, reduced, outer, count)
+    know(tables, runs, orders, ALL_LAST, facts, groups, inside, active, times)
     at_start = tables[C, OUTER_STEPS] == 1
-    busiest = cycles_of(machine[FILTER] * outer[4, BUSY], machine[LANES])
-    sums[COMPUTING] += row[COMPUTE] + busiest
-    sums[STEADY] += cycles_of(row[AT_START] if at_start else row[FURTHER], machine[NOC]) + busiest
+    busiest = cycles_of(facts[FILTER] * outer[ALL_LOOPS, BUSY], facts[LANES])
+    sums[COMPUTING] += times[ALL_LAST, COMPUTE] + busiest
+    time = times[ALL_LAST, AT_START] if at_start else times[ALL_LAST, FURTHER]
+    sums[STEADY] += cycles_of(time, facts[NOC]) + busiest
 
 
-@njit(**OPTIONS)
-def know(tables, runs, order, kinds, machine, groups, inside, times):
+@njit(**INLINED)
+def know(tables, runs, orders, kinds, facts, groups, inside, active, times):
     """Times the inside of an outer step, once for each combination of kinds."""
-    if times[KNOWN] == 0:
-        time_inside(tables, runs, order, kinds, machine, groups, inside, times)
-        times[KNOWN] = 1
+    if times[kinds, KNOWN] == 0:
+        time_inside(tables, runs, orders, kinds, facts, groups, inside, active[1], times)
+        times[kinds, KNOWN] = 1
 
 
-@njit(**OPTIONS)
-def add_outer_steps(
-    tables, runs, inner_order, machine, groups, inside, within, found, count, times, sums, dim, done, alike
-):
-    """Adds `alike` outer steps, the first of index `done` in `dim`, for all groups of the loops outside."""
-    reduced, window, noc = machine[DEPTHWISE] == 0, machine[FILTER], machine[NOC]
-    table = tables[dim]
-    before, after = kind_after(table, done), kind_after(table, done + 1)
-    step = found[OUTER_GROUPS]
-    step[:] = within
-    times_next(step, dim, reduced, table, before, after)
-    # A tensor that does not depend on the dim is not touched by it: times_next leaves its columns alone.
-    for index in range(count):
-        group = found[index]
-        kinds = group[KINDS] | within[KINDS] | before << dim
-        row = times[kinds]
-        know(tables, runs, inner_order, kinds, machine, groups, inside, row)
-        if dim == C:
-            at_start, back = done == 0, reduced
-        elif within[KINDS] >> C & 1 == 1:
-            at_start, back = tables[C, OUTER_STEPS] == 1, False
+@njit(**LEAN)
+def add_steps(tables, runs, orders, level, step, facts, groups, inside, outer, active, count, times, sums):
+    """Adds equal outer steps, for all groups of the loops outside of the level.
+
+    `step` holds the kinds before and after, how many there are, and whether one is from the dim's start.
+    """
+    before, after, alike, first = step
+    dim, reduced, window = active[0, level], facts[DEPTHWISE] == 0, facts[FILTER]
+    copy(outer, level, WORKING)
+    times_next(outer, WORKING, tables, dim, reduced, before, after)
+    inactive, outside = tables[C, OUTER_STEPS] == 1, outer[level, KINDS] >> C & 1 == 0
+    for index in range(GROUPS, GROUPS + count):
+        kinds = outer[index, KINDS] | outer[level, KINDS] | before << dim
+        know(tables, runs, orders, kinds, facts, groups, inside, active, times)
+        words = outer[index, IN_NEW] * outer[WORKING, IN_NEW]
+        words -= outer[index, IN_KEPT] * outer[WORKING, IN_KEPT]
+        words += window * outer[index, W_NEW] * outer[WORKING, W_NEW]
+        words -= window * outer[index, W_KEPT] * outer[WORKING, W_KEPT]
+        stay = outer[index, OUT_STAY] * outer[WORKING, OUT_STAY]
+        words += outer[index, OUT_LEFT] * outer[WORKING, OUT_LEFT] - stay
+        link = outer[index, L2_IN] * outer[WORKING, L2_IN]
+        link -= outer[index, L2_IN_KEPT] * outer[WORKING, L2_IN_KEPT]
+        link += window * outer[index, L2_W] * outer[WORKING, L2_W]
+        link -= window * outer[index, L2_W_KEPT] * outer[WORKING, L2_W_KEPT]
+        l2_stay = outer[index, L2_STAY] * outer[WORKING, L2_STAY]
+        link += outer[index, L2_LEFT] * outer[WORKING, L2_LEFT] - l2_stay
+        begun = outer[index, OUT_NEW] * outer[WORKING, OUT_NEW] - stay
+        l2_begun = outer[index, L2_OUT] * outer[WORKING, L2_OUT] - l2_stay
+        busiest = cycles_of(window * outer[index, BUSY] * outer[WORKING, BUSY], facts[LANES])
+        if not reduced or inactive:
+            occurs = alike * outer[index, COUNT]
+            add_time(times, kinds, AT_START, busiest, words, link, occurs, facts, sums)
+        elif dim == C:
+            occurs, words, link = outer[index, COUNT], words + begun, link + l2_begun
+            if first:
+                add_time(times, kinds, AT_START, busiest, words, link, occurs, facts, sums)
+            if alike > first:
+                occurs *= alike - first
+                add_time(times, kinds, FURTHER, busiest, words, link, occurs, facts, sums)
+        elif outside:
+            occurs, at_start = outer[index, COUNT], outer[index, FIRST]
+            if at_start > 0:
+                add_time(times, kinds, AT_START, busiest, words, link, alike * at_start, facts, sums)
+            if occurs > at_start:
+                words, link, occurs = words + begun, link + l2_begun, alike * (occurs - at_start)
+                add_time(times, kinds, FURTHER, busiest, words, link, occurs, facts, sums)
         else:
-            at_start, back = group[FIRST] == 1, reduced and group[FIRST] == 0
-        stay, l2_stay = group[OUT_STAY] * step[OUT_STAY], group[L2_STAY] * step[L2_STAY]
-        begun, l2_begun = group[OUT_NEW] * step[OUT_NEW] - stay, group[L2_OUT] * step[L2_OUT] - l2_stay
-        words = group[IN_NEW] * step[IN_NEW] - group[IN_KEPT] * step[IN_KEPT]
-        words += window * (group[W_NEW] * step[W_NEW] - group[W_KEPT] * step[W_KEPT])
-        words += group[OUT_LEFT] * step[OUT_LEFT] - stay
-        link = group[L2_IN] * step[L2_IN] - group[L2_IN_KEPT] * step[L2_IN_KEPT]
-        link += window * (group[L2_W] * step[L2_W] - group[L2_W_KEPT] * step[L2_W_KEPT])
-        link += group[L2_LEFT] * step[L2_LEFT] - l2_stay
-        if back:
-            words, link = words + begun, link + l2_begun
-        busiest = cycles_of(window * group[BUSY] * step[BUSY], machine[LANES])
-        time = (row[AT_START] if at_start else row[FURTHER]) + max(busiest * noc, words)
-        cycles = cycles_of(time, noc) + machine[LATENCY]
-        wait = positive(cycles_of(link, machine[OFFCHIP]) - cycles)
-        occurs = alike * group[COUNT]
-        sums[STEADY] += occurs * (cycles + wait)
-        sums[WAITING] += occurs * wait
-        sums[COMPUTING] += occurs * (row[COMPUTE] + busiest)
+            occurs = alike * outer[index, COUNT]
+            add_time(times, kinds, FURTHER, busiest, words, link, occurs, facts, sums)
 
 
-@njit(**OPTIONS)
-def spread_outer(table, dim, reduced, found, count):
+@njit(**INLINED)
+def add_time(times, kinds, which, busiest, words, link, occurs, facts, sums):
+    """Adds outer steps whose last transition moves these words over the NoC and the DRAM link."""
+    time = times[kinds, which] + max(busiest * facts[NOC], words)
+    cycles = cycles_of(time, facts[NOC]) + facts[LATENCY]
+    wait = 0
+    if link > cycles * facts[OFFCHIP]:
+        wait = cycles_of(link, facts[OFFCHIP]) - cycles
+    sums[STEADY] += occurs * (cycles + wait)
+    sums[WAITING] += occurs * wait
+    sums[COMPUTING] += occurs * (times[kinds, COMPUTE] + busiest)
+
+
+@njit(**LEAN)
+def spread_outer(tables, dim, reduced, outer, count):
     """Splits the groups by the kinds of the dim's outer steps; returns how many there are then."""
-    steps, before = table[OUTER_STEPS], count
-    interior = 0 if table[UNIFORM] == 1 else steps - 1
-    split = dim == C and reduced and steps > 1
-    for at in range(before):
-        source = found[at]
-        first_kind = LAST if interior == 0 else INTERIOR
-        rest_of_first = (steps if interior == 0 else interior) - 1
-        if split and rest_of_first > 0:
-            place_outer(table, dim, reduced, first_kind, rest_of_first, 0, source, found[count])
-            count += 1
-        if interior > 0:
-            first = source[FIRST] if dim != C else 0
-            place_outer(table, dim, reduced, LAST, 1, first, source, found[count])
-            count += 1
-        first = source[FIRST]
-        place_outer(table, dim, reduced, first_kind, 1 if split else rest_of_first + 1, first, source, source)
-    return count
+    steps, uniform = tables[dim, OUTER_STEPS], tables[dim, UNIFORM] == 1
+    for at in range(GROUPS, GROUPS + count):
+        if not uniform:
+            copy(outer, at, at + count)
+            place(tables, dim, reduced, LAST, 1, outer, at + count)
+            if dim == C:
+                outer[at + count, FIRST] = 0
+        place(tables, dim, reduced, LAST if uniform else INTERIOR, steps if uniform else steps - 1, outer, at)
+    return count if uniform else 2 * count
 
 
-@njit(**OPTIONS)
-def place_outer(table, dim, reduced, kind, length, first, source, target):
-    """Writes a group with the dim at one of `length` outer steps of a kind into `target`."""
-    target[:] = source
-    times_stay(target, dim, reduced, table, kind)
-    target[COUNT] = source[COUNT] * length
-    target[KINDS] = source[KINDS] | kind << dim
-    target[FIRST] = first
+@njit(**INLINED)
+def place(tables, dim, reduced, kind, length, outer, row):
+    """Multiplies a group by `length` outer steps of a kind, of which one is the dim's first."""
+    times_stay(outer, row, tables, dim, reduced, kind)
+    outer[row, COUNT] *= length
+    outer[row, FIRST] *= length if dim != C else 1
+    outer[row, KINDS] |= kind << dim

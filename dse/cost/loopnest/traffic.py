@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from numba import njit
 
-from dse.compiled import OPTIONS
+from dse.cost.loopnest.compiled import INLINED, LEAN
 from dse.cost.loopnest.extents import (
     ALL_PIECES,
     ALL_STEPS,
@@ -46,68 +46,71 @@ ALL, INNER_NEXT, INNER_BACK, OUTER_NEXT, OUTER_BACK = range(5)
 SUM_COLUMNS = 5
 
 
-@njit(**OPTIONS)
-def over_kinds(table, column):
+@njit(**INLINED)
+def over_kinds(tables, dim, column):
     """The sum of a column over all outer steps."""
-    last = table[LAST * KIND_COLUMNS + column]
-    if table[UNIFORM] == 1:
-        return table[OUTER_STEPS] * last
-    return (table[OUTER_STEPS] - 1) * table[INTERIOR * KIND_COLUMNS + column] + last
+    last = tables[dim, LAST * KIND_COLUMNS + column]
+    if tables[dim, UNIFORM] == 1:
+        return tables[dim, OUTER_STEPS] * last
+    return (tables[dim, OUTER_STEPS] - 1) * tables[dim, INTERIOR * KIND_COLUMNS + column] + last
 
 
-@njit(**OPTIONS)
-def set_sums(sums, everything, inner_next, inner_back, outer_next, outer_back):
+@njit(**INLINED)
+def set_sums(sums, dim, kind, everything, inner_next, inner_back, outer_next, outer_back):
     """Writes one dim's sums of one kind."""
-    sums[ALL], sums[INNER_NEXT], sums[INNER_BACK] = everything, inner_next, inner_back
-    sums[OUTER_NEXT], sums[OUTER_BACK] = outer_next, outer_back
+    sums[dim, kind, ALL] = everything
+    sums[dim, kind, INNER_NEXT], sums[dim, kind, INNER_BACK] = inner_next, inner_back
+    sums[dim, kind, OUTER_NEXT], sums[dim, kind, OUTER_BACK] = outer_next, outer_back
 
 
-@njit(**OPTIONS)
-def add_up(table, sums, size, dim):
-    """All sums of one dim into `sums` (SUM_KINDS, SUM_COLUMNS)."""
-    outer_steps, steps = table[OUTER_STEPS], table[ALL_STEPS]
-    pieces, at_start = table[ALL_PIECES], table[FIRST_PIECES]
+@njit(**LEAN)
+def add_up(tables, sums, size, dim):
+    """All sums of one dim into `sums` (4, SUM_KINDS, SUM_COLUMNS)."""
+    outer_steps, steps = tables[dim, OUTER_STEPS], tables[dim, ALL_STEPS]
+    pieces, at_start = tables[dim, ALL_PIECES], tables[dim, FIRST_PIECES]
     if dim <= C:
-        set_sums(sums[INDICES], size, 0, over_kinds(table, KEPT), 0, table[BACK_KEPT])
+        set_sums(sums, dim, INDICES, size, 0, over_kinds(tables, dim, KEPT), 0, tables[dim, BACK_KEPT])
     if dim >= Y:
         moved_on = 0
         if outer_steps > 1:
-            moved_on = (outer_steps - 2) * table[NEXT_OVERLAP] + table[LAST_OVERLAP]
+            moved_on = (outer_steps - 2) * tables[dim, NEXT_OVERLAP] + tables[dim, LAST_OVERLAP]
         set_sums(
-            sums[WINDOWS],
-            size * table[PITCH] + pieces * table[OVERLAP],
-            (pieces - at_start) * table[STEP_OVERLAP],
-            over_kinds(table, WINDOW_KEPT),
+            sums,
+            dim,
+            WINDOWS,
+            size * tables[dim, PITCH] + pieces * tables[dim, OVERLAP],
+            (pieces - at_start) * tables[dim, STEP_OVERLAP],
+            over_kinds(tables, dim, WINDOW_KEPT),
             moved_on,
-            table[BACK_WINDOW],
+            tables[dim, BACK_WINDOW],
         )
-    set_sums(sums[STEPS_ONLY], steps, steps - outer_steps, outer_steps, outer_steps - 1, 1)
-    kind = LAST if outer_steps == 1 or table[UNIFORM] == 1 else INTERIOR
-    begin = table[kind * KIND_COLUMNS + PIECES]
-    set_sums(sums[PES_ONLY], pieces, pieces - at_start, at_start, at_start - begin, begin)
-    set_sums(sums[OUTPUTS], size, 0, over_kinds(table, STAY), 0, table[BACK_STAY])
+    set_sums(sums, dim, STEPS_ONLY, steps, steps - outer_steps, outer_steps, outer_steps - 1, 1)
+    kind = LAST if outer_steps == 1 or tables[dim, UNIFORM] == 1 else INTERIOR
+    begin = tables[dim, kind * KIND_COLUMNS + PIECES]
+    set_sums(sums, dim, PES_ONLY, pieces, pieces - at_start, at_start, at_start - begin, begin)
+    set_sums(sums, dim, OUTPUTS, size, 0, over_kinds(tables, dim, STAY), 0, tables[dim, BACK_STAY])
 
 
-@njit(**OPTIONS)
-def new_words(sums, kinds, outer_order, inner_order):
+@njit(**INLINED)
+def new_words(sums, kinds, orders):
     """Words of one tensor that enter L1s: the product over `kinds`, one a dim, less what stays."""
     everything, stay, inside = 1, 0, 1
     for level in range(3, -1, -1):
-        dim = inner_order[level]
-        row = sums[dim, kinds[dim]]
-        stay = row[INNER_NEXT] * inside + row[ALL] * stay
-        inside *= row[INNER_BACK]
-        everything *= row[ALL]
+        dim = orders[1, level]
+        kind = kinds[dim]
+        stay = sums[dim, kind, INNER_NEXT] * inside + sums[dim, kind, ALL] * stay
+        inside *= sums[dim, kind, INNER_BACK]
+        everything *= sums[dim, kind, ALL]
     outside, inside = 0, 1
     for level in range(3, -1, -1):
-        dim = outer_order[level]
-        row = sums[dim, kinds[dim]]
-        outside = row[OUTER_NEXT] * inside + row[INNER_BACK] * outside
-        inside *= row[OUTER_BACK]
+        dim = orders[0, level]
+        kind = kinds[dim]
+        outside = sums[dim, kind, OUTER_NEXT] * inside + sums[dim, kind, INNER_BACK] * outside
+        inside *= sums[dim, kind, OUTER_BACK]
     return everything - stay - outside
 
 
-@njit(**OPTIONS)
+@njit(**INLINED)
 def below(bound, count, pitch, length):
     """How much of `count` intervals of `length`, one every `pitch` from 0 on, lies below `bound`."""
     if bound <= 0 or count <= 0 or length == 0:
@@ -118,17 +121,17 @@ def below(bound, count, pitch, length):
     return whole * length + cut * bound - pitch * ((whole + begun - 1) * cut // 2)
 
 
-@njit(**OPTIONS)
-def real_windows(table, size, first, end):
+@njit(**LEAN)
+def real_windows(tables, dim, size, first, end):
     """Real rows or columns of all outer steps, those that stay as they advance, and as they go back.
 
     The real ones are those from `first` to `end` of the padded ones, of which all unused are left out.
     """
-    outer_steps, pitch, overlap = table[OUTER_STEPS], table[PITCH], table[OVERLAP]
+    outer_steps, pitch, overlap = tables[dim, OUTER_STEPS], tables[dim, PITCH], tables[dim, OVERLAP]
     total = size * pitch + overlap
     if outer_steps == 1:
         return end - first, 0, end - first
-    stride = table[SPAN] * pitch
+    stride = tables[dim, SPAN] * pitch
     last = (outer_steps - 1) * stride
     if first == 0 and end == total:
         back = positive(stride + overlap - last)
@@ -141,19 +144,21 @@ def real_windows(table, size, first, end):
     return everything, advance, positive(min(end, stride + overlap) - max(first, last))
 
 
-@njit(**OPTIONS)
-def new_in_l2(fills, order):
-    """Words of one tensor that enter L2; `fills` (4, 3): all steps, what stays advancing, and going back."""
+@njit(**INLINED)
+def new_in_l2(fills, tensor, orders):
+    """Words of one tensor that enter L2; `fills` (3, 4, 3) holds
+    all steps, what stays as loops advance, and as they go back, by tensor and dim.
+    """
     everything, stay, inside = 1, 0, 1
     for level in range(3, -1, -1):
-        dim = order[level]
-        stay = fills[dim, 1] * inside + fills[dim, 0] * stay
-        inside *= fills[dim, 2]
-        everything *= fills[dim, 0]
+        dim = orders[0, level]
+        stay = fills[tensor, dim, 1] * inside + fills[tensor, dim, 0] * stay
+        inside *= fills[tensor, dim, 2]
+        everything *= fills[tensor, dim, 0]
     return everything - stay
 
 
-@njit(**OPTIONS)
-def set_fill(fills, dim, everything, advance, back):
+@njit(**INLINED)
+def set_fill(fills, tensor, dim, everything, advance, back):
     """Writes one dim's entries of `fills`."""
-    fills[dim, 0], fills[dim, 1], fills[dim, 2] = everything, advance, back
+    fills[tensor, dim, 0], fills[tensor, dim, 1], fills[tensor, dim, 2] = everything, advance, back

@@ -1,0 +1,11 @@
+"""How the kernel's functions are compiled."""
+
+from __future__ import annotations
+
+from dse.compiled import OPTIONS
+
+LEAN = {**OPTIONS, "_nrt": False}
+"""Options of a function that makes no arrays: numba then counts no references, half of the time otherwise."""
+
+INLINED = {**LEAN, "forceinline": True}
+"""Options of a short function that is called often."""
