@@ -25,8 +25,12 @@ def headline(study: Study, gap: Mapping[str, Band], efficiency: Sequence[Efficie
     ends = {name: final(band) for name, band in gap.items()}
     ends = {name: end for name, end in ends.items() if _finite(end)}
     if not gap:
-        whole = f"{done:,} of {study.planned:,} cells are done."
-        return f"No searcher has a run on every problem with a known best yet: {whole}" if done else whole
+        whole = f"{done:,} of {study.planned:,} cells are done"
+        if not done:
+            return f"{whole}."
+        if not study.solved:
+            return f"{whole}, and none has found a feasible mapping."
+        return f"No searcher has a run on every problem yet: {whole}."
     if not ends:
         return f"{sofar}No searcher's typical run has found a feasible mapping."
     least = min(end.value for end in ends.values())

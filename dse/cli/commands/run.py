@@ -30,9 +30,12 @@ def command(
     workers: Annotated[
         int | None, typer.Option(help="How many cells to run at once; by default one a core.", metavar="N")
     ] = None,
+    tables_only: Annotated[
+        bool, typer.Option("--tables-only", help="Report in tables alone: no figures, no page.")
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Run a campaign's cells and print its table. Run it again to go on where it was interrupted."""
+    """Run a campaign's cells and report on them. Run it again to go on where it was interrupted."""
     from dse.campaign.config import load_campaign
     from dse.campaign.progress import LiveDisplay, make_display
     from dse.campaign.runner import run_campaign
@@ -60,7 +63,7 @@ def command(
             err=True,
         )
         raise typer.Exit(INTERRUPTED)
-    _report(folder, json, failures)
+    _report(folder, json, failures, pictures=not tables_only)
     if failures:
         raise typer.Exit(FAILED)
 
@@ -82,10 +85,10 @@ def default_folder(campaign: Path, name: str) -> Path:
     return folder
 
 
-def _report(folder: Path, json: bool, failures: dict[str, str]) -> None:
+def _report(folder: Path, json: bool, failures: dict[str, str], pictures: bool) -> None:
     from dse.report.writing import print_report, write_report
 
-    report, path = write_report(folder)
+    report, path = write_report(folder, pictures=pictures)
     if json:
         output.print_json(
             {"folder": str(folder), "report": str(path), "done": report.cells, "failed": failures}
