@@ -182,3 +182,16 @@ def test_a_run_that_has_no_samples_is_refused_before_anything_is_written(
     assert "such as alexnet_conv2--eyeriss-small--edp--random--s0" in message
     assert [path.name for path in tmp_path.iterdir()] == [CURVES]
     assert "give one of the two" in dse("report", str(tmp_path), "--run", KEY, "--tables-only").refused()
+
+
+def test_a_run_can_report_in_tables_alone(tmp_path: Path, dse: Dse) -> None:
+    plan = tmp_path / "tiny.toml"
+    plan.write_text(
+        'name = "tiny"\nbudget = 200\nseeds = 1\ncost_model = "maestro"\nobjectives = ["latency"]\n'
+        'accelerators = ["eyeriss-small"]\nlayers = ["alexnet:conv2"]\n[searchers.random]\n'
+    )
+    outcome = dse("run", str(plan), "--workers", "1", "--tables-only")
+    assert outcome.code == 0, outcome
+    folder = tmp_path / "tiny"
+    assert outcome.out.endswith(f"report: {folder / 'tables' / 'reduction.md'}\n")
+    assert not (folder / "index.html").exists()
