@@ -44,12 +44,27 @@ class CostBatch:
         return len(self.cycles)
 
 
+@dataclass(frozen=True)
+class Detail:
+    """What the figures of one mapping are made of, by name.
+
+    `cycles` and `energy_nj` (in nanojoule) add up to the figures; `words` are elements moved, by store and
+    kind. `bound` says on what most cycles go.
+    """
+
+    cycles: dict[str, int]
+    energy_nj: dict[str, float]
+    words: dict[str, dict[str, int]]
+    bound: str
+
+
 class CostModel(Protocol):
     """Prices mappings: vectorised, pure, deterministic, never raising on a mapping.
 
     A model may have an attribute `lowers`, False if it prices strides and paddings itself: a Problem then
     hands it the layer as it is, not `layer.lowered()`. It may have a `version`, part of what a record depends
-    on, and `prepared(layer, accelerator)`, which returns a function that prices a MappingBatch's rows.
+    on; `prepared(layer, accelerator)`, which returns a function that prices a MappingBatch's rows; and
+    `detail(layer, accelerator, mapping)`, which returns a Detail, or None where the mapping is not valid.
     """
 
     name: str

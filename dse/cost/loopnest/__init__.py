@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.accelerator import Accelerator
-from dse.cost import CostBatch, IntArray
+from dse.cost import CostBatch, Detail, IntArray
 from dse.cost.loopnest.constants import Constants
 from dse.cost.loopnest.counts import COUNTS, Counts
 from dse.layer import Layer
@@ -89,6 +89,13 @@ class LoopNest:
         outputs = np.empty((4, 1), dtype=np.int64), np.empty((3, 1), dtype=np.float64)
         _kernel().price_rows(facts, constants, rows, 0, 1, details, *outputs, reasons)
         return Counts(*details[0].tolist()) if reasons[0] == 0 else None
+
+    def detail(self, layer: Layer, accelerator: Accelerator, mapping: Mapping) -> Detail | None:
+        """Where the cycles, the energy and the words of one mapping go; None if it is not valid."""
+        from dse.cost.loopnest.breakdown import detail_of
+
+        counts = self.count(layer, accelerator, mapping)
+        return detail_of(counts, layer.macs, self.constants) if counts else None
 
 
 def _share_out(work: Callable[[int, int], None], n: int, threads: int) -> None:
