@@ -35,19 +35,13 @@ def headline(study: Study, gap: Mapping[str, Band], efficiency: Sequence[Efficie
         return f"{sofar}No searcher's typical run has found a feasible mapping."
     least = min(end.value for end in ends.values())
     leaders = [name for name, end in ends.items() if end.value <= least + SAME]
-    text = f"{names(leaders)} {'ends' if len(leaders) == 1 else 'end'} nearest to {_goal(study)}: "
-    text += f"{_times(ends[leaders[0]])} ({_scope(study)})"
     level = [name for name in level_with_best(ends) if name not in leaders]
-    text += f", not told apart from {names(level)}" if level else ""
     reference = study.reference
+    text = f"{names(leaders)} {'ends' if len(leaders) == 1 else 'end'} nearest to {_goal(study)}: "
+    text += f"{_times(ends[leaders[0]])} over {_problems(len(study.solved), None)}"
+    text += f", not told apart from {names(level)}" if level else ""
     if reference not in leaders:
-        text += (
-            f"; {reference} ends at {_times(ends[reference])}"
-            if reference in ends
-            else f"; {reference}'s typical run has found nothing feasible"
-            if reference in gap
-            else f"; {reference} has not run on every problem"
-        )
+        text += f"; {_end_of(reference, ends, gap)}"
     spoken = [e for e in efficiency if (e.searcher, e.other) == (reference, BASELINE)]
     text += f"; {spoken[0].sentence}" if spoken else ""
     return f"{sofar}{text}."
@@ -74,12 +68,8 @@ def efficiency_sentence(
     text = (
         f"{searcher} needs {share} samples {'as' if share == 'as many' else 'than'} {other} to reach {goal}"
     )
-    notes = [f"[{factor(size.low)}, {factor(size.high)}]"] if size.wide else []
-    notes += [f"median over {problems} problems"] if problems > 1 else []
-    said = ", ".join(notes) + (
-        "; the interval includes 1" if size.wide and size.low <= 1 <= size.high else ""
-    )
-    text += f" ({said})" if said else ""
+    text += f" [{factor(size.low)}, {factor(size.high)}]" if size.wide else ""
+    text += ", an interval that includes 1" if size.wide and size.low <= 1 <= size.high else ""
     return f"{text}; {never}" if fails else text
 
 
@@ -182,9 +172,10 @@ def _goal(study: Study) -> str:
     return "the best known, mostly proven optima" if sum(proven) > len(proven) / 2 else "the best known"
 
 
-def _scope(study: Study) -> str:
-    seeds = counted(study.seeds, "seed")
-    return f"interquartile mean over {_problems(len(study.solved), None)} and {seeds}"
+def _end_of(name: str, ends: Mapping[str, Interval], gap: Mapping[str, Band]) -> str:
+    if name in ends:
+        return f"{name} ends at {_times(ends[name])}"
+    return f"{name}'s typical run has found nothing feasible" if name in gap else f"{name} has not run on all"
 
 
 def _problems(count: int, of: int | None) -> str:
