@@ -41,6 +41,7 @@ def start(folder: Path, **options: object) -> subprocess.Popen[str]:
     campaign = folder.parent / "killed.toml"
     campaign.write_text(CAMPAIGN)
     command = [sys.executable, "-m", "dse", "run", str(campaign), "--out", str(folder), "--workers", "2"]
+    command += ["--tables-only"]
     return subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, **options
     )  # type: ignore[call-overload, no-any-return]
