@@ -164,10 +164,10 @@ def independence_claim(lines: Sequence[Mapping[str, str]]) -> Claim:
         "Most parameters are independent of each other",
         "most correlations between parameters are low (Figure 4)",
         verdict,
-        f"most pairs are weakly correlated, below 0.2: {medians[many]['weak_pairs']:.0%} of them. But weak is "
-        f"not none: {medians[few]['unrelated']:.0%} of genes show no dependence on any other among {few:,} "
-        f"samples, which are too few to tell a correlation below {critical[few]:.2f} from 0, and "
-        f"{medians[many]['unrelated']:.0%} among {many:,}",
+        f"most pairs are weakly correlated, below 0.2: {medians[many]['weak_pairs']:.0%} of them. But weak "
+        f"is not none: {medians[few]['unrelated']:.0%} of genes show no dependence on any other among "
+        f"{few:,} samples, which are too few to tell a correlation below {critical[few]:.2f} from "
+        f"0, and {medians[many]['unrelated']:.0%} among {many:,}",
         f"{len(lines) // len(found)} problems, random samples, the best 15 %",
         ("samples", "least r told from 0", *SENSES.values()),
         tuple(
