@@ -121,6 +121,20 @@ def test_a_figure_is_judged_by_its_whole_interval(paper: Any, ends: Any, verdict
 
 
 @pytest.mark.parametrize(
+    ("ends", "verdict"),
+    [
+        ((1.2, 1.1, 1.3), "borne out"),
+        ((1.2, 1.0, 1.3), "cannot be told"),
+        ((1.0, 1.0, 1.0), "not borne out"),
+        ((0.9, 0.8, 0.99), "not borne out"),
+    ],
+)
+def test_to_be_level_is_not_to_be_better(paper: Any, ends: Any, verdict: str) -> None:
+    assert paper["measures"].above_one(Interval(*ends)) == verdict
+    assert paper["measures"].above_one(None) == "cannot be told"
+
+
+@pytest.mark.parametrize(
     ("ratios", "verdict"),
     [
         ({"few": (0.8, 0.9), "many": (0.7, 0.95)}, "borne out"),
@@ -179,6 +193,24 @@ def test_six_to_nine_agents_are_compared_with_all_other_numbers(paper: Any, tmp_
     assert claim.rows[0][-1] == "0.333"
     partial = study(tmp_path / "partial", {name: runs[name] for name in ("marl", "marl-6")})
     assert paper["claims"].agents_claim(partial).verdict == "cannot be told"
+
+
+def test_each_objective_is_judged_by_its_own_problems(paper: Any, tmp_path: Path) -> None:
+    cells = [
+        cell(name, [(0, loss)], ("net:a", "edge", objective), seed=seed)
+        for objective, losses in (("latency", (2.0, 6.0, 2.0, 4.0)), ("area", (5.0, 5.0, 5.0, 5.0)))
+        for name, loss in zip(("marl", "ppo", "marl-plain", "ppo-plain"), losses, strict=True)
+        for seed in range(3)
+    ]
+    claim = paper["claims"].objectives_claim(load_study(campaign(tmp_path, cells, seeds=3)))
+    assert claim.rows == (
+        ("latency", "ppo / marl", "3.000", "borne out"),
+        ("latency", "ppo-plain / marl-plain", "2.000", "borne out"),
+        ("area", "ppo / marl", "1.000", "not borne out"),
+        ("area", "ppo-plain / marl-plain", "1.000", "not borne out"),
+    )
+    assert claim.verdict == "not borne out"
+    assert claim.why.endswith("latency of ppo, latency of ppo-plain")
 
 
 # The script

@@ -17,7 +17,7 @@ from dse.report.findings import Interval
 from dse.report.runs import Runs, Stratum
 from dse.report.stats.bootstrap import interval, middle_places
 from dse.report.stats.efficiency import typical
-from dse.report.stats.runtimes import times_to
+from dse.report.stats.runtimes import TOLERANCE, times_to
 from dse.report.study import Study, Triple
 from dse.report.versus import efficiency
 
@@ -45,10 +45,15 @@ class Contest:
     note: str = ""
 
 
-def among(study: Study, searchers: Sequence[str]) -> Study:
-    """The study of some of its searchers, of whom the first is the reference unless marl is there."""
-    cells = tuple(summary for summary in study.summaries if summary.searcher in searchers)
-    return replace(study, about=study.about | {"searchers": list(searchers)}, summaries=cells)
+def among(study: Study, searchers: Sequence[str], objective: str | None = None) -> Study:
+    """The study of some of its searchers, of whom the first is the reference unless marl is there, on its
+    problems of the objective, or on all."""
+    problems = [problem for problem in study.problems if objective in (None, problem[2])]
+    cells = tuple(
+        cell for cell in study.summaries if cell.searcher in searchers and objective in (None, cell.objective)
+    )
+    about = study.about | {"searchers": list(searchers), "problems": problems}
+    return replace(study, about=about, summaries=cells)
 
 
 def fewer_samples(study: Study, one: str, other: str) -> Contest:
@@ -155,6 +160,15 @@ def at_least(claimed: float, found: Interval | None) -> Verdict:
     if found.low >= claimed:
         return "borne out"
     return "not borne out" if found.high < claimed else "cannot be told"
+
+
+def above_one(found: Interval | None) -> Verdict:
+    """Whether a ratio is above 1, by its whole interval; one that is exactly 1 is not."""
+    if found is None or not math.isfinite(found.value):
+        return "cannot be told"
+    if found.low > 1 + TOLERANCE:
+        return "borne out"
+    return "not borne out" if found.high <= 1 + TOLERANCE else "cannot be told"
 
 
 def best_numbers(

@@ -20,6 +20,7 @@ from claims import (
     agents_claim,
     independence_claim,
     many_agents_claim,
+    objectives_claim,
     over_budgets,
     reduction_claims,
     runs_of,
@@ -56,6 +57,7 @@ def judge(studies: Mapping[str, Study], lines: Sequence[Mapping[str, str]]) -> l
         claims.append(samples_claim(studies["table3"], "marl", "ppo", "both tuned"))
     if "figure5" in studies:
         claims.append(samples_claim(studies["figure5"], "marl-plain", "ppo-plain", "neither tuned"))
+        claims.append(objectives_claim(studies["figure5"]))
     if "table3" in studies:
         claims += [many_agents_claim(studies["table3"]), *reduction_claims(studies["table3"])]
     if "agents" in studies:
