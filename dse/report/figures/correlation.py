@@ -40,8 +40,8 @@ def correlation_figure(found: Dependence, title: str, subtitle: str = "") -> Fig
     down, turned = 0.5, 0.15 + 0.75 * label
     figure = new_figure(WIDTH, down + turned + count * high + 0.42)
     boxed = BOXED if BOXED in found.groups else max(found.groups, default=0)
-    boxes = f"; boxes: the genes of each of {boxed} agents" if boxed else ""
-    heading(figure, title, f"{subtitle}; bold: significant, allowing for all pairs{boxes}")
+    boxes = f"; boxes: the genes of {boxed} agents" if boxed else ""
+    heading(figure, title, f"{subtitle}; bold: significant among all pairs{boxes}")
     branches = add_panel(figure, 0.12, down + turned, TREE, count * high)
     _draw_tree(branches, drawn, count)
     axes = add_panel(figure, TREE + label + 0.3, down + turned, side * count, count * high)
@@ -80,7 +80,8 @@ def _draw_matrix(axes: Axes, found: Dependence, order: list[int], shown: list[st
             if i == j or not (found.varied[i] and found.varied[j]):
                 continue
             weight = "bold" if found.correlation_p[i, j] <= ALPHA else "normal"
-            text = f"{r:.2f}".replace("0.", ".").replace("-", "\N{MINUS SIGN}")
+            # Rounded first, and no minus before a zero.
+            text = f"{round(r, 2) + 0.0:.2f}".replace("0.", ".").replace("-", "\N{MINUS SIGN}")
             place: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 5.8}
             axes.text(column + 0.5, row + 0.5, text, color=ink, fontweight=weight, **place)
     axes.set_yticks(np.arange(count) + 0.5, shown)
