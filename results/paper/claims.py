@@ -147,7 +147,8 @@ def objectives_claim(study: Study) -> Claim:
         "Many agents end with better mappings than a single one, for latency, area and EDP",
         "in Figure 5 its return and best are above those of PPO for each objective",
         overall(list(verdicts.values())),
-        f"higher than marl's by the whole interval: {listed(told)}",
+        f"many agents end lower, by the whole interval, than {listed(told)}; where both end alike nothing "
+        "can be told",
         runs_of(study),
         ("objective", "single agent's loss over", "ratio", "verdict"),
         tuple(

@@ -163,12 +163,12 @@ def at_least(claimed: float, found: Interval | None) -> Verdict:
 
 
 def above_one(found: Interval | None) -> Verdict:
-    """Whether a ratio is above 1, by its whole interval; one that is exactly 1 is not."""
+    """Whether a ratio is above 1; one that is exactly 1 cannot be told, as where both are at the optimum."""
     if found is None or not math.isfinite(found.value):
         return "cannot be told"
     if found.low > 1 + TOLERANCE:
         return "borne out"
-    return "not borne out" if found.high <= 1 + TOLERANCE else "cannot be told"
+    return "not borne out" if found.high < 1 - TOLERANCE else "cannot be told"
 
 
 def best_numbers(
