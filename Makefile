@@ -1,5 +1,5 @@
 # make quickstart   set up and run the main job        make test   set up and run the tests
-# make lint         set up and check style and types        make prove   check the proven optima at length
+# make lint         set up and check style and types        make prove   check optima and cost model at length
 # make optima       write the table of proven optima
 
 VENV := .venv
@@ -22,7 +22,7 @@ lint: install
 	$(VENV)/bin/mypy
 
 prove: install
-	$(VENV)/bin/python -m pytest tests/prove_certify.py
+	$(VENV)/bin/python -m pytest tests/prove_certify.py tests/prove_loopnest.py
 
 optima: install
 	$(VENV)/bin/python results/optima/make.py

@@ -88,6 +88,8 @@ def _single_row_seconds(problem: Problem, genes: IntArray) -> float:
 
 def _baselines(problem: Problem, batch: MappingBatch) -> dict[str, float]:
     """Seconds that other implementations of the problem's cost model take for one mapping."""
+    if problem.model.name == "loopnest":
+        return {"python reference": _loopnest_reference_seconds(problem, batch)}
     if problem.model.name != "maestro":
         return {}
     seconds = {"python reference": _reference_seconds(problem, batch)}
@@ -110,6 +112,18 @@ def _reference_seconds(problem: Problem, batch: MappingBatch) -> float:
             reference.price(layer, hardware, row)
 
     return best_seconds(price_each, repeats=2) / len(rows)
+
+
+def _loopnest_reference_seconds(problem: Problem, batch: MappingBatch) -> float:
+    from dse.cost.loopnest import reference
+
+    mappings = [batch[index] for index in range(min(REFERENCE_ROWS, len(batch)))]
+
+    def price_each() -> None:
+        for mapping in mappings:
+            reference.price(problem.layer, problem.accelerator, mapping)
+
+    return best_seconds(price_each, repeats=1) / len(mappings)
 
 
 def _program_seconds(program: str, problem: Problem, batch: MappingBatch) -> float:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from dse.accelerator import Accelerator
 from dse.cases import results
-from dse.cost import DEFAULT_COST_MODEL, cost_model
+from dse.cost import DEFAULT_COST_MODEL, CostModel, Detail, cost_model
 from dse.feasibility import FeasibilityRules
 from dse.layer import Layer
 from dse.mapping import Mapping, MappingBatch
@@ -32,7 +33,7 @@ class Breakdown:
     `ideal_cycles` are the layer's MACs on all PEs and lanes, `busiest_pe_cycles` the steps of the mapping's
     busiest PE, and the cycles beyond are spent waiting for data. `utilisation` is ideal over actual cycles,
     and the product of `busy_pes` (ideal over busiest) and `busy_time` (busiest over actual). `bound` says
-    on what most cycles go: compute or data movement.
+    on what most cycles go: compute or data movement, which a model that tells them apart calls NoC or DRAM.
     """
 
     l1: BufferUse
@@ -50,7 +51,7 @@ class Evaluation:
     """What a mapping costs (`figures`, as a case's result), and what that is worth.
 
     `loss` is by objective, in its unit, and None where the mapping is not `feasible`; `reason` says why it
-    is not. Without costs there is no `breakdown`.
+    is not. Without costs there is no `breakdown`, and a `detail` from models that have one only.
     """
 
     figures: dict[str, Any]
@@ -58,38 +59,53 @@ class Evaluation:
     reason: str | None
     loss: dict[str, float | None]
     breakdown: Breakdown | None
+    detail: Detail | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data: the figures, `feasible`, `reason`, `loss` and `breakdown`."""
+        """Everything as plain data: the figures, `feasible`, `reason`, `loss` and `breakdown`.
+
+        The breakdown holds the detail's parts, where there is one: `cycles`, `energy_nj`, `words`, `buffers`.
+        """
+        detail = asdict(self.detail) if self.detail else {}
+        parts = {**asdict(self.breakdown), **detail} if self.breakdown else None
         return {
             **self.figures,
             "reason": self.reason,
             "feasible": self.feasible,
             "loss": self.loss,
-            "breakdown": asdict(self.breakdown) if self.breakdown else None,
+            "breakdown": parts,
         }
 
 
 def evaluate(
     layer: Layer, accelerator: Accelerator, mapping: Mapping, model: str = DEFAULT_COST_MODEL
 ) -> Evaluation:
-    """Price `mapping` of `layer.lowered()` under the cost model `model`; no mapping raises."""
-    batch = MappingBatch.of([mapping])
-    costs = cost_model(model).evaluate(layer, accelerator, batch)
+    """Price `mapping` of `layer` under the cost model `model`; no mapping raises."""
+    batch, priced_by = MappingBatch.of([mapping]), cost_model(model)
+    costs = priced_by.evaluate(layer, accelerator, batch)
     rules = FeasibilityRules(layer, accelerator, "latency")
     _, reasons = rules.judge(batch.rows, costs)
     feasible = bool(reasons[0] == 0)
     losses = {name: float(loss(costs, accelerator, name)[0]) if feasible else None for name in OBJECTIVES}
     figures = next(results(costs))
-    breakdown = None
+    breakdown = detail = None
     if figures["status"] == "ok":
         busiest = int(rules.serial_floors(batch.rows)[0])
-        breakdown = _breakdown(layer, accelerator, figures, busiest)
+        detail = _detail(priced_by, layer, accelerator, mapping)
+        breakdown = _breakdown(layer, accelerator, figures, busiest, detail.bound if detail else None)
     reason = None if feasible else rules.explain(batch.rows[0], costs)
-    return Evaluation(figures, feasible, reason, losses, breakdown)
+    return Evaluation(figures, feasible, reason, losses, breakdown, detail)
 
 
-def _breakdown(layer: Layer, accelerator: Accelerator, figures: dict[str, Any], busiest: int) -> Breakdown:
+def _detail(model: CostModel, layer: Layer, accelerator: Accelerator, mapping: Mapping) -> Detail | None:
+    """What the model says about its figures, if it says anything."""
+    explain: Callable[[Layer, Accelerator, Mapping], Detail | None] | None = getattr(model, "detail", None)
+    return explain(layer, accelerator, mapping) if explain else None
+
+
+def _breakdown(
+    layer: Layer, accelerator: Accelerator, figures: dict[str, Any], busiest: int, bound: str | None
+) -> Breakdown:
     cycles = figures["cycles"]
     ideal = -(-layer.macs // (accelerator.num_pes * accelerator.simd_lanes))
     return Breakdown(
@@ -100,7 +116,7 @@ def _breakdown(layer: Layer, accelerator: Accelerator, figures: dict[str, Any], 
         utilisation=ideal / cycles,
         busy_pes=ideal / busiest,
         busy_time=busiest / cycles,
-        bound=COMPUTE if 2 * busiest >= cycles else DATA,
+        bound=bound or (COMPUTE if 2 * busiest >= cycles else DATA),
     )
 
 

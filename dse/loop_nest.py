@@ -35,11 +35,18 @@ NOTE_GAP = 4
 MAPPED = "KCYX"
 
 
-def loop_nest(layer: Layer, mapping: Mapping, accelerator: Accelerator | None = None) -> str:
-    """The loops of `mapping` over `layer.lowered()`, with tiles, trips and buffers, as lines of text.
+Needs = dict[str, dict[str, int]]
+"""Elements that L1 and L2 must hold, by tensor, double buffering included."""
 
-    Without an accelerator the number of clusters is open, and L2 is that of one cluster. Raises InputError
-    where there is no such nest: sizes below 1, or clusters larger than the array.
+
+def loop_nest(
+    layer: Layer, mapping: Mapping, accelerator: Accelerator | None = None, needs: Needs | None = None
+) -> str:
+    """The loops of `mapping` over `layer`, with tiles, trips and buffers, as lines of text.
+
+    The buffers are `needs`, or MAESTRO's for `layer.lowered()`. Without an accelerator the number of clusters
+    is open, and L2 is that of one cluster. Raises InputError where there is no such nest: sizes below 1, or
+    clusters larger than the array.
     """
     mapping = _checked(layer, mapping, accelerator)
     clusters = accelerator.num_pes // mapping.cluster_size if accelerator else None
@@ -49,12 +56,12 @@ def loop_nest(layer: Layer, mapping: Mapping, accelerator: Accelerator | None = 
     inner = _loops(layer, mapping.inner, 1, tiles, starts, mapping.cluster_size)
     nest = [
         *((loop.text(), loop.note()) for loop in outer if loop.shown),
-        (_buffer_line("L2", layer, mapping, accelerator), None),
+        (_buffer_line("L2", layer, mapping, accelerator, needs), None),
         *((loop.text(), loop.note()) for loop in inner if loop.shown),
-        (_buffer_line("L1", layer, mapping, accelerator), None),
+        (_buffer_line("L1", layer, mapping, accelerator, needs), None),
         (_work_line(layer, inner), None),
     ]
-    lines = list(_title(layer))
+    lines = list(_title(layer, as_it_is=needs is not None))
     if accelerator:
         lines.append(_array_line(accelerator, mapping, outer, inner))
     lines += ["", *_indented(nest)]
@@ -155,10 +162,10 @@ def _loops(
     ]
 
 
-def _title(layer: Layer) -> Iterator[str]:
+def _title(layer: Layer, *, as_it_is: bool) -> Iterator[str]:
     name = f"{layer.name}: " if layer.name else ""
     yield f"{name}{layer}, {_count(layer.macs, 'MAC')}"
-    if layer.lowered() != layer:
+    if layer.lowered() != layer and not as_it_is:
         yield f"mapped as {layer.lowered()}"
 
 
@@ -192,13 +199,18 @@ def _steps(outer: _Loop, inner: _Loop) -> int:
     return rounds * in_tile(outer.tile) + in_tile(min(outer.tile, rest))
 
 
-def _buffer_line(name: str, layer: Layer, mapping: Mapping, accelerator: Accelerator | None) -> str:
+def _buffer_line(
+    name: str, layer: Layer, mapping: Mapping, accelerator: Accelerator | None, needs: Needs | None
+) -> str:
     """What a buffer holds at the first step, by tensor."""
-    num_pes = accelerator.num_pes if accelerator else mapping.cluster_size
-    needed = needed_buffers(layer, num_pes, MappingBatch.of([mapping]))
-    volumes = (needed.l1 if name == "L1" else needed.l2)[0] // 2
+    if needs is None:
+        num_pes = accelerator.num_pes if accelerator else mapping.cluster_size
+        needed = needed_buffers(layer, num_pes, MappingBatch.of([mapping]))
+        volumes = [int(size) // 2 for size in (needed.l1 if name == "L1" else needed.l2)[0]]
+    else:
+        volumes = [needs[name][tensor] // 2 for tensor in TENSORS]
     parts = " + ".join(f"{volume:,} {tensor}" for volume, tensor in zip(volumes, TENSORS, strict=True))
-    total = 2 * int(volumes.sum())
+    total = 2 * sum(volumes)
     if accelerator is None:
         share = " for each cluster" if name == "L2" else ""
         return f"{name} holds {total:,}{share} = 2 x ({parts})"

@@ -49,12 +49,14 @@ class Detail:
     """What the figures of one mapping are made of, by name.
 
     `cycles` and `energy_nj` (in nanojoule) add up to the figures; `words` are elements moved, by store and
-    kind. `bound` says on what most cycles go.
+    kind; `buffers` are the elements that L1 and L2 must hold, by tensor, double buffering included. `bound`
+    says on what most cycles go.
     """
 
     cycles: dict[str, int]
     energy_nj: dict[str, float]
     words: dict[str, dict[str, int]]
+    buffers: dict[str, dict[str, int]]
     bound: str
 
 

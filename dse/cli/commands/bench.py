@@ -23,19 +23,21 @@ def _subcommands() -> None:
 
 @command.command()
 def cost(cost_model: CostModelName = None, json: Json = False) -> None:
-    """Measure how many mappings a second the cost model prices.
+    """Measure how many mappings a second a cost model prices; by default every cost model.
 
     Where DSE_MAESTRO names a MAESTRO executable, it is timed too.
     """
     from dse import bench
     from dse.accelerator import load_accelerator
-    from dse.cost import DEFAULT_COST_MODEL
+    from dse.cost import COST_MODELS
     from workloads import load_layer
 
     layer, accelerator = load_layer(LAYER), load_accelerator(ACCELERATOR)
-    measured = bench.cost(layer, accelerator, cost_model or DEFAULT_COST_MODEL)
     where = {"layer": LAYER, "accelerator": ACCELERATOR}
-    report = {name: [{**row, **where} for row in rows] for name, rows in measured.items()}
+    report: dict[str, list[dict[str, Any]]] = {}
+    for model in [cost_model] if cost_model else COST_MODELS:
+        for name, rows in bench.cost(layer, accelerator, model).items():
+            report.setdefault(name, []).extend({**row, **where} for row in rows)
     if json:
         output.print_json(report)
     else:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dse.cli import output
+from dse.cli.detail_view import show_detail
 from dse.cli.options import ACCELERATOR_OPTION, LAYER_OPTION, CostModelName, Json
 from dse.errors import InputError, unknown
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from dse.accelerator import Accelerator
+    from dse.cost import Detail
     from dse.evaluation import Breakdown, Evaluation
     from dse.layer import Layer
     from dse.mapping import Mapping
@@ -86,7 +88,7 @@ def _evaluate_mapping(
     title = f"{mapping_name} mapping of {layer_name} ({layer}) on {accelerator_name}, cost model {model}"
     output.print_heading(console, title)
     _show(console, evaluation, objective)
-    console.print(_nest(layer, accelerator, mapping), soft_wrap=True)
+    console.print(_nest(layer, accelerator, mapping, evaluation.detail), soft_wrap=True)
 
 
 def _mapping(name: str, layer: Layer, accelerator: Accelerator) -> Mapping:
@@ -109,12 +111,12 @@ def _mapping(name: str, layer: Layer, accelerator: Accelerator) -> Mapping:
     return Mapping.from_json(text, where)
 
 
-def _nest(layer: Layer, accelerator: Accelerator, mapping: Mapping) -> str:
+def _nest(layer: Layer, accelerator: Accelerator, mapping: Mapping, detail: Detail | None) -> str:
     """The mapping as loops, or why it has none: sizes that no loop can have."""
     from dse.loop_nest import loop_nest
 
     try:
-        return loop_nest(layer, mapping, accelerator)
+        return loop_nest(layer, mapping, accelerator, detail.buffers if detail else None)
     except InputError as error:
         return f"no loop nest: {error}"
 
@@ -130,21 +132,26 @@ def _show(console: Console, evaluation: Evaluation, objective: str | None) -> No
     else:
         console.print("feasible", style="green")
     if evaluation.breakdown:
-        rows = _cost_rows(evaluation.figures, evaluation.breakdown)
+        units = ("mW", "mm2") if evaluation.detail else ("model units", "model units")
+        rows = _cost_rows(evaluation.figures, evaluation.breakdown, units)
         output.print_table(console, "costs", ("figure", "value", ""), rows)
+    if evaluation.detail:
+        show_detail(console, evaluation.detail)
     if evaluation.feasible:
         losses = [(name, evaluation.loss[name], item.unit) for name, item in OBJECTIVES.items()]
         output.print_table(console, "loss by objective", ("objective", "loss", "unit"), losses)
 
 
-def _cost_rows(figures: dict[str, Any], breakdown: Breakdown) -> list[tuple[str, Any, str]]:
+def _cost_rows(
+    figures: dict[str, Any], breakdown: Breakdown, units: tuple[str, str]
+) -> list[tuple[str, Any, str]]:
     l1, l2 = breakdown.l1, breakdown.l2
     return [
         ("cycles", figures["cycles"], ""),
         ("MACs", figures["macs"], ""),
         ("energy", figures["energy_nj"], "nJ"),
-        ("power", figures["power"], "model units"),
-        ("area", figures["area"], "model units"),
+        ("power", figures["power"], units[0]),
+        ("area", figures["area"], units[1]),
         ("L1", l1.needed, f"of {l1.capacity:,} elements per PE: {l1.use:.1%}"),
         ("L2", l2.needed, f"of {l2.capacity:,} elements: {l2.use:.1%}"),
         (

@@ -95,7 +95,7 @@ class LoopNest:
         from dse.cost.loopnest.breakdown import detail_of
 
         counts = self.count(layer, accelerator, mapping)
-        return detail_of(counts, layer.macs, self.constants) if counts else None
+        return detail_of(layer, accelerator, mapping, counts, self.constants) if counts else None
 
 
 def _share_out(work: Callable[[int, int], None], n: int, threads: int) -> None:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from dse.accelerator import Accelerator
 from dse.cost import Detail
 from dse.cost.loopnest.constants import Constants
 from dse.cost.loopnest.counts import Counts
+from dse.layer import Layer
+from dse.mapping import Mapping
 
 COMPUTE, NOC, DRAM = "compute", "NoC", "DRAM"
 
 
-def detail_of(counts: Counts, macs: int, constants: Constants) -> Detail:
-    """The detail of a mapping's costs."""
+def detail_of(
+    layer: Layer, accelerator: Accelerator, mapping: Mapping, counts: Counts, constants: Constants
+) -> Detail:
+    """The detail of a valid mapping's costs, from its counts."""
     noc_wait = counts.cycles - counts.fill - counts.compute - counts.dram_wait - counts.drain
-    energy = energy_parts(counts, macs, constants)
+    energy = energy_parts(counts, layer.macs, constants)
     return Detail(
         cycles={
             "compute": counts.compute,
@@ -27,6 +32,7 @@ def detail_of(counts: Counts, macs: int, constants: Constants) -> Detail:
             "L2": _words(counts, "l2"),
             "PEs": {**_words(counts, "pe"), "sums back": counts.l2_output_down},
         },
+        buffers=_buffers(layer, accelerator, mapping),
         bound=_bound(counts, noc_wait),
     )
 
@@ -43,6 +49,28 @@ def energy_parts(counts: Counts, macs: int, constants: Constants) -> dict[str, f
         "L2": (l2 + dram) * constants.l2_pj,
         "DRAM": dram * constants.dram_pj,
     }
+
+
+def _buffers(layer: Layer, accelerator: Accelerator, mapping: Mapping) -> dict[str, dict[str, int]]:
+    """What the first step needs of each tensor, doubled (docs, section 7)."""
+    clusters, parallel = accelerator.num_pes // mapping.cluster_size, mapping.outer.parallel
+    if layer.type == "DSCONV" and parallel == "K":
+        parallel = "C"
+    outer = {dim: min(max(mapping.outer[dim], 1), layer.loops[dim]) for dim in "KCYX"}
+    inner = {dim: min(max(mapping.inner[dim], 1), tile) for dim, tile in outer.items()}
+    outer[parallel] = min(outer[parallel] * clusters, layer.loops[parallel])
+    return {"L1": _boxes(layer, inner), "L2": _boxes(layer, outer)}
+
+
+def _boxes(layer: Layer, sizes: dict[str, int]) -> dict[str, int]:
+    """Elements of each tensor, doubled, that a box of these sizes needs."""
+    windows = 1
+    for dim, window, stride in (("Y", layer.R, layer.stride[0]), ("X", layer.S, layer.stride[1])):
+        pitch = min(stride, window)
+        windows *= sizes[dim] * pitch + window - pitch
+    weights = sizes["K"] * sizes["C"] * layer.R * layer.S
+    outputs = sizes["C" if layer.type == "DSCONV" else "K"] * sizes["Y"] * sizes["X"]
+    return {"input": 2 * sizes["C"] * windows, "weight": 2 * weights, "output": 2 * outputs}
 
 
 def _words(counts: Counts, boundary: str) -> dict[str, int]:

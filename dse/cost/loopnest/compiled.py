@@ -1,10 +1,10 @@
-"""How the kernel's functions are compiled."""
+"""How the kernel's functions are compiled: into its one entry, which alone is kept on disk."""
 
 from __future__ import annotations
 
 from dse.compiled import OPTIONS
 
-LEAN = {**OPTIONS, "_nrt": False}
+LEAN = {**OPTIONS, "cache": False, "_nrt": False}
 """Options of a function that makes no arrays: numba then counts no references, half of the time otherwise."""
 
 INLINED = {**LEAN, "forceinline": True}

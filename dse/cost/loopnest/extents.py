@@ -153,9 +153,9 @@ def measure(tables, runs, dim, size, tile, inner, clusters, places, pitch, overl
     tables[dim, RUNS] = tables[dim, KIND_COLUMNS + RUNS] = 0
     of_tile = inner_loop(tile, inner, places)
     of_rest = inner_loop(rest, inner, places) if rest > 0 else (0, 0, 0, 0)
-    if outer_steps > 1 and not uniform:
-        fill_kind(tables, runs, dim, INTERIOR, clusters, tile, 0, of_tile, of_rest, inner, places)
-    fill_kind(tables, runs, dim, LAST, whole, tile, rest, of_tile, of_rest, inner, places)
+    for kind in range(INTERIOR if outer_steps > 1 and not uniform else LAST, LAST + 1):
+        full, short = (clusters, 0) if kind == INTERIOR else (whole, rest)
+        fill_kind(tables, runs, dim, kind, full, tile, short, of_tile, of_rest, inner, places)
     fill_outer(tables, dim, tile, whole, rest, clusters, of_tile, of_rest, inner, places)
 
 

@@ -256,7 +256,7 @@ def energy_pj(counts, constants):
 
 
 @njit(**LEAN)
-def fill_rows(
+def price_each(
     facts, constants, rows, start, stop, details, integers, floats, reasons,
     tables, runs, orders, sums, fills, kinds, groups, inside, outer, active, times, totals, counts,
 ):  # fmt: skip
@@ -309,7 +309,7 @@ def price_rows(facts, constants, rows, start, stop, details, integers, floats, r
     times = np.empty((16, 4), dtype=np.int64)
     totals = np.empty(3, dtype=np.int64)
     counts = np.empty(COUNT_COLUMNS, dtype=np.int64)
-    fill_rows(
+    price_each(
         facts, constants, rows, start, stop, details, integers, floats, reasons,
         tables, runs, orders, sums, fills, kinds, groups, inside, outer, active, times, totals, counts,
     )  # fmt: skip

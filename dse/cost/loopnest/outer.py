@@ -43,7 +43,6 @@ OUTER_COLUMNS = 18
 # Rows: the loops inside each of four levels, those of all loops, one to work in, and the groups.
 ALL_LOOPS, WORKING, GROUPS = 4, 5, 6
 OUTER_ROWS = GROUPS + 16
-ALL_LAST = 15
 # Sums over the outer steps.
 STEADY, WAITING, COMPUTING = range(3)
 
@@ -195,7 +194,7 @@ def time_outside(tables, runs, orders, facts, groups, inside, outer, active, tim
         times_back(outer, ALL_LOOPS, tables, dim, reduced)
         outer[ALL_LOOPS, KINDS] |= 1 << dim
     reset(outer, GROUPS)
-    count = 1
+    count, everywhere = outer[GROUPS, COUNT], outer[ALL_LOOPS, KINDS]
     for level in range(levels):
         dim = active[0, level]
         interior = tables[dim, OUTER_STEPS] - 1
@@ -213,11 +212,11 @@ def time_outside(tables, runs, orders, facts, groups, inside, outer, active, tim
             )
         if level + 1 < levels:
             count = spread_outer(tables, dim, reduced, outer, count)
-    know(tables, runs, orders, ALL_LAST, facts, groups, inside, active, times)
+    know(tables, runs, orders, everywhere, facts, groups, inside, active, times)
     at_start = tables[C, OUTER_STEPS] == 1
     busiest = cycles_of(facts[FILTER] * outer[ALL_LOOPS, BUSY], facts[LANES])
-    sums[COMPUTING] += times[ALL_LAST, COMPUTE] + busiest
-    time = times[ALL_LAST, AT_START] if at_start else times[ALL_LAST, FURTHER]
+    sums[COMPUTING] += times[everywhere, COMPUTE] + busiest
+    time = times[everywhere, AT_START] if at_start else times[everywhere, FURTHER]
     sums[STEADY] += cycles_of(time, facts[NOC]) + busiest
 
 

@@ -52,7 +52,7 @@ def _dims(layer: Layer, accelerator: Accelerator, mapping: Mapping) -> dict[str,
     return dims
 
 
-def count(layer: Layer, accelerator: Accelerator, mapping: Mapping) -> Counts:
+def price(layer: Layer, accelerator: Accelerator, mapping: Mapping) -> Counts:
     """All counts of a valid mapping of `layer`, as it is."""
     return _Run(layer, accelerator, mapping).counts()
 

@@ -120,21 +120,22 @@ def time_inside(tables, runs, orders, kinds, facts, groups, inside, active, time
             times[kinds, COMPUTE] = compute
             return
     times[kinds, AT_START] = times[kinds, FURTHER] = times[kinds, COMPUTE] = 0
-    count = 1
     for column in range(GROUP_COLUMNS):
         groups[0, column] = 1
+    # One, but no constant: for that numba would compile what is called with it twice.
+    count = groups[0, COUNT]
     for level in range(levels):
         dim = active[level]
         kind = kinds >> dim & 1
         number = tables[dim, kind * KIND_COLUMNS + RUNS]
         for index in range(number):
-            length = runs[dim, kind, index, RUN_LENGTH]
-            if length > 1:
-                between = index, index, length - 1
-                add_transitions(tables, runs, level, dim, between, kinds, facts, groups, count, inside, times)
-            if index + 1 < number:
-                between = index, index + 1, 1
-                add_transitions(tables, runs, level, dim, between, kinds, facts, groups, count, inside, times)
+            for after in range(index, min(index + 2, number)):
+                length = runs[dim, kind, index, RUN_LENGTH] - 1 if after == index else 1
+                between = index, after, length
+                if length > 0:
+                    add_transitions(
+                        tables, runs, level, dim, between, kinds, facts, groups, count, inside, times
+                    )
         if level + 1 < levels:
             count = spread(tables, runs, dim, kind, facts[DEPTHWISE] == 0, groups, count)
 
