@@ -17,5 +17,6 @@ SEARCHERS: dict[str, str] = {
     "marl": "searchers.marl:MARL",
     "factored-ppo": "searchers.factored_ppo:FactoredPPO",
     "local": "searchers.local:Local",
+    "team": "searchers.team:Team",
 }
 """Each searcher's name, and where its class is: modules are imported only when they are used."""

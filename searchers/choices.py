@@ -45,18 +45,29 @@ class Choices:
         """The smallest vectors of the mappings that the vectors (n, 13) stand for."""
         return self._space.encode(self._space.decode(genes))
 
-    def values(self, block: Block, vector: IntArray, rng: np.random.Generator, most: int) -> IntArray:
-        """The vector (13,) with the block set to its values, at most so many of them: (m, 13).
+    def changes(self, vectors: IntArray, rng: np.random.Generator, most: int) -> tuple[IntArray, IntArray]:
+        """The vectors (t, 13) with one block at a time set to its values, at most so many of each block.
 
-        Where there are more, some are drawn, and the neighbours come first.
+        An array (n, 13), and which of the vectors each of its rows comes from (n,). Where a block has more
+        values some are drawn; where it has too many to list, its neighbours come first.
         """
-        listed = self._kept[block.name]
-        if listed is not None and len(listed) <= most:
-            found = np.repeat(vector[np.newaxis], len(listed), axis=0)
-            found[:, block.genes] = listed
-            return found
-        near = block.neighbours(vector)[:most]
-        return np.concatenate([near, self.drawn(block, vector, rng, most - len(near))])
+        found = [np.empty((0, vectors.shape[1]), np.int64)]
+        origins = [np.empty(0, np.int64)]
+        for block in self.blocks:
+            listed = self._kept[block.name]
+            if listed is None:
+                for number, vector in enumerate(vectors):
+                    near = block.neighbours(vector)[:most]
+                    found += [near, self.drawn(block, vector, rng, most - len(near))]
+                    origins.append(np.full(most, number))
+                continue
+            if len(listed) > most:
+                listed = listed[rng.permutation(len(listed))[:most]]
+            each = np.repeat(vectors, len(listed), axis=0)
+            each[:, block.genes] = np.concatenate([listed] * len(vectors))
+            found.append(each)
+            origins.append(np.repeat(np.arange(len(vectors)), len(listed)))
+        return np.concatenate(found), np.concatenate(origins)
 
     def drawn(self, block: Block, vector: IntArray, rng: np.random.Generator, count: int) -> IntArray:
         """The vector (13,) with the block set to `count` values at random: (count, 13)."""

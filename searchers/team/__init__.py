@@ -1,0 +1,93 @@
+"""Our own mapper: teams of agents, one agent a block of the mapping, that respond to one learned critic.
+
+Each agent has a block of genes (a dim's tiles, a level's loop order, the parallel dims, the cluster size)
+and, with those of the others held, would set it to the value that the critic likes best; the agent that gains
+most moves, and the others respond to that. Some teams do so at a time, from the best sample and from good
+ones with a few blocks kicked, and what they would have priced is bought by expected improvement times the
+chance to fit.
+
+The critic is a Gaussian process over what the loops of a mapping imply (turns, reuse, footprints, traffic),
+one output for each factor of the objective and each buffer, also where a sample did not fit. It learns from
+the samples of its own descent only: a descent that no longer improves gives way to another, from new random
+points, whose critic is mistaken elsewhere. What earlier descents have paid for is remembered at no cost.
+
+Departures from the usual scheme of centralised training and decentralised execution (Lowe et al.,
+"Multi-Agent Actor-Critic for Mixed Cooperative-Competitive Environments", NeurIPS 2017): there is no policy
+network, each agent's policy being its best response; and the critic is no network but a Gaussian process,
+which at these sample sizes foretells more. `policy = "uniform"` is the control in which all choose uniformly,
+as often.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from dse.checks import positive_number, whole_number
+from dse.errors import unknown
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from dse.evaluator import Evaluator
+
+POLICIES = ("critic", "uniform")
+
+
+@dataclass(frozen=True)
+class Team:
+    """Agents that respond to a critic, in descents."""
+
+    start: int = 20
+    """Random points that a descent begins with."""
+    memory: int = 250
+    """Samples that the critic learns from at most."""
+    teams: int = 4
+    """Teams that propose at a time: one begins at the best sample, the others at good ones, kicked."""
+    moves: int = 4
+    """Moves of a team, each by the agent that gains most, before proposals are compared."""
+    values: int = 40
+    """Values of its block that an agent weighs at most."""
+    ranks: float = 3.0
+    """The mean rank of the samples at which teams begin."""
+    kick: int = 3
+    """Blocks set at random where a team begins: one to so many."""
+    batch: float = 0.03
+    """Samples paid for at a time, as a part of those of the descent; at least one."""
+    late_batch: float = 0.004
+    """Likewise, as a part of all samples so far: it bounds the time of a large budget."""
+    most: int = 16
+    """Samples paid for at a time, at most."""
+    curiosity: float = 1.0
+    """How far the critic's own doubt is believed: 0 is not at all, 1 as it says."""
+    patience: int = 80
+    """Samples without improvement that end a descent, if they are also `share` of it."""
+    share: float = 0.5
+    policy: str = "critic"
+    """`critic`, or the control: `uniform` has every agent and the batch choose uniformly, as often."""
+
+    libraries: ClassVar[tuple[str, ...]] = ("scipy",)
+
+    def __post_init__(self) -> None:
+        for name, least in (
+            ("start", 2), ("memory", 10), ("teams", 1), ("moves", 1), ("values", 2), ("kick", 1),
+            ("most", 1), ("patience", 1),
+        ):  # fmt: skip
+            whole_number(getattr(self, name), name, least=least)
+        for name in ("ranks", "batch", "late_batch", "curiosity", "share"):
+            positive_number(getattr(self, name), name)
+        if self.policy not in POLICIES:
+            raise unknown("policy", self.policy, POLICIES)
+
+    def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
+        """Descend, again and again, until the budget is spent."""
+        from threadpoolctl import threadpool_limits
+
+        # Imported before the limit is set: it reaches only the libraries that are loaded.
+        from searchers.team.search import Search
+
+        # Sums in another order, as on another number of threads, would end in other samples.
+        with threadpool_limits(limits=1):
+            search = Search(self, evaluate, rng)
+            while True:
+                search.descend()

@@ -1,0 +1,70 @@
+"""The agents, one for each block of a mapping: each would set its block to what the critic likes best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from searchers.choices import Choices
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+
+Judge = Callable[[IntArray], FloatArray]
+"""What agents go by: for vectors (n, 13) a number each, the less the better."""
+
+
+@dataclass(frozen=True)
+class Considered:
+    """All that teams of agents have thought of: vectors (n, 13), what the judge said, and of which team."""
+
+    genes: IntArray
+    judged: FloatArray
+    team: IntArray
+
+    def best(self, team: int, count: int) -> IntArray:
+        """The vectors of a team that are judged best, best first: (m, 13), m at most `count`."""
+        rows = np.flatnonzero(self.team == team)
+        best: IntArray = self.genes[rows[np.argsort(self.judged[rows], kind="stable")[:count]]]
+        return best
+
+
+class Agents:
+    """An agent for each block that has a choice."""
+
+    def __init__(self, choices: Choices, values: int, rng: np.random.Generator) -> None:
+        """`values` is how many values of its block an agent weighs at most."""
+        self._choices = choices
+        self._values = values
+        self._rng = rng
+
+    def kicked(self, vector: IntArray, most: int) -> IntArray:
+        """The vector (13,) with one to `most` blocks set at random."""
+        blocks = self._choices.blocks
+        count = int(self._rng.integers(1, most + 1))
+        for index in self._rng.permutation(len(blocks))[:count].tolist():
+            vector = self._choices.drawn(blocks[index], vector, self._rng, 1)[0]
+        return vector
+
+    def respond(self, teams: IntArray, moves: int, judge: Judge) -> Considered:
+        """Teams begin at the vectors (t, 13); in each of so many moves every agent weighs all its values.
+
+        What is liked best, of all agents of a team, is what the team does next: the agent whose response
+        gains most moves, and the others respond to that.
+        """
+        here = teams
+        genes, judged, owners = [here], [judge(here)], [np.arange(len(here))]
+        for _ in range(moves):
+            offers, owner = self._choices.changes(here, self._rng, self._values)
+            if not len(offers):
+                break
+            liked = judge(offers)
+            genes.append(offers)
+            judged.append(liked)
+            owners.append(owner)
+            order = np.lexsort((liked, owner))
+            here = offers[order[np.searchsorted(owner[order], np.arange(len(here)))]]
+        return Considered(np.concatenate(genes), np.concatenate(judged), np.concatenate(owners))

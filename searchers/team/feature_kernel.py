@@ -1,0 +1,133 @@
+# mypy: disallow-untyped-calls=False, disallow-untyped-decorators=False, disallow-untyped-defs=False
+"""The compiled counts behind `searchers.team.features`, which says what they are."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from dse.compiled import OPTIONS
+from dse.mapping import (
+    CLUSTER,
+    INNER_ORDER,
+    INNER_PARALLEL,
+    INNER_TILE,
+    OUTER_ORDER,
+    OUTER_PARALLEL,
+    OUTER_TILE,
+)
+
+DIMS, TENSORS = 4, 3
+K, C, Y, X = range(DIMS)
+
+# Facts about the layer and the accelerator; SIZES is the first of four.
+NUM_PES, FILTER_ROWS, FILTER_COLUMNS, DEPTHWISE, SIZES = range(5)
+
+# Columns of a level: four of each that has one a dim, three a tensor, four a tensor and all of them.
+TILES, TURNS, WORKING, ALL_TURNS, SHARE, SPREAD, NESTING = 0, 4, 8, 9, 10, 11, 15
+RETURNS, HELD, TOGETHER, MOVED, ALL_MOVED = 21, 24, 28, 32, 35
+LEVEL_WIDTH = 36
+WIDTH = 2 * LEVEL_WIDTH + 1
+
+
+@njit(**OPTIONS)
+def describe(rows, facts, columns, mean, deviation, out):
+    """Write the given columns of the mappings (n, 27), standardised, into `out` (n, columns), single."""
+    values = np.empty(WIDTH)
+    wholes, outer, inner = np.empty(DIMS), np.empty(DIMS), np.empty(DIMS)
+    for row in range(len(rows)):
+        for dim in range(DIMS):
+            wholes[dim] = facts[SIZES + dim]
+            outer[dim], inner[dim] = rows[row, OUTER_TILE + dim], rows[row, INNER_TILE + dim]
+        cluster = rows[row, CLUSTER]
+        spread, order = rows[row, OUTER_PARALLEL], rows[row, OUTER_ORDER : OUTER_ORDER + DIMS]
+        _level(wholes, outer, facts[NUM_PES] // cluster, spread, order, 0.0, facts, values[:LEVEL_WIDTH])
+        # What goes by inside does so in each of the clusters at work and in each turn of the outer loops.
+        steps = values[ALL_TURNS] + values[WORKING]
+        spread, order = rows[row, INNER_PARALLEL], rows[row, INNER_ORDER : INNER_ORDER + DIMS]
+        _level(outer, inner, cluster, spread, order, steps, facts, values[LEVEL_WIDTH : 2 * LEVEL_WIDTH])
+        values[2 * LEVEL_WIDTH] = np.log2(cluster)
+        for place in range(len(columns)):
+            out[row, place] = (values[columns[place]] - mean[place]) / deviation[place]
+
+
+@njit(**OPTIONS)
+def _level(wholes, tiles, units, parallel, order, steps, facts, values):
+    """Write the counts of a level that cuts `wholes` into `tiles` for so many units, 2**steps times."""
+    # A depthwise layer has one filter for each channel: spreading its filters spreads its channels.
+    spread = C if facts[DEPTHWISE] and parallel == K else parallel
+    busy = 1.0
+    values[ALL_TURNS] = 0.0
+    for dim in range(DIMS):
+        parts = np.ceil(wholes[dim] / tiles[dim])
+        turns = np.ceil(parts / units) if dim == spread else parts
+        if dim == spread:
+            busy = min(parts, np.float64(units))
+            values[SHARE] = np.log2(parts / (turns * units))
+        values[TILES + dim] = np.log2(tiles[dim])
+        values[TURNS + dim] = np.log2(turns)
+        values[ALL_TURNS] += values[TURNS + dim]
+        values[SPREAD + dim] = dim == spread
+    values[WORKING] = np.log2(busy)
+    place = NESTING
+    for one in range(DIMS):
+        for other in range(one + 1, DIMS):
+            values[place] = _depth(order, one) < _depth(order, other)
+            place += 1
+    moved = 0.0
+    _footprints(tiles, spread, 1.0, facts, values[HELD : HELD + DIMS])
+    _footprints(tiles, spread, busy, facts, values[TOGETHER : TOGETHER + DIMS])
+    for tensor in range(TENSORS):
+        returns = _returns(values[TURNS : TURNS + DIMS], order, tensor, facts[DEPTHWISE])
+        values[RETURNS + tensor] = returns
+        values[MOVED + tensor] = returns + values[TOGETHER + tensor] + steps
+        moved += np.exp2(values[MOVED + tensor])
+    values[ALL_MOVED] = np.log2(moved)
+
+
+@njit(**OPTIONS)
+def _depth(order, dim):
+    """How many loops are outside of that of `dim`."""
+    for place in range(DIMS):
+        if order[place] == dim:
+            return place
+    return DIMS
+
+
+@njit(**OPTIONS)
+def _returns(log_turns, order, tensor, depthwise):
+    """Octaves of how often a tensor comes: the turns of the loops down to the last that moves it."""
+    so_far, latest = 0.0, 0.0
+    for place in range(DIMS):
+        dim = order[place]
+        so_far += log_turns[dim]
+        # Weights, inputs, outputs.
+        if tensor == 0:
+            moves = dim == C or (dim == K and not depthwise)
+        elif tensor == 1:
+            moves = dim != K
+        else:
+            moves = dim in (Y, X) or dim == (C if depthwise else K)
+        if moves and log_turns[dim] > 0:
+            latest = so_far
+    return latest
+
+
+@njit(**OPTIONS)
+def _footprints(tiles, spread, busy, facts, out):
+    """Write the octaves of the elements of weights, inputs, outputs and all of them in `busy` units."""
+    k, c, y, x = tiles[K], tiles[C], tiles[Y], tiles[X]
+    if spread == K:
+        k *= busy
+    elif spread == C:
+        c *= busy
+    elif spread == Y:
+        y *= busy
+    else:
+        x *= busy
+    maps = c if facts[DEPTHWISE] else k
+    weights = maps * (1.0 if facts[DEPTHWISE] else c) * facts[FILTER_ROWS] * facts[FILTER_COLUMNS]
+    inputs = c * (y + facts[FILTER_ROWS] - 1) * (x + facts[FILTER_COLUMNS] - 1)
+    outputs = maps * y * x
+    out[0], out[1], out[2] = np.log2(weights), np.log2(inputs), np.log2(outputs)
+    out[3] = np.log2(weights + inputs + outputs)

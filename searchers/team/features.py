@@ -1,0 +1,61 @@
+"""A mapping as the numbers that the critic learns from: what it holds where, and how often it comes again."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.genes import MAPPED_DIMS
+from dse.space import MappingSpace
+from searchers.team.feature_kernel import WIDTH, describe
+
+IntArray = NDArray[np.int64]
+SingleArray = NDArray[np.float32]
+
+_PROBES = 1024
+
+
+class Features:
+    """What gene vectors decode to, as rows of numbers: sizes and counts in octaves (log2), standardised.
+
+    For each level: the tiles; the turns of every loop, in which the units of the level share the parallel
+    dim; how many units work and what share of them; how often each tensor (weights, inputs, outputs) comes
+    again as the loops turn; the elements of each tensor, and of all, in a unit and in all units that work;
+    and the product of the last two, how much of each tensor, and of all, goes by. The parallel dims are 0/1
+    each, and a loop order is a 0/1 for every two dims: which is outside. These are counts that follow from
+    the loops; bandwidths, energies and prices are not among them. What is the same all over the space is
+    left out.
+    """
+
+    def __init__(self, space: MappingSpace) -> None:
+        layer = space.layer
+        self._space = space
+        self._facts = np.array(
+            [
+                space.accelerator.num_pes,
+                layer.R,
+                layer.S,
+                layer.type == "DSCONV",
+                *(layer.loops[dim] for dim in MAPPED_DIMS),
+            ],
+            np.int64,
+        )
+        self._columns = np.arange(WIDTH)
+        self._mean, self._deviation = np.zeros(WIDTH), np.ones(WIDTH)
+        # A generator of its own, always the same: no draw of the search's.
+        probes = self(space.sample(np.random.default_rng(0), _PROBES)).astype(np.float64)
+        self._columns = np.flatnonzero(np.ptp(probes, axis=0) > 0)
+        self._mean = probes[:, self._columns].mean(axis=0)
+        self._deviation = probes[:, self._columns].std(axis=0)
+
+    @property
+    def width(self) -> int:
+        """How many there are."""
+        return len(self._columns)
+
+    def __call__(self, genes: IntArray) -> SingleArray:
+        """The features of the vectors (n, 13): (n, width)."""
+        found = np.empty((len(genes), self.width), np.float32)
+        rows = self._space.decode(genes).rows
+        describe(rows, self._facts, self._columns, self._mean, self._deviation, found)
+        return found
