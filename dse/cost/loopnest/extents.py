@@ -249,3 +249,9 @@ def fill_outer(tables, dim, tile, whole, rest, clusters, of_tile, of_rest, inner
             windows += kept_back(0, rest_at_start, rest, ahead, tile, inner, places, pitch, overlap)
             windows += kept_back(rest_at_start, at_start, tile, base, tile, inner, places, pitch, overlap)
         tables[dim, BACK_WINDOW] = windows
+
+
+@njit(**INLINED)
+def first_kind(tables, dim):
+    """The kind of a dim's first outer step."""
+    return LAST if tables[dim, OUTER_STEPS] == 1 or tables[dim, UNIFORM] == 1 else INTERIOR

@@ -32,6 +32,7 @@ from dse.cost.loopnest.extents import (
     STEP_OVERLAP,
     UNIFORM,
     WINDOW_KEPT,
+    first_kind,
     floor_divide,
     positive,
 )
@@ -85,8 +86,7 @@ def add_up(tables, sums, size, dim):
             tables[dim, BACK_WINDOW],
         )
     set_sums(sums, dim, STEPS_ONLY, steps, steps - outer_steps, outer_steps, outer_steps - 1, 1)
-    kind = LAST if outer_steps == 1 or tables[dim, UNIFORM] == 1 else INTERIOR
-    begin = tables[dim, kind * KIND_COLUMNS + PIECES]
+    begin = tables[dim, first_kind(tables, dim) * KIND_COLUMNS + PIECES]
     set_sums(sums, dim, PES_ONLY, pieces, pieces - at_start, at_start, at_start - begin, begin)
     set_sums(sums, dim, OUTPUTS, size, 0, over_kinds(tables, dim, STAY), 0, tables[dim, BACK_STAY])
 
