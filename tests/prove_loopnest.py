@@ -31,6 +31,7 @@ SAMPLES = 200_000
 BELOW = (Reason.WORK_DROPPED, Reason.BELOW_COMPUTE_FLOOR, Reason.BELOW_SERIAL_FLOOR)
 SEARCHES = [
     ("resnet18:1", "paper", "factors"),
+    ("resnet18:1", "paper", "any"),
     ("resnet18:0", "eyeriss-small", "any"),
     ("mobilenet_v2:1", "edge", "any"),
 ]
@@ -71,7 +72,7 @@ def test_a_genetic_search_finds_nothing_below_the_floors(
 
 
 def test_the_same_search_under_maestro_does_find_such_mappings() -> None:
-    problem = Problem(load_layer("resnet18:0"), PRESETS["eyeriss-small"], "latency", "maestro", "any")
+    problem = Problem(load_layer("resnet18:1"), PRESETS["paper"], "latency", "maestro", "any")
     history = search(problem, "genetic", budget=20_000, seed=1).history
     assert history.reason.isin(list(map(int, BELOW))).any()
 
