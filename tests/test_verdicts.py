@@ -230,6 +230,7 @@ def test_what_is_not_there_is_named_and_the_rest_is_judged(tmp_path: Path) -> No
     assert len(data["claims"]) == len(run.stdout.splitlines())
     assert [text.split(" ")[0] for text in data["missing"]] == ["paper-figure5", "paper-agents"]
     assert "| no-entropy | 1.250 |" in page
+    assert "worse than marl by the whole interval: no-entropy; better: none." in page
     for claim in data["claims"]:
         assert f"**Verdict: {claim['verdict']}.**" in page
         assert f"## {claim['claim']}" in page

@@ -19,6 +19,7 @@ from claims import (
     Claim,
     agents_claim,
     independence_claim,
+    listed,
     many_agents_claim,
     objectives_claim,
     over_budgets,
@@ -26,6 +27,7 @@ from claims import (
     runs_of,
     samples_claim,
 )
+from measures import above_one, loss_ratio
 
 from dse.errors import InputError
 from dse.report.formats import markdown
@@ -93,9 +95,16 @@ def page(claims: Sequence[Claim], studies: Mapping[str, Study], missing: Sequenc
 def why_it_works(study: Study) -> Iterator[str]:
     """The ablations as a table."""
     heads = ("variant", *(f"{samples:,} samples" for samples in budgets_up_to(study.budget)))
-    rows, _ = over_budgets(study, [name for name in study.searchers if name != "marl"])
+    variants = [name for name in study.searchers if name != "marl"]
+    rows, _ = over_budgets(study, variants)
     yield markdown(("Why marl works as it does: each variant's loss over marl's", heads, rows))
-    yield f"{runs_of(study)}; above 1, what the variant lacks is of use.\n"
+    final = {name: loss_ratio(study, name, "marl", study.budget).value for name in variants}
+    worse = [name for name, ratio in final.items() if above_one(ratio) == "borne out"]
+    better = [name for name, ratio in final.items() if above_one(ratio) == "not borne out"]
+    yield (
+        f"{runs_of(study)}. After {study.budget:,} samples worse than marl by the whole interval: "
+        f"{listed(worse)}; better: {listed(better)}. Intervals are not corrected for how many variants there are.\n"
+    )
 
 
 def main() -> None:
