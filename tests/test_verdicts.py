@@ -213,6 +213,21 @@ def test_each_objective_is_judged_by_its_own_problems(paper: Any, tmp_path: Path
     assert "than latency of ppo, latency of ppo-plain;" in claim.why
 
 
+def test_many_agents_make_the_difference_only_if_they_do_against_every_control(
+    paper: Any, tmp_path: Path
+) -> None:
+    ahead: dict[str, Steps] = {"marl": [(9, 2.0)], "factored-ppo": [(99, 2.0)]}
+    level: dict[str, Steps] = {"marl": [(9, 2.0)], "single-agent": [(9, 2.0)]}
+    one = (study(tmp_path / "one", ahead), "factored-ppo")
+    other = (study(tmp_path / "other", level), "single-agent")
+    judged = paper["claims"].many_agents_claim
+    assert judged([one]).verdict == "borne out"
+    both = judged([one, other])
+    assert both.verdict == "cannot be told"
+    assert [row[-1] for row in both.rows] == ["borne out", "cannot be told"]
+    assert both.rows[0][2] == "1.000"
+
+
 # The script
 
 
