@@ -26,10 +26,11 @@ class Case:
     layer: Layer
     machine: Accelerator
     fixed: dict[str, Any] = field(default_factory=dict, hash=False)
+    cost_model: str = "maestro"
 
     def problem(self, objective: str = "latency") -> Problem:
         """The problem under an objective."""
-        return Problem(self.layer, self.machine, objective, fixed=self.fixed)
+        return Problem(self.layer, self.machine, objective, self.cost_model, fixed=self.fixed)
 
 
 SMALL = (
@@ -78,9 +79,9 @@ REAL = (
 )
 
 
-def real_problem(layer: str, accelerator: str, objective: str) -> Problem:
+def real_problem(layer: str, accelerator: str, objective: str, cost_model: str = "maestro") -> Problem:
     """One of REAL."""
-    return Problem(load_layer(layer), PRESETS[accelerator], objective)
+    return Problem(load_layer(layer), PRESETS[accelerator], objective, cost_model)
 
 
 def odd_machine(accelerator: str) -> Accelerator:

@@ -255,7 +255,7 @@ def test_what_cannot_be_certified_is_refused_in_a_line() -> None:
         (Problem(layer, edge, tiles="any"), "only tiles 'factors' can be certified, got 'any'"),
         (
             Problem(layer, edge, cost_model=Renamed()),
-            "only cost model 'maestro' can be certified, got 'other'",
+            "only cost models 'loopnest' and 'maestro' can be certified, got 'other'",
         ),
         (Problem(long_layer, edge), "counts in 32 bits"),
         (Problem(Layer.gemm(4096, 4096, 4096), PRESETS["archgym"]), "L2 of at most 9,900,000"),

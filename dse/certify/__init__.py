@@ -27,11 +27,11 @@ def certify(
     """The proven optimum of `problem`, or the bound that `time_limit` seconds were enough for.
 
     Optima are kept, and priced anew when they are read: `cache` is a folder, True for the user's own, or
-    False. InputError for a problem that cannot be certified: only `factors` tiles under `maestro` can.
+    False. InputError for a problem that cannot be certified: only `factors` tiles under `maestro` and
+    `loopnest` can.
     """
     from dse.certify.cache import load, store, user_folder
-    from dse.certify.instance import refuse
-    from dse.certify.solver import solve
+    from dse.certify.models import refuse, solve
 
     if not isinstance(problem, Problem):
         raise InputError(f"problem must be a Problem, as Problem(layer, accelerator), got {shorten(problem)}")

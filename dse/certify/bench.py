@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any
 
 from dse.certify.certificate import OPTIMAL
-from dse.certify.solver import solve
+from dse.certify.models import solve
 from dse.problem import Problem
 
 NETWORKS = ("mobilenet_v2", "vgg16", "resnet18", "alexnet")

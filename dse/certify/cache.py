@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 import os
+from dataclasses import asdict
 from functools import cache as memoised
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import dse
 from dse import strict_json
 from dse.certify.certificate import OPTIMAL, Certificate, from_dict
 from dse.errors import InputError, StorageError
-from dse.problem import Problem
+from dse.problem import Problem, digest
 
 NAME = "dse-arena"
 
@@ -33,7 +34,7 @@ def load(problem: Problem, folder: Path) -> Certificate | None:
     try:
         text = _path(problem, folder).read_text(encoding="utf-8")
         kept = strict_json.parse(text, "certificate")
-        if not isinstance(kept, dict) or kept.get("code") != code_version():
+        if not isinstance(kept, dict) or kept.get("code") != code_version(problem.model.name):
             return None
         found = from_dict(kept.get("certificate"), problem)
     except (OSError, UnicodeDecodeError, InputError):
@@ -45,7 +46,8 @@ def store(problem: Problem, certificate: Certificate, folder: Path) -> None:
     """Keep a certificate of an optimum, whole or not at all. StorageError if that cannot be."""
     if certificate.status != OPTIMAL:
         return
-    kept = {"code": code_version(), "certificate": certificate.to_dict(problem, str(problem.layer), "")}
+    code = code_version(problem.model.name)
+    kept = {"code": code, "certificate": certificate.to_dict(problem, str(problem.layer), "")}
     path = _path(problem, folder)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
@@ -63,16 +65,19 @@ def store(problem: Problem, certificate: Certificate, folder: Path) -> None:
 
 
 @memoised
-def code_version() -> str:
-    """SHA-256 of the certifier's and the cost model's sources: with them, certificates become another's."""
+def code_version(model: str) -> str:
+    """SHA-256 of the sources of a cost model and its certifier: with them, certificates become another's."""
     home = Path(dse.__file__).parent
     digest = hashlib.sha256(dse.__version__.encode())
-    for source in sorted(
-        [*home.glob("certify/*.py"), *home.glob("cost/maestro/*.py"), *home.glob("feas*.py")]
-    ):
+    patterns = ("certify/*.py", f"certify/{model}/*.py", f"cost/{model}/*.py", "feas*.py")
+    for source in sorted(found for pattern in patterns for found in home.glob(pattern)):
         digest.update(source.read_bytes())
     return digest.hexdigest()
 
 
 def _path(problem: Problem, folder: Path) -> Path:
-    return folder / f"{problem.fingerprint}.json"
+    name, constants = problem.fingerprint, getattr(problem.model, "constants", None)
+    if constants is not None:
+        # A fingerprint names the cost model, not the constants that it was given.
+        name = digest({"problem": name, "constants": asdict(constants)})
+    return folder / f"{name}.json"

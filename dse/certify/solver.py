@@ -23,12 +23,11 @@ from __future__ import annotations
 
 import math
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from os import cpu_count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,11 +41,9 @@ from dse.certify.certificate import (
     Certificate,
     Counts,
     Solved,
-    priced,
 )
-from dse.genes import MAPPED_DIMS, ORDERS
+from dse.certify.common import Bounds, Choice, best_of, bound_in_blocks
 from dse.layer import Layer
-from dse.mapping import Level, Mapping
 from dse.objective import clock_hertz, objective_named
 from dse.problem import Problem
 
@@ -56,8 +53,6 @@ if TYPE_CHECKING:
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
-BLOCK = 4096
-"""Groups bounded between two looks at the clock."""
 NOTHING = (math.inf, math.inf)
 
 
@@ -90,41 +85,17 @@ def solve(problem: Problem, time_limit: float | None = None, threads: int | None
     )
 
 
-class Bounds(NamedTuple):
-    """By group: a loss that none of its mappings is below, and what to prefer among equal losses.
-
-    Both are inf where nothing fits in the buffers. Groups beyond the arrays have not been bounded.
-    """
-
-    losses: FloatArray
-    beside: FloatArray
-    complete: bool
-
-
 def bound_groups(instance: Instance, deadline: float, threads: int) -> Bounds:
     """Bound the groups, in their order, until the deadline; at least one block of them."""
     groups, kernels = instance.groups, _kernels()
     if instance.facts[kernels.SMALLEST_L1] > instance.facts[kernels.L1]:
         nothing = np.full(groups, np.inf)
         return Bounds(nothing, nothing, complete=True)
-    losses, beside = np.empty((2, groups))
-    starts = range(0, groups, BLOCK)
 
-    def bound_block(start: int) -> int:
-        """Where the next block begins, or 0 if the time was over."""
-        if start > 0 and time.perf_counter() > deadline:
-            return 0
-        stop = min(start + BLOCK, groups)
-        kernels.bound_groups(start, stop, *instance.outer, losses[start:stop], beside[start:stop])
-        return stop
+    def bound(start: int, stop: int, losses: FloatArray, beside: FloatArray) -> None:
+        kernels.bound_groups(start, stop, *instance.outer, losses, beside)
 
-    if threads == 1 or len(starts) == 1:
-        ends = [bound_block(start) for start in starts]
-    else:
-        with ThreadPoolExecutor(threads) as pool:
-            ends = list(pool.map(bound_block, starts))
-    done = next((start for start, end in zip(starts, ends, strict=True) if end == 0), groups)
-    return Bounds(losses[:done], beside[:done], complete=done == groups)
+    return bound_in_blocks(groups, bound, deadline, threads)
 
 
 @dataclass
@@ -180,29 +151,12 @@ def solve_groups(instance: Instance, bounds: Bounds, deadline: float) -> Found:
 
 
 def _best(problem: Problem, found: Found) -> Best | None:
-    """The best mapping found, as the problem prices it: the certifier's figures must be those."""
+    """The best mapping found, as the problem prices it."""
     if found.winner is None:
         return None
-    layer, fixed = problem.space.layer, problem.space.fixed
     outer_tiles, cluster, outer_parallel, outer_order, inner_parallel, inner_order, inner_tiles = found.winner
-
-    def level(name: str, parallel: int, order: int, tiles: list[int]) -> Level:
-        # In a depthwise layer a parallel K means C, and the solver knows it as C only.
-        dim = fixed.get(f"{name}.parallel", MAPPED_DIMS[parallel])
-        return Level(str(dim), (*ORDERS[order], "R", "S"), (*tiles, layer.R, layer.S))
-
-    mapping = Mapping(
-        level("outer", outer_parallel, outer_order, outer_tiles),
-        cluster,
-        level("inner", inner_parallel, inner_order, inner_tiles),
-    )
-    best = priced(problem, mapping)
-    if best is None or best.loss != found.least[0]:
-        seen = problem.explain(mapping) if best is None else f"loss {best.loss!r}"
-        raise RuntimeError(
-            f"the certifier finds loss {found.least[0]!r} and the cost model {seen}: {mapping}"
-        )
-    return best
+    outer = Choice(outer_parallel, outer_order, outer_tiles)
+    return best_of(problem, found.least[0], outer, cluster, Choice(inner_parallel, inner_order, inner_tiles))
 
 
 def _floor(problem: Problem, instance: Instance) -> float:

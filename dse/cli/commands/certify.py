@@ -49,8 +49,8 @@ def command(
 ) -> None:
     """Prove which mapping of a layer, or of each layer of a network, is best.
 
-    Only perfect factors under the cost model maestro can be certified. The exit code is 1 if a layer has no
-    feasible mapping, or if a proof does not pass --verify.
+    Only perfect factors can be certified, under the cost model maestro or loopnest. The exit code is 1 if a
+    layer has no feasible mapping, or if a proof does not pass --verify.
     """
     from dse.accelerator import load_accelerator
     from dse.checks import positive_number
@@ -93,7 +93,7 @@ def _layers(layer: str | None, network: str | None) -> dict[str, Layer]:
 
 def _refuse(problem: Any) -> None:
     """Say what cannot be certified before the first proof of a network begins."""
-    from dse.certify.instance import refuse
+    from dse.certify.models import refuse
 
     refuse(problem)
 
