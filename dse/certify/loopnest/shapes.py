@@ -11,12 +11,14 @@ import numpy as np
 from numba import njit
 
 from dse.certify.loopnest.dims import (
+    CLUSTERS,
     COLUMNS,
     DEPTHWISE,
     DIMS,
     FILTER,
     L2,
     LANES,
+    LAST_CLUSTERS,
     MACS,
     NOC,
     OBJECTIVE,
@@ -166,6 +168,21 @@ def bound_orders(
 
 
 @njit(**OPTIONS)
+def least_ends(dims, facts, inner_tiles):
+    """Cycles of the NoC before the first step and after the last one, of one PE a cluster and small tiles."""
+    inputs, weights, sent = 1, facts[FILTER], 1
+    for dim in range(DIMS):
+        piece, clusters = inner_tiles[0, dim], dims[dim, CLUSTERS]
+        if dim != K:
+            inputs *= clusters * (piece * facts[PITCHES + dim] + facts[OVERLAPS + dim])
+        if dim <= C:
+            weights *= clusters * piece
+        if dim != C or facts[DEPTHWISE] == 1:
+            sent *= dims[dim, LAST_CLUSTERS] * piece
+    return ceil_div(inputs + weights, facts[NOC]) + ceil_div(sent, facts[NOC])
+
+
+@njit(**OPTIONS)
 def every_word(facts):
     """Words that any mapping sends over the NoC: all that its filters cover, the weights and the outputs."""
     inputs, weights = 1, facts[FILTER]
@@ -199,12 +216,13 @@ def bound_shapes(
         least, second = np.inf, np.inf
         read_shape(shape, outer_tiles, clusters, parallels, choice)
         if set_shape(choice, facts, outer_tiles, clusters, parallels, real, dims, real_of):
+            ends = least_ends(dims, facts, inner_tiles)
             number = bound_orders(
                 dims, clusters[choice[4]], facts, parallels, inner_tiles, orders, real_of, order_table, level,
                 within, around, totals, found,
             )  # fmt: skip
             for index in range(number):
-                cycles, dram = found[index, LEAST_CYCLES], found[index, DRAM_WORDS]
+                cycles, dram = found[index, LEAST_CYCLES] + ends, found[index, DRAM_WORDS]
                 loss, side = loss_of(facts, constants, cycles, words, words, dram)
                 if below(loss, side, least, second):
                     least, second = loss, side
