@@ -18,10 +18,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from nests import nest
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 from showing import short, spread, table
-from zigzag_model import ZigZagCosts, nest, price
+from zigzag_model import ZigZagCosts, price
 
 from dse.accelerator import PRESETS
 from dse.cost.loopnest import Constants, Counts, LoopNest

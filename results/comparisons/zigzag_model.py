@@ -10,11 +10,11 @@ loops between L1 and L2. ZigZag has no edges: a dim of 7 on 4 PEs takes two step
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from nests import Nest, nest
 from zigzag.cost_model.cost_model import CostModelEvaluation
 from zigzag.datatypes import LayerDim, LayerOperand, MemoryOperand
 from zigzag.hardware.architecture.accelerator import Accelerator as ZigZagAccelerator
@@ -113,45 +113,6 @@ def price(
         even=loops.even,
         doubled=all(all(flags[1:]) for flags in found.double_buffer_true.values()),
     )
-
-
-@dataclass(frozen=True)
-class Nest:
-    """A mapping by K, C, Y, X: steps of the outer and the inner level, a PE's tile, and PEs at work at once.
-
-    Where PEs idle in some steps, `pes` is their average; `even` says that they do not.
-    """
-
-    outer: dict[str, int]
-    inner: dict[str, int]
-    tile: dict[str, int]
-    pes: dict[str, float]
-    even: bool
-
-
-def nest(layer: Layer, accelerator: Accelerator, mapping: Mapping) -> Nest:
-    """How often the loops of a mapping run, for tiles that divide what they cut."""
-    channels = {"K": "C"} if layer.type == "DSCONV" else {}
-    outer_parallel = channels.get(mapping.outer.parallel, mapping.outer.parallel)
-    inner_parallel = channels.get(mapping.inner.parallel, mapping.inner.parallel)
-    clusters = accelerator.num_pes // mapping.cluster_size
-    found = Nest({}, {}, {}, {}, True)
-    even = True
-    for dim in "KCYX":
-        size = layer.loops[dim]
-        outer = min(mapping.outer[dim], size)
-        tile = min(mapping.inner[dim], outer)
-        tiles, inner_tiles = size // outer, outer // tile
-        at_once = min(tiles, clusters) if dim == outer_parallel else 1
-        inner_at_once = min(inner_tiles, mapping.cluster_size) if dim == inner_parallel else 1
-        even &= tiles % at_once == 0 == inner_tiles % inner_at_once
-        found.outer[dim], found.inner[dim] = (
-            math.ceil(tiles / at_once),
-            math.ceil(inner_tiles / inner_at_once),
-        )
-        found.tile[dim] = tile
-        found.pes[dim] = tiles / found.outer[dim] * inner_tiles / found.inner[dim]
-    return replace(found, even=even)
 
 
 def _loops(layer: Layer, mapping: Mapping, found: Nest) -> tuple[list[list[Loop]], list[Loop]]:
