@@ -28,7 +28,7 @@ SMALL = (
         "pointwise",
         Layer("CONV", 4, 4, 1, 2, 1, 1),
         Accelerator(5, 16, 40, 2, 1, 1, 1),
-        {"inner.parallel": "K"},
+        {"inner.parallel": "K", "outer.order": "XCYK"},
         MODEL,
     ),
     Case(
@@ -60,7 +60,13 @@ SMALL = (
         {"inner.parallel": "Y"},
         MODEL,
     ),
-    Case("nothing-fits", Layer("CONV", 2, 2, 6, 5, 5, 5), Accelerator(2, 40, 4000, 4, 2), {}, MODEL),
+    Case(
+        "nothing-fits",
+        Layer("CONV", 2, 2, 6, 5, 5, 5),
+        Accelerator(2, 40, 4000, 4, 2),
+        {"outer.order": "KCYX"},
+        MODEL,
+    ),
 )
 
 LARGE = (

@@ -50,10 +50,12 @@ class Solved:
 class Counts:
     """What was enumerated and what was bounded.
 
-    `groups` are the choices of outer tiles and cluster size. Of those, `too_large` need more L1 or L2 than
-    there is with every parallel dim, `bounded` cannot beat the best by their bound, `solved` had their inner
-    problem solved, and `open` were left when the time ran out. `inner_levels` are the inner tiles and
-    parallel dims tried, each in all orders that differ. `mappings` is how many mappings the space holds.
+    `groups` are the choices of outer tiles and cluster size, under `loopnest` with the outer parallel dim. Of
+    those, `too_large` need more L1 or L2 than there is with every parallel dim (or there are others that cost
+    the same), `bounded` cannot beat the best by their bound, `solved` had their inner problem solved, and
+    `open` were left when the time ran out. `inner_levels` are the inner tiles and parallel dims tried, each
+    in all orders that differ or, under `loopnest`, by a bound of all. `mappings` is how many mappings the
+    space holds.
     """
 
     groups: int
@@ -73,7 +75,8 @@ class Certificate:
     is below `lower_bound`) or `infeasible` (the space has no feasible mapping; `best` is None and
     `lower_bound` inf). Losses are in the objective's unit. Of the mappings with the least loss, `best` has
     the least energy, or, where energy is the objective, the fewest cycles.
-    `solved` are the groups whose inner problem was solved; the bound covers all others.
+    `solved` are the groups whose inner problem was solved; the bound covers all others. Under `loopnest` none
+    are listed: a check finds them itself, and compares how many there are.
     """
 
     fingerprint: str

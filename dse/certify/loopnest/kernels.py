@@ -13,10 +13,11 @@ from dse.certify.loopnest.search import (
     SHAPE,
     TILES,
     search_shapes,
+    set_clusters,
 )
 from dse.certify.loopnest.shapes import bound_shapes, floor, read_shape
 
 __all__ = [
     "AT_HAND", "DONE", "INNER_ORDER", "LOOKED_AT", "OUTER_ORDER", "PARALLEL", "SHAPE", "TILES",
-    "bound_shapes", "floor", "make_instance", "read_shape", "search_shapes",
+    "bound_shapes", "floor", "make_instance", "read_shape", "search_shapes", "set_clusters",
 ]  # fmt: skip

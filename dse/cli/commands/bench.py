@@ -94,22 +94,25 @@ def certify(
         list[str] | None,
         typer.Option("--accelerator", help="By default four presets; repeatable.", metavar="ACCELERATOR"),
     ] = None,
+    cost_model: CostModelName = None,
     json: Json = False,
 ) -> None:
     """Measure how long it takes to prove the optimum of every layer: latency, energy and EDP."""
     from dse.accelerator import load_accelerator
     from dse.certify import bench
+    from dse.cost import DEFAULT_COST_MODEL
     from dse.problem import Problem
     from workloads import load
 
     loaded = {name: load(name) for name in networks or bench.NETWORKS}
     machines = {name: load_accelerator(name) for name in accelerators or bench.ACCELERATORS}
+    model = cost_model or DEFAULT_COST_MODEL
     report = bench.report(
         (network, machine, objective, problems)
         for network, found in loaded.items()
         for machine, accelerator in machines.items()
         for objective in bench.OBJECTIVES
-        if (problems := {layer.name: Problem(layer, accelerator, objective) for layer in found.layers})
+        if (problems := {layer.name: Problem(layer, accelerator, objective, model) for layer in found.layers})
     )
     if json:
         output.print_json(report)
