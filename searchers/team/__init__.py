@@ -6,10 +6,12 @@ most moves, and the others respond to that. Some teams do so at a time, from the
 ones with a few blocks kicked, and what they would have priced is bought by expected improvement times the
 chance to fit.
 
-The critic is a Gaussian process over what the loops of a mapping imply (turns, reuse, footprints, traffic),
-one output for each factor of the objective and each buffer, also where a sample did not fit. It learns from
-the samples of its own descent only: a descent that no longer improves gives way to another, from new random
-points, whose critic is mistaken elsewhere. What earlier descents have paid for is remembered at no cost.
+The critic foretells each factor of the objective and each buffer's need, and learns from samples that did not
+fit too. It works on what the loops of a mapping imply (turns, reuse, footprints, traffic): a sum of such
+counts with learned weights, and a Gaussian process around it. How far it errs beyond what it says is watched,
+and it is doubted accordingly. It learns from the samples of its own descent only: a descent that no longer
+improves gives way to another, from new random points, whose critic is mistaken elsewhere; every third begins
+with the best samples of all. What earlier descents have paid for is remembered at no cost.
 
 Departures from the usual scheme of centralised training and decentralised execution (Lowe et al.,
 "Multi-Agent Actor-Critic for Mixed Cooperative-Competitive Environments", NeurIPS 2017): there is no policy
@@ -44,7 +46,7 @@ class Team:
     """Samples that the critic learns from at most."""
     teams: int = 4
     """Teams that propose at a time: one begins at the best sample, the others at good ones, kicked."""
-    moves: int = 4
+    moves: int = 2
     """Moves of a team, each by the agent that gains most, before proposals are compared."""
     values: int = 40
     """Values of its block that an agent weighs at most."""
@@ -56,13 +58,15 @@ class Team:
     """Samples paid for at a time, as a part of those of the descent; at least one."""
     late_batch: float = 0.004
     """Likewise, as a part of all samples so far: it bounds the time of a large budget."""
-    most: int = 16
+    most: int = 32
     """Samples paid for at a time, at most."""
-    curiosity: float = 1.0
-    """How far the critic's own doubt is believed: 0 is not at all, 1 as it says."""
+    curiosity: float = 3.0
+    """How far the critic's own doubt is believed: 0 is not at all, 1 as it is seen to be."""
     patience: int = 80
     """Samples without improvement that end a descent, if they are also `share` of it."""
     share: float = 0.5
+    council: int = 3
+    """Every so many-th descent begins with the best samples of all descents instead; 0: none does."""
     policy: str = "critic"
     """`critic`, or the control: `uniform` has every agent and the batch choose uniformly, as often."""
 
@@ -71,7 +75,7 @@ class Team:
     def __post_init__(self) -> None:
         for name, least in (
             ("start", 2), ("memory", 10), ("teams", 1), ("moves", 1), ("values", 2), ("kick", 1),
-            ("most", 1), ("patience", 1),
+            ("most", 1), ("patience", 1), ("council", 0),
         ):  # fmt: skip
             whole_number(getattr(self, name), name, least=least)
         for name in ("ranks", "batch", "late_batch", "curiosity", "share"):

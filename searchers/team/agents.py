@@ -55,8 +55,8 @@ class Agents:
         What is liked best, of all agents of a team, is what the team does next: the agent whose response
         gains most moves, and the others respond to that.
         """
-        here = teams
-        genes, judged, owners = [here], [judge(here)], [np.arange(len(here))]
+        here, value = teams, judge(teams)
+        genes, judged, owners = [here], [value], [np.arange(len(teams))]
         for _ in range(moves):
             offers, owner = self._choices.changes(here, self._rng, self._values)
             if not len(offers):
@@ -66,5 +66,7 @@ class Agents:
             judged.append(liked)
             owners.append(owner)
             order = np.lexsort((liked, owner))
-            here = offers[order[np.searchsorted(owner[order], np.arange(len(here)))]]
+            best = order[np.searchsorted(owner[order], np.arange(len(teams)))]
+            here = np.where((liked[best] < value)[:, np.newaxis], offers[best], here)
+            value = np.minimum(value, liked[best])
         return Considered(np.concatenate(genes), np.concatenate(judged), np.concatenate(owners))

@@ -1,4 +1,4 @@
-"""The critic that all agents share: a Gaussian process with several outputs, in plain NumPy."""
+"""The critic that all agents share: learned sums of counts, and a Gaussian process around them."""
 
 from __future__ import annotations
 
@@ -7,38 +7,52 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from searchers.team.features import SUMMANDS
+
 FloatArray = NDArray[np.float64]
 SingleArray = NDArray[np.float32]
 AnyFloats = NDArray[Any]
 
-_LENGTHS = (1.0, 2.0, 4.0)
+_LENGTHS = (1.0, 2.0, 4.0, 8.0)
 """Length scales to choose from, in units of the root of the number of features, which have variance 1."""
 _NOISES = (1e-4, 1e-3, 1e-2)
 _LINEAR = 1.0
 """The variance of the linear part of the kernel; that of its other part is 1."""
 _LEAST_VARIANCE = 1e-6
+_LEAST_SHARE = 1e-6
+"""Of a sum's mean, what is added to it, so that none is zero."""
 
 
 class Critic:
-    """Foretells figures from features: a linear trend, and a rational quadratic (Cauchy) kernel around it.
+    """Foretells figures, in octaves, from features.
 
-    Rasmussen and Williams, "Gaussian Processes for Machine Learning" (2006). All figures share the kernel,
-    whose length and noise are those of the greatest likelihood among a few, so that one factorisation
-    serves all; each has a mean and a scale of its own.
+    A buffer holds a sum of footprints and energy goes into a sum of accesses: the trend of a figure is such
+    a sum, its weights learned by non-negative least squares of relative errors (Lawson and Hanson, 1974).
+    Around it is a Gaussian process (Rasmussen and Williams, 2006) of a linear and a rational quadratic
+    (Cauchy) kernel. All figures share the kernel, whose length and noise are those of the greatest
+    likelihood among a few, so that one factorisation serves all; each has a mean and a scale of its own.
     """
 
     def __init__(self) -> None:
         self._length, self._noise = _LENGTHS[1], _NOISES[1]
-        self._known: SingleArray = np.empty((0, 0), np.float32)
 
-    def learn(self, features: SingleArray, figures: FloatArray, refit: bool) -> None:
+    def learn(self, features: SingleArray, figures: FloatArray, trends: int, refit: bool) -> None:
         """Learn from points (n, features) with figures (n, m), instead of what was known before.
 
-        `refit` chooses the length and the noise anew.
+        The first `trends` of the figures get a trend. `refit` chooses the length and the noise anew.
         """
-        self._known = features
-        self._mean, self._scale = figures.mean(axis=0), figures.std(axis=0) + 1e-9
-        targets = (figures - self._mean) / self._scale
+        self._known = features[:, :-SUMMANDS]
+        counts = _counts(features)
+        self._weights = np.zeros((SUMMANDS + 1, figures.shape[1]))
+        self._least = np.ones(figures.shape[1])
+        for figure in range(trends):
+            weights = _weights(counts, np.exp2(figures[:, figure]))
+            if weights.any():
+                self._weights[:, figure] = weights
+                self._least[figure] = _LEAST_SHARE * (counts @ weights).mean()
+        rest = figures - self._trend(features)
+        self._mean, self._scale = rest.mean(axis=0), rest.std(axis=0) + 1e-9
+        targets = (rest - self._mean) / self._scale
         if refit:
             choices = [(length, noise) for length in _LENGTHS for noise in _NOISES]
             likelihoods = [self._condition(targets, *choice) for choice in choices]
@@ -48,7 +62,8 @@ class Critic:
 
     def means(self, features: SingleArray) -> FloatArray:
         """The expected figures of other points: (n, features) to (n, m)."""
-        means: FloatArray = self._kernel(features, self._known, self._length) @ self._means_of + self._mean
+        shared = self._kernel(features[:, :-SUMMANDS], self._known, self._length)
+        means: FloatArray = shared @ self._means_of + (self._mean + self._trend(features))
         return means
 
     def posterior(self, features: SingleArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -60,12 +75,19 @@ class Critic:
         from scipy.linalg import solve_triangular
 
         # Variances are what little is left of differences: single precision would not do.
-        points, known = features.astype(np.float64), self._known.astype(np.float64)
+        points, known = features[:, :-SUMMANDS].astype(np.float64), self._known.astype(np.float64)
         shared = self._kernel(points, known, self._length)
         explained = solve_triangular(self._factor, shared.T, lower=True, check_finite=False)
         covariance = self._kernel(points, points, self._length) - explained.T @ explained
         np.fill_diagonal(covariance, np.maximum(covariance.diagonal(), _LEAST_VARIANCE))
-        return shared @ self._means_of + self._mean, covariance, self._amplitudes * self._scale**2
+        means = shared @ self._means_of + (self._mean + self._trend(features))
+        return means, covariance, self._amplitudes * self._scale**2
+
+    def _trend(self, features: SingleArray) -> FloatArray:
+        """Octaves of the learned sums: (n, m)."""
+        counts = _counts(features)
+        octaves: FloatArray = np.log2(counts @ self._weights + self._least)
+        return octaves
 
     def _condition(self, targets: FloatArray, length: float, noise: float) -> float:
         """Solve for the targets (n, m): the log likelihood, each figure at its best amplitude."""
@@ -94,3 +116,24 @@ class Critic:
         squares += products
         kernel: AnyFloats = squares
         return kernel
+
+
+def _counts(features: SingleArray) -> FloatArray:
+    """What may add up to a figure, and one for what is always there: (n, SUMMANDS + 1)."""
+    octaves = features[:, -SUMMANDS:].astype(np.float64)
+    return np.column_stack([np.exp2(octaves), np.ones(len(octaves))])
+
+
+def _weights(counts: FloatArray, figures: FloatArray) -> FloatArray:
+    """Non-negative weights by which counts (n, k) add up to figures (n,); all zero if none are found."""
+    from scipy.optimize import nnls
+
+    shares = counts / figures[:, np.newaxis]
+    units = shares.mean(axis=0)
+    try:
+        found, _ = nnls(shares / units, np.ones(len(figures)))
+    except RuntimeError:
+        # Too many iterations: the figures go without a trend, until there are other points.
+        return np.zeros(counts.shape[1])
+    weights: FloatArray = found / units
+    return weights

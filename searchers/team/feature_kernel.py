@@ -27,7 +27,8 @@ NUM_PES, FILTER_ROWS, FILTER_COLUMNS, DEPTHWISE, SIZES = range(5)
 TILES, TURNS, WORKING, ALL_TURNS, SHARE, SPREAD, NESTING = 0, 4, 8, 9, 10, 11, 15
 RETURNS, HELD, TOGETHER, MOVED, ALL_MOVED = 21, 24, 28, 32, 35
 LEVEL_WIDTH = 36
-WIDTH = 2 * LEVEL_WIDTH + 1
+CLUSTERS, STEPS = 2 * LEVEL_WIDTH, 2 * LEVEL_WIDTH + 1
+WIDTH = 2 * LEVEL_WIDTH + 2
 
 
 @njit(**OPTIONS)
@@ -46,7 +47,10 @@ def describe(rows, facts, columns, mean, deviation, out):
         steps = values[ALL_TURNS] + values[WORKING]
         spread, order = rows[row, INNER_PARALLEL], rows[row, INNER_ORDER : INNER_ORDER + DIMS]
         _level(outer, inner, cluster, spread, order, steps, facts, values[LEVEL_WIDTH : 2 * LEVEL_WIDTH])
-        values[2 * LEVEL_WIDTH] = np.log2(cluster)
+        values[CLUSTERS] = np.log2(cluster)
+        values[STEPS] = values[ALL_TURNS] + values[LEVEL_WIDTH + ALL_TURNS]
+        for dim in range(DIMS):
+            values[STEPS] += values[LEVEL_WIDTH + TILES + dim]
         for place in range(len(columns)):
             out[row, place] = (values[columns[place]] - mean[place]) / deviation[place]
 

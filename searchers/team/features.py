@@ -7,12 +7,30 @@ from numpy.typing import NDArray
 
 from dse.genes import MAPPED_DIMS
 from dse.space import MappingSpace
-from searchers.team.feature_kernel import WIDTH, describe
+from searchers.team.feature_kernel import (
+    HELD,
+    LEVEL_WIDTH,
+    MOVED,
+    STEPS,
+    TENSORS,
+    TOGETHER,
+    WIDTH,
+    describe,
+)
 
 IntArray = NDArray[np.int64]
 SingleArray = NDArray[np.float32]
 
 _PROBES = 1024
+
+_SUMMANDS = [
+    level + first + tensor
+    for level in (0, LEVEL_WIDTH)
+    for first in (HELD, TOGETHER, MOVED)
+    for tensor in range(TENSORS)
+] + [STEPS]
+SUMMANDS = len(_SUMMANDS)
+"""Counts that figures may be sums of: elements held and moved, by level and tensor, and a PE's steps."""
 
 
 class Features:
@@ -21,10 +39,10 @@ class Features:
     For each level: the tiles; the turns of every loop, in which the units of the level share the parallel
     dim; how many units work and what share of them; how often each tensor (weights, inputs, outputs) comes
     again as the loops turn; the elements of each tensor, and of all, in a unit and in all units that work;
-    and the product of the last two, how much of each tensor, and of all, goes by. The parallel dims are 0/1
-    each, and a loop order is a 0/1 for every two dims: which is outside. These are counts that follow from
-    the loops; bandwidths, energies and prices are not among them. What is the same all over the space is
-    left out.
+    and the product of the last two, how much of each tensor, and of all, goes by. Then the cluster and the
+    steps of a PE. The parallel dims are 0/1 each, and a loop order is a 0/1 for every two dims: which is
+    outside. These are counts that follow from the loops; bandwidths, energies and prices are not among them.
+    What is the same all over the space is left out. The last SUMMANDS columns are octaves as they are.
     """
 
     def __init__(self, space: MappingSpace) -> None:
@@ -44,9 +62,11 @@ class Features:
         self._mean, self._deviation = np.zeros(WIDTH), np.ones(WIDTH)
         # A generator of its own, always the same: no draw of the search's.
         probes = self(space.sample(np.random.default_rng(0), _PROBES)).astype(np.float64)
-        self._columns = np.flatnonzero(np.ptp(probes, axis=0) > 0)
-        self._mean = probes[:, self._columns].mean(axis=0)
-        self._deviation = probes[:, self._columns].std(axis=0)
+        varying = np.flatnonzero(np.ptp(probes, axis=0) > 0)
+        plain = np.zeros(SUMMANDS)
+        self._columns = np.concatenate([varying, _SUMMANDS])
+        self._mean = np.concatenate([probes[:, varying].mean(axis=0), plain])
+        self._deviation = np.concatenate([probes[:, varying].std(axis=0), plain + 1])
 
     @property
     def width(self) -> int:

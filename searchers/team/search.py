@@ -28,8 +28,36 @@ _GROWTH = 1.5
 """Growth of what the critic knows after which its kernel is chosen anew."""
 _OVERSAMPLING = 20
 """Random points drawn for each that a later descent begins with: it begins with those that seem to fit."""
+_TRUST = 3.0
+"""Errors as small as foretold that are taken for granted at first."""
+_LARGEST_ERROR = 30.0
+"""Deviations that an error counts for at most."""
+_LEAST_DEVIATION = 1e-3
+"""Octaves: no critic is doubted for errors of this size."""
+_MEMORY = 0.95
+"""What an error counts for after one more."""
 _SPARE = 6
 """Candidates beyond the size of a batch that a team puts forward."""
+
+
+class Doubt:
+    """How many times larger than it said a critic's errors are, by figure: seen where it was priced."""
+
+    def __init__(self) -> None:
+        self._squares: FloatArray | float = _TRUST
+        self._count = _TRUST
+
+    @property
+    def variance(self) -> FloatArray | float:
+        """What a variance is to be multiplied by: (m,), or 1 if nothing has been seen."""
+        return np.maximum(self._squares / self._count, 1.0)
+
+    def see(self, errors: FloatArray, deviations: FloatArray) -> None:
+        """Learn from errors (n, m) and the deviations that were foretold; later ones count for more."""
+        squares = np.minimum(np.square(errors / deviations), _LARGEST_ERROR**2)
+        for square in squares:
+            self._squares = self._squares * _MEMORY + square
+            self._count = self._count * _MEMORY + 1
 
 
 class Descent:
@@ -41,6 +69,9 @@ class Descent:
         self.best = np.inf
         self.idle = 0
         self.refit_at = 0.0
+        self.doubt = Doubt()
+        self.foretold: tuple[FloatArray, FloatArray] | None = None
+        """Of the last proposals (n, 13): expected figures (n, m), and deviations as the critic said."""
         self._members: set[int] = set()
 
     def join(self, rows: list[int], history: History) -> None:
@@ -68,29 +99,48 @@ class Search:
         self._choices = Choices(evaluate.space)
         self._agents = Agents(self._choices, settings.values, rng)
         self._history = History(evaluate.space, evaluate.objective)
+        self._descents = 0
         self._last: Critic | None = None
 
     def descend(self) -> None:
         """From new random points, let teams propose and pay until it no longer helps."""
         settings, history = self._settings, self._history
         descent = Descent()
-        self._pay(descent, self._beginning())
+        self._descents += 1
+        if settings.council and self._descents % settings.council == 0:
+            ranked = np.argsort(history.scores, kind="stable")
+            descent.join(ranked[: settings.memory].tolist(), history)
+            descent.idle = 0
+            self._pay(descent, self._choices.sample(self._rng, 1))
+        else:
+            self._pay(descent, self._beginning())
         while descent.idle < max(settings.patience, settings.share * len(descent.rows)):
             before = len(descent.rows)
             proposed = self._proposals(descent)
             rows = history.find(proposed)
             descent.join(rows[rows >= 0].tolist(), history)
-            fresh = proposed[rows < 0]
+            fresh = np.flatnonzero(rows < 0)
             if len(fresh):
-                self._pay(descent, fresh)
+                self._pay(descent, proposed[fresh])
+                self._doubt(descent, fresh)
             if len(descent.rows) == before:
                 break
-        self._last = descent.critic
+        if settings.policy == "critic":
+            self._last = descent.critic
 
     def _pay(self, descent: Descent, genes: IntArray) -> None:
         start = len(self._history)
         self._history.add(genes, self._evaluate(genes))
         descent.join(list(range(start, len(self._history))), self._history)
+
+    def _doubt(self, descent: Descent, fresh: IntArray) -> None:
+        """Compare what was foretold of the proposals that were paid for last with what came."""
+        if descent.foretold is None:
+            return
+        came = self._history.figures[-len(fresh) :]
+        told = np.isfinite(came).all(axis=1)
+        means, deviations = (part[fresh][told] for part in descent.foretold)
+        descent.doubt.see(came[told] - means, deviations)
 
     def _beginning(self) -> IntArray:
         """Random points, those first that an earlier descent's critic expects to fit; at least one."""
@@ -151,7 +201,7 @@ class Search:
             figures[refused, history.factors :] = told.mean(axis=0)[history.factors :] if len(told) else 0.0
         figures = np.column_stack([figures, np.where(refused, 0.5, -0.5)])
         refit = len(ranked) >= descent.refit_at
-        descent.critic.learn(history.features[ranked], figures, refit)
+        descent.critic.learn(history.features[ranked], figures, figures.shape[1] - 1, refit)
         if refit:
             descent.refit_at = len(ranked) * _GROWTH
 
@@ -180,21 +230,24 @@ class Search:
 
     def _chosen(self, descent: Descent, candidates: IntArray, size: int) -> list[int]:
         """Of the candidates (n, 13) those of the greatest merit, `size` of which are to be paid for."""
-        history = self._history
+        history, factors = self._history, self._history.factors
+        told = factors + NEEDS
         means, covariance, scales = descent.critic.posterior(history.describe(candidates))
-        factors, curiosity = history.factors, self._settings.curiosity**2
-        needs = slice(factors, factors + NEEDS)
-        deviations = np.sqrt(covariance.diagonal()[:, np.newaxis] * scales)
-        log_chance = log_chance_to_fit(means[:, needs], deviations[:, needs])
+        stated = np.sqrt(covariance.diagonal()[:, np.newaxis] * scales[:told])
+        doubt = np.broadcast_to(descent.doubt.variance, told)
+        deviations = stated * np.sqrt(doubt)
+        log_chance = log_chance_to_fit(means[:, factors:told], deviations[:, factors:])
         log_chance -= _PENALTY * np.maximum(means[:, -1], 0)
         losses = history.losses[descent.rows]
         cost = means[:, :factors].sum(axis=1)
         best = np.inf
         if np.isfinite(losses).any():
             best = float(history.figures[descent.rows[int(np.argmin(losses))], :factors].sum())
-        scale = float(scales[:factors].sum()) * curiosity
+        scale = float((scales[:factors] * doubt[:factors]).sum()) * self._settings.curiosity**2
         counts = history.find(candidates) < 0
-        return choose(cost, covariance, scale, log_chance, best, counts, size)
+        chosen = choose(cost, covariance, scale, log_chance, best, counts, size)
+        descent.foretold = means[chosen, :told], stated[chosen] + _LEAST_DEVIATION
+        return chosen
 
     def _excess(self, means: FloatArray) -> FloatArray:
         """Octaves by which expected needs exceed the buffers, and by which a refusal is likely: (n,)."""
