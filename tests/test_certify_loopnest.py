@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from dse.accelerator import PRESETS
+from dse.campaign.config import Campaign, NamedProblem
+from dse.campaign.reference import optimum_figures
 from dse.certify import Certificate, certify, verify
 from dse.certify.certificate import BOUNDED, INFEASIBLE, OPTIMAL
 from dse.certify.loopnest.instance import OBJECTIVES
@@ -163,6 +165,20 @@ def test_certificates_of_other_models_and_constants_are_kept_apart(tmp_path: Pat
     assert [found.lower_bound for found in first] == [found.lower_bound for found in second]
     assert len({found.lower_bound for found in first}) == 3
     assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_a_campaign_measures_regret_against_the_optimum_of_its_own_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    layer, machine = load_layer("mobilenet_v2:25"), PRESETS["edge"]
+    found = []
+    for model in ("maestro", MODEL):
+        named = NamedProblem("mobilenet_v2:25", "edge", Problem(layer, machine, "edp", model))
+        campaign = Campaign("one", 10, (0,), (named,), ())
+        found.append(optimum_figures(campaign)[named.label])
+        assert found[-1]["lower_bound"] == certify(named.problem, cache=False).lower_bound
+    assert found[0] != found[1]
 
 
 def test_the_command_certifies_and_verifies_under_loopnest(dse: Dse) -> None:

@@ -22,6 +22,7 @@ from dse.certify.loopnest.dims import (
     MACS,
     NOC,
     OBJECTIVE,
+    OFFCHIP,
     OUTER_STEPS,
     OUTPUTS,
     OVERLAPS,
@@ -194,11 +195,19 @@ def every_word(facts):
     return inputs + weights + facts[OUTPUTS]
 
 
-def floor(facts, constants):
-    """A loss below that of any mapping, known without looking at one: no waiting, every word moved once."""
-    cycles = -(-int(facts[MACS]) // int(facts[PES] * facts[LANES]))
-    words = int(facts[FILTER] * facts[SIZES + K] * facts[SIZES + C] + facts[OUTPUTS])
-    return float(loss_of.py_func(facts, constants, cycles, words, words, words)[0])
+def floor(facts, constants, real):
+    """A loss below that of any mapping, known without looking at one: every word is moved once.
+
+    `real` is an Instance's.
+    """
+    words = int(every_word.py_func(facts))
+    work = -(-int(facts[MACS]) // int(facts[PES] * facts[LANES]))
+    cycles = max(work, -(-words // int(facts[NOC])), -(-words // int(facts[OFFCHIP])))
+    # Rows that all outer steps need, less those that one has from the one before.
+    rows, columns = (int(real[axis, 0, -1, 0] - real[axis, 0, -1, 1]) for axis in range(2))
+    inputs = int(facts[SIZES + C]) * rows * columns
+    dram = inputs + int(facts[FILTER] * facts[SIZES + K] * facts[SIZES + C] + facts[OUTPUTS])
+    return float(loss_of.py_func(facts, constants, cycles, words, words, dram)[0])
 
 
 @njit(**OPTIONS)

@@ -57,7 +57,7 @@ def solve(problem: Problem, time_limit: float | None = None, threads: int | None
         status, lower_bound = (OPTIMAL, best.loss) if best else (INFEASIBLE, math.inf)
     else:
         known = found.stopped_at if bounds.complete else None
-        floor = kernels.floor(*instance.arrays[:2]) if known is None else known
+        floor = kernels.floor(instance.facts, instance.constants, instance.real) if known is None else known
         status, lower_bound = BOUNDED, min(floor, found.least[0])
     return Certificate(
         fingerprint=problem.fingerprint,
