@@ -93,10 +93,7 @@ def times_stay(row, dims, dim, facts, clusters):
     """Multiplies a dim that stays at an outer step of so many clusters; its inner loop goes back."""
     span = dims[dim, SPAN] if clusters == dims[dim, CLUSTERS] else dims[dim, LAST_SPAN]
     times(
-        row,
-        dims,
-        dim,
-        facts,
+        row, dims, dim, facts,
         clusters * dims[dim, WINDOW],
         clusters * dims[dim, BACK],
         clusters * dims[dim, NEEDED],
@@ -106,7 +103,7 @@ def times_stay(row, dims, dim, facts, clusters):
         span,
         span * facts[PITCHES + dim] + facts[OVERLAPS + dim],
         (span, span),
-    )
+    )  # fmt: skip
 
 
 @njit(**OPTIONS)
@@ -114,10 +111,7 @@ def times_back(row, dims, dim, facts):
     """Multiplies a dim that goes back to its first outer step."""
     clusters = dims[dim, CLUSTERS]
     times(
-        row,
-        dims,
-        dim,
-        facts,
+        row, dims, dim, facts,
         clusters * dims[dim, WINDOW],
         dims[dim, OUTER_BACK],
         clusters * dims[dim, NEEDED],
@@ -127,7 +121,7 @@ def times_back(row, dims, dim, facts):
         dims[dim, SPAN],
         dims[dim, L2_BACK],
         (0, dims[dim, LAST_SPAN]),
-    )
+    )  # fmt: skip
 
 
 @njit(**OPTIONS)
@@ -135,10 +129,7 @@ def times_next(row, dims, dim, facts, last):
     """Multiplies a dim that advances, to its last outer step or to another one."""
     after = dims[dim, LAST_CLUSTERS] if last else dims[dim, CLUSTERS]
     times(
-        row,
-        dims,
-        dim,
-        facts,
+        row, dims, dim, facts,
         after * dims[dim, WINDOW],
         after * dims[dim, NEXT],
         after * dims[dim, NEEDED],
@@ -148,7 +139,7 @@ def times_next(row, dims, dim, facts, last):
         dims[dim, LAST_SPAN] if last else dims[dim, SPAN],
         facts[OVERLAPS + dim],
         (0, dims[dim, SPAN]),
-    )
+    )  # fmt: skip
 
 
 @njit(**OPTIONS)
