@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.genes import GENE_NAMES, LEVELS
 from searchers.choices import Choices
 from searchers.team.agents import Agents
 from searchers.team.choosing import choose, log_chance_to_fit
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
+_PARALLEL = [GENE_NAMES.index(f"{level}.parallel") for level in LEVELS]
 _PROGRESS = 0.001
 """Part of the best score by which a sample must be better to count as an improvement."""
 _PENALTY = 20.0
@@ -28,6 +30,8 @@ _GROWTH = 1.5
 """Growth of what the critic knows after which its kernel is chosen anew."""
 _OVERSAMPLING = 20
 """Random points drawn for each that a later descent begins with: it begins with those that seem to fit."""
+_LIKELY = 0.25
+"""Octaves of expected excess with which a point may still fit."""
 _TRUST = 3.0
 """Errors as small as foretold that are taken for granted at first."""
 _LARGEST_ERROR = 30.0
@@ -100,6 +104,7 @@ class Search:
         self._agents = Agents(self._choices, settings.values, rng)
         self._history = History(evaluate.space, evaluate.objective)
         self._descents = 0
+        self._begun = np.zeros(int(np.prod(evaluate.space.sizes[_PARALLEL])), np.int64)
         self._last: Critic | None = None
 
     def descend(self) -> None:
@@ -143,16 +148,24 @@ class Search:
         descent.doubt.see(came[told] - means, deviations)
 
     def _beginning(self) -> IntArray:
-        """Random points, those first that an earlier descent's critic expects to fit; at least one."""
+        """Random points; later ones of like parallel dims, those first that seem to fit. At least one.
+
+        Descents that begin all over the space end in the widest valleys: so each of the later ones begins
+        with a pair of parallel dims with which the fewest have begun.
+        """
         count = self._settings.start
         if self._last is None:
             return self._choices.sample(self._rng, count)
         points = self._choices.sample(self._rng, count * _OVERSAMPLING)
+        least = np.flatnonzero(self._begun == self._begun.min())
+        pair = int(self._rng.choice(least))
+        self._begun[pair] += 1
+        points[:, _PARALLEL] = divmod(pair, int(self._evaluate.space.sizes[_PARALLEL[1]]))
         new = np.unique(points[self._history.find(points) < 0], axis=0)
         if not len(new):
             return points[:1]
         new = self._rng.permutation(new)
-        likely = self._excess(self._last.means(self._history.describe(new))) < 0.25
+        likely = self._excess(self._last.means(self._history.describe(new))) < _LIKELY
         return new[np.argsort(~likely, kind="stable")[:count]]
 
     def _proposals(self, descent: Descent) -> IntArray:
