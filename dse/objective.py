@@ -32,6 +32,7 @@ class Costs(Protocol):
 class Objective:
     """A figure to minimise: `code` is its number in the kernel, `unit` that of its values.
 
+    Area and power are in whatever the cost model gives: `unit_of` says what that is.
     `figure(cycles, energy_nj, power, area, hertz)` takes numbers or arrays.
     """
 
@@ -43,6 +44,10 @@ class Objective:
 
 
 LATENCY, ENERGY, EDP, AREA, POWER = range(5)
+
+MODEL_UNITS = "model units"
+UNITS = {"loopnest": {"area": "mm2", "power": "mW"}}
+"""Of what a cost model gives in units of its own choice, those that are known."""
 
 OBJECTIVES: dict[str, Objective] = {
     "latency": Objective(
@@ -58,11 +63,11 @@ OBJECTIVES: dict[str, Objective] = {
         lambda cycles, energy_nj, power, area, hertz: energy_nj * 1e-9 * (cycles / hertz),
     ),
     "area": Objective(
-        "area", AREA, "model units", "area of the buffers and PEs that the mapping needs",
+        "area", AREA, MODEL_UNITS, "area of the buffers and PEs that the mapping needs",
         lambda cycles, energy_nj, power, area, hertz: area,
     ),
     "power": Objective(
-        "power", POWER, "model units", "power of the buffers and PEs that the mapping needs",
+        "power", POWER, MODEL_UNITS, "power of the buffers and PEs that the mapping needs",
         lambda cycles, energy_nj, power, area, hertz: power,
     ),
 }  # fmt: skip
@@ -73,6 +78,11 @@ def objective_named(name: str) -> Objective:
     if name not in OBJECTIVES:
         raise unknown("objective", name, OBJECTIVES)
     return OBJECTIVES[name]
+
+
+def unit_of(objective: str, cost_model: str) -> str:
+    """The unit of the objective's values under the cost model of that name."""
+    return UNITS.get(cost_model, {}).get(objective, objective_named(objective).unit)
 
 
 def clock_hertz(accelerator: Accelerator) -> float:
