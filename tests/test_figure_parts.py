@@ -42,22 +42,24 @@ def test_numbers_are_written_as_people_write_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("objective", "typical", "scale", "label"),
+    ("objective", "unit", "typical", "scale", "label"),
     [
-        ("latency", 1.1e-4, 1e-6, "latency (\N{MICRO SIGN}s)"),
-        ("latency", 0.9, 1e-3, "latency (ms)"),
-        ("energy", 2.0, 1.0, "energy (J)"),
-        ("edp", 4.7e-10, 1e-12, "EDP (pJ s)"),
-        ("edp", 1e-30, 1e-15, "EDP (fJ s)"),
-        ("area", 3e7, 1e6, "area (million model units)"),
-        ("power", 0.5, 1.0, "power (model units)"),
-        ("no such", 5.0, 1.0, "no such"),
+        ("latency", "s", 1.1e-4, 1e-6, "latency (\N{MICRO SIGN}s)"),
+        ("latency", "s", 0.9, 1e-3, "latency (ms)"),
+        ("energy", "J", 2.0, 1.0, "energy (J)"),
+        ("edp", "J s", 4.7e-10, 1e-12, "EDP (pJ s)"),
+        ("edp", "J s", 1e-30, 1e-15, "EDP (fJ s)"),
+        ("area", "model units", 3e7, 1e6, "area (million model units)"),
+        ("area", "mm2", 4321.0, 1.0, "area (mm2)"),
+        ("power", "model units", 0.5, 1.0, "power (model units)"),
+        ("power", "mW", 5e3, 1.0, "power (mW)"),
+        ("no such", "", 5.0, 1.0, "no such"),
     ],
 )
 def test_figures_have_their_unit_with_the_prefix_that_keeps_them_short(
-    objective: str, typical: float, scale: float, label: str
+    objective: str, unit: str, typical: float, scale: float, label: str
 ) -> None:
-    found, words = unit_scale(objective, typical)
+    found, words = unit_scale(objective, unit, typical)
     assert found == pytest.approx(scale)
     assert words == label
 

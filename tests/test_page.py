@@ -26,7 +26,7 @@ from dse.report.findings import Findings, find
 from dse.report.page import render
 from dse.report.page.commands import campaign_toml
 from dse.report.page.mappings import BestMapping, best_mappings, gap_to_optimum
-from dse.report.page.problems import make_problems
+from dse.report.problems import make_problems
 from dse.report.page.provenance import fingerprint
 from dse.report.study import Study, load_study
 from tests.conftest import Dse

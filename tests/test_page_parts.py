@@ -60,8 +60,9 @@ def test_numbers_are_written_for_readers() -> None:
     assert prefixed(0.99996e-3, "s") == f"1.000{SPACE}ms"
     assert prefixed(1234.4, "J") == f"1234{SPACE}J"
     assert prefixed(1e-15, "J") == f"0.001000{SPACE}pJ"
-    assert quantity(7.462004e-10, "edp").replace(SPACE, " ") == "7.462 \N{MULTIPLICATION SIGN} 10⁻¹⁰ J s"
-    assert quantity(float("inf"), "edp") == "infeasible"
+    assert quantity(7.462004e-10, "J s").replace(SPACE, " ") == "7.462 \N{MULTIPLICATION SIGN} 10⁻¹⁰ J s"
+    assert quantity(6.25, "mm2") == f"6.25{SPACE}mm2"
+    assert quantity(float("inf"), "J s") == "infeasible"
     assert [percent(share).replace(SPACE, "") for share in (0.000043, 0.019, 0.9996)] == [
         "0.0043%",
         "1.9%",

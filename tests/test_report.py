@@ -218,3 +218,10 @@ def test_the_summary_for_programs_is_plain_json(tmp_path: Path) -> None:
     assert told["headline"].startswith("walk ends nearest to the best known")
     assert told["targets"] == {"net:a on edge, latency": {"loss": 6.0, "proven": False}}
     assert (told["cells"], told["planned"], told["reference"]) == (2, 2, "marl")
+
+
+@pytest.mark.parametrize(("model", "unit"), [("loopnest", "mm2"), ("maestro", "model units")])
+def test_the_unit_of_a_figure_is_that_of_the_campaigns_model(tmp_path: Path, model: str, unit: str) -> None:
+    cells = [cell("walk", [(0, 6.5)], ("net:a", "edge", "area"))]
+    _, path = write_report(campaign(tmp_path, cells, cost_model=model), pictures=False)
+    assert f"## net: area ({unit}) after 1,000 samples a layer" in path.read_text()

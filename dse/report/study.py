@@ -15,6 +15,7 @@ from dse.campaign.curves import CURVES
 from dse.campaign.summary import Summary
 from dse.errors import InputError, shorten, told
 from dse.layer import Layer
+from dse.objective import OBJECTIVES, unit_of
 from dse.problem import Problem
 from dse.report.reduction import REFERENCE, NamedTriple, problem_of
 from dse.report.regret import OPTIMAL, beaten
@@ -50,6 +51,10 @@ class Study:
     def cost_model(self) -> str:
         """The cost model of all problems."""
         return str(self.about["cost_model"])
+
+    def unit(self, objective: str) -> str:
+        """The unit of an objective's figures under the campaign's model; empty for one that is not ours."""
+        return unit_of(objective, self.cost_model) if objective in OBJECTIVES else ""
 
     @cached_property
     def searchers(self) -> tuple[str, ...]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from dse.objective import OBJECTIVES
 from dse.report.findings import Band, Findings, Interval
 from dse.report.formats import Section, counted, factor, figure, over_target, probability, ratio, samples
 from dse.report.reduction import PAPER, REFERENCE, Reduction, budgets_up_to
@@ -95,11 +94,11 @@ def _with_interval(found: Interval) -> str:
 def _reduction(study: Study, reductions: Sequence[Reduction]) -> Table:
     rows = tuple(tuple(getattr(row, name) for name in REDUCTION_COLUMNS) for row in reductions)
     full = [row for row in reductions if row.budget == study.budget]
-    whole, brief = (tuple(reduction_sections(found)) for found in (reductions, full))
+    whole, brief = (tuple(reduction_sections(found, study)) for found in (reductions, full))
     return Table("reduction", REDUCTION_COLUMNS, rows, whole, brief)
 
 
-def reduction_sections(rows: Sequence[Reduction]) -> Iterator[Section]:
+def reduction_sections(rows: Sequence[Reduction], study: Study) -> Iterator[Section]:
     """A section for each network, objective and budget."""
     for network, objective, budget in dict.fromkeys((r.network, r.objective, r.budget) for r in rows):
         members = [r for r in rows if (r.network, r.objective, r.budget) == (network, objective, budget)]
@@ -119,7 +118,7 @@ def reduction_sections(rows: Sequence[Reduction]) -> Iterator[Section]:
         ]
         if not paper:
             heads, cells = heads[:-1], [row[:-1] for row in cells]
-        yield f"{network}: {_unit(objective)} after {budget:,} samples a layer", heads, cells
+        yield f"{network}: {_unit(study, objective)} after {budget:,} samples a layer", heads, cells
 
 
 def _ratio_shown(row: Reduction) -> str:
@@ -129,8 +128,8 @@ def _ratio_shown(row: Reduction) -> str:
     return f"{shown} [{row.low:.3g}, {row.high:.3g}]"
 
 
-def _unit(objective: str) -> str:
-    unit = OBJECTIVES[objective].unit
+def _unit(study: Study, objective: str) -> str:
+    unit = study.unit(objective)
     return f"{objective} ({unit})" if unit else objective
 
 

@@ -184,7 +184,7 @@ def _scale_to(axes: Axes, study: Study, problem: Triple, bands: Bands, drawn: Ba
         note(axes, "nothing feasible yet" if bands else "no cell is done yet")
         return False
     low, high = limits(bands, target, drawn)
-    scale, label = unit_scale(problem[2], math.sqrt(low * high))
+    scale, label = unit_scale(problem[2], study.unit(problem[2]), math.sqrt(low * high))
     log_axis(axes, "y", low, high, scale=scale)
     y_label(axes, label)
     # On a linear axis of samples the curves lie where the words would be; they stand in the panel beside.

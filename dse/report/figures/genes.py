@@ -20,6 +20,7 @@ from dse.mapping import (
     OUTER_PARALLEL,
     OUTER_TILE,
 )
+from dse.objective import unit_of
 from dse.problem import Evaluations, Problem
 from dse.record import Record
 from dse.report.figures.canvas import WIDTH, add_panel, heading, log_axis, new_figure, note, panel_note
@@ -240,7 +241,8 @@ def _draw_losses(axes: Axes, problem: Problem, evaluations: Evaluations) -> None
         np.array([np.quantile(losses[part], q) for part in parts if len(part)]) for q in (0.25, 0.5, 0.75)
     )
     low, high = float(best[-1]), float(np.max(three))
-    scale, label = unit_scale(problem.objective, float(np.sqrt(low * high)))
+    unit = unit_of(problem.objective, problem.model.name)
+    scale, label = unit_scale(problem.objective, unit, float(np.sqrt(low * high)))
     pad = max(high / low, 1.02) ** 0.06
     axes.set_title(f"{label}: median, middle half, best so far", fontsize=7, loc="left", pad=2)
     panel_note(axes, f"{100 * lost:.0f} % infeasible")

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.objective import OBJECTIVES
 from dse.report.figures.style import clean
 
 FloatArray = NDArray[np.float64]
@@ -58,15 +57,13 @@ def number(value: float) -> str:
     return f"{value:,.4f}".rstrip("0").rstrip(".")
 
 
-def unit_scale(objective: str, typical: float) -> tuple[float, str]:
-    """What to divide an objective's figures by, and its name with the unit after that, as in latency (µs).
+def unit_scale(objective: str, unit: str, typical: float) -> tuple[float, str]:
+    """What to divide an objective's figures by, and its name with its unit after that, as in latency (µs).
 
     The prefix is the one that puts the `typical` figure between 1 and 1,000.
     """
-    known = OBJECTIVES.get(objective)
-    unit = known.unit if known else ""
     name = "EDP" if objective == "edp" else clean(objective)
-    names = _PREFIXES if unit in ("s", "J", "J s") else _WORDS
+    names = _PREFIXES if unit in ("s", "J", "J s") else {0: ""} if unit in ("mm2", "mW") else _WORDS
     power = 3 * math.floor(math.log10(typical) / 3)
     power = min(max(power, min(names)), max(names))
     label = f"{names[power]}{unit}".strip()

@@ -20,7 +20,7 @@ from dse.mapping_text import maestro_text
 from dse.problem import Problem
 from dse.report.page.commands import check_command, search_command
 from dse.report.page.numbers import compared, quantity
-from dse.report.page.problems import Made
+from dse.report.problems import Made
 from dse.report.regret import OPTIMAL
 from dse.report.study import Study, Triple
 
@@ -71,6 +71,7 @@ class BestMapping:
     cell: Summary | None
     sample: int
     loss: float
+    unit: str
     shown: str
     runs: int
     equals: dict[str, int]
@@ -113,7 +114,8 @@ def _best(study: Study, problem: Triple, made: Made) -> BestMapping:
         cell=cell,
         sample=int(cell.steps["index"][-1]) + 1 if cell else 0,
         loss=loss,
-        shown=quantity(loss, problem[2]),
+        unit=study.unit(problem[2]),
+        shown=quantity(loss, study.unit(problem[2])),
         runs=len(runs),
         equals=dict(Counter(one.searcher for one in found if one.best <= loss * (1 + SAME))),
         gap=gap_to_optimum(study, problem, loss),

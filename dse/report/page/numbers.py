@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-from dse.objective import OBJECTIVES
-
 _PREFIXES = {0: "", -3: "m", -6: "µ", -9: "n", -12: "p"}
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 NO_BREAK = "\N{NO-BREAK SPACE}"
@@ -14,11 +12,10 @@ NONE = "\N{EN DASH}"
 TIMES = "\N{MULTIPLICATION SIGN}"
 
 
-def quantity(value: float, objective: str) -> str:
-    """A loss with its unit: `173.2 µs`, `9.583 µJ`, `7.462e-10 J s` as a power of ten, or `infeasible`."""
+def quantity(value: float, unit: str) -> str:
+    """A figure with its unit: `173.2 µs`, `9.583 µJ`, `7.462e-10 J s` as a power of ten, or `infeasible`."""
     if not math.isfinite(value):
         return "infeasible"
-    unit = OBJECTIVES[objective].unit if objective in OBJECTIVES else ""
     if unit in ("s", "J"):
         return prefixed(value, unit)
     return f"{scientific(value)}{NO_BREAK}{unit}".strip().replace(" ", NO_BREAK)

@@ -23,7 +23,7 @@ from dse.report.page.captions import captions
 from dse.report.page.mappings import BestMapping, best_mappings
 from dse.report.page.markup import breakable, nest_markup
 from dse.report.page.numbers import NONE, prefixed, quantity, ratio_text
-from dse.report.page.problems import make_problems
+from dse.report.problems import make_problems
 from dse.report.page.provenance import Provenance, provenance, summary_line
 from dse.report.page.standing import standings
 from dse.report.page.svg import inline_svg
@@ -153,7 +153,7 @@ def _reached(best: BestMapping) -> str:
 def _now(best: BestMapping) -> str:
     """What the mapping costs now and what the record says."""
     loss = best.priced.evaluation.loss[best.problem[2]] if best.priced else None
-    now = "infeasible" if loss is None else quantity(loss, best.problem[2])
+    now = "infeasible" if loss is None else quantity(loss, best.unit)
     return f"{now} now, {best.shown} there"
 
 
