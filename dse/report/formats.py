@@ -6,6 +6,7 @@ import csv
 import io
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 Section = tuple[str, list[str], list[list[str]]]
 """A table's title, column heads and cells, as a person reads it."""
@@ -26,6 +27,20 @@ _LATEX = {
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
 }
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table under the name of its files: `columns` and `rows` of the CSV, `sections` to be read.
+
+    `brief` are the sections that a page or a terminal has room for.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[object, ...], ...]
+    sections: tuple[Section, ...]
+    brief: tuple[Section, ...]
 
 
 def figure(value: float) -> str:

@@ -146,9 +146,15 @@ def _network(layer: str) -> str:
 
 def _figures(objective: str, members: Sequence[Summary], layers: int, budget: int) -> FloatArray:
     """The network's figure after `budget` samples a layer, for each seed that has all its layers."""
+    points = ((summary.seed, layer_at(summary, budget)) for summary in members)
+    return seed_figures(objective, points, layers)
+
+
+def seed_figures(objective: str, points: Iterable[tuple[int, Layer]], layers: int) -> FloatArray:
+    """The network's figure for each seed, in their order, that has points of all its `layers`."""
     by_seed: dict[int, list[Layer]] = defaultdict(list)
-    for summary in members:
-        by_seed[summary.seed].append(layer_at(summary, budget))
+    for seed, layer in points:
+        by_seed[seed].append(layer)
     whole = [found for _, found in sorted(by_seed.items()) if len(found) == layers]
     return np.array([network_figure(objective, found) for found in whole])
 
@@ -163,25 +169,26 @@ def layer_at(summary: Summary, budget: int) -> Layer:
 def _rows(group: Group, budget: int, figures: Mapping[str, FloatArray]) -> list[Reduction]:
     centre = {name: (float(np.median(f)), float(f.min())) for name, f in figures.items() if len(f)}
     reference = centre.get(REFERENCE, NOTHING)
-    medians = {name: _resampled_medians((*group, name), figures[name]) for name in centre}
+    medians = {name: resampled_medians((*group, name), figures[name]) for name in centre}
     rows = []
     for name, found in centre.items():
         row = _row(group, budget, name, found, reference, seeds=len(figures[name]))
         seeds = min(len(figures[name]), len(figures[REFERENCE])) if REFERENCE in figures else 0
         if name != REFERENCE and seeds > 1 and not np.isnan(row.ratio_median):
-            ends = _ratio_interval(medians[name], medians[REFERENCE])
+            ends = ratio_interval(medians[name], medians[REFERENCE])
             row = replace(row, low=ends[0], high=ends[1])
         rows.append(row)
     return rows
 
 
-def _resampled_medians(words: Sequence[str], figures: FloatArray) -> FloatArray:
+def resampled_medians(words: Sequence[str], figures: FloatArray) -> FloatArray:
     """Medians over resampled seeds; the resamples are those of the name, at whatever budget."""
     counts = resample(generator("reduction", *words), len(figures), RESAMPLES)
     return np.asarray(np.sort(figures)[middle_places(counts)].mean(axis=1), np.float64)
 
 
-def _ratio_interval(medians: FloatArray, reference: FloatArray) -> tuple[float, float]:
+def ratio_interval(medians: FloatArray, reference: FloatArray) -> tuple[float, float]:
+    """The 95 % interval of the ratio of two resampled figures."""
     with np.errstate(invalid="ignore"):
         ratios = medians / reference
     # Where neither has found anything feasible, neither is better.

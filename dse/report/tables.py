@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 import numpy as np
 
 from dse.report.findings import Band, Findings, Interval
-from dse.report.formats import Section, counted, factor, figure, over_target, probability, ratio, samples
+from dse.report.formats import (
+    Section,
+    Table,
+    counted,
+    factor,
+    figure,
+    over_target,
+    probability,
+    ratio,
+    samples,
+)
 from dse.report.reduction import PAPER, REFERENCE, Reduction, budgets_up_to
+from dse.report.repriced import Repriced, repriced_table
 from dse.report.study import Study
 
 NAMES = (
@@ -22,27 +33,16 @@ NAMES = (
     "layers",
     "runtimes",
     "ledger",
+    "repriced",
 )
 """The tables' names, in the order in which a page shows them."""
 REDUCTION_COLUMNS = tuple(item.name for item in fields(Reduction))
 REDUCTION_HEADS = ("searcher", "seeds", "median", "best", "median / {0}'s", "best / {0}'s", "paper")
 
 
-@dataclass(frozen=True)
-class Table:
-    """One table under the name of its files: `columns` and `rows` of the CSV, `sections` to be read.
-
-    `brief` are the sections that a page or a terminal has room for.
-    """
-
-    name: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[object, ...], ...]
-    sections: tuple[Section, ...]
-    brief: tuple[Section, ...]
-
-
-def make_tables(study: Study, findings: Findings, reductions: Sequence[Reduction]) -> tuple[Table, ...]:
+def make_tables(
+    study: Study, findings: Findings, reductions: Sequence[Reduction], repriced: Repriced
+) -> tuple[Table, ...]:
     """All tables of a report, in the order of NAMES."""
     return (
         _standing(study, findings),
@@ -53,6 +53,7 @@ def make_tables(study: Study, findings: Findings, reductions: Sequence[Reduction
         _layers(study, findings),
         _runtimes(study, findings),
         _ledger(findings),
+        repriced_table(study, repriced),
     )
 
 

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from dse.errors import InputError, StorageError
 from dse.report.findings import Findings, find
-from dse.report.formats import Section, as_csv, counted, latex, markdown, wordy
+from dse.report.formats import Section, Table, as_csv, counted, latex, markdown, wordy
 from dse.report.reduction import REFERENCE, Layer, NamedTriple, Reduction, reductions, template_rows
 from dse.report.regret import REGRET_COLUMNS, Regret, regrets
+from dse.report.repriced import Repriced, caveat, finding, reprice
 from dse.report.study import Study, Triple, load_study
-from dse.report.tables import NAMES, Table, make_tables
+from dse.report.tables import NAMES, make_tables
 from dse.report.verdict import final
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class Report:
     findings: Findings
     rows: tuple[Reduction, ...]
     regrets: tuple[Regret, ...]
+    repriced: Repriced
     tables: tuple[Table, ...]
 
     @property
@@ -74,7 +76,9 @@ def make_report(folder: Path) -> Report:
         regrets(study.summaries, study.about.get("optima", {})), key=lambda row: place[row.searcher]
     )
     found.sort(key=lambda row: (row.layer, row.accelerator, row.objective, row.budget))
-    return Report(study, findings, tuple(rows), tuple(found), make_tables(study, findings, rows))
+    repriced = reprice(study)
+    tables = make_tables(study, findings, rows, repriced)
+    return Report(study, findings, tuple(rows), tuple(found), repriced, tables)
 
 
 def write_report(folder: Path, *, run: str | None = None, pictures: bool = True) -> tuple[Report, Path]:
@@ -118,6 +122,7 @@ def table_files(report: Report) -> dict[str, str]:
 def reduction_markdown(report: Report) -> str:
     """The headline, what the sceptic should know, and the tables of standing and of reduction."""
     parts = [f"# Campaign {report.study.name}\n\n{report.findings.headline}\n\n{scope(report)}\n"]
+    parts.append(f"{finding(report.repriced)} {caveat(report.repriced)}\n")
     if report.findings.warnings:
         parts.append("".join(f"- **{sentence}**\n" for sentence in report.findings.warnings))
     standing, reduction = (_table(report, name) for name in ("standing", "reduction"))
@@ -156,6 +161,20 @@ def summary(report: Report) -> dict[str, Any]:
         "targets": {label: {"loss": loss, "proven": proven} for label, (loss, proven) in targets.items()},
         "efficiency": [asdict(row) for row in findings.efficiency],
         "comparisons": [asdict(row) for row in findings.comparisons],
+        "repriced": _repriced(report.repriced),
+    }
+
+
+def _repriced(repriced: Repriced) -> dict[str, Any]:
+    overall = repriced.overall
+    return {
+        "cost_model": repriced.other,
+        "finding": finding(repriced),
+        "winners": repriced.winners,
+        "infeasible": dict(repriced.infeasible),
+        "pairs": asdict(overall.pairs) if overall else None,
+        "ranking": [asdict(row) for row in overall.rows] if overall else [],
+        "notes": list(repriced.notes),
     }
 
 
@@ -163,6 +182,7 @@ def print_report(console: Console, report: Report, path: Path, names: Sequence[s
     """Show the headline, tables and warnings: the tables of `names` in full, or SHOWN in brief."""
     console.print(report.findings.headline, style="bold", soft_wrap=True, markup=False)
     console.print(scope(report), soft_wrap=True, markup=False)
+    console.print(finding(report.repriced), soft_wrap=True, markup=False)
     asked = [section for name in names for section in _table(report, name).sections]
     unasked = [section for name in SHOWN for section in _table(report, name).brief]
     for section in asked if names else unasked:
@@ -208,9 +228,9 @@ def _draw_page(report: Report, genes: Drawing | None, linked: Sequence[str]) -> 
     files = [
         path for drawing in drawings.values() for path in write_drawing(drawing, study.folder / "figures")
     ]
-    sections = [section for table in report.tables for section in table.brief]
+    sections = [section for table in report.tables if table.name != "repriced" for section in table.brief]
     pictures = [path.relative_to(study.folder).as_posix() for path in files]
-    return render(study, findings, svgs(drawings), sections, [*linked, *pictures])
+    return render(study, findings, svgs(drawings), sections, [*linked, *pictures], report.repriced)
 
 
 def _gene_drawing(study: Study, key: str) -> Drawing:

@@ -14,8 +14,8 @@ from dse.campaign.summary import Summary
 from dse.errors import InputError
 from dse.mapping import Mapping
 from dse.problem import Problem
-from dse.report.problems import Made
 from dse.report.page.toml import toml_key, toml_value
+from dse.report.problems import Made
 from dse.report.study import Study, Triple
 from dse.searcher import searcher_class
 

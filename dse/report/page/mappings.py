@@ -18,6 +18,7 @@ from dse.loop_nest import loop_nest
 from dse.mapping import Mapping
 from dse.mapping_text import maestro_text
 from dse.problem import Problem
+from dse.report.page.breakdown import Breakdown, break_down
 from dse.report.page.commands import check_command, search_command
 from dse.report.page.numbers import compared, quantity
 from dse.report.problems import Made
@@ -56,6 +57,7 @@ class Priced:
     again: str
     evaluation: Evaluation
     agrees: bool
+    breakdown: Breakdown | None
 
 
 @dataclass(frozen=True)
@@ -138,10 +140,10 @@ def _priced(study: Study, cell: Summary, made: Made) -> tuple[Priced | None, str
 def _price(study: Study, cell: Summary, problem: Problem) -> Priced:
     mapping = problem.space.decode(np.array([cell.genes], dtype=np.int64))[0]
     evaluation = evaluate(problem.layer, problem.accelerator, mapping, study.cost_model)
-    loss = evaluation.loss[problem.objective]
+    loss, detail = evaluation.loss[problem.objective], evaluation.detail
     name = re.sub(r"[^A-Za-z0-9._-]+", "_", f"{cell.layer}--{cell.accelerator}--{cell.objective}")
     return Priced(
-        nest=loop_nest(problem.layer, mapping, problem.accelerator),
+        nest=loop_nest(problem.layer, mapping, problem.accelerator, detail.buffers if detail else None),
         json=_json(mapping),
         maestro=maestro_text(problem.layer, mapping),
         file=f"{name}.json",
@@ -149,6 +151,7 @@ def _price(study: Study, cell: Summary, problem: Problem) -> Priced:
         again=search_command(study, cell, problem),
         evaluation=evaluation,
         agrees=loss is not None and math.isclose(loss, cell.best, rel_tol=SAME),
+        breakdown=break_down(problem, mapping, evaluation),
     )
 
 

@@ -23,11 +23,13 @@ from dse.report.page.captions import captions
 from dse.report.page.mappings import BestMapping, best_mappings
 from dse.report.page.markup import breakable, nest_markup
 from dse.report.page.numbers import NONE, prefixed, quantity, ratio_text
-from dse.report.problems import make_problems
 from dse.report.page.provenance import Provenance, provenance, summary_line
+from dse.report.page.repriced import page_repriced
 from dse.report.page.standing import standings
 from dse.report.page.svg import inline_svg
 from dse.report.page.tables import PageCell, PageTable, page_table
+from dse.report.problems import make_problems
+from dse.report.repriced import Repriced
 from dse.report.study import Study
 
 if TYPE_CHECKING:
@@ -54,11 +56,13 @@ def render(
     figures: Mapping[str, str] | None = None,
     tables: Iterable[Section] = (),
     linked: Iterable[str] = (),
+    repriced: Repriced | None = None,
 ) -> str:
     """The whole page.
 
     `figures` are SVG documents by name, `tables` come in the order in which they are shown, and `linked` are
-    files beside the page (`tables/reduction.csv`) that it names. The same arguments give the same text.
+    files beside the page (`tables/reduction.csv`) that it names. `repriced` are the winners under the other
+    cost model. The same arguments give the same text.
     """
     problems = make_problems(study)
     mappings = best_mappings(study, problems)
@@ -78,6 +82,7 @@ def render(
             files=_by_stem(linked),
             overview=_overview(mappings),
             mappings=mappings,
+            repriced=page_repriced(study, repriced) if repriced else None,
             origin=origin,
             problems=_problems(origin),
             settings_known=bool(study.about.get("settings")),

@@ -12,8 +12,8 @@ from dse.accelerator import Accelerator
 from dse.problem import digest
 from dse.report.page.commands import campaign_toml
 from dse.report.page.numbers import counted, duration, scientific
-from dse.report.problems import Made
 from dse.report.page.toml import toml_value
+from dse.report.problems import Made
 from dse.report.regret import OPTIMAL
 from dse.report.study import Study, Triple
 

@@ -98,6 +98,11 @@ def interquartile_curve(values: FloatArray, counts: IntArray) -> Curve:
     return interquartile_mean(values), ends[:, 0], ends[:, 1]
 
 
+def resampled_interquartile_means(values: FloatArray, counts: IntArray) -> FloatArray:
+    """The interquartile mean of each resample of `values` (runs,); `counts` is as in the curve's."""
+    return _resampled_iqm(values, np.ascontiguousarray(counts.T.astype(np.float64)))
+
+
 def share_curve(holds: NDArray[np.bool_], counts: IntArray) -> Curve:
     """The share of runs for which something `holds` (runs, points), with intervals."""
     shares = counts.astype(np.float64) @ holds / len(holds)
