@@ -14,6 +14,8 @@ from dse.campaign.curves import CURVES
 from dse.campaign.store import Store
 from dse.errors import unknown
 from dse.report import sources
+from dse.report.repriced import Ranking, reprice
+from dse.report.repriced.repricing import LOWERED
 from dse.report.sources import LEDGER, RECORDS
 from dse.report.study import Study, load_study
 from tests.campaign_searchers import Raising
@@ -81,6 +83,53 @@ def test_samples_alone_tell_the_same_but_for_what_their_names_cannot_say(whole: 
         assert one.layer == other.layer.replace(":", "_")
         known = {name: getattr(other, name) for name in ("layer", "network", "repeats")}
         assert dataclasses.replace(one, **known) == other
+
+
+def by_loopnest(folder: Path) -> Path:
+    """The folder of a small campaign on the same problems under the other cost model."""
+    plan = campaign(("random", None), ("walk", None), budget=BUDGET)
+    problems = tuple(
+        dataclasses.replace(named, problem=dataclasses.replace(named.problem, cost_model="loopnest"))
+        for named in plan.problems
+    )
+    run(folder, dataclasses.replace(plan, problems=problems))
+    return folder
+
+
+def by_objective(study: Study) -> dict[str, Ranking]:
+    """The rankings of the one network under the other model."""
+    return {group.objective: group for group in reprice(study, 50).groups}
+
+
+@pytest.mark.parametrize("kept", [LEDGER, RECORDS])
+def test_a_campaign_under_loopnest_keeps_its_paddings_without_its_curves(tmp_path: Path, kept: str) -> None:
+    whole = by_loopnest(tmp_path / "whole")
+    there, here = load_study(whole), load_study(part(whole, tmp_path / "part", kept))
+    made = [study.make_problem(problem) for study in (here, there) for problem in sorted(study.problems)]
+    assert made[:2] == made[2:]
+    assert all(one is not None and one.layer.padding == (2, 2) for one in made)
+    assert [one.steps for one in here.summaries] == [one.steps for one in there.summaries]
+    one, other = by_objective(here), by_objective(there)
+    assert {name: group.rows for name, group in one.items()} == {
+        name: group.rows for name, group in other.items()
+    }
+    assert reprice(here, 50).notes == ()
+
+
+@pytest.mark.parametrize("kept", [LEDGER, RECORDS])
+def test_without_curves_a_campaign_under_maestro_says_that_paddings_are_lost(
+    whole: Path, tmp_path: Path, kept: str
+) -> None:
+    here, there = load_study(part(whole, tmp_path, kept)), load_study(whole)
+    assert reprice(there, 50).notes == ()
+    assert reprice(here, 50).notes == (LOWERED.format(CURVES),)
+    lost, known = by_objective(here), by_objective(there)
+    for objective, group in known.items():
+        mine = {row.searcher: row for row in lost[objective].rows}
+        for row in group.rows:
+            assert mine[row.searcher].own == row.own
+            # Padding that counts as data is brought like any other.
+            assert mine[row.searcher].other.value >= row.other.value
 
 
 def test_a_campaign_under_way_is_reported_with_what_is_missing(whole: Path, tmp_path: Path) -> None:

@@ -152,13 +152,19 @@ class _RecordedCell(Cell):
 def _problem(identity: Mapping[str, Any]) -> Problem:
     space = identity["space"]
     return Problem(
-        Layer.from_dict(space["layer"]),
+        Layer.from_dict(_layer(identity)),
         Accelerator.from_dict(space["accelerator"]),
         identity["objective"],
         identity["cost_model"],
         space["tiles"],
         space["fixed"],
     )
+
+
+def _layer(identity: Mapping[str, Any]) -> dict[str, Any]:
+    """A problem's layer: as it is, where the cost model prices it so, else the lowered one of the space."""
+    layer: dict[str, Any] = identity["layer"]
+    return layer if "stride" in layer else identity["space"]["layer"]
 
 
 def read_cell(path: Path) -> tuple[Problem, Record]:
@@ -202,7 +208,8 @@ def _plan(folder: Path, entries: list[Entry], summaries: Iterable[Summary]) -> d
         settings[searcher] = {"type": identity["searcher"], **identity["settings"]}
         versions |= identity["versions"]
         definitions["{} on {}, {}".format(*problem)] = {
-            "layer": space["layer"],
+            "layer": _layer(identity["problem"]),
+            "lowered": "stride" not in identity["problem"]["layer"],
             "accelerator": space["accelerator"],
             "objective": identity["problem"]["objective"],
             "tiles": space["tiles"],
