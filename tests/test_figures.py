@@ -18,8 +18,9 @@ from matplotlib.text import Text
 from PIL import Image
 
 from dse.errors import StorageError
-from dse.report.figures import Drawing, draw, pdf, png, svg, write_figures
+from dse.report.figures import Drawing, draw, pdf, png, remove_stale, svg, write_figures
 from dse.report.figures.convergence import PARTS, coarse, limits
+from dse.report.figures.drawing import NAMES
 from dse.report.figures.files import few_colours
 from dse.report.figures.matrix import ranked
 from dse.report.figures.style import house_style
@@ -158,6 +159,24 @@ def test_a_folder_that_cannot_be_made_is_an_error_that_names_the_figure(
     (tmp_path / "figures").write_text("a file")
     with pytest.raises(StorageError, match=r"gap\.png' cannot be written"):
         write_figures(*usual, tmp_path / "figures")
+
+
+def test_figures_of_an_earlier_report_go_and_what_is_not_a_studys_stays(tmp_path: Path) -> None:
+    study = made_up(("walk", "marl"), PROBLEMS[:1])
+    mine = {"gap.png", "returns-2.png", "convergence-13.pdf", "efficiency.png"}
+    others = {"genes-a--b.png", "gap.svg", "returns-2b.png", "my-gap.png", "returns-2.png.txt"}
+    for name in mine | others:
+        (tmp_path / name).write_text(name)
+    kept = [path for paths in write_figures(study, findings_of(study), tmp_path).values() for path in paths]
+    remove_stale(tmp_path, kept)
+    assert {path.name for path in tmp_path.iterdir()} == {path.name for path in kept} | others
+    assert "returns-2.png" not in {path.name for path in kept}
+    remove_stale(tmp_path / "absent", [])
+
+
+def test_every_figure_of_a_study_is_known_by_name() -> None:
+    study = STUDIES["usual"]
+    assert {name.split("-")[0] for name in draw(study, findings_of(study))} == set(NAMES)
 
 
 def test_many_problems_are_spread_over_several_figures() -> None:

@@ -85,6 +85,17 @@ def test_the_report_says_which_cells_are_not_done(tmp_path: Path, dse: Dse) -> N
     }  # fmt: skip
 
 
+def test_what_a_campaign_has_still_to_prove_is_not_said_to_be_unproven(tmp_path: Path) -> None:
+    def title(**about: object) -> str:
+        write_report(campaign(tmp_path, [cell("marl", [(0, 1.0)])], **about), pictures=False)
+        return (tmp_path / "tables" / "standing.md").read_text().splitlines()[0]
+
+    proof = {"status": "optimal", "lower_bound": 1.0, "loss": 1.0}
+    assert "/ the best known (optima not proven yet): " in title(seeds=2)
+    assert "/ the best known (none proven): " in title()
+    assert "/ the proven optimum: " in title(seeds=2, optima={"net:a on edge, latency": proof})
+
+
 def test_a_campaign_with_nothing_done_has_an_empty_table(tmp_path: Path, dse: Dse) -> None:
     campaign(tmp_path, [], searchers=["marl"], problems=[A], seeds=2)
     outcome = dse("report", str(tmp_path), "--tables-only")

@@ -240,7 +240,9 @@ def test_those_who_end_alike_share_the_headline() -> None:
 def test_without_a_proof_the_headline_speaks_of_the_best_known() -> None:
     findings = found(seeds("walk", [1.0] * 5))
     assert "nearest to the best known:" in findings.headline
-    assert any("On the problem no optimum is proven" in text for text in findings.warnings)
+    assert any("On the problem no optimum is proven:" in text for text in findings.warnings)
+    begun = found(seeds("walk", [1.0] * 5), seeds=6)
+    assert any("On the problem no optimum is proven yet (a campaign" in text for text in begun.warnings)
 
 
 @pytest.mark.parametrize(

@@ -125,6 +125,11 @@ class Study:
         """
         return self._targets[problem]
 
+    @property
+    def proofs_to_come(self) -> bool:
+        """Whether optima are not proven yet: a campaign proves them when its last cell is done."""
+        return bool(self.missing) and not self.about.get("optima")
+
     @cached_property
     def beaten(self) -> tuple[str, ...]:
         """A sentence for each cell that is below what was proven to be the least."""

@@ -74,11 +74,17 @@ def _standing(study: Study, findings: Findings) -> Table:
         for searcher, band in findings.gap.items()
     ]
     proven = [study.target(problem)[1] for problem in study.solved]
-    known = "the proven optimum" if all(proven) else f"the best known ({sum(proven)} of {len(proven)} proven)"
+    known = "the proven optimum" if all(proven) else f"the best known ({_proven(study, proven)})"
     scope = f"{counted(len(proven), 'problem')} and {counted(study.seeds, 'seed')}"
     title = f"Best loss after so many samples / {known}: interquartile mean over {scope}, 95 % interval"
     heads = ["searcher", *(f"{budget:,}" for budget in budgets)]
     return _whole("standing", ("searcher", "budget", "ratio", "low", "high"), rows, (title, heads, cells))
+
+
+def _proven(study: Study, proven: Sequence[bool]) -> str:
+    if study.proofs_to_come:
+        return "optima not proven yet"
+    return f"{sum(proven)} of {len(proven)} proven" if any(proven) else "none proven"
 
 
 def _at(band: Band, budget: int) -> tuple[float, float, float]:

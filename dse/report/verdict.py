@@ -111,9 +111,13 @@ def _targets(study: Study) -> Iterator[str]:
     guessed = sum(math.isfinite(loss) and not proven for loss, proven in known)
     nothing = sum(math.isinf(loss) for loss, _ in known)
     if guessed:
+        if study.proofs_to_come:
+            proven = "no optimum is proven yet (a campaign proves them when its last run is done)"
+        else:
+            proven = "no optimum is proven"
         yield (
-            f"On {_problems(guessed, len(known))} no optimum is proven: ratios there are to the best that "
-            "was found, which more searching may lower."
+            f"On {_problems(guessed, len(known))} {proven}: ratios there are to the best that was found, "
+            "which more searching may lower."
         )
     if nothing and study.summaries:
         yield (

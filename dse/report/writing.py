@@ -219,8 +219,8 @@ def _table(report: Report, name: str) -> Table:
 
 
 def _draw_page(report: Report, genes: Drawing | None, linked: Sequence[str]) -> str:
-    """Draw the figures into `figures/`; returns the page that holds them all."""
-    from dse.report.figures import draw, svgs, write_drawing
+    """Draw the figures into `figures/`, in place of an earlier report's; returns the page with them all."""
+    from dse.report.figures import draw, remove_stale, svgs, write_drawing
     from dse.report.page.page import render
 
     study, findings = report.study, report.findings
@@ -228,6 +228,7 @@ def _draw_page(report: Report, genes: Drawing | None, linked: Sequence[str]) -> 
     files = [
         path for drawing in drawings.values() for path in write_drawing(drawing, study.folder / "figures")
     ]
+    remove_stale(study.folder / "figures", files)
     sections = [section for table in report.tables if table.name != "repriced" for section in table.brief]
     pictures = [path.relative_to(study.folder).as_posix() for path in files]
     return render(study, findings, svgs(drawings), sections, [*linked, *pictures], report.repriced)

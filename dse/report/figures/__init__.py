@@ -5,7 +5,7 @@
 """
 
 from dse.report.figures.drawing import Drawing, draw
-from dse.report.figures.files import pdf, png, svg, svgs, write_drawing, write_figures
+from dse.report.figures.files import pdf, png, remove_stale, svg, svgs, write_drawing, write_figures
 from dse.report.figures.genes import gene_figure
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "gene_figure",
     "pdf",
     "png",
+    "remove_stale",
     "svg",
     "svgs",
     "write_drawing",

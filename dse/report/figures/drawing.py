@@ -25,6 +25,19 @@ MOST = 16
 """Problems that have one: those of a campaign on whole networks would fill a book, and take a minute."""
 
 
+NAMES = (
+    "gap",
+    "convergence",
+    "distributions",
+    "profiles",
+    "ecdf",
+    "improvement",
+    "efficiency",
+    "returns",
+)
+"""The figures of a study by name; those of many problems go on in NAME-2, ..."""
+
+
 @dataclass(frozen=True)
 class Drawing:
     """A figure to be drawn: the name of its files, a heading, and how to read it in a sentence or two."""

@@ -7,7 +7,7 @@ import hashlib
 import io
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.errors import StorageError
-from dse.report.figures.drawing import Drawing, draw
+from dse.report.figures.drawing import NAMES, Drawing, draw
 from dse.report.figures.style import house_style
 from dse.report.findings import Findings
 from dse.report.study import Study
@@ -31,6 +31,7 @@ COLOURS = 256
 SCREEN_FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 """Text in an SVG is set in the reader's own font: all these are narrower than the one it is laid out in."""
 
+_OURS = re.compile(rf"({'|'.join(NAMES)})(-\d+)?\.(png|pdf)")
 _NUMBER = re.compile(r"-?\d+\.\d{2,}")
 _PATH = re.compile(r'(?<= d=")[^"]*')
 _STYLE = re.compile(r'style="([^"]*)"')
@@ -59,6 +60,16 @@ def write_drawing(drawing: Drawing, folder: Path) -> list[Path]:
         _write(path, content)
         found.append(path)
     return found
+
+
+def remove_stale(folder: Path, kept: Iterable[Path]) -> None:
+    """Remove what an earlier report has drawn into `folder` and this one, which wrote `kept`, has not.
+
+    Only files of a study's figures go: those of single runs, and what others have put there, stay.
+    """
+    old = {path for path in folder.iterdir() if _OURS.fullmatch(path.name)} if folder.is_dir() else set()
+    for path in old - set(kept):
+        path.unlink(missing_ok=True)
 
 
 def png(figure: Figure) -> bytes:

@@ -92,7 +92,8 @@ def gap_to_optimum(study: Study, problem: Triple, loss: float) -> Gap:
     """How far `loss` is from what is proven about the problem's optimum."""
     optimum = study.about.get("optima", {}).get(study.label(problem))
     if optimum is None or not math.isfinite(loss):
-        return Gap("unknown", "optimum not known", math.nan)
+        known = "optimum not proven yet" if study.proofs_to_come else "optimum not known"
+        return Gap("unknown", known, math.nan)
     ratio = loss / optimum["lower_bound"]
     if ratio < 1 - SAME:
         return Gap("beaten", "below what was proven to be the least", ratio)

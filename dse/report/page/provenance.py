@@ -152,7 +152,9 @@ def _accelerator(machine: Accelerator) -> str:
 def _problem(study: Study, triple: Triple, made: Made) -> ProblemFact:
     label = study.label(triple)
     optimum = study.about.get("optima", {}).get(label)
-    proof = {OPTIMAL: "proven"}.get(optimum["status"], "bounded") if optimum else "not known"
+    proof = "not proven yet" if study.proofs_to_come else "not known"
+    if optimum:
+        proof = "proven" if optimum["status"] == OPTIMAL else "bounded"
     if made.problem is None:
         return ProblemFact(label, "", "", proof)
     layer, space = made.problem.layer, made.problem.space
