@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dse.campaign.summary import count_distinct
-from dse.cases import case_line
 from dse.cell import Cell, open_journal, run_cell
 from dse.errors import InputError, StorageError, difference, shorten
 from dse.evaluator import Observer
@@ -102,7 +101,7 @@ class Result:
             "layer": layer,
             "accelerator": accelerator,
             "objective": cell.problem.objective,
-            "cost_model": cell.problem.model.name,
+            "cost_model": cell.problem.model_spec,
             "seed": cell.seed,
             "budget": cell.budget,
             "samples": len(self.record),
@@ -126,7 +125,7 @@ class Result:
             "l1_size": best.l1_size,
             "l2_size": best.l2_size,
             "mapping": best.mapping.to_dict(),
-            "case": case_line(problem.layer.lowered(), best.mapping, problem.accelerator),
+            "case": problem.case(best.mapping),
         }
 
 

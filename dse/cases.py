@@ -1,7 +1,8 @@
 """Cases: lines of JSON that each hold a layer, a mapping and the hardware to price it on, as written.
 
-The format is that of the recorded MAESTRO runs. Types and names are checked strictly, values are not: a
-zero tile or an oversized cluster is priced like anything else, and comes back as invalid with its reason.
+The format is that of the recorded MAESTRO runs, in which a layer may have a padding, and the hardware
+capacities and a clock. Types and names are checked strictly, values are not: a zero tile or an oversized
+cluster is priced like anything else, and comes back as invalid with its reason.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import math
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from operator import itemgetter
 from typing import Any
 
@@ -20,15 +21,17 @@ import numpy as np
 from dse import strict_json
 from dse.accelerator import Accelerator
 from dse.checks import INT64_MAX, keys, positive_number, table, whole_number
-from dse.cost import CostBatch, IntArray
+from dse.cost import CaseExtras, CostBatch, IntArray
 from dse.errors import InputError, shorten, unknown
 from dse.layer import DIMS, TYPES, Layer
+from dse.mapping import COLUMNS as ROW_COLUMNS
 from dse.mapping import Mapping, MappingBatch
 from dse.reasons import Reason
 
 INT64_MIN = -INT64_MAX - 1
 LAYER_COLUMNS = 9
 HARDWARE = ("num_pes", "noc_bandwidth", "offchip_bandwidth", "noc_latency", "simd_lanes")
+CAPACITIES = ("l1_size", "l2_size")
 FIGURES = ("cycles", "macs", "energy_nj", "power", "area", "l1_size", "l2_size")
 STANDARD_INPUT = "-"
 
@@ -37,13 +40,15 @@ STANDARD_INPUT = "-"
 class Cases:
     """n cases as integer arrays, as cost models price them.
 
-    `layers` (n, 9): type (position in TYPES), K, C, Y, X, R, S, stride rows, stride columns.
-    `hardware` (n, 5): the columns of HARDWARE. `mappings`: the rows of a MappingBatch.
+    `layers` (n, 9): type (position in TYPES), K, C, Y, X, R, S, stride rows, stride columns; the padding is
+    part of Y and X. `hardware` (n, 5): the columns of HARDWARE. `mappings`: the rows of a MappingBatch.
+    `extras`: what of Y and X is padding, the capacities and the clock, for cost models that know them.
     """
 
     layers: IntArray
     hardware: IntArray
     mappings: MappingBatch
+    extras: CaseExtras
 
     def __len__(self) -> int:
         return len(self.layers)
@@ -58,14 +63,23 @@ def read_cases(path: str) -> Cases:
     rows = [_case_row(text, f"{name} line {number}") for number, text in _lines(path, name)]
     if not rows:
         raise InputError(f"{name} holds no cases; expected one JSON object a line")
-    array = np.array(rows, dtype=np.int64)
-    layers, hardware, mappings = np.split(array, [LAYER_COLUMNS, LAYER_COLUMNS + len(HARDWARE)], axis=1)
-    return Cases(layers.copy(), hardware.copy(), MappingBatch(mappings.copy()))
+    array = np.array([integers for integers, _ in rows], dtype=np.int64)
+    widths = (LAYER_COLUMNS, len(HARDWARE), ROW_COLUMNS, 2, len(CAPACITIES))
+    parts = np.split(array, np.cumsum(widths)[:-1], axis=1)
+    layers, hardware, mappings, paddings, capacities = (part.copy() for part in parts)
+    extras = CaseExtras(paddings, capacities, np.array([clock for _, clock in rows]))
+    return Cases(layers, hardware, MappingBatch(mappings), extras)
 
 
-def case_line(layer: Layer, mapping: Mapping, accelerator: Accelerator) -> dict[str, Any]:
-    """The case that prices `mapping` of `layer`, as it is, on `accelerator`: one line of a cases file."""
-    hardware = {name: getattr(accelerator, name) for name in HARDWARE}
+def case_line(
+    layer: Layer, mapping: Mapping, accelerator: Accelerator, *, whole: bool = False
+) -> dict[str, Any]:
+    """The case that prices `mapping` of `layer`, as it is, on `accelerator`: one line of a cases file.
+
+    With `whole` it has the accelerator's capacities and clock too, which some cost models ask for.
+    """
+    names = [item.name for item in fields(Accelerator)] if whole else HARDWARE
+    hardware = {name: getattr(accelerator, name) for name in names}
     return {"layer": layer.to_dict(), "mapping": mapping.to_dict(), "hardware": hardware}
 
 
@@ -80,8 +94,12 @@ def results(costs: CostBatch) -> Iterator[dict[str, Any]]:
             yield {"status": "invalid", "reason": Reason(code).text, **dict.fromkeys(FIGURES)}
 
 
-def _case_row(text: str, where: str) -> list[int]:
-    """One line as its layer, hardware and mapping columns."""
+CaseRow = tuple[list[int], float]
+"""A line as integers (layer, hardware, mapping, paddings, capacities) and its clock."""
+
+
+def _case_row(text: str, where: str) -> CaseRow:
+    """One line as its columns."""
     case = strict_json.parse(text, where)
     try:
         return _quick_row(case)
@@ -89,21 +107,20 @@ def _case_row(text: str, where: str) -> list[int]:
         return _checked_row(case, where)
 
 
-def _checked_row(case: object, where: str) -> list[int]:
+def _checked_row(case: object, where: str) -> CaseRow:
     """The columns of a parsed line, with a message for whatever is wrong with it."""
     entry = table(case, where)
     missing = [key for key in ("layer", "mapping", "hardware") if key not in entry]
     if missing:
         raise InputError(f"{where} lacks {', '.join(repr(key) for key in missing)}")
     mapping = Mapping.from_dict(entry["mapping"], f"{where}: mapping")
-    return [
-        *_layer_row(entry["layer"], f"{where}: layer"),
-        *_hardware_row(entry["hardware"], f"{where}: hardware"),
-        *MappingBatch.of([mapping]).rows[0].tolist(),
-    ]
+    layer, padding = _layer_row(entry["layer"], f"{where}: layer")
+    hardware, capacities, clock = _hardware_row(entry["hardware"], f"{where}: hardware")
+    return [*layer, *hardware, *MappingBatch.of([mapping]).rows[0].tolist(), *padding, *capacities], clock
 
 
-def _layer_row(data: object, where: str) -> list[int]:
+def _layer_row(data: object, where: str) -> tuple[list[int], tuple[int, int]]:
+    """The columns of a layer, and what is padding of its Y and X, on each side."""
     entry = table(data, where)
     kind = entry.get("type", TYPES[0])
     if kind not in TYPES:
@@ -111,20 +128,25 @@ def _layer_row(data: object, where: str) -> list[int]:
     channels = DIMS if kind == "CONV" else DIMS[1:]
     keys(entry, where, required=("type", *channels), optional=("K", "stride", "padding", "name", "repeats"))
     sizes = {dim: _integer(entry.get(dim, 1), f"{where}.{dim}") for dim in DIMS}
-    for dim, pad in zip(("Y", "X"), _pair(entry.get("padding", 0), f"{where}.padding"), strict=True):
-        # What is priced has no padding of its own: the padded input is the input.
+    padding = _pair(entry.get("padding", 0), f"{where}.padding")
+    for dim, pad in zip(("Y", "X"), padding, strict=True):
+        # The input is the padded one, as MAESTRO knows no padding.
         sizes[dim] = min(sizes[dim] + 2 * pad, INT64_MAX) if pad >= 0 else 0
-    return [TYPES.index(kind), *sizes.values(), *_pair(entry.get("stride", 1), f"{where}.stride")]
+    stride = _pair(entry.get("stride", 1), f"{where}.stride")
+    return [TYPES.index(kind), *sizes.values(), *stride], padding
 
 
-def _hardware_row(data: object, where: str) -> list[int]:
-    """The priced columns; the capacities and the clock of a whole accelerator are let pass unused."""
+def _hardware_row(data: object, where: str) -> tuple[list[int], list[int], float]:
+    """The columns of HARDWARE, those of CAPACITIES (0: it is not said, -1: it is below 1), and the clock."""
     entry = table(data, where)
-    keys(entry, where, required=HARDWARE[:3], optional=(*HARDWARE[3:], "l1_size", "l2_size", "clock_ghz"))
-    for name in ("l1_size", "l2_size"):
-        _integer(entry.get(name, 1), f"{where}.{name}")
-    positive_number(entry.get("clock_ghz", 1), f"{where}.clock_ghz")
-    return [_integer(entry.get(name, 1), f"{where}.{name}") for name in HARDWARE]
+    keys(entry, where, required=HARDWARE[:3], optional=(*HARDWARE[3:], *CAPACITIES, "clock_ghz"))
+    capacities = [0, 0]
+    for place, name in enumerate(CAPACITIES):
+        if name in entry:
+            size = _integer(entry[name], f"{where}.{name}")
+            capacities[place] = size if size > 0 else -1
+    clock = positive_number(entry.get("clock_ghz", 1), f"{where}.clock_ghz")
+    return [_integer(entry.get(name, 1), f"{where}.{name}") for name in HARDWARE], capacities, clock
 
 
 def _integer(value: object, what: str) -> int:
@@ -147,7 +169,7 @@ _hardware = itemgetter(*HARDWARE)
 _DIM_CODES = {dim: code for code, dim in enumerate(DIMS)}
 
 
-def _quick_row(case: Any) -> list[int]:
+def _quick_row(case: Any) -> CaseRow:
     layer, mapping, hardware = case["layer"], case["mapping"], case["hardware"]
     outer, inner = mapping["outer"], mapping["inner"]
     row = [
@@ -161,7 +183,7 @@ def _quick_row(case: Any) -> list[int]:
     usual = len(layer) == 8 and len(mapping) == 3 and len(hardware) == 5 and len(layer["stride"]) == 2
     if not usual or set(map(type, row)) != {int} or min(row) < INT64_MIN or max(row) > INT64_MAX:
         raise ValueError
-    return [TYPES.index(layer["type"]), *row]
+    return [TYPES.index(layer["type"]), *row, 0, 0, 0, 0], 1.0
 
 
 def _quick_level(level: Any) -> list[int]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from dse.accelerator import Accelerator
 from dse.cases import results
-from dse.cost import DEFAULT_COST_MODEL, CostModel, Detail, cost_model
+from dse.cost import DEFAULT_COST_MODEL, Detail, cost_model, detail_of
 from dse.feasibility import FeasibilityRules
 from dse.layer import Layer
 from dse.mapping import Mapping, MappingBatch
@@ -91,16 +90,10 @@ def evaluate(
     breakdown = detail = None
     if figures["status"] == "ok":
         busiest = int(rules.serial_floors(batch.rows)[0])
-        detail = _detail(priced_by, layer, accelerator, mapping)
+        detail = detail_of(priced_by, layer, accelerator, mapping)
         breakdown = _breakdown(layer, accelerator, figures, busiest, detail.bound if detail else None)
     reason = None if feasible else rules.explain(batch.rows[0], costs)
     return Evaluation(figures, feasible, reason, losses, breakdown, detail)
-
-
-def _detail(model: CostModel, layer: Layer, accelerator: Accelerator, mapping: Mapping) -> Detail | None:
-    """What the model says about its figures, if it says anything."""
-    explain: Callable[[Layer, Accelerator, Mapping], Detail | None] | None = getattr(model, "detail", None)
-    return explain(layer, accelerator, mapping) if explain else None
 
 
 def _breakdown(

@@ -90,7 +90,7 @@ def _about(search: NetworkSearch) -> dict[str, Any]:
         "network": search.network,
         "accelerator": search.accelerator,
         "objective": problem.objective,
-        "cost_model": problem.model.name,
+        "cost_model": problem.model_spec,
         "seed": search.seed,
         "budget": search.budget,
     }

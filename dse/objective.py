@@ -63,11 +63,11 @@ OBJECTIVES: dict[str, Objective] = {
         lambda cycles, energy_nj, power, area, hertz: energy_nj * 1e-9 * (cycles / hertz),
     ),
     "area": Objective(
-        "area", AREA, MODEL_UNITS, "area of the buffers and PEs that the mapping needs",
+        "area", AREA, MODEL_UNITS, "area of the accelerator (maestro: of what the mapping needs)",
         lambda cycles, energy_nj, power, area, hertz: area,
     ),
     "power": Objective(
-        "power", POWER, MODEL_UNITS, "power of the buffers and PEs that the mapping needs",
+        "power", POWER, MODEL_UNITS, "power of the accelerator (maestro: of what the mapping needs)",
         lambda cycles, energy_nj, power, area, hertz: power,
     ),
 }  # fmt: skip
@@ -81,8 +81,8 @@ def objective_named(name: str) -> Objective:
 
 
 def unit_of(objective: str, cost_model: str) -> str:
-    """The unit of the objective's values under the cost model of that name."""
-    return UNITS.get(cost_model, {}).get(objective, objective_named(objective).unit)
+    """The unit of the objective's values under the cost model of that name (or spec: see `cost_model`)."""
+    return UNITS.get(cost_model.partition("(")[0], {}).get(objective, objective_named(objective).unit)
 
 
 def clock_hertz(accelerator: Accelerator) -> float:

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.accelerator import Accelerator
-from dse.cost import DEFAULT_COST_MODEL, CostBatch, CostModel, cost_model
+from dse.cases import case_line
+from dse.cost import DEFAULT_COST_MODEL, CostBatch, CostModel, Detail, cost_model, detail_of, spec_of
 from dse.layer import Layer
 from dse.mapping import Mapping, MappingBatch
 from dse.objective import objective_named
@@ -100,6 +101,21 @@ class Problem:
         rows = MappingBatch.of([mapping]).rows
         return self._rules.explain(rows[0], self._price_rows(rows))
 
+    def case(self, mapping: Mapping) -> dict[str, Any]:
+        """The mapping as a case (see `dse.cases`) that costs the same: of the layer that the model prices."""
+        if lowers(self.model):
+            return case_line(self.layer.lowered(), mapping, self.accelerator)
+        return case_line(self.layer, mapping, self.accelerator, whole=True)
+
+    def detail(self, mapping: Mapping) -> Detail | None:
+        """What the mapping's figures are made of; None if it is not valid or the model does not say."""
+        return detail_of(self.model, self.layer, self.accelerator, mapping)
+
+    @property
+    def model_spec(self) -> str:
+        """The cost model in words, with the constants that were replaced (see `dse.cost.cost_model`)."""
+        return spec_of(self.model)
+
     @cached_property
     def identity(self) -> dict[str, Any]:
         """All that defines the problem, as plain data. Layers count by their loops, not by their names."""
@@ -109,7 +125,7 @@ class Problem:
             "accelerator": self.accelerator.to_dict(),
             "space": self.space.identity,
             "objective": self.objective,
-            "cost_model": self.model.name,
+            "cost_model": self.model_spec,
         }
 
     @property

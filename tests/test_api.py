@@ -33,9 +33,9 @@ from searchers.random import Random
 from tests.campaign_searchers import Quitter, Raising
 from workloads import load_layer
 
-PROBLEM = Problem(load_layer("alexnet:conv2"), PRESETS["eyeriss-small"], "edp")
+PROBLEM = Problem(load_layer("alexnet:conv2"), PRESETS["eyeriss-small"], "edp", "maestro")
 TOO_SMALL = dse.Accelerator(4, l1_size=2, l2_size=4, noc_bandwidth=1, offchip_bandwidth=1)
-HOPELESS = Problem(load_layer("alexnet:conv2"), TOO_SMALL)
+HOPELESS = Problem(load_layer("alexnet:conv2"), TOO_SMALL, cost_model="maestro")
 BUDGET = 600
 
 

@@ -24,9 +24,9 @@ from searchers.random import Random
 from workloads import load_layer
 
 LAYER = load_layer("alexnet:conv2")
-PROBLEM = Problem(LAYER, PRESETS["eyeriss-small"], "edp")
-ANY = Problem(load_layer("bert_base:scores"), PRESETS["edge"], "energy", tiles="any")
-DEPTHWISE = Problem(replace(LAYER, type="DSCONV", K=1), PRESETS["edge-small"], "latency")
+PROBLEM = Problem(LAYER, PRESETS["eyeriss-small"], "edp", "maestro")
+ANY = Problem(load_layer("bert_base:scores"), PRESETS["edge"], "energy", "maestro", tiles="any")
+DEPTHWISE = Problem(replace(LAYER, type="DSCONV", K=1), PRESETS["edge-small"], "latency", "maestro")
 HOPELESS = replace(PROBLEM, accelerator=replace(PRESETS["eyeriss-small"], l1_size=1, l2_size=1))
 ONE_LEFT = {gene.name: "KCYX" for gene in PROBLEM.space.genes if gene.kind == "permutation"}
 ONE_LEFT |= {gene.name: 1 for gene in PROBLEM.space.genes if gene.kind == "ordinal"}

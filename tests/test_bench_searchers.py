@@ -13,7 +13,7 @@ from dse.searcher import GROUP
 from tests.conftest import Dse
 from workloads import load_layer
 
-PROBLEM = Problem(load_layer("alexnet:conv2"), PRESETS["eyeriss-small"], "edp")
+PROBLEM = Problem(load_layer("alexnet:conv2"), PRESETS["eyeriss-small"], "edp", "maestro")
 
 BURNING = """
 import time
@@ -101,12 +101,16 @@ def test_a_search_that_fails_has_a_reason_instead_of_figures(dse: Dse) -> None:
 
 
 def test_the_named_searchers_are_measured_on_a_development_problem(dse: Dse) -> None:
-    rows = dse("bench", "searchers", "walk", "random", "walk", "--budget", "500", "--json").json["searchers"]
+    named = ("bench", "searchers", "walk", "random", "walk", "--budget", "500", "--json")
+    rows = dse(*named).json["searchers"]
     assert [row["searcher"] for row in rows] == ["walk", "random"]
     for row in rows:
         assert (row["budget"], row["layer"], row["accelerator"]) == (500, "alexnet:conv2", "eyeriss-small")
         assert all(row[figure] >= 0 for figure in FIGURES)
         assert row["peak_mb"] > 0
+        assert row["cost_model"] == "loopnest"
+    (row,) = dse(*named[:2], "random", *named[5:], "--cost-model", "maestro").json["searchers"]
+    assert row["cost_model"] == "maestro"
 
 
 def test_people_get_a_table(dse: Dse) -> None:

@@ -30,7 +30,9 @@ def campaign(*searchers: tuple[str, object], seeds: int = 1, budget: int = BUDGE
     """Two problems; searchers by name, with None for the registered one of that name."""
     layer = load_layer("alexnet:conv2")
     problems = tuple(
-        NamedProblem("alexnet:conv2", "eyeriss-small", Problem(layer, PRESETS["eyeriss-small"], objective))
+        NamedProblem(
+            "alexnet:conv2", "eyeriss-small", Problem(layer, PRESETS["eyeriss-small"], objective, "maestro")
+        )
         for objective in ("latency", "edp")
     )
     variants = tuple(

@@ -1,4 +1,4 @@
-"""`dse evaluate --cases` prices what is written, as MAESTRO did, and refuses what is malformed."""
+"""`dse evaluate --cases` prices what is written, under `maestro` as MAESTRO did; it refuses the malformed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from dse.accelerator import PRESETS
 from dse.cases import FIGURES, case_line, read_cases
-from dse.cost import cost_model
+from dse.cost import COST_MODELS, cost_model
 from dse.layer import Layer
 from dse.mapping import MappingBatch
 from dse.templates import TEMPLATES
@@ -70,8 +70,8 @@ def write(tmp_path: Path) -> Any:
     return write_lines
 
 
-def priced(dse: Dse, path: str) -> list[dict[str, Any]]:
-    outcome = dse("evaluate", "--cases", path, "--cost-model", "maestro", "--json")
+def priced(dse: Dse, path: str, model: str = "maestro") -> list[dict[str, Any]]:
+    outcome = dse("evaluate", "--cases", path, "--cost-model", model, "--json")
     assert (outcome.code, outcome.err) == (0, "")
     return outcome.lines
 
@@ -124,12 +124,16 @@ def test_a_case_line_prices_as_the_mapping_that_it_was_made_of(dse: Dse, write: 
         ("hardware.noc_bandwidth", -1),
         ("hardware.offchip_bandwidth", 0),
         ("hardware.simd_lanes", 0),
+        ("hardware.l1_size", 0),
+        ("hardware.l2_size", -(2**63)),
+        ("hardware.clock_ghz", 1e-300),
     ],
 )
+@pytest.mark.parametrize("model", COST_MODELS)
 def test_a_line_of_the_right_types_gets_a_result_whatever_its_values(
-    dse: Dse, write: Any, path: str, value: Any
+    dse: Dse, write: Any, path: str, value: Any, model: str
 ) -> None:
-    before, result, after = priced(dse, write(good_case(), changed(path, value), good_case()))
+    before, result, after = priced(dse, write(good_case(), changed(path, value), good_case()), model)
     assert before == after
     assert before["status"] == "ok"
     assert result["status"] in ("ok", "invalid")
@@ -138,9 +142,12 @@ def test_a_line_of_the_right_types_gets_a_result_whatever_its_values(
         assert all(result[name] is None for name in FIGURES)
 
 
-def test_layers_and_hardware_that_cannot_be_are_invalid_with_a_reason(dse: Dse, write: Any) -> None:
+@pytest.mark.parametrize("model", COST_MODELS)
+def test_layers_and_hardware_that_cannot_be_are_invalid_with_a_reason(
+    dse: Dse, write: Any, model: str
+) -> None:
     cases = [changed("layer.K", 0), changed("hardware.num_pes", 0), changed("mapping.cluster_size", 257)]
-    results = priced(dse, write(*cases))
+    results = priced(dse, write(*cases), model)
     assert [result["status"] for result in results] == ["invalid"] * 3
     assert [result["reason"] for result in results] == [
         "a layer size is out of range",
@@ -149,12 +156,13 @@ def test_layers_and_hardware_that_cannot_be_are_invalid_with_a_reason(dse: Dse, 
     ]
 
 
-def test_what_may_be_left_out_has_its_default(dse: Dse, write: Any) -> None:
+@pytest.mark.parametrize("model", COST_MODELS)
+def test_what_may_be_left_out_has_its_default(dse: Dse, write: Any, model: str) -> None:
     short = good_case()
     for part, keys in {"layer": ("stride", "padding"), "hardware": ("noc_latency", "simd_lanes")}.items():
         for key in keys:
             del short[part][key]
-    whole, brief = priced(dse, write(good_case(), short))
+    whole, brief = priced(dse, write(good_case(), short), model)
     assert whole == brief
 
 
@@ -166,8 +174,9 @@ def test_capacities_and_other_top_level_keys_change_nothing(dse: Dse, write: Any
     assert plain == dressed
 
 
-def test_a_stride_is_priced_as_written_and_not_lowered(dse: Dse, write: Any) -> None:
-    plain, strided = priced(dse, write(good_case(), changed("layer.stride", [2, 2])))
+@pytest.mark.parametrize("model", COST_MODELS)
+def test_a_stride_is_priced_as_written_and_not_lowered(dse: Dse, write: Any, model: str) -> None:
+    plain, strided = priced(dse, write(good_case(), changed("layer.stride", [2, 2])), model)
     assert plain["status"] == strided["status"] == "ok"
     assert plain["cycles"] != strided["cycles"]
 
@@ -281,7 +290,7 @@ def test_cases_can_come_from_standard_input() -> None:
 
 
 def test_people_get_a_table_with_counts(dse: Dse) -> None:
-    outcome = dse("evaluate", "--cases", str(GOLDEN))
+    outcome = dse("evaluate", "--cases", str(GOLDEN), "--cost-model", "maestro")
     assert outcome.code == 0
     assert "3,160 cases: 2,715 ok, 445 invalid" in outcome.out
     assert "78,163,569" in outcome.out

@@ -17,7 +17,7 @@ from searchers.cem import CEM, Distributions
 from searchers.random import Random
 from workloads import load_layer
 
-PROBLEM = Problem(load_layer("alexnet:conv2"), PRESETS["eyeriss-small"], "edp")
+PROBLEM = Problem(load_layer("alexnet:conv2"), PRESETS["eyeriss-small"], "edp", "maestro")
 SPACE = PROBLEM.space
 OTHERS = [landscapes.any_tiles(), landscapes.small(), landscapes.single(), landscapes.infeasible()]
 

@@ -82,7 +82,7 @@ def test_neighbours_of_the_best_mapping_never_beat_it() -> None:
 def test_odd_machines_are_certified_too() -> None:
     layer, machine = load_layer("resnet18:5"), odd_machine("eyeriss-small")
     for objective in OBJECTIVES:
-        problem = Problem(layer, machine, objective)
+        problem = Problem(layer, machine, objective, "maestro")
         found = certify(problem)
         losses = problem.price(problem.space.sample(np.random.default_rng(3), 20_000)).loss
         assert found.status == "optimal"
@@ -103,7 +103,10 @@ def test_the_best_mapping_is_in_the_space_and_costs_what_the_problem_says() -> N
 def test_fixed_genes_stay_as_they_are() -> None:
     layer, machine = load_layer("mobilenet_v2:8"), PRESETS["edge"]
     fixed: dict[str, Any] = {"outer.parallel": "X", "inner.order": "YXKC", "inner.tile.C": 4, "cluster": 16}
-    free, tied = certify(Problem(layer, machine)), certify(Problem(layer, machine, fixed=fixed))
+    free, tied = (
+        certify(Problem(layer, machine, cost_model="maestro")),
+        certify(Problem(layer, machine, cost_model="maestro", fixed=fixed)),
+    )
     assert tied.best is not None
     assert tied.best.mapping.outer.parallel == "X"
     assert tied.best.mapping.inner.order == (*"YXKC", "R", "S")
@@ -114,8 +117,8 @@ def test_fixed_genes_stay_as_they_are() -> None:
 
 def test_a_depthwise_layer_keeps_the_parallel_k_that_it_is_given() -> None:
     layer = load_layer("mobilenet_v2:1")
-    best = certify(Problem(layer, PRESETS["edge"], fixed={"outer.parallel": "K"})).best
-    by_c = certify(Problem(layer, PRESETS["edge"], fixed={"outer.parallel": "C"})).best
+    best = certify(Problem(layer, PRESETS["edge"], cost_model="maestro", fixed={"outer.parallel": "K"})).best
+    by_c = certify(Problem(layer, PRESETS["edge"], cost_model="maestro", fixed={"outer.parallel": "C"})).best
     assert layer.type == "DSCONV"
     assert best is not None
     assert by_c is not None
@@ -135,7 +138,7 @@ def test_of_equally_fast_mappings_the_one_with_the_least_energy_is_given() -> No
 
 def test_a_layer_that_fits_nowhere_is_proven_infeasible() -> None:
     # 11 x 11 filters: input, weights and output of one MAC take 2 * 3 * 121 elements of L1.
-    problem = Problem(load_layer("alexnet:conv1"), PRESETS["edge"])
+    problem = Problem(load_layer("alexnet:conv1"), PRESETS["edge"], cost_model="maestro")
     found = certify(problem)
     assert (found.status, found.best, found.lower_bound, found.gap) == (
         "infeasible",
@@ -170,7 +173,10 @@ def test_the_number_of_threads_changes_nothing() -> None:
 def test_the_layer_is_certified_as_lowered() -> None:
     layer, machine = load_layer("resnet18:4"), PRESETS["edge"]
     assert layer.strided
-    strided, lowered = certify(Problem(layer, machine)), certify(Problem(layer.lowered(), machine))
+    strided, lowered = (
+        certify(Problem(layer, machine, cost_model="maestro")),
+        certify(Problem(layer.lowered(), machine, cost_model="maestro")),
+    )
     assert strided.best is not None
     assert lowered.best is not None
     assert strided.best.mapping == lowered.best.mapping
@@ -222,7 +228,7 @@ def test_regret_is_the_share_above_the_optimum_and_infinite_without_a_mapping() 
     losses = np.array([1.0, 1.5, math.inf]) * found.lower_bound
     assert found.regret(losses) == pytest.approx([0.0, 0.5, math.inf])
     assert found.beaten_by(losses) is None
-    nowhere = certify(Problem(load_layer("alexnet:conv1"), PRESETS["edge"]))
+    nowhere = certify(Problem(load_layer("alexnet:conv1"), PRESETS["edge"], cost_model="maestro"))
     assert nowhere.regret([math.inf]).tolist() == [math.inf]
 
 
@@ -231,7 +237,7 @@ def test_a_loss_below_the_bound_is_called_out() -> None:
     words = found.beaten_by([found.lower_bound, np.nextafter(found.lower_bound, 0)])
     assert words is not None
     assert words.startswith("CERTIFICATE BEATEN")
-    nowhere = certify(Problem(load_layer("alexnet:conv1"), PRESETS["edge"]))
+    nowhere = certify(Problem(load_layer("alexnet:conv1"), PRESETS["edge"], cost_model="maestro"))
     assert nowhere.beaten_by([1.0]) is not None
     assert nowhere.beaten_by([math.inf]) is None
 
@@ -252,15 +258,24 @@ def test_what_cannot_be_certified_is_refused_in_a_line() -> None:
     layer, edge = load_layer("resnet18:1"), PRESETS["edge"]
     long_layer = Layer("CONV", 1024, 1024, 66, 66, 3, 3)
     refusals = [
-        (Problem(layer, edge, tiles="any"), "only tiles 'factors' can be certified, got 'any'"),
+        (
+            Problem(layer, edge, cost_model="maestro", tiles="any"),
+            "only tiles 'factors' can be certified, got 'any'",
+        ),
         (
             Problem(layer, edge, cost_model=Renamed()),
             "only cost models 'loopnest' and 'maestro' can be certified, got 'other'",
         ),
-        (Problem(long_layer, edge), "counts in 32 bits"),
-        (Problem(Layer.gemm(4096, 4096, 4096), PRESETS["archgym"]), "L2 of at most 9,900,000"),
-        (Problem(layer, replace(edge, simd_lanes=2**31)), "simd_lanes must be at most 2147483647"),
-        (Problem(layer, replace(edge, noc_latency=2**40)), "too large to certify"),
+        (Problem(long_layer, edge, cost_model="maestro"), "counts in 32 bits"),
+        (
+            Problem(Layer.gemm(4096, 4096, 4096), PRESETS["archgym"], cost_model="maestro"),
+            "L2 of at most 9,900,000",
+        ),
+        (
+            Problem(layer, replace(edge, simd_lanes=2**31), cost_model="maestro"),
+            "simd_lanes must be at most 2147483647",
+        ),
+        (Problem(layer, replace(edge, noc_latency=2**40), cost_model="maestro"), "too large to certify"),
     ]
     for problem, words in refusals:
         with pytest.raises(InputError) as refusal:
@@ -271,4 +286,4 @@ def test_what_cannot_be_certified_is_refused_in_a_line() -> None:
         certify(layer)  # type: ignore[arg-type]
     for limit in (0, -1.0, math.nan, math.inf, "1"):
         with pytest.raises(InputError, match="time_limit must be a"):
-            certify(Problem(layer, edge), time_limit=limit)  # type: ignore[arg-type]
+            certify(Problem(layer, edge, cost_model="maestro"), time_limit=limit)  # type: ignore[arg-type]

@@ -14,6 +14,7 @@ import dse as package
 from dse.accelerator import PRESETS
 from dse.certify import bench, certify
 from dse.certify import cache as kept
+from dse.certify.models import MODELS
 from dse.certify.network import certify_network
 from dse.errors import InputError, StorageError
 from dse.problem import Problem
@@ -21,6 +22,7 @@ from tests.conftest import Dse
 from workloads import load_layer
 
 RESNET = ("--layer", "resnet18:5", "--accelerator", "edge")
+MAESTRO = ("--cost-model", "maestro")
 BEST_KEYS = ["loss", "index", "genes", "cycles", "energy_nj", "macs", "l1_size", "l2_size", "mapping", "case"]
 NETWORK = """
 name = "tiny"
@@ -59,15 +61,15 @@ def network(tmp_path: Path) -> str:
     return str(path)
 
 
-def problem(objective: str = "edp", layer: str = "resnet18:5", accelerator: str = "edge") -> Problem:
-    return Problem(load_layer(layer), PRESETS[accelerator], objective)
+def problem(objective: str = "edp", layer: str = "resnet18:5", model: str = "maestro") -> Problem:
+    return Problem(load_layer(layer), PRESETS["edge"], objective, model)
 
 
 # The command
 
 
 def test_a_layer_is_certified_as_json(dse: Dse) -> None:
-    outcome = dse("certify", *RESNET, "--objective", "edp", "--json")
+    outcome = dse("certify", *RESNET, *MAESTRO, "--objective", "edp", "--json")
     found, data = certify(problem(), cache=False), outcome.json
     assert outcome.code == 0
     assert (data["status"], data["lower_bound"], data["gap"]) == ("optimal", found.lower_bound, 0.0)
@@ -77,15 +79,26 @@ def test_a_layer_is_certified_as_json(dse: Dse) -> None:
     assert data["certificate"]["mappings"] == problem().space.mappings
 
 
-def test_the_best_case_costs_what_is_said(dse: Dse, tmp_path: Path) -> None:
-    best = dse("certify", *RESNET, "--json").json["best"]
+def test_the_optimum_is_that_of_loopnest_unless_another_model_is_named(dse: Dse) -> None:
+    layer = ("--layer", "mobilenet_v2:25", "--accelerator", "edge")
+    for options, model in (((), "loopnest"), (MAESTRO, "maestro")):
+        data = dse("certify", *layer, *options, "--json").json
+        found = certify(problem("latency", "mobilenet_v2:25", model), cache=False)
+        assert (data["cost_model"], data["lower_bound"]) == (model, found.lower_bound)
+        assert f"cost model {model}" in dse("certify", *layer, *options).out
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_best_case_costs_what_is_said(dse: Dse, tmp_path: Path, model: str) -> None:
+    best = dse("certify", *RESNET, "--cost-model", model, "--json").json["best"]
     (tmp_path / "cases.jsonl").write_text(json.dumps(best["case"]) + "\n")
-    cases = ("--cases", str(tmp_path / "cases.jsonl"), "--cost-model", "maestro", "--json")
-    assert dse("evaluate", *cases).json["cycles"] == best["cycles"]
+    cases = ("--cases", str(tmp_path / "cases.jsonl"), "--cost-model", model, "--json")
+    found = dse("evaluate", *cases).json
+    assert (found["cycles"], found["energy_nj"]) == (best["cycles"], best["energy_nj"])
 
 
 def test_people_are_shown_the_mapping_and_what_was_proven(dse: Dse) -> None:
-    outcome = dse("certify", *RESNET, "--objective", "edp", "--verify")
+    outcome = dse("certify", *RESNET, *MAESTRO, "--objective", "edp", "--verify")
     assert outcome.code == 0
     assert "optimal edp" in outcome.out
     assert "ruled out by their bound" in outcome.out
@@ -102,7 +115,7 @@ def test_a_fixed_gene_stays_fixed(dse: Dse) -> None:
 
 
 def test_too_little_time_gives_a_bound_and_a_gap(dse: Dse) -> None:
-    big = ("--layer", "vgg16:conv1_2", "--accelerator", "eyeriss-small", "--time-limit", "1e-9")
+    big = ("--layer", "vgg16:conv1_2", "--accelerator", "eyeriss-small", "--time-limit", "1e-9", *MAESTRO)
     data = dse("certify", *big, "--json").json
     assert data["status"] == "bounded"
     assert 0 < data["lower_bound"] < data["best"]["loss"]
@@ -113,7 +126,7 @@ def test_too_little_time_gives_a_bound_and_a_gap(dse: Dse) -> None:
 
 
 def test_a_layer_that_fits_nowhere_fails_and_says_that_it_is_proven(dse: Dse) -> None:
-    nowhere = ("--layer", "alexnet:conv1", "--accelerator", "edge")
+    nowhere = ("--layer", "alexnet:conv1", "--accelerator", "edge", *MAESTRO)
     outcome = dse("certify", *nowhere, "--json")
     assert outcome.code == 1
     assert outcome.json["status"] == "infeasible"
@@ -176,12 +189,13 @@ def test_a_layers_folder_holds_the_mapping_and_the_certificate(dse: Dse, tmp_pat
 
 
 def test_proofs_are_timed(dse: Dse) -> None:
-    outcome = dse("bench", "certify", "alexnet", "--accelerator", "edge", "--json")
+    alexnet = ("bench", "certify", "alexnet", "--accelerator", "edge", *MAESTRO)
+    outcome = dse(*alexnet, "--json")
     rows, (every,) = outcome.json["certify"], outcome.json["certify_all"]
     assert [row["objective"] for row in rows] == list(bench.OBJECTIVES)
     assert all(0 < row["median_seconds"] <= row["worst_seconds"] for row in rows)
     assert (every["layers"], every["optimal"]) == (24, 21)
-    assert "Proofs of every distinct layer" in dse("bench", "certify", "alexnet", "--accelerator", "edge").out
+    assert "Proofs of every distinct layer" in dse(*alexnet).out
 
 
 # Certificates that are kept
@@ -265,7 +279,7 @@ def test_certificates_go_where_the_desktop_rules_say(tmp_path: Path, monkeypatch
 def test_another_problem_has_another_file(user_cache: Path) -> None:
     for objective in ("latency", "energy"):
         certify(problem(objective))
-    certify(Problem(load_layer("resnet18:5"), PRESETS["edge"], fixed={"cluster": 4}))
+    certify(Problem(load_layer("resnet18:5"), PRESETS["edge"], cost_model="maestro", fixed={"cluster": 4}))
     assert len(list(user_cache.iterdir())) == 3
 
 

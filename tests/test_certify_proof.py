@@ -42,7 +42,7 @@ def broken(checks: Sequence[Check]) -> list[str]:
 
 @pytest.mark.parametrize(("layer", "machine"), list(product(LAYERS, MACHINES)))
 def test_two_levels_summed_apart_cost_what_the_model_says(layer: str, machine: Accelerator) -> None:
-    problem = Problem(load_layer(layer), machine)
+    problem = Problem(load_layer(layer), machine, cost_model="maestro")
     facts = make_instance(problem).facts
     genes = problem.space.sample(np.random.default_rng(7), 300)
     rows, costs = problem.space.decode(genes).rows, problem.price(genes)
@@ -76,7 +76,7 @@ def test_two_levels_summed_apart_cost_what_the_model_says(layer: str, machine: A
 @pytest.mark.parametrize("layer", LAYERS)
 def test_the_outer_cases_of_the_check_cost_what_the_model_says(layer: str) -> None:
     machine = odd_machine("eyeriss-small")
-    problem = Problem(load_layer(layer), machine, "energy")
+    problem = Problem(load_layer(layer), machine, "energy", "maestro")
     genes = problem.space.sample(np.random.default_rng(8), 3000)
     rows, costs = problem.space.decode(genes).rows, problem.price(genes)
     lowered = problem.space.layer
@@ -103,7 +103,7 @@ def test_the_outer_cases_of_the_check_cost_what_the_model_says(layer: str) -> No
 
 def test_mappings_whose_counts_wrap_are_the_ones_that_the_model_refuses_or_finds_short_of_work() -> None:
     machine = Accelerator(3, 512, 2**22, 16, 4)
-    problem = Problem(Layer.gemm(4096, 2048, 2048), machine)
+    problem = Problem(Layer.gemm(4096, 2048, 2048), machine, cost_model="maestro")
     facts = make_instance(problem).facts
     genes = problem.space.sample(np.random.default_rng(9), 3000)
     genes[:, 2:6] = np.minimum(genes[:, 2:6], 1)
@@ -241,7 +241,7 @@ def test_the_certificate_of_another_problem_fails_the_check() -> None:
 
 def test_a_single_mapping_is_certified_and_checked() -> None:
     layer, machine = Layer("CONV", 1, 1, 3, 3, 3, 3), Accelerator(1, 60, 80, 2, 1)
-    problem = Problem(layer, machine, "edp")
+    problem = Problem(layer, machine, "edp", "maestro")
     found = solve(problem)
     assert found.counts.groups == 1
     assert failures(verify(problem, found)) == []

@@ -27,6 +27,7 @@ from workloads import NETWORKS, load_layer
 
 RUN = [sys.executable, "-c", "import sys; from dse.cli import main; sys.exit(main())"]
 RESNET_ON_EDGE = ("--layer", "resnet18:1", "--accelerator", "edge")
+MAESTRO = ("--cost-model", "maestro")
 HEAVY = ("torch", "sklearn", "skopt", "matplotlib", "numba", "pandas", "pyarrow", "scipy", "typer", "rich")
 
 
@@ -207,7 +208,17 @@ def test_list_names_what_there_is(dse: Dse, tmp_path: Path, monkeypatch: pytest.
     assert [entry["name"] for entry in found["workloads"]] == list(NETWORKS)
     assert [entry["name"] for entry in found["accelerators"]] == list(PRESETS)
     assert [entry["name"] for entry in found["objectives"]] == list(OBJECTIVES)
-    assert {"name": "maestro", "default": True} in found["cost-models"]
+    assert found["cost-models"] == [
+        {"name": "loopnest", "default": True},
+        {"name": "maestro", "default": False},
+    ]
+    assert {entry["name"]: entry["unit"] for entry in found["objectives"]} == {
+        "latency": "s",
+        "energy": "J",
+        "edp": "J s",
+        "area": "mm2 (loopnest), model units (maestro)",
+        "power": "mW (loopnest), model units (maestro)",
+    }
     small, torn = found["campaigns"]
     assert small == {
         "file": "results/campaigns/small.toml",
@@ -269,11 +280,15 @@ def evaluated(dse: Dse, *arguments: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("template", list(TEMPLATES))
-def test_a_template_is_priced_as_its_mapping_is(dse: Dse, template: str) -> None:
+@pytest.mark.parametrize(("options", "model"), [((), "loopnest"), (MAESTRO, "maestro")])
+def test_a_template_is_priced_as_its_mapping_is(
+    dse: Dse, template: str, options: tuple[str, ...], model: str
+) -> None:
     layer, edge = load_layer("resnet18:1"), PRESETS["edge"]
     mapping = TEMPLATES[template](layer, edge)
-    costs = cost_model("maestro").evaluate(layer, edge, MappingBatch.of([mapping]))
-    result = evaluated(dse, *RESNET_ON_EDGE, "--mapping", template)
+    costs = cost_model(model).evaluate(layer, edge, MappingBatch.of([mapping]))
+    result = evaluated(dse, *RESNET_ON_EDGE, "--mapping", template, *options)
+    assert result["cost_model"] == model
     assert result["status"] == "ok"
     for name in ("cycles", "macs", "energy_nj", "power", "area", "l1_size", "l2_size"):
         assert result[name] == getattr(costs, name)[0]
@@ -291,7 +306,8 @@ def test_a_mapping_file_gives_what_its_template_gives(dse: Dse, tmp_path: Path) 
 
 
 def test_the_breakdown_adds_up(dse: Dse) -> None:
-    result = evaluated(dse, "--layer", "vgg16:conv4_2", "--accelerator", "eyeriss", "--mapping", "eyeriss")
+    conv = ("--layer", "vgg16:conv4_2", "--accelerator", "eyeriss", "--mapping", "eyeriss")
+    result = evaluated(dse, *conv, *MAESTRO)
     parts = result["breakdown"]
     assert parts["l1"] == {
         "needed": result["l1_size"],

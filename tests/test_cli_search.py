@@ -15,6 +15,7 @@ import pytest
 import dse as package
 from dse.accelerator import Accelerator, load_accelerator
 from dse.campaign.progress import LineDisplay
+from dse.cost import COST_MODELS
 from dse.evaluator import Evaluator
 from dse.problem import Problem
 from dse.record import Record, read_parquet
@@ -122,6 +123,16 @@ def test_it_prints_what_the_python_search_finds(dse: Dse) -> None:
     found = dse("search", *WALK, "--seed", "4", "--json").json
     result = package.search(PROBLEM, "walk", budget=400, seed=4)
     assert found == result.to_dict("alexnet:conv2", "eyeriss-small")
+    assert found["cost_model"] == "loopnest"
+
+
+def test_area_and_power_have_the_units_of_the_cost_model(dse: Dse) -> None:
+    arguments = ("search", *LAYER[:4], "--searcher", "random", "--budget", "200", "--objective")
+    for objective, unit in (("area", "mm2"), ("power", "mW")):
+        for model, words in (("loopnest", unit), ("maestro", "model units")):
+            shown = dse(*arguments, objective, "--cost-model", model).out
+            best = dse(*arguments, objective, "--cost-model", model, "--json").json["best"]
+            assert f"best {objective} {best['loss']:.6g} {words}, found by sample" in shown
 
 
 def test_people_see_the_best_mapping_as_a_nest_of_loops(dse: Dse) -> None:
@@ -129,7 +140,7 @@ def test_people_see_the_best_mapping_as_a_nest_of_loops(dse: Dse) -> None:
     data = dse("search", *WALK, "--json").json
     assert outcome.code == 0
     assert outcome.err == ""
-    assert "cost model maestro" in outcome.out
+    assert "cost model loopnest" in outcome.out
     assert (
         f"400 samples, {data['distinct']} distinct mappings, {data['infeasible']} infeasible" in outcome.out
     )
@@ -138,11 +149,12 @@ def test_people_see_the_best_mapping_as_a_nest_of_loops(dse: Dse) -> None:
     assert "parallel " in outcome.out
 
 
-def test_the_winner_is_a_case_that_evaluate_prices_the_same(dse: Dse, tmp_path: Path) -> None:
-    best = dse("search", *WALK, "--json").json["best"]
+@pytest.mark.parametrize("model", COST_MODELS)
+def test_the_winner_is_a_case_that_evaluate_prices_the_same(dse: Dse, tmp_path: Path, model: str) -> None:
+    best = dse("search", *WALK, "--cost-model", model, "--json").json["best"]
     cases = tmp_path / "cases.jsonl"
     cases.write_text(json.dumps(best["case"]) + "\n")
-    (priced,) = dse("evaluate", "--cases", str(cases), "--cost-model", "maestro", "--json").lines
+    (priced,) = dse("evaluate", "--cases", str(cases), "--cost-model", model, "--json").lines
     assert priced["status"] == "ok"
     for figure in ("cycles", "energy_nj", "macs", "l1_size", "l2_size"):
         assert priced[figure] == best[figure]

@@ -152,7 +152,7 @@ def surroundings() -> list[object]:
 
 
 def problem() -> Problem:
-    return Problem(landscapes.RESNET, PRESETS["edge"])
+    return Problem(landscapes.RESNET, PRESETS["edge"], cost_model="maestro")
 
 
 def through_the_kernel(rows: np.ndarray) -> None:

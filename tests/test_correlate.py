@@ -194,15 +194,19 @@ def test_the_figure_of_genes_that_are_all_constant_is_drawn() -> None:
 # The command
 
 
-def test_the_analysis_is_that_of_the_samples_and_of_marl(dse: Dse, tmp_path: Path) -> None:
-    outcome = dse("correlate", *CONV, "--samples", "600", "--seed", "3", "--agents", "5", "--json")
+@pytest.mark.parametrize(("options", "model"), [((), "loopnest"), (("--cost-model", "maestro"), "maestro")])
+def test_the_analysis_is_that_of_the_samples_and_of_marl(
+    dse: Dse, options: tuple[str, ...], model: str
+) -> None:
+    outcome = dse("correlate", *CONV, *options, "--samples", "600", "--seed", "3", "--agents", "5", "--json")
     assert outcome.code == 0
     data = outcome.json
+    assert data["cost_model"] == model
     from dse.accelerator import PRESETS
     from dse.problem import Problem
     from workloads import load_layer
 
-    problem = Problem(load_layer("vgg16:conv4_2"), PRESETS["eyeriss-small"])
+    problem = Problem(load_layer("vgg16:conv4_2"), PRESETS["eyeriss-small"], cost_model=model)
     record = search(problem, "random", budget=600, seed=3).record
     genes, losses = record.genes(), record.evaluations().loss
     matrix = correlations(genes, losses)

@@ -29,7 +29,7 @@ from dse.testing.landscapes import refused
 from workloads import load_layer
 
 ENV = "dse/Mapping-v0"
-PROBLEM = Problem(load_layer("resnet18:1"), PRESETS["edge"], "edp")
+PROBLEM = Problem(load_layer("resnet18:1"), PRESETS["edge"], "edp", "maestro")
 SIZES = PROBLEM.space.sizes
 FORMS = [
     {"actions": actions, "reward": reward, "episode_steps": steps}

@@ -17,10 +17,11 @@ from dse.record import FIGURES, Record, read_parquet, write_parquet
 from dse.searcher import drive
 from workloads import load_layer
 
-PROBLEM = Problem(load_layer("resnet18:1"), PRESETS["edge"], "edp")
+PROBLEM = Problem(load_layer("resnet18:1"), PRESETS["edge"], "edp", "maestro")
 TINY = Problem(
     load_layer("mobilenet_v2:1"),
     PRESETS["edge"],
+    cost_model="maestro",
     fixed={gene.name: "K" for gene in PROBLEM.space.genes if gene.kind == "categorical"}
     | {gene.name: "KCYX" for gene in PROBLEM.space.genes if gene.kind == "permutation"}
     | {f"{level}.tile.{dim}": 1 for level in ("outer", "inner") for dim in "KCY"}

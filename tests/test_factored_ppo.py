@@ -20,7 +20,7 @@ from searchers.marl.ppo import Learning
 from searchers.random import Random
 from workloads import load_layer
 
-PROBLEM = Problem(load_layer("alexnet:conv2"), PRESETS["eyeriss-small"], "edp")
+PROBLEM = Problem(load_layer("alexnet:conv2"), PRESETS["eyeriss-small"], "edp", "maestro")
 HOPELESS = replace(PROBLEM, accelerator=replace(PRESETS["eyeriss-small"], l1_size=1, l2_size=1))
 
 

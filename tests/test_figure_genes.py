@@ -22,7 +22,7 @@ from dse.report.figures.style import house_style
 pytestmark = pytest.mark.filterwarnings("error")
 
 LAYER = workloads.load_layer("vgg16:conv1_2")
-PROBLEM = Problem(LAYER, load_accelerator("eyeriss-small"), "edp")
+PROBLEM = Problem(LAYER, load_accelerator("eyeriss-small"), "edp", "maestro")
 
 
 def record_of(problem: Problem, samples: int, *, infeasible: bool = False) -> Record:
@@ -65,7 +65,7 @@ def test_the_best_samples_values_are_said_in_words(record: Record) -> None:
 
 
 def test_many_sizes_are_shown_in_ranges_that_hold_them() -> None:
-    problem = Problem(LAYER, load_accelerator("eyeriss-small"), "edp", tiles="any")
+    problem = Problem(LAYER, load_accelerator("eyeriss-small"), "edp", "maestro", tiles="any")
     record = record_of(problem, 500)
     trace = traces(problem, record)["outer.tile.X"]
     assert CLASSES // 2 < len(trace.names) <= CLASSES
@@ -111,6 +111,7 @@ def test_fixed_genes_are_shown_as_the_one_value_that_they_have() -> None:
         LAYER,
         load_accelerator("edge"),
         "latency",
+        "maestro",
         fixed={"outer.parallel": "C", "outer.tile.C": 16, "cluster": 8},
     )
     record = record_of(problem, 60)

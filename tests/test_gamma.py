@@ -22,7 +22,7 @@ from searchers.gamma import PRESETS, Gamma, breed, cross_tiles, exchange_paralle
 from searchers.random import Random
 from workloads import load_layer
 
-PROBLEM = Problem(load_layer("alexnet:conv2"), ACCELERATORS["eyeriss-small"], "edp")
+PROBLEM = Problem(load_layer("alexnet:conv2"), ACCELERATORS["eyeriss-small"], "edp", "maestro")
 SPACE = PROBLEM.space
 ANY = replace(PROBLEM, tiles="any").space
 PLACE = {name: index for index, name in enumerate(GENE_NAMES)}

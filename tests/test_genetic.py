@@ -19,7 +19,7 @@ from searchers.genetic import BorrowedRandom, Genetic, mutate
 from searchers.random import Random
 from workloads import load_layer
 
-PROBLEM = Problem(load_layer("alexnet:conv2"), PRESETS["eyeriss-small"], "edp")
+PROBLEM = Problem(load_layer("alexnet:conv2"), PRESETS["eyeriss-small"], "edp", "maestro")
 OTHERS = [landscapes.any_tiles(), landscapes.small(), landscapes.single(), landscapes.infeasible()]
 
 

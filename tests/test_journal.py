@@ -30,7 +30,7 @@ from searchers.random import Random
 from searchers.walk import Walk
 from workloads import load_layer
 
-PROBLEM = Problem(load_layer("resnet18:1"), PRESETS["edge"], "edp")
+PROBLEM = Problem(load_layer("resnet18:1"), PRESETS["edge"], "edp", "maestro")
 SIZES = [gene.size for gene in PROBLEM.space.genes]
 CELL = {"problem": {"layer": {"K": 64}, "objective": "edp"}, "seed": 3}
 
@@ -77,7 +77,7 @@ def no_waiting_for_the_disk(monkeypatch) -> None:
 
 @pytest.mark.parametrize("tiles", ["factors", "any"])
 def test_a_journal_gives_back_what_was_written(tmp_path: Path, tiles: str) -> None:
-    problem = Problem(load_layer("alexnet:2"), PRESETS["edge"], "edp", tiles=tiles)
+    problem = Problem(load_layer("alexnet:2"), PRESETS["edge"], "edp", "maestro", tiles=tiles)
     record, sizes = drawn(9000, problem=problem), [gene.size for gene in problem.space.genes]
     with Journal(tmp_path / "j", CELL, sizes) as journal:
         assert len(journal.recovered) == 0

@@ -18,7 +18,7 @@ from searchers.local import Local
 from searchers.random import Random
 from workloads import load_layer
 
-PROBLEM = Problem(load_layer("alexnet:conv2"), PRESETS["eyeriss-small"], "edp")
+PROBLEM = Problem(load_layer("alexnet:conv2"), PRESETS["eyeriss-small"], "edp", "maestro")
 SPACE = PROBLEM.space
 OTHERS = [landscapes.any_tiles(), landscapes.small(), landscapes.single(), landscapes.infeasible()]
 
@@ -100,7 +100,9 @@ def test_choices_list_every_mapping_of_a_block_once() -> None:
 
 
 def test_too_many_values_are_drawn_and_stay_in_the_block() -> None:
-    problem = Problem(load_layer("bert_base:intermediate"), PRESETS["edge"], tiles="any")
+    problem = Problem(
+        load_layer("bert_base:intermediate"), PRESETS["edge"], cost_model="maestro", tiles="any"
+    )
     choices, rng = Choices(problem.space), np.random.default_rng(0)
     vectors = choices.sample(rng, 3)
     changes, origins = choices.changes(vectors, rng, 12)

@@ -32,16 +32,16 @@ from searchers.random import Random
 from workloads import load_layer
 
 LAYER = load_layer("resnet50:layer1.0.conv3")
-PROBLEM = Problem(LAYER, PRESETS["eyeriss-small"], "edp")
-ANY = Problem(load_layer("alexnet:conv3"), PRESETS["eyeriss"], "latency", tiles="any")
+PROBLEM = Problem(LAYER, PRESETS["eyeriss-small"], "edp", "maestro")
+ANY = Problem(load_layer("alexnet:conv3"), PRESETS["eyeriss"], "latency", "maestro", tiles="any")
 TINY_BUFFERS = replace(PRESETS["eyeriss-small"], l1_size=1, l2_size=1)
-HOPELESS = Problem(LAYER, TINY_BUFFERS, "edp")
+HOPELESS = Problem(LAYER, TINY_BUFFERS, "edp", "maestro")
 FEW = {
     gene.name: {"permutation": "KCYX", "categorical": "K", "ordinal": 1}[gene.kind]
     for gene in PROBLEM.space.genes
     if gene.name != "cluster"
 }
-SMALL = Problem(LAYER, PRESETS["eyeriss-small"], fixed=FEW)
+SMALL = Problem(LAYER, PRESETS["eyeriss-small"], cost_model="maestro", fixed=FEW)
 GROUPS = (GENE_NAMES[:6], GENE_NAMES[6:12], GENE_NAMES[12:])
 
 

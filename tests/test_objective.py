@@ -25,5 +25,5 @@ def test_a_figure_has_the_unit_of_the_model_that_gave_it(objective: str, loopnes
 
 
 def test_the_unit_of_an_unknown_objective_is_refused() -> None:
-    with pytest.raises(InputError, match="latncy.*latency"):
+    with pytest.raises(InputError, match=r"latncy.*latency"):
         unit_of("latncy", "loopnest")

@@ -17,7 +17,7 @@ from searchers.settings import probability, share
 from workloads import load_layer
 
 ACCELERATOR = PRESETS["eyeriss-small"]
-PROBLEM = Problem(load_layer("alexnet:conv2"), ACCELERATOR, "edp")
+PROBLEM = Problem(load_layer("alexnet:conv2"), ACCELERATOR, "edp", "maestro")
 
 
 def evaluations(**columns: list) -> Evaluations:

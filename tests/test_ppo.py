@@ -24,8 +24,8 @@ from searchers.ppo import PPO
 from searchers.random import Random
 from workloads import load_layer
 
-PROBLEM = Problem(load_layer("resnet18:1"), PRESETS["edge-small"], "edp")
-ANY_TILES = Problem(load_layer("bert_base:0"), PRESETS["edge"], "latency", tiles="any")
+PROBLEM = Problem(load_layer("resnet18:1"), PRESETS["edge-small"], "edp", "maestro")
+ANY_TILES = Problem(load_layer("bert_base:0"), PRESETS["edge"], "latency", "maestro", tiles="any")
 KINDS = ("gaussian", "categorical")
 
 
@@ -64,7 +64,7 @@ def test_where_nothing_is_feasible_it_goes_on_exploring(actions: str) -> None:
 
 @pytest.mark.parametrize("actions", KINDS)
 def test_it_finds_better_points_than_random_search_with_the_same_samples(actions: str) -> None:
-    problem = Problem(load_layer("resnet18:layer2.0.conv2"), PRESETS["edge-small"], "edp")
+    problem = Problem(load_layer("resnet18:layer2.0.conv2"), PRESETS["edge-small"], "edp", "maestro")
     best = {
         name: [run(searcher, 5000, problem, seed).evaluations().loss.min() for seed in range(3)]
         for name, searcher in (("ppo", PPO(actions=actions)), ("random", Random()))

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dse.accelerator import PRESETS
-from dse.cost import CostBatch, cost_model
+from dse.cost import COST_MODELS, CostBatch, cost_model
 from dse.errors import InputError
 from dse.layer import Layer
 from dse.mapping import MappingBatch
@@ -45,7 +45,7 @@ def assert_same(one: Evaluations, other: Evaluations) -> None:
 
 @pytest.mark.parametrize("name", ["resnet18:0", "resnet18:1", "mobilenet_v2:1", "bert_base:1"])
 def test_a_price_is_the_cost_of_the_decoded_mapping_on_the_lowered_layer(name: str) -> None:
-    problem = Problem(load_layer(name), PRESETS["eyeriss"], "edp")
+    problem = Problem(load_layer(name), PRESETS["eyeriss"], "edp", "maestro")
     genes = problem.space.sample(np.random.default_rng(1), 400)
     priced = problem.price(genes)
     mappings = problem.space.decode(genes)
@@ -60,8 +60,23 @@ def test_a_price_is_the_cost_of_the_decoded_mapping_on_the_lowered_layer(name: s
     assert_same(priced, problem.evaluate(mappings))
 
 
-def test_rows_priced_one_by_one_cost_what_they_cost_together() -> None:
-    problem = Problem(RESNET, EDGE)
+@pytest.mark.parametrize("name", ["resnet18:0", "mobilenet_v2:1", "bert_base:1"])
+def test_the_default_price_is_that_of_loopnest_on_the_layer_as_it_is(name: str) -> None:
+    layer, eyeriss = load_layer(name), PRESETS["eyeriss"]
+    problem = Problem(layer, eyeriss, "edp")
+    assert problem.model.name == problem.identity["cost_model"] == "loopnest"
+    genes = problem.space.sample(np.random.default_rng(1), 400)
+    priced = problem.price(genes)
+    costs = cost_model("loopnest").evaluate(layer, eyeriss, problem.space.decode(genes))
+    for figure in ("cycles", "energy_nj", "power", "area", "l1_size", "l2_size", "macs"):
+        np.testing.assert_array_equal(getattr(priced, figure), getattr(costs, figure))
+    assert (priced.macs == layer.macs).all()
+    assert_same(priced, Problem(layer, eyeriss, "edp", "loopnest").price(genes))
+
+
+@pytest.mark.parametrize("model", COST_MODELS)
+def test_rows_priced_one_by_one_cost_what_they_cost_together(model: str) -> None:
+    problem = Problem(RESNET, EDGE, cost_model=model)
     genes = problem.space.sample(np.random.default_rng(2), 60)
     together = problem.price(genes)
     for i in range(len(genes)):
@@ -69,8 +84,9 @@ def test_rows_priced_one_by_one_cost_what_they_cost_together() -> None:
         assert all(getattr(alone, name)[0] == getattr(together, name)[i] for name in FIGURES)
 
 
-def test_no_rows_cost_nothing() -> None:
-    problem = Problem(RESNET, EDGE)
+@pytest.mark.parametrize("model", COST_MODELS)
+def test_no_rows_cost_nothing(model: str) -> None:
+    problem = Problem(RESNET, EDGE, cost_model=model)
     priced = problem.price(np.empty((0, 13), np.int64))
     assert len(priced) == 0
     assert {name: getattr(priced, name).dtype for name in FIGURES} == {
@@ -82,13 +98,14 @@ def test_a_wrapped_model_sees_every_row() -> None:
     counting = Counting()
     problem = Problem(RESNET, EDGE, cost_model=counting)
     genes = problem.space.sample(np.random.default_rng(3), 25)
-    assert_same(problem.price(genes), Problem(RESNET, EDGE).price(genes))
+    assert_same(problem.price(genes), Problem(RESNET, EDGE, cost_model="maestro").price(genes))
     problem.evaluate(problem.space.decode(genes[:5]))
     assert counting.rows == 30
 
 
-def test_an_explanation_names_the_buffer_and_its_figures() -> None:
-    problem = Problem(RESNET, EDGE)
+@pytest.mark.parametrize("model", COST_MODELS)
+def test_an_explanation_names_the_buffer_and_its_figures(model: str) -> None:
+    problem = Problem(RESNET, EDGE, cost_model=model)
     genes = problem.space.sample(np.random.default_rng(4), 300)
     priced, mappings = problem.price(genes), problem.space.decode(genes)
     for reason, text in (
@@ -104,8 +121,14 @@ def test_an_explanation_names_the_buffer_and_its_figures() -> None:
 def test_two_problems_with_the_same_loops_are_the_same_whatever_the_layers_are_called() -> None:
     named = replace(RESNET, name="another", repeats=7)
     lowered = RESNET.lowered()
-    prints = {Problem(layer, EDGE, "edp").fingerprint for layer in (RESNET, named, lowered)}
-    assert len(prints) == 1
+
+    def prints(model: str, *layers: Layer) -> int:
+        return len({Problem(layer, EDGE, "edp", model).fingerprint for layer in layers})
+
+    assert prints("maestro", RESNET, named, lowered) == 1
+    # A model that prices paddings as they are has other costs for the lowered layer.
+    assert prints("loopnest", RESNET, named) == 1
+    assert prints("loopnest", RESNET, lowered) == 2
 
 
 @pytest.mark.parametrize(
@@ -114,6 +137,7 @@ def test_two_problems_with_the_same_loops_are_the_same_whatever_the_layers_are_c
         {"layer": load_layer("resnet18:2")},
         {"accelerator": PRESETS["edge-small"]},
         {"objective": "energy"},
+        {"cost_model": "maestro"},
         {"tiles": "any"},
         {"fixed": {"outer.parallel": "K"}},
     ],

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import shutil
 import sqlite3
+from concurrent.futures import Executor
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from dse.campaign.curves import CURVES
+from dse.campaign.progress import LineDisplay
+from dse.campaign.runner import local_processes, run_campaign
 from dse.campaign.store import Store
 from dse.errors import unknown
 from dse.report import sources
@@ -130,6 +134,29 @@ def test_without_curves_a_campaign_under_maestro_says_that_paddings_are_lost(
             assert mine[row.searcher].own == row.own
             # Padding that counts as data is brought like any other.
             assert mine[row.searcher].other.value >= row.other.value
+
+
+def test_a_run_that_is_killed_leaves_what_the_campaign_was_in_full(tmp_path: Path) -> None:
+    seen: list[Study] = []
+
+    def look(workers: int) -> Executor:
+        # What is there now is all that a kill would leave.
+        shutil.copytree(tmp_path / "whole", tmp_path / "killed")
+        seen.append(load_study(tmp_path / "killed"))
+        return local_processes(workers)
+
+    plan = campaign(("random", None), budget=BUDGET)
+    with Store(tmp_path / "whole", plan) as store:
+        run_campaign(store, LineDisplay(io.StringIO()), workers=1, make_executor=look)
+    (begun,), whole = seen, load_study(tmp_path / "whole")
+    assert (begun.summaries, begun.missing, begun.name) == ((), {"random": 2}, "test")
+    for name in ("definitions", "templates", "settings", "problems"):
+        assert begun.about[name] == whole.about[name]
+    shutil.copy(tmp_path / "whole" / LEDGER, tmp_path / "killed" / LEDGER)
+    late = load_study(tmp_path / "killed")
+    assert late.summaries == whole.summaries
+    assert reprice(late, 50) == dataclasses.replace(reprice(whole, 50), overall=reprice(late, 50).overall)
+    assert reprice(late, 50).notes == ()
 
 
 def test_a_campaign_under_way_is_reported_with_what_is_missing(whole: Path, tmp_path: Path) -> None:

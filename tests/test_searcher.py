@@ -22,7 +22,7 @@ from searchers.random import Random
 from searchers.walk import Walk
 from workloads import load_layer
 
-PROBLEM = Problem(load_layer("resnet18:1"), PRESETS["edge"], "edp")
+PROBLEM = Problem(load_layer("resnet18:1"), PRESETS["edge"], "edp", "maestro")
 
 PLUGIN = """
 from __future__ import annotations

@@ -23,11 +23,12 @@ from searchers.random import Random
 from searchers.walk import Walk
 from workloads import load_layer
 
-PROBLEM = Problem(load_layer("resnet18:1"), PRESETS["edge"], "edp")
-HUGE = Problem(load_layer("bert_base:0"), PRESETS["edge"], "latency", tiles="any")
+PROBLEM = Problem(load_layer("resnet18:1"), PRESETS["edge"], "edp", "maestro")
+HUGE = Problem(load_layer("bert_base:0"), PRESETS["edge"], "latency", "maestro", tiles="any")
 SMALL = Problem(
     load_layer("resnet18:1"),
     PRESETS["edge"],
+    cost_model="maestro",
     fixed={gene.name: "KCYX" for gene in PROBLEM.space.genes if gene.kind == "permutation"}
     | {f"{level}.tile.{dim}": 1 for level in ("outer", "inner") for dim in "KC"}
     | {"outer.parallel": "K", "cluster": 16},
@@ -35,6 +36,7 @@ SMALL = Problem(
 ONE = Problem(
     load_layer("resnet18:1"),
     PRESETS["edge"],
+    cost_model="maestro",
     fixed={
         gene.name: {"permutation": "KCYX", "categorical": "K", "ordinal": 1}[gene.kind]
         for gene in PROBLEM.space.genes
@@ -179,7 +181,7 @@ def test_the_grid_of_a_huge_space_repeats_no_point() -> None:
 @pytest.mark.parametrize("layer", ["resnet18:1", "alexnet:1", "resnet50:5", "bert_base:0"])
 @pytest.mark.parametrize("budget", [500, 2000, 20_000])
 def test_the_grid_covers_the_values_of_each_gene_more_evenly_than_chance(layer: str, budget: int) -> None:
-    problem = Problem(load_layer(layer), PRESETS["eyeriss"], "latency")
+    problem = Problem(load_layer(layer), PRESETS["eyeriss"], "latency", "maestro")
     sizes, deviations = problem.space.sizes, {}
     for name in ("grid", "random"):
         genes = run(name, budget, problem).genes()
@@ -194,7 +196,7 @@ def test_the_grid_covers_the_values_of_each_gene_more_evenly_than_chance(layer: 
 
 def test_the_grid_covers_pairs_of_genes_evenly_too() -> None:
     for layer in ("resnet18:1", "alexnet:1", "bert_base:0"):
-        sizes = tuple(Problem(load_layer(layer), PRESETS["edge"]).space.sizes.tolist())
+        sizes = tuple(Problem(load_layer(layer), PRESETS["edge"], cost_model="maestro").space.sizes.tolist())
         chosen = unevenness(lattice(0, even_stride(sizes), 2000, sizes), sizes)
         golden = math.prod(sizes) * 61803398875 // 10**11
         assert chosen < unevenness(lattice(0, golden, 2000, sizes), sizes)

@@ -41,7 +41,7 @@ from searchers.team.history import History
 from searchers.team.search import Doubt, Search
 from workloads import load_layer
 
-PROBLEM = Problem(load_layer("alexnet:conv2"), PRESETS["eyeriss-small"], "edp")
+PROBLEM = Problem(load_layer("alexnet:conv2"), PRESETS["eyeriss-small"], "edp", "maestro")
 SPACE = PROBLEM.space
 OTHERS = [landscapes.any_tiles(), landscapes.small(), landscapes.single(), landscapes.infeasible()]
 
@@ -69,7 +69,7 @@ def test_the_whole_budget_is_spent(problem: Problem, budget: int) -> None:
 
 @pytest.mark.parametrize("objective", ["latency", "energy", "area", "power"])
 def test_any_objective_is_learned(objective: str) -> None:
-    problem = Problem(load_layer("resnet50:layer1.0.conv3"), PRESETS["edge-small"], objective)
+    problem = Problem(load_layer("resnet50:layer1.0.conv3"), PRESETS["edge-small"], objective, "maestro")
     losses = run(Team(), 250, problem).evaluations().loss
     assert losses.min() <= run(Random(), 1000, problem).evaluations().loss.min()
 
@@ -85,7 +85,7 @@ def test_with_few_samples_it_beats_the_same_without_learning() -> None:
 
 def test_a_depthwise_layer_is_searched_too() -> None:
     layer, accelerator = landscapes.DEPTHWISE, PRESETS["eyeriss-small"]
-    problem = Problem(layer, accelerator, "edp")
+    problem = Problem(layer, accelerator, "edp", "maestro")
     best = [run(searcher, 200, problem).evaluations().loss.min() for searcher in (Team(), Random())]
     assert best[0] < best[1]
 

@@ -12,7 +12,7 @@ from typing import Any
 from dse.accelerator import load_accelerator
 from dse.cell import Cell
 from dse.checks import keys, table, whole_number
-from dse.cost import COST_MODELS
+from dse.cost import COST_MODELS, cost_model, model_with, spec_of
 from dse.errors import InputError, shorten, unknown
 from dse.layer import Layer
 from dse.objective import OBJECTIVES
@@ -24,7 +24,7 @@ FindLayers = Callable[[str], Mapping[str, Layer]]
 """From a layer's or a network's name to the layers it stands for, by their full names."""
 
 REQUIRED = ("name", "budget", "seeds", "cost_model", "searchers")
-OPTIONAL = ("seed", "tiles", "fixed", "objectives", "accelerators", "layers", "problems")
+OPTIONAL = ("seed", "constants", "tiles", "fixed", "objectives", "accelerators", "layers", "problems")
 LISTS = ("layers", "accelerators", "objectives")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -80,11 +80,16 @@ class NamedCell:
         """The cell's name in file names and tables: readable, and distinct within a campaign."""
         problem = self.problem
         parts = (problem.layer, problem.accelerator, problem.objective, self.variant.name)
-        safe = [re.sub(r"[^A-Za-z0-9._:-]+", "_", part).replace(":", "_") for part in parts]
+        safe = [safe_name(part) for part in parts]
         if any(re.search(r"[^A-Za-z0-9._:-]", part) for part in parts):
             # Two names that differ in such characters only must not become one.
             safe.append(digest(parts)[:8])
         return "--".join([*safe, f"s{self.cell.seed}"])
+
+
+def safe_name(name: str) -> str:
+    """A name as the keys of cells have it."""
+    return re.sub(r"[^A-Za-z0-9._:-]+", "_", name).replace(":", "_")
 
 
 @dataclass(frozen=True)
@@ -100,7 +105,7 @@ class Campaign:
     @property
     def cost_model(self) -> str:
         """The cost model of all its problems."""
-        return self.problems[0].problem.model.name
+        return self.problems[0].problem.model_spec
 
     def cells(self) -> Iterator[NamedCell]:
         """Every cell, seed by seed, so that an unfinished campaign has a little of everything."""
@@ -153,7 +158,7 @@ def _variants(entries: Mapping[str, Any], where: str) -> tuple[Variant, ...]:
 def _problems(
     data: Mapping[str, Any], where: str, folder: Path, find_layers: FindLayers
 ) -> tuple[NamedProblem, ...]:
-    shared = _shared(data, where)
+    shared = _shared(data, where, folder)
     named: dict[tuple[str, str, str], NamedProblem] = {}
     for place, layers, accelerator, objective in _combinations(data, where):
         if objective not in OBJECTIVES:
@@ -169,16 +174,27 @@ def _problems(
     return tuple(named.values())
 
 
-def _shared(data: Mapping[str, Any], where: str) -> dict[str, Any]:
+def _shared(data: Mapping[str, Any], where: str, folder: Path) -> dict[str, Any]:
     """What all problems have in common."""
-    model = data["cost_model"]
-    if model not in COST_MODELS:
-        raise unknown("cost_model", model, COST_MODELS, where)
     return {
-        "cost_model": model,
+        "cost_model": _model(data, where, folder),
         "tiles": data.get("tiles", "factors"),
         "fixed": table(data.get("fixed", {}), f"{where}: fixed"),
     }
+
+
+def _model(data: Mapping[str, Any], where: str, folder: Path) -> str:
+    """The cost model, with the constants of a file if there is one, in words that a Problem reads."""
+    model = data["cost_model"]
+    if not isinstance(model, str) or model.partition("(")[0] not in COST_MODELS:
+        raise unknown("cost_model", model, COST_MODELS, where)
+    try:
+        if "constants" in data:
+            path = _beside(_text(data["constants"], "constants"), folder)
+            return spec_of(model_with(model, path))
+        return spec_of(cost_model(model))
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
 
 
 def _combinations(data: Mapping[str, Any], where: str) -> Iterator[tuple[str, str, str, str]]:

@@ -11,7 +11,7 @@ import numpy as np
 from dse.campaign.config import NamedCell
 from dse.campaign.store import Store
 from dse.campaign.summary import Summary
-from dse.objective import OBJECTIVES
+from dse.objective import unit_of
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -152,10 +152,10 @@ def make_display() -> LineDisplay | LiveDisplay:
 
 
 def _best(cell: NamedCell, loss: float) -> str:
-    objective = OBJECTIVES[cell.problem.objective]
+    objective = cell.problem.objective
     if not np.isfinite(loss):
         return "nothing feasible"
-    return f"best {objective.name} {loss:.4g} {objective.unit}".rstrip()
+    return f"best {objective} {loss:.4g} {unit_of(objective, cell.problem.problem.model.name)}"
 
 
 def _duration(seconds: float) -> str:

@@ -6,7 +6,6 @@ import contextlib
 import hashlib
 import json
 import os
-from dataclasses import asdict
 from functools import cache as memoised
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import dse
 from dse import strict_json
 from dse.certify.certificate import OPTIMAL, Certificate, from_dict
 from dse.errors import InputError, StorageError
-from dse.problem import Problem, digest
+from dse.problem import Problem
 
 NAME = "dse-arena"
 
@@ -76,8 +75,4 @@ def code_version(model: str) -> str:
 
 
 def _path(problem: Problem, folder: Path) -> Path:
-    name, constants = problem.fingerprint, getattr(problem.model, "constants", None)
-    if constants is not None:
-        # A fingerprint names the cost model, not the constants that it was given.
-        name = digest({"problem": name, "constants": asdict(constants)})
-    return folder / f"{name}.json"
+    return folder / f"{problem.fingerprint}.json"

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dse.cases import case_line
 from dse.checks import table
 from dse.errors import InputError
 from dse.mapping import Mapping as DataflowMapping
@@ -119,7 +118,7 @@ class Certificate:
             "layer": layer,
             "accelerator": accelerator,
             "objective": problem.objective,
-            "cost_model": problem.model.name,
+            "cost_model": problem.model_spec,
             "tiles": problem.tiles,
             "fixed": problem.space.fixed,
             "status": self.status,
@@ -146,7 +145,7 @@ class Certificate:
             # As in a search's result, where it says which sample it was.
             "index": None,
             "mapping": best.mapping.to_dict(),
-            "case": case_line(problem.layer.lowered(), best.mapping, problem.accelerator),
+            "case": problem.case(best.mapping),
         }
 
 

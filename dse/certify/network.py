@@ -74,7 +74,7 @@ def certify_network(
         "network": network,
         "accelerator": accelerator,
         "objective": problem.objective,
-        "cost_model": problem.model.name,
+        "cost_model": problem.model_spec,
         "layers": layers,
         "totals": total,
         "lower_bound": sum(bounds) if total and problem.objective in SUMMED else None,

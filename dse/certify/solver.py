@@ -201,6 +201,8 @@ def _kernels() -> Any:
 def _warm_kernels() -> Any:
     """The kernels after a first proof: loading them, and once compiling them, costs no problem its time."""
     kernels = _kernels()
-    instance = kernels.make_instance(Problem(Layer.fc(2, 2), Accelerator(2, 32, 64, 2, 2)))
+    instance = kernels.make_instance(
+        Problem(Layer.fc(2, 2), Accelerator(2, 32, 64, 2, 2), cost_model="maestro")
+    )
     solve_groups(instance, bound_groups(instance, math.inf, threads=1), math.inf)
     return kernels

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dse.cli import output
-from dse.objective import OBJECTIVES
+from dse.objective import unit_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -53,8 +53,8 @@ def show_layer(
     """Print one certificate, its best mapping as a nest of loops."""
     from dse.loop_nest import loop_nest
 
-    console, unit = output.make_console(), _unit(problem.objective)
-    title = f"{entry['layer']} ({problem.layer}), {entry['accelerator']}, cost model {problem.model.name}"
+    console, unit = output.make_console(), unit_of(problem.objective, problem.model.name)
+    title = f"{entry['layer']} ({problem.layer}), {entry['accelerator']}, cost model {problem.model_spec}"
     output.print_heading(console, title)
     best = certificate.best
     if best is None:
@@ -65,14 +65,16 @@ def show_layer(
         console.print(words[certificate.status], style="red")
     else:
         console.print(
-            f"{_claim(certificate)} {problem.objective} {best.loss:.6g}{unit}: {best.cycles:,} cycles, "
+            f"{_claim(certificate)} {problem.objective} {best.loss:.6g} {unit}: {best.cycles:,} cycles, "
             f"{best.energy_nj:,.6g} nJ, L1 {best.l1_size:,} and L2 {best.l2_size:,} elements",
             style="green",
             soft_wrap=True,
         )
-        console.print(loop_nest(problem.layer, best.mapping, problem.accelerator), soft_wrap=True)
+        detail = problem.detail(best.mapping)
+        nest = loop_nest(problem.layer, best.mapping, problem.accelerator, detail.buffers if detail else None)
+        console.print(nest, soft_wrap=True)
     if certificate.status == "bounded":
-        console.print(f"no mapping is below {certificate.lower_bound:.6g}{unit}", soft_wrap=True)
+        console.print(f"no mapping is below {certificate.lower_bound:.6g} {unit}", soft_wrap=True)
     console.print(_proof(certificate, problem.model.name), soft_wrap=True)
     for check in entry.get("verified", []):
         sign, style = ("verified", "green") if check["passed"] else ("NOT VERIFIED", "red")
@@ -83,12 +85,13 @@ def show_layer(
 def show_network(data: Mapping[str, Any], out: Path | None) -> None:
     """Print a network's optima: a row a layer, and the totals."""
     console, objective = output.make_console(), data["objective"]
+    unit = unit_of(objective, data["cost_model"])
     rows = []
     for entry in data["layers"]:
         best, proof = entry["best"] or {}, entry["certificate"]
         figures = (best.get("loss"), best.get("cycles"), best.get("energy_nj"))
         rows.append((entry["layer"], entry["repeats"], entry["status"], *figures, proof["seconds"]))
-    heads = ("layer", "repeats", "status", f"{objective}{_unit(objective)}", "cycles", "energy nJ", "seconds")
+    heads = ("layer", "repeats", "status", f"{objective} {unit}", "cycles", "energy nJ", "seconds")
     title = f"{data['network']}, {data['accelerator']}, least {objective}, cost model {data['cost_model']}"
     output.print_table(console, title, heads, rows)
     total = data["totals"]
@@ -101,7 +104,7 @@ def show_network(data: Mapping[str, Any], out: Path | None) -> None:
     else:
         console.print("no totals: some layer has no feasible mapping", style="red")
     if data["lower_bound"] is not None:
-        bound = f"{data['lower_bound']:.6g}{_unit(objective)}"
+        bound = f"{data['lower_bound']:.6g} {unit}"
         console.print(
             f"no mappings of its layers have a lower total {objective} than {bound}", soft_wrap=True
         )
@@ -138,8 +141,3 @@ def _proof(certificate: Certificate, model: str) -> str:
 def _show_folder(console: Console, out: Path | None) -> None:
     if out is not None:
         console.print(f"written to {out}", soft_wrap=True)
-
-
-def _unit(objective: str) -> str:
-    unit = OBJECTIVES[objective].unit
-    return f" {unit}" if unit else ""

@@ -21,6 +21,12 @@ CostModelName = Annotated[
         "--cost-model", help="The cost model (dse list cost-models names the default).", metavar="MODEL"
     ),
 ]
+ConstantsFile = Annotated[
+    str | None,
+    typer.Option(
+        "--constants", help="Energies and areas for loopnest, instead of its own.", metavar="FILE.toml"
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON alone on stdout.")]
 Tiles = Annotated[
     str,
@@ -32,3 +38,11 @@ Fix = Annotated[
         "--fix", help="Fix a gene, as in outer.parallel=K or cluster=16; repeatable.", metavar="GENE=VALUE"
     ),
 ]
+
+
+def chosen_model(cost_model: str | None, constants: str | None) -> str:
+    """The cost model that the options name, the default if they name none, in words that a Problem reads."""
+    from dse.cost import DEFAULT_COST_MODEL, model_with, spec_of
+
+    name = cost_model or DEFAULT_COST_MODEL
+    return name if constants is None else spec_of(model_with(name, constants))

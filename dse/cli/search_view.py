@@ -58,9 +58,10 @@ class Bar:
 def show_layer(result: Result, layer: str, accelerator: str, out: Path | None) -> None:
     """Print one search's result, its best mapping as a nest of loops."""
     from dse.loop_nest import loop_nest
+    from dse.objective import unit_of
 
     console, problem = output.make_console(), result.cell.problem
-    title = f"{result.cell.name} on {layer} ({problem.layer}), {accelerator}, cost model {problem.model.name}"
+    title = f"{result.cell.name} on {layer} ({problem.layer}), {accelerator}, cost model {problem.model_spec}"
     output.print_heading(console, title)
     infeasible = sum(result.refusals.values())
     why = "; ".join(f"{reason.text}: {count:,}" for reason, count in result.refusals.items())
@@ -74,26 +75,30 @@ def show_layer(result: Result, layer: str, accelerator: str, out: Path | None) -
         console.print("nothing feasible was found", style="red")
     else:
         console.print(
-            f"best {problem.objective} {best.loss:.6g}{_unit(problem.objective)}, found by sample "
-            f"{best.index:,}: {best.cycles:,} cycles, {best.energy_nj:,.6g} nJ, "
+            f"best {problem.objective} {best.loss:.6g} {unit_of(problem.objective, problem.model.name)}, "
+            f"found by sample {best.index:,}: {best.cycles:,} cycles, {best.energy_nj:,.6g} nJ, "
             f"L1 {best.l1_size:,} and L2 {best.l2_size:,} elements",
             style="green",
             soft_wrap=True,
         )
-        console.print(loop_nest(problem.layer, best.mapping, problem.accelerator), soft_wrap=True)
+        detail = problem.detail(best.mapping)
+        nest = loop_nest(problem.layer, best.mapping, problem.accelerator, detail.buffers if detail else None)
+        console.print(nest, soft_wrap=True)
     _show_folder(console, out)
 
 
 def show_network(data: Mapping[str, Any], out: Path | None) -> None:
     """Print a network's result: a row a layer, and the totals."""
+    from dse.objective import unit_of
+
     console = output.make_console()
-    objective = data["objective"]
+    objective, unit = data["objective"], unit_of(data["objective"], data["cost_model"])
     rows = []
     for entry in data["layers"]:
         best = entry["best"] or {}
         figures = (best.get("loss"), best.get("cycles"), best.get("energy_nj"))
         rows.append((entry["layer"].rpartition(":")[2], entry["repeats"], *figures, entry.get("infeasible")))
-    heads = ("layer", "repeats", f"best {objective}{_unit(objective)}", "cycles", "energy nJ", "infeasible")
+    heads = ("layer", "repeats", f"best {objective} {unit}", "cycles", "energy nJ", "infeasible")
     title = (
         f"{data['searcher']} on {data['network']}, {data['accelerator']}, cost model {data['cost_model']}, "
         f"{data['budget']:,} samples a layer"
@@ -118,10 +123,3 @@ def show_network(data: Mapping[str, Any], out: Path | None) -> None:
 def _show_folder(console: Console, out: Path | None) -> None:
     if out is not None:
         console.print(f"written to {out}", soft_wrap=True)
-
-
-def _unit(objective: str) -> str:
-    from dse.objective import OBJECTIVES
-
-    unit = OBJECTIVES[objective].unit
-    return f" {unit}" if unit else ""

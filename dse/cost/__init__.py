@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -9,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.accelerator import Accelerator
-from dse.errors import unknown
+from dse.errors import InputError, unknown
 from dse.layer import Layer
-from dse.mapping import MappingBatch
+from dse.mapping import Mapping, MappingBatch
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-DEFAULT_COST_MODEL = "maestro"
-"""The model that search, certify and evaluate use unless told otherwise."""
+DEFAULT_COST_MODEL = "loopnest"
+"""The model of a Problem, and of every command that prices mappings, unless told otherwise."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,24 @@ class CostBatch:
 
 
 @dataclass(frozen=True)
+class CaseExtras:
+    """What n cases say beside what MAESTRO prices: arrays with a row a case.
+
+    `paddings` (n, 2): of the input's rows and columns, those on each side that are padding. `capacities`
+    (n, 2): the elements of an L1 and of L2, 0 where a case does not say. `clocks` (n), in GHz.
+    """
+
+    paddings: IntArray
+    capacities: IntArray
+    clocks: FloatArray
+
+    @classmethod
+    def none(cls, n: int) -> CaseExtras:
+        """Of cases that say nothing more: no padding, unknown buffers, 1 GHz."""
+        return cls(np.zeros((n, 2), np.int64), np.zeros((n, 2), np.int64), np.ones(n))
+
+
+@dataclass(frozen=True)
 class Detail:
     """What the figures of one mapping are made of, by name.
 
@@ -65,8 +84,11 @@ class CostModel(Protocol):
 
     A model may have an attribute `lowers`, False if it prices strides and paddings itself: a Problem then
     hands it the layer as it is, not `layer.lowered()`. It may have a `version`, part of what a record depends
-    on; `prepared(layer, accelerator)`, which returns a function that prices a MappingBatch's rows; and
-    `detail(layer, accelerator, mapping)`, which returns a Detail, or None where the mapping is not valid.
+    on, and a `spec`, which is its name with whatever of it is not the default. It may have
+
+    - `prepared(layer, accelerator)`, which returns a function that prices a MappingBatch's rows;
+    - `detail(layer, accelerator, mapping)`, which returns a Detail, or None where the mapping is not valid;
+    - `price_cases(layers, hardware, rows, extras)`, which prices the arrays of `dse.cases.Cases`.
     """
 
     name: str
@@ -81,14 +103,38 @@ class CostModel(Protocol):
 COST_MODELS = ("loopnest", "maestro")
 
 
-def cost_model(name: str) -> CostModel:
-    """The cost model of that name."""
-    if name == "loopnest":
-        from dse.cost.loopnest import LoopNest
-
-        return LoopNest()
-    if name == "maestro":
+def cost_model(spec: str) -> CostModel:
+    """The cost model of that name; `loopnest(dram_pj=640)` is `loopnest` with constants of one's own."""
+    name, bracket, rest = spec.partition("(")
+    if spec == "maestro":
         from dse.cost.maestro import Maestro
 
         return Maestro()
-    raise unknown("cost model", name, COST_MODELS)
+    if name == "loopnest" and (rest.endswith(")") or not bracket):
+        from dse.cost.loopnest import LoopNest
+        from dse.cost.loopnest.constants import parse_constants
+
+        return LoopNest(parse_constants(rest[:-1], f"cost model {spec!r}")) if bracket else LoopNest()
+    raise unknown("cost model", spec, COST_MODELS)
+
+
+def model_with(name: str, constants: str) -> CostModel:
+    """The cost model of that name with the constants in a TOML file; InputError if it has none."""
+    if name != "loopnest":
+        cost_model(name)
+        raise InputError(f"constants are for cost model 'loopnest', got {name!r}")
+    from dse.cost.loopnest import LoopNest
+    from dse.cost.loopnest.constants import load_constants
+
+    return LoopNest(load_constants(constants))
+
+
+def spec_of(model: CostModel) -> str:
+    """The model in words: its name, and what of it was replaced; `cost_model` reads it back."""
+    return str(getattr(model, "spec", model.name))
+
+
+def detail_of(model: CostModel, layer: Layer, accelerator: Accelerator, mapping: Mapping) -> Detail | None:
+    """What the figures of one mapping are made of; None if it is not valid or the model does not say."""
+    explain: Callable[[Layer, Accelerator, Mapping], Detail | None] | None = getattr(model, "detail", None)
+    return explain(layer, accelerator, mapping) if explain else None

@@ -19,44 +19,48 @@ from dse.reasons import Reason
 RESNET = Layer("CONV", 128, 128, 28, 28, 3, 3, padding=(1, 1))
 """The 3x3 convolutions of the second stage of ResNet-18 (He et al., CVPR 2016)."""
 DEPTHWISE = Layer("DSCONV", 1, 96, 28, 28, 3, 3, padding=(1, 1))
+MODEL = "maestro"
+"""Under which every objective differs from mapping to mapping, area and power too."""
 CLASSIFIER = Layer.fc(1000, 512)
 """The classifier of ResNet-18: one row and one column, so that its tiles of Y and X have one choice."""
 
 
 def convolution() -> Problem:
     """A real layer on a tight accelerator: what most rules are checked on."""
-    return Problem(RESNET, PRESETS["eyeriss-small"], "edp")
+    return Problem(RESNET, PRESETS["eyeriss-small"], "edp", MODEL)
 
 
 def any_tiles() -> Problem:
     """The same layer with tiles of any size, whose genes have more choices."""
-    return Problem(RESNET, PRESETS["edge"], "latency", tiles="any")
+    return Problem(RESNET, PRESETS["edge"], "latency", MODEL, tiles="any")
 
 
 def depthwise() -> Problem:
     """A depthwise layer: it has no filters to tile, so that two genes have one choice."""
-    return Problem(DEPTHWISE, PRESETS["edge"], "area")
+    return Problem(DEPTHWISE, PRESETS["edge"], "area", MODEL)
 
 
 def one_choice() -> Problem:
     """A large space in which eight of the thirteen genes have one choice."""
     fixed = {"outer.parallel": "K", "inner.order": "KCYX", "inner.tile.C": 1, "cluster": 8}
-    return Problem(CLASSIFIER, PRESETS["edge"], "energy", fixed=fixed)
+    return Problem(CLASSIFIER, PRESETS["edge"], "energy", MODEL, fixed=fixed)
 
 
 def small() -> Problem:
     """A space of 16 points."""
-    return Problem(RESNET, PRESETS["edge"], "latency", fixed=_all_but("outer.parallel", "inner.parallel"))
+    return Problem(
+        RESNET, PRESETS["edge"], "latency", MODEL, fixed=_all_but("outer.parallel", "inner.parallel")
+    )
 
 
 def single() -> Problem:
     """A space of one point."""
-    return Problem(RESNET, PRESETS["edge"], "latency", fixed=_all_but())
+    return Problem(RESNET, PRESETS["edge"], "latency", MODEL, fixed=_all_but())
 
 
 def infeasible() -> Problem:
     """A real layer whose every mapping needs more L1 than there is."""
-    return Problem(RESNET, replace(PRESETS["edge"], l1_size=1, l2_size=1), "edp")
+    return Problem(RESNET, replace(PRESETS["edge"], l1_size=1, l2_size=1), "edp", MODEL)
 
 
 def refused() -> Problem:
@@ -66,7 +70,7 @@ def refused() -> Problem:
 
 def planted() -> Problem:
     """A landscape that falls from everywhere, gene by gene, to the mapping in the middle of the space."""
-    plain = Problem(RESNET, PRESETS["edge"], "latency")
+    plain = Problem(RESNET, PRESETS["edge"], "latency", MODEL)
     best = plain.space.decode((plain.space.sizes // 2)[np.newaxis]).rows[0]
     return Problem(RESNET, PRESETS["edge"], "latency", cost_model=Planted(best))
 

@@ -1,8 +1,8 @@
 """Writes the proven optima of four networks on three machines: `python results/optima/make.py [DIR]`.
 
-One CSV file a machine, a row for each network, distinct layer and objective. Losses are in s, J and J s, and
-`genes` is the best mapping as a gene vector of the layer's space (see `dse space`). Nothing in the files
-depends on the computer that makes them.
+One CSV file a machine, a row for each network, distinct layer and objective, under the cost model `maestro`.
+Losses are in s, J and J s, and `genes` is the best mapping as a gene vector of the layer's space (see
+`dse space`). Nothing in the files depends on the computer that makes them.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from workloads import load
 NETWORKS = ("mobilenet_v2", "vgg16", "resnet18", "alexnet")
 ACCELERATORS = ("eyeriss-small", "edge", "tpu-like")
 OBJECTIVES = ("latency", "energy", "edp")
+COST_MODEL = "maestro"
 FIGURES = ("cycles", "energy_nj", "l1_size", "l2_size")
 HEAD = ("network", "layer", "repeats", "objective", "status", "loss", *FIGURES, "groups", "solved", "genes")
 
@@ -42,7 +43,7 @@ def main(folder: Path) -> None:
             for network in NETWORKS:
                 for layer in load(network).layers:
                     for objective in OBJECTIVES:
-                        problem = Problem(layer, PRESETS[accelerator], objective)
+                        problem = Problem(layer, PRESETS[accelerator], objective, COST_MODEL)
                         writer.writerow(row(network, problem, certify(problem, cache=False)))
 
 

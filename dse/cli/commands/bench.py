@@ -50,6 +50,7 @@ def searchers(
         list[str] | None, typer.Argument(help="Searchers; by default all.", metavar="[NAME]...")
     ] = None,
     budget: Annotated[int, typer.Option(help="Samples of each search.", metavar="N")] = 20_000,
+    cost_model: CostModelName = None,
     json: Json = False,
 ) -> None:
     """Measure what searchers cost: CPU time per sample beside the cost model's, and memory.
@@ -61,6 +62,7 @@ def searchers(
     from dse.accelerator import load_accelerator
     from dse.bench_searchers import measure
     from dse.checks import whole_number
+    from dse.cost import DEFAULT_COST_MODEL
     from dse.errors import unknown
     from dse.problem import Problem
     from dse.searcher import searchers as installed
@@ -71,8 +73,10 @@ def searchers(
     for name in chosen:
         if name not in installed():
             raise unknown("searcher", name, installed(), "the installed searchers")
-    problem = Problem(load_layer(SEARCH_LAYER), load_accelerator(SEARCH_ACCELERATOR), SEARCH_OBJECTIVE)
+    layer, machine = load_layer(SEARCH_LAYER), load_accelerator(SEARCH_ACCELERATOR)
+    problem = Problem(layer, machine, SEARCH_OBJECTIVE, cost_model or DEFAULT_COST_MODEL)
     where = {"layer": SEARCH_LAYER, "accelerator": SEARCH_ACCELERATOR, "objective": SEARCH_OBJECTIVE}
+    where["cost_model"] = problem.model.name
     rows = []
     for place, name in enumerate(chosen, start=1):
         with Console(stderr=True).status(f"{name} ({place} of {len(chosen)})"):
@@ -138,7 +142,10 @@ def _show_searchers(rows: list[dict[str, Any]], budget: int) -> None:
         "import_seconds": "imports s",
         "peak_mb": "peak MB",
     }
-    title = f"{budget:,} samples of {SEARCH_LAYER} on {SEARCH_ACCELERATOR}, {SEARCH_OBJECTIVE}, CPU time"
+    title = (
+        f"{budget:,} samples of {SEARCH_LAYER} on {SEARCH_ACCELERATOR}, {SEARCH_OBJECTIVE}, "
+        f"cost model {rows[0]['cost_model']}, CPU time"
+    )
     figures = [[row[key] for key in heads] for row in rows]
     output.print_table(console, title, list(heads.values()), figures)
     for row in rows:

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dse.cli import output
-from dse.cli.options import ACCELERATOR_OPTION, LAYER_OPTION, CostModelName, Fix, Json, Tiles
+from dse.cli.options import (
+    ACCELERATOR_OPTION,
+    LAYER_OPTION,
+    ConstantsFile,
+    CostModelName,
+    Fix,
+    Json,
+    Tiles,
+    chosen_model,
+)
 from dse.errors import InputError
 
 if TYPE_CHECKING:
@@ -35,6 +44,7 @@ def command(
     tiles: Tiles = "factors",
     fix: Fix = None,
     cost_model: CostModelName = None,
+    constants: ConstantsFile = None,
     cache: Annotated[
         Path | None,
         typer.Option(help="The folder where optima are kept; by default the user's own.", metavar="DIR"),
@@ -54,7 +64,6 @@ def command(
     """
     from dse.accelerator import load_accelerator
     from dse.checks import positive_number
-    from dse.cost import DEFAULT_COST_MODEL
     from dse.problem import Problem
     from dse.space import parse_fixed
 
@@ -64,12 +73,11 @@ def command(
     if time_limit is not None:
         positive_number(time_limit, "--time-limit")
     machine, fixed = load_accelerator(accelerator), parse_fixed(fix or [])
+    model = chosen_model(cost_model, constants)
     problems = {}
     for spec, found in layers.items():
         try:
-            problems[spec] = Problem(
-                found, machine, objective, cost_model or DEFAULT_COST_MODEL, tiles=tiles, fixed=fixed
-            )
+            problems[spec] = Problem(found, machine, objective, model, tiles=tiles, fixed=fixed)
             _refuse(problems[spec])
         except InputError as error:
             raise InputError(f"{spec}: {error}" if network else str(error)) from None

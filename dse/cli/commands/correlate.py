@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dse.cli import output
-from dse.cli.options import AcceleratorName, CostModelName, Fix, Json, LayerName, Tiles
+from dse.cli.options import (
+    AcceleratorName,
+    ConstantsFile,
+    CostModelName,
+    Fix,
+    Json,
+    LayerName,
+    Tiles,
+    chosen_model,
+)
 
 if TYPE_CHECKING:
     from dse.api import Result
@@ -44,6 +53,7 @@ def command(
     tiles: Tiles = "factors",
     fix: Fix = None,
     cost_model: CostModelName = None,
+    constants: ConstantsFile = None,
     out: Annotated[
         Path | None, typer.Option(help="A folder for the figure (PNG, PDF) and the JSON.", metavar="DIR")
     ] = None,
@@ -57,7 +67,6 @@ def command(
     from dse.accelerator import load_accelerator
     from dse.api import make_folder, search
     from dse.checks import whole_number
-    from dse.cost import DEFAULT_COST_MODEL
     from dse.problem import Problem
     from dse.searcher import parse_settings
     from dse.space import parse_fixed
@@ -68,7 +77,7 @@ def command(
     _share(top, "--top")
     _share(threshold, "--threshold")
     machine = load_accelerator(accelerator)
-    model, fixed = cost_model or DEFAULT_COST_MODEL, parse_fixed(fix or [])
+    model, fixed = chosen_model(cost_model, constants), parse_fixed(fix or [])
     problem = Problem(load_layer(layer), machine, objective, model, tiles=tiles, fixed=fixed)
     dealt_to = _agents(agents, len(problem.space.genes))
     chosen = parse_settings(settings or [])
@@ -120,11 +129,11 @@ def _about(result: Result, layer: str, accelerator: str) -> dict[str, Any]:
     names = {"layer": layer, "accelerator": accelerator, "objective": cell.problem.objective}
     drawn = {"searcher": cell.name, "settings": cell.settings, "seed": cell.seed, "samples": cell.budget}
     refused = sum(result.refusals.values())
-    return names | {"cost_model": cell.problem.model.name} | drawn | {"feasible": cell.budget - refused}
+    return names | {"cost_model": cell.problem.model_spec} | drawn | {"feasible": cell.budget - refused}
 
 
 def _title(data: dict[str, Any]) -> str:
-    return f"{data['layer']} on {data['accelerator']}, {data['objective']}"
+    return f"{data['layer']} on {data['accelerator']}, {data['objective']}, cost model {data['cost_model']}"
 
 
 def _how(data: dict[str, Any]) -> str:

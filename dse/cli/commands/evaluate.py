@@ -12,7 +12,14 @@ import typer
 
 from dse.cli import output
 from dse.cli.detail_view import show_detail
-from dse.cli.options import ACCELERATOR_OPTION, LAYER_OPTION, CostModelName, Json
+from dse.cli.options import (
+    ACCELERATOR_OPTION,
+    LAYER_OPTION,
+    ConstantsFile,
+    CostModelName,
+    Json,
+    chosen_model,
+)
 from dse.errors import InputError, unknown
 
 if TYPE_CHECKING:
@@ -47,12 +54,11 @@ def command(
         ),
     ] = None,
     cost_model: CostModelName = None,
+    constants: ConstantsFile = None,
     json: Json = False,
 ) -> None:
     """Price a mapping of a layer on an accelerator, or the cases in a file."""
-    from dse.cost import DEFAULT_COST_MODEL
-
-    model = cost_model or DEFAULT_COST_MODEL
+    model = chosen_model(cost_model, constants)
     named = {"--layer": layer, "--accelerator": accelerator, "--mapping": mapping}
     if cases is not None:
         extra = [name for name, value in {**named, "--objective": objective}.items() if value is not None]
@@ -87,7 +93,7 @@ def _evaluate_mapping(
     console = output.make_console()
     title = f"{mapping_name} mapping of {layer_name} ({layer}) on {accelerator_name}, cost model {model}"
     output.print_heading(console, title)
-    _show(console, evaluation, objective)
+    _show(console, evaluation, objective, model)
     console.print(_nest(layer, accelerator, mapping, evaluation.detail), soft_wrap=True)
 
 
@@ -121,37 +127,37 @@ def _nest(layer: Layer, accelerator: Accelerator, mapping: Mapping, detail: Deta
         return f"no loop nest: {error}"
 
 
-def _show(console: Console, evaluation: Evaluation, objective: str | None) -> None:
-    from dse.objective import OBJECTIVES
+def _show(console: Console, evaluation: Evaluation, objective: str | None, model: str) -> None:
+    from dse.objective import OBJECTIVES, unit_of
 
+    units = {name: unit_of(name, model) for name in OBJECTIVES}
     if not evaluation.feasible:
         console.print(f"not feasible: {evaluation.reason}", style="red", soft_wrap=True)
     elif objective:
         loss = output.shown(evaluation.loss[objective])
-        console.print(f"feasible: {objective} {loss} {OBJECTIVES[objective].unit}", style="green")
+        console.print(f"feasible: {objective} {loss} {units[objective]}", style="green")
     else:
         console.print("feasible", style="green")
     if evaluation.breakdown:
-        units = ("mW", "mm2") if evaluation.detail else ("model units", "model units")
         rows = _cost_rows(evaluation.figures, evaluation.breakdown, units)
         output.print_table(console, "costs", ("figure", "value", ""), rows)
     if evaluation.detail:
         show_detail(console, evaluation.detail)
     if evaluation.feasible:
-        losses = [(name, evaluation.loss[name], item.unit) for name, item in OBJECTIVES.items()]
+        losses = [(name, evaluation.loss[name], unit) for name, unit in units.items()]
         output.print_table(console, "loss by objective", ("objective", "loss", "unit"), losses)
 
 
 def _cost_rows(
-    figures: dict[str, Any], breakdown: Breakdown, units: tuple[str, str]
+    figures: dict[str, Any], breakdown: Breakdown, units: dict[str, str]
 ) -> list[tuple[str, Any, str]]:
     l1, l2 = breakdown.l1, breakdown.l2
     return [
         ("cycles", figures["cycles"], ""),
         ("MACs", figures["macs"], ""),
         ("energy", figures["energy_nj"], "nJ"),
-        ("power", figures["power"], units[0]),
-        ("area", figures["area"], units[1]),
+        ("power", figures["power"], units["power"]),
+        ("area", figures["area"], units["area"]),
         ("L1", l1.needed, f"of {l1.capacity:,} elements per PE: {l1.use:.1%}"),
         ("L2", l2.needed, f"of {l2.capacity:,} elements: {l2.use:.1%}"),
         (
@@ -178,7 +184,7 @@ def _evaluate_cases(path: str, model_name: str, json: bool) -> None:
         able = [name for name in COST_MODELS if hasattr(cost_model(name), "price_cases")]
         raise InputError(f"cost model {model_name!r} prices no cases; expected {' or '.join(able)}")
     cases = read_cases(path)
-    found = results(price_cases(cases.layers, cases.hardware, cases.mappings.rows))
+    found = results(price_cases(cases.layers, cases.hardware, cases.mappings.rows, cases.extras))
     if json:
         sys.stdout.writelines(jsonlib.dumps(result, allow_nan=False) + "\n" for result in found)
     else:

@@ -83,7 +83,21 @@ def objectives() -> list[Entry]:
     """What can be minimised."""
     from dse.objective import OBJECTIVES
 
-    return [{"name": item.name, "unit": item.unit, "meaning": item.meaning} for item in OBJECTIVES.values()]
+    return [
+        {"name": item.name, "unit": _units(item.name), "meaning": item.meaning}
+        for item in OBJECTIVES.values()
+    ]
+
+
+def _units(objective: str) -> str:
+    """The unit of the objective, or, where cost models differ in it, the unit under each."""
+    from dse.cost import COST_MODELS
+    from dse.objective import unit_of
+
+    units = {model: unit_of(objective, model) for model in COST_MODELS}
+    if len(set(units.values())) == 1:
+        return next(iter(units.values()))
+    return ", ".join(f"{unit} ({model})" for model, unit in units.items())
 
 
 def cost_models() -> list[Entry]:

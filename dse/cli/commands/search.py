@@ -12,10 +12,12 @@ from dse.cli import output
 from dse.cli.options import (
     ACCELERATOR_OPTION,
     LAYER_OPTION,
+    ConstantsFile,
     CostModelName,
     Fix,
     Json,
     Tiles,
+    chosen_model,
 )
 from dse.errors import InputError
 
@@ -50,6 +52,7 @@ def command(
     tiles: Tiles = "factors",
     fix: Fix = None,
     cost_model: CostModelName = None,
+    constants: ConstantsFile = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -71,7 +74,6 @@ def command(
     """
     from dse.accelerator import load_accelerator
     from dse.checks import whole_number
-    from dse.cost import DEFAULT_COST_MODEL
     from dse.network import NetworkSearch
     from dse.problem import Problem
     from dse.searcher import make_searcher, parse_settings
@@ -87,7 +89,7 @@ def command(
     make_searcher(searcher, chosen)
     machine = load_accelerator(accelerator)
     shared: dict[str, Any] = {
-        "cost_model": cost_model or DEFAULT_COST_MODEL,
+        "cost_model": chosen_model(cost_model, constants),
         "tiles": tiles,
         "fixed": parse_fixed(fix or []),
     }

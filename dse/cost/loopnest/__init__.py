@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.accelerator import Accelerator
-from dse.cost import CostBatch, Detail, IntArray
+from dse.cost import CaseExtras, CostBatch, Detail, IntArray
 from dse.cost.loopnest.constants import Constants
 from dse.cost.loopnest.counts import COUNTS, Counts
 from dse.layer import Layer
@@ -44,6 +44,13 @@ class LoopNest:
     name = "loopnest"
     version = "1"
     lowers = False
+
+    @property
+    def spec(self) -> str:
+        """The model in words that `cost_model` reads: `loopnest`, or `loopnest(dram_pj=640.0)`."""
+        replaced = self.constants.replaced
+        values = ", ".join(f"{name}={value!r}" for name, value in replaced.items())
+        return f"{self.name}({values})" if replaced else self.name
 
     def evaluate(
         self, layer: Layer, accelerator: Accelerator, mappings: MappingBatch, *, threads: int = 1
@@ -79,6 +86,24 @@ class LoopNest:
             )
 
         return price
+
+    def price_cases(
+        self,
+        layers: IntArray,
+        hardware: IntArray,
+        rows: IntArray,
+        extras: CaseExtras | None = None,
+        *,
+        threads: int = 1,
+    ) -> CostBatch:
+        """Prices rows as written, each with its own layer and hardware, as `Maestro.price_cases` takes them.
+
+        `extras` says how much of the input is padding, which L1 and L2 there are and how fast the clock is.
+        A layer or a machine that cannot be is a row that is not valid.
+        """
+        from dse.cost.loopnest.cases import cost_cases
+
+        return cost_cases(self, layers, hardware, rows, extras)
 
     def count(self, layer: Layer, accelerator: Accelerator, mapping: Mapping) -> Counts | None:
         """What the figures of one mapping are made of; None if it is not valid."""

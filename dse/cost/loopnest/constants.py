@@ -1,26 +1,33 @@
-"""What an access, a MAC and a square millimetre cost: defaults with their sources, all of them replaceable.
+"""What an access, a MAC and a square millimetre cost: defaults for 16-bit elements in 45 nm, all replaceable.
 
-Energy: Horowitz, "Computing's energy problem (and what we can do about it)", ISSCC 2014, gives 0.4 pJ for a
-16-bit floating-point addition and 1.1 pJ for a multiplication in 45 nm: 1.5 pJ a MAC on 16-bit elements. The
-other accesses follow by the ratios of Chen et al., "Eyeriss: A Spatial Architecture for Energy-Efficient
-Dataflow for Convolutional Neural Networks", ISCA 2016, Table IV: register file 1, PE to PE 2, global buffer
-6, DRAM 200 times a MAC.
+Sourced. Horowitz, "Computing's energy problem (and what we can do about it)", ISSCC 2014: in 45 nm a 16-bit
+floating-point addition takes 0.4 pJ and a multiplication 1.1 pJ. Chen et al., "Eyeriss: A Spatial
+Architecture for Energy-Efficient Dataflow for Convolutional Neural Networks", ISCA 2016, Table IV, for a
+commercial 65 nm process: a register file of 0.5 kB takes as much as a MAC, PE to PE 2, a buffer above 100
+kB 6, DRAM 200 times as much. Mistry et al., "A 45nm Logic Technology ...", IEDM 2007: an SRAM cell has
+0.346 um2. Jouppi et al., "In-Datacenter Performance Analysis of a Tensor Processing Unit", ISCA 2017, Table
+2: 28 W idle, a die of at most 331 mm2, in 28 nm. At second hand: 1,360 um2 and 1,640 um2 for the floating-
+point units are printed beside Horowitz's energies in later slides and surveys, as synthesised in 45 nm; his
+paper has no areas.
 
-Area: the MAC as synthesised in 45 nm for the areas beside Horowitz's energies (1,360 um2 for the addition,
-1,640 um2 for the multiplication). A bit of SRAM takes a cell of 0.346 um2 (Mistry et al., "A 45nm Logic
-Technology", IEDM 2007), and as much again for what surrounds the cells: 16 bits are 11.1 um2. The wires of
-the NoC are not counted.
-
-Leakage: 28 W idle on 331 mm2 (Jouppi et al., "In-Datacenter Performance Analysis of a Tensor Processing
-Unit", ISCA 2017, Table 2), which includes an idle clock: 85 mW a mm2, an upper bound.
+Assumed. A MAC is one multiplication and one addition. Eyeriss's ratios hold in 45 nm and for floating
+point, for reads and writes alike, for buffers of every size (an L1 is priced as the register file) and for
+every distance that a word travels on the NoC. (For DRAM this makes 300 pJ; Horowitz's 1.3 to 2.6 nJ for 64
+bits would be 325 to 650 pJ.) What surrounds SRAM cells takes as much area as they do, 16 bits 11.1 um2;
+wires and control take none. Leakage is the TPU's idle power by its area, 85 mW a mm2: an order of
+magnitude, for idling includes a clock and inputs and outputs, the area is an upper bound, and the process
+is another.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 from dse.accelerator import Accelerator
-from dse.checks import positive_number
+from dse.checks import keys, positive_number, table
+from dse.errors import InputError, shorten
+from dse.tomlfile import read_toml
 
 
 @dataclass(frozen=True)
@@ -41,11 +48,55 @@ class Constants:
             number = positive_number(getattr(self, item.name), f"constants: {item.name}")
             object.__setattr__(self, item.name, number)
 
+    @classmethod
+    def from_dict(cls, data: object, where: str = "constants") -> Constants:
+        """The constants in parsed TOML: those that are named, the defaults for the rest."""
+        entry = table(data, where)
+        keys(entry, where, required=(), optional=[item.name for item in fields(cls)])
+        try:
+            return cls(**entry)
+        except InputError as error:
+            raise InputError(f"{where}: {str(error).removeprefix('constants: ')}") from None
+
+    @property
+    def replaced(self) -> dict[str, float]:
+        """Those that are not the defaults, by name."""
+        return {
+            item.name: getattr(self, item.name)
+            for item in fields(self)
+            if getattr(self, item.name) != item.default
+        }
+
     def area_mm2(self, accelerator: Accelerator) -> float:
         """The area of all MACs and buffers of an accelerator."""
-        pe = accelerator.simd_lanes * self.mac_um2 + accelerator.l1_size * self.element_um2
-        return (accelerator.num_pes * pe + accelerator.l2_size * self.element_um2) * 1e-6
+        sizes = accelerator.l1_size, accelerator.l2_size
+        return float(self.area_of(accelerator.num_pes, accelerator.simd_lanes, *sizes))
+
+    def area_of(self, num_pes: Any, simd_lanes: Any, l1_size: Any, l2_size: Any) -> Any:
+        """The area in mm2 of that many PEs with buffers of these sizes, in elements: numbers or arrays."""
+        pe = simd_lanes * self.mac_um2 + l1_size * self.element_um2
+        return (num_pes * pe + l2_size * self.element_um2) * 1e-6
 
     def leakage_mw(self, accelerator: Accelerator) -> float:
         """The power that an accelerator takes without doing anything."""
         return self.area_mm2(accelerator) * self.leakage_mw_per_mm2
+
+
+def load_constants(path: str) -> Constants:
+    """The constants in a TOML file, such as `dram_pj = 640`; what it does not name keeps its default."""
+    where = f"constants file {path!r}"
+    return Constants.from_dict(read_toml(path, where), where)
+
+
+def parse_constants(text: str, where: str) -> Constants:
+    """The constants in text such as `dram_pj=640.0, mac_pj=1.0`."""
+    found: dict[str, float] = {}
+    for part in text.split(","):
+        name, _, value = (piece.strip() for piece in part.partition("="))
+        if name in found:
+            raise InputError(f"{where}: {name} is there twice")
+        try:
+            found[name] = float(value)
+        except ValueError:
+            raise InputError(f"{where}: {shorten(part.strip())} must be NAME=NUMBER") from None
+    return Constants.from_dict(found, where)

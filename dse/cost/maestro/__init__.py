@@ -16,7 +16,7 @@ from types import ModuleType
 import numpy as np
 
 from dse.accelerator import Accelerator
-from dse.cost import CostBatch, IntArray
+from dse.cost import CaseExtras, CostBatch, IntArray
 from dse.layer import DIMS, TYPES, Layer
 from dse.mapping import MappingBatch
 
@@ -45,14 +45,21 @@ class Maestro:
         return price
 
     def price_cases(
-        self, layers: IntArray, hardware: IntArray, rows: IntArray, *, threads: int = 1
+        self,
+        layers: IntArray,
+        hardware: IntArray,
+        rows: IntArray,
+        extras: CaseExtras | None = None,
+        *,
+        threads: int = 1,
     ) -> CostBatch:
         """Prices rows as written, each with its own layer and hardware, strides included.
 
         `layers` (n, 9): type (0 CONV, 1 DSCONV), K, C, Y, X, R, S, row stride, column stride. `hardware`
         (n, 5): PEs, NoC bandwidth, off-chip bandwidth, NoC latency, SIMD lanes. `rows` (n, 27): as in a
         MappingBatch. Any 64-bit values are taken. Buffer needs wrap at 32 bits, as MAESTRO prints them
-        (`evaluate` does not let them: a need that wraps would seem to fit).
+        (`evaluate` does not let them: a need that wraps would seem to fit). `extras` change nothing: padding
+        is input like any other, and no figure depends on capacities or the clock.
         """
         return price_cases(layers, hardware, rows, wrap=True, threads=threads)
 
