@@ -194,7 +194,8 @@ def test_proofs_are_timed(dse: Dse) -> None:
     rows, (every,) = outcome.json["certify"], outcome.json["certify_all"]
     assert [row["objective"] for row in rows] == list(bench.OBJECTIVES)
     assert all(0 < row["median_seconds"] <= row["worst_seconds"] for row in rows)
-    assert (every["layers"], every["optimal"]) == (24, 21)
+    assert {row["cost_model"] for row in (*rows, every)} == {"maestro"}
+    assert (every["layers"], every["optimal"], every["infeasible"]) == (24, 21, 3)
     assert "Proofs of every distinct layer" in dse(*alexnet).out
 
 

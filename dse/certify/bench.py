@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from dse.certify.certificate import OPTIMAL
+from dse.certify.certificate import INFEASIBLE, OPTIMAL
 from dse.certify.models import solve
 from dse.problem import Problem
 
@@ -27,7 +27,7 @@ def prove(problems: Mapping[str, Problem], threads: int | None = None) -> list[R
 
 
 def summary(rows: Sequence[Row], **about: object) -> Row:
-    """The rows of some proofs in one: how many there are, the median and worst seconds, and the worst layer.
+    """The rows of some proofs in one: how many and of what, the median and worst seconds, the worst layer.
 
     `about` says what they have in common.
     """
@@ -36,6 +36,7 @@ def summary(rows: Sequence[Row], **about: object) -> Row:
         **about,
         "layers": len(rows),
         "optimal": sum(row["status"] == OPTIMAL for row in rows),
+        "infeasible": sum(row["status"] == INFEASIBLE for row in rows),
         "median_seconds": median(float(row["seconds"]) for row in rows),
         "worst_seconds": worst["seconds"],
         "worst_layer": worst["layer"],

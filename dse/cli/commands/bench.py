@@ -118,13 +118,19 @@ def certify(
         for objective in bench.OBJECTIVES
         if (problems := {layer.name: Problem(layer, accelerator, objective, model) for layer in found.layers})
     )
+    for row in (*report["certify"], *report["certify_all"]):
+        row["cost_model"] = model
     if json:
         output.print_json(report)
         return
-    console, common = output.make_console(), ("layers", "optimal", "median_seconds", "worst_seconds")
-    heads = ("layers", "optimal", "median s", "worst s")
+    console, common = output.make_console(), COMMON
+    heads = ("layers", "optimal", "infeasible", "median s", "worst s")
     for key, title, names in (
-        ("certify", "Proofs of every distinct layer, nothing kept", ("network", "accelerator", "objective")),
+        (
+            "certify",
+            f"Proofs of every distinct layer, nothing kept, cost model {model}",
+            ("network", "accelerator", "objective"),
+        ),
         ("certify_all", "All of them", ()),
     ):
         figures = [[row[column] for column in (*names, *common)] for row in report[key]]
@@ -152,6 +158,8 @@ def _show_searchers(rows: list[dict[str, Any]], budget: int) -> None:
         if row["failure"]:
             console.print(f"failed: {row['searcher']}: {row['failure']}", style="red", soft_wrap=True)
 
+
+COMMON = ("layers", "optimal", "infeasible", "median_seconds", "worst_seconds")
 
 TABLES = {
     "cost": (
