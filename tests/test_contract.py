@@ -170,10 +170,10 @@ def through_the_reference(rows: np.ndarray) -> None:
         reference.price(layer.tolist(), hardware.tolist(), row.tolist())
 
 
-def through_the_cases(rows: np.ndarray) -> None:
+def through_the_cases(rows: np.ndarray, model: str) -> None:
     made = problem()
     layers, hardware = maestro.layer_row(made.space.layer), maestro.hardware_row(made.accelerator)
-    maestro.Maestro().price_cases(layers, hardware, rows=rows)
+    cost_model(model).price_cases(layers, hardware, rows=rows)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -187,11 +187,18 @@ def through_the_cases(rows: np.ndarray) -> None:
             )
             for name in COST_MODELS
         ),
-        through_the_cases,
+        *(lambda rows, name=name: through_the_cases(rows, name) for name in COST_MODELS),
         through_the_kernel,
         through_the_reference,
     ],
-    ids=["problem", "prepared", *COST_MODELS, "cases", "kernel", "reference"],
+    ids=[
+        "problem",
+        "prepared",
+        *COST_MODELS,
+        *(f"{name} cases" for name in COST_MODELS),
+        "kernel",
+        "reference",
+    ],
 )
 def test_rows_are_counted_once_by_whatever_way_they_reach_a_model(way: Callable[[np.ndarray], None]) -> None:
     space = problem().space

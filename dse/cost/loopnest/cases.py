@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 def cost_cases(
     model: LoopNest, layers: IntArray, hardware: IntArray, rows: IntArray, extras: CaseExtras | None
 ) -> CostBatch:
-    """See `LoopNest.price_cases`."""
+    """See `LoopNest.price_cases`; one row of `layers` or `hardware` serves all mappings."""
+    layers, hardware = (np.broadcast_to(part, (len(rows), part.shape[1])) for part in (layers, hardware))
     extras = extras or CaseExtras.none(len(rows))
     costs = _nothing(len(rows))
     for places in _alike(layers, hardware, extras):
