@@ -66,6 +66,8 @@ def run_campaign(
 ) -> CampaignResult:
     """Run the store's unfinished cells, `workers` at a time, and write `curves.parquet`.
 
+    It is written before the first cell too: a run that is killed leaves what the campaign was in full.
+
     A cell whose searcher raises, or whose process dies MOST_DEATHS times, is entered as failed and the rest
     go on. Storage that cannot be written ends the run with an InputError; finished cells are kept.
     """
@@ -79,6 +81,7 @@ def run_campaign(
         except OSError as error:
             raise InputError(f"folder {str(store.folder)!r} cannot be written: {error.strerror}") from None
         compile_kernels(waiting, display)
+        store.write_curves()
         tasks = [_task(store, named, board_path, place) for place, named in enumerate(waiting)]
         run = _Run(store, display, board, workers, make_executor)
         start = time.monotonic()

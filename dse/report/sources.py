@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import quote
 
 from dse.accelerator import Accelerator
-from dse.campaign.config import NamedCell, NamedProblem, Variant
+from dse.campaign.config import NamedCell, NamedProblem, Variant, safe_name
 from dse.campaign.curves import CURVES, read_curves
 from dse.campaign.ledger import DONE, FAILED
 from dse.campaign.summary import Summary, summarise
@@ -76,7 +76,7 @@ def read_folder(folder: Path) -> tuple[list[Summary], dict[str, Any]]:
         )
     found = {summary.key: summary for summary in summaries}
     found |= {key: entry.summary for key, entry in by_key.items() if entry.summary is not None}
-    merged = _merged(about, _plan(folder, list(by_key.values()), summaries)) if by_key else about
+    merged = _merged(about, _plan(folder, list(by_key.values()), summaries, about)) if by_key else about
     return [found[key] for key in sorted(found)], merged
 
 
@@ -191,10 +191,13 @@ def _searcher(kind: str, settings: str) -> Searcher:
     return make_searcher(kind, json.loads(settings))
 
 
-def _plan(folder: Path, entries: list[Entry], summaries: Iterable[Summary]) -> dict[str, Any]:
+def _plan(
+    folder: Path, entries: list[Entry], summaries: Iterable[Summary], about: Mapping[str, Any]
+) -> dict[str, Any]:
     """What the campaign was, from the cells that it entered."""
-    # A problem's own name is known where one of its cells is done.
-    known = {problem_part(entry.key): entry.names[:3] for entry in entries if entry.summary is not None}
+    # A problem's own name is known where one of its cells is done, or where the curves have it.
+    known = {"--".join(map(safe_name, names)): tuple(names) for names in about.get("problems", [])}
+    known |= {problem_part(entry.key): entry.names[:3] for entry in entries if entry.summary is not None}
     known |= {problem_part(cell.key): (cell.layer, cell.accelerator, cell.objective) for cell in summaries}
     problems: dict[tuple[str, ...], list[str]] = {}
     settings: dict[str, Any] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from dse.objective import unit_of
@@ -69,7 +70,8 @@ def _sections(study: Study, repriced: Repriced) -> Iterator[Section]:
         yield _section(title, heads, overall, [(_ratio(row.own), _ratio(row.other)) for row in overall.rows])
     for found in repriced.groups:
         title = f"{found.network}: {found.objective} of the same mappings by {model} and by {other}"
-        heads = [f"by {name} ({unit_of(found.objective, name)})" for name in (model, other)]
+        units = study.unit(found.objective), unit_of(found.objective, other)
+        heads = [f"by {name} ({unit})" for name, unit in zip((model, other), units, strict=True)]
         figures = [(figure(row.own.value), figure(row.other.value)) for row in found.rows]
         yield _section(title, heads, found, figures)
 
@@ -97,6 +99,6 @@ def _section(title: str, by: list[str], ranking: Ranking, figures: list[tuple[st
 
 
 def _ratio(place: Place) -> str:
-    if place.low == place.high:
+    if math.isinf(place.value) or place.low == place.high:
         return over_target(place.value)
     return f"{over_target(place.value)} [{over_target(place.low)}, {over_target(place.high)}]"
