@@ -26,8 +26,8 @@ from dse.report.findings import Findings, find
 from dse.report.page import render
 from dse.report.page.commands import campaign_toml
 from dse.report.page.mappings import BestMapping, best_mappings, gap_to_optimum
-from dse.report.problems import make_problems
 from dse.report.page.provenance import fingerprint
+from dse.report.problems import make_problems
 from dse.report.study import Study, load_study
 from tests.conftest import Dse
 from tests.page_cases import nasty, run_small_campaign
