@@ -45,15 +45,17 @@ class Choices:
         """The smallest vectors of the mappings that the vectors (n, 13) stand for."""
         return self._space.encode(self._space.decode(genes))
 
-    def changes(self, vectors: IntArray, rng: np.random.Generator, most: int) -> tuple[IntArray, IntArray]:
-        """The vectors (t, 13) with one block at a time set to its values, at most so many of each block.
+    def changes(
+        self, vectors: IntArray, rng: np.random.Generator, most: int, blocks: tuple[Block, ...]
+    ) -> tuple[IntArray, IntArray]:
+        """The vectors (t, 13) with one of the blocks at a time set to its values, at most so many of each.
 
         An array (n, 13), and which of the vectors each of its rows comes from (n,). Where a block has more
         values some are drawn; where it has too many to list, its neighbours come first.
         """
         found = [np.empty((0, vectors.shape[1]), np.int64)]
         origins = [np.empty(0, np.int64)]
-        for block in self.blocks:
+        for block in blocks:
             listed = self._kept[block.name]
             if listed is None:
                 for number, vector in enumerate(vectors):

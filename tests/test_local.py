@@ -85,7 +85,7 @@ def test_it_starts_anew_where_kicks_no_longer_help() -> None:
 def test_choices_list_every_mapping_of_a_block_once() -> None:
     choices, rng = Choices(SPACE), np.random.default_rng(0)
     vector = choices.sample(rng, 1)
-    changes, origins = choices.changes(vector, rng, 10_000)
+    changes, origins = choices.changes(vector, rng, 10_000, choices.blocks)
     assert (origins == 0).all()
     values = {"outer.order": 24, "inner.order": 24, "parallel": 16, "cluster": 16}
     for block in choices.blocks:
@@ -105,7 +105,7 @@ def test_too_many_values_are_drawn_and_stay_in_the_block() -> None:
     )
     choices, rng = Choices(problem.space), np.random.default_rng(0)
     vectors = choices.sample(rng, 3)
-    changes, origins = choices.changes(vectors, rng, 12)
+    changes, origins = choices.changes(vectors, rng, 12, choices.blocks)
     assert problem.space.contains(changes).all()
     assert (np.bincount(origins) == len(changes) / 3).all()
     blocks = [set(block.genes) for block in choices.blocks]
@@ -118,7 +118,7 @@ def test_blocks_without_a_choice_are_left_out() -> None:
     names = [block.name for block in Choices(landscapes.small().space).blocks]
     assert names == ["parallel"]
     assert Choices(landscapes.single().space).blocks == ()
-    nothing, _ = Choices(landscapes.single().space).changes(np.zeros((2, 13), np.int64), None, 9)
+    nothing, _ = Choices(landscapes.single().space).changes(np.zeros((2, 13), np.int64), None, 9, ())
     assert nothing.shape == (0, 13)
 
 

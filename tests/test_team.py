@@ -10,6 +10,7 @@ import pytest
 from dse.accelerator import PRESETS
 from dse.errors import InputError
 from dse.evaluator import BudgetExhausted, Evaluator
+from dse.genes import GENE_NAMES
 from dse.mapping import Level, Mapping, MappingBatch
 from dse.problem import Problem
 from dse.record import Record
@@ -38,11 +39,13 @@ from searchers.team.feature_kernel import (
 )
 from searchers.team.features import SUMMANDS, Features
 from searchers.team.history import History
-from searchers.team.search import Doubt, Search
+from searchers.team.descent import Doubt
+from searchers.team.search import Search
 from workloads import load_layer
 
 PROBLEM = Problem(load_layer("alexnet:conv2"), PRESETS["eyeriss-small"], "edp", "maestro")
 SPACE = PROBLEM.space
+ARRANGEMENT = [GENE_NAMES.index(name) for name in ("outer.parallel", "inner.parallel", "cluster")]
 OTHERS = [landscapes.any_tiles(), landscapes.small(), landscapes.single(), landscapes.infeasible()]
 
 
@@ -219,7 +222,8 @@ def test_the_agent_that_gains_most_moves_and_the_others_respond() -> None:
     target = choices.sample(rng, 1)[0]
     starts = choices.sample(rng, 2)
     weights = np.arange(1, 14)
-    considered = Agents(choices, 10_000, rng).respond(starts, 8, lambda genes: (genes != target) @ weights)
+    agents = Agents(choices, 10_000, rng)
+    considered = agents.respond(starts, 8, lambda genes: (genes != target) @ weights, choices.blocks)
     for team, start in enumerate(starts):
         assert (considered.best(team, 1)[0] == target).all()
         mine = considered.judged[considered.team == team]
@@ -236,7 +240,7 @@ def test_kicks_change_few_blocks() -> None:
     agents, vector = Agents(choices, 40, rng), choices.sample(rng, 1)[0]
     changed = [
         sum(bool((kicked != vector)[list(block.genes)].any()) for block in SPACE.blocks)
-        for kicked in (agents.kicked(vector, 3) for _ in range(200))
+        for kicked in (agents.kicked(vector, 3, choices.blocks) for _ in range(200))
     ]
     assert set(changed) <= {0, 1, 2, 3}
     assert {1, 2, 3} <= set(changed)
@@ -315,6 +319,43 @@ def test_a_council_begins_with_the_best_of_all_descents() -> None:
     assert starts[2] <= 2 < starts[0]
 
 
+def test_a_survey_keeps_the_arrangement_of_the_pes_and_ends_soon_where_it_lags() -> None:
+    """Four surveys have as many arrangements; one that lags far behind ends with few samples."""
+    record = Record(13)
+    evaluate = Evaluator(PROBLEM, 5000, record=record)
+    search = Search(Team(patience=30, share=0.1, surveys=1.0, lag=0.5), evaluate, np.random.default_rng(0))
+    for _ in range(3):
+        search.descend()
+    seen = set()
+    for _ in range(4):
+        before = len(record)
+        search.descend()
+        kept = record.genes()[before:, ARRANGEMENT]
+        assert (kept == kept[0]).all()
+        seen.add(tuple(kept[0]))
+        assert len(kept) < 30
+    assert len(seen) == 4
+
+
+def test_surveys_have_their_part_of_the_samples() -> None:
+    parts = {}
+    for surveys in (0.0, 0.7):
+        record = Record(13)
+        evaluate = Evaluator(PROBLEM, 5000, record=record)
+        search = Search(Team(patience=30, share=0.1, surveys=surveys), evaluate, np.random.default_rng(0))
+        for _ in range(3):
+            search.descend()
+        first, kept = len(record), 0
+        while len(record) < 2000:
+            before = len(record)
+            search.descend()
+            genes = record.genes()[before:]
+            kept += len(genes) if (genes[:, ARRANGEMENT] == genes[0, ARRANGEMENT]).all() else 0
+        parts[surveys] = kept / (len(record) - first)
+    assert parts[0.0] < 0.3
+    assert 0.6 < parts[0.7] < 0.85
+
+
 def test_a_critic_that_errs_more_than_it_says_is_doubted() -> None:
     doubt, rng = Doubt(), np.random.default_rng(0)
     assert doubt.variance == 1
@@ -351,6 +392,8 @@ def test_later_descents_begin_with_points_that_fit() -> None:
         ({"curiosity": 0}, "curiosity must be a finite number above 0, got 0"),
         ({"patience": 0}, "patience must be at least 1, got 0"),
         ({"council": -1}, "council must be at least 0, got -1"),
+        ({"surveys": 1.5}, "surveys must be between 0 and 1, got 1.5"),
+        ({"survey_start": 0}, "survey_start must be at least 1, got 0"),
         ({"share": float("nan")}, "share must be a finite number above 0, got nan"),
         ({"policy": "unform"}, "policy 'unform'"),
     ],

@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from dse.checks import positive_number, whole_number
 from dse.errors import unknown
+from searchers.settings import probability
 
 if TYPE_CHECKING:
     import numpy as np
@@ -71,7 +72,22 @@ class Team:
     share: float = 0.5
     """Of a descent's samples, how many must have been without improvement for it to end."""
     council: int = 3
-    """Every so many-th descent begins with the best samples of all descents instead; 0: none does."""
+    """Every so many-th descent, surveys left out, begins with the best samples of all instead; 0: none does."""
+    surveys: float = 0.7
+    """Part of the samples, after the first three descents, that goes to surveys: descents that keep the
+    parallel dims and the cluster size with which they began."""
+    survey_start: int = 6
+    """Random points that a survey begins with."""
+    survey_teams: int = 2
+    """Teams that propose at a time in a survey."""
+    survey_batch: int = 2
+    """Samples that a survey pays for at a time, at least."""
+    lent: int = 60
+    """Samples of others from which a survey's critic learns too, of all arrangements the best first."""
+    grace: int = 8
+    """Samples after which a survey may end for being behind."""
+    lag: float = 12.0
+    """It does when octaves behind the best, times its samples beyond the grace, come to more."""
     policy: str = "critic"
     """`critic`, or the control: `uniform` has every agent and the batch choose uniformly, as often."""
 
@@ -81,10 +97,12 @@ class Team:
         for name, least in (
             ("start", 2), ("memory", 10), ("teams", 1), ("moves", 1), ("values", 2), ("kick", 1),
             ("most", 1), ("patience", 1), ("council", 0),
+            ("survey_start", 1), ("survey_teams", 1), ("survey_batch", 1), ("lent", 0), ("grace", 0),
         ):  # fmt: skip
             whole_number(getattr(self, name), name, least=least)
-        for name in ("ranks", "batch", "late_batch", "curiosity", "share"):
+        for name in ("ranks", "batch", "late_batch", "curiosity", "share", "lag"):
             positive_number(getattr(self, name), name)
+        probability(self.surveys, "surveys")
         if self.policy not in POLICIES:
             raise unknown("policy", self.policy, POLICIES)
 

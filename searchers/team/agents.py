@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.blocks import Block
 from searchers.choices import Choices
 
 IntArray = NDArray[np.int64]
@@ -41,16 +42,15 @@ class Agents:
         self._values = values
         self._rng = rng
 
-    def kicked(self, vector: IntArray, most: int) -> IntArray:
-        """The vector (13,) with one to `most` blocks set at random."""
-        blocks = self._choices.blocks
+    def kicked(self, vector: IntArray, most: int, blocks: tuple[Block, ...]) -> IntArray:
+        """The vector (13,) with one to `most` of the blocks set at random."""
         count = int(self._rng.integers(1, most + 1))
         for index in self._rng.permutation(len(blocks))[:count].tolist():
             vector = self._choices.drawn(blocks[index], vector, self._rng, 1)[0]
         return vector
 
-    def respond(self, teams: IntArray, moves: int, judge: Judge) -> Considered:
-        """Teams begin at the vectors (t, 13); in each of so many moves every agent weighs all its values.
+    def respond(self, teams: IntArray, moves: int, judge: Judge, blocks: tuple[Block, ...]) -> Considered:
+        """Teams begin at the vectors (t, 13); in each of so many moves the agents of the blocks weigh their values.
 
         What is liked best, of all agents of a team, is what the team does next: the agent whose response
         gains most moves, and the others respond to that.
@@ -58,7 +58,7 @@ class Agents:
         here, value = teams, judge(teams)
         genes, judged, owners = [here], [value], [np.arange(len(teams))]
         for _ in range(moves):
-            offers, owner = self._choices.changes(here, self._rng, self._values)
+            offers, owner = self._choices.changes(here, self._rng, self._values, blocks)
             if not len(offers):
                 break
             liked = judge(offers)

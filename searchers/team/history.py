@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
+AnyArray = NDArray[Any]
 
 _TOLD = (Reason.FEASIBLE, Reason.L1_TOO_SMALL, Reason.L2_TOO_SMALL)
 _FACTORS = {
@@ -42,6 +43,7 @@ class History:
         self._accelerator = space.accelerator
         self._factors = _FACTORS.get(objective, ("loss",))
         self._rows: dict[bytes, int] = {}
+        self._buffers: dict[str, AnyArray] = {}
         self.describe = Features(space)
         self.factors = len(self._factors)
         self.genes = np.empty((0, len(space.sizes)), np.int64)
@@ -68,12 +70,23 @@ class History:
         told = np.isin(evaluations.reason, _TOLD) & (np.isfinite(values) & (values > 0)).all(axis=1)
         figures = np.full(values.shape, np.nan)
         figures[told] = np.log2(values[told])
-        self.genes = np.concatenate([self.genes, genes])
-        self.features = np.concatenate([self.features, self.describe(genes)])
-        self.figures = np.concatenate([self.figures, figures])
-        self.scores = np.concatenate([self.scores, scores(evaluations, accelerator)])
-        self.losses = np.concatenate([self.losses, evaluations.loss])
-        self.refused = np.concatenate([self.refused, ~told])
+        self.genes = self._longer("genes", self.genes, genes)
+        self.features = self._longer("features", self.features, self.describe(genes))
+        self.figures = self._longer("figures", self.figures, figures)
+        self.losses = self._longer("losses", self.losses, evaluations.loss)
+        self.refused = self._longer("refused", self.refused, ~told)
+        self.scores = self._longer("scores", self.scores, scores(evaluations, accelerator))
+
+    def _longer(self, name: str, values: AnyArray, more: AnyArray) -> AnyArray:
+        """The values and more, (n + m, ...), in a buffer that has room for later ones."""
+        count = len(values) + len(more)
+        buffer = self._buffers.get(name, values)
+        if count > len(buffer):
+            buffer = np.empty((2 * count, *values.shape[1:]), values.dtype)
+            buffer[: len(values)] = values
+            self._buffers[name] = buffer
+        buffer[len(values) : count] = more
+        return buffer[:count]
 
     def find(self, genes: IntArray) -> IntArray:
         """The first sample of each mapping, (n, 13) in normal form to (n,); -1 for those not yet paid for."""

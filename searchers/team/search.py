@@ -11,86 +11,34 @@ from dse.genes import GENE_NAMES, LEVELS
 from searchers.choices import Choices
 from searchers.team.agents import Agents
 from searchers.team.choosing import choose, log_chance_to_fit
-from searchers.team.critic import Critic
+from searchers.team.descent import Descent
 from searchers.team.history import NEEDS, History
 
 if TYPE_CHECKING:
     from dse.evaluator import Evaluator
     from searchers.team import Team
+    from searchers.team.critic import Critic
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
-_PARALLEL = [GENE_NAMES.index(f"{level}.parallel") for level in LEVELS]
-_PROGRESS = 0.001
-"""Part of the best score by which a sample must be better to count as an improvement."""
+_PARALLEL = tuple(GENE_NAMES.index(f"{level}.parallel") for level in LEVELS)
+_ARRANGEMENT = (*_PARALLEL, GENE_NAMES.index("cluster"))
+"""The genes that say how the PEs are arranged."""
 _PENALTY = 20.0
 """Octaves of cost that an octave beyond a buffer, or a likely refusal, counts for while agents respond."""
 _GROWTH = 1.5
 """Growth of what the critic knows after which its kernel is chosen anew."""
+_OPEN_DESCENTS = 3
+"""Descents before the first survey."""
 _OVERSAMPLING = 20
 """Random points drawn for each that a later descent begins with: it begins with those that seem to fit."""
 _LIKELY = 0.25
 """Octaves of expected excess with which a point may still fit."""
-_TRUST = 3.0
-"""Errors as small as foretold that are taken for granted at first."""
-_LARGEST_ERROR = 30.0
-"""Deviations that an error counts for at most."""
 _LEAST_DEVIATION = 1e-3
 """Octaves: no critic is doubted for errors of this size."""
-_MEMORY = 0.95
-"""What an error counts for after one more."""
 _SPARE = 6
 """Candidates beyond the size of a batch that a team puts forward."""
-
-
-class Doubt:
-    """How many times larger than it said a critic's errors are, by figure: seen where it was priced."""
-
-    def __init__(self) -> None:
-        self._squares: FloatArray | float = _TRUST
-        self._count = _TRUST
-
-    @property
-    def variance(self) -> FloatArray | float:
-        """What a variance is to be multiplied by: (m,), or 1 if nothing has been seen."""
-        return np.maximum(self._squares / self._count, 1.0)
-
-    def see(self, errors: FloatArray, deviations: FloatArray) -> None:
-        """Learn from errors (n, m) and the deviations that were foretold; later ones count for more."""
-        squares = np.minimum(np.square(errors / deviations), _LARGEST_ERROR**2)
-        for square in squares:
-            self._squares = self._squares * _MEMORY + square
-            self._count = self._count * _MEMORY + 1
-
-
-class Descent:
-    """Samples that led to one another: `rows` of the history."""
-
-    def __init__(self) -> None:
-        self.rows: list[int] = []
-        self.critic = Critic()
-        self.best = np.inf
-        self.idle = 0
-        self.refit_at = 0.0
-        self.doubt = Doubt()
-        self.foretold: tuple[FloatArray, FloatArray] | None = None
-        """Of the last proposals (n, 13): expected figures (n, m), and deviations as the critic said."""
-        self._members: set[int] = set()
-
-    def join(self, rows: list[int], history: History) -> None:
-        """Samples of the history are now of this descent too."""
-        for row in rows:
-            if row in self._members:
-                continue
-            self._members.add(row)
-            self.rows.append(row)
-            score = float(history.scores[row])
-            self.idle = 0 if score < (1 - _PROGRESS) * self.best else self.idle + 1
-            self.best = min(self.best, score)
-
-    def __contains__(self, row: int) -> bool:
-        return row in self._members
 
 
 class Search:
@@ -103,24 +51,22 @@ class Search:
         self._choices = Choices(evaluate.space)
         self._agents = Agents(self._choices, settings.values, rng)
         self._history = History(evaluate.space, evaluate.objective)
+        sizes = evaluate.space.sizes
+        self._begun = {genes: np.zeros(sizes[list(genes)], np.int64) for genes in (_PARALLEL, _ARRANGEMENT)}
+        self._inside = tuple(block for block in self._choices.blocks if block.kind in ("tiles", "order"))
         self._descents = 0
-        self._begun = np.zeros(int(np.prod(evaluate.space.sizes[_PARALLEL])), np.int64)
         self._last: Critic | None = None
+        self._surveyed = 0
+        self._before_surveys = 0
 
     def descend(self) -> None:
-        """From new random points, let teams propose and pay until it no longer helps."""
-        settings, history = self._settings, self._history
-        descent = Descent()
-        self._descents += 1
-        if settings.council and self._descents % settings.council == 0:
-            ranked = np.argsort(history.scores, kind="stable")
-            descent.join(ranked[: settings.memory].tolist(), history)
-            descent.idle = 0
-            self._pay(descent, self._choices.sample(self._rng, 1))
-        else:
-            self._pay(descent, self._beginning())
-        while descent.idle < max(settings.patience, settings.share * len(descent.rows)):
-            before = len(descent.rows)
+        """Begin anew somewhere, and let teams propose and pay until it no longer helps."""
+        history = self._history
+        before = len(history)
+        survey = self._is_time_to_survey()
+        descent = self._survey() if survey else self._open()
+        while self._goes_on(descent):
+            samples = len(descent.rows)
             proposed = self._proposals(descent)
             rows = history.find(proposed)
             descent.join(rows[rows >= 0].tolist(), history)
@@ -128,10 +74,43 @@ class Search:
             if len(fresh):
                 self._pay(descent, proposed[fresh])
                 self._doubt(descent, fresh)
-            if len(descent.rows) == before:
+            if len(descent.rows) == samples:
                 break
-        if settings.policy == "critic":
+        if self._settings.policy == "critic":
             self._last = descent.critic
+        if survey:
+            self._surveyed += len(history) - before
+        elif not self._surveyed:
+            self._before_surveys = len(history)
+
+    def _is_time_to_survey(self) -> bool:
+        """Whether surveys have had less than their part of the samples since the first one could begin."""
+        if not self._inside or self._descents < _OPEN_DESCENTS:
+            return False
+        samples = len(self._history) - self._before_surveys
+        return bool(self._surveyed < self._settings.surveys * max(samples, 1))
+
+    def _survey(self) -> Descent:
+        """A descent that keeps an arrangement of the PEs; the best of others are known to its critic."""
+        descent = Descent(self._inside, survey=True)
+        descent.lent = self._diverse(self._settings.lent)
+        self._pay(descent, self._beginning(_ARRANGEMENT, self._settings.survey_start))
+        return descent
+
+    def _open(self) -> Descent:
+        """A descent that may go anywhere: from random points, or a council, from the best of all."""
+        settings, history = self._settings, self._history
+        descent = Descent(self._choices.blocks)
+        self._descents += 1
+        if settings.council and self._descents % settings.council == 0:
+            ranked = np.argsort(history.scores, kind="stable")
+            descent.give(ranked[: settings.memory].tolist(), history)
+            self._pay(descent, self._choices.sample(self._rng, 1))
+        elif self._last is None:
+            self._pay(descent, self._choices.sample(self._rng, settings.start))
+        else:
+            self._pay(descent, self._beginning(_PARALLEL, settings.start))
+        return descent
 
     def _pay(self, descent: Descent, genes: IntArray) -> None:
         start = len(self._history)
@@ -147,24 +126,48 @@ class Search:
         means, deviations = (part[fresh][told] for part in descent.foretold)
         descent.doubt.see(came[told] - means, deviations)
 
-    def _beginning(self) -> IntArray:
-        """Random points; later ones of like parallel dims, those first that seem to fit. At least one.
+    def _goes_on(self, descent: Descent) -> bool:
+        """Whether a descent is still worth paying for."""
+        settings, best = self._settings, float(self._history.scores.min())
+        if descent.survey and descent.paid > settings.grace:
+            # An infeasible descent lags behind a feasible one, whatever the scores.
+            lag = np.log2(descent.best / best) if np.isfinite(descent.best) else np.inf
+            if lag * (descent.paid - settings.grace) > settings.lag:
+                return False
+        return bool(descent.idle < max(settings.patience, settings.share * descent.paid))
 
-        Descents that begin all over the space end in the widest valleys: so each of the later ones begins
-        with a pair of parallel dims with which the fewest have begun.
+    def _diverse(self, count: int) -> IntArray:
+        """Rows of the history, the best with each arrangement of the PEs before the second best."""
+        history = self._history
+        ranked = np.argsort(history.scores, kind="stable")
+        sizes = self._evaluate.space.sizes[list(_ARRANGEMENT)]
+        arrangement = np.ravel_multi_index(history.genes[ranked][:, _ARRANGEMENT].T, sizes)
+        order = np.argsort(arrangement, kind="stable")
+        groups = arrangement[order]
+        firsts = np.flatnonzero(np.diff(groups, prepend=-1))
+        places = np.empty(len(order), np.int64)
+        places[order] = np.arange(len(order)) - np.repeat(firsts, np.diff(firsts, append=len(order)))
+        return ranked[np.argsort(places, kind="stable")[:count]]
+
+    def _beginning(self, genes: tuple[int, ...], count: int) -> IntArray:
+        """Random points with values of `genes` with which the fewest descents have begun, all the same.
+
+        Descents that begin all over the space end in the widest valleys. At least one point, (n, 13), n at
+        most `count`: first those that seem to fit.
         """
-        count = self._settings.start
-        if self._last is None:
-            return self._choices.sample(self._rng, count)
+        begun = self._begun[genes]
+        least = np.argwhere(begun == begun.min())
+        alike: IntArray = least[int(self._rng.integers(len(least)))]
+        begun[tuple(alike)] += 1
         points = self._choices.sample(self._rng, count * _OVERSAMPLING)
-        least = np.flatnonzero(self._begun == self._begun.min())
-        pair = int(self._rng.choice(least))
-        self._begun[pair] += 1
-        points[:, _PARALLEL] = divmod(pair, int(self._evaluate.space.sizes[_PARALLEL[1]]))
+        points[:, genes] = alike
+        points = self._choices.normal(points)
         new = np.unique(points[self._history.find(points) < 0], axis=0)
         if not len(new):
             return points[:1]
         new = self._rng.permutation(new)
+        if self._last is None:
+            return new[:count]
         likely = self._excess(self._last.means(self._history.describe(new))) < _LIKELY
         return new[np.argsort(~likely, kind="stable")[:count]]
 
@@ -173,7 +176,7 @@ class Search:
         settings, history = self._settings, self._history
         rows = np.array(descent.rows)
         ranked = rows[np.argsort(history.scores[rows], kind="stable")]
-        size = self._size(len(rows))
+        size = self._size(descent)
         uniform = settings.policy == "uniform"
         if not uniform:
             self._teach(descent, ranked)
@@ -186,25 +189,30 @@ class Search:
             costs: FloatArray = means[:, : history.factors].sum(axis=1)
             return costs + _PENALTY * self._excess(means)
 
-        considered = self._agents.respond(self._starts(ranked), settings.moves, judge)
-        best = [considered.best(team, 4 * (size + _SPARE)) for team in range(settings.teams)]
+        starts = self._starts(descent, ranked)
+        considered = self._agents.respond(starts, settings.moves, judge, descent.blocks)
+        best = [considered.best(team, 4 * (size + _SPARE)) for team in range(len(starts))]
         candidates = self._undescended(descent, best, size + _SPARE)
         if uniform or not len(candidates):
             return candidates[:size]
         return candidates[self._chosen(descent, candidates, size)]
 
-    def _size(self, samples: int) -> int:
-        """How many samples a descent that has so many pays for next."""
-        settings = self._settings
-        part = max(settings.batch * samples, settings.late_batch * len(self._history))
-        return min(max(round(part), 1), settings.most)
+    def _size(self, descent: Descent) -> int:
+        """How many samples a descent pays for next."""
+        settings, samples = self._settings, len(descent.rows)
+        if descent.survey:
+            least, part = settings.survey_batch, settings.batch * samples
+        else:
+            least, part = 1, max(settings.batch * samples, settings.late_batch * len(self._history))
+        return min(max(round(part), least), settings.most)
 
     def _teach(self, descent: Descent, ranked: IntArray) -> None:
         """Have the critic learn from the descent's samples, or the best of them and some others."""
-        history, most = self._history, self._settings.memory
+        history, most = self._history, self._settings.memory - len(descent.lent)
         if len(ranked) > most:
             kept = most * 3 // 4
             ranked = np.concatenate([ranked[:kept], self._rng.permutation(ranked[kept:])[: most - kept]])
+        ranked = np.concatenate([ranked, descent.lent])
         figures, refused = history.figures[ranked].copy(), history.refused[ranked]
         # Refused points are taken for as costly as any, so that nobody is drawn to what has no figures.
         if refused.any():
@@ -218,13 +226,13 @@ class Search:
         if refit:
             descent.refit_at = len(ranked) * _GROWTH
 
-    def _starts(self, ranked: IntArray) -> IntArray:
+    def _starts(self, descent: Descent, ranked: IntArray) -> IntArray:
         """Where teams begin: the best sample, and good ones with some blocks set at random."""
         settings, history = self._settings, self._history
         starts = [history.genes[ranked[0]]]
-        for _ in range(1, settings.teams):
+        for _ in range(1, settings.survey_teams if descent.survey else settings.teams):
             rank = min(int(self._rng.exponential(settings.ranks)), len(ranked) - 1)
-            starts.append(self._agents.kicked(history.genes[ranked[rank]], settings.kick))
+            starts.append(self._agents.kicked(history.genes[ranked[rank]], settings.kick, descent.blocks))
         return np.array(starts)
 
     def _undescended(self, descent: Descent, best: list[IntArray], count: int) -> IntArray:
