@@ -22,6 +22,7 @@ from searchers.team import Team
 from searchers.team.agents import Agents
 from searchers.team.choosing import choose, log_chance_to_fit, log_improvement
 from searchers.team.critic import Critic
+from searchers.team.descent import Doubt
 from searchers.team.feature_kernel import (
     ALL_MOVED,
     HELD,
@@ -39,7 +40,6 @@ from searchers.team.feature_kernel import (
 )
 from searchers.team.features import SUMMANDS, Features
 from searchers.team.history import History
-from searchers.team.descent import Doubt
 from searchers.team.search import Search
 from workloads import load_layer
 

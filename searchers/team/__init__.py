@@ -72,7 +72,7 @@ class Team:
     share: float = 0.5
     """Of a descent's samples, how many must have been without improvement for it to end."""
     council: int = 3
-    """Every so many-th descent, surveys left out, begins with the best samples of all instead; 0: none does."""
+    """Every so many-th descent, but for surveys, begins with the best samples of all; 0: none does."""
     surveys: float = 0.7
     """Part of the samples, after the first three descents, that goes to surveys: descents that keep the
     parallel dims and the cluster size with which they began."""

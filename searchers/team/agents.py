@@ -50,7 +50,7 @@ class Agents:
         return vector
 
     def respond(self, teams: IntArray, moves: int, judge: Judge, blocks: tuple[Block, ...]) -> Considered:
-        """Teams begin at the vectors (t, 13); in each of so many moves the agents of the blocks weigh their values.
+        """Teams begin at the vectors (t, 13); in each of so many moves all agents weigh values of their blocks.
 
         What is liked best, of all agents of a team, is what the team does next: the agent whose response
         gains most moves, and the others respond to that.

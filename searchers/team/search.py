@@ -88,7 +88,7 @@ class Search:
         if not self._inside or self._descents < _OPEN_DESCENTS:
             return False
         samples = len(self._history) - self._before_surveys
-        return bool(self._surveyed < self._settings.surveys * max(samples, 1))
+        return bool(self._surveyed < self._settings.surveys * (samples + 1))
 
     def _survey(self) -> Descent:
         """A descent that keeps an arrangement of the PEs; the best of others are known to its critic."""
@@ -141,7 +141,7 @@ class Search:
         history = self._history
         ranked = np.argsort(history.scores, kind="stable")
         sizes = self._evaluate.space.sizes[list(_ARRANGEMENT)]
-        arrangement = np.ravel_multi_index(history.genes[ranked][:, _ARRANGEMENT].T, sizes)
+        arrangement = np.asarray(np.ravel_multi_index(tuple(history.genes[ranked][:, _ARRANGEMENT].T), sizes))
         order = np.argsort(arrangement, kind="stable")
         groups = arrangement[order]
         firsts = np.flatnonzero(np.diff(groups, prepend=-1))
