@@ -50,7 +50,7 @@ class Agents:
         return vector
 
     def respond(self, teams: IntArray, moves: int, judge: Judge, blocks: tuple[Block, ...]) -> Considered:
-        """Teams begin at the vectors (t, 13); in each of so many moves all agents weigh values of their blocks.
+        """Teams begin at the vectors (t, 13); in each of so many moves all agents weigh their values.
 
         What is liked best, of all agents of a team, is what the team does next: the agent whose response
         gains most moves, and the others respond to that.
