@@ -2,9 +2,9 @@
 
 Every searcher has as many trials: its defaults, and settings drawn at random from the ranges below, each run
 once on the twelve problems of devhard.toml. The best two of them and the defaults then run again, from two
-other seeds; the best of these is what the campaigns hard12 and heldout12 have the searcher run with. A trial's
-score is the mean of the logs of best loss / proven optimum over problems and over 500, 2,000 and 5,000 samples,
-and is written as a factor. Writes NAME.csv beside this file, a line a trial, and goes on where it was stopped.
+other seeds; with the best of these the searcher runs in the campaigns hard12 and heldout12. A score is the
+mean of the logs of best loss / proven optimum over problems and over 500, 2,000 and 5,000 samples, written as
+a factor. Writes NAME.csv beside this file, a line a trial, and goes on where it was stopped.
 
 `ppo-categorical` is `ppo` with categorical actions. `team` and `local` were tuned by hand: see team.md.
 """

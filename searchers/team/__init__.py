@@ -13,15 +13,18 @@ and it is doubted accordingly. It learns from the samples of its own descent onl
 improves gives way to another, from new random points, whose critic is mistaken elsewhere; every third begins
 with the best samples of all. What earlier descents have paid for is remembered at no cost.
 
+How the PEs are arranged (the parallel dims and the cluster size) decides how good a mapping can become, and
+wide descents may never come by the best arrangement, as it is good with few tiles and orders only. So after
+the first three descents most of the samples go to surveys: short descents that keep an arrangement of their
+own, and end early where they lag behind the best. Their critics know the best of other arrangements too.
+
 Departures from the usual scheme of centralised training and decentralised execution (Lowe et al.,
 "Multi-Agent Actor-Critic for Mixed Cooperative-Competitive Environments", NeurIPS 2017): there is no policy
 network, each agent's policy being its best response; and the critic is no network but a Gaussian process,
 which at these sample sizes foretells more. `policy = "uniform"` is the control in which all choose uniformly,
 as often.
 
-Defaults were chosen among some 20 settings on the problems of results/campaigns/devhard.toml: the geometric
-mean over them of the median best loss of 3 seeds is 1.05, 1.03, 1.02 and 1.016 times the proven optimum at
-500, 2,000, 5,000 and 20,000 samples; see results/tuning.
+Defaults were chosen on the problems of results/campaigns/devhard.toml: see results/tuning.
 """
 
 from __future__ import annotations
