@@ -140,6 +140,109 @@ def test_a_larger_campaign_keeps_what_is_done(tmp_path: Path) -> None:
     assert "2 of them are done already" in shown
 
 
+def limited(plan: Campaign, name: str, seeds: int | None, budget: int | None) -> Campaign:
+    """The campaign with fewer seeds or samples for one searcher."""
+    variants = tuple(
+        dataclasses.replace(variant, seeds=seeds, budget=budget) if variant.name == name else variant
+        for variant in plan.variants
+    )
+    return dataclasses.replace(plan, variants=variants)
+
+
+def test_a_searcher_with_less_joins_a_campaign_whose_other_cells_stay_done(tmp_path: Path) -> None:
+    run(tmp_path, campaign(("random", None), seeds=2))
+    before = records(tmp_path)
+    whole = campaign(("random", None), ("walk", None), seeds=2)
+    less = limited(whole, "walk", 1, BUDGET // 2)
+    result, shown = run(tmp_path, less)
+    assert result == CampaignResult(cells=6, done=6, failed=0, interrupted=False)
+    assert "6 cells of up to 1,500 samples" in shown
+    assert "4 of them are done already" in shown
+    after = records(tmp_path)
+    assert before.items() <= after.items()
+    joined = {name: found for name, found in after.items() if name not in before}
+    assert [len(losses) for _, losses in joined.values()] == [BUDGET // 2] * 2
+    run(tmp_path / "whole", whole)
+    for name, (genes, losses) in joined.items():
+        there = records(tmp_path / "whole")[name]
+        assert (genes, losses) == (there[0][: BUDGET // 2], there[1][: BUDGET // 2])
+    summaries, about = read_curves(tmp_path / CURVES)
+    assert {(s.searcher, s.seed, s.budget, s.samples) for s in summaries} == {
+        ("random", 0, BUDGET, BUDGET),
+        ("random", 1, BUDGET, BUDGET),
+        ("walk", 0, BUDGET // 2, BUDGET // 2),
+    }
+    assert about["limits"] == {"walk": {"seeds": 1, "budget": BUDGET // 2}}
+    assert (about["seeds"], about["budget"]) == (2, BUDGET)
+    again, shown = run(tmp_path, less)
+    assert again == result
+    assert "6 of them are done already" in shown
+
+
+def test_cells_without_a_sample_give_way_to_a_smaller_budget(tmp_path: Path) -> None:
+    run(tmp_path, campaign(("random", None), seeds=2))
+    both = campaign(("random", None), ("walk", None), seeds=2)
+    with Store(tmp_path, both) as store:
+        assert len(store.unfinished()) == 4
+    with Store(tmp_path, limited(both, "walk", 1, 500)) as store:
+        assert [(c.cell.seed, c.cell.budget) for c in store.unfinished()] == [(0, 500)] * 2
+        assert len(store.ledger.states()) == 6
+        begun = store.unfinished()[0]
+        store.journal_path(begun.key).touch()
+    with pytest.raises(InputError, match=r"budget is 500 there and 1500 here; .* to begin it anew") as error:
+        Store(tmp_path, both)
+    store.journal_path(begun.key).unlink()
+    assert str(store.journal_path(begun.key)) in str(error.value)
+    with Store(tmp_path, both) as store:
+        assert len(store.unfinished()) == 4
+        assert len(store.summaries()) == 4
+
+
+@pytest.mark.parametrize(
+    ("seeds", "budget", "message"),
+    [
+        (1, None, "holds a cell .*--walk--s1' that campaign 'test' does not have"),
+        (None, 500, "holds another walk on .*"),
+    ],
+)
+def test_finished_cells_are_not_cut_to_what_their_searcher_has_now(
+    tmp_path: Path, seeds: int | None, budget: int | None, message: str
+) -> None:
+    plan = campaign(("random", None), ("walk", None), seeds=2)
+    run(tmp_path, plan)
+    before = records(tmp_path)
+    for _ in range(2):
+        with pytest.raises(InputError, match=message):
+            Store(tmp_path, limited(plan, "walk", seeds, budget))
+        (tmp_path / CURVES).unlink(missing_ok=True)
+    assert records(tmp_path) == before
+
+
+def test_an_interrupted_searcher_with_less_goes_on_from_its_journal(tmp_path: Path) -> None:
+    flag = tmp_path / "died"
+    plan = campaign(("dying", Dying(once=str(flag))), ("random", None), seeds=2)
+    plan = limited(plan, "dying", 1, 1200)
+    result, shown = run(tmp_path / "campaign", plan)
+    assert flag.exists()
+    assert (result.cells, result.done) == (6, 6)
+    assert "goes on from its journal" in shown
+    run(tmp_path / "undisturbed", plan)
+    assert records(tmp_path / "campaign") == records(tmp_path / "undisturbed")
+
+
+def test_a_reference_named_after_the_last_cell_reaches_the_curves(tmp_path: Path) -> None:
+    plan = campaign(("random", None), ("walk", None))
+    run(tmp_path, plan)
+    path, (before, _) = tmp_path / CURVES, read_curves(tmp_path / CURVES)
+    written = path.stat().st_mtime_ns
+    run(tmp_path, plan)
+    assert path.stat().st_mtime_ns == written
+    run(tmp_path, dataclasses.replace(plan, reference="walk"))
+    after, about = read_curves(path)
+    assert about["reference"] == "walk"
+    assert after == before
+
+
 def test_a_cell_in_committed_curves_counts_as_done(tmp_path: Path) -> None:
     plan = campaign(("random", None))
     run(tmp_path / "old", plan)

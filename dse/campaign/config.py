@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,14 +18,26 @@ from dse.errors import InputError, shorten, unknown
 from dse.layer import Layer
 from dse.objective import OBJECTIVES
 from dse.problem import Problem, digest
-from dse.searcher import Searcher, make_searcher
+from dse.searcher import Searcher, make_searcher, searcher_class
 from dse.tomlfile import is_toml, read_toml
 
 FindLayers = Callable[[str], Mapping[str, Layer]]
 """From a layer's or a network's name to the layers it stands for, by their full names."""
 
 REQUIRED = ("name", "budget", "seeds", "cost_model", "searchers")
-OPTIONAL = ("seed", "constants", "tiles", "fixed", "objectives", "accelerators", "layers", "problems")
+OPTIONAL = (
+    "seed",
+    "reference",
+    "constants",
+    "tiles",
+    "fixed",
+    "objectives",
+    "accelerators",
+    "layers",
+    "problems",
+)
+LIMITS = ("seeds", "budget")
+"""What a searcher may have less of than the campaign."""
 LISTS = ("layers", "accelerators", "objectives")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -55,11 +68,16 @@ class NamedProblem:
 
 @dataclass(frozen=True)
 class Variant:
-    """A searcher under the name that the campaign gives it; `type` is its registered name."""
+    """A searcher under the name that the campaign gives it; `type` is its registered name.
+
+    `seeds` and `budget`, where they are not None, are what it has of the campaign's.
+    """
 
     name: str
     type: str
     searcher: Searcher
+    seeds: int | None = None
+    budget: int | None = None
 
 
 @dataclass(frozen=True)
@@ -94,26 +112,43 @@ def safe_name(name: str) -> str:
 
 @dataclass(frozen=True)
 class Campaign:
-    """Problems x searchers x seeds."""
+    """Problems x searchers x seeds; `reference` names the searcher that reports compare the others with."""
 
     name: str
     budget: int
     seeds: tuple[int, ...]
     problems: tuple[NamedProblem, ...]
     variants: tuple[Variant, ...]
+    reference: str | None = None
 
     @property
     def cost_model(self) -> str:
         """The cost model of all its problems."""
         return self.problems[0].problem.model_spec
 
+    @property
+    def limits(self) -> dict[str, dict[str, int]]:
+        """By name, how many seeds and samples a run those searchers have that have fewer than the others."""
+        found = {variant.name: self._has(variant) for variant in self.variants}
+        whole = {"seeds": len(self.seeds), "budget": self.budget}
+        return {name: has for name, has in found.items() if has != whole}
+
     def cells(self) -> Iterator[NamedCell]:
         """Every cell, seed by seed, so that an unfinished campaign has a little of everything."""
-        for seed in self.seeds:
+        has = {variant.name: self._has(variant) for variant in self.variants}
+        for place, seed in enumerate(self.seeds):
             for problem in self.problems:
                 for variant in self.variants:
-                    cell = Cell(problem.problem, variant.type, variant.searcher, seed, self.budget)
-                    yield NamedCell(problem, variant, cell)
+                    seeds, budget = has[variant.name].values()
+                    if place < seeds:
+                        cell = Cell(problem.problem, variant.type, variant.searcher, seed, budget)
+                        yield NamedCell(problem, variant, cell)
+
+    def _has(self, variant: Variant) -> dict[str, int]:
+        return {
+            "seeds": len(self.seeds) if variant.seeds is None else variant.seeds,
+            "budget": self.budget if variant.budget is None else variant.budget,
+        }
 
 
 def load_campaign(path: str, find_layers: FindLayers) -> Campaign:
@@ -126,16 +161,29 @@ def load_campaign(path: str, find_layers: FindLayers) -> Campaign:
         raise InputError(f"{where}: name must be letters, digits, '.', '-' or '_', got {shorten(name)}")
     first = whole_number(data.get("seed", 0), f"{where}: seed", least=0)
     count = whole_number(data["seeds"], f"{where}: seeds", most=100_000)
+    budget = whole_number(data["budget"], f"{where}: budget", most=10**9)
+    whole = {"seeds": count, "budget": budget}
+    variants = _variants(table(data["searchers"], f"{where}: searchers"), whole, where)
     return Campaign(
         name=name,
-        budget=whole_number(data["budget"], f"{where}: budget", most=10**9),
+        budget=budget,
         seeds=tuple(range(first, first + count)),
         problems=_problems(data, where, Path(path).parent, find_layers),
-        variants=_variants(table(data["searchers"], f"{where}: searchers"), where),
+        variants=variants,
+        reference=_reference(data, [variant.name for variant in variants], where),
     )
 
 
-def _variants(entries: Mapping[str, Any], where: str) -> tuple[Variant, ...]:
+def _reference(data: Mapping[str, Any], names: list[str], where: str) -> str | None:
+    if "reference" not in data:
+        return None
+    reference = _text(data["reference"], f"{where}: reference")
+    if reference not in names:
+        raise unknown("reference", reference, names, f"{where}, which must be one of its searchers")
+    return reference
+
+
+def _variants(entries: Mapping[str, Any], whole: Mapping[str, int], where: str) -> tuple[Variant, ...]:
     variants = []
     for name, entry in entries.items():
         place = f"[searchers.{name}] of {where}"
@@ -145,14 +193,34 @@ def _variants(entries: Mapping[str, Any], where: str) -> tuple[Variant, ...]:
         kind = settings.pop("type", name)
         if not isinstance(kind, str):
             raise InputError(f"{place}: type must be the name of a searcher, got {shorten(kind)}")
+        limits = {key: _limit(settings.pop(key), key, whole[key], place) for key in LIMITS if key in settings}
         try:
-            variants.append(Variant(name, kind, make_searcher(kind, settings, where=place)))
+            _no_setting_of(kind, limits, place)
+            variants.append(Variant(name, kind, make_searcher(kind, settings, where=place), **limits))
         except InputError as error:
             text = str(error)
             raise error if place in text else InputError(f"{place}: {text}") from None
     if not variants:
         raise InputError(f"{where} has no searchers; add a table such as [searchers.random]")
     return tuple(variants)
+
+
+def _limit(value: object, key: str, whole: int, place: str) -> int:
+    limit = whole_number(value, f"{place}: {key}")
+    if limit > whole:
+        raise InputError(f"{place}: {key} must be at most the campaign's {whole}, got {shorten(limit)}")
+    return limit
+
+
+def _no_setting_of(kind: str, limits: Iterable[str], place: str) -> None:
+    """See that what is given as a limit could not be meant as the searcher's own setting of that name."""
+    settings = [item.name for item in dataclasses.fields(searcher_class(kind))]  # type: ignore[arg-type]
+    for key in limits:
+        if key in settings:
+            raise InputError(
+                f"{place}: {key!r} is a setting of searcher {kind!r}, but in a campaign file it is what a "
+                f"searcher has of the campaign's {key}: leave it out, or have the setting renamed"
+            )
 
 
 def _problems(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -55,6 +55,11 @@ class Ledger:
                 self._database.execute("ROLLBACK")
                 raise
             self._database.execute("COMMIT")
+
+    def remove(self, keys: Iterable[str]) -> None:
+        """Strike cells out, as if they had never been entered."""
+        with self._explaining():
+            self._database.executemany("DELETE FROM cells WHERE key = ?", [(key,) for key in keys])
 
     def finish(self, key: str, summary: Mapping[str, Any]) -> None:
         """Write down that a cell is done, and what it came to (plain data)."""

@@ -30,7 +30,8 @@ class LineDisplay:
         self._cells = len(store.cells)
         self._ended = self._cells - waiting
         campaign = store.campaign
-        self._print(f"campaign {campaign.name}: {self._cells:,} cells of {campaign.budget:,} samples")
+        most = "up to " if any(cell.cell.budget < campaign.budget for cell in store.cells.values()) else ""
+        self._print(f"campaign {campaign.name}: {self._cells:,} cells of {most}{campaign.budget:,} samples")
         if self._ended:
             self._print(f"{self._ended:,} of them are done already")
         self._begun: dict[str, float] = {}
@@ -77,6 +78,7 @@ class LiveDisplay:
         self._cells, self._waiting, self._ended = len(store.cells), waiting, 0
         self._failed = 0
         self._samples = 0
+        self._whole = sum(cell.cell.budget for cell in store.unfinished())
         self._start = time.monotonic()
         self._live.start()
 
@@ -117,11 +119,10 @@ class LiveDisplay:
         from rich.table import Table
         from rich.text import Text
 
-        budget = self._campaign.budget
         drawn = self._samples + sum(samples for samples, _ in self._now.values())
         seconds = time.monotonic() - self._start
         rate = drawn / seconds if seconds > 0 else 0.0
-        left = (self._waiting * budget - drawn) / rate if rate else float("nan")
+        left = (self._whole - drawn) / rate if rate else float("nan")
         done = self._cells - self._waiting + self._ended
         failed = f", {self._failed} failed" if self._failed else ""
         head = Text(
@@ -129,7 +130,7 @@ class LiveDisplay:
             f"{_duration(left)} left",
             style="bold",
         )
-        bar = ProgressBar(total=self._waiting * budget, completed=drawn, width=LABEL_WIDTH)
+        bar = ProgressBar(total=self._whole, completed=drawn, width=LABEL_WIDTH)
         table = Table.grid(padding=(0, 2))
         for key, (cell, begun, first) in self._running.items():
             samples, best = self._now.get(key, (0, np.inf))
@@ -137,7 +138,7 @@ class LiveDisplay:
             speed = (samples - first) / spent if spent > 0.5 else 0.0
             table.add_row(
                 Text(cell.label, overflow="ellipsis", no_wrap=True),
-                f"{samples:,} of {budget:,}",
+                f"{samples:,} of {cell.cell.budget:,}",
                 f"{speed:,.0f}/s",
                 _best(cell, best) if samples else "",
             )

@@ -95,6 +95,8 @@ def run_campaign(
             store.ran(finished, workers, time.monotonic() - start)
             store.write_curves()
             board_path.unlink(missing_ok=True)
+    elif store.outdated:
+        store.write_curves()
     done = len(store.summaries())
     return CampaignResult(len(store.cells), done, len(store.failures()), interrupted)
 

@@ -42,6 +42,7 @@ class Store:
 
     It holds `ledger.sqlite`, `cells/` (a Parquet file a finished cell), `journals/` (of unfinished cells)
     and `curves.parquet`. Cells are known by fingerprint: a folder takes no cells that differ from its own.
+    Only a cell of which there is not a sample yet gives way to what the campaign's file says now.
     """
 
     def __init__(self, folder: Path, campaign: Campaign) -> None:
@@ -67,6 +68,7 @@ class Store:
         try:
             self.optima: dict[str, Any] = {}
             self.runs: list[dict[str, Any]] = []
+            self._told: dict[str, Any] = {}
             self.kept = self._kept_curves()
             self.ledger = Ledger(folder / "ledger.sqlite")
             self._enter_cells()
@@ -127,8 +129,32 @@ class Store:
     def write_curves(self) -> Path:
         """Write `curves.parquet` from all finished cells; returns its path."""
         path = self.folder / CURVES
+        self._told = self._about()
+        write_curves(path, self.summaries(), self._told)
+        return path
+
+    @property
+    def outdated(self) -> bool:
+        """Whether `curves.parquet` is not there, or says otherwise than the campaign's file what it is."""
+        return plain(self._about()) != plain(self._told)
+
+    def close(self) -> None:
+        """Let others have the folder."""
+        self.ledger.close()
+        os.close(self._lock)
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _about(self) -> dict[str, Any]:
+        """What the campaign is, and what was learnt of it, for `curves.parquet`: plain data."""
         campaign = self.campaign
-        about = {
+        about: dict[str, Any] = {
             "campaign": campaign.name,
             "budget": campaign.budget,
             "cost_model": campaign.cost_model,
@@ -145,21 +171,11 @@ class Store:
             "versions": self._versions(),
             "runs": self.runs,
         }
-        write_curves(path, self.summaries(), about)
-        return path
-
-    def close(self) -> None:
-        """Let others have the folder."""
-        self.ledger.close()
-        os.close(self._lock)
-
-    def __enter__(self) -> Store:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+        if campaign.limits:
+            about["limits"] = campaign.limits
+        if campaign.reference is not None:
+            about["reference"] = campaign.reference
+        return about
 
     def _versions(self) -> dict[str, str]:
         """The versions that any of the cells' records depends on."""
@@ -173,6 +189,7 @@ class Store:
         if not path.exists():
             return {}
         summaries, about = read_curves(path)
+        self._told = about
         self.optima = dict(about.get("optima", {}))
         self.runs = list(about.get("runs", []))
         kept = {summary.key: summary for summary in summaries}
@@ -192,22 +209,40 @@ class Store:
         """Enter the campaign's cells in the ledger, after seeing that it holds no others."""
         try:
             known = self.ledger.fingerprints()
-            for key, fingerprint in known.items():
-                named = self.cells.get(key)
-                if named is None:
-                    raise self._foreign(key)
-                if named.cell.fingerprint != fingerprint:
-                    change = difference(self.ledger.identity(key), plain(named.cell.identity))
-                    raise InputError(
-                        f"folder {str(self.folder)!r} holds another {named.label}: {change}; "
-                        "run what made it, or choose another folder with --out"
-                    )
+            states = self.ledger.states()
+            changed = [key for key, fingerprint in known.items() if self._changed(key, fingerprint)]
+            for key in changed:
+                if (
+                    states[key][0] == DONE
+                    or self.record_path(key).exists()
+                    or self.journal_path(key).exists()
+                ):
+                    raise self._refusal(key, begun=states[key][0] != DONE)
+            self.ledger.remove(changed)
+            known = {key: fingerprint for key, fingerprint in known.items() if key not in changed}
             new = [key for key in self.cells if key not in known]
             identities = {key: self.cells[key].cell.identity for key in new}
             self.ledger.add(identities, {key: self.cells[key].cell.fingerprint for key in new})
         except BaseException:
             self.ledger.close()
             raise
+
+    def _changed(self, key: str, fingerprint: str) -> bool:
+        return key not in self.cells or self.cells[key].cell.fingerprint != fingerprint
+
+    def _refusal(self, key: str, begun: bool) -> InputError:
+        """Why a cell of the ledger, finished or begun, is none of the campaign's."""
+        if key not in self.cells:
+            return self._foreign(key)
+        named = self.cells[key]
+        change = difference(self.ledger.identity(key), plain(named.cell.identity))
+        anew = ""
+        if begun and self.journal_path(key).exists():
+            anew = f", or remove its samples in {str(self.journal_path(key))!r} to begin it anew"
+        return InputError(
+            f"folder {str(self.folder)!r} holds another {named.label}: {change}; "
+            f"run what made it, or choose another folder with --out{anew}"
+        )
 
     def _foreign(self, key: str) -> InputError:
         return InputError(
