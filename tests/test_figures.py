@@ -284,10 +284,10 @@ def test_every_run_is_a_dot_at_its_ratio(usual: tuple[Study, Findings]) -> None:
 def test_efficiency_says_never_and_shows_what_is_censored() -> None:
     study = made_up(["walk", "grid", "marl"])
     rows = (
-        Efficiency("marl", "walk", Interval(40.0, 22.0, 71.0), False, 2, 2, "..."),
-        Efficiency("marl", "grid", Interval(np.inf, 3.0, np.inf), False, 2, 2, "..."),
-        Efficiency("walk", "marl", None, True, 0, 2, "..."),
-        Efficiency("grid", "marl", Interval(0.02, 0.0, 0.5), True, 1, 2, "..."),
+        Efficiency("marl", "walk", Interval(40.0, 22.0, 71.0), False, 2, 2, 2_000, "..."),
+        Efficiency("marl", "grid", Interval(np.inf, 3.0, np.inf), False, 2, 2, 2_000, "..."),
+        Efficiency("walk", "marl", None, True, 0, 2, 2_000, "..."),
+        Efficiency("grid", "marl", Interval(0.02, 0.0, 0.5), True, 1, 2, 2_000, "..."),
     )
     figure = draw(study, replace_in(findings_of(study), efficiency=rows))["efficiency"].build()
     words = texts_of(figure)

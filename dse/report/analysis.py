@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.report.budgets import geomeans, versus
 from dse.report.findings import Band, Findings, Profile
 from dse.report.rows import layers, ledger, runtimes
 from dse.report.runs import Runs
@@ -12,6 +13,7 @@ from dse.report.stats.bootstrap import interquartile_curve, median_curve, share_
 from dse.report.stats.runtimes import TAUS, TOLERANCE, share_reached, times_to
 from dse.report.stats.trajectories import part_ends
 from dse.report.study import Study, Triple
+from dse.report.targets import target_ratios
 from dse.report.verdict import headline, warnings
 from dse.report.versus import comparisons, efficiency, improvement
 
@@ -26,7 +28,8 @@ def convergence(runs: Runs) -> dict[Triple, dict[str, Band]]:
     """Medians of the best loss so far."""
     found: dict[Triple, dict[str, Band]] = {}
     for (problem, searcher), stratum in runs.strata.items():
-        band = Band(runs.grid, *median_curve(stratum.losses(runs.grid), stratum.counts))
+        grid = runs.grid_of(searcher)
+        band = Band(grid, *median_curve(stratum.losses(grid), stratum.counts))
         found.setdefault(problem, {})[searcher] = band
     return found
 
@@ -38,7 +41,7 @@ def returns(runs: Runs) -> dict[Triple, dict[str, Band]]:
         parts = len(stratum.cells[0].returns)
         if parts and all(len(cell.returns) == parts for cell in stratum.cells):
             values = np.array([cell.returns for cell in stratum.cells], np.float64)
-            ends = part_ends(runs.study.budget, parts)
+            ends = part_ends(runs.study.budget_of(searcher), parts)
             found.setdefault(problem, {})[searcher] = Band(ends, *median_curve(values, stratum.counts))
     return found
 
@@ -47,22 +50,22 @@ def gap(runs: Runs) -> dict[str, Band]:
     """Interquartile means of the best so far over the target."""
     found = {}
     for searcher in runs.aggregated:
-        strata = runs.of(searcher)
-        logs = [np.log(stratum.losses(runs.grid) / runs.targets[problem]) for problem, stratum in strata]
+        strata, grid = runs.of(searcher), runs.grid_of(searcher)
+        logs = [np.log(stratum.losses(grid) / runs.targets[problem]) for problem, stratum in strata]
         counts = side_by_side([stratum.counts for _, stratum in strata])
         curve = interquartile_curve(np.concatenate(logs), counts)
-        found[searcher] = Band(runs.grid, *(np.exp(part) for part in curve))
+        found[searcher] = Band(grid, *(np.exp(part) for part in curve))
     return found
 
 
 def gap_seeds(runs: Runs) -> dict[str, FloatArray]:
-    """Final ratios of single cells."""
+    """Final ratios of single cells that have the whole budget."""
     seeds = sorted({cell.seed for cell in runs.study.summaries})
     column = {seed: place for place, seed in enumerate(seeds)}
     shape = len(runs.study.problems), max(len(seeds), runs.study.seeds)
     found = {name: np.full(shape, np.nan) for name in runs.study.searchers}
     for row, problem in enumerate(runs.study.problems):
-        for searcher in runs.study.searchers:
+        for searcher in (name for name in runs.study.searchers if name not in runs.study.cut):
             for cell in runs.study.cells(problem, searcher):
                 target = runs.targets.get(problem, 1.0)
                 found[searcher][row, column[cell.seed]] = cell.best / target
@@ -70,14 +73,15 @@ def gap_seeds(runs: Runs) -> dict[str, FloatArray]:
 
 
 def ecdf(runs: Runs) -> dict[str, tuple[IntArray, FloatArray]]:
-    """Shares of targets reached."""
+    """Shares of targets reached, as far as each searcher's budget goes: beyond it nothing is known."""
     found = {}
     for searcher in runs.aggregated:
         times = [
             times_to(stratum.runs, runs.targets[problem] * np.array(TAUS)).ravel()
             for problem, stratum in runs.of(searcher)
         ]
-        found[searcher] = (runs.grid, share_reached(np.concatenate(times), runs.grid))
+        grid = runs.grid_of(searcher)
+        found[searcher] = (grid, share_reached(np.concatenate(times), grid))
     return found
 
 
@@ -85,7 +89,7 @@ def profiles(runs: Runs) -> dict[str, Profile]:
     """Shares of runs within a ratio of the target."""
     ratios = {
         searcher: np.concatenate([s.final / runs.targets[problem] for problem, s in runs.of(searcher)])
-        for searcher in runs.aggregated
+        for searcher in runs.whole
     }
     finite = [ratio[np.isfinite(ratio)] for ratio in ratios.values()]
     widest = max((float(ratio.max()) for ratio in finite if len(ratio)), default=1.0)
@@ -113,9 +117,12 @@ def analyse(study: Study, resamples: int) -> Findings:
         ecdf=ecdf(runs),
         profiles=profiles(runs),
         improvement=improvement(runs),
+        versus=tuple(versus(runs)),
         efficiency=samples,
+        targets=tuple(target_ratios(runs)),
         comparisons=tests,
         ledger=drawn,
+        geomeans=tuple(geomeans(runs)),
         layers=tuple(layers(runs)),
         runtimes=tuple(runtimes(runs)),
         headline=headline(study, ratios, samples),

@@ -25,7 +25,8 @@ RESAMPLES = 2000
 class Band:
     """A curve with its interval: `centre`, `low` and `high` after so many `samples` (rising, to the budget).
 
-    Values are `inf` where too few runs have found anything feasible yet.
+    Values are `inf` where too few runs have found anything feasible yet. The budget is the searcher's own,
+    which a campaign may make smaller than others': a curve ends there.
     """
 
     samples: IntArray
@@ -62,13 +63,67 @@ class Profile:
 class Improvement:
     """`probability[i, j]`: that a run of searcher i ends lower than one of j, ties half, over problems.
 
-    The mean over problems on which both have runs; NaN where there is none. The diagonal is 0.5.
+    The mean over problems on which both have runs; NaN where there is none. The diagonal is 0.5. Searchers
+    that have not the campaign's whole budget are left out.
     """
 
     searchers: tuple[str, ...]
     probability: FloatArray
     low: FloatArray
     high: FloatArray
+
+
+@dataclass(frozen=True)
+class Versus:
+    """How likely a run of `reference` is lower than one of `searcher` after `budget` samples, ties half.
+
+    `chance` is the mean over the `problems` on which both have runs. Runs of one seed have nothing in common,
+    so that seeds are not paired: `seeds` and `other_seeds` are how many each has, at least, on a problem.
+    """
+
+    reference: str
+    searcher: str
+    budget: int
+    chance: Interval
+    problems: int
+    seeds: int
+    other_seeds: int
+
+
+@dataclass(frozen=True)
+class Geomean:
+    """The geometric mean over `problems` of a searcher's median loss after `budget` samples over the target.
+
+    The median is over seeds, of which a problem has at least `seeds`; the mean is `inf` if one median is.
+    """
+
+    searcher: str
+    budget: int
+    ratio: Interval
+    problems: int
+    seeds: int
+
+
+@dataclass(frozen=True)
+class TargetRatio:
+    """How many times fewer samples `reference` needs than `searcher` to be within `tau` times the best known.
+
+    A problem's ratio is the searcher's expected running time (COCO's) over the reference's, both of runs cut
+    at `budget`, the smaller of their two: a run that is not there by then is charged so many samples, in
+    vain. `ratio` is the median over the `known` problems, those of `problems` on which either gets there
+    in any run; None if there are none. It is `inf` where `searcher` does not get there, 0 where `reference`
+    does not; `reached` and `other_reached` count the problems on which each does.
+    """
+
+    reference: str
+    searcher: str
+    tau: float
+    budget: int
+    ratio: Interval | None
+    reached: int
+    other_reached: int
+    known: int
+    problems: int
 
 
 @dataclass(frozen=True)
@@ -80,7 +135,7 @@ class Efficiency:
     median over problems: below 1, searcher needs more. Both sides are charged for runs that miss the target,
     which half of other's do. A problem that searcher has reached in no run counts as 0, never: `reached` of
     `problems` are not so. If the median is 0, `ratio` is None; `censored` says that some problem is not
-    reached.
+    reached. Both are read up to `budget`, the smaller of their two: "final" is what they have there.
     """
 
     searcher: str
@@ -89,6 +144,7 @@ class Efficiency:
     censored: bool
     reached: int
     problems: int
+    budget: int
     sentence: str
 
 
@@ -182,16 +238,24 @@ class Findings:
     Only searchers with runs on every problem.
     """
     gap_seeds: dict[str, FloatArray]
-    """Final ratio of every cell, (problems, seeds): NaN where a cell is not done, `inf` where infeasible."""
+    """Final ratio of every cell, (problems, seeds): `inf` where infeasible, NaN where a cell is not done or
+    its budget is not the campaign's."""
     ecdf: dict[str, tuple[IntArray, FloatArray]]
     """Samples, and the share of (problem, seed, target) triples reached by then, for targets of 1 to 11 times
     the best known; only searchers with runs on every problem."""
     profiles: dict[str, Profile]
-    """Only searchers with runs on every problem."""
+    """Only searchers with runs on every problem and the campaign's whole budget."""
     improvement: Improvement
+    versus: tuple[Versus, ...]
+    """The reference against each of the others, at the tables' budgets."""
     efficiency: tuple[Efficiency, ...]
     """The reference searcher against each of the others, and each against it."""
+    targets: tuple[TargetRatio, ...]
+    """The reference against each of the others, for fixed targets."""
     comparisons: tuple[Comparison, ...]
+    """Of those that have the campaign's whole budget."""
+    geomeans: tuple[Geomean, ...]
+    """Of searchers with runs on every problem, at the tables' budgets."""
     ledger: tuple[LedgerRow, ...]
     layers: tuple[LayerRow, ...]
     """Every problem, at the tables' budgets."""

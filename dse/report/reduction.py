@@ -109,10 +109,14 @@ def budgets_up_to(whole: int) -> list[int]:
 
 
 def reductions(
-    summaries: Sequence[Summary], problems: Sequence[NamedTriple], budgets: Sequence[int] | None = None
+    summaries: Sequence[Summary],
+    problems: Sequence[NamedTriple],
+    budgets: Sequence[int] | None = None,
+    reference: str = REFERENCE,
 ) -> list[Reduction]:
     """The searchers' rows, at each of `budgets` (by default BUDGETS up to the campaign's, and that).
 
+    A searcher has rows up to its own budget. Ratios are to the figures of the searcher `reference`.
     `problems` are all of the campaign's: a seed counts where a searcher has finished each of a network's.
     """
     if not summaries:
@@ -130,8 +134,9 @@ def reductions(
             figures = {
                 searcher: _figures(group[1], found, layers[group], budget)
                 for searcher, found in by_searcher.items()
+                if max(summary.budget for summary in found) >= budget
             }
-            rows += _rows(group, budget, figures)
+            rows += _rows(group, budget, figures, reference)
     return rows
 
 
@@ -166,16 +171,16 @@ def layer_at(summary: Summary, budget: int) -> Layer:
     return Layer(summary.repeats, point["loss"], seconds, point["energy_nj"] * 1e-9)
 
 
-def _rows(group: Group, budget: int, figures: Mapping[str, FloatArray]) -> list[Reduction]:
+def _rows(group: Group, budget: int, figures: Mapping[str, FloatArray], base: str) -> list[Reduction]:
     centre = {name: (float(np.median(f)), float(f.min())) for name, f in figures.items() if len(f)}
-    reference = centre.get(REFERENCE, NOTHING)
+    reference = centre.get(base, NOTHING)
     medians = {name: resampled_medians((*group, name), figures[name]) for name in centre}
     rows = []
     for name, found in centre.items():
         row = _row(group, budget, name, found, reference, seeds=len(figures[name]))
-        seeds = min(len(figures[name]), len(figures[REFERENCE])) if REFERENCE in figures else 0
-        if name != REFERENCE and seeds > 1 and not np.isnan(row.ratio_median):
-            ends = ratio_interval(medians[name], medians[REFERENCE])
+        seeds = min(len(figures[name]), len(figures[base])) if base in figures else 0
+        if name != base and seeds > 1 and not np.isnan(row.ratio_median):
+            ends = ratio_interval(medians[name], medians[base])
             row = replace(row, low=ends[0], high=ends[1])
         rows.append(row)
     return rows
@@ -199,6 +204,7 @@ def template_rows(
     points: Mapping[str, Mapping[NamedTriple, Layer]],
     problems: Sequence[NamedTriple],
     rows: Sequence[Reduction],
+    base: str = REFERENCE,
 ) -> list[Reduction]:
     """Rows for fixed mappings, such as dataflow templates, beside those of searchers.
 
@@ -209,7 +215,7 @@ def template_rows(
     references = {
         (row.network, row.objective, row.budget): (row.median, row.best)
         for row in rows
-        if row.searcher == REFERENCE
+        if row.searcher == base
     }
     group_of = groups(problems)
     for network, objective, budget in dict.fromkeys((r.network, r.objective, r.budget) for r in rows):

@@ -45,7 +45,7 @@ def problem_label(summary: Summary) -> str:
 def regrets(
     summaries: Sequence[Summary], optima: Mapping[str, Mapping[str, Any]], budgets: Sequence[int] = ()
 ) -> list[Regret]:
-    """A row for each problem with a known optimum, each searcher on it, and each budget."""
+    """A row for each problem with a known optimum, each searcher on it, and each budget that it has."""
     groups: dict[tuple[str, str], list[Summary]] = defaultdict(list)
     for summary in summaries:
         if problem_label(summary) in optima:
@@ -53,7 +53,8 @@ def regrets(
     rows = []
     for (label, searcher), members in groups.items():
         optimum = optima[label]
-        for budget in budgets or budgets_up_to(max(member.budget for member in members)):
+        own = max(member.budget for member in members)
+        for budget in (b for b in budgets or budgets_up_to(own) if b <= own):
             ratios = np.array([member.at(budget)["loss"] for member in members]) / optimum["lower_bound"]
             first = members[0]
             rows.append(

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.report.findings import LayerRow, LedgerRow, Runtime
-from dse.report.reduction import budgets_up_to
 from dse.report.runs import Runs
 from dse.report.stats.bootstrap import median_curve
 from dse.report.stats.runtimes import expected_running_time, times_to
@@ -40,8 +39,8 @@ def ledger(runs: Runs) -> Iterator[LedgerRow]:
 
 def layers(runs: Runs) -> Iterator[LayerRow]:
     """Every problem's losses at the tables' budgets."""
-    budgets = budgets_up_to(runs.study.budget)
     for (problem, searcher), stratum in runs.strata.items():
+        budgets = runs.study.budgets_of(searcher)
         losses = stratum.losses(np.array(budgets))
         target, proven = runs.study.target(problem)
         centre, low, high = median_curve(losses, stratum.counts)
@@ -61,7 +60,7 @@ def runtimes(runs: Runs) -> Iterator[Runtime]:
         if problem not in runs.targets:
             continue
         times = times_to(stratum.runs, runs.targets[problem] * np.array(TABLE_TAUS))
-        expected = expected_running_time(times, runs.study.budget)
+        expected = expected_running_time(times, runs.study.budget_of(searcher))
         for tau, row, ert in zip(TABLE_TAUS, times, expected, strict=True):
             reached = int(np.isfinite(row).sum())
             yield Runtime(problem, tau, searcher, len(row), reached, float(ert), float(np.median(row)))

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.campaign.summary import Summary
-from dse.report.reduction import budgets_up_to
 from dse.report.stats.bootstrap import generator, resample
 from dse.report.stats.runtimes import Run
 from dse.report.stats.trajectories import best_so_far, sample_grid
@@ -40,6 +39,11 @@ class Stratum:
         """The runs' final losses."""
         return np.array([run.final for run in self.runs])
 
+    def within(self, budget: int) -> tuple[Run, ...]:
+        """The runs as they were after so many samples."""
+        kept = [run.index < budget for run in self.runs]
+        return tuple(Run(run.index[k], run.loss[k]) for run, k in zip(self.runs, kept, strict=True))
+
     def losses(self, samples: IntArray) -> FloatArray:
         """The best losses after so many samples: (runs, samples)."""
         return np.stack([best_so_far(run.index, run.loss, samples) for run in self.runs])
@@ -51,7 +55,7 @@ class Runs:
     def __init__(self, study: Study, resamples: int) -> None:
         """Draw the resamples: those of a stratum depend on its own name and size alone."""
         self.study = study
-        self.grid = np.union1d(sample_grid(study.budget), budgets_up_to(study.budget)).astype(np.int64)
+        self.grid = np.union1d(sample_grid(study.budget), study.budgets).astype(np.int64)
         self.strata: dict[tuple[Triple, str], Stratum] = {}
         for problem in study.problems:
             for searcher in study.searchers:
@@ -70,6 +74,15 @@ class Runs:
     def aggregated(self) -> tuple[str, ...]:
         """The searchers whose figures over all problems can be compared."""
         return self.study.complete if self.targets else ()
+
+    @cached_property
+    def whole(self) -> tuple[str, ...]:
+        """Those of the aggregated that have the campaign's whole budget: whose ends can be compared."""
+        return tuple(name for name in self.aggregated if name not in self.study.cut)
+
+    def grid_of(self, searcher: str) -> IntArray:
+        """The grid as far as the searcher's budget goes, which is on it."""
+        return self.grid[self.grid <= self.study.budget_of(searcher)]
 
     def of(self, searcher: str) -> list[tuple[Triple, Stratum]]:
         """A searcher's strata on problems whose target is known."""

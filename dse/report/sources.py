@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -17,7 +18,7 @@ from typing import Any
 from urllib.parse import quote
 
 from dse.accelerator import Accelerator
-from dse.campaign.config import NamedCell, NamedProblem, Variant, safe_name
+from dse.campaign.config import LIMITS, NamedCell, NamedProblem, Variant, safe_name
 from dse.campaign.curves import CURVES, read_curves
 from dse.campaign.ledger import DONE, FAILED
 from dse.campaign.summary import Summary, summarise
@@ -203,11 +204,14 @@ def _plan(
     settings: dict[str, Any] = {}
     versions: dict[str, str] = {}
     definitions: dict[str, Any] = {}
+    has: dict[str, tuple[set[int], set[int]]] = defaultdict(lambda: (set(), set()))
     for entry in entries:
         identity = entry.identity
         space, searcher = identity["problem"]["space"], entry.names[3]
         problem = known.get(problem_part(entry.key), entry.names[:3])
         problems[problem] = list(problem)
+        has[searcher][0].add(identity["seed"])
+        has[searcher][1].add(identity["budget"])
         settings[searcher] = {"type": identity["searcher"], **identity["settings"]}
         versions |= identity["versions"]
         definitions["{} on {}, {}".format(*problem)] = {
@@ -221,9 +225,12 @@ def _plan(
     first = entries[0].identity
     return {
         "campaign": folder.resolve().name,
-        "budget": first["budget"],
+        "budget": max(max(budgets) for _, budgets in has.values()),
         "cost_model": first["problem"]["cost_model"],
         "seeds": len({entry.identity["seed"] for entry in entries}),
+        "limits": {
+            name: {"seeds": len(seeds), "budget": max(budgets)} for name, (seeds, budgets) in has.items()
+        },
         "searchers": list(settings),
         "problems": list(problems.values()),
         "settings": settings,
@@ -241,6 +248,17 @@ def _merged(about: dict[str, Any], plan: dict[str, Any]) -> dict[str, Any]:
         there = list(about.get(name, []))
         found[name] = there + [item for item in plan[name] if item not in there]
     found["seeds"] = max(about.get("seeds", 0), plan["seeds"])
+    found.pop("limits")
+    limits = {name: _limit(name, about, plan) for name in found["searchers"]}
+    whole = {"seeds": found["seeds"], "budget": found["budget"]}
+    if less := {name: limit for name, limit in limits.items() if limit != whole}:
+        found["limits"] = less
     for name in ("settings", "definitions", "versions"):
         found[name] = plan[name] | about.get(name, {})
     return found
+
+
+def _limit(name: str, *told: Mapping[str, Any]) -> dict[str, int]:
+    """How many seeds and samples a run a searcher has: the most that what is `told` of it says."""
+    knowing = [about for about in told if name in about.get("searchers", [])]
+    return {key: max(about.get("limits", {}).get(name, about)[key] for about in knowing) for key in LIMITS}

@@ -17,7 +17,7 @@ from dse.errors import InputError, shorten, told
 from dse.layer import Layer
 from dse.objective import OBJECTIVES, unit_of
 from dse.problem import Problem
-from dse.report.reduction import REFERENCE, NamedTriple, problem_of
+from dse.report.reduction import REFERENCE, NamedTriple, budgets_up_to, problem_of
 from dse.report.regret import OPTIMAL, beaten
 
 Triple = NamedTriple
@@ -39,13 +39,36 @@ class Study:
 
     @property
     def budget(self) -> int:
-        """Samples a cell."""
+        """Samples a cell, of the searchers that have all."""
         return int(self.about["budget"])
 
     @property
     def seeds(self) -> int:
-        """How many seeds each searcher has on each problem when all is done."""
+        """How many seeds each searcher has on each problem when all is done, if it has all."""
         return int(self.about["seeds"])
+
+    def budget_of(self, searcher: str) -> int:
+        """Samples a cell of that searcher: the campaign may give it fewer than others."""
+        return int(self._limits.get(searcher, {}).get("budget", self.budget))
+
+    def seeds_of(self, searcher: str) -> int:
+        """How many seeds that searcher has on each problem when all is done."""
+        return int(self._limits.get(searcher, {}).get("seeds", self.seeds))
+
+    @cached_property
+    def cut(self) -> tuple[str, ...]:
+        """The searchers whose budget is smaller than the campaign's: no figure goes beyond it."""
+        return tuple(name for name in self.searchers if self.budget_of(name) < self.budget)
+
+    @cached_property
+    def budgets(self) -> tuple[int, ...]:
+        """The budgets at which tables read the runs: the usual ones, and each searcher's own."""
+        return tuple(sorted({*budgets_up_to(self.budget), *map(self.budget_of, self.searchers)}))
+
+    def budgets_of(self, *searchers: str) -> tuple[int, ...]:
+        """Those of the tables' budgets that all of some searchers have."""
+        least = min(map(self.budget_of, searchers))
+        return tuple(budget for budget in self.budgets if budget <= least)
 
     @property
     def cost_model(self) -> str:
@@ -72,13 +95,19 @@ class Study:
 
     @property
     def reference(self) -> str:
-        """Whom the others are compared with: marl, or else the campaign's first searcher."""
-        return REFERENCE if REFERENCE in self.searchers else self.searchers[0]
+        """Whom the others are compared with: as the campaign says, or marl, or else its first searcher."""
+        return self.base if self.base in self.searchers else self.searchers[0]
+
+    @property
+    def base(self) -> str:
+        """Whose figures those of the reduction table are divided by: as the campaign says, or marl's."""
+        named = self.about.get("reference")
+        return named if named in self.searchers else REFERENCE
 
     @property
     def planned(self) -> int:
         """How many cells the campaign has when all is done."""
-        return len(self.problems) * len(self.searchers) * self.seeds
+        return len(self.problems) * sum(map(self.seeds_of, self.searchers))
 
     @cached_property
     def solved(self) -> tuple[Triple, ...]:
@@ -89,8 +118,8 @@ class Study:
     def missing(self) -> dict[str, int]:
         """How many cells are not done, by searcher; searchers that lack none are left out."""
         done = Counter(summary.searcher for summary in self.summaries)
-        each = len(self.problems) * self.seeds
-        return {name: each - done[name] for name in self.searchers if done[name] < each}
+        each = {name: len(self.problems) * self.seeds_of(name) for name in self.searchers}
+        return {name: count - done[name] for name, count in each.items() if done[name] < count}
 
     @cached_property
     def complete(self) -> tuple[str, ...]:
@@ -137,6 +166,10 @@ class Study:
         """A sentence for each cell that is below what was proven to be the least."""
         return tuple(beaten(self.summaries, self.about.get("optima", {})))
 
+    @property
+    def _limits(self) -> dict[str, dict[str, int]]:
+        return self.about.get("limits", {})  # type: ignore[no-any-return]
+
     @cached_property
     def _cells(self) -> dict[tuple[Triple, str], tuple[Summary, ...]]:
         groups: dict[tuple[Triple, str], list[Summary]] = defaultdict(list)
@@ -169,8 +202,8 @@ def load_study(folder: Path) -> Study:
     study = Study(folder, about, tuple(summaries))
     try:
         problems, searchers = set(study.problems), set(study.searchers)
-        _ = study.seeds, study.name, study.budget, study.cost_model, study.reference
-    except (IndexError, KeyError, TypeError, ValueError) as error:
+        _ = study.seeds, study.name, study.budgets, study.cost_model, study.reference, study.planned
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise InputError(f"{str(path)!r} does not say what its campaign was: {told(error)}") from None
     for summary in study.summaries:
         if problem_of(summary) not in problems or summary.searcher not in searchers:

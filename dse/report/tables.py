@@ -6,13 +6,11 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 
-import numpy as np
-
-from dse.report.findings import Band, Findings, Interval
+from dse.report.budget_tables import geomean_table, standing_table, targets_table, versus_table
+from dse.report.findings import Findings
 from dse.report.formats import (
     Section,
     Table,
-    counted,
     factor,
     figure,
     over_target,
@@ -20,14 +18,18 @@ from dse.report.formats import (
     ratio,
     samples,
 )
-from dse.report.reduction import PAPER, REFERENCE, Reduction, budgets_up_to
+from dse.report.limits import missing, without
+from dse.report.reduction import PAPER, REFERENCE, Reduction
 from dse.report.repriced import Repriced, repriced_table
 from dse.report.study import Study
 
 NAMES = (
     "standing",
+    "geomean",
     "reduction",
+    "versus",
     "efficiency",
+    "targets",
     "comparisons",
     "improvement",
     "layers",
@@ -45,11 +47,14 @@ def make_tables(
 ) -> tuple[Table, ...]:
     """All tables of a report, in the order of NAMES."""
     return (
-        _standing(study, findings),
+        standing_table(study, findings),
+        geomean_table(study, findings),
         _reduction(study, reductions),
+        versus_table(study, findings),
         _efficiency(findings),
-        _comparisons(findings),
-        _improvement(findings),
+        targets_table(study, findings),
+        _comparisons(study, findings),
+        _improvement(study, findings),
         _layers(study, findings),
         _runtimes(study, findings),
         _ledger(findings),
@@ -60,42 +65,6 @@ def make_tables(
 def _whole(name: str, columns: Sequence[str], rows: Sequence[tuple[object, ...]], section: Section) -> Table:
     sections = (section,) if rows else ()
     return Table(name, tuple(columns), tuple(rows), sections, sections)
-
-
-def _standing(study: Study, findings: Findings) -> Table:
-    budgets = budgets_up_to(study.budget)
-    rows = [
-        (searcher, budget, *(float(value) for value in _at(band, budget)))
-        for searcher, band in findings.gap.items()
-        for budget in budgets
-    ]
-    cells = [
-        [searcher, *(_with_interval(Interval(*_at(band, budget))) for budget in budgets)]
-        for searcher, band in findings.gap.items()
-    ]
-    proven = [study.target(problem)[1] for problem in study.solved]
-    known = "the proven optimum" if all(proven) else f"the best known ({_proven(study, proven)})"
-    scope = f"{counted(len(proven), 'problem')} and {counted(study.seeds, 'seed')}"
-    title = f"Best loss after so many samples / {known}: interquartile mean over {scope}, 95 % interval"
-    heads = ["searcher", *(f"{budget:,}" for budget in budgets)]
-    return _whole("standing", ("searcher", "budget", "ratio", "low", "high"), rows, (title, heads, cells))
-
-
-def _proven(study: Study, proven: Sequence[bool]) -> str:
-    if study.proofs_to_come:
-        return "optima not proven yet"
-    return f"{sum(proven)} of {len(proven)} proven" if any(proven) else "none proven"
-
-
-def _at(band: Band, budget: int) -> tuple[float, float, float]:
-    place = int(np.searchsorted(band.samples, budget))
-    return float(band.centre[place]), float(band.low[place]), float(band.high[place])
-
-
-def _with_interval(found: Interval) -> str:
-    if math.isinf(found.value) or not found.wide:
-        return over_target(found.value)
-    return f"{over_target(found.value)} [{over_target(found.low)}, {over_target(found.high)}]"
 
 
 def _reduction(study: Study, reductions: Sequence[Reduction]) -> Table:
@@ -109,8 +78,8 @@ def reduction_sections(rows: Sequence[Reduction], study: Study) -> Iterator[Sect
     """A section for each network, objective and budget."""
     for network, objective, budget in dict.fromkeys((r.network, r.objective, r.budget) for r in rows):
         members = [r for r in rows if (r.network, r.objective, r.budget) == (network, objective, budget)]
-        paper = PAPER.get((network, objective), {})
-        heads = [head.format(REFERENCE) for head in REDUCTION_HEADS]
+        paper = PAPER.get((network, objective), {}) if study.base == REFERENCE else {}
+        heads = [head.format(study.base) for head in REDUCTION_HEADS]
         cells = [
             [
                 row.searcher,
@@ -125,7 +94,8 @@ def reduction_sections(rows: Sequence[Reduction], study: Study) -> Iterator[Sect
         ]
         if not paper:
             heads, cells = heads[:-1], [row[:-1] for row in cells]
-        yield f"{network}: {_unit(study, objective)} after {budget:,} samples a layer", heads, cells
+        title = f"{network}: {_unit(study, objective)} after {budget:,} samples a layer"
+        yield title + without(study, budget), heads, cells
 
 
 def _ratio_shown(row: Reduction) -> str:
@@ -141,12 +111,12 @@ def _unit(study: Study, objective: str) -> str:
 
 
 def _efficiency(findings: Findings) -> Table:
-    columns = ("searcher", "other", "ratio", "low", "high", "reached", "problems", "sentence")
+    columns = ("searcher", "other", "ratio", "low", "high", "reached", "problems", "budget", "sentence")
     rows, cells = [], []
     for row in findings.efficiency:
         found = row.ratio
         numbers = (math.nan,) * 3 if found is None else (found.value, found.low, found.high)
-        rows.append((row.searcher, row.other, *numbers, row.reached, row.problems, row.sentence))
+        rows.append((row.searcher, row.other, *numbers, row.reached, row.problems, row.budget, row.sentence))
         shown = "censored" if found is None else factor(found.value)
         if found is not None and found.wide:
             shown += f" [{factor(found.low)}, {factor(found.high)}]"
@@ -159,7 +129,7 @@ def _efficiency(findings: Findings) -> Table:
     return _whole("efficiency", columns, rows, (title, heads, cells))
 
 
-def _comparisons(findings: Findings) -> Table:
+def _comparisons(study: Study, findings: Findings) -> Table:
     columns = ("reference", "searcher", "wins", "ties", "losses", "p", "p_holm")
     rows = [tuple(getattr(row, name) for name in columns) for row in findings.comparisons]
     cells = [
@@ -175,11 +145,12 @@ def _comparisons(findings: Findings) -> Table:
     ]
     reference = findings.comparisons[0].reference if findings.comparisons else ""
     title = f"{reference} against each other: problems by median final loss, Wilcoxon's signed-rank test"
+    title += without(study)
     heads = [f"{reference} against", "wins", "ties", "losses", "p", "p (Holm)"]
     return _whole("comparisons", columns, rows, (title, heads, cells))
 
 
-def _improvement(findings: Findings) -> Table:
+def _improvement(study: Study, findings: Findings) -> Table:
     found = findings.improvement
     names = range(len(found.searchers))
     rows = [
@@ -197,6 +168,7 @@ def _improvement(findings: Findings) -> Table:
         for i in names
     ]
     title = "Probability that a run of the row's searcher ends lower than one of the column's, ties half"
+    title += without(study)
     columns = ("searcher", "other", "probability", "low", "high")
     return _whole("improvement", columns, rows, (title, ["searcher", *found.searchers], cells))
 
@@ -242,9 +214,9 @@ def _layers(study: Study, findings: Findings) -> Table:
             for row in findings.layers
             if row.budget == budget
         ]
-        return f"Every layer after {budget:,} samples, over seeds", heads, cells
+        return f"Every layer after {budget:,} samples, over seeds{without(study, budget)}", heads, cells
 
-    sections = tuple(section(budget) for budget in budgets_up_to(study.budget)) if rows else ()
+    sections = tuple(section(budget) for budget in study.budgets) if rows else ()
     columns = ("layer", "accelerator", "objective", "budget", *names)
     return Table("layers", columns, tuple(rows), sections, sections[-1:])
 
@@ -272,6 +244,7 @@ def _runtimes(study: Study, findings: Findings) -> Table:
         for problem, searcher in dict.fromkeys((row.problem, row.searcher) for row in findings.runtimes)
     ]
     title = "Expected running time: samples to within so many times the best known, failed runs counted"
+    title += f"; each up to its own budget: {missing(study)}" if study.cut else ""
     return _whole("runtimes", columns, rows, (title, ["problem", "searcher", *map(str, taus)], cells))
 
 

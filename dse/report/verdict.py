@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
+from dse.report import limits
 from dse.report.findings import Band, Comparison, Efficiency, Interval, LedgerRow
 from dse.report.formats import counted, factor, names, over_target
 from dse.report.study import Study
@@ -22,6 +23,7 @@ def headline(study: Study, gap: Mapping[str, Band], efficiency: Sequence[Efficie
     """Who ends nearest to the best known, how near, and what the reference searcher makes of its samples."""
     done = len(study.summaries)
     sofar = f"So far ({done:,} of {study.planned:,} cells): " if done < study.planned else ""
+    gap = {name: band for name, band in gap.items() if name not in study.cut}
     ends = {name: final(band) for name, band in gap.items()}
     ends = {name: end for name, end in ends.items() if _finite(end)}
     if not gap:
@@ -30,6 +32,8 @@ def headline(study: Study, gap: Mapping[str, Band], efficiency: Sequence[Efficie
             return f"{whole}."
         if not study.solved:
             return f"{whole}, and none has found a feasible mapping."
+        if len(study.cut) == len(study.searchers):
+            return f"No searcher has the whole budget of {counted(study.budget, 'sample')}: {whole}."
         return f"No searcher has a run on every problem yet: {whole}."
     if not ends:
         return f"{sofar}No searcher's typical run has found a feasible mapping."
@@ -41,7 +45,7 @@ def headline(study: Study, gap: Mapping[str, Band], efficiency: Sequence[Efficie
     text += f"{_times(ends[leaders[0]])} over {_problems(len(study.solved), None)}"
     text += f", not told apart from {names(level)}" if level else ""
     if reference not in leaders:
-        text += f"; {_end_of(reference, ends, gap)}"
+        text += f"; {_end_of(study, ends, gap)}"
     spoken = [e for e in efficiency if (e.searcher, e.other) == (reference, BASELINE)]
     text += f"; {spoken[0].sentence}" if spoken else ""
     return f"{sofar}{text}."
@@ -78,6 +82,7 @@ def warnings(
 ) -> Iterator[str]:
     """Sentences on what a sceptic should know before believing the figures."""
     yield from study.beaten
+    yield from limits.sentences(study)
     if study.missing:
         lacking = ", ".join(f"{count:,} of {name}" for name, count in study.missing.items())
         yield f"Cells not done: {lacking}. Figures over all problems leave out who has no run on one."
@@ -94,7 +99,7 @@ def warnings(
         yield f"Only {counted(fewest, 'seed')} a problem: intervals from so few are too narrow."
     yield from _targets(study)
     yield from _infeasible(study, ledger)
-    yield from _overlaps(gap)
+    yield from _overlaps({name: band for name, band in gap.items() if name not in study.cut})
     yield from _powerless(comparisons)
     spent = [f"{row.elsewhere:,} by {row.searcher}" for row in ledger if row.elsewhere]
     if spent:
@@ -176,7 +181,10 @@ def _goal(study: Study) -> str:
     return "the best known, mostly proven optima" if sum(proven) > len(proven) / 2 else "the best known"
 
 
-def _end_of(name: str, ends: Mapping[str, Interval], gap: Mapping[str, Band]) -> str:
+def _end_of(study: Study, ends: Mapping[str, Interval], gap: Mapping[str, Band]) -> str:
+    name = study.reference
+    if name in study.cut:
+        return f"{name} has only {counted(study.budget_of(name), 'sample')} a run"
     if name in ends:
         return f"{name} ends at {_times(ends[name])}"
     return f"{name}'s typical run has found nothing feasible" if name in gap else f"{name} has not run on all"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dse.report.findings import Comparison, Efficiency, Improvement, Interval
-from dse.report.runs import Runs
+from dse.report.runs import Runs, Stratum
 from dse.report.stats.bootstrap import interval
 from dse.report.stats.comparing import holm, order_of, resampled_improvement, signed_rank_p, victories
 from dse.report.stats.efficiency import resampled_speedup, speedup, typical
@@ -19,19 +19,29 @@ FloatArray = NDArray[np.float64]
 
 
 def improvement(runs: Runs) -> Improvement:
-    """Probabilities that one ends lower than another."""
-    names = runs.study.searchers
+    """Probabilities that one ends lower than another, of those that have the whole budget."""
+    names = tuple(name for name in runs.study.searchers if name not in runs.study.cut)
     value, low, high = (np.full((len(names), len(names)), np.nan) for _ in range(3))
     for i, one in enumerate(names):
         for j, other in enumerate(names[:i]):
-            pairs = [(victories(a.final, b.final), a, b) for _, a, b in runs.shared(one, other)]
+            pairs = [(a, b) for _, a, b in runs.shared(one, other)]
             if pairs:
-                draws = [resampled_improvement(won, a.counts, b.counts) for won, a, b in pairs]
-                value[i, j] = np.mean([won.mean() for won, _, _ in pairs])
-                low[i, j], high[i, j] = interval(np.mean(draws, axis=0))
+                found = ends_lower(pairs, runs.study.budget)
+                value[i, j], low[i, j], high[i, j] = found.value, found.low, found.high
                 value[j, i], low[j, i], high[j, i] = 1 - value[i, j], 1 - high[i, j], 1 - low[i, j]
         value[i, i] = low[i, i] = high[i, i] = 0.5
     return Improvement(names, value, low, high)
+
+
+def ends_lower(pairs: Sequence[tuple[Stratum, Stratum]], budget: int) -> Interval:
+    """The probability that a run of the first is lower than one of the second after `budget` samples.
+
+    The mean over `pairs`, each of a problem; ties count half.
+    """
+    at = np.array([budget])
+    won = [(victories(a.losses(at)[:, 0], b.losses(at)[:, 0]), a, b) for a, b in pairs]
+    draws = [resampled_improvement(wins, a.counts, b.counts) for wins, a, b in won]
+    return Interval(float(np.mean([wins.mean() for wins, _, _ in won])), *interval(np.mean(draws, axis=0)))
 
 
 def efficiency(runs: Runs) -> Iterator[Efficiency]:
@@ -44,32 +54,38 @@ def efficiency(runs: Runs) -> Iterator[Efficiency]:
 
 
 def _efficiency(runs: Runs, searcher: str, other: str) -> Efficiency:
-    budget = runs.study.budget
+    # Beyond the smaller budget one of them is unknown, and neither may win by going on.
+    budget = min(map(runs.study.budget_of, (searcher, other)))
     values, draws = [], []
     for _, mine, theirs in runs.shared(searcher, other):
-        value = speedup(mine.runs, theirs.runs, budget)
+        pair = mine.within(budget), theirs.within(budget)
+        value = speedup(*pair, budget)
         if not np.isnan(value):
             values.append(value)
-            draws.append(resampled_speedup(mine.runs, theirs.runs, budget, mine.counts, theirs.counts))
+            draws.append(resampled_speedup(*pair, budget, mine.counts, theirs.counts))
     ratio = None
     centre = float(typical(np.array(values))) if values else 0.0
     if centre > 0:
         ratio = Interval(centre, *interval(typical(np.stack(draws, axis=-1))))
     reached = sum(value > 0 for value in values)
     sentence = efficiency_sentence(searcher, other, ratio, reached, len(values))
-    return Efficiency(searcher, other, ratio, reached < len(values), reached, len(values), sentence)
+    if budget < runs.study.budget:
+        sentence += f" (both up to {budget:,} samples)"
+    return Efficiency(searcher, other, ratio, reached < len(values), reached, len(values), budget, sentence)
 
 
 def comparisons(runs: Runs) -> tuple[Comparison, ...]:
-    """The reference against each other searcher, by medians."""
+    """The reference against each other searcher, by medians, of those that have the whole budget."""
     reference = runs.study.reference
+    if reference in runs.study.cut:
+        return ()
     found: list[tuple[str, IntArray, float]] = []
     for other in runs.study.searchers:
         pairs = [
             (float(np.median(a.final)), float(np.median(b.final)))
             for _, a, b in runs.shared(reference, other)
         ]
-        if other == reference or not pairs:
+        if other in (reference, *runs.study.cut) or not pairs:
             continue
         mine, theirs = np.array(pairs).T
         order = order_of(mine, theirs)

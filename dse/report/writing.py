@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from dse.errors import InputError, StorageError
 from dse.report.findings import Findings, find
-from dse.report.formats import Section, Table, as_csv, counted, latex, markdown, wordy
-from dse.report.reduction import REFERENCE, Layer, NamedTriple, Reduction, reductions, template_rows
+from dse.report.formats import Section, Table, as_csv, latex, markdown, wordy
+from dse.report.limits import samples, seeds
+from dse.report.reduction import Layer, NamedTriple, Reduction, reductions, template_rows
 from dse.report.regret import REGRET_COLUMNS, Regret, regrets
 from dse.report.repriced import Repriced, caveat, finding, reprice
 from dse.report.study import Study, Triple, load_study
@@ -68,13 +69,12 @@ def make_report(folder: Path) -> Report:
     study = load_study(folder)
     findings = find(study)
     place = {name: place for place, name in enumerate(study.searchers)}
-    rows = reductions(study.summaries, study.problems)
+    rows = reductions(study.summaries, study.problems, study.budgets, study.base)
     rows.sort(key=lambda row: (row.network, row.objective, row.budget, place[row.searcher]))
-    rows += template_rows(_template_points(study), study.problems, rows)
+    rows += template_rows(_template_points(study), study.problems, rows, study.base)
     rows.sort(key=lambda row: (row.network, row.objective, row.budget))
-    found = sorted(
-        regrets(study.summaries, study.about.get("optima", {})), key=lambda row: place[row.searcher]
-    )
+    found = regrets(study.summaries, study.about.get("optima", {}), study.budgets)
+    found.sort(key=lambda row: place[row.searcher])
     found.sort(key=lambda row: (row.layer, row.accelerator, row.objective, row.budget))
     repriced = reprice(study)
     tables = make_tables(study, findings, rows, repriced)
@@ -132,11 +132,11 @@ def reduction_markdown(report: Report) -> str:
 def scope(report: Report) -> str:
     """What the tables are of, in a few sentences."""
     study = report.study
-    of = f"{report.cells:,} cells of {study.budget:,} samples a layer, {counted(study.seeds, 'seed')}"
+    of = f"{report.cells:,} cells of {samples(study)} a layer, {seeds(study)}"
     ratios = (
-        f"Ratios are a searcher's figure divided by {REFERENCE}'s: above 1, {REFERENCE} is better."
-        if REFERENCE in study.searchers
-        else f"Without {REFERENCE} in the campaign there are no ratios."
+        f"Ratios are a searcher's figure divided by {study.base}'s: above 1, {study.base} is better."
+        if study.base in study.searchers
+        else f"Without {study.base} in the campaign there are no ratios."
     )
     return f"{of}, cost model {study.cost_model}. {ratios}"
 
@@ -157,7 +157,16 @@ def summary(report: Report) -> dict[str, Any]:
         "missing": study.missing,
         "headline": findings.headline,
         "warnings": list(findings.warnings),
-        "standing": {name: asdict(final(band)) for name, band in findings.gap.items()},
+        "limits": {
+            name: {"seeds": study.seeds_of(name), "budget": study.budget_of(name)}
+            for name in study.searchers
+            if name in study.cut or study.seeds_of(name) < study.seeds
+        },
+        "standing": {
+            name: asdict(final(band)) for name, band in findings.gap.items() if name not in study.cut
+        },
+        "geomean": [asdict(row) for row in findings.geomeans],
+        "versus": [asdict(row) for row in findings.versus],
         "targets": {label: {"loss": loss, "proven": proven} for label, (loss, proven) in targets.items()},
         "efficiency": [asdict(row) for row in findings.efficiency],
         "comparisons": [asdict(row) for row in findings.comparisons],
@@ -186,14 +195,14 @@ def print_report(console: Console, report: Report, path: Path, names: Sequence[s
     asked = [section for name in names for section in _table(report, name).sections]
     unasked = [section for name in SHOWN for section in _table(report, name).brief]
     for section in asked if names else unasked:
-        _print_section(console, section)
+        _print_section(console, section, report.study.base)
     for sentence in report.findings.warnings:
         style = "bold red" if sentence in report.beaten else "yellow"
         console.print(f"note: {sentence}", style=style, soft_wrap=True, markup=False)
     console.print(f"report: {path}", soft_wrap=True, markup=False)
 
 
-def _print_section(console: Console, section: Section) -> None:
+def _print_section(console: Console, section: Section, reference: str) -> None:
     from rich import box
     from rich.table import Table as RichTable
 
@@ -207,7 +216,7 @@ def _print_section(console: Console, section: Section) -> None:
         whole = None if wordy(column) else max(map(len, [head, *column]))
         table.add_column(head, justify=justify, min_width=whole)
     for row in cells:
-        table.add_row(*row, style="bold" if row[0] == REFERENCE else None)
+        table.add_row(*row, style="bold" if row[0] == reference else None)
     # Where the console is narrower than the figures, the terminal breaks lines, not the figures.
     least = console.measure(table, options=console.options.update(width=1000)).minimum
     console.width = max(console.width, least)

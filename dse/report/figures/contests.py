@@ -20,7 +20,7 @@ from dse.report.figures.canvas import (
     new_figure,
     note,
 )
-from dse.report.figures.convergence import seeds
+from dse.report.figures.convergence import labelled, seeds
 from dse.report.figures.scales import number
 from dse.report.figures.style import INK, PAPER, Style, short, short_names, widest
 from dse.report.findings import Efficiency, Findings
@@ -145,7 +145,7 @@ def efficiency_figure(study: Study, findings: Findings, looks: Looks) -> Figure:
     )
     strength = {row.other: row.ratio.value if row.ratio else 0.0 for row in ahead}
     others.sort(key=lambda name: -strength.get(name, -1.0))
-    names = short_names(study.searchers, 16)
+    names = labelled(study, 16)
     left = 0.25 + widest(names.values())
     height = max(len(others), 2) * ROW
     figure = new_figure(WIDTH, 0.7 + height + 0.42)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.report import limits as bounds
 from dse.report.figures.canvas import (
     UNTITLED,
     Grid,
@@ -49,7 +50,7 @@ PARTS = 20
 def convergence_figure(study: Study, findings: Findings, problems: Sequence[Triple], looks: Looks) -> Figure:
     """A panel for each problem: the median over seeds of the best loss so far, with its interval."""
     columns = 1 if len(problems) == 1 else 2
-    names = short_names(study.searchers, 18 if columns == 1 else 13)
+    names = labelled(study, 18 if columns == 1 else 13)
     bands = [findings.convergence.get(problem, {}) for problem in problems]
     few = _most(bands) <= (FEW if columns > 1 else MANY)
     beside = _room(names, bands, few)
@@ -61,7 +62,7 @@ def convergence_figure(study: Study, findings: Findings, problems: Sequence[Trip
         sample_axis(axes, study.budget, label=place >= len(problems) - columns)
         if _scale_to(axes, study, problem, found):
             draw_bands(axes, found, looks, few)
-            end_labels(axes, ends(found), looks, names, whiskers=not few)
+            end_labels(axes, ends(found), looks, names, not few, early(study))
     return figure
 
 
@@ -70,7 +71,7 @@ def returns_figure(study: Study, findings: Findings, problems: Sequence[Triple],
 
     This is Figure 5 of arXiv:2507.16249, with losses in place of returns: lower is better in both.
     """
-    names = short_names(study.searchers, 13)
+    names = labelled(study, 13)
     found = [findings.convergence.get(problem, {}) for problem in problems]
     few = _most(found) <= FEW
     grid = Grid((0.1, _room(names, found, few)), max(1.45, high_enough(_most(found))))
@@ -88,13 +89,13 @@ def returns_figure(study: Study, findings: Findings, problems: Sequence[Triple],
             if _scale_to(axes, study, problem, best, drawn if axes is left else None):
                 draw_bands(axes, bands, looks, few and axes is right)
         if finite(_finals(best)):
-            end_labels(right, ends(best), looks, names, whiskers=not few)
+            end_labels(right, ends(best), looks, names, not few, early(study))
     return figure
 
 
 def gap_figure(study: Study, findings: Findings, looks: Looks) -> Figure:
     """Over all problems: how many times the best known loss each searcher's best so far is."""
-    names = short_names(study.searchers)
+    names = labelled(study)
     few = len(findings.gap) <= MANY
     grid = Grid(
         (_room(names, [findings.gap], few),), max(2.9, high_enough(len(findings.gap))), above=UNTITLED
@@ -111,7 +112,7 @@ def gap_figure(study: Study, findings: Findings, looks: Looks) -> Figure:
     log_axis(axes, "y", *limits(findings.gap, 1.0), most=8)
     reference_line(axes, 1.0, _floor(study))
     draw_bands(axes, findings.gap, looks, few)
-    end_labels(axes, ends(findings.gap), looks, names, whiskers=not few)
+    end_labels(axes, ends(findings.gap), looks, names, not few, early(study))
     return figure
 
 
@@ -168,7 +169,18 @@ def ends(bands: Bands) -> Ends:
 
 def seeds(study: Study) -> str:
     """How many seeds, in words."""
-    return counted(study.seeds, "seed")
+    return bounds.seeds(study)
+
+
+def labelled(study: Study, width: int | None = None) -> dict[str, str]:
+    """The searchers' names beside curves; those whose budget is smaller say where their curves end."""
+    shown = short_names(study.searchers) if width is None else short_names(study.searchers, width)
+    return {name: bounds.label(study, name, text) for name, text in shown.items()}
+
+
+def early(study: Study) -> dict[str, int]:
+    """The samples after which curves end that end before the others."""
+    return {name: study.budget_of(name) for name in study.cut}
 
 
 def where(problems: Sequence[Triple]) -> str:

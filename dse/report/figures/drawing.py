@@ -12,6 +12,7 @@ from dse.report.figures.matrix import improvement_figure
 from dse.report.figures.shares import ecdf_figure, profile_figure
 from dse.report.figures.style import house_style, styles
 from dse.report.findings import Findings
+from dse.report.limits import missing, without
 from dse.report.study import Study, Triple
 
 if TYPE_CHECKING:
@@ -80,14 +81,14 @@ def draw(study: Study, findings: Findings) -> dict[str, Drawing]:
             "distributions",
             "Where each run ends",
             "The final loss of every run over the best known: a dot a run, the box holds the middle half, "
-            "the line is the median. Further left is better.",
+            f"the line is the median. Further left is better{without(study)}.",
             lambda: distribution_figure(study, findings, looks),
         ),
         Drawing(
             "profiles",
             "How many runs end near the best known",
             "The share of runs whose final loss is at most so many times the best known. The higher curve is "
-            "better.",
+            f"better{without(study)}.",
             lambda: profile_figure(study, findings, looks),
         ),
         Drawing(
@@ -104,14 +105,15 @@ def draw(study: Study, findings: Findings) -> dict[str, Drawing]:
                 "improvement",
                 "Who ends lower",
                 "The probability that a run of the row's searcher ends lower than a run of the column's, "
-                "with its 95 % interval. A stronger shade: the row's searcher is likelier the better one.",
+                "with its 95 % interval. A stronger shade: the row's searcher is likelier the better one"
+                f"{without(study)}.",
                 lambda: improvement_figure(study, findings, looks),
             ),
             Drawing(
                 "efficiency",
                 "Who needs fewer samples",
                 "How many times fewer samples one searcher needs to reach the other's final figure. Right of "
-                "1 it needs fewer; open dots were not reached on every problem.",
+                "1 it needs fewer; open dots were not reached on every problem." + _shorter(study),
                 lambda: efficiency_figure(study, findings, looks),
             ),
         ]
@@ -125,6 +127,11 @@ def draw(study: Study, findings: Findings) -> dict[str, Drawing]:
         lambda problems: returns_figure(study, findings, problems, looks),
     )
     return {drawing.name: drawing for drawing in drawings}
+
+
+def _shorter(study: Study) -> str:
+    """How a pair is compared of which one has the smaller budget."""
+    return f" Both up to the smaller budget of a pair: {missing(study)}." if study.cut else ""
 
 
 def _first_of(study: Study) -> str:

@@ -38,13 +38,20 @@ def high_enough(searchers: int) -> float:
 
 
 def end_labels(
-    axes: Axes, ends: Ends, looks: Mapping[str, Style], names: Mapping[str, str], whiskers: bool = False
+    axes: Axes,
+    ends: Ends,
+    looks: Mapping[str, Style],
+    names: Mapping[str, str],
+    whiskers: bool = False,
+    early: Mapping[str, int] | None = None,
 ) -> None:
     """Each searcher's name right of the panel, at the height of its curve's end or as near as there is room.
 
     A thin line leads from the end to the name, by way of the searcher's marker. With `whiskers`, the ends'
-    intervals stand between. Searchers without a finite end have their names at the top.
+    intervals stand between. Searchers without a finite end have their names at the top. Curves of `early`
+    end after so many samples, within the panel: an end there, with its interval, and no line to the name.
     """
+    early = early or {}
     width, height = panel_points(axes)
     shown = [name for name, (end, _, _) in ends.items() if math.isfinite(end)]
     lost = [name for name in ends if name not in shown]
@@ -56,7 +63,9 @@ def end_labels(
     order = sorted(shown, key=lambda name: -heights[name])
     for name, place in zip([*shown, *lost], places, strict=True):
         style = looks[name]
-        if name in heights:
+        if name in heights and name in early:
+            _early_end(axes, early[name], ends[name], style)
+        elif name in heights:
             at = 1 + (order.index(name) + 1) * WHISKER / width if whiskers else 1 + 1 / width
             if whiskers:
                 _whisker(axes, at, ends[name], style)
@@ -77,6 +86,15 @@ def end_labels(
             fontstyle="normal" if name in heights else "italic",
             va="center_baseline",
         )
+
+
+def _early_end(axes: Axes, at: int, end: tuple[float, float, float], style: Style) -> None:
+    """Where a curve ends before the others: a dot, and the interval there."""
+    value, low, high = end
+    if math.isfinite(low) and low < high:
+        top = min(high, axes.get_ylim()[1])
+        axes.plot([at, at], [low, top], color=style.colour, linewidth=1.3, solid_capstyle="butt", zorder=5)
+    axes.plot(at, value, color=style.colour, marker="o", markersize=3.2, zorder=5)
 
 
 def _whisker(axes: Axes, at: float, end: tuple[float, float, float], style: Style) -> None:

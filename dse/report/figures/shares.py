@@ -20,7 +20,7 @@ from dse.report.figures.canvas import (
     sample_axis,
     y_label,
 )
-from dse.report.figures.convergence import MANY, seeds
+from dse.report.figures.convergence import MANY, early, labelled, seeds
 from dse.report.figures.labels import end_labels, high_enough, room
 from dse.report.figures.style import Style, short, short_names
 from dse.report.findings import Findings
@@ -37,7 +37,7 @@ NOBODY = "no searcher has runs with a feasible sample on every problem"
 
 def ecdf_figure(study: Study, findings: Findings, looks: Looks) -> Figure:
     """The share of (problem, seed, target) triples that each searcher has reached after so many samples."""
-    names = short_names(study.searchers)
+    names = labelled(study)
     grid = Grid((room(names.values()),), max(2.6, high_enough(len(findings.ecdf))), above=UNTITLED)
     how = f"all problems, {seeds(study)}; targets from the best known figure to 11 times it; higher is better"
     figure, (axes,) = grid.make(1, "Share of targets reached, by samples spent", how)
@@ -51,7 +51,7 @@ def ecdf_figure(study: Study, findings: Findings, looks: Looks) -> Figure:
         curve(axes, samples, reached, looks[name])
         markers(axes, samples, reached, looks[name], (place + 0.5) / len(findings.ecdf))
     ends = {name: (float(reached[-1]),) * 3 for name, (_, reached) in findings.ecdf.items()}
-    end_labels(axes, ends, looks, names)
+    end_labels(axes, ends, looks, names, early=early(study))
     return figure
 
 

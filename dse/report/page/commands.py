@@ -56,6 +56,7 @@ def campaign_toml(study: Study, problems: Table[Triple, Made]) -> str | None:
         f"budget = {study.budget}",
         f"seeds = {study.seeds}",
         *([f"seed = {first}"] if first else []),
+        *([f"reference = {toml_value(study.base)}"] if "reference" in study.about else []),
         f"cost_model = {toml_value(study.cost_model)}",
         *([f"tiles = {toml_value(tiles)}"] if tiles != "factors" else []),
         *([f"fixed = {toml_value(fixed)}"] if fixed else []),
@@ -66,6 +67,8 @@ def campaign_toml(study: Study, problems: Table[Triple, Made]) -> str | None:
         kind = values.pop("type", name)
         lines += ["", f"[searchers.{toml_key(name)}]"]
         lines += [f"type = {toml_value(kind)}"] if kind != name else []
+        lines += [f"seeds = {study.seeds_of(name)}"] if study.seeds_of(name) < study.seeds else []
+        lines += [f"budget = {study.budget_of(name)}"] if name in study.cut else []
         lines += [
             f"{toml_key(key)} = {toml_value(value)}" for key, value in values.items() if value is not None
         ]

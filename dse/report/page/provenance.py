@@ -10,6 +10,7 @@ from typing import Any
 from dse import __version__
 from dse.accelerator import Accelerator
 from dse.problem import digest
+from dse.report import limits
 from dse.report.page.commands import campaign_toml
 from dse.report.page.numbers import counted, duration, scientific
 from dse.report.page.toml import toml_value
@@ -87,7 +88,7 @@ def summary_line(study: Study) -> str:
     of = "" if done == study.planned else f" (of {study.planned:,} planned)"
     return (
         f"{counted(len(study.searchers), 'searcher')}, {counted(len(study.problems), 'problem')}, "
-        f"{counted(study.seeds, 'seed')}: {counted(done, 'run')}{of} of {counted(study.budget, 'sample')}, "
+        f"{limits.seeds(study)}: {counted(done, 'run')}{of} of {limits.samples(study)}, "
         f"cost model {study.cost_model}"
     )
 
@@ -99,8 +100,8 @@ def _facts(study: Study) -> tuple[Fact, ...]:
     found = [
         ("Campaign", study.name),
         ("Runs", f"{len(study.summaries):,} of {study.planned:,} done"),
-        ("Budget", f"{counted(study.budget, 'sample')} a run; {samples:,} in all"),
-        ("Seeds", f"{study.seeds:,} for each searcher on each problem"),
+        ("Budget", f"{limits.samples(study)} a run; {samples:,} in all"),
+        ("Seeds", f"{limits.seeds(study).partition(' seed')[0]} for each searcher on each problem"),
         ("Cost model", study.cost_model),
         ("CPU time", duration(seconds)),
     ]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dse.report.findings import Findings
+from dse.report.limits import missing
 from dse.report.page.numbers import percent, ratio_text
 from dse.report.study import Study
 
@@ -35,20 +36,24 @@ class Standing:
 
 @dataclass(frozen=True)
 class Standings:
-    """All rows, the best first, the ends of the strip's logarithmic scale, and what 1 stands for."""
+    """All rows, the best first, the ends of the strip's logarithmic scale, and what 1 stands for.
+
+    `lacking` names the searchers that have not so many samples.
+    """
 
     rows: tuple[Standing, ...]
     least: str
     most: str
     base: str
+    lacking: str
 
 
 def standings(study: Study, findings: Findings) -> Standings:
-    """The table of the searchers that have runs on every problem."""
+    """The table of the searchers that have runs of the whole budget on every problem."""
     ends = {
         name: (float(band.centre[-1]), float(band.low[-1]), float(band.high[-1]))
         for name, band in findings.gap.items()
-        if len(band.centre)
+        if len(band.centre) and name not in study.cut
     }
     finite = [value for end in ends.values() for value in end if math.isfinite(value)]
     least, most = min([1.0, *finite]), max([1.0, *finite])
@@ -56,7 +61,7 @@ def standings(study: Study, findings: Findings) -> Standings:
     rows.sort(key=lambda row: row.value)
     proven = bool(study.problems) and all(study.target(problem)[1] for problem in study.problems)
     base = "the proven optimum" if proven else "the best known"
-    return Standings(tuple(rows), ratio_text(least), ratio_text(most), base)
+    return Standings(tuple(rows), ratio_text(least), ratio_text(most), base, missing(study))
 
 
 def _row(

@@ -91,19 +91,19 @@ def _note(reason: str, count: int, of: int) -> str:
 
 
 def _overall(runs: Runs, winners: Winners) -> Ranking | None:
-    """Of the searchers with runs on every problem: ratios to the least loss known under either model.
+    """Of the searchers with runs on every problem, of the whole budget: ratios to the least loss known.
 
-    By the campaign's model that is the target of the study, by the other the best of all winners.
-    Problems without a feasible winner under either are left out.
+    By the campaign's model that is the target of the study, by the other the best of all winners. Problems
+    without a feasible winner under either are left out.
     """
     least: dict[Triple, float] = {}
     for (problem, _), found in winners.items():
         least[problem] = min([least.get(problem, np.inf), *(one.loss for one in found)])
     problems = [problem for problem in runs.targets if np.isfinite(least.get(problem, np.inf))]
-    if not problems or not runs.aggregated:
+    if not problems or not runs.whole:
         return None
     entries = {}
-    for name in runs.aggregated:
+    for name in runs.whole:
         strata = [runs.strata[problem, name] for problem in problems]
         own = [s.final / runs.targets[problem] for problem, s in zip(problems, strata, strict=True)]
         other = [
@@ -129,7 +129,7 @@ def _groups(study: Study, winners: Winners) -> Iterator[Ranking]:
         members[group].append(problem)
     for group, problems in members.items():
         entries = {}
-        for name in study.searchers:
+        for name in (name for name in study.searchers if name not in study.cut):
             if all((problem, name) in winners for problem in problems):
                 entry = _network(study, winners, group, problems, name)
                 if entry is not None:

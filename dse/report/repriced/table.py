@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from dse.objective import unit_of
 from dse.report.formats import NOTHING, Section, Table, counted, figure, names, over_target
+from dse.report.limits import seeds, without
 from dse.report.repriced.ranking import Place, Ranked, Ranking
 from dse.report.repriced.repricing import Repriced
 from dse.report.repriced.words import ranking_sentence, scope, why, words_of
@@ -61,10 +62,10 @@ def _sections(study: Study, repriced: Repriced) -> Iterator[Section]:
     told = [[scope(found), ranking_sentence(found, model, other)] for found in _rankings(repriced)]
     yield what, ["ranking of", "in words"], told
     if overall:
-        over = f"{counted(overall.problems, 'problem')} and {counted(study.seeds, 'seed')}"
+        over = f"{counted(overall.problems, 'problem')} and {seeds(study)}"
         title = (
             f"All problems: ratio to the best known by {model}, and of the same mappings to the best of them "
-            f"by {other}; interquartile means over {over}, 95 % intervals"
+            f"by {other}; interquartile means over {over}, 95 % intervals{without(study)}"
         )
         heads = [f"by {model}", f"by {other}"]
         yield _section(title, heads, overall, [(_ratio(row.own), _ratio(row.other)) for row in overall.rows])

@@ -76,6 +76,13 @@ def median_curve(values: FloatArray, counts: IntArray) -> Curve:
     return _middle(ordered[(len(ordered) - 1) // 2], ordered[len(ordered) // 2]), low, high
 
 
+def median_draws(values: FloatArray, counts: IntArray) -> FloatArray:
+    """The median of each resample of `values` (runs,); `counts` is of one stratum."""
+    order = np.argsort(values, kind="stable")
+    middle = values[order][middle_places(counts[:, order])]
+    return _middle(middle[:, 0], middle[:, 1])
+
+
 def interquartile_mean(values: FloatArray) -> FloatArray:
     """The mean over runs without the lowest and the highest quarter of them, of `values` (runs, points).
 

@@ -1,0 +1,57 @@
+"""What is said of searchers that have fewer seeds or samples than the campaign gives the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dse.report.formats import counted, names
+from dse.report.study import Study
+
+
+def seeds(study: Study) -> str:
+    """How many seeds a searcher has: "10 seeds", or "5 to 10 seeds" where some have fewer."""
+    least = min(map(study.seeds_of, study.searchers), default=study.seeds)
+    return f"{least:,} to " * (least < study.seeds) + counted(study.seeds, "seed")
+
+
+def samples(study: Study) -> str:
+    """How many samples a run has: "2,000 samples", or "up to" as many where some have fewer."""
+    return "up to " * bool(study.cut) + counted(study.budget, "sample")
+
+
+def without(study: Study, budget: int | None = None) -> str:
+    """Whom figures at a budget, by default the whole one, leave out and why: for the end of a title."""
+    found = missing(study, budget)
+    return f"; without {found}" if found else ""
+
+
+def missing(study: Study, budget: int | None = None) -> str:
+    """The searchers that have less than a budget, by default the whole one: "walk (500 samples a run)"."""
+    wanted = study.budget if budget is None else budget
+    lacking = [name for name in study.searchers if study.budget_of(name) < wanted]
+    return names([f"{name} ({_each(study, name)})" for name in lacking]) if lacking else ""
+
+
+def label(study: Study, searcher: str, shown: str) -> str:
+    """A searcher's name beside a curve: with the samples where that ends, if they are fewer than others'."""
+    return f"{shown} to {study.budget_of(searcher):,}" if searcher in study.cut else shown
+
+
+def sentences(study: Study) -> Iterator[str]:
+    """A sentence on each searcher that has less, and on how figures treat it."""
+    for name in study.searchers:
+        budget, count = study.budget_of(name), study.seeds_of(name)
+        fewer = f"{count:,} of {counted(study.seeds, 'seed')}" if count < study.seeds else ""
+        if name in study.cut:
+            also = f", and {fewer}" if fewer else ""
+            yield (
+                f"{name} has {budget:,} of {counted(study.budget, 'sample')} a run{also}, as the campaign "
+                f"says: it is in no table and no figure beyond {budget:,} samples, and nobody knows which "
+                "targets it would reach later."
+            )
+        elif fewer:
+            yield f"{name} has {fewer}, as the campaign says: it is compared by what these show."
+
+
+def _each(study: Study, name: str) -> str:
+    return f"{counted(study.budget_of(name), 'sample')} a run"
