@@ -8,9 +8,13 @@ from dse.report.formats import counted, names
 from dse.report.study import Study
 
 
-def seeds(study: Study) -> str:
-    """How many seeds a searcher has: "10 seeds", or "5 to 10 seeds" where some have fewer."""
-    least = min(map(study.seeds_of, study.searchers), default=study.seeds)
+def seeds(study: Study, ends: bool = False) -> str:
+    """How many seeds a searcher has: "10 seeds", or "5 to 10 seeds" where some have fewer.
+
+    With `ends`, among those that have the whole budget.
+    """
+    shown = [name for name in study.searchers if not (ends and name in study.cut)]
+    least = min(map(study.seeds_of, shown), default=study.seeds)
     return f"{least:,} to " * (least < study.seeds) + counted(study.seeds, "seed")
 
 

@@ -91,12 +91,7 @@ def warnings(
         key, reason = next(iter(failed.items()))
         more = f", and {counted(len(failed) - 1, 'more cell')}" if len(failed) > 1 else ""
         yield f"Failed: {key} ({reason}){more}."
-    sizes = [len(study.cells(problem, name)) for problem in study.problems for name in study.searchers]
-    fewest = min((size for size in sizes if size), default=study.seeds)
-    if fewest == 1:
-        yield "Only 1 seed a problem: there are no intervals, and any difference may be chance."
-    elif fewest < FEW_SEEDS:
-        yield f"Only {counted(fewest, 'seed')} a problem: intervals from so few are too narrow."
+    yield from _few_seeds(study)
     yield from _targets(study)
     yield from _infeasible(study, ledger)
     yield from _overlaps({name: band for name, band in gap.items() if name not in study.cut})
@@ -109,6 +104,26 @@ def warnings(
 def final(band: Band) -> Interval:
     """A band's end: the figure at the full budget."""
     return Interval(float(band.centre[-1]), float(band.low[-1]), float(band.high[-1]))
+
+
+def _few_seeds(study: Study) -> Iterator[str]:
+    """Whose problems have too few runs for an interval: all searchers', or those named."""
+    sizes = {
+        name: min(filter(None, (len(study.cells(p, name)) for p in study.problems)), default=study.seeds)
+        for name in study.searchers
+    }
+    one = [name for name, size in sizes.items() if size == 1]
+    few = {name: size for name, size in sizes.items() if 1 < size < FEW_SEEDS}
+
+    def whose(found: Sequence[str]) -> str:
+        return f" for {names(found)}" if len(found) < len(sizes) else ""
+
+    if one:
+        yield f"Only 1 seed a problem{whose(one)}: there are no intervals, and any difference may be chance."
+    if few:
+        least, most = min(few.values()), max(few.values())
+        count = f"{least:,} to " * (least < most) + counted(most, "seed")
+        yield f"Only {count} a problem{whose(list(few))}: intervals from so few are too narrow."
 
 
 def _targets(study: Study) -> Iterator[str]:

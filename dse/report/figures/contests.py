@@ -52,8 +52,8 @@ def distribution_figure(study: Study, findings: Findings, looks: Looks) -> Figur
     heading(
         figure,
         "Where each run ends, as a multiple of the best known",
-        f"a dot a run ({counted(len(study.problems), 'problem')}, {seeds(study)}), box: middle half, "
-        "line: median; right: runs without a feasible sample",
+        f"a dot a run ({counted(len(study.problems), 'problem')}, {seeds(study, ends=True)}), box: middle "
+        "half, line: median; right: runs without a feasible sample",
     )
     axes = add_panel(figure, left, 0.5, WIDTH - left - right, height)
     frame(axes, grid="x")

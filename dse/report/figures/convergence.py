@@ -167,9 +167,9 @@ def ends(bands: Bands) -> Ends:
     }
 
 
-def seeds(study: Study) -> str:
-    """How many seeds, in words."""
-    return bounds.seeds(study)
+def seeds(study: Study, ends: bool = False) -> str:
+    """How many seeds, in words; with `ends`, those of the searchers that have the whole budget."""
+    return bounds.seeds(study, ends)
 
 
 def labelled(study: Study, width: int | None = None) -> dict[str, str]:

@@ -37,7 +37,8 @@ def improvement_figure(study: Study, findings: Findings, looks: Mapping[str, Sty
     turned: dict[str, Any] = {"rotation": 40, "ha": "left", "rotation_mode": "anchor"}
     room = 0.3 + 0.62 * longest if longest > side else 0.26
     figure = new_figure(WIDTH, 0.5 + room + count * high + 0.15)
-    how = f"mean over problems, ties count half, {seeds(study)}; below: 95 % interval; bold: it excludes 50 %"
+    over = f"mean over problems, ties count half, {seeds(study, ends=True)}"
+    how = f"{over}; below: 95 % interval; bold: it excludes 50 %"
     title = "Probability that a run of the row's searcher ends lower than one of the column's"
     heading(figure, title, how)
     axes = add_panel(figure, left, 0.5 + room, side * count, count * high)

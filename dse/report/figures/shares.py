@@ -61,7 +61,7 @@ def profile_figure(study: Study, findings: Findings, looks: Looks) -> Figure:
     few = len(findings.profiles) <= MANY
     grid = Grid((room(names.values()),), max(2.6, high_enough(len(findings.profiles))), above=UNTITLED)
     bands = "all bands" if few else f"{short(study.reference, 14)}'s band"
-    how = f"all problems, {seeds(study)}; {bands}: 95 % intervals; higher is better"
+    how = f"all problems, {seeds(study, ends=True)}; {bands}: 95 % intervals; higher is better"
     figure, (axes,) = grid.make(1, "Share of runs that end near the best known figure", how)
     frame(axes)
     _share_axis(axes, "runs")

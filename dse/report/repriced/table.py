@@ -62,7 +62,7 @@ def _sections(study: Study, repriced: Repriced) -> Iterator[Section]:
     told = [[scope(found), ranking_sentence(found, model, other)] for found in _rankings(repriced)]
     yield what, ["ranking of", "in words"], told
     if overall:
-        over = f"{counted(overall.problems, 'problem')} and {seeds(study)}"
+        over = f"{counted(overall.problems, 'problem')} and {seeds(study, ends=True)}"
         title = (
             f"All problems: ratio to the best known by {model}, and of the same mappings to the best of them "
             f"by {other}; interquartile means over {over}, 95 % intervals{without(study)}"
