@@ -369,7 +369,10 @@ def test_few_seeds_are_those_of_who_has_few() -> None:
     said = find(study(cells, limits=limits), RESAMPLES).warnings
     assert "Only 1 seed a problem for grid: there are no intervals, and any difference may be chance." in said
     assert "Only 2 seeds a problem for walk: intervals from so few are too narrow." in said
-    assert "walk has 2 of 6 seeds, as the campaign says: it is compared by what these show." in said
+    assert "walk has 2 of 6 seeds, as the campaign says: intervals are of the seeds that there are." in said
+    limits["grid"] = limits["walk"]
+    said = find(study(cells, limits=limits), RESAMPLES).warnings
+    assert any(sentence.startswith("walk and grid have 2 of 6 seeds, ") for sentence in said)
 
 
 def test_a_reference_with_less_is_compared_as_far_as_it_goes() -> None:

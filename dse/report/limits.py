@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 from dse.report.formats import counted, names
@@ -42,7 +43,8 @@ def label(study: Study, searcher: str, shown: str) -> str:
 
 
 def sentences(study: Study) -> Iterator[str]:
-    """A sentence on each searcher that has less, and on how figures treat it."""
+    """Sentences on the searchers that have less, and on how figures treat them."""
+    alike: dict[int, list[str]] = defaultdict(list)
     for name in study.searchers:
         budget, count = study.budget_of(name), study.seeds_of(name)
         fewer = f"{count:,} of {counted(study.seeds, 'seed')}" if count < study.seeds else ""
@@ -54,7 +56,13 @@ def sentences(study: Study) -> Iterator[str]:
                 "targets it would reach later."
             )
         elif fewer:
-            yield f"{name} has {fewer}, as the campaign says: it is compared by what these show."
+            alike[count].append(name)
+    for count, found in alike.items():
+        verb = "has" if len(found) == 1 else "have"
+        yield (
+            f"{names(found)} {verb} {count:,} of {counted(study.seeds, 'seed')}, as the campaign says: "
+            "intervals are of the seeds that there are."
+        )
 
 
 def _each(study: Study, name: str) -> str:
