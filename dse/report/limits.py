@@ -10,13 +10,14 @@ from dse.report.study import Study
 
 
 def seeds(study: Study, ends: bool = False) -> str:
-    """How many seeds a searcher has: "10 seeds", or "5 to 10 seeds" where some have fewer.
+    """How many seeds are done: "10 seeds", or "5 to 10 seeds" where some searchers or problems have fewer.
 
-    With `ends`, among those that have the whole budget.
+    With `ends`, of the searchers that have the whole budget.
     """
-    shown = [name for name in study.searchers if not (ends and name in study.cut)]
-    least = min(map(study.seeds_of, shown), default=study.seeds)
-    return f"{least:,} to " * (least < study.seeds) + counted(study.seeds, "seed")
+    shown = [name for name in study.complete if not (ends and name in study.cut)]
+    done = [len(study.cells(problem, name)) for name in shown for problem in study.problems]
+    least, most = min(done, default=study.seeds), max(done, default=study.seeds)
+    return f"{least:,} to " * (least < most) + counted(most, "seed")
 
 
 def samples(study: Study) -> str:
