@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,12 @@ from typing import Any
 import pytest
 
 from dse.cli import main
+
+
+def pytest_configure() -> None:
+    """Have Ctrl-C reach the processes that tests start, also if a shell began this one in the background."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @dataclass(frozen=True)
