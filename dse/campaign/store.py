@@ -6,6 +6,7 @@ import dataclasses
 import fcntl
 import json
 import os
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -166,7 +167,7 @@ class Store:
             },
             "problems": [[p.layer, p.accelerator, p.objective] for p in campaign.problems],
             "definitions": {named.label: _definition(named.problem) for named in campaign.problems},
-            "templates": template_figures(campaign),
+            "templates": self._templates,
             "optima": self.optima,
             "versions": self._versions(),
             "runs": self.runs,
@@ -176,6 +177,10 @@ class Store:
         if campaign.reference is not None:
             about["reference"] = campaign.reference
         return about
+
+    @cached_property
+    def _templates(self) -> dict[str, dict[str, dict[str, Any]]]:
+        return template_figures(self.campaign)
 
     def _versions(self) -> dict[str, str]:
         """The versions that any of the cells' records depends on."""

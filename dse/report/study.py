@@ -77,9 +77,7 @@ class Study:
 
     def unit(self, objective: str) -> str:
         """The unit of an objective's figures under the campaign's model; empty for one that is not ours."""
-        # `loopnest(dram_pj=640)` is loopnest, with constants of one's own.
-        model = self.cost_model.partition("(")[0]
-        return unit_of(objective, model) if objective in OBJECTIVES else ""
+        return unit_of(objective, self.cost_model) if objective in OBJECTIVES else ""
 
     @cached_property
     def searchers(self) -> tuple[str, ...]:

@@ -20,9 +20,8 @@ from pathlib import Path
 import numpy as np
 from maestro_rules import rules
 from nests import nest
-from numpy.typing import NDArray
 from scipy.stats import spearmanr
-from showing import short, spread, table
+from showing import Row, column, each_group, short, spread, table
 
 from dse.accelerator import PRESETS, UNLIMITED
 from dse.api import search
@@ -54,8 +53,6 @@ LOVED_LAYERS = (
 LOVED_MACHINES = ("edge", "tpu-like")
 OBJECTIVES = ("latency", "edp", "energy")
 BUDGET = 5_000
-
-Row = dict[str, float | str | bool]
 
 
 def chosen(layer: Layer) -> Iterator[tuple[str, int, Mapping]]:
@@ -106,19 +103,6 @@ def compare(name: str, layer: Layer, group: str, sample: int, mapping: Mapping) 
         row[f"cycles{label}"] = int(LoopNest().evaluate(layer, machine, batch).cycles[0])
         row[f"maestro_cycles{label}"] = int(Maestro().evaluate(layer, machine, batch).cycles[0])
     return row
-
-
-def column(rows: list[Row], name: str) -> NDArray[np.float64]:
-    """A column of figures."""
-    return np.array([float(row[name]) for row in rows])
-
-
-def each_group(rows: list[Row]) -> Iterator[tuple[list[str], list[Row]]]:
-    """The rows of each layer and group, under their names."""
-    for name in LAYERS:
-        for group in GROUPS:
-            some = [row for row in rows if row["layer"] == name and row["group"] == group]
-            yield [f"`{name}`", group], some
 
 
 def correlations(rows: list[Row]) -> str:

@@ -19,9 +19,8 @@ from pathlib import Path
 
 import numpy as np
 from nests import nest
-from numpy.typing import NDArray
 from scipy.stats import spearmanr
-from showing import short, spread, table
+from showing import Row, column, each_group, short, spread, table
 from zigzag_model import ZigZagCosts, price
 
 from dse.accelerator import PRESETS
@@ -45,7 +44,6 @@ CONSTANTS = Constants()
 INPUTS = "CYX"
 """The dims that inputs depend on."""
 
-Row = dict[str, float | str | bool]
 TERMS = (
     "inputs from DRAM", "inputs to PEs", "weights", "sums away", "sums back from DRAM", "sums back from L2",
     "sums back to PEs", "MACs",
@@ -156,19 +154,6 @@ def _whole_windows(layer: Layer, mapping: Mapping) -> tuple[int, float]:
     spans = {dim: layer.loops[dim] // steps for dim, steps in loops.outer.items()}
     pes = math.prod(loops.pes.values())
     return changes(outer) * window(spans), changes(outer + inner) * window(loops.tile) * pes
-
-
-def column(rows: list[Row], name: str) -> NDArray[np.float64]:
-    """A column of figures."""
-    return np.array([float(row[name]) for row in rows])
-
-
-def each_group(rows: list[Row]) -> Iterator[tuple[list[str], list[Row]]]:
-    """The rows of each layer and group, under their names."""
-    for name in LAYERS:
-        for group in GROUPS:
-            some = [row for row in rows if row["layer"] == name and row["group"] == group]
-            yield [f"`{name}`", group], some
 
 
 def correlations(rows: list[Row]) -> str:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dse.mapping import Level, Mapping
+
+Row = dict[str, float | str | bool]
+"""What a comparison found of a mapping, by column."""
 
 
 def short(mapping: Mapping) -> str:
@@ -33,3 +36,14 @@ def table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     """A table in Markdown."""
     rows = [head, ["---"] * len(head), *lines]
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
+def column(rows: Sequence[Row], name: str) -> NDArray[np.float64]:
+    """A column of figures."""
+    return np.array([float(row[name]) for row in rows])
+
+
+def each_group(rows: Sequence[Row]) -> Iterator[tuple[list[str], list[Row]]]:
+    """The rows of each `layer` and `group`, under their names, in the order of first appearance."""
+    for name, group in dict.fromkeys((str(row["layer"]), str(row["group"])) for row in rows):
+        yield [f"`{name}`", group], [row for row in rows if (row["layer"], row["group"]) == (name, group)]
