@@ -8,15 +8,17 @@ chance to fit.
 
 The critic foretells each factor of the objective and each buffer's need, and learns from samples that did not
 fit too. It works on what the loops of a mapping imply (turns, reuse, footprints, traffic): a sum of such
-counts with learned weights, and a Gaussian process around it. How far it errs beyond what it says is watched,
-and it is doubted accordingly. It learns from the samples of its own descent only: a descent that no longer
-improves gives way to another, from new random points, whose critic is mistaken elsewhere; every third begins
-with the best samples of all. What earlier descents have paid for is remembered at no cost.
+counts with learned weights, and a Gaussian process around it that learns which kinds of them tell most. How
+far it errs beyond what it says is watched, and it is doubted accordingly. It learns from the samples of its
+own descent, and from some of the best of earlier ones: a descent that no longer improves gives way to
+another, from new random points, whose critic is mistaken elsewhere. What earlier descents have paid for is
+remembered at no cost.
 
 How the PEs are arranged (the parallel dims and the cluster size) decides how good a mapping can become, and
 wide descents may never come by the best arrangement, as it is good with few tiles and orders only. So after
-the first three descents most of the samples go to surveys: short descents that keep an arrangement of their
-own, and end early where they lag behind the best. Their critics know the best of other arrangements too.
+the first three descents half of the samples go to surveys: short descents that keep an arrangement of their
+own, and end early where they lag behind the best. Which arrangement is next, a Gaussian process of what is
+known of the others says.
 
 Departures from the usual scheme of centralised training and decentralised execution (Lowe et al.,
 "Multi-Agent Actor-Critic for Mixed Cooperative-Competitive Environments", NeurIPS 2017): there is no policy
@@ -49,7 +51,7 @@ class Team:
     """Agents that respond to a critic, in descents."""
 
     start: int = 20
-    """Random points that a descent begins with."""
+    """Random points that the first descent begins with."""
     memory: int = 250
     """Samples that the critic learns from at most."""
     teams: int = 4
@@ -74,9 +76,11 @@ class Team:
     """Samples without improvement that end a descent, if they are also the `share` of it."""
     share: float = 0.5
     """Of a descent's samples, how many must have been without improvement for it to end."""
-    council: int = 3
-    """Every so many-th descent, but for surveys, begins with the best samples of all; 0: none does."""
-    surveys: float = 0.7
+    later_start: int = 8
+    """Random points that the descents after the first begin with."""
+    lent: int = 60
+    """Samples of others from which their critics learn too, of all arrangements the best first."""
+    surveys: float = 0.5
     """Part of the samples, after the first three descents, that goes to surveys: descents that keep the
     parallel dims and the cluster size with which they began."""
     survey_start: int = 6
@@ -85,8 +89,8 @@ class Team:
     """Teams that propose at a time in a survey."""
     survey_batch: int = 2
     """Samples that a survey pays for at a time, at least."""
-    lent: int = 60
-    """Samples of others from which a survey's critic learns too, of all arrangements the best first."""
+    survey_patience: int = 30
+    """Like `patience`, for a survey."""
     grace: int = 8
     """Samples after which a survey may end for being behind."""
     lag: float = 12.0
@@ -99,8 +103,9 @@ class Team:
     def __post_init__(self) -> None:
         for name, least in (
             ("start", 2), ("memory", 10), ("teams", 1), ("moves", 1), ("values", 2), ("kick", 1),
-            ("most", 1), ("patience", 1), ("council", 0),
-            ("survey_start", 1), ("survey_teams", 1), ("survey_batch", 1), ("lent", 0), ("grace", 0),
+            ("most", 1), ("patience", 1), ("later_start", 1),
+            ("survey_start", 1), ("survey_teams", 1), ("survey_batch", 1), ("survey_patience", 1),
+            ("lent", 0), ("grace", 0),
         ):  # fmt: skip
             whole_number(getattr(self, name), name, least=least)
         for name in ("ranks", "batch", "late_batch", "curiosity", "share", "lag"):

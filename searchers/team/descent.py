@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from dse.blocks import Block
     from searchers.team.history import History
 
+IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
 _PROGRESS = 0.001
@@ -48,17 +49,15 @@ class Doubt:
 class Descent:
     """Samples that led to one another: `rows` of the history."""
 
-    def __init__(self, blocks: tuple[Block, ...], survey: bool = False) -> None:
+    def __init__(self, blocks: tuple[Block, ...], critic: Critic, lent: IntArray, survey: bool) -> None:
         self.blocks = blocks
         """Those whose agents act."""
         self.survey = survey
         """Whether it keeps the arrangement of the PEs with which it began."""
         self.rows: list[int] = []
-        self.given = 0
-        """How many of the rows it began with without paying."""
-        self.lent = np.empty(0, np.int64)
+        self.lent = lent
         """Rows of other descents from which its critic learns too."""
-        self.critic = Critic()
+        self.critic = critic
         self.best = np.inf
         self.idle = 0
         self.refit_at = 0.0
@@ -77,16 +76,6 @@ class Descent:
             score = float(history.scores[row])
             self.idle = 0 if score < (1 - _PROGRESS) * self.best else self.idle + 1
             self.best = min(self.best, score)
-
-    def give(self, rows: list[int], history: History) -> None:
-        """Begin with samples of other descents, as if all had improved."""
-        self.join(rows, history)
-        self.given, self.idle = len(self.rows), 0
-
-    @property
-    def paid(self) -> int:
-        """How many samples it has that it did not begin with."""
-        return len(self.rows) - self.given
 
     def __contains__(self, row: int) -> bool:
         return row in self._members

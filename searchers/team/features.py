@@ -8,13 +8,19 @@ from numpy.typing import NDArray
 from dse.genes import MAPPED_DIMS
 from dse.space import MappingSpace
 from searchers.team.feature_kernel import (
+    CLUSTERS,
     HELD,
     LEVEL_WIDTH,
     MOVED,
+    NESTING,
+    RETURNS,
+    SPREAD,
     STEPS,
     TENSORS,
     TOGETHER,
+    TURNS,
     WIDTH,
+    WORKING,
     describe,
 )
 
@@ -31,6 +37,11 @@ _SUMMANDS = [
 ] + [STEPS]
 SUMMANDS = len(_SUMMANDS)
 """Counts that figures may be sums of: elements held and moved, by level and tensor, and a PE's steps."""
+
+
+_KINDS = (TURNS, WORKING, SPREAD, NESTING, RETURNS, HELD, TOGETHER, MOVED)
+"""Where each kind of column of a level begins, but for the first, the tiles."""
+_LEVEL_GROUPS = len(_KINDS) + 1
 
 
 class Features:
@@ -67,6 +78,15 @@ class Features:
         self._columns = np.concatenate([varying, _SUMMANDS])
         self._mean = np.concatenate([probes[:, varying].mean(axis=0), plain])
         self._deviation = np.concatenate([probes[:, varying].std(axis=0), plain + 1])
+
+    @property
+    def groups(self) -> IntArray:
+        """Of each column but the summands, a number: nine for the kinds of each level, then one each."""
+        columns = self._columns[:-SUMMANDS]
+        level, place = np.divmod(columns, LEVEL_WIDTH)
+        kinds = np.searchsorted(_KINDS, place, side="right") + _LEVEL_GROUPS * level
+        groups: IntArray = np.where(columns < CLUSTERS, kinds, columns - CLUSTERS + 2 * _LEVEL_GROUPS)
+        return groups
 
     @property
     def width(self) -> int:

@@ -7,28 +7,30 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.genes import GENE_NAMES, LEVELS
 from searchers.choices import Choices
 from searchers.team.agents import Agents
+from searchers.team.arrangements import ARRANGEMENT, PARALLEL, Arrangements
 from searchers.team.choosing import choose, log_chance_to_fit
+from searchers.team.critic import Critic
 from searchers.team.descent import Descent
 from searchers.team.history import NEEDS, History
 
 if TYPE_CHECKING:
+    from dse.blocks import Block
     from dse.evaluator import Evaluator
     from searchers.team import Team
-    from searchers.team.critic import Critic
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
-_PARALLEL = tuple(GENE_NAMES.index(f"{level}.parallel") for level in LEVELS)
-_ARRANGEMENT = (*_PARALLEL, GENE_NAMES.index("cluster"))
-"""The genes that say how the PEs are arranged."""
 _PENALTY = 20.0
 """Octaves of cost that an octave beyond a buffer, or a likely refusal, counts for while agents respond."""
 _GROWTH = 1.5
-"""Growth of what the critic knows after which its kernel is chosen anew."""
+"""Growth of what the critic knows after which the length and the noise of its kernel are chosen anew."""
+_STRETCH_GROWTH = 1.4
+"""Growth of all samples after which the kernel is stretched anew."""
+_LEAST_STRETCHED = 20
+"""Samples known to a critic, from which on it may choose how to stretch its kernel."""
 _OPEN_DESCENTS = 3
 """Descents before the first survey."""
 _OVERSAMPLING = 20
@@ -51,11 +53,11 @@ class Search:
         self._choices = Choices(evaluate.space)
         self._agents = Agents(self._choices, settings.values, rng)
         self._history = History(evaluate.space, evaluate.objective)
-        sizes = evaluate.space.sizes
-        self._begun = {genes: np.zeros(sizes[list(genes)], np.int64) for genes in (_PARALLEL, _ARRANGEMENT)}
+        self._arrangements = Arrangements(evaluate.space)
         self._inside = tuple(block for block in self._choices.blocks if block.kind in ("tiles", "order"))
         self._descents = 0
         self._last: Critic | None = None
+        self._stretch_at = 0.0
         self._surveyed = 0
         self._before_surveys = 0
 
@@ -91,26 +93,33 @@ class Search:
         return bool(self._surveyed < self._settings.surveys * (samples + 1))
 
     def _survey(self) -> Descent:
-        """A descent that keeps an arrangement of the PEs; the best of others are known to its critic."""
-        descent = Descent(self._inside, survey=True)
-        descent.lent = self._diverse(self._settings.lent)
-        self._pay(descent, self._beginning(_ARRANGEMENT, self._settings.survey_start))
+        """A descent that keeps an arrangement of the PEs."""
+        history = self._history if self._settings.policy == "critic" else None
+        arrangement = self._arrangements.next(self._rng, history)
+        descent = self._descent(self._inside, survey=True)
+        self._pay(descent, self._beginning(ARRANGEMENT, arrangement, self._settings.survey_start))
         return descent
 
     def _open(self) -> Descent:
-        """A descent that may go anywhere: from random points, or a council, from the best of all."""
-        settings, history = self._settings, self._history
-        descent = Descent(self._choices.blocks)
+        """A descent that may go anywhere, from random points."""
+        settings = self._settings
+        descent = self._descent(self._choices.blocks, survey=False)
         self._descents += 1
-        if settings.council and self._descents % settings.council == 0:
-            ranked = np.argsort(history.scores, kind="stable")
-            descent.give(ranked[: settings.memory].tolist(), history)
-            self._pay(descent, self._choices.sample(self._rng, 1))
-        elif self._last is None:
+        if self._descents == 1:
             self._pay(descent, self._choices.sample(self._rng, settings.start))
         else:
-            self._pay(descent, self._beginning(_PARALLEL, settings.start))
+            pair = self._arrangements.next_pair(self._rng)
+            self._pay(descent, self._beginning(PARALLEL, pair, settings.later_start))
         return descent
+
+    def _descent(self, blocks: tuple[Block, ...], survey: bool) -> Descent:
+        """A descent without samples; its critic is lent the best of others, and their stretches."""
+        critic = Critic(self._history.describe.groups, self._history.factors)
+        lent = np.empty(0, np.int64)
+        if self._last is not None:
+            critic.stretch = self._last.stretch.copy()
+            lent = self._diverse(self._settings.lent)
+        return Descent(blocks, critic, lent, survey)
 
     def _pay(self, descent: Descent, genes: IntArray) -> None:
         start = len(self._history)
@@ -129,19 +138,21 @@ class Search:
     def _goes_on(self, descent: Descent) -> bool:
         """Whether a descent is still worth paying for."""
         settings, best = self._settings, float(self._history.scores.min())
-        if descent.survey and descent.paid > settings.grace:
+        samples, patience = len(descent.rows), settings.patience
+        if descent.survey:
             # An infeasible descent lags behind a feasible one, whatever the scores.
             lag = np.log2(descent.best / best) if np.isfinite(descent.best) else np.inf
-            if lag * (descent.paid - settings.grace) > settings.lag:
+            if samples > settings.grace and lag * (samples - settings.grace) > settings.lag:
                 return False
-        return bool(descent.idle < max(settings.patience, settings.share * descent.paid))
+            patience = settings.survey_patience
+        return bool(descent.idle < max(patience, settings.share * samples))
 
     def _diverse(self, count: int) -> IntArray:
         """Rows of the history, the best with each arrangement of the PEs before the second best."""
         history = self._history
         ranked = np.argsort(history.scores, kind="stable")
-        sizes = self._evaluate.space.sizes[list(_ARRANGEMENT)]
-        arrangement = np.asarray(np.ravel_multi_index(tuple(history.genes[ranked][:, _ARRANGEMENT].T), sizes))
+        sizes = self._evaluate.space.sizes[list(ARRANGEMENT)]
+        arrangement = np.asarray(np.ravel_multi_index(tuple(history.genes[ranked][:, ARRANGEMENT].T), sizes))
         order = np.argsort(arrangement, kind="stable")
         groups = arrangement[order]
         firsts = np.flatnonzero(np.diff(groups, prepend=-1))
@@ -149,18 +160,13 @@ class Search:
         places[order] = np.arange(len(order)) - np.repeat(firsts, np.diff(firsts, append=len(order)))
         return ranked[np.argsort(places, kind="stable")[:count]]
 
-    def _beginning(self, genes: tuple[int, ...], count: int) -> IntArray:
-        """Random points with values of `genes` with which the fewest descents have begun, all the same.
+    def _beginning(self, genes: tuple[int, ...], values: IntArray, count: int) -> IntArray:
+        """Random points whose `genes` have the `values`: at least one, (n, 13), n at most `count`.
 
-        Descents that begin all over the space end in the widest valleys. At least one point, (n, 13), n at
-        most `count`: first those that seem to fit.
+        First those that seem to fit. Descents that begin all over the space end in the widest valleys.
         """
-        begun = self._begun[genes]
-        least = np.argwhere(begun == begun.min())
-        alike: IntArray = least[int(self._rng.integers(len(least)))]
-        begun[tuple(alike)] += 1
         points = self._choices.sample(self._rng, count * _OVERSAMPLING)
-        points[:, genes] = alike
+        points[:, genes] = values
         points = self._choices.normal(points)
         new = np.unique(points[self._history.find(points) < 0], axis=0)
         if not len(new):
@@ -222,7 +228,11 @@ class Search:
             figures[refused, history.factors :] = told.mean(axis=0)[history.factors :] if len(told) else 0.0
         figures = np.column_stack([figures, np.where(refused, 0.5, -0.5)])
         refit = len(ranked) >= descent.refit_at
-        descent.critic.learn(history.features[ranked], figures, figures.shape[1] - 1, refit)
+        restretch = refit and not descent.survey and len(ranked) >= _LEAST_STRETCHED
+        restretch = restretch and len(history) >= self._stretch_at
+        descent.critic.learn(history.features[ranked], figures, refit, restretch)
+        if restretch:
+            self._stretch_at = len(history) * _STRETCH_GROWTH
         if refit:
             descent.refit_at = len(ranked) * _GROWTH
 
