@@ -5,7 +5,7 @@ once on the twelve problems of devhard.toml. The best two of them and the defaul
 other seeds; with the best of these the searcher runs in the campaigns hard12 and heldout12. A score is the
 mean of the logs of best loss / proven optimum over problems and over 500, 2,000 and 5,000 samples (`bayesian`
 stops at 2,000, as it does there), written as a factor. Writes NAME.csv beside this file, a line a trial, and
-goes on where it was stopped. A searcher whose file has no `final` lines is not done: it runs with its defaults.
+goes on where it was stopped. A file without `final` lines is not done: its searcher runs with its defaults.
 
 `ppo-categorical` is `ppo` with categorical actions. `team` and `local` were tuned by hand: see team.md.
 """
