@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from dse.campaign.config import load_campaign
+from dse.campaign.config import Campaign, load_campaign
 from dse.campaign.reference import optimum_figures
 from dse.cell import Cell, run_cell
 from dse.searcher import make_searcher
@@ -120,7 +120,7 @@ def best_losses(task: tuple[str, Settings, int, int]) -> list[float]:
     kind = name.removesuffix("-categorical")
     if kind != name:
         settings = {"actions": "categorical", **settings}
-    problem = _campaign().problems[place].problem
+    problem = development_problems().problems[place].problem
     places = FEWER_SAMPLES.get(name, SAMPLES)
     record = run_cell(Cell(problem, kind, make_searcher(kind, settings), seed, max(places)))
     best = np.minimum.accumulate(record.evaluations().loss)
@@ -129,7 +129,7 @@ def best_losses(task: tuple[str, Settings, int, int]) -> list[float]:
 
 def tune(name: str, workers: int) -> None:
     """Run the trials that are missing, and the finals, and write each as it is done."""
-    campaign = _campaign()
+    campaign = development_problems()
     proven = optimum_figures(campaign)
     optima = np.array([proven[problem.label]["loss"] for problem in campaign.problems])
     path = HERE / f"{name}.csv"
@@ -157,7 +157,8 @@ def tune(name: str, workers: int) -> None:
     print(name, "best:", min(finals, key=lambda row: float(row["score"]))["settings"])
 
 
-def _campaign() -> Any:
+def development_problems() -> Campaign:
+    """The campaign devhard.toml, for its problems."""
     return load_campaign(
         str(HERE.parent / "campaigns" / "devhard.toml"), lambda name: {name: load_layer(name)}
     )

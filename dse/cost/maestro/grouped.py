@@ -13,6 +13,8 @@ cases that cost the same can be counted together instead of one by one:
 So a level is walked once, from the outermost loop to the innermost: `groups` holds the distinct states of
 the loops outside, and each loop in turn is the innermost one that changes. All sizes are in output units;
 `window - 1` more input elements belong to a tile of Y or X.
+
+All of it stands in one file because numba's cache sees changes to a kernel's own file only.
 """
 
 from __future__ import annotations
