@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from searchers.team.critic_kernel import covariances
 from searchers.team.features import SUMMANDS
 
 FloatArray = NDArray[np.float64]
@@ -77,7 +78,7 @@ class Critic:
         targets = (rest - self._mean) / self._scale
         if refit:
             self._choose(features, targets[:, : self._factors], restretch)
-        self._known = self._stretched(features)
+        self._know(features)
         self._condition(targets, self._length, self._noise)
         self._means_of = (self._solution * self._scale).astype(np.float32)
 
@@ -93,12 +94,12 @@ class Critic:
         The expected figures (n, m), the covariance of the points (n, n) and the variance (m,) of each figure
         by which it is to be multiplied.
         """
-        from scipy.linalg import solve_triangular
+        from scipy.linalg.lapack import dtrtrs
 
         # Variances are what little is left of differences: single precision would not do.
-        points, known = self._stretched(features).astype(np.float64), self._known.astype(np.float64)
-        shared = self._kernel(points, known, self._length)
-        explained = solve_triangular(self._factor, shared.T, lower=True, check_finite=False)
+        points = self._stretched(features).astype(np.float64)
+        shared = self._kernel(points, self._points, self._length)
+        explained, _ = dtrtrs(self._factor, shared.T, lower=1)
         covariance = self._kernel(points, points, self._length) - explained.T @ explained
         np.fill_diagonal(covariance, np.maximum(covariance.diagonal(), _LEAST_VARIANCE))
         means = shared @ self._means_of + (self._mean + self._trend(features))
@@ -109,16 +110,23 @@ class Critic:
         stretched: SingleArray = features[:, :-SUMMANDS] * scales[self._groups]
         return stretched
 
+    def _know(self, features: SingleArray) -> None:
+        """Hold the features of the points that are known, and their products."""
+        self._known = self._stretched(features)
+        self._points = self._known.astype(np.float64)
+        self._products = self._points @ self._points.T
+        self._squares = np.square(self._points).sum(axis=1)
+
     def _choose(self, features: SingleArray, targets: FloatArray, restretch: bool) -> None:
         """Choose the kernel of the greatest likelihood, one of its parts after the other."""
 
         def likelihood() -> float:
-            self._known = self._stretched(features)
             excess = float(np.square(self.stretch - _USUAL).sum())
             return self._condition(targets, self._length, self._noise) - _PRIOR * excess
 
         best = -np.inf
         for _ in range(_ROUNDS if restretch else 1):
+            self._know(features)
             for length, noise in product(_LENGTHS, _NOISES):
                 kept = self._length, self._noise
                 self._length, self._noise = length, noise
@@ -131,6 +139,7 @@ class Critic:
                 kept = self.stretch[group]
                 for step in (1.0, -1.0):
                     self.stretch[group] = np.clip(kept + step, *_STRETCHES)
+                    self._know(features)
                     found = likelihood()
                     if found > best:
                         best = found
@@ -145,31 +154,32 @@ class Critic:
 
     def _condition(self, targets: FloatArray, length: float, noise: float) -> float:
         """Solve for the targets (n, m): the log likelihood, each figure at its best amplitude."""
-        from scipy.linalg import cho_solve, cholesky
+        # LAPACK itself: for matrices as small as these, scipy's own checks would take as long.
+        from scipy.linalg.lapack import dpotrf, dpotrs
 
         count = len(targets)
-        known = self._known.astype(np.float64)
-        kernel = self._kernel(known, known, length)
+        kernel = np.empty((count, count))
+        covariances(self._products, self._squares, self._squares, *self._scales(length, np.float64), kernel)
         kernel[np.diag_indices(count)] += noise
-        self._factor = cholesky(kernel, lower=True, check_finite=False)
-        self._solution = cho_solve((self._factor, True), targets, check_finite=False)
+        self._factor, failed = dpotrf(kernel, lower=1, clean=1)
+        if failed:
+            raise np.linalg.LinAlgError("the critic's covariances are not positive definite")
+        self._solution, _ = dpotrs(self._factor, targets, lower=1)
         self._amplitudes = np.maximum((targets * self._solution).sum(axis=0) / count, 1e-9)
         halves = np.log(self._factor.diagonal()).sum()
         return float((-0.5 * count * np.log(self._amplitudes) - halves).sum())
 
     def _kernel(self, ones: AnyFloats, others: AnyFloats, length: float) -> AnyFloats:
-        width = max(ones.shape[1], 1)
+        """The covariances of points (n, features) and others (m, features): (n, m)."""
         products = ones @ others.T
-        squares = np.square(ones).sum(axis=1)[:, np.newaxis] + np.square(others).sum(axis=1)
-        squares -= 2 * products
-        np.maximum(squares, 0, out=squares)
-        squares *= 0.5 / (length**2 * width)
-        squares += 1
-        np.reciprocal(squares, out=squares)
-        products *= _LINEAR / width
-        squares += products
-        kernel: AnyFloats = squares
-        return kernel
+        squares = (np.square(points).sum(axis=1) for points in (ones, others))
+        covariances(products, *squares, *self._scales(length, products.dtype.type), products)
+        return products
+
+    def _scales(self, length: float, number: type[Any]) -> tuple[Any, Any]:
+        """By what the square of a distance and a product are multiplied, as the given kind of number."""
+        width = max(len(self._groups), 1)
+        return number(0.5 / (length**2 * width)), number(_LINEAR / width)
 
 
 def _counts(features: SingleArray) -> FloatArray:

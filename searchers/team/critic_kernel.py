@@ -1,0 +1,24 @@
+# mypy: disallow-untyped-calls=False, disallow-untyped-decorators=False, disallow-untyped-defs=False
+"""The compiled part of the critic's covariances."""
+
+from __future__ import annotations
+
+from numba import njit
+
+from dse.compiled import OPTIONS
+
+
+@njit(**OPTIONS)
+def covariances(products, squares, others, scale, linear, out):
+    """Write the covariances of points of which the products (n, m) are given: Cauchy, and linear.
+
+    `squares` (n,) and `others` (m,) are the squares of the points. The square of a distance is multiplied by
+    `scale`, a product by `linear`. All are of one precision, and stay in it; `out` may be `products`.
+    """
+    number = products.dtype.type
+    one, nothing = number(1), number(0)
+    for row in range(products.shape[0]):
+        for column in range(products.shape[1]):
+            product = products[row, column]
+            distance = max((squares[row] + others[column]) - (product + product), nothing)
+            out[row, column] = one / (distance * scale + one) + product * linear
