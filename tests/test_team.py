@@ -314,6 +314,24 @@ def test_it_starts_anew_where_it_no_longer_improves() -> None:
     assert ends[before] - ends[before - 1] == Team().later_start
 
 
+@pytest.mark.parametrize(
+    "problem", [PROBLEM, *OTHERS], ids=["factors", "any", "small", "single", "infeasible"]
+)
+def test_it_may_give_up_before_its_critic_has_learned(problem: Problem) -> None:
+    impatient = Team(start=2, later_start=1, patience=1, survey_patience=1, share=1e-9, lent=0)
+    assert len(run(impatient, 60, problem)) == 60
+
+
+def test_a_critic_learns_from_its_own_descent_however_much_it_is_lent() -> None:
+    search = Search(Team(memory=12, lent=500), Evaluator(PROBLEM, 900), np.random.default_rng(0))
+    search.descend()
+    descent = search._open()
+    search._proposals(descent)
+    assert len(descent.lent) > 12
+    assert len(descent.rows) == Team().later_start
+    assert len(descent.critic._known) == len(descent.lent) + 6
+
+
 def test_a_descent_is_given_what_earlier_ones_have_paid_for() -> None:
     """In a space of 16 mappings a second descent has all of them, and pays for one only to begin with."""
     record = Record(13)

@@ -57,6 +57,7 @@ class Search:
         self._inside = tuple(block for block in self._choices.blocks if block.kind in ("tiles", "order"))
         self._descents = 0
         self._last: Critic | None = None
+        """The critic that was taught last."""
         self._stretch_at = 0.0
         self._surveyed = 0
         self._before_surveys = 0
@@ -78,8 +79,6 @@ class Search:
                 self._doubt(descent, fresh)
             if len(descent.rows) == samples:
                 break
-        if self._settings.policy == "critic":
-            self._last = descent.critic
         if survey:
             self._surveyed += len(history) - before
         elif not self._surveyed:
@@ -214,7 +213,8 @@ class Search:
 
     def _teach(self, descent: Descent, ranked: IntArray) -> None:
         """Have the critic learn from the descent's samples, or the best of them and some others."""
-        history, most = self._history, self._settings.memory - len(descent.lent)
+        history, memory = self._history, self._settings.memory
+        most = max(memory - len(descent.lent), memory // 2)
         if len(ranked) > most:
             kept = most * 3 // 4
             ranked = np.concatenate([ranked[:kept], self._rng.permutation(ranked[kept:])[: most - kept]])
@@ -231,6 +231,7 @@ class Search:
         restretch = refit and not descent.survey and len(ranked) >= _LEAST_STRETCHED
         restretch = restretch and len(history) >= self._stretch_at
         descent.critic.learn(history.features[ranked], figures, refit, restretch)
+        self._last = descent.critic
         if restretch:
             self._stretch_at = len(history) * _STRETCH_GROWTH
         if refit:
