@@ -19,6 +19,7 @@ from tune import development_problems
 
 from dse.campaign.reference import optimum_figures
 from dse.cell import Cell, run_cell
+from dse.errors import InputError
 from dse.searcher import make_searcher
 
 FIRST_SEED = 3000
@@ -60,6 +61,14 @@ def main() -> None:
     options = parser.parse_args()
     campaign = development_problems()
     places = options.problems or range(len(campaign.problems))
+    if not set(places) <= set(range(len(campaign.problems))):
+        parser.error(f"--problems: want places from 0 to {len(campaign.problems) - 1}")
+    if options.seeds < 1 or options.samples < SAMPLES[0]:
+        parser.error(f"want at least one of --seeds, and {SAMPLES[0]} --samples")
+    try:
+        make_searcher(options.name, dict(options.settings))
+    except InputError as error:
+        parser.error(str(error))
     proven = optimum_figures(campaign)
     tasks = [
         (options.name, dict(options.settings), place, FIRST_SEED + seed, options.samples)

@@ -76,9 +76,9 @@ class Critic:
         rest = figures - self._trend(features)
         self._mean, self._scale = rest.mean(axis=0), rest.std(axis=0) + 1e-9
         targets = (rest - self._mean) / self._scale
+        self._know(features)
         if refit:
             self._choose(features, targets[:, : self._factors], restretch)
-        self._know(features)
         self._condition(targets, self._length, self._noise)
         self._means_of = (self._solution * self._scale).astype(np.float32)
 
@@ -126,7 +126,6 @@ class Critic:
 
         best = -np.inf
         for _ in range(_ROUNDS if restretch else 1):
-            self._know(features)
             for length, noise in product(_LENGTHS, _NOISES):
                 kept = self._length, self._noise
                 self._length, self._noise = length, noise
@@ -145,6 +144,8 @@ class Critic:
                         best = found
                         break
                     self.stretch[group] = kept
+            if restretch:
+                self._know(features)
 
     def _trend(self, features: SingleArray) -> FloatArray:
         """Octaves of the learned sums: (n, m)."""

@@ -38,7 +38,6 @@ _SUMMANDS = [
 SUMMANDS = len(_SUMMANDS)
 """Counts that figures may be sums of: elements held and moved, by level and tensor, and a PE's steps."""
 
-
 _KINDS = (TURNS, WORKING, SPREAD, NESTING, RETURNS, HELD, TOGETHER, MOVED)
 """Where each kind of column of a level begins, but for the first, the tiles."""
 _LEVEL_GROUPS = len(_KINDS) + 1
