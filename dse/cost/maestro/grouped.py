@@ -13,8 +13,6 @@ cases that cost the same can be counted together instead of one by one:
 So a level is walked once, from the outermost loop to the innermost: `groups` holds the distinct states of
 the loops outside, and each loop in turn is the innermost one that changes. All sizes are in output units;
 `window - 1` more input elements belong to a tile of Y or X.
-
-All of it stands in one file because numba's cache sees changes to a kernel's own file only.
 """
 
 from __future__ import annotations
@@ -23,182 +21,40 @@ import numpy as np
 from numba import njit
 
 from dse.compiled import OPTIONS
+from dse.cost.maestro.loop_table import (
+    ACTUAL,
+    DIM,
+    EDGE,
+    FULL,
+    HALO,
+    HAS_EDGE,
+    HELD,
+    IN_I,
+    IN_O,
+    IN_W,
+    LAST,
+    MOVES,
+    REST,
+    SHORT,
+    SIZE,
+    TABLE_ROWS,
+    TILE,
+    WHOLE_COUNT,
+    count_steps,
+    fill_level,
+    held_inside,
+    one_fetch,
+    set_states,
+    spatial_factors,
+)
 
-# Rows of a level's table; the columns are its four loops K, C, Y, X in loop order.
-DIM, SIZE, TILE, HALO, REST, EDGE, ACTUAL, WHOLE_COUNT, HAS_EDGE, HELD, IN_I, IN_W, IN_O, MOVES = range(14)
-TABLE_ROWS = 14
 # Rows of a group: how often it occurs, work and outputs of its temporal loops, edge mask, spatial state.
 OCCURS, WORK, OUTPUTS, MASK, SPATIAL_STATE = range(5)
 GROUP_ROWS = 5
 MAX_GROUPS = 16
-# States of the spatial loop: all units at work, a first iteration that is short, an edge iteration.
-FULL, SHORT, LAST = range(3)
 # A level's totals.
 CYCLES, MACS, READ_I, READ_W, WRITE_O, FIRST_INGRESS, FIRST_EGRESS = range(7)
 TOTALS = 7
-
-
-@njit(inline="always", **OPTIONS)
-def fill_level(table, order, tiles, sizes, windows, parallel, depthwise):
-    """Sets the entries that do not depend on the actual sizes; returns the spatial loop's position."""
-    position = 0
-    spatial = 0
-    for loop in range(6):
-        dim = order[loop]
-        if dim > 3:
-            continue
-        size = sizes[dim]
-        tile = 1 if depthwise and dim == 0 else tiles[dim]
-        rest = size % tile
-        table[DIM, position] = dim
-        table[SIZE, position] = size
-        table[TILE, position] = tile
-        table[HALO, position] = windows[dim] - 1
-        table[REST, position] = rest
-        table[EDGE, position] = rest if rest > 0 else tile
-        table[IN_I, position] = dim != 0
-        table[IN_W, position] = dim == 1 or (dim == 0 and not depthwise)
-        table[IN_O, position] = dim > 1 or (dim == 1) == depthwise
-        if dim == parallel:
-            spatial = position
-        position += 1
-    return spatial
-
-
-@njit(inline="always", **OPTIONS)
-def edge_units(size, tile, fanout):
-    """Sub-clusters at work in the spatial loop's edge iteration (SPEC 5.2)."""
-    if size > tile * fanout:
-        rest = size - size // tile // fanout * tile * fanout
-        return 1 if rest < tile else rest // tile
-    return (size + tile - 1) // tile
-
-
-@njit(inline="always", **OPTIONS)
-def set_states(table, spatial, fanout):
-    """The loops' states over the actual sizes."""
-    for i in range(4):
-        actual, tile = table[ACTUAL, i], table[TILE, i]
-        if i == spatial:
-            covered = tile * fanout
-            rounds = actual // tile // fanout
-            table[MOVES, i] = actual > covered
-            table[WHOLE_COUNT, i] = max(rounds, 1)
-            table[HAS_EDGE, i] = actual > covered and actual > rounds * covered
-        else:
-            table[MOVES, i] = actual > tile
-            table[WHOLE_COUNT, i] = max(actual // tile, 1)
-            table[HAS_EDGE, i] = actual > tile and actual % tile > 0
-            # What the loop holds, in outputs, while it stands at its first iteration.
-            table[HELD, i] = table[EDGE, i] if actual < tile else tile
-
-
-@njit(inline="always", **OPTIONS)
-def spatial_factors(table, spatial, fanout):
-    """The spatial loop's share of every volume, by its state FULL, SHORT or LAST.
-
-    Returns the factors of a fetch in full, of one that reuses the halo, of the longest PE's work, of the
-    array's work and of its outputs; then the state to start with, the sub-clusters in an edge iteration
-    and whether the last of them has less than a tile.
-    """
-    tile, edge, rest = table[TILE, spatial], table[EDGE, spatial], table[REST, spatial]
-    halo, actual = table[HALO, spatial], table[ACTUAL, spatial]
-    units = edge_units(table[SIZE, spatial], tile, fanout)
-    short = actual < tile * fanout
-    last = actual - actual // tile // fanout * tile * fanout
-    last_partial = last >= tile and last % tile > 0
-    spatial_in_o = table[IN_O, spatial] == 1
-    produced_edge = edge if table[DIM, spatial] > 1 else rest
-    tile_in, edge_in = tile + halo, edge + halo
-    fetch_full = (fanout * tile_in, 0, 0)
-    fetch_new = (tile_in + (fanout - 1) * tile, 0, 0)
-    critical = (tile, 0, 0)
-    work = (fanout * tile, 0, 0)
-    written = (fanout * tile, 0, 0)
-    start = FULL
-    if short:
-        start = SHORT
-        if units == 1:
-            fetch_full = (fetch_full[0], edge_in, 0)
-            fetch_new = (fetch_new[0], edge_in, 0)
-            critical = (tile, edge if spatial_in_o else tile, 0)
-            work = (work[0], edge, 0)
-            written = (written[0], edge, 0)
-        else:
-            more = units - 2
-            fetch_full = (fetch_full[0], tile_in + more * tile_in + edge_in, 0)
-            fetch_new = (fetch_new[0], tile_in + more * tile + rest, 0)
-            critical = (tile, tile, 0)
-            work = (work[0], tile + more * tile + edge, 0)
-            written = (written[0], tile + more * tile + produced_edge, 0)
-    elif table[HAS_EDGE, spatial]:
-        if units == 1:
-            fetched = edge_in if last_partial else tile_in
-            produced = edge_in if spatial_in_o else edge
-            fetch_full = (fetch_full[0], 0, fetched)
-            fetch_new = (fetch_new[0], 0, fetched)
-            critical = (tile, 0, produced)
-            work = (work[0], 0, produced)
-            written = (written[0], 0, produced)
-        else:
-            partial = int(last_partial)
-            more = max(units - partial - 1, 0)
-            produced = tile + more * tile + partial * produced_edge
-            fetch_full = (fetch_full[0], 0, tile_in + more * tile_in + partial * edge_in)
-            fetch_new = (fetch_new[0], 0, tile_in + more * tile + partial * rest)
-            critical = (tile, 0, tile)
-            work = (work[0], 0, produced)
-            written = (written[0], 0, produced)
-    return fetch_full, fetch_new, critical, work, written, start, units, last_partial
-
-
-@njit(inline="always", **OPTIONS)
-def one_fetch(table, spatial, p, whole_weight):
-    """What a fetch brings when loop p is the innermost one that changes, less the spatial loop's factor.
-
-    Returns the elements of inputs and weights, and whether the spatial loop reuses what is there.
-    """
-    fetch_i, fetch_w = 1, whole_weight
-    again_i = again_w = False
-    for i in range(4):
-        if i > p and table[MOVES, i]:
-            again_i |= table[IN_I, i] == 1
-            again_w |= table[IN_W, i] == 1
-        if i != p and i != spatial:
-            held = table[HELD, i] + table[HALO, i]
-            if table[IN_I, i]:
-                fetch_i *= held
-            if table[IN_W, i]:
-                fetch_w *= held
-    if p < 0:
-        return fetch_i, fetch_w, False, False
-    if not table[IN_I, p]:
-        fetch_i = 0
-    elif p != spatial:
-        fetch_i *= table[TILE, p] + (table[HALO, p] if again_i else 0)
-    if not table[IN_W, p]:
-        fetch_w = 0
-    elif p != spatial:
-        fetch_w *= table[TILE, p] + (table[HALO, p] if again_w else 0)
-    inside = spatial > p
-    return (
-        fetch_i,
-        fetch_w,
-        inside or (spatial == p and not again_i),
-        inside or (spatial == p and not again_w),
-    )
-
-
-@njit(inline="always", **OPTIONS)
-def held_inside(table, spatial, p):
-    """Work and outputs held by the temporal loops inside loop p, at their first iteration."""
-    work = outputs = 1
-    for i in range(p + 1, 4):
-        if i != spatial:
-            work *= table[HELD, i]
-            if table[IN_O, i]:
-                outputs *= table[HELD, i]
-    return work, outputs
 
 
 @njit(**OPTIONS)
@@ -326,16 +182,6 @@ def _extend(table, spatial, groups, count, p):
         if in_o:
             groups[OUTPUTS, g] *= held
     return 2 * count if table[HAS_EDGE, p] else count
-
-
-@njit(inline="always", **OPTIONS)
-def count_steps(table, spatial, fanout):
-    """Iterations of a level over its static sizes, as a float: 2^31 of them wrap in MAESTRO."""
-    steps = 1.0
-    for i in range(4):
-        tile = table[TILE, i] * (fanout if i == spatial else 1)
-        steps *= (table[SIZE, i] + tile - 1) // tile
-    return steps
 
 
 @njit(**OPTIONS)
