@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from skopt.acquisition import gaussian_ei
 
 from dse.accelerator import PRESETS
 from dse.cell import Cell, run_cell
@@ -17,9 +16,10 @@ from dse.record import Record
 from dse.searcher import make_searcher
 from searchers.bayesian import Bayesian
 from searchers.bayesian.features import Features
-from searchers.bayesian.gaussian import Surrogate, log_chance_below, log_expected_improvement
+from searchers.bayesian.gaussian import Surrogate, log_chance_below
 from searchers.bayesian.history import History
 from searchers.bayesian.models import Models
+from searchers.improvement import log_improvement
 from searchers.random import Random
 from workloads import load_layer
 
@@ -145,24 +145,6 @@ def test_the_posterior_is_that_of_scikit_optimize() -> None:
     np.testing.assert_allclose(posterior.variance, np.diag(posterior.covariance()))
 
 
-def test_expected_improvement_is_that_of_scikit_optimize() -> None:
-    mean, variance = np.linspace(-3, 4, 50), np.linspace(0.1, 2, 50)
-
-    class Foretold:
-        def predict(self, points: np.ndarray, return_std: bool) -> tuple[np.ndarray, np.ndarray]:
-            return mean, np.sqrt(variance)
-
-    expected = gaussian_ei(np.zeros((50, 1)), Foretold(), y_opt=0.0, xi=0.0)
-    np.testing.assert_allclose(np.exp(log_expected_improvement(mean, variance, 0.0)), expected, rtol=1e-9)
-
-
-def test_expected_improvement_falls_without_a_step_where_a_float_has_no_digits_left() -> None:
-    mean = np.linspace(4, 60, 3000)
-    merit = log_expected_improvement(mean, np.ones(3000), 0.0)
-    assert (np.diff(merit) < 0).all()
-    assert np.abs(np.diff(merit, 3)).max() < 1e-2
-
-
 def test_the_chance_to_be_feasible_is_learned_from_a_hundred_samples() -> None:
     history, others = history_of(100), history_of(1000, seed=1)
     models = Models(history, seed=0)
@@ -197,7 +179,7 @@ def test_a_batch_is_what_a_process_would_pick_that_is_told_its_own_means() -> No
         mean = centre + joint[np.ix_(free, rows)] @ np.linalg.solve(
             joint[np.ix_(rows, rows)] + noise[0] * scale**2 * np.eye(60), history.figures[rows] - centre
         )
-        merit = log_expected_improvement(mean, np.maximum(variance, 1e-9), best)
+        merit = log_improvement(mean, np.sqrt(np.maximum(variance, 1e-9)), best)
         assert free[int(np.argmax(merit))] == 60 + pick
         best = min(best, mean[int(np.argmax(merit))])
         told.append(60 + pick)

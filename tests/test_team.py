@@ -21,7 +21,7 @@ from searchers.random import Random
 from searchers.team import Team
 from searchers.team.agents import Agents
 from searchers.team.arrangements import Arrangements
-from searchers.team.choosing import choose, log_chance_to_fit, log_improvement
+from searchers.team.choosing import choose, log_chance_to_fit
 from searchers.team.critic import Critic
 from searchers.team.descent import Doubt
 from searchers.team.feature_kernel import (
@@ -265,19 +265,6 @@ def test_kicks_change_few_blocks() -> None:
     ]
     assert set(changed) <= {0, 1, 2, 3}
     assert {1, 2, 3} <= set(changed)
-
-
-def test_expected_improvement_is_the_integral_that_it_stands_for() -> None:
-    grid = np.linspace(-60, 60, 1_200_001)
-    for mean, deviation, best in ((0.0, 1.0, 0.5), (3.0, 0.7, 0.0), (1.0, 2.0, -4.0), (9.0, 1.0, 0.0)):
-        density = np.exp(-0.5 * ((grid - mean) / deviation) ** 2) / (deviation * np.sqrt(2 * np.pi))
-        integral = np.sum(np.maximum(best - grid, 0) * density) * (grid[1] - grid[0])
-        found = log_improvement(np.array([mean]), np.array([deviation]), best)[0]
-        assert abs(found - np.log(integral)) < 0.02
-    far = log_improvement(np.array([100.0, 200.0]), np.ones(2), 0.0)
-    assert np.isfinite(far).all()
-    assert far[1] < far[0]
-    assert log_improvement(np.array([1.0, 2.0]), np.ones(2), np.inf).tolist() == [0.0, 0.0]
 
 
 def test_the_chance_to_fit_is_that_of_all_buffers() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
-from scipy.special import log_ndtr, ndtr
+from scipy.special import log_ndtr
 from sklearn.exceptions import ConvergenceWarning
 from skopt.learning import GaussianProcessRegressor
 from skopt.learning.gaussian_process.kernels import ConstantKernel, Matern, Sum, WhiteKernel
@@ -79,19 +79,6 @@ class Posterior:
         """Between the points: (n, n)."""
         joint: FloatArray = self._kernel(self._features) - self._explained.T @ self._explained
         return joint * self._scale**2
-
-
-def log_expected_improvement(mean: FloatArray, variance: FloatArray, best: float) -> FloatArray:
-    """The log of how far below `best` normal variables are expected to fall."""
-    deviation = np.sqrt(variance)
-    score = (best - mean) / deviation
-    # Far above the best the two terms cancel to the last digit: there the sum is nearly density / score^2.
-    near = np.maximum(score, -6.0)
-    log_density = -0.5 * (np.square(score) + np.log(2 * np.pi))
-    direct = np.log(np.exp(-0.5 * np.square(near)) / np.sqrt(2 * np.pi) + near * ndtr(near))
-    distant = log_density - np.log(np.square(score) + 3.0)
-    log_expected: FloatArray = np.log(deviation) + np.where(score >= near, direct, distant)
-    return log_expected
 
 
 def log_chance_below(mean: FloatArray, variance: FloatArray, limit: float) -> FloatArray:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from searchers.bayesian.gaussian import Surrogate, log_chance_below, log_expected_improvement
+from searchers.bayesian.gaussian import Surrogate, log_chance_below
 from searchers.bayesian.history import History
+from searchers.improvement import log_improvement
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -40,7 +41,7 @@ class Guess:
 
         Without a `best` (`inf`) anything feasible is as good as any other.
         """
-        return _log_improvement(self.mean, self.variance, best) + self.log_chance
+        return log_improvement(self.mean, np.sqrt(self.variance), best) + self.log_chance
 
     def joined(self, other: Guess) -> Guess:
         """The guesses at these points and at others, in this order."""
@@ -111,7 +112,7 @@ class Models:
         known = np.empty((len(features), len(features)))
         free, picks = np.ones(len(features), np.bool_), []
         for number in range(len(features)):
-            merit = _log_improvement(posterior.mean, variance, best) + log_chance
+            merit = log_improvement(posterior.mean, np.sqrt(variance), best) + log_chance
             pick = int(np.argmax(np.where(free, merit, -np.inf)))
             picks.append(pick)
             free[pick] = False
@@ -142,10 +143,6 @@ class Models:
             chosen = _thinned(told, _LIMIT_POINTS)
             limit.update(history.features[chosen], excess[chosen])
             self._broken.append(limit)
-
-
-def _log_improvement(mean: FloatArray, variance: FloatArray, best: float) -> FloatArray:
-    return log_expected_improvement(mean, variance, best) if best < np.inf else np.zeros(len(mean))
 
 
 def _thinned(rows: IntArray, count: int) -> IntArray:

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from dse.genes import GENE_NAMES, LEVELS
 from dse.mapping import CLUSTER
+from searchers.improvement import log_improvement
 from searchers.points import BEYOND_ANY_LOSS
-from searchers.team.choosing import log_improvement
 
 if TYPE_CHECKING:
     from dse.space import MappingSpace

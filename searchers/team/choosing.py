@@ -4,32 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_ndtr, ndtr
+from scipy.special import log_ndtr
+
+from searchers.improvement import log_improvement
 
 FloatArray = NDArray[np.float64]
 
-_FAR = -6.0
-"""Deviations above the best beyond which the expected improvement is computed by its asymptote."""
 _LEAST_SHARE = 1e-6
 _LEAST_DEVIATION = 0.003
 """Octaves: nobody's need of a buffer is foretold more exactly."""
-
-
-def log_improvement(mean: FloatArray, deviation: FloatArray, best: float) -> FloatArray:
-    """The log of how far below `best` normal variables are expected to fall; 0 for all without a best (inf).
-
-    Jones, Schonlau and Welch, "Efficient Global Optimization" (Journal of Global Optimization, 1998).
-    """
-    if not np.isfinite(best):
-        return np.zeros(len(mean))
-    score = (best - mean) / deviation
-    near = np.maximum(score, _FAR)
-    density = np.exp(-0.5 * np.square(near)) / np.sqrt(2 * np.pi)
-    direct = np.log(density + near * ndtr(near))
-    # Phi(z) is nearly density(z) / -z * (1 - 1 / z^2) far below 0: what is left of the sum is this.
-    distant = -0.5 * (np.square(score) + np.log(2 * np.pi)) - np.log(np.square(score) + 3)
-    log_expected: FloatArray = np.log(deviation) + np.where(score > _FAR, direct, distant)
-    return log_expected
 
 
 def log_chance_to_fit(needs: FloatArray, deviations: FloatArray) -> FloatArray:
