@@ -26,7 +26,6 @@ import time
 from dataclasses import dataclass
 from functools import cache
 from os import cpu_count
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,6 +42,7 @@ from dse.certify.certificate import (
     Solved,
 )
 from dse.certify.common import Bounds, Choice, best_of, bound_in_blocks
+from dse.compiled import load_kernels
 from dse.layer import Layer
 from dse.objective import clock_hertz, objective_named
 from dse.problem import Problem
@@ -52,6 +52,8 @@ if TYPE_CHECKING:
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
+
+KERNELS = "dse.certify.kernels"
 
 NOTHING = (math.inf, math.inf)
 
@@ -87,7 +89,7 @@ def solve(problem: Problem, time_limit: float | None = None, threads: int | None
 
 def bound_groups(instance: Instance, deadline: float, threads: int) -> Bounds:
     """Bound the groups, in their order, until the deadline; at least one block of them."""
-    groups, kernels = instance.groups, _kernels()
+    groups, kernels = instance.groups, load_kernels(KERNELS)
     if instance.facts[kernels.SMALLEST_L1] > instance.facts[kernels.L1]:
         nothing = np.full(groups, np.inf)
         return Bounds(nothing, nothing, complete=True)
@@ -119,7 +121,7 @@ def solve_groups(instance: Instance, bounds: Bounds, deadline: float) -> Found:
 
     At least one is solved. Only the order of the bounds decides which are, so nothing depends on timing.
     """
-    kernels = _kernels()
+    kernels = load_kernels(KERNELS)
     found = Found(NOTHING, None, [], 0, None)
     tiles, result = np.empty(4, np.int64), np.empty(kernels.INNER, np.int64)
     place, scratch = np.zeros(kernels.BEST, np.int64), kernels.level_scratch()
@@ -163,7 +165,7 @@ def _floor(problem: Problem, instance: Instance) -> float:
     """A loss below that of any mapping, known without looking at one."""
     machine = problem.accelerator
     cycles = -(-problem.layer.macs // (machine.num_pes * machine.simd_lanes))
-    energy, area, power = _kernels().least_figures(instance.facts)
+    energy, area, power = load_kernels(KERNELS).least_figures(instance.facts)
     figure = objective_named(problem.objective).figure
     return float(figure(cycles, energy, power, area, clock_hertz(machine)))
 
@@ -187,20 +189,9 @@ def _counts(problem: Problem, instance: Instance, bounds: Bounds, found: Found) 
 
 
 @cache
-def _kernels() -> Any:
-    """The compiled kernels, loaded when they are first needed."""
-    from dse.compiled import drop_stale
-
-    drop_stale(Path(__file__).parent)
-    from dse.certify import kernels
-
-    return kernels
-
-
-@cache
 def _warm_kernels() -> Any:
     """The kernels after a first proof: loading them, and once compiling them, costs no problem its time."""
-    kernels = _kernels()
+    kernels = load_kernels(KERNELS)
     instance = kernels.make_instance(
         Problem(Layer.fc(2, 2), Accelerator(2, 32, 64, 2, 2), cost_model="maestro")
     )

@@ -19,7 +19,6 @@ import time
 from dataclasses import dataclass
 from functools import cache
 from os import cpu_count
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from numpy.typing import NDArray
 from dse.accelerator import Accelerator
 from dse.certify.certificate import BOUNDED, INFEASIBLE, OPTIMAL, Best, Certificate, Counts
 from dse.certify.common import Bounds, Choice, best_of, bound_in_blocks, in_threads
+from dse.compiled import load_kernels
 from dse.layer import Layer
 from dse.problem import Problem
 
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
+
+KERNELS = "dse.certify.loopnest.kernels"
 
 FEW, MANY, BLOCKS = 8, 256, 4
 """Shapes that a block has at first and at most, and blocks searched at a time, with the same loss to beat."""
@@ -75,7 +77,7 @@ def bound_shapes(instance: Instance, deadline: float, threads: int) -> Bounds:
     if not len(instance.inner_tiles):
         nothing = np.full(instance.shapes, np.inf)
         return Bounds(nothing, nothing, complete=True)
-    kernels = _kernels()
+    kernels = load_kernels(KERNELS)
 
     def bound(start: int, stop: int, losses: FloatArray, beside: FloatArray) -> None:
         kernels.bound_shapes(start, stop, *instance.arrays, losses, beside)
@@ -104,7 +106,7 @@ def search(instance: Instance, bounds: Bounds, deadline: float, threads: int) ->
 
     At least some are searched. Blocks and what they have to beat do not depend on timing.
     """
-    kernels = _kernels()
+    kernels = load_kernels(KERNELS)
     found = Found((math.inf, math.inf), None, 0, 0, None)
     fitting = np.flatnonzero(bounds.losses < np.inf)
     shapes = fitting[np.lexsort((bounds.beside[fitting], bounds.losses[fitting]))]
@@ -138,7 +140,7 @@ def _best(problem: Problem, instance: Instance, found: Found) -> Best | None:
     """The best mapping found, as the problem prices it."""
     if found.place is None:
         return None
-    kernels, choice = _kernels(), np.empty(6, np.int64)
+    kernels, choice = load_kernels(KERNELS), np.empty(6, np.int64)
     place = found.place.tolist()
     kernels.read_shape.py_func(
         place[kernels.SHAPE], instance.outer_tiles, instance.clusters, instance.parallels, choice
@@ -167,20 +169,9 @@ def _counts(problem: Problem, instance: Instance, bounds: Bounds, found: Found) 
 
 
 @cache
-def _kernels() -> Any:
-    """The compiled kernels, loaded when they are first needed."""
-    from dse.compiled import drop_stale
-
-    drop_stale(Path(__file__).parent)
-    from dse.certify.loopnest import kernels
-
-    return kernels
-
-
-@cache
 def _warm_kernels() -> Any:
     """The kernels after a first proof: loading them, and once compiling them, costs no problem its time."""
-    kernels = _kernels()
+    kernels = load_kernels(KERNELS)
     machine = Accelerator(2, 32, 64, 2, 2)
     instance = kernels.make_instance(Problem(Layer.fc(2, 2), machine, cost_model="loopnest"))
     search(instance, bound_shapes(instance, math.inf, threads=1), math.inf, threads=1)

@@ -9,16 +9,13 @@ as equations; `reference` computes it in plain Python, `kernel` over batches.
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import cache
-from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dse.accelerator import Accelerator
+from dse.compiled import load_kernels, share_out
 from dse.cost import CaseExtras, CostBatch, Detail, IntArray
 from dse.cost.loopnest.constants import Constants
 from dse.cost.loopnest.counts import COUNTS, Counts
@@ -28,9 +25,7 @@ from dse.reasons import Reason
 
 __all__ = ["Constants", "Counts", "LoopNest"]
 
-SMALLEST_SHARE = 256
-"""Rows below which a further thread costs more than it saves."""
-
+KERNEL = "dse.cost.loopnest.kernel"
 LARGEST = 2**62
 """No count of a layer that is priced exceeds it."""
 
@@ -61,7 +56,7 @@ class LoopNest:
     def prepared(self, layer: Layer, accelerator: Accelerator) -> Callable[..., CostBatch]:
         """`evaluate` for one layer and accelerator, taking the rows of a MappingBatch (and `threads`)."""
         facts, constants = _facts(layer, accelerator), _constants(layer, accelerator, self.constants)
-        kernel, no_details = _kernel(), np.empty((0, len(COUNTS)), dtype=np.int64)
+        kernel, no_details = load_kernels(KERNEL), np.empty((0, len(COUNTS)), dtype=np.int64)
 
         def price(rows: IntArray, threads: int = 1) -> CostBatch:
             n = len(rows)
@@ -72,7 +67,7 @@ class LoopNest:
             def price_share(start: int, stop: int) -> None:
                 kernel.price_rows(facts, constants, rows, start, stop, no_details, integers, floats, reasons)
 
-            _share_out(price_share, n, threads)
+            share_out(price_share, n, threads)
             return CostBatch(
                 cycles=integers[0],
                 energy_nj=floats[0],
@@ -112,7 +107,7 @@ class LoopNest:
         details = np.empty((1, len(COUNTS)), dtype=np.int64)
         reasons = np.empty(1, dtype=np.uint8)
         outputs = np.empty((4, 1), dtype=np.int64), np.empty((3, 1), dtype=np.float64)
-        _kernel().price_rows(facts, constants, rows, 0, 1, details, *outputs, reasons)
+        load_kernels(KERNEL).price_rows(facts, constants, rows, 0, 1, details, *outputs, reasons)
         return Counts(*details[0].tolist()) if reasons[0] == 0 else None
 
     def detail(self, layer: Layer, accelerator: Accelerator, mapping: Mapping) -> Detail | None:
@@ -121,17 +116,6 @@ class LoopNest:
 
         counts = self.count(layer, accelerator, mapping)
         return detail_of(layer, accelerator, mapping, counts, self.constants) if counts else None
-
-
-def _share_out(work: Callable[[int, int], None], n: int, threads: int) -> None:
-    """Does rows 0 to n on up to `threads` threads."""
-    shares = min(threads, n // SMALLEST_SHARE)
-    if shares <= 1:
-        work(0, n)
-        return
-    bounds = [n * share // shares for share in range(shares + 1)]
-    with ThreadPoolExecutor(shares) as pool:
-        list(pool.map(work, bounds[:-1], bounds[1:]))
 
 
 def _facts(layer: Layer, accelerator: Accelerator) -> IntArray:
@@ -196,14 +180,3 @@ def _constants(layer: Layer, accelerator: Accelerator, constants: Constants) -> 
         ],
         dtype=np.float64,
     )
-
-
-@cache
-def _kernel() -> ModuleType:
-    """The compiled kernel, loaded when it is first needed."""
-    from dse.compiled import drop_stale
-
-    drop_stale(Path(__file__).parent)
-    from dse.cost.loopnest import kernel
-
-    return kernel

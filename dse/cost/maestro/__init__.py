@@ -8,20 +8,14 @@ it over batches.
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
-from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 
 from dse.accelerator import Accelerator
+from dse.compiled import load_kernels, share_out
 from dse.cost import CaseExtras, CostBatch, IntArray
 from dse.layer import DIMS, TYPES, Layer
 from dse.mapping import MappingBatch
-
-SMALLEST_SHARE = 256
-"""Rows below which a further thread costs more than it saves."""
 
 
 class Maestro:
@@ -90,19 +84,13 @@ def price_cases(
     counts = np.empty((4, n), dtype=np.int64)
     figures = np.empty((3, n), dtype=np.float64)
     reasons = np.empty(n, dtype=np.uint8)
-    kernel = _kernel()
+    kernel = load_kernels("dse.cost.maestro.kernel")
 
     def price_share(start: int, stop: int) -> None:
         if kernel.price_rows(layers, hardware, rows, wrap, start, stop, counts, figures, reasons):
             kernel.price_left(layers, hardware, rows, wrap, start, stop, counts, figures, reasons)
 
-    shares = min(threads, n // SMALLEST_SHARE)
-    if shares <= 1:
-        price_share(0, n)
-    else:
-        bounds = [n * share // shares for share in range(shares + 1)]
-        with ThreadPoolExecutor(shares) as pool:
-            list(pool.map(price_share, bounds[:-1], bounds[1:]))
+    share_out(price_share, n, threads)
     return CostBatch(
         cycles=counts[0],
         energy_nj=figures[0],
@@ -114,14 +102,3 @@ def price_cases(
         valid=reasons == 0,
         reason=reasons,
     )
-
-
-@cache
-def _kernel() -> ModuleType:
-    """The compiled kernels, loaded when they are first needed."""
-    from dse.compiled import drop_stale
-
-    drop_stale(Path(__file__).parent)
-    from dse.cost.maestro import kernel
-
-    return kernel
