@@ -157,6 +157,16 @@ def test_a_layer_whose_counts_leave_64_bits_is_refused() -> None:
     assert costs.reason.tolist() == [Reason.OUT_OF_RANGE]
 
 
+def test_the_macs_of_a_huge_layer_are_counted_to_the_last_one() -> None:
+    huge = Layer("CONV", 2**20 + 1, 2**19 + 1, 2**8 + 1, 2**7 + 1, 1, 1)
+    machine = replace(PRESETS["edge"], noc_bandwidth=1, offchip_bandwidth=1)
+    whole = level(huge, "K", ("K", "C", "Y", "X"), huge.loops)
+    costs = MODEL.evaluate(huge, machine, MappingBatch.of([twice(whole)]))
+    assert huge.macs > 2**53
+    assert costs.reason.tolist() == [Reason.FEASIBLE]
+    assert costs.macs.tolist() == [huge.macs]
+
+
 def test_a_depthwise_layer_takes_no_notice_of_its_k() -> None:
     problem, mappings = real_case("mobilenet_v2:1", "edge", "factors", seed=6)
     rows = mappings.rows.copy()

@@ -143,6 +143,7 @@ def _facts(layer: Layer, accelerator: Accelerator) -> IntArray:
         accelerator.noc_latency,
         accelerator.simd_lanes,
         layer.R * layer.S,
+        min(layer.macs, LARGEST),
     ]
     return np.array(facts, dtype=np.int64)
 

@@ -6,4 +6,4 @@ from __future__ import annotations
 # begin two figures each, of Y and X (docs, section 3). NOC and OFFCHIP are words a cycle, FILTER is R x S.
 REASON, DEPTHWISE, SIZES, FILTER_ROWS = 0, 1, 2, 6
 PITCHES, OVERLAPS, FIRST_REAL, END_REAL = 8, 10, 12, 14
-PES, NOC, OFFCHIP, LATENCY, LANES, FILTER = range(16, 22)
+PES, NOC, OFFCHIP, LATENCY, LANES, FILTER, LAYER_MACS = range(16, 23)

@@ -16,6 +16,7 @@ from dse.cost.loopnest.extents import (
 from dse.cost.loopnest.facts import (
     DEPTHWISE,
     FILTER_ROWS,
+    LAYER_MACS,
     OVERLAPS,
     PES,
     PITCHES,
@@ -40,7 +41,6 @@ from dse.cost.loopnest.totals import (
     L1_NEED,
     L2_NEED,
     LEAKAGE,
-    MACS,
     begin_and_end,
     count_dram,
     count_l1,
@@ -146,7 +146,7 @@ def price_each(
             for column in range(COUNT_COLUMNS):
                 details[i, column] = counts[column]
         energy = energy_pj(counts, constants)
-        integers[0, i], integers[1, i] = counts[CYCLES], np.int64(constants[MACS])
+        integers[0, i], integers[1, i] = counts[CYCLES], facts[LAYER_MACS]
         integers[2, i], integers[3, i] = counts[L1_NEED], counts[L2_NEED]
         floats[0, i] = energy * 1e-3
         floats[1, i] = energy * constants[GHZ] / counts[CYCLES] + constants[LEAKAGE]
