@@ -45,7 +45,7 @@ reference = "team"
 """
 CAMPAIGNS = {
     "maestro": {"name": "heldout12", "seeds": 20, "when": " before any searcher was tuned"},
-    "loopnest": {"name": "heldout12-loopnest", "seeds": 10, "when": ", where no searcher was tuned"},
+    "loopnest": {"name": "heldout12-loopnest", "seeds": 10, "when": "; no searcher was tuned under loopnest"},
 }
 
 
