@@ -9,8 +9,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from dse.cli import main
+
+# The same examples in every run; `pytest --hypothesis-profile fresh` draws others.
+settings.register_profile("same", derandomize=True, deadline=None)
+settings.register_profile("fresh", deadline=None)
+settings.load_profile("same")
 
 
 def pytest_configure() -> None:

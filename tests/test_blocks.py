@@ -62,7 +62,7 @@ def test_the_blocks_share_out_the_genes() -> None:
     }
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(space=spaces(), seed=st.integers(0, 2**32))
 def test_neighbours_are_distinct_other_mappings_of_the_space(space: MappingSpace, seed: int) -> None:
     (start,) = space.sample(np.random.default_rng(seed), 1)
@@ -206,7 +206,7 @@ def test_a_random_neighbour_is_drawn_evenly_from_all_blocks(tiles: str) -> None:
     assert max(abs(count - mean) for count in counts.values()) < 5 * mean**0.5
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(space=spaces(), seed=st.integers(0, 2**32))
 def test_each_vector_of_a_batch_gets_a_neighbour_of_its_own(space: MappingSpace, seed: int) -> None:
     rng = np.random.default_rng(seed)

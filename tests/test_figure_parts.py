@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dse.report.figures.scales import log_ticks, number, spread, thin, unit_scale
@@ -28,6 +28,7 @@ def test_ticks_are_round_numbers_and_not_too_many(low: float, high: float, ticks
 
 
 @given(st.floats(1e-12, 1e12), st.floats(1.001, 1e9), st.integers(3, 9))
+@example(1.0, 1e7, 7)
 def test_any_axis_has_ticks_inside_it(low: float, ratio: float, most: int) -> None:
     ticks = log_ticks(low, low * ratio, most)
     assert 1 <= len(ticks) <= most

@@ -60,7 +60,7 @@ def counted(layer: Layer, machine: Accelerator, mapping: Mapping) -> Counts:
     return counts
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(cases)
 def test_the_work_is_the_layers_and_takes_its_time(case: tuple[Layer, Accelerator, str, int]) -> None:
     layer, machine, _, _ = case
@@ -72,7 +72,7 @@ def test_the_work_is_the_layers_and_takes_its_time(case: tuple[Layer, Accelerato
     assert (costs.cycles >= problem._rules.serial_floors(batch.rows)).all()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(cases)
 def test_every_tensor_is_moved_at_least_once_and_no_link_is_too_fast(
     case: tuple[Layer, Accelerator, str, int],
@@ -106,7 +106,7 @@ def test_every_tensor_is_moved_at_least_once_and_no_link_is_too_fast(
         assert counts.cycles >= counts.fill + counts.compute + counts.dram_wait + counts.drain
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     cases,
     st.sampled_from(["noc_bandwidth", "offchip_bandwidth", "simd_lanes"]),
@@ -123,7 +123,7 @@ def test_more_bandwidth_or_lanes_are_never_slower_and_move_nothing_more(
     np.testing.assert_array_equal(after.energy_nj, before.energy_nj)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(cases, st.integers(1, 50))
 def test_a_longer_latency_is_never_faster(case: tuple[Layer, Accelerator, str, int], more: int) -> None:
     layer, machine, _, _ = case
@@ -134,7 +134,7 @@ def test_a_longer_latency_is_never_faster(case: tuple[Layer, Accelerator, str, i
     assert (difference >= 2 * more).all()
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(cases, st.integers(1, 10**6), st.integers(1, 10**6))
 def test_larger_buffers_are_never_infeasible(
     case: tuple[Layer, Accelerator, str, int], l1: int, l2: int
@@ -169,7 +169,7 @@ def turned_level(level: Level) -> Level:
     return Level(other[level.parallel], order, tuple(level[other[dim]] for dim in DIMS))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.one_of(st.sampled_from(LAYERS), tiny_layers), st.sampled_from(MACHINES), st.integers(0, 2**32 - 1))
 def test_rows_and_columns_are_alike(layer: Layer, machine: Accelerator, seed: int) -> None:
     batch = drawn(layer, machine, "any", seed, count=20)
@@ -182,7 +182,7 @@ def test_rows_and_columns_are_alike(layer: Layer, machine: Accelerator, seed: in
         np.testing.assert_array_equal(getattr(straight, figure), getattr(sideways, figure))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(cases)
 def test_loops_that_run_once_may_stand_anywhere(case: tuple[Layer, Accelerator, str, int]) -> None:
     layer, machine, _, seed = case

@@ -95,7 +95,7 @@ def test_vectors_decode_as_the_design_says(layer: Layer, tiles: str) -> None:
         assert batch[index] == decoded_by_the_design(layer.lowered(), 168, tiles, vector)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(space=spaces(), seed=st.integers(0, 2**32))
 def test_every_decoded_mapping_encodes_and_decodes_to_itself(space: MappingSpace, seed: int) -> None:
     genes = space.sample(np.random.default_rng(seed), 20)
@@ -106,7 +106,7 @@ def test_every_decoded_mapping_encodes_and_decodes_to_itself(space: MappingSpace
     assert (encoded <= genes).all()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(space=spaces(), seed=st.integers(0, 2**32))
 def test_fixed_genes_hold_in_every_mapping(space: MappingSpace, seed: int) -> None:
     genes = space.sample(np.random.default_rng(seed), 5)

@@ -35,7 +35,7 @@ def log_ticks(low: float, high: float, most: int = 6) -> list[float]:
         inside = [tick for tick in ticks if low <= tick <= high]
         if len(inside) <= most:
             return inside
-    step = math.ceil((last - first) / most)
+    step = math.ceil((last - first + 1) / most)
     return [10.0**k for k in range(first, last + 1, step) if low <= 10.0**k <= high]
 
 
