@@ -25,7 +25,7 @@ prove: install
 	$(VENV)/bin/python -m pytest tests/prove_certify.py tests/prove_loopnest.py
 
 optima: install
-	$(VENV)/bin/python results/optima/make.py
+	$(VENV)/bin/python -m experiments.optima
 
 install: $(STAMP)
 

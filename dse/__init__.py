@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from dse.accelerator import Accelerator, load_accelerator
-    from dse.api import Result, search
-    from dse.certify import Certificate, certify
-    from dse.layer import Layer
-    from dse.mapping import Mapping
-    from dse.problem import Problem
-    from dse.space import MappingSpace
+    from dse.optimum import Certificate, certify
+    from dse.problem.problem import Problem
+    from dse.search.api import Result, search
+    from dse.space.mapping_space import MappingSpace
+    from dse.spec.accelerator import Accelerator, load_accelerator
+    from dse.spec.layer import Layer
+    from dse.spec.mapping import Mapping
 
 _HOMES = {
-    "Accelerator": "dse.accelerator",
-    "Certificate": "dse.certify.certificate",
-    "Layer": "dse.layer",
-    "Mapping": "dse.mapping",
-    "MappingSpace": "dse.space",
-    "Problem": "dse.problem",
-    "Result": "dse.api",
-    "certify": "dse.certify",
-    "load_accelerator": "dse.accelerator",
-    "search": "dse.api",
+    "Accelerator": "dse.spec.accelerator",
+    "Certificate": "dse.optimum.certificate",
+    "Layer": "dse.spec.layer",
+    "Mapping": "dse.spec.mapping",
+    "MappingSpace": "dse.space.mapping_space",
+    "Problem": "dse.problem.problem",
+    "Result": "dse.search.api",
+    "certify": "dse.optimum",
+    "load_accelerator": "dse.spec.accelerator",
+    "search": "dse.search.api",
 }
 
 __all__ = [

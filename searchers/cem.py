@@ -17,17 +17,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dse.checks import whole_number
-from searchers.points import Drawn, scores
-from searchers.settings import probability, share
+from dse.support.arrays import FloatArray, IntArray
+from dse.support.validation import whole_number
+from searchers.common.points import Drawn, scores
+from searchers.common.settings import probability, share
 
 if TYPE_CHECKING:
-    from dse.evaluator import Evaluator
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
+    from dse.search.evaluator import Evaluator
 
 
 @dataclass(frozen=True)

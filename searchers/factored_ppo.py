@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from searchers.common.points import Drawn
 from searchers.marl.ppo import Learning, play
-from searchers.points import Drawn
 
 if TYPE_CHECKING:
-    from dse.evaluator import Evaluator
+    from dse.search.evaluator import Evaluator
 
 
 @dataclass(frozen=True)

@@ -23,22 +23,19 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dse.checks import whole_number
-from dse.errors import InputError, shorten, unknown
-from dse.genes import CLUSTER_GENE, GENE_NAMES, LEVELS, MAPPED_DIMS, ORDERS
-from dse.mapping import INNER_TILE, OUTER_TILE
-from searchers.points import Drawn, scores
-from searchers.settings import probability, share
+from dse.space.genes import CLUSTER_GENE, GENE_NAMES, LEVELS, MAPPED_DIMS, ORDERS
+from dse.spec.mapping import INNER_TILE, OUTER_TILE
+from dse.support.arrays import BoolArray, FloatArray, IntArray
+from dse.support.errors import InputError, shorten, unknown
+from dse.support.validation import whole_number
+from searchers.common.points import Drawn, scores
+from searchers.common.settings import probability, share
 
 if TYPE_CHECKING:
-    from dse.evaluator import Evaluator
-    from dse.space import MappingSpace
+    from dse.search.evaluator import Evaluator
+    from dse.space.mapping_space import MappingSpace
 
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 DIMS = len(MAPPED_DIMS)
 ORDER, PARALLEL = (

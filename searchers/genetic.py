@@ -19,18 +19,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dse.checks import whole_number
-from dse.errors import InputError
-from searchers.points import Drawn, scores
-from searchers.settings import probability
+from dse.support.arrays import IntArray
+from dse.support.errors import InputError
+from dse.support.validation import whole_number
+from searchers.common.points import Drawn, scores
+from searchers.common.settings import probability
 
 if TYPE_CHECKING:
-    from dse.evaluator import Evaluator
-    from dse.space import MappingSpace
-
-IntArray = NDArray[np.int64]
+    from dse.search.evaluator import Evaluator
+    from dse.space.mapping_space import MappingSpace
 
 
 @dataclass(frozen=True)

@@ -16,14 +16,13 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dse.checks import whole_number
+from dse.support.arrays import IntArray
+from dse.support.validation import whole_number
 
 if TYPE_CHECKING:
-    from dse.evaluator import Evaluator
+    from dse.search.evaluator import Evaluator
 
-IntArray = NDArray[np.int64]
 
 CANDIDATES = 64
 TRIAL_POINTS = 512

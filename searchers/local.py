@@ -16,17 +16,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dse.checks import whole_number
-from searchers.choices import Choices, Paid
-from searchers.points import scores
-from searchers.settings import probability
+from dse.support.arrays import IntArray
+from dse.support.validation import whole_number
+from searchers.common.choices import Choices, Paid
+from searchers.common.points import scores
+from searchers.common.settings import probability
 
 if TYPE_CHECKING:
-    from dse.evaluator import Evaluator
-
-IntArray = NDArray[np.int64]
+    from dse.search.evaluator import Evaluator
 
 
 @dataclass(frozen=True)

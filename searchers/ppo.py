@@ -29,14 +29,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from dse.checks import positive_number, whole_number
-from dse.errors import InputError, unknown
+from dse.support.errors import InputError, unknown
+from dse.support.validation import positive_number, whole_number
 
 if TYPE_CHECKING:
     from stable_baselines3 import PPO as Agent
 
-    from dse.evaluator import Evaluator
-    from searchers.sb3_env import StableBaselinesEnv
+    from dse.search.evaluator import Evaluator
+    from searchers.common.sb3_env import StableBaselinesEnv
 
 # No search gets here: its budget ends it.
 _ENDLESS = 2**62
@@ -68,7 +68,7 @@ class PPO:
     actions: Literal["gaussian", "categorical"] = "gaussian"
 
     reward: Literal["1/x", "-log"] = "1/x"
-    """What a point earns (see Options of dse.envs)."""
+    """What a point earns (see Options of dse.search.environments)."""
 
     envs: int = 64
     """Points that are drawn, and evaluated, at a time."""
@@ -130,8 +130,8 @@ class PPO:
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Let one agent after another learn until the budget is spent."""
-        from dse.envs import MappingVectorEnv
-        from searchers.sb3_env import StableBaselinesEnv
+        from dse.search.environments import MappingVectorEnv
+        from searchers.common.sb3_env import StableBaselinesEnv
 
         shared = MappingVectorEnv(
             self.envs,

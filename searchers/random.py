@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dse.checks import whole_number
+from dse.support.validation import whole_number
 
 if TYPE_CHECKING:
-    from dse.evaluator import Evaluator
+    from dse.search.evaluator import Evaluator
 
 
 @dataclass(frozen=True)

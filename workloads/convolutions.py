@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dse.layer import Layer
+from dse.spec.layer import Layer
 
 IMAGE, CLASSES = 224, 1000
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cache
 from os import PathLike, fspath
 
-from dse.errors import InputError, shorten, unknown
-from dse.layer import Layer
-from dse.tomlfile import is_toml
+from dse.spec.layer import Layer
+from dse.support.errors import InputError, shorten, unknown
+from dse.support.toml import is_toml
 from workloads.network import CONVENTIONS, Network
 from workloads.tables import NETWORKS
 from workloads.userfile import read_network

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from dse.checks import INT64_MAX
-from dse.errors import InputError, shorten, unknown
-from dse.layer import Layer
+from dse.spec.layer import Layer
+from dse.support.errors import InputError, shorten, unknown
+from dse.support.validation import INT64_MAX
 
 CONVENTIONS = ("true", "gamma")
 """`true`: the network's own strides and paddings. `gamma`: unpadded input sizes and stride 1, as in the

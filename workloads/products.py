@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from dse.layer import Layer
+from dse.spec.layer import Layer
 
 
 def bert_base() -> Iterator[Layer]:

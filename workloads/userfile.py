@@ -2,7 +2,7 @@
 
 name = "tiny"
 source = "optional: where the sizes come from"
-[[layers]]                  # as dse.layer.Layer.from_dict takes it
+[[layers]]                  # as dse.spec.layer.Layer.from_dict takes it
 name = "conv1"              # optional: "layer0" for the first entry, and so on
 type = "CONV"
 ...
@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from dse.checks import keys
-from dse.errors import InputError, shorten
-from dse.layer import Layer
-from dse.tomlfile import read_toml
+from dse.spec.layer import Layer
+from dse.support.errors import InputError, shorten
+from dse.support.toml import read_toml
+from dse.support.validation import keys
 from workloads.network import INDEX, Network, unpadded
 
 

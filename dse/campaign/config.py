@@ -10,16 +10,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from dse.accelerator import load_accelerator
-from dse.cell import Cell
-from dse.checks import keys, table, whole_number
 from dse.cost import COST_MODELS, cost_model, model_with, spec_of
-from dse.errors import InputError, shorten, unknown
-from dse.layer import Layer
-from dse.objective import OBJECTIVES
-from dse.problem import Problem, digest
-from dse.searcher import Searcher, make_searcher, searcher_class
-from dse.tomlfile import is_toml, read_toml
+from dse.problem.problem import Problem, digest
+from dse.search.run import Cell
+from dse.search.searcher import Searcher, make_searcher, searcher_class
+from dse.spec.accelerator import load_accelerator
+from dse.spec.layer import Layer
+from dse.spec.objective import OBJECTIVES
+from dse.support.errors import InputError, shorten, unknown
+from dse.support.toml import is_toml, read_toml
+from dse.support.validation import keys, table, whole_number
 
 FindLayers = Callable[[str], Mapping[str, Layer]]
 """From a layer's or a network's name to the layers it stands for, by their full names."""

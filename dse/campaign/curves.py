@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dse.campaign.summary import STEPS, Summary
-from dse.errors import InputError
+from dse.support.errors import InputError
 
 CURVES = "curves.parquet"
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from dse.errors import InputError
+from dse.support.errors import InputError
 
 FORMAT = 1
 PENDING, DONE, FAILED = "pending", "done", "failed"

@@ -6,9 +6,9 @@ from collections.abc import Container
 from typing import Any
 
 from dse.campaign.config import Campaign, NamedProblem
-from dse.errors import InputError
-from dse.mapping import MappingBatch
-from dse.templates import TEMPLATES
+from dse.problem.templates import TEMPLATES
+from dse.spec.mapping import MappingBatch
+from dse.support.errors import InputError
 
 OPTIMUM_SECONDS = 30.0
 """How long the proof of one problem's optimum may take; a bound is kept if it takes longer."""
@@ -41,7 +41,7 @@ def optimum_figures(campaign: Campaign, known: Container[str] = ()) -> dict[str,
 
     Problems that are `known`, or that cannot be certified (as with tiles of any size), are left out.
     """
-    from dse.certify import certify
+    from dse.optimum import certify
 
     found: dict[str, dict[str, Any]] = {}
     for named in campaign.problems:

@@ -19,8 +19,8 @@ from dse.campaign.config import NamedCell
 from dse.campaign.store import Store
 from dse.campaign.summary import Summary
 from dse.campaign.worker import Board, Outcome, Task, prepare_process, run_task
-from dse.cell import make_ready
-from dse.errors import InputError
+from dse.search.run import make_ready
+from dse.support.errors import InputError
 
 MOST_DEATHS = 3
 """How often the process of a cell may die before the cell counts as failed."""

@@ -17,8 +17,8 @@ from dse.campaign.ledger import DONE, FAILED, Ledger
 from dse.campaign.machine import this_machine
 from dse.campaign.reference import optimum_figures, template_figures
 from dse.campaign.summary import Summary
-from dse.errors import InputError, difference
-from dse.problem import Problem
+from dse.problem.problem import Problem
+from dse.support.errors import InputError, difference
 
 
 def plain(data: dict[str, Any]) -> dict[str, Any]:

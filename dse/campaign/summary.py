@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dse.campaign.config import NamedCell
-from dse.cell import RunTimes
-from dse.reasons import Reason
-from dse.record import Record
+from dse.search.record import Record
+from dse.search.run import RunTimes
+from dse.spec.reasons import Reason
 
 STEPS = ("index", "loss", "cycles", "energy_nj", "l1_size", "l2_size")
 """What is kept of each improvement: the sample that made it (from 0), and its figures."""

@@ -13,11 +13,11 @@ import numpy as np
 
 from dse.campaign.config import NamedCell
 from dse.campaign.summary import Summary, summarise
-from dse.cell import RunTimes, open_journal, run_cell
-from dse.errors import InputError, StorageError, told
-from dse.evaluator import Progress
-from dse.problem import digest
-from dse.record import read_parquet, write_parquet
+from dse.problem.problem import digest
+from dse.search.evaluator import Progress
+from dse.search.record import read_parquet, write_parquet
+from dse.search.run import RunTimes, open_journal, run_cell
+from dse.support.errors import InputError, StorageError, told
 
 STOP = 0
 """Place in the board of the number that tells all workers to stop."""

@@ -10,7 +10,7 @@ import typer
 from typer.exceptions import TyperException
 
 from dse.cli.application import build
-from dse.errors import InputError
+from dse.support.errors import InputError
 
 DONE, FAILED, WRONG_INPUT, INTERRUPTED, READER_LEFT = 0, 1, 2, 130, 141
 

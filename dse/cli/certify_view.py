@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dse.cli import output
-from dse.objective import unit_of
+from dse.spec.objective import unit_of
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dse.certify.certificate import Certificate
-    from dse.problem import Problem
+    from dse.optimum.certificate import Certificate
+    from dse.problem.problem import Problem
 
 
 class LayerBar:
@@ -51,7 +51,7 @@ def show_layer(
     problem: Problem, certificate: Certificate, entry: Mapping[str, Any], out: Path | None
 ) -> None:
     """Print one certificate, its best mapping as a nest of loops."""
-    from dse.loop_nest import loop_nest
+    from dse.problem.loop_nest import loop_nest
 
     console, unit = output.make_console(), unit_of(problem.objective, problem.model.name)
     title = f"{entry['layer']} ({problem.layer}), {entry['accelerator']}, cost model {problem.model_spec}"

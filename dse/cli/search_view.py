@@ -12,8 +12,8 @@ from dse.cli import output
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dse.api import Result
-    from dse.evaluator import Progress
+    from dse.search.api import Result
+    from dse.search.evaluator import Progress
 
 
 class Bar:
@@ -57,8 +57,8 @@ class Bar:
 
 def show_layer(result: Result, layer: str, accelerator: str, out: Path | None) -> None:
     """Print one search's result, its best mapping as a nest of loops."""
-    from dse.loop_nest import loop_nest
-    from dse.objective import unit_of
+    from dse.problem.loop_nest import loop_nest
+    from dse.spec.objective import unit_of
 
     console, problem = output.make_console(), result.cell.problem
     title = f"{result.cell.name} on {layer} ({problem.layer}), {accelerator}, cost model {problem.model_spec}"
@@ -89,7 +89,7 @@ def show_layer(result: Result, layer: str, accelerator: str, out: Path | None) -
 
 def show_network(data: Mapping[str, Any], out: Path | None) -> None:
     """Print a network's result: a row a layer, and the totals."""
-    from dse.objective import unit_of
+    from dse.spec.objective import unit_of
 
     console = output.make_console()
     objective, unit = data["objective"], unit_of(data["objective"], data["cost_model"])

@@ -7,15 +7,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dse.accelerator import Accelerator
-from dse.errors import InputError, unknown
-from dse.layer import Layer
-from dse.mapping import Mapping, MappingBatch
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from dse.spec.accelerator import Accelerator
+from dse.spec.layer import Layer
+from dse.spec.mapping import Mapping, MappingBatch
+from dse.support.arrays import BoolArray, CodeArray, FloatArray, IntArray
+from dse.support.errors import InputError, unknown
 
 DEFAULT_COST_MODEL = "loopnest"
 """The model of a Problem, and of every command that prices mappings, unless told otherwise."""
@@ -28,7 +25,7 @@ class CostBatch:
     `cycles` and `macs` are counts, `energy_nj` is in nanojoule, `l1_size` and `l2_size` are the buffers
     that the mapping needs, in elements. `power` and `area` are in the model's own units (`loopnest`: mW and
     mm2). Where `valid` is
-    false, `reason` holds a `dse.reasons.Reason` code and the figures are 0.
+    false, `reason` holds a `dse.spec.reasons.Reason` code and the figures are 0.
     """
 
     cycles: IntArray
@@ -38,8 +35,8 @@ class CostBatch:
     l1_size: IntArray
     l2_size: IntArray
     macs: IntArray
-    valid: NDArray[np.bool_]
-    reason: NDArray[np.uint8]
+    valid: BoolArray
+    reason: CodeArray
 
     def __len__(self) -> int:
         return len(self.cycles)
@@ -88,7 +85,7 @@ class CostModel(Protocol):
 
     - `prepared(layer, accelerator)`, which returns a function that prices a MappingBatch's rows;
     - `detail(layer, accelerator, mapping)`, which returns a Detail, or None where the mapping is not valid;
-    - `price_cases(layers, hardware, rows, extras)`, which prices the arrays of `dse.cases.Cases`.
+    - `price_cases(layers, hardware, rows, extras)`, which prices the arrays of `dse.problem.cases.Cases`.
     """
 
     name: str

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from dse.report.findings import Band, Findings, Interval
-from dse.report.formats import NOTHING, Section, Table, counted, factor, over_target, probability
-from dse.report.limits import missing, seeds
-from dse.report.study import Study
+from dse.analysis.findings import Band, Findings, Interval
+from dse.analysis.formats import NOTHING, Section, Table, counted, factor, over_target, probability
+from dse.analysis.limits import missing, seeds
+from dse.analysis.study import Study
 
 VERSUS = (
     "reference",

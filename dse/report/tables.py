@@ -6,9 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 
-from dse.report.budget_tables import geomean_table, standing_table, targets_table, versus_table
-from dse.report.findings import Findings
-from dse.report.formats import (
+from dse.analysis.findings import Findings
+from dse.analysis.formats import (
     Section,
     Table,
     factor,
@@ -18,10 +17,11 @@ from dse.report.formats import (
     ratio,
     samples,
 )
-from dse.report.limits import missing, without
-from dse.report.reduction import PAPER, REFERENCE, Reduction
-from dse.report.repriced import Repriced, repriced_table
-from dse.report.study import Study
+from dse.analysis.limits import missing, without
+from dse.analysis.reduction import PAPER, REFERENCE, Reduction
+from dse.analysis.repriced import Repriced, repriced_table
+from dse.analysis.study import Study
+from dse.report.budget_tables import geomean_table, standing_table, targets_table, versus_table
 
 NAMES = (
     "standing",

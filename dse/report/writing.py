@@ -11,21 +11,21 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from dse.errors import InputError, StorageError
-from dse.report.findings import Findings, find
-from dse.report.formats import Section, Table, as_csv, latex, markdown, wordy
-from dse.report.limits import samples, seeds
-from dse.report.reduction import Layer, NamedTriple, Reduction, reductions, template_rows
-from dse.report.regret import REGRET_COLUMNS, Regret, regrets
-from dse.report.repriced import Repriced, caveat, finding, reprice
-from dse.report.study import Study, Triple, load_study
+from dse.analysis.findings import Findings, find
+from dse.analysis.formats import Section, Table, as_csv, latex, markdown, wordy
+from dse.analysis.limits import samples, seeds
+from dse.analysis.reduction import Layer, NamedTriple, Reduction, reductions, template_rows
+from dse.analysis.regret import REGRET_COLUMNS, Regret, regrets
+from dse.analysis.repriced import Repriced, caveat, finding, reprice
+from dse.analysis.study import Study, Triple, load_study
+from dse.analysis.verdict import final
 from dse.report.tables import NAMES, make_tables
-from dse.report.verdict import final
+from dse.support.errors import InputError, StorageError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dse.report.figures import Drawing
+    from dse.report.plots import Drawing
 
 PAGE, SUMMARY = "index.html", "summary.json"
 SHOWN = ("reduction", "ledger", "standing")
@@ -229,8 +229,8 @@ def _table(report: Report, name: str) -> Table:
 
 def _draw_page(report: Report, genes: Drawing | None, linked: Sequence[str]) -> str:
     """Draw the figures into `figures/`, in place of an earlier report's; returns the page with them all."""
-    from dse.report.figures import draw, remove_stale, svgs, write_drawing
     from dse.report.page.page import render
+    from dse.report.plots import draw, remove_stale, svgs, write_drawing
 
     study, findings = report.study, report.findings
     drawings = draw(study, findings) | ({genes.name: genes} if genes is not None else {})
@@ -245,8 +245,8 @@ def _draw_page(report: Report, genes: Drawing | None, linked: Sequence[str]) -> 
 
 def _gene_drawing(study: Study, key: str) -> Drawing:
     """The figure of what a cell drew, from its samples."""
-    from dse.report.figures import Drawing, gene_figure
-    from dse.report.sources import RECORDS, read_cell
+    from dse.analysis.sources import RECORDS, read_cell
+    from dse.report.plots import Drawing, gene_figure
 
     path = study.folder / RECORDS / f"{key}.parquet"
     if not path.is_file():

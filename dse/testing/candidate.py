@@ -9,8 +9,8 @@ from functools import cached_property
 from types import TracebackType
 from typing import Any
 
-from dse.problem import Problem
-from dse.searcher import Searcher
+from dse.problem.problem import Problem
+from dse.search.searcher import Searcher
 from dse.testing.fresh import FreshRun, Surroundings
 from dse.testing.landscapes import convolution
 from dse.testing.runs import OTHER_WORLD, Run, difference, run

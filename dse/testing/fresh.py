@@ -10,7 +10,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from dse.searcher import Searcher
+from dse.search.searcher import Searcher
 from dse.testing.landscapes import convolution
 from dse.testing.runs import Run, run
 

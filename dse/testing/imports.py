@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 
-FORBIDDEN = ("dse.cost", "dse.certify", "results")
+FORBIDDEN = ("dse.cost", "dse.optimum", "results")
 
 
 def forbidden_imports(module: str) -> list[str]:

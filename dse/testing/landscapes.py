@@ -6,15 +6,15 @@ from dataclasses import replace
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dse.accelerator import PRESETS, Accelerator
 from dse.cost import CostBatch
-from dse.genes import GENE_NAMES
-from dse.layer import DIMS, Layer
-from dse.mapping import CLUSTER, INNER_PARALLEL, INNER_TILE, OUTER_PARALLEL, OUTER_TILE, MappingBatch
-from dse.problem import Problem
-from dse.reasons import Reason
+from dse.problem.problem import Problem
+from dse.space.genes import GENE_NAMES
+from dse.spec.accelerator import PRESETS, Accelerator
+from dse.spec.layer import DIMS, Layer
+from dse.spec.mapping import CLUSTER, INNER_PARALLEL, INNER_TILE, OUTER_PARALLEL, OUTER_TILE, MappingBatch
+from dse.spec.reasons import Reason
+from dse.support.arrays import CodeArray, FloatArray, IntArray
 
 RESNET = Layer("CONV", 128, 128, 28, 28, 3, 3, padding=(1, 1))
 """The 3x3 convolutions of the second stage of ResNet-18 (He et al., CVPR 2016)."""
@@ -94,7 +94,7 @@ class Planted:
 
     name = "planted"
 
-    def __init__(self, best: NDArray[np.int64]) -> None:
+    def __init__(self, best: IntArray) -> None:
         self.best = best
 
     def evaluate(
@@ -105,7 +105,7 @@ class Planted:
         cycles = (work * (1 + self.distances(mappings.rows))).astype(np.int64)
         return _costs(cycles, np.full(len(mappings), work), np.zeros(len(mappings), np.uint8))
 
-    def distances(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    def distances(self, rows: IntArray) -> FloatArray:
         """Doublings of tiles and of the cluster, other parallel dims, and half the loops out of place."""
         best = self.best
         sizes = [CLUSTER, *range(OUTER_TILE, OUTER_TILE + 6), *range(INNER_TILE, INNER_TILE + 6)]
@@ -113,14 +113,14 @@ class Planted:
         parallels = rows[:, [OUTER_PARALLEL, INNER_PARALLEL]] != best[[OUTER_PARALLEL, INNER_PARALLEL]]
         loops = [*range(OUTER_PARALLEL + 1, OUTER_TILE), *range(INNER_PARALLEL + 1, INNER_TILE)]
         moved = rows[:, loops] != best[loops]
-        distances: NDArray[np.float64] = doublings + parallels.sum(axis=1) + moved.sum(axis=1) / 2
+        distances: FloatArray = doublings + parallels.sum(axis=1) + moved.sum(axis=1) / 2
         return distances
 
 
 MODELS = (Refusing, Planted)
 
 
-def _costs(cycles: NDArray[np.int64], macs: NDArray[np.int64], reasons: NDArray[np.uint8]) -> CostBatch:
+def _costs(cycles: IntArray, macs: IntArray, reasons: CodeArray) -> CostBatch:
     """Costs that say the same by every figure; buffers of one element do."""
     figures = cycles.astype(np.float64)
     ones = np.minimum(cycles, 1)

@@ -13,11 +13,11 @@ from types import ModuleType
 from typing import Any
 
 import dse.cost
-from dse.accelerator import Accelerator
-from dse.cell import make_ready
 from dse.cost import COST_MODELS, cost_model
-from dse.layer import Layer
-from dse.problem import Problem
+from dse.problem.problem import Problem
+from dse.search.run import make_ready
+from dse.spec.accelerator import Accelerator
+from dse.spec.layer import Layer
 
 METHODS = ("evaluate", "price_cases", "prepared")
 """How cost models are called; what `prepared` returns is called with rows."""

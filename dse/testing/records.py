@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from dse.journal import Journal
-from dse.record import Record
+from dse.search.journal import Journal
+from dse.search.record import Record
 from dse.testing.candidate import GLOBAL_RANDOM, REFERENCE, REUSABLE, SAME_SEED, Candidate
 from dse.testing.landscapes import convolution
 from dse.testing.runs import Run, difference

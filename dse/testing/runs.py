@@ -13,14 +13,15 @@ from functools import cache
 from types import FrameType
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dse.errors import InputError, told
-from dse.evaluator import BudgetExhausted, Evaluator
-from dse.journal import Journal
-from dse.problem import Evaluations, Problem
-from dse.record import Record
-from dse.searcher import Searcher
+from dse.problem.problem import Evaluations, Problem
+from dse.search.evaluator import BudgetExhausted, Evaluator
+from dse.search.journal import Journal
+from dse.search.record import Record
+from dse.search.searcher import Searcher
+from dse.support.arrays import FloatArray, IntArray
+from dse.support.errors import InputError, told
 from dse.testing.landscapes import MODELS, convolution
 from dse.testing.pricing import rows_priced
 from dse.testing.surroundings import heard, process_settings, random_states
@@ -54,12 +55,12 @@ class Run:
     imported: bool
 
     @property
-    def genes(self) -> NDArray[np.int64]:
+    def genes(self) -> IntArray:
         """All points in the order they were drawn: (n, 13)."""
         return self.record.genes()
 
     @property
-    def losses(self) -> NDArray[np.float64]:
+    def losses(self) -> FloatArray:
         """Their losses: (n,)."""
         return self.record.evaluations().loss
 

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from dse.errors import InputError
-from dse.searcher import Searcher, make_searcher
+from dse.search.searcher import Searcher, make_searcher
+from dse.support.errors import InputError
 from dse.testing import conduct, records
 from dse.testing.candidate import GLOBAL_RANDOM, REUSABLE, SAME_SEED, Candidate
 from dse.testing.verdict import Broken, Verdict

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from dse.evaluator import Evaluator
+    from dse.search.evaluator import Evaluator
 
 
 @dataclass(frozen=True)

@@ -26,12 +26,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dse.checks import positive_number, whole_number
-from dse.errors import InputError
-from dse.searcher import drive
+from dse.search.searcher import drive
+from dse.support.errors import InputError
+from dse.support.validation import positive_number, whole_number
 
 if TYPE_CHECKING:
-    from dse.evaluator import Evaluator
+    from dse.search.evaluator import Evaluator
 
 
 @dataclass(frozen=True)

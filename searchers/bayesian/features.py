@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dse.genes import MAPPED_DIMS
-from dse.mapping import (
+from dse.space.genes import MAPPED_DIMS
+from dse.space.mapping_space import MappingSpace
+from dse.spec.mapping import (
     CLUSTER,
     INNER_ORDER,
     INNER_PARALLEL,
@@ -17,10 +17,7 @@ from dse.mapping import (
     OUTER_PARALLEL,
     OUTER_TILE,
 )
-from dse.space import MappingSpace
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
+from dse.support.arrays import FloatArray, IntArray
 
 _DIMS = len(MAPPED_DIMS)
 _PROBES = 1024

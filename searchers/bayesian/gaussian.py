@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
 from scipy.special import log_ndtr
@@ -15,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from skopt.learning import GaussianProcessRegressor
 from skopt.learning.gaussian_process.kernels import ConstantKernel, Matern, Sum, WhiteKernel
 
-FloatArray = NDArray[np.float64]
+from dse.support.arrays import FloatArray
 
 # Lengths are in units of features (octaves, or 0/1), variances in that of the standardised target.
 _LENGTH, _LENGTHS = 4.0, (0.3, 100.0)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dse.objective import loss as figure_of
-from dse.problem import Evaluations
-from dse.reasons import Reason
-from dse.space import MappingSpace
+from dse.problem.problem import Evaluations
+from dse.space.mapping_space import MappingSpace
+from dse.spec.objective import loss as figure_of
+from dse.spec.reasons import Reason
+from dse.support.arrays import BoolArray, FloatArray, IntArray
 from searchers.bayesian.features import Features
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 
 _PRICED = (Reason.FEASIBLE, Reason.L1_TOO_SMALL, Reason.L2_TOO_SMALL)
 
@@ -71,7 +68,7 @@ class History:
         return np.array([self._first.get(key, -1) for key in self.keys(genes)], np.int64)
 
 
-def _octaves(values: FloatArray, told: NDArray[np.bool_]) -> FloatArray:
+def _octaves(values: FloatArray, told: BoolArray) -> FloatArray:
     """log2 of the values, NaN for those that were not told or have none."""
     known = told & np.isfinite(values) & (values > 0)
     octaves: FloatArray = np.where(known, np.log2(np.where(known, values, 1.0)), np.nan)

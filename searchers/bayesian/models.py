@@ -5,15 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.support.arrays import BoolArray, FloatArray, IntArray
 from searchers.bayesian.gaussian import Surrogate, log_chance_below
 from searchers.bayesian.history import History
-from searchers.improvement import log_improvement
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
+from searchers.common.improvement import log_improvement
 
 _FIT_POINTS = 200
 """Samples that the objective's hyperparameters are fitted to: a step's time is square in them."""

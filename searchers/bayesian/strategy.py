@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dse.problem import Evaluations
-from dse.space import MappingSpace
+from dse.problem.problem import Evaluations
+from dse.space.mapping_space import MappingSpace
+from dse.support.arrays import IntArray
 from searchers.bayesian.history import History
 from searchers.bayesian.models import Models
 
 if TYPE_CHECKING:
     from searchers.bayesian import Bayesian
 
-IntArray = NDArray[np.int64]
 
 _PROGRESS = 0.002
 """Part of the best loss by which a sample must be better to count as an improvement."""

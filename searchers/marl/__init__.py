@@ -24,22 +24,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dse.checks import whole_number
-from dse.errors import InputError, unknown
-from dse.evaluator import BudgetExhausted
-from dse.genes import GENE_NAMES
-from dse.searcher import make_searcher, searchers
+from dse.search.evaluator import BudgetExhausted
+from dse.search.searcher import make_searcher, searchers
+from dse.space.genes import GENE_NAMES
+from dse.support.arrays import IntArray
+from dse.support.errors import InputError, unknown
+from dse.support.validation import whole_number
+from searchers.common.points import Drawn
+from searchers.common.portion import Portion
 from searchers.marl.assignment import cluster_genes, correlations, read_groups
 from searchers.marl.ppo import Learning, play
-from searchers.points import Drawn
-from searchers.portion import Portion
 
 if TYPE_CHECKING:
-    from dse.evaluator import Evaluator
-
-IntArray = NDArray[np.int64]
+    from dse.search.evaluator import Evaluator
 
 
 @dataclass(frozen=True)

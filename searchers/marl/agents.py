@@ -13,12 +13,9 @@ import math
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.support.arrays import FloatArray, IntArray
 from searchers.marl.policies import NEVER, Actions, Categorical, Gaussian, Policy, Taken, make_shelves
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 
 _FIRST_MOMENT, _SECOND_MOMENT, _EPSILON = 0.9, 0.999, 1e-8
 

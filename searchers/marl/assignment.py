@@ -11,12 +11,9 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dse.errors import InputError, shorten, unknown
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
+from dse.support.arrays import FloatArray, IntArray
+from dse.support.errors import InputError, shorten, unknown
 
 TOP = 0.15
 """The share of the dataset that the paper keeps."""

@@ -13,8 +13,8 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
+from dse.support.arrays import BoolArray, FloatArray, IntArray
+
 Taken = NDArray[Any]
 """Actions (n, genes): int64 of a categorical policy, float64 of a Gaussian one."""
 
@@ -33,7 +33,7 @@ class Shelf:
 
     genes: IntArray
     """Their positions in a gene vector."""
-    within: NDArray[np.bool_]
+    within: BoolArray
     """Which outputs they have: (genes, 1, outputs)."""
 
 

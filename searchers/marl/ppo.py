@@ -12,22 +12,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dse.checks import positive_number, whole_number
-from dse.errors import InputError, shorten, unknown
+from dse.support.arrays import BoolArray, FloatArray, IntArray
+from dse.support.errors import InputError, shorten, unknown
+from dse.support.validation import positive_number, whole_number
+from searchers.common.points import Drawn
+from searchers.common.settings import share
 from searchers.marl.agents import Agents, Clipping
 from searchers.marl.policies import Actions, Policy, Taken
 from searchers.marl.rewards import Reward, advantages
-from searchers.points import Drawn
-from searchers.settings import share
 
 if TYPE_CHECKING:
-    from dse.evaluator import Evaluator
-    from dse.problem import Evaluations
+    from dse.problem.problem import Evaluations
+    from dse.search.evaluator import Evaluator
 
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 
 _OBSERVED = ("cycles", "power", "energy_nj", "area")
 
@@ -101,7 +99,7 @@ class Sight:
     def __call__(self, evaluations: Evaluations) -> FloatArray:
         """Observations (n, 4), 0 for points that have no figures, because the cost model refuses them."""
         figures = np.stack([getattr(evaluations, name) for name in _OBSERVED], axis=1).astype(np.float64)
-        priced: NDArray[np.bool_] = np.logical_and.reduce(figures > 0, axis=1)
+        priced: BoolArray = np.logical_and.reduce(figures > 0, axis=1)
         logs = np.log(figures, where=priced[:, np.newaxis], out=np.zeros_like(figures))
         self._points += int(priced.sum())
         self._sum += logs.sum(axis=0)

@@ -6,16 +6,14 @@ import math
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from searchers.points import scores
+from dse.support.arrays import BoolArray, FloatArray
+from searchers.common.points import scores
 
 if TYPE_CHECKING:
-    from dse.accelerator import Accelerator
-    from dse.problem import Evaluations
+    from dse.problem.problem import Evaluations
+    from dse.spec.accelerator import Accelerator
 
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 
 Reward = Literal["elite", "rank", "-log", "1/x"]
 """Ways to reward the points of a batch with losses X, of which the lowest is X*:
@@ -59,7 +57,7 @@ def standardised(rewards: FloatArray) -> FloatArray:
     return centred / deviation if deviation > 1e-9 else np.zeros_like(centred)
 
 
-def _by_loss(losses: FloatArray, feasible: NDArray[np.bool_], reward: Reward) -> FloatArray:
+def _by_loss(losses: FloatArray, feasible: BoolArray, reward: Reward) -> FloatArray:
     # A model other than ours may call a point free.
     costs = np.maximum(losses, np.finfo(np.float64).tiny)
     lowest, highest = costs[feasible].min(), costs[feasible].max()

@@ -34,14 +34,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from dse.checks import positive_number, whole_number
-from dse.errors import unknown
-from searchers.settings import probability
+from dse.support.errors import unknown
+from dse.support.validation import positive_number, whole_number
+from searchers.common.settings import probability
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from dse.evaluator import Evaluator
+    from dse.search.evaluator import Evaluator
 
 POLICIES = ("critic", "uniform")
 

@@ -6,13 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dse.blocks import Block
-from searchers.choices import Choices
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
+from dse.space.blocks import Block
+from dse.support.arrays import FloatArray, IntArray
+from searchers.common.choices import Choices
 
 Judge = Callable[[IntArray], FloatArray]
 """What agents go by: for vectors (n, 13) a number each, the less the better."""

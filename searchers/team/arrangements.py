@@ -5,19 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dse.genes import GENE_NAMES, LEVELS
-from dse.mapping import CLUSTER
-from searchers.improvement import log_improvement
-from searchers.points import BEYOND_ANY_LOSS
+from dse.space.genes import GENE_NAMES, LEVELS
+from dse.spec.mapping import CLUSTER
+from dse.support.arrays import FloatArray, IntArray
+from searchers.common.improvement import log_improvement
+from searchers.common.points import BEYOND_ANY_LOSS
 
 if TYPE_CHECKING:
-    from dse.space import MappingSpace
+    from dse.space.mapping_space import MappingSpace
     from searchers.team.history import History
 
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 
 PARALLEL = tuple(GENE_NAMES.index(f"{level}.parallel") for level in LEVELS)
 ARRANGEMENT = (*PARALLEL, GENE_NAMES.index("cluster"))

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
-from searchers.improvement import log_improvement
-
-FloatArray = NDArray[np.float64]
+from dse.support.arrays import BoolArray, FloatArray
+from searchers.common.improvement import log_improvement
 
 _LEAST_SHARE = 1e-6
 _LEAST_DEVIATION = 0.003
@@ -27,7 +25,7 @@ def choose(
     scale: float,
     log_chance: FloatArray,
     best: float,
-    counts: NDArray[np.bool_],
+    counts: BoolArray,
     size: int,
 ) -> list[int]:
     """Which of n candidates to pay for, until `size` of those that count are chosen, or all are.

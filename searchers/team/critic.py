@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.support.arrays import FloatArray, IntArray, SingleArray
 from searchers.team.critic_kernel import covariances
 from searchers.team.features import SUMMANDS
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-SingleArray = NDArray[np.float32]
 AnyFloats = NDArray[Any]
 
 _LENGTHS = (1.0, 2.0, 4.0, 8.0)

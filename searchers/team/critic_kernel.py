@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from numba import njit
 
-from dse.compiled import OPTIONS
+from dse.support.jit import OPTIONS
 
 
 @njit(**OPTIONS)

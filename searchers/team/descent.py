@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dse.support.arrays import FloatArray, IntArray
 from searchers.team.critic import Critic
 
 if TYPE_CHECKING:
-    from dse.blocks import Block
+    from dse.space.blocks import Block
     from searchers.team.history import History
 
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 
 _PROGRESS = 0.001
 """Part of the best score by which a sample must be better to count as an improvement."""

@@ -6,8 +6,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from dse.compiled import OPTIONS
-from dse.mapping import (
+from dse.spec.mapping import (
     CLUSTER,
     INNER_ORDER,
     INNER_PARALLEL,
@@ -16,6 +15,7 @@ from dse.mapping import (
     OUTER_PARALLEL,
     OUTER_TILE,
 )
+from dse.support.jit import OPTIONS
 
 DIMS, TENSORS = 4, 3
 K, C, Y, X = range(DIMS)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dse.genes import MAPPED_DIMS
-from dse.space import MappingSpace
+from dse.space.genes import MAPPED_DIMS
+from dse.space.mapping_space import MappingSpace
+from dse.support.arrays import IntArray, SingleArray
 from searchers.team.feature_kernel import (
     CLUSTERS,
     HELD,
@@ -23,9 +23,6 @@ from searchers.team.feature_kernel import (
     WORKING,
     describe,
 )
-
-IntArray = NDArray[np.int64]
-SingleArray = NDArray[np.float32]
 
 _PROBES = 1024
 

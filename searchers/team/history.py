@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.reasons import Reason
-from searchers.points import scores
+from dse.spec.reasons import Reason
+from dse.support.arrays import IntArray
+from searchers.common.points import scores
 from searchers.team.features import Features
 
 if TYPE_CHECKING:
-    from dse.problem import Evaluations
-    from dse.space import MappingSpace
+    from dse.problem.problem import Evaluations
+    from dse.space.mapping_space import MappingSpace
 
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 AnyArray = NDArray[Any]
 
 _TOLD = (Reason.FEASIBLE, Reason.L1_TOO_SMALL, Reason.L2_TOO_SMALL)

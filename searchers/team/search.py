@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from searchers.choices import Choices
+from dse.support.arrays import FloatArray, IntArray
+from searchers.common.choices import Choices
 from searchers.team.agents import Agents
 from searchers.team.arrangements import ARRANGEMENT, PARALLEL, Arrangements
 from searchers.team.choosing import choose, log_chance_to_fit
@@ -16,12 +16,10 @@ from searchers.team.descent import Descent
 from searchers.team.history import NEEDS, History
 
 if TYPE_CHECKING:
-    from dse.blocks import Block
-    from dse.evaluator import Evaluator
+    from dse.search.evaluator import Evaluator
+    from dse.space.blocks import Block
     from searchers.team import Team
 
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 
 _PENALTY = 20.0
 """Octaves of cost that an octave beyond a buffer, or a likely refusal, counts for while agents respond."""

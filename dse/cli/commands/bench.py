@@ -27,9 +27,9 @@ def cost(cost_model: CostModelName = None, json: Json = False) -> None:
 
     Where DSE_MAESTRO names a MAESTRO executable, it is timed too.
     """
-    from dse import bench
-    from dse.accelerator import load_accelerator
+    from dse.bench import cost as bench
     from dse.cost import COST_MODELS
+    from dse.spec.accelerator import load_accelerator
     from workloads import load_layer
 
     layer, accelerator = load_layer(LAYER), load_accelerator(ACCELERATOR)
@@ -59,13 +59,13 @@ def searchers(
     """
     from rich.console import Console
 
-    from dse.accelerator import load_accelerator
-    from dse.bench_searchers import measure
-    from dse.checks import whole_number
+    from dse.bench.searchers import measure
     from dse.cost import DEFAULT_COST_MODEL
-    from dse.errors import unknown
-    from dse.problem import Problem
-    from dse.searcher import searchers as installed
+    from dse.problem.problem import Problem
+    from dse.search.searcher import searchers as installed
+    from dse.spec.accelerator import load_accelerator
+    from dse.support.errors import unknown
+    from dse.support.validation import whole_number
     from workloads import load_layer
 
     whole_number(budget, "--budget")
@@ -102,10 +102,10 @@ def certify(
     json: Json = False,
 ) -> None:
     """Measure how long it takes to prove the optimum of every layer: latency, energy and EDP."""
-    from dse.accelerator import load_accelerator
-    from dse.certify import bench
+    from dse.bench import certify as bench
     from dse.cost import DEFAULT_COST_MODEL
-    from dse.problem import Problem
+    from dse.problem.problem import Problem
+    from dse.spec.accelerator import load_accelerator
     from workloads import load
 
     loaded = {name: load(name) for name in networks or bench.NETWORKS}

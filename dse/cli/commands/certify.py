@@ -18,10 +18,10 @@ from dse.cli.options import (
     Tiles,
     chosen_model,
 )
-from dse.errors import InputError
+from dse.support.errors import InputError
 
 if TYPE_CHECKING:
-    from dse.layer import Layer
+    from dse.spec.layer import Layer
 
 FAILED = 1
 
@@ -62,10 +62,10 @@ def command(
     Only perfect factors can be certified, under the cost model maestro or loopnest. The exit code is 1 if a
     layer has no feasible mapping, or if a proof does not pass --verify.
     """
-    from dse.accelerator import load_accelerator
-    from dse.checks import positive_number
-    from dse.problem import Problem
-    from dse.space import parse_fixed
+    from dse.problem.problem import Problem
+    from dse.space.mapping_space import parse_fixed
+    from dse.spec.accelerator import load_accelerator
+    from dse.support.validation import positive_number
 
     layers = _layers(layer, network)
     if fresh and cache is not None:
@@ -101,7 +101,7 @@ def _layers(layer: str | None, network: str | None) -> dict[str, Layer]:
 
 def _refuse(problem: Any) -> None:
     """Say what cannot be certified before the first proof of a network begins."""
-    from dse.certify.models import refuse
+    from dse.optimum.models import refuse
 
     refuse(problem)
 
@@ -111,9 +111,9 @@ def _certify_layer(
 ) -> None:
     from rich.console import Console
 
-    from dse.api import MAPPING, make_folder
-    from dse.certify.network import CERTIFICATE, certify_layer, write_layer
     from dse.cli.certify_view import show_layer
+    from dse.optimum.network import CERTIFICATE, certify_layer, write_layer
+    from dse.search.api import MAPPING, make_folder
 
     ((spec, problem),) = problems.items()
     if out is not None:
@@ -137,8 +137,8 @@ def _certify_network(
     json: bool,
     options: dict[str, Any],
 ) -> None:
-    from dse.certify.network import certify_network
     from dse.cli.certify_view import LayerBar, show_network
+    from dse.optimum.network import certify_network
 
     with LayerBar(network, len(problems)) as bar:
         data = certify_network(network, accelerator, problems, out=out, observe=bar, **options)

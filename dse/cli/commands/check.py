@@ -28,7 +28,7 @@ def command(
 
     The exit code is 1 if it breaks one.
     """
-    from dse.searcher import make_searcher, parse_settings
+    from dse.search.searcher import make_searcher, parse_settings
     from dse.testing import check_rules
 
     verdicts = check_rules(make_searcher(name, parse_settings(settings or [])))

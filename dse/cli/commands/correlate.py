@@ -20,8 +20,8 @@ from dse.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from dse.api import Result
-    from dse.report.dependence import Dependence
+    from dse.analysis.dependence import Dependence
+    from dse.search.api import Result
 
 NAME = "correlation"
 AGENTS = (2, 3, 6, 9)
@@ -64,12 +64,12 @@ def command(
     This is the analysis of Figure 4 and Algorithm 1 of arXiv:2507.16249, with tests that allow for the number
     of pairs.
     """
-    from dse.accelerator import load_accelerator
-    from dse.api import make_folder, search
-    from dse.checks import whole_number
-    from dse.problem import Problem
-    from dse.searcher import parse_settings
-    from dse.space import parse_fixed
+    from dse.problem.problem import Problem
+    from dse.search.api import make_folder, search
+    from dse.search.searcher import parse_settings
+    from dse.space.mapping_space import parse_fixed
+    from dse.spec.accelerator import load_accelerator
+    from dse.support.validation import whole_number
     from workloads import load_layer
 
     whole_number(samples, "--samples")
@@ -95,21 +95,21 @@ def command(
 
 
 def _share(value: float, option: str) -> None:
-    from dse.errors import InputError
+    from dse.support.errors import InputError
 
     if not 0 < value <= 1:
         raise InputError(f"{option} must be above 0 and at most 1, got {value:g}")
 
 
 def _agents(asked: list[int] | None, genes: int) -> list[int]:
-    from dse.checks import whole_number
+    from dse.support.validation import whole_number
 
     return [whole_number(number, "--agents", most=genes) for number in asked or AGENTS]
 
 
 def _analyse(result: Result, top: float, threshold: float, agents: list[int]) -> Dependence:
     """The searcher's own assignment, applied to the samples; a core that knows no searcher tests it."""
-    from dse.report.dependence import depend
+    from dse.analysis.dependence import depend
     from searchers.marl.assignment import best_points, cluster_genes, correlations, gene_tree
 
     genes, losses = result.record.genes(), result.record.evaluations().loss
@@ -144,9 +144,9 @@ def _how(data: dict[str, Any]) -> str:
 
 
 def _write(found: Dependence, data: dict[str, Any], folder: Path) -> None:
-    from dse.api import write_json
-    from dse.report.figures import Drawing, write_drawing
-    from dse.report.figures.correlation import correlation_figure
+    from dse.report.plots import Drawing, write_drawing
+    from dse.report.plots.correlation import correlation_figure
+    from dse.search.api import write_json
 
     write_json(folder / f"{NAME}.json", data)
     title = f"Which genes go together: {_title(data)}"

@@ -20,16 +20,16 @@ from dse.cli.options import (
     Json,
     chosen_model,
 )
-from dse.errors import InputError, unknown
+from dse.support.errors import InputError, unknown
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dse.accelerator import Accelerator
     from dse.cost import Detail
-    from dse.evaluation import Breakdown, Evaluation
-    from dse.layer import Layer
-    from dse.mapping import Mapping
+    from dse.problem.evaluation import Breakdown, Evaluation
+    from dse.spec.accelerator import Accelerator
+    from dse.spec.layer import Layer
+    from dse.spec.mapping import Mapping
 
 CASES_SHOWN = 20
 
@@ -75,9 +75,9 @@ def command(
 def _evaluate_mapping(
     layer_name: str, accelerator_name: str, mapping_name: str, objective: str | None, model: str, json: bool
 ) -> None:
-    from dse.accelerator import load_accelerator
-    from dse.evaluation import evaluate
-    from dse.objective import objective_named
+    from dse.problem.evaluation import evaluate
+    from dse.spec.accelerator import load_accelerator
+    from dse.spec.objective import objective_named
     from workloads import load_layer
 
     layer, accelerator = load_layer(layer_name), load_accelerator(accelerator_name)
@@ -99,8 +99,8 @@ def _evaluate_mapping(
 
 def _mapping(name: str, layer: Layer, accelerator: Accelerator) -> Mapping:
     """The template of that name fitted to the layer and accelerator, or the mapping in a JSON file."""
-    from dse.mapping import Mapping
-    from dse.templates import TEMPLATES
+    from dse.problem.templates import TEMPLATES
+    from dse.spec.mapping import Mapping
 
     if name in TEMPLATES:
         return TEMPLATES[name](layer, accelerator)
@@ -119,7 +119,7 @@ def _mapping(name: str, layer: Layer, accelerator: Accelerator) -> Mapping:
 
 def _nest(layer: Layer, accelerator: Accelerator, mapping: Mapping, detail: Detail | None) -> str:
     """The mapping as loops, or why it has none: sizes that no loop can have."""
-    from dse.loop_nest import loop_nest
+    from dse.problem.loop_nest import loop_nest
 
     try:
         return loop_nest(layer, mapping, accelerator, detail.buffers if detail else None)
@@ -128,7 +128,7 @@ def _nest(layer: Layer, accelerator: Accelerator, mapping: Mapping, detail: Deta
 
 
 def _show(console: Console, evaluation: Evaluation, objective: str | None, model: str) -> None:
-    from dse.objective import OBJECTIVES, unit_of
+    from dse.spec.objective import OBJECTIVES, unit_of
 
     units = {name: unit_of(name, model) for name in OBJECTIVES}
     if not evaluation.feasible:
@@ -175,8 +175,8 @@ def _cost_rows(
 
 
 def _evaluate_cases(path: str, model_name: str, json: bool) -> None:
-    from dse.cases import read_cases, results
     from dse.cost import COST_MODELS, cost_model
+    from dse.problem.cases import read_cases, results
 
     model = cost_model(model_name)
     price_cases = getattr(model, "price_cases", None)

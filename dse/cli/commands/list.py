@@ -9,10 +9,10 @@ from typing import Annotated, Any
 
 import typer
 
-from dse.accelerator import PRESETS, UNLIMITED
 from dse.cli import output
 from dse.cli.options import Json
-from dse.errors import unknown
+from dse.spec.accelerator import PRESETS, UNLIMITED
+from dse.support.errors import unknown
 
 Entry = dict[str, Any]
 
@@ -49,7 +49,7 @@ def searchers() -> list[Entry]:
     """The searchers that installed packages register."""
     from importlib.metadata import entry_points
 
-    from dse.searcher import GROUP
+    from dse.search.searcher import GROUP
 
     points = sorted(entry_points(group=GROUP), key=lambda point: point.name)
     return [
@@ -81,7 +81,7 @@ def accelerators() -> list[Entry]:
 
 def objectives() -> list[Entry]:
     """What can be minimised."""
-    from dse.objective import OBJECTIVES
+    from dse.spec.objective import OBJECTIVES
 
     return [
         {"name": item.name, "unit": _units(item.name), "meaning": item.meaning}
@@ -92,7 +92,7 @@ def objectives() -> list[Entry]:
 def _units(objective: str) -> str:
     """The unit of the objective, or, where cost models differ in it, the unit under each."""
     from dse.cost import COST_MODELS
-    from dse.objective import unit_of
+    from dse.spec.objective import unit_of
 
     units = {model: unit_of(objective, model) for model in COST_MODELS}
     if len(set(units.values())) == 1:

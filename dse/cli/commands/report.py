@@ -28,9 +28,9 @@ def command(
     json: Json = False,
 ) -> None:
     """Write a campaign's report (page, figures, tables) and print its result, also of an unfinished one."""
-    from dse.errors import InputError, unknown
     from dse.report.tables import NAMES
     from dse.report.writing import print_report, write_report
+    from dse.support.errors import InputError, unknown
 
     for name in table or ():
         if name not in NAMES:

@@ -11,10 +11,10 @@ import typer
 
 from dse.cli import output
 from dse.cli.options import Json
-from dse.errors import InputError
+from dse.support.errors import InputError
 
 if TYPE_CHECKING:
-    from dse.layer import Layer
+    from dse.spec.layer import Layer
 
 FAILED, INTERRUPTED = 1, 130
 
@@ -40,7 +40,7 @@ def command(
     from dse.campaign.progress import LiveDisplay, make_display
     from dse.campaign.runner import run_campaign
     from dse.campaign.store import Store
-    from dse.checks import whole_number
+    from dse.support.validation import whole_number
 
     workers = whole_number(workers, "--workers", most=1024) if workers is not None else os.cpu_count() or 1
     plan = load_campaign(campaign, find_layers)

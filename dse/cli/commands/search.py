@@ -19,11 +19,11 @@ from dse.cli.options import (
     Tiles,
     chosen_model,
 )
-from dse.errors import InputError
+from dse.support.errors import InputError
 
 if TYPE_CHECKING:
-    from dse.layer import Layer
-    from dse.network import NetworkSearch
+    from dse.campaign.network import NetworkSearch
+    from dse.spec.layer import Layer
 
 FAILED, INTERRUPTED = 1, 130
 AGAIN = "run the same command again to go on"
@@ -72,12 +72,12 @@ def command(
 
     The exit code is 1 if nothing feasible is found, or if the searcher fails.
     """
-    from dse.accelerator import load_accelerator
-    from dse.checks import whole_number
-    from dse.network import NetworkSearch
-    from dse.problem import Problem
-    from dse.searcher import make_searcher, parse_settings
-    from dse.space import parse_fixed
+    from dse.campaign.network import NetworkSearch
+    from dse.problem.problem import Problem
+    from dse.search.searcher import make_searcher, parse_settings
+    from dse.space.mapping_space import parse_fixed
+    from dse.spec.accelerator import load_accelerator
+    from dse.support.validation import whole_number
 
     layers = _layers(layer, network)
     if network is None and workers is not None:
@@ -118,8 +118,8 @@ def _layers(layer: str | None, network: str | None) -> dict[str, Layer]:
 
 
 def _search_layer(task: NetworkSearch, out: Path | None, json: bool) -> None:
-    from dse.api import search, write_result
     from dse.cli.search_view import Bar, show_layer
+    from dse.search.api import search, write_result
 
     ((layer, problem),) = task.problems.items()
     bar = Bar(layer, task.budget)
@@ -151,9 +151,9 @@ def _search_layer(task: NetworkSearch, out: Path | None, json: bool) -> None:
 
 
 def _search_network(task: NetworkSearch, workers: int, out: Path | None, json: bool) -> None:
+    from dse.campaign.network import search_network
     from dse.campaign.progress import LiveDisplay, make_display
     from dse.cli.search_view import show_network
-    from dse.network import search_network
 
     display = make_display()
     try:
@@ -180,8 +180,8 @@ def _stop(what: str, out: Path | None) -> NoReturn:
 
 def _fail(error: Exception, searcher: str) -> NoReturn:
     """A searcher's own exception, in one line."""
-    from dse.cell import SearcherStopped
-    from dse.errors import told
+    from dse.search.run import SearcherStopped
+    from dse.support.errors import told
 
     why = str(error) if isinstance(error, SearcherStopped) else f"searcher {searcher!r} failed: {told(error)}"
     typer.echo(f"dse: error: {why}", err=True)

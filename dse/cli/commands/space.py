@@ -9,7 +9,7 @@ from dse.cli import output
 from dse.cli.options import AcceleratorName, Fix, Json, LayerName, Tiles
 
 if TYPE_CHECKING:
-    from dse.space import MappingSpace
+    from dse.space.mapping_space import MappingSpace
 
 
 def command(
@@ -20,8 +20,8 @@ def command(
     json: Json = False,
 ) -> None:
     """Show the genes and the size of a layer's mapping space."""
-    from dse.accelerator import load_accelerator
-    from dse.space import MappingSpace, parse_fixed
+    from dse.space.mapping_space import MappingSpace, parse_fixed
+    from dse.spec.accelerator import load_accelerator
     from workloads import load_layer
 
     full, array = load_layer(layer), load_accelerator(accelerator)

@@ -12,16 +12,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dse.accelerator import Accelerator
-from dse.compiled import load_kernels, share_out
-from dse.cost import CaseExtras, CostBatch, Detail, IntArray
+from dse.cost import CaseExtras, CostBatch, Detail
 from dse.cost.loopnest.constants import Constants
 from dse.cost.loopnest.counts import COUNTS, Counts
-from dse.layer import Layer
-from dse.mapping import Mapping, MappingBatch
-from dse.reasons import Reason
+from dse.spec.accelerator import Accelerator
+from dse.spec.layer import Layer
+from dse.spec.mapping import Mapping, MappingBatch
+from dse.spec.reasons import Reason
+from dse.support.arrays import FloatArray, IntArray
+from dse.support.jit import load_kernels, share_out
 
 __all__ = ["Constants", "Counts", "LoopNest"]
 
@@ -165,7 +165,7 @@ def _axis(outputs: int, window: int, stride: int, padding: int, size: int) -> tu
     return pitch, window - pitch, used_below(padding), used_below(padding + size)
 
 
-def _constants(layer: Layer, accelerator: Accelerator, constants: Constants) -> NDArray[np.float64]:
+def _constants(layer: Layer, accelerator: Accelerator, constants: Constants) -> FloatArray:
     """The floats that the kernel needs to know."""
     return np.array(
         [

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dse.accelerator import Accelerator
 from dse.cost import Detail
 from dse.cost.loopnest.constants import Constants
 from dse.cost.loopnest.counts import Counts
-from dse.layer import Layer
-from dse.mapping import Mapping
+from dse.spec.accelerator import Accelerator
+from dse.spec.layer import Layer
+from dse.spec.mapping import Mapping
 
 COMPUTE, NOC, DRAM = "compute", "NoC", "DRAM"
 

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dse.accelerator import Accelerator
-from dse.cost import CaseExtras, CostBatch, IntArray
-from dse.errors import InputError
-from dse.layer import TYPES, Layer
-from dse.reasons import Reason
+from dse.cost import CaseExtras, CostBatch
+from dse.spec.accelerator import Accelerator
+from dse.spec.layer import TYPES, Layer
+from dse.spec.reasons import Reason
+from dse.support.arrays import IntArray
+from dse.support.errors import InputError
 
 if TYPE_CHECKING:
     from dse.cost.loopnest import LoopNest

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dse.compiled import OPTIONS
+from dse.support.jit import OPTIONS
 
 LEAN = {**OPTIONS, "cache": False, "_nrt": False}
 """Options of a function that makes no arrays: numba then counts no references, half of the time otherwise."""

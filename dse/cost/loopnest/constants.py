@@ -24,10 +24,10 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
-from dse.accelerator import Accelerator
-from dse.checks import keys, positive_number, table
-from dse.errors import InputError, shorten
-from dse.tomlfile import read_toml
+from dse.spec.accelerator import Accelerator
+from dse.support.errors import InputError, shorten
+from dse.support.toml import read_toml
+from dse.support.validation import keys, positive_number, table
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from dse.compiled import OPTIONS
 from dse.cost.loopnest.compiled import INLINED, LEAN
 from dse.cost.loopnest.contents import OUTER_COLUMNS, OUTER_ROWS
 from dse.cost.loopnest.extents import (
@@ -53,7 +52,7 @@ from dse.cost.loopnest.traffic import (
     K,
     Y,
 )
-from dse.mapping import (
+from dse.spec.mapping import (
     CLUSTER,
     INNER_ORDER,
     INNER_PARALLEL,
@@ -62,7 +61,8 @@ from dse.mapping import (
     OUTER_PARALLEL,
     OUTER_TILE,
 )
-from dse.reasons import Reason
+from dse.spec.reasons import Reason
+from dse.support.jit import OPTIONS
 
 FEASIBLE = int(Reason.FEASIBLE)
 ZERO_TILE = int(Reason.ZERO_TILE)

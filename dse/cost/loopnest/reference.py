@@ -13,11 +13,11 @@ from functools import cache
 from itertools import product
 from typing import TypeVar
 
-from dse.accelerator import Accelerator
 from dse.cost.loopnest.counts import MOVED, Counts
 from dse.cost.loopnest.reference_dims import Dim, Fill, Move, Outer, Profile
-from dse.layer import Layer
-from dse.mapping import Mapping
+from dse.spec.accelerator import Accelerator
+from dse.spec.layer import Layer
+from dse.spec.mapping import Mapping
 
 DIMS = ("K", "C", "Y", "X")
 INDEXES = {

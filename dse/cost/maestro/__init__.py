@@ -11,11 +11,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dse.accelerator import Accelerator
-from dse.compiled import load_kernels, share_out
-from dse.cost import CaseExtras, CostBatch, IntArray
-from dse.layer import DIMS, TYPES, Layer
-from dse.mapping import MappingBatch
+from dse.cost import CaseExtras, CostBatch
+from dse.spec.accelerator import Accelerator
+from dse.spec.layer import DIMS, TYPES, Layer
+from dse.spec.mapping import MappingBatch
+from dse.support.arrays import IntArray
+from dse.support.jit import load_kernels, share_out
 
 
 class Maestro:

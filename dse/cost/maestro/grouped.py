@@ -20,7 +20,6 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from dse.compiled import OPTIONS
 from dse.cost.maestro.loop_table import (
     ACTUAL,
     DIM,
@@ -47,6 +46,7 @@ from dse.cost.maestro.loop_table import (
     set_states,
     spatial_factors,
 )
+from dse.support.jit import OPTIONS
 
 # Rows of a group: how often it occurs, work and outputs of its temporal loops, edge mask, spatial state.
 OCCURS, WORK, OUTPUTS, MASK, SPATIAL_STATE = range(5)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from dse.compiled import OPTIONS
 from dse.cost.maestro.grouped import MAX_GROUPS, WORK_ROWS, price_regular
 from dse.cost.maestro.levels import TABLE_ROWS
 from dse.cost.maestro.walk import LARGEST_COUNT, price_any, wrap32
-from dse.reasons import Reason
+from dse.spec.reasons import Reason
+from dse.support.jit import OPTIONS
 
 FEASIBLE = int(Reason.FEASIBLE)
 ZERO_TILE = int(Reason.ZERO_TILE)

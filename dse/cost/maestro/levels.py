@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from numba import njit
 
-from dse.compiled import OPTIONS
+from dse.support.jit import OPTIONS
 
 K, C, Y, X, R, S = range(6)
 FIRST, STEADY, LAST = range(3)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from numba import njit
 
-from dse.compiled import OPTIONS
+from dse.support.jit import OPTIONS
 
 # Rows of a level's table.
 DIM, SIZE, TILE, HALO, REST, EDGE, ACTUAL, WHOLE_COUNT, HAS_EDGE, HELD, IN_I, IN_W, IN_O, MOVES = range(14)

@@ -35,8 +35,8 @@ from dse.cost.maestro.reference_level import (
     Y,
     quotient,
 )
-from dse.mapping import CLUSTER, INNER_PARALLEL, OUTER_ORDER, OUTER_PARALLEL, OUTER_TILE
-from dse.reasons import Reason
+from dse.spec.mapping import CLUSTER, INNER_PARALLEL, OUTER_ORDER, OUTER_PARALLEL, OUTER_TILE
+from dse.spec.reasons import Reason
 
 LARGEST, LARGEST_HARDWARE = 2**31 - 1, 2**40
 

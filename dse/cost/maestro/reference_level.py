@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from dse.layer import DIMS
-from dse.reasons import Reason
+from dse.spec.layer import DIMS
+from dse.spec.reasons import Reason
 
 K, C, Y, X, R, S = range(6)
 FILTER_OF = {Y: R, X: S}

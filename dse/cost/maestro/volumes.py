@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from numba import njit
 
-from dse.compiled import OPTIONS
 from dse.cost.maestro.levels import (
     CHANGING,
     CURRENT,
@@ -28,6 +27,7 @@ from dse.cost.maestro.levels import (
     UNROLLED,
     WHOLE,
 )
+from dse.support.jit import OPTIONS
 
 COUPLED_CONV = 0b001110, 0b110011, 0b001101
 COUPLED_DSCONV = 0b001110, 0b110010, 0b001110

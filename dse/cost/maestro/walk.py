@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from numba import njit
 
-from dse.compiled import OPTIONS
 from dse.cost.maestro.levels import (
     ACTUAL,
     CHANGING,
@@ -41,7 +40,8 @@ from dse.cost.maestro.volumes import (
     produce_all,
     tile_elements,
 )
-from dse.reasons import Reason
+from dse.spec.reasons import Reason
+from dse.support.jit import OPTIONS
 
 FEASIBLE = int(Reason.FEASIBLE)
 NO_WORK = int(Reason.NO_WORK)

@@ -6,10 +6,10 @@ from collections.abc import Mapping as Table
 from dataclasses import dataclass
 
 from dse.cost import Detail
-from dse.evaluation import Evaluation, evaluate
-from dse.mapping import Mapping
-from dse.problem import Problem
+from dse.problem.evaluation import Evaluation, evaluate
+from dse.problem.problem import Problem
 from dse.report.page.numbers import NONE, percent, prefixed
+from dse.spec.mapping import Mapping
 
 DETAILED = "loopnest"
 """The cost model that says what its figures are made of."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from dse.report.figures import draw
-from dse.report.findings import Findings
-from dse.report.study import Study
+from dse.analysis.findings import Findings
+from dse.analysis.study import Study
+from dse.report.plots import draw
 
 GENES = "genes-"
 """How the names of figures of a single run begin; its key follows."""

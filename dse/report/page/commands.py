@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from collections.abc import Mapping as Table
 from typing import Any
 
+from dse.analysis.problems import Made
+from dse.analysis.study import Study, Triple
 from dse.campaign.summary import Summary
-from dse.errors import InputError
-from dse.mapping import Mapping
-from dse.problem import Problem
+from dse.problem.problem import Problem
 from dse.report.page.toml import toml_key, toml_value
-from dse.report.problems import Made
-from dse.report.study import Study, Triple
-from dse.searcher import searcher_class
+from dse.search.searcher import searcher_class
+from dse.spec.mapping import Mapping
+from dse.support.errors import InputError
 
 _WORD = re.compile(r"(?!(true|false|inf|nan)$)[A-Za-z][A-Za-z0-9_-]*")
 

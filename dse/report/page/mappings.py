@@ -11,19 +11,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dse.analysis.problems import Made
+from dse.analysis.regret import OPTIMAL
+from dse.analysis.study import Study, Triple
 from dse.campaign.summary import Summary
-from dse.errors import InputError
-from dse.evaluation import Evaluation, evaluate
-from dse.loop_nest import loop_nest
-from dse.mapping import Mapping
-from dse.mapping_text import maestro_text
-from dse.problem import Problem
+from dse.cost.maestro.dataflow_text import maestro_text
+from dse.problem.evaluation import Evaluation, evaluate
+from dse.problem.loop_nest import loop_nest
+from dse.problem.problem import Problem
 from dse.report.page.breakdown import Breakdown, break_down
 from dse.report.page.commands import check_command, search_command
 from dse.report.page.numbers import compared, quantity
-from dse.report.problems import Made
-from dse.report.regret import OPTIMAL
-from dse.report.study import Study, Triple
+from dse.spec.mapping import Mapping
+from dse.support.errors import InputError
 
 NOTHING_FOUND = "No run has found a feasible mapping."
 SAME = 1e-9

@@ -18,7 +18,10 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from dse.report.findings import Findings
+from dse.analysis.findings import Findings
+from dse.analysis.problems import make_problems
+from dse.analysis.repriced import Repriced
+from dse.analysis.study import Study
 from dse.report.page.captions import captions
 from dse.report.page.mappings import BestMapping, best_mappings
 from dse.report.page.markup import breakable, nest_markup
@@ -28,9 +31,6 @@ from dse.report.page.repriced import page_repriced
 from dse.report.page.standing import standings
 from dse.report.page.svg import inline_svg
 from dse.report.page.tables import PageCell, PageTable, page_table
-from dse.report.problems import make_problems
-from dse.report.repriced import Repriced
-from dse.report.study import Study
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from dse import __version__
-from dse.accelerator import Accelerator
-from dse.problem import digest
-from dse.report import limits
+from dse.analysis import limits
+from dse.analysis.problems import Made
+from dse.analysis.regret import OPTIMAL
+from dse.analysis.study import Study, Triple
+from dse.problem.problem import digest
 from dse.report.page.commands import campaign_toml
 from dse.report.page.numbers import counted, duration, scientific
 from dse.report.page.toml import toml_value
-from dse.report.problems import Made
-from dse.report.regret import OPTIMAL
-from dse.report.study import Study, Triple
+from dse.spec.accelerator import Accelerator
 
 Fact = tuple[str, str]
 """A term and what it is."""

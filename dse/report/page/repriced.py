@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dse.analysis.repriced import Repriced, caveat, finding, repriced_table
+from dse.analysis.repriced.ranking import LEAST_SEEDS
+from dse.analysis.study import Study
 from dse.report.page.tables import PageTable, page_table
-from dse.report.repriced import Repriced, caveat, finding, repriced_table
-from dse.report.repriced.ranking import LEAST_SEEDS
-from dse.report.study import Study
 
 MANY = 4
 """Rankings beyond these are folded."""

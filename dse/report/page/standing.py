@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dse.report.findings import Findings
-from dse.report.limits import missing
+from dse.analysis.findings import Findings
+from dse.analysis.limits import missing
+from dse.analysis.study import Study
 from dse.report.page.numbers import percent, ratio_text
-from dse.report.study import Study
 
 CLOSE = 1.01
 """A run whose final loss is at most this times the best known has come close."""

@@ -1,0 +1,126 @@
+"""From a study to its findings: the statistics, applied to its runs problem by problem and over all."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dse.analysis.budgets import geomeans, versus
+from dse.analysis.findings import Band, Findings, Profile
+from dse.analysis.rows import layers, ledger, runtimes
+from dse.analysis.runs import Runs
+from dse.analysis.stats.bootstrap import interquartile_curve, median_curve, share_curve, side_by_side
+from dse.analysis.stats.runtimes import TAUS, TOLERANCE, share_reached, times_to
+from dse.analysis.stats.trajectories import part_ends
+from dse.analysis.study import Study, Triple
+from dse.analysis.targets import target_ratios
+from dse.analysis.verdict import headline, warnings
+from dse.analysis.versus import comparisons, efficiency, improvement
+from dse.support.arrays import FloatArray, IntArray
+
+PROFILE_POINTS = 100
+
+
+def convergence(runs: Runs) -> dict[Triple, dict[str, Band]]:
+    """Medians of the best loss so far."""
+    found: dict[Triple, dict[str, Band]] = {}
+    for (problem, searcher), stratum in runs.strata.items():
+        grid = runs.grid_of(searcher)
+        band = Band(grid, *median_curve(stratum.losses(grid), stratum.counts))
+        found.setdefault(problem, {})[searcher] = band
+    return found
+
+
+def returns(runs: Runs) -> dict[Triple, dict[str, Band]]:
+    """Medians of the mean loss in each part of the run."""
+    found: dict[Triple, dict[str, Band]] = {}
+    for (problem, searcher), stratum in runs.strata.items():
+        parts = len(stratum.cells[0].returns)
+        if parts and all(len(cell.returns) == parts for cell in stratum.cells):
+            values = np.array([cell.returns for cell in stratum.cells], np.float64)
+            ends = part_ends(runs.study.budget_of(searcher), parts)
+            found.setdefault(problem, {})[searcher] = Band(ends, *median_curve(values, stratum.counts))
+    return found
+
+
+def gap(runs: Runs) -> dict[str, Band]:
+    """Interquartile means of the best so far over the target."""
+    found = {}
+    for searcher in runs.aggregated:
+        strata, grid = runs.of(searcher), runs.grid_of(searcher)
+        logs = [np.log(stratum.losses(grid) / runs.targets[problem]) for problem, stratum in strata]
+        counts = side_by_side([stratum.counts for _, stratum in strata])
+        curve = interquartile_curve(np.concatenate(logs), counts)
+        found[searcher] = Band(grid, *(np.exp(part) for part in curve))
+    return found
+
+
+def gap_seeds(runs: Runs) -> dict[str, FloatArray]:
+    """Final ratios of single cells that have the whole budget."""
+    seeds = sorted({cell.seed for cell in runs.study.summaries})
+    column = {seed: place for place, seed in enumerate(seeds)}
+    shape = len(runs.study.problems), max(len(seeds), runs.study.seeds)
+    found = {name: np.full(shape, np.nan) for name in runs.study.searchers}
+    for row, problem in enumerate(runs.study.problems):
+        for searcher in (name for name in runs.study.searchers if name not in runs.study.cut):
+            for cell in runs.study.cells(problem, searcher):
+                target = runs.targets.get(problem, 1.0)
+                found[searcher][row, column[cell.seed]] = cell.best / target
+    return found
+
+
+def ecdf(runs: Runs) -> dict[str, tuple[IntArray, FloatArray]]:
+    """Shares of targets reached, as far as each searcher's budget goes: beyond it nothing is known."""
+    found = {}
+    for searcher in runs.aggregated:
+        times = [
+            times_to(stratum.runs, runs.targets[problem] * np.array(TAUS)).ravel()
+            for problem, stratum in runs.of(searcher)
+        ]
+        grid = runs.grid_of(searcher)
+        found[searcher] = (grid, share_reached(np.concatenate(times), grid))
+    return found
+
+
+def profiles(runs: Runs) -> dict[str, Profile]:
+    """Shares of runs within a ratio of the target."""
+    ratios = {
+        searcher: np.concatenate([s.final / runs.targets[problem] for problem, s in runs.of(searcher)])
+        for searcher in runs.whole
+    }
+    finite = [ratio[np.isfinite(ratio)] for ratio in ratios.values()]
+    widest = max((float(ratio.max()) for ratio in finite if len(ratio)), default=1.0)
+    at = 1 + np.concatenate([[0.0], np.geomspace(1e-3, max(widest - 1, 0.1), PROFILE_POINTS)])
+    found = {}
+    for searcher, ratio in ratios.items():
+        counts = side_by_side([stratum.counts for _, stratum in runs.of(searcher)])
+        within = ratio[:, None] <= at * (1 + TOLERANCE)
+        found[searcher] = Profile(at, *share_curve(within, counts))
+    return found
+
+
+def analyse(study: Study, resamples: int) -> Findings:
+    """All findings of a study."""
+    runs = Runs(study, resamples)
+    ratios = gap(runs)
+    samples = tuple(efficiency(runs))
+    tests = comparisons(runs)
+    drawn = tuple(ledger(runs))
+    return Findings(
+        convergence=convergence(runs),
+        returns=returns(runs),
+        gap=ratios,
+        gap_seeds=gap_seeds(runs),
+        ecdf=ecdf(runs),
+        profiles=profiles(runs),
+        improvement=improvement(runs),
+        versus=tuple(versus(runs)),
+        efficiency=samples,
+        targets=tuple(target_ratios(runs)),
+        comparisons=tests,
+        ledger=drawn,
+        geomeans=tuple(geomeans(runs)),
+        layers=tuple(layers(runs)),
+        runtimes=tuple(runtimes(runs)),
+        headline=headline(study, ratios, samples),
+        warnings=tuple(warnings(study, ratios, tests, drawn)),
+    )

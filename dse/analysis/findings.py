@@ -1,0 +1,269 @@
+"""What a study comes to: every figure that tables, pictures and the page show, as plain arrays.
+
+Intervals are 95 % percentile intervals of a seeded bootstrap in which each problem's seeds are drawn anew,
+apart from the other problems' (stratified). A run that has found nothing feasible counts as `inf`: medians,
+trimmed means and ranks bear it, and come out `inf` where too much of it is there. A ratio is always a loss
+over the problem's target (`Study.target`): 1 is the best known, 2 is twice that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dse.analysis.study import Study, Triple
+from dse.support.arrays import FloatArray, IntArray
+
+RESAMPLES = 2000
+
+
+@dataclass(frozen=True)
+class Band:
+    """A curve with its interval: `centre`, `low` and `high` after so many `samples` (rising, to the budget).
+
+    Values are `inf` where too few runs have found anything feasible yet. The budget is the searcher's own,
+    which a campaign may make smaller than others': a curve ends there.
+    """
+
+    samples: IntArray
+    centre: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A figure and its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def wide(self) -> bool:
+        """Whether there is an interval at all: one seed, or seeds that all end alike, make none."""
+        return not self.low == self.value == self.high
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The share of runs whose final ratio is at most `at` (rising from 1), with its interval."""
+
+    at: FloatArray
+    centre: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+@dataclass(frozen=True)
+class Improvement:
+    """`probability[i, j]`: that a run of searcher i ends lower than one of j, ties half, over problems.
+
+    The mean over problems on which both have runs; NaN where there is none. The diagonal is 0.5. Searchers
+    that have not the campaign's whole budget are left out.
+    """
+
+    searchers: tuple[str, ...]
+    probability: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+@dataclass(frozen=True)
+class Versus:
+    """How likely a run of `reference` is lower than one of `searcher` after `budget` samples, ties half.
+
+    `chance` is the mean over the `problems` on which both have runs. Runs of one seed have nothing in common,
+    so that seeds are not paired: `seeds` and `other_seeds` are how many each has, at least, on a problem.
+    """
+
+    reference: str
+    searcher: str
+    budget: int
+    chance: Interval
+    problems: int
+    seeds: int
+    other_seeds: int
+
+
+@dataclass(frozen=True)
+class Geomean:
+    """The geometric mean over `problems` of a searcher's median loss after `budget` samples over the target.
+
+    The median is over seeds, of which a problem has at least `seeds`; the mean is `inf` if one median is.
+    """
+
+    searcher: str
+    budget: int
+    ratio: Interval
+    problems: int
+    seeds: int
+
+
+@dataclass(frozen=True)
+class TargetRatio:
+    """How many times fewer samples `reference` needs than `searcher` to be within `tau` times the best known.
+
+    A problem's ratio is the searcher's expected running time (COCO's) over the reference's, both of runs cut
+    at `budget`, the smaller of their two: a run that is not there by then is charged so many samples, in
+    vain. `ratio` is the median over the `known` problems, those of `problems` on which either gets there
+    in any run; None if there are none. It is `inf` where `searcher` does not get there, 0 where `reference`
+    does not; `reached` and `other_reached` count the problems on which each does.
+    """
+
+    reference: str
+    searcher: str
+    tau: float
+    budget: int
+    ratio: Interval | None
+    reached: int
+    other_reached: int
+    known: int
+    problems: int
+
+
+@dataclass(frozen=True)
+class Efficiency:
+    """How many times fewer samples `searcher` needs than `other` to reach other's final figure.
+
+    A problem's target is the median over seeds of other's final loss; its ratio is other's expected running
+    time to that target over searcher's (COCO's: all samples spent over runs that succeeded). `ratio` is the
+    median over problems: below 1, searcher needs more. Both sides are charged for runs that miss the target,
+    which half of other's do. A problem that searcher has reached in no run counts as 0, never: `reached` of
+    `problems` are not so. If the median is 0, `ratio` is None; `censored` says that some problem is not
+    reached. Both are read up to `budget`, the smaller of their two: "final" is what they have there.
+    """
+
+    searcher: str
+    other: str
+    ratio: Interval | None
+    censored: bool
+    reached: int
+    problems: int
+    budget: int
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The reference searcher against another, by median final loss on each problem that both have.
+
+    `p` is the exact two-sided p value of Wilcoxon's signed-rank test over problems (of log losses, ties
+    dropped), `p_holm` corrects it for all comparisons of the table; NaN where nothing can be tested.
+    """
+
+    reference: str
+    searcher: str
+    wins: int
+    ties: int
+    losses: int
+    p: float
+    p_holm: float
+
+    @property
+    def problems(self) -> int:
+        """How many problems both have runs on."""
+        return self.wins + self.ties + self.losses
+
+
+@dataclass(frozen=True)
+class LedgerRow:
+    """What a searcher's cells have drawn: `infeasible` by reason, `elsewhere` spent outside, CPU seconds."""
+
+    searcher: str
+    cells: int
+    samples: int
+    distinct: int
+    infeasible: dict[str, int]
+    elsewhere: int
+    searcher_seconds: float
+    model_seconds: float
+
+
+@dataclass(frozen=True)
+class LayerRow:
+    """One searcher on one problem after so many samples: losses over seeds, the median's ratio.
+
+    `ratio` is the median's to the target; `low` and `high` are the median's interval; `feasible` of the
+    seeds found anything.
+    """
+
+    problem: Triple
+    budget: int
+    searcher: str
+    seeds: int
+    feasible: int
+    best: float
+    median: float
+    low: float
+    high: float
+    worst: float
+    target: float
+    proven: bool
+    ratio: float
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """One searcher's expected running time, in samples, to within `tau` times a problem's target.
+
+    It is COCO's: the samples that all `runs` spent until they succeeded, or in vain, over the `successes`;
+    `inf` without any. `median` is that of the runs, `inf` where half or more have not succeeded.
+    """
+
+    problem: Triple
+    tau: float
+    searcher: str
+    runs: int
+    successes: int
+    expected: float
+    median: float
+
+
+@dataclass(frozen=True)
+class Findings:
+    """All figures of a study. Dicts follow the campaign's order; what has no finished cell is not in them."""
+
+    convergence: dict[Triple, dict[str, Band]]
+    """Best loss so far: the median over seeds."""
+    returns: dict[Triple, dict[str, Band]]
+    """Mean loss of the feasible samples in each hundredth of the run: median over seeds."""
+    gap: dict[str, Band]
+    """Ratio of the best so far to the target: exp of the interquartile mean of its log over problems x seeds.
+
+    Only searchers with runs on every problem.
+    """
+    gap_seeds: dict[str, FloatArray]
+    """Final ratio of every cell, (problems, seeds): `inf` where infeasible, NaN where a cell is not done or
+    its budget is not the campaign's."""
+    ecdf: dict[str, tuple[IntArray, FloatArray]]
+    """Samples, and the share of (problem, seed, target) triples reached by then, for targets of 1 to 11 times
+    the best known; only searchers with runs on every problem."""
+    profiles: dict[str, Profile]
+    """Only searchers with runs on every problem and the campaign's whole budget."""
+    improvement: Improvement
+    versus: tuple[Versus, ...]
+    """The reference against each of the others, at the tables' budgets."""
+    efficiency: tuple[Efficiency, ...]
+    """The reference searcher against each of the others, and each against it."""
+    targets: tuple[TargetRatio, ...]
+    """The reference against each of the others, for fixed targets."""
+    comparisons: tuple[Comparison, ...]
+    """Of those that have the campaign's whole budget."""
+    geomeans: tuple[Geomean, ...]
+    """Of searchers with runs on every problem, at the tables' budgets."""
+    ledger: tuple[LedgerRow, ...]
+    layers: tuple[LayerRow, ...]
+    """Every problem, at the tables' budgets."""
+    runtimes: tuple[Runtime, ...]
+    headline: str
+    """The result in a sentence, with its interval."""
+    warnings: tuple[str, ...]
+    """Sentences on where the evidence is thin: few seeds, cells not done, overlapping intervals, ..."""
+
+
+def find(study: Study, resamples: int = RESAMPLES) -> Findings:
+    """All findings of a study. They depend on the study and `resamples` alone; nothing is drawn unseeded."""
+    # The analysis makes the classes above: it cannot be imported before they are there.
+    from dse.analysis.analysis import analyse
+
+    return analyse(study, resamples)

@@ -1,0 +1,241 @@
+"""The reduction table: each searcher's figure divided by the reference searcher's, per network and objective.
+
+This is the form of Table III of "Multi-Agent Reinforcement Learning for Sample-Efficient Deep Neural Network
+Mapping" (arXiv:2507.16249): a ratio above 1 says by how much the reference's mappings are better. A network's
+figure is taken over those of its layers that the campaign has: latency and energy are sums over layers times
+their repeats, EDP is total energy times total latency, area and power are those of the layer that needs most.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dse.analysis.stats.bootstrap import generator, interval, middle_places, resample
+from dse.campaign.summary import Summary
+from dse.support.arrays import FloatArray
+
+REFERENCE = "marl"
+NOTHING = (np.nan, np.nan)
+RESAMPLES = 2000
+BUDGETS = (500, 2_000, 5_000, 20_000)
+
+PAPER: Mapping[tuple[str, str], Mapping[str, float]] = {
+    ("mobilenet_v2", "latency"): {
+        "random": 3.05,
+        "bayesian": 1.99,
+        "genetic": 1.33,
+        "gamma": 1.15,
+        "ppo": 9.48,
+    },
+    ("vgg16", "latency"): {"random": 4.06, "bayesian": 1.48, "genetic": 1.28, "gamma": 1.14, "ppo": 32.6},
+    ("mobilenet_v2", "edp"): {"gamma": 1.54, "ppo": 19.5},
+}
+"""The paper's ratios, recomputed from its figures where the printed ratio is a misprint (EDP)."""
+
+
+NamedTriple = tuple[str, str, str]
+"""A problem by the names of its layer (`vgg16:conv1_2`), accelerator and objective."""
+
+Group = tuple[str, str]
+"""What a section of the table is of: a network (with its accelerator, where it has several), an objective."""
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """One row: a searcher's median and best figure over seeds, and their ratios to the reference's.
+
+    Figures are `inf` where half of the seeds or more (the median) or all of them (the best) have found
+    nothing feasible. Ratios are NaN without a finite reference. `seeds` counts the seeds that have every
+    layer of the network; fixed mappings have 0. `low` and `high` are the 95 % interval of `ratio_median`
+    (a bootstrap over the seeds of both), NaN where there is none, as with a single seed.
+    """
+
+    network: str
+    objective: str
+    budget: int
+    searcher: str
+    median: float
+    best: float
+    ratio_median: float
+    ratio_best: float
+    seeds: int
+    low: float = np.nan
+    high: float = np.nan
+
+
+@dataclass(frozen=True)
+class Layer:
+    """What a network's figure needs of one layer's best point."""
+
+    repeats: int
+    loss: float
+    seconds: float
+    joules: float
+
+
+def network_figure(objective: str, layers: Sequence[Layer]) -> float:
+    """The network's figure from those of its layers, in the objective's unit; `inf` if a layer has none."""
+    if objective == "edp":
+        energy = sum(layer.joules * layer.repeats for layer in layers)
+        return energy * sum(layer.seconds * layer.repeats for layer in layers)
+    if objective in ("area", "power"):
+        return max(layer.loss for layer in layers)
+    return sum(layer.loss * layer.repeats for layer in layers)
+
+
+def groups(problems: Iterable[NamedTriple]) -> dict[NamedTriple, Group]:
+    """From each of a campaign's problems to the section of the table that it belongs to."""
+    problems = list(problems)
+    machines: dict[str, set[str]] = defaultdict(set)
+    for layer, machine, _ in problems:
+        machines[_network(layer)].add(machine)
+    found: dict[NamedTriple, Group] = {}
+    for layer, machine, objective in problems:
+        network = _network(layer)
+        name = network if len(machines[network]) == 1 else f"{network} on {machine}"
+        found[layer, machine, objective] = name, objective
+    return found
+
+
+def budgets_up_to(whole: int) -> list[int]:
+    """The budgets at which tables read a campaign of `whole` samples: BUDGETS below that, and that."""
+    return sorted({*(budget for budget in BUDGETS if budget < whole), whole})
+
+
+def reductions(
+    summaries: Sequence[Summary],
+    problems: Sequence[NamedTriple],
+    budgets: Sequence[int] | None = None,
+    reference: str = REFERENCE,
+) -> list[Reduction]:
+    """The searchers' rows, at each of `budgets` (by default BUDGETS up to the campaign's, and that).
+
+    A searcher has rows up to its own budget. Ratios are to the figures of the searcher `reference`.
+    `problems` are all of the campaign's: a seed counts where a searcher has finished each of a network's.
+    """
+    if not summaries:
+        return []
+    whole = max(summary.budget for summary in summaries)
+    budgets = budgets or budgets_up_to(whole)
+    group_of = groups(problems)
+    layers = Counter(group_of.values())
+    members: dict[Group, dict[str, list[Summary]]] = {group: defaultdict(list) for group in layers}
+    for summary in summaries:
+        members[group_of[problem_of(summary)]][summary.searcher].append(summary)
+    rows = []
+    for group, by_searcher in members.items():
+        for budget in budgets:
+            figures = {
+                searcher: _figures(group[1], found, layers[group], budget)
+                for searcher, found in by_searcher.items()
+                if max(summary.budget for summary in found) >= budget
+            }
+            rows += _rows(group, budget, figures, reference)
+    return rows
+
+
+def problem_of(summary: Summary) -> NamedTriple:
+    """The problem that a cell is on."""
+    return summary.layer, summary.accelerator, summary.objective
+
+
+def _network(layer: str) -> str:
+    return layer.rpartition(":")[0] or layer
+
+
+def _figures(objective: str, members: Sequence[Summary], layers: int, budget: int) -> FloatArray:
+    """The network's figure after `budget` samples a layer, for each seed that has all its layers."""
+    points = ((summary.seed, layer_at(summary, budget)) for summary in members)
+    return seed_figures(objective, points, layers)
+
+
+def seed_figures(objective: str, points: Iterable[tuple[int, Layer]], layers: int) -> FloatArray:
+    """The network's figure for each seed, in their order, that has points of all its `layers`."""
+    by_seed: dict[int, list[Layer]] = defaultdict(list)
+    for seed, layer in points:
+        by_seed[seed].append(layer)
+    whole = [found for _, found in sorted(by_seed.items()) if len(found) == layers]
+    return np.array([network_figure(objective, found) for found in whole])
+
+
+def layer_at(summary: Summary, budget: int) -> Layer:
+    """A layer's best point after `budget` samples."""
+    point = summary.at(budget)
+    seconds = point["cycles"] / (summary.clock_ghz * 1e9)
+    return Layer(summary.repeats, point["loss"], seconds, point["energy_nj"] * 1e-9)
+
+
+def _rows(group: Group, budget: int, figures: Mapping[str, FloatArray], base: str) -> list[Reduction]:
+    centre = {name: (float(np.median(f)), float(f.min())) for name, f in figures.items() if len(f)}
+    reference = centre.get(base, NOTHING)
+    medians = {name: resampled_medians((*group, name), figures[name]) for name in centre}
+    rows = []
+    for name, found in centre.items():
+        row = _row(group, budget, name, found, reference, seeds=len(figures[name]))
+        seeds = min(len(figures[name]), len(figures[base])) if base in figures else 0
+        if name != base and seeds > 1 and not np.isnan(row.ratio_median):
+            ends = ratio_interval(medians[name], medians[base])
+            row = replace(row, low=ends[0], high=ends[1])
+        rows.append(row)
+    return rows
+
+
+def resampled_medians(words: Sequence[str], figures: FloatArray) -> FloatArray:
+    """Medians over resampled seeds; the resamples are those of the name, at whatever budget."""
+    counts = resample(generator("reduction", *words), len(figures), RESAMPLES)
+    return np.asarray(np.sort(figures)[middle_places(counts)].mean(axis=1), np.float64)
+
+
+def ratio_interval(medians: FloatArray, reference: FloatArray) -> tuple[float, float]:
+    """The 95 % interval of the ratio of two resampled figures."""
+    with np.errstate(invalid="ignore"):
+        ratios = medians / reference
+    # Where neither has found anything feasible, neither is better.
+    return interval(np.where(np.isnan(ratios), 1.0, ratios))
+
+
+def template_rows(
+    points: Mapping[str, Mapping[NamedTriple, Layer]],
+    problems: Sequence[NamedTriple],
+    rows: Sequence[Reduction],
+    base: str = REFERENCE,
+) -> list[Reduction]:
+    """Rows for fixed mappings, such as dataflow templates, beside those of searchers.
+
+    `points` holds, for each template, the figures of the problems that it is feasible for. A template has
+    a row where that is all of a network's. They draw no samples, so they stand at every budget.
+    """
+    found: list[Reduction] = []
+    references = {
+        (row.network, row.objective, row.budget): (row.median, row.best)
+        for row in rows
+        if row.searcher == base
+    }
+    group_of = groups(problems)
+    for network, objective, budget in dict.fromkeys((r.network, r.objective, r.budget) for r in rows):
+        members = [problem for problem, group in group_of.items() if group == (network, objective)]
+        reference = references.get((network, objective, budget), NOTHING)
+        for template, at in points.items():
+            if all(problem in at for problem in members):
+                figure = network_figure(objective, [at[problem] for problem in members])
+                found.append(_row((network, objective), budget, template, (figure, figure), reference))
+    return found
+
+
+def _row(
+    group: Group,
+    budget: int,
+    searcher: str,
+    figures: tuple[float, float],
+    reference: tuple[float, float],
+    seeds: int = 0,
+) -> Reduction:
+    median, best = (
+        figure / base if np.isfinite(base) else np.nan
+        for figure, base in zip(figures, reference, strict=True)
+    )
+    return Reduction(*group, budget, searcher, *figures, median, best, seeds)

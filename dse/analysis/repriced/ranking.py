@@ -1,0 +1,152 @@
+"""Searchers ranked under two cost models by the same runs, and which of them change places.
+
+A searcher is ahead of another under a model if the 95 % interval of the ratio of their figures lies on one
+side of 1 (a bootstrap over seeds; the resamples of a searcher are the same under both models). Two change
+places if each is ahead under one of the models: then both intervals, of which chance makes one in twenty,
+would have to err. With fewer than LEAST_SEEDS seeds of either nobody is ahead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from dse.analysis.reduction import ratio_interval
+from dse.analysis.stats.bootstrap import interval
+from dse.analysis.stats.comparing import order_of
+from dse.analysis.stats.runtimes import TOLERANCE
+from dse.support.arrays import FloatArray
+
+LEAST_SEEDS = 3
+"""Three seeds that all end below three others do so by chance in 1 of 20 cases; two below two in 1 of 6."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A searcher's figure under one model, and what it is in each resample of its seeds."""
+
+    value: float
+    draws: FloatArray
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A searcher's figures: by the campaign's model, and those of the same mappings by the other one.
+
+    `infeasible` counts, by reason, those of its `winners` that the other model does not take.
+    """
+
+    own: Drawn
+    other: Drawn
+    seeds: int
+    winners: int
+    infeasible: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A figure with its interval, and its rank among the searchers': equal figures share the lower one."""
+
+    value: float
+    low: float
+    high: float
+    rank: int
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A searcher under both models. `passes` are those that it changes places with, to its advantage."""
+
+    searcher: str
+    own: Place
+    other: Place
+    seeds: int
+    winners: int
+    infeasible: Mapping[str, int]
+    passes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """How many pairs of searchers change places, keep their order, or are told apart by one model alone.
+
+    `lost`: by the campaign's; `parted`: by the other; `open`: by neither.
+    """
+
+    changed: int = 0
+    kept: int = 0
+    lost: int = 0
+    parted: int = 0
+    open: int = 0
+
+    @property
+    def told(self) -> int:
+        """The pairs that are told apart by either model."""
+        return self.changed + self.kept + self.lost + self.parted
+
+    @property
+    def all(self) -> int:
+        """All pairs."""
+        return self.told + self.open
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The searchers on a group of problems, in the order of their ranks under the campaign's model.
+
+    `network` and `objective` are those of the group; over all `problems`, `network` is empty.
+    """
+
+    network: str
+    objective: str
+    problems: int
+    rows: tuple[Ranked, ...]
+    pairs: Pairs
+    seeds: int
+    """The fewest seeds of a searcher."""
+
+
+def rank(network: str, objective: str, problems: int, entries: Mapping[str, Entry]) -> Ranking:
+    """The ranking of the searchers of `entries`."""
+    names = list(entries)
+    passes: dict[str, list[str]] = {name: [] for name in names}
+    counts = dict.fromkeys(("changed", "kept", "lost", "parted", "open"), 0)
+    for one, other in combinations(names, 2):
+        before, after = (_ahead(entries[one], entries[other], which) for which in ("own", "other"))
+        kind = "open"
+        if before and after:
+            kind = "kept" if before == after else "changed"
+        elif before or after:
+            kind = "lost" if before else "parted"
+        counts[kind] += 1
+        if kind == "changed":
+            first, last = (one, other) if after < 0 else (other, one)
+            passes[first].append(last)
+    places = [_places([getattr(entry, which) for entry in entries.values()]) for which in ("own", "other")]
+    rows = [
+        Ranked(name, own, other, entry.seeds, entry.winners, entry.infeasible, tuple(passes[name]))
+        for (name, entry), own, other in zip(entries.items(), *places, strict=True)
+    ]
+    rows.sort(key=lambda row: row.own.rank)
+    fewest = min((entry.seeds for entry in entries.values()), default=0)
+    return Ranking(network, objective, problems, tuple(rows), Pairs(**counts), fewest)
+
+
+def _ahead(one: Entry, other: Entry, which: str) -> int:
+    """-1 if `one` is ahead under that model, 1 if `other` is, 0 if they are not told apart."""
+    if min(one.seeds, other.seeds) < LEAST_SEEDS:
+        return 0
+    low, high = ratio_interval(getattr(one, which).draws, getattr(other, which).draws)
+    return int(low > 1 + TOLERANCE) - int(high < 1 - TOLERANCE)
+
+
+def _places(figures: Sequence[Drawn]) -> list[Place]:
+    values = np.array([figure.value for figure in figures])
+    ranks = 1 + (order_of(values[:, None], values[None, :]) > 0).sum(axis=1)
+    return [
+        Place(figure.value, *interval(figure.draws), int(place))
+        for figure, place in zip(figures, ranks, strict=True)
+    ]

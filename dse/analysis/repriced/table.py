@@ -1,0 +1,105 @@
+"""The table of winners under the other model: all digits as CSV, a section for each ranking to be read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from dse.analysis.formats import NOTHING, Section, Table, counted, figure, names, over_target
+from dse.analysis.limits import seeds, without
+from dse.analysis.repriced.ranking import Place, Ranked, Ranking
+from dse.analysis.repriced.repricing import Repriced
+from dse.analysis.repriced.words import ranking_sentence, scope, why, words_of
+from dse.analysis.study import Study
+from dse.spec.objective import unit_of
+
+COLUMNS = (
+    "network",
+    "objective",
+    "problems",
+    "searcher",
+    "seeds",
+    "figure",
+    "low",
+    "high",
+    "rank",
+    "repriced",
+    "repriced_low",
+    "repriced_high",
+    "repriced_rank",
+    "passes",
+    "winners",
+    "infeasible",
+)
+
+
+def repriced_table(study: Study, repriced: Repriced) -> Table:
+    """The whole table; over all problems `network` and `objective` are empty, and the figures are ratios."""
+    reasons = list(repriced.infeasible)
+    rankings = _rankings(repriced)
+    rows = [_row(ranking, row, reasons) for ranking in rankings for row in ranking.rows]
+    sections = tuple(_sections(study, repriced)) if rankings else ()
+    return Table("repriced", (*COLUMNS, *reasons), tuple(rows), sections, sections)
+
+
+def _rankings(repriced: Repriced) -> tuple[Ranking, ...]:
+    return repriced.groups if repriced.overall is None else (repriced.overall, *repriced.groups)
+
+
+def _row(ranking: Ranking, row: Ranked, reasons: list[str]) -> tuple[object, ...]:
+    places = [
+        part for place in (row.own, row.other) for part in (place.value, place.low, place.high, place.rank)
+    ]
+    counts = [row.winners, sum(row.infeasible.values()), *(row.infeasible.get(name, 0) for name in reasons)]
+    group = ranking.network, ranking.objective, ranking.problems
+    return (*group, row.searcher, row.seeds, *places, " ".join(row.passes), *counts)
+
+
+def _sections(study: Study, repriced: Repriced) -> Iterator[Section]:
+    """The findings in words, then the ranking over all problems and those of each network."""
+    model, other, overall = repriced.model, repriced.other, repriced.overall
+    what = f"Winners under {model}, priced by {other}: who would change places"
+    told = [[scope(found), ranking_sentence(found, model, other)] for found in _rankings(repriced)]
+    yield what, ["ranking of", "in words"], told
+    if overall:
+        over = f"{counted(overall.problems, 'problem')} and {seeds(study, ends=True)}"
+        title = (
+            f"All problems: ratio to the best known by {model}, and of the same mappings to the best of them "
+            f"by {other}; interquartile means over {over}, 95 % intervals{without(study)}"
+        )
+        heads = [f"by {model}", f"by {other}"]
+        yield _section(title, heads, overall, [(_ratio(row.own), _ratio(row.other)) for row in overall.rows])
+    for found in repriced.groups:
+        title = f"{found.network}: {found.objective} of the same mappings by {model} and by {other}"
+        units = study.unit(found.objective), unit_of(found.objective, other)
+        heads = [f"by {name} ({unit})" for name, unit in zip((model, other), units, strict=True)]
+        figures = [(figure(row.own.value), figure(row.other.value)) for row in found.rows]
+        yield _section(title, heads, found, figures)
+
+
+def _section(title: str, by: list[str], ranking: Ranking, figures: list[tuple[str, str]]) -> Section:
+    """A ranking's rows. A reason alone stands in the infeasible's head; of several each has a column."""
+    reasons = list(dict.fromkeys(reason for row in ranking.rows for reason in row.infeasible))
+    infeasible = f"infeasible: {why(dict.fromkeys(reasons, 0))}" if len(reasons) == 1 else "infeasible"
+    columns = reasons if len(reasons) > 1 else []
+    heads = ["searcher", by[0], "rank", by[1], "rank", "would pass", infeasible, *map(words_of, columns)]
+    cells = [
+        [
+            row.searcher,
+            own,
+            str(row.own.rank),
+            other,
+            str(row.other.rank),
+            names(row.passes) if row.passes else NOTHING,
+            f"{sum(row.infeasible.values()):,} of {row.winners:,}",
+            *(f"{row.infeasible.get(reason, 0):,}" for reason in columns),
+        ]
+        for row, (own, other) in zip(ranking.rows, figures, strict=True)
+    ]
+    return title, heads, cells
+
+
+def _ratio(place: Place) -> str:
+    if math.isinf(place.value) or place.low == place.high:
+        return over_target(place.value)
+    return f"{over_target(place.value)} [{over_target(place.low)}, {over_target(place.high)}]"

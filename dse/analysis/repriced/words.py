@@ -1,0 +1,110 @@
+"""What becomes of the ranking under the other model, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dse.analysis.formats import counted, names
+from dse.analysis.repriced.ranking import LEAST_SEEDS, Pairs, Ranking
+from dse.analysis.repriced.repricing import Repriced
+from dse.spec.reasons import Reason
+
+MOST_CLAUSES = 3
+"""So many groups of searchers that would pass others are named; the other pairs are counted."""
+
+
+def finding(repriced: Repriced) -> str:
+    """The result over all problems, in a few sentences."""
+    if not repriced.winners:
+        return " ".join([f"No winner is priced by {repriced.other}.", *repriced.notes])
+    parts = [
+        ranking_sentence(repriced.overall, repriced.model, repriced.other)
+        if repriced.overall
+        else f"By {repriced.other}, the searchers cannot be compared over all problems.",
+        _infeasible(repriced),
+        *repriced.notes,
+    ]
+    return " ".join(filter(None, parts))
+
+
+def caveat(repriced: Repriced) -> str:
+    """What the figures under the other model are, and what they are not."""
+    return (
+        f"These mappings were searched under {repriced.model}: what they cost by {repriced.other} does not "
+        f"say how the searchers would do had they searched under {repriced.other}."
+    )
+
+
+def ranking_sentence(ranking: Ranking, model: str, other: str) -> str:
+    """Who would be ahead of whom, or that nobody would."""
+    pairs = ranking.pairs
+    if not pairs.all:
+        return f"By {other} as by {model}, there is one searcher to rank."
+    if ranking.seeds < LEAST_SEEDS and not pairs.told:
+        return (
+            f"With {counted(ranking.seeds, 'seed')}, no change of rank by {other} can be told from chance: "
+            f"that takes {LEAST_SEEDS}."
+        )
+    of = f"of {counted(pairs.all, 'pair')}"
+    if not pairs.changed:
+        return f"By {other}, no two searchers would change places: {of}, {_shares(pairs, model, other)}."
+    if pairs.all == 1:
+        return f"By {other}, {_passing(ranking)}; by {model} it is the other way round."
+    alike = f"{pairs.kept:,}" if pairs.kept else "none"
+    verb = "is" if pairs.kept < 2 else "are"
+    doubt = pairs.all - pairs.changed - pairs.kept
+    rest = f", and {doubt:,} {'is' if doubt == 1 else 'are'} not told apart by one or both" if doubt else ""
+    return (
+        f"By {other}, {_passing(ranking)}: {of}, {pairs.changed:,} would change places, {alike} {verb} in "
+        f"the same order by both{rest}."
+    )
+
+
+def _passing(ranking: Ranking) -> str:
+    """`a and b would be ahead of c; d of e`: those who pass the same together, those of most pairs first."""
+    together: dict[tuple[str, ...], list[str]] = {}
+    for row in ranking.rows:
+        if row.passes:
+            together.setdefault(row.passes, []).append(row.searcher)
+    clauses = sorted(together.items(), key=lambda clause: -len(clause[0]) * len(clause[1]))
+    told = [
+        f"{names(ahead)} {'of' if place else 'would be ahead of'} {names(behind)}"
+        for place, (behind, ahead) in enumerate(clauses[:MOST_CLAUSES])
+    ]
+    rest = sum(len(ahead) * len(behind) for behind, ahead in clauses[MOST_CLAUSES:])
+    return "; ".join([*told, *([f"and so in {counted(rest, 'more pair')}"] if rest else [])])
+
+
+def _shares(pairs: Pairs, model: str, other: str) -> str:
+    parts = (
+        (pairs.kept, "in the same order by both"),
+        (pairs.lost, f"told apart by {model} alone"),
+        (pairs.parted, f"told apart by {other} alone"),
+        (pairs.open, "told apart by neither"),
+    )
+    return names([f"{count:,} {'is' if count == 1 else 'are'} {what}" for count, what in parts if count])
+
+
+def _infeasible(repriced: Repriced) -> str:
+    count = sum(repriced.infeasible.values())
+    if not count:
+        return ""
+    are = "is" if count == 1 else "are"
+    of = counted(repriced.winners, "winner")
+    return f"{count:,} of {of} {are} infeasible by {repriced.other}: {why(repriced.infeasible)}."
+
+
+def why(infeasible: Mapping[str, int]) -> str:
+    """Reasons in words, with their counts where there are several."""
+    one = len(infeasible) == 1
+    return names([words_of(name) if one else f"{words_of(name)} ({n:,})" for name, n in infeasible.items()])
+
+
+def words_of(reason: str) -> str:
+    """A reason, by its name, in words."""
+    return Reason[reason.upper()].text
+
+
+def scope(ranking: Ranking) -> str:
+    """What a ranking is of: `all problems`, or a network and its objective."""
+    return f"{ranking.network}, {ranking.objective}" if ranking.network else "all problems"

@@ -1,0 +1,264 @@
+"""What a campaign's folder holds: `curves.parquet`, and whatever the ledger and the samples know beyond it.
+
+A folder whose campaign is running or was killed has no `curves.parquet` yet, or an old one; a folder of
+which only the samples were kept has neither that nor a ledger. Nothing here writes to the folder.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from dse.campaign.config import LIMITS, NamedCell, NamedProblem, Variant, safe_name
+from dse.campaign.curves import CURVES, read_curves
+from dse.campaign.ledger import DONE, FAILED
+from dse.campaign.summary import Summary, summarise
+from dse.problem.problem import Problem
+from dse.search.record import Record, read_parquet
+from dse.search.run import Cell, RunTimes
+from dse.search.searcher import Searcher, make_searcher
+from dse.spec.accelerator import Accelerator
+from dse.spec.layer import Layer
+from dse.support.errors import InputError, StorageError, told
+
+LEDGER, RECORDS = "ledger.sqlite", "cells"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A cell as a ledger or a record tells it: its key, all that its record depends on, how it is."""
+
+    key: str
+    identity: Mapping[str, Any]
+    state: str = DONE
+    reason: str | None = None
+    summary: Summary | None = None
+
+    @property
+    def names(self) -> tuple[str, str, str, str]:
+        """Layer, accelerator, objective and searcher: as the summary has them, or else as the key has them.
+
+        A key has no colon, so that a layer's network cannot be told from it.
+        """
+        if self.summary is not None:
+            known = self.summary
+            return known.layer, known.accelerator, known.objective, known.searcher
+        layer, accelerator, objective, searcher, *_ = self.key.split("--")
+        return layer, accelerator, objective, searcher
+
+
+def problem_part(key: str) -> str:
+    """What a cell's key says of its problem: all but the searcher and the seed."""
+    return "--".join(key.split("--")[:3])
+
+
+def read_folder(folder: Path) -> tuple[list[Summary], dict[str, Any]]:
+    """The finished cells in a campaign's folder, and what the campaign was (as `write_curves` keeps it).
+
+    InputError where the folder holds no campaign, or where what it holds is damaged.
+    """
+    summaries, about = read_curves(folder / CURVES) if (folder / CURVES).is_file() else ([], {})
+    entries = _read_ledger(folder / LEDGER)
+    by_key = {entry.key: entry for entry in entries}
+    done = [*summaries, *(entry.summary for entry in entries if entry.summary is not None)]
+    by_key |= {entry.key: entry for entry in _read_records(folder / RECORDS, by_key, done)}
+    if not about and not by_key:
+        raise InputError(
+            f"{str(folder)!r} holds no {CURVES} (nor {LEDGER}, nor {RECORDS}/); "
+            "name a folder that `dse run` has written"
+        )
+    found = {summary.key: summary for summary in summaries}
+    found |= {key: entry.summary for key, entry in by_key.items() if entry.summary is not None}
+    merged = _merged(about, _plan(folder, list(by_key.values()), summaries, about)) if by_key else about
+    return [found[key] for key in sorted(found)], merged
+
+
+def _read_ledger(path: Path) -> list[Entry]:
+    """The ledger's cells in the campaign's order; none where there is no ledger."""
+    if not path.is_file():
+        return []
+    query = "SELECT key, identity, state, reason, summary FROM cells ORDER BY rowid"
+    try:
+        # Without a log of writes nobody has it open: read as it lies, SQLite leaves no files beside it.
+        rows = _select(
+            path, "mode=ro" if path.with_name(f"{path.name}-wal").exists() else "immutable=1", query
+        )
+        return [
+            Entry(key, json.loads(identity), state, reason, _summary(summary))
+            for key, identity, state, reason, summary in rows
+        ]
+    except sqlite3.Error as error:
+        raise InputError(f"ledger {str(path)!r} cannot be read: {error}") from None
+    except (TypeError, ValueError) as error:
+        raise InputError(f"ledger {str(path)!r} is damaged: {told(error)}") from None
+
+
+def _summary(text: str | None) -> Summary | None:
+    return Summary(**json.loads(text)) if text else None
+
+
+def _select(path: Path, options: str, query: str) -> list[tuple[Any, ...]]:
+    with closing(sqlite3.connect(f"file:{quote(str(path))}?{options}", uri=True)) as database:
+        return database.execute(query).fetchall()
+
+
+def _read_records(folder: Path, entries: Mapping[str, Entry], done: Iterable[Summary]) -> Iterator[Entry]:
+    """The finished cells of which there are samples and no summary yet."""
+    known = {summary.key for summary in done}
+    siblings = {problem_part(summary.key): summary for summary in done}
+    problems: dict[str, Problem] = {}
+    for path in sorted(folder.glob("[!.]*.parquet")):
+        key = path.stem
+        if key in known:
+            continue
+        try:
+            record, about = read_parquet(path)
+            entry = entries.get(key) or Entry(key, about["identity"])
+            if problem_part(key) not in problems:
+                problems[problem_part(key)] = _problem(entry.identity["problem"])
+            named = _named_cell(entry, problems[problem_part(key)])
+            summary = summarise(named, record, RunTimes(*about["times"]))
+        except StorageError:
+            raise
+        except InputError as error:
+            raise InputError(f"record {str(path)!r} cannot be reported: {error}") from None
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"record {str(path)!r} does not say what its cell was: {told(error)}") from None
+        sibling = siblings.get(problem_part(key))
+        if sibling is not None:
+            names = ("layer", "network", "repeats", "accelerator")
+            summary = replace(summary, **{name: getattr(sibling, name) for name in names})
+        yield replace(entry, state=DONE, reason=None, summary=summary)
+
+
+@dataclass(frozen=True)
+class _RecordedCell(Cell):
+    """A cell as it was when it ran, whatever is installed now."""
+
+    recorded: Mapping[str, Any]
+
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        return dict(self.recorded)
+
+
+def _problem(identity: Mapping[str, Any]) -> Problem:
+    space = identity["space"]
+    return Problem(
+        Layer.from_dict(_layer(identity)),
+        Accelerator.from_dict(space["accelerator"]),
+        identity["objective"],
+        identity["cost_model"],
+        space["tiles"],
+        space["fixed"],
+    )
+
+
+def _layer(identity: Mapping[str, Any]) -> dict[str, Any]:
+    """A problem's layer: as it is, where the cost model prices it so, else the lowered one of the space."""
+    layer: dict[str, Any] = identity["layer"]
+    return layer if "stride" in layer else identity["space"]["layer"]
+
+
+def read_cell(path: Path) -> tuple[Problem, Record]:
+    """A cell's problem and its samples, from its record alone."""
+    record, about = read_parquet(path)
+    try:
+        return _problem(about["identity"]["problem"]), record
+    except InputError:
+        raise
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"record {str(path)!r} does not say what its cell was: {told(error)}") from None
+
+
+def _named_cell(entry: Entry, problem: Problem) -> NamedCell:
+    identity, (layer, accelerator, _, name) = entry.identity, entry.names
+    kind = identity["searcher"]
+    searcher = _searcher(kind, json.dumps(identity["settings"], sort_keys=True))
+    cell = _RecordedCell(problem, kind, searcher, identity["seed"], identity["budget"], identity)
+    return NamedCell(NamedProblem(layer, accelerator, problem), Variant(name, kind, searcher), cell)
+
+
+@cache
+def _searcher(kind: str, settings: str) -> Searcher:
+    return make_searcher(kind, json.loads(settings))
+
+
+def _plan(
+    folder: Path, entries: list[Entry], summaries: Iterable[Summary], about: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What the campaign was, from the cells that it entered."""
+    # A problem's own name is known where one of its cells is done, or where the curves have it.
+    known = {"--".join(map(safe_name, names)): tuple(names) for names in about.get("problems", [])}
+    known |= {problem_part(entry.key): entry.names[:3] for entry in entries if entry.summary is not None}
+    known |= {problem_part(cell.key): (cell.layer, cell.accelerator, cell.objective) for cell in summaries}
+    problems: dict[tuple[str, ...], list[str]] = {}
+    settings: dict[str, Any] = {}
+    versions: dict[str, str] = {}
+    definitions: dict[str, Any] = {}
+    has: dict[str, tuple[set[int], set[int]]] = defaultdict(lambda: (set(), set()))
+    for entry in entries:
+        identity = entry.identity
+        space, searcher = identity["problem"]["space"], entry.names[3]
+        problem = known.get(problem_part(entry.key), entry.names[:3])
+        problems[problem] = list(problem)
+        has[searcher][0].add(identity["seed"])
+        has[searcher][1].add(identity["budget"])
+        settings[searcher] = {"type": identity["searcher"], **identity["settings"]}
+        versions |= identity["versions"]
+        definitions["{} on {}, {}".format(*problem)] = {
+            "layer": _layer(identity["problem"]),
+            "lowered": "stride" not in identity["problem"]["layer"],
+            "accelerator": space["accelerator"],
+            "objective": identity["problem"]["objective"],
+            "tiles": space["tiles"],
+            "fixed": space["fixed"],
+        }
+    first = entries[0].identity
+    return {
+        "campaign": folder.resolve().name,
+        "budget": max(max(budgets) for _, budgets in has.values()),
+        "cost_model": first["problem"]["cost_model"],
+        "seeds": len({entry.identity["seed"] for entry in entries}),
+        "limits": {
+            name: {"seeds": len(seeds), "budget": max(budgets)} for name, (seeds, budgets) in has.items()
+        },
+        "searchers": list(settings),
+        "problems": list(problems.values()),
+        "settings": settings,
+        "definitions": definitions,
+        "versions": versions,
+        "failed": {entry.key: entry.reason or "" for entry in entries if entry.state == FAILED},
+    }
+
+
+def _merged(about: dict[str, Any], plan: dict[str, Any]) -> dict[str, Any]:
+    """What the curves say of the campaign, with what has come since: more seeds, problems or searchers."""
+    found = plan | about
+    found["failed"] = plan["failed"]
+    for name in ("searchers", "problems"):
+        there = list(about.get(name, []))
+        found[name] = there + [item for item in plan[name] if item not in there]
+    found["seeds"] = max(about.get("seeds", 0), plan["seeds"])
+    found.pop("limits")
+    limits = {name: _limit(name, about, plan) for name in found["searchers"]}
+    whole = {"seeds": found["seeds"], "budget": found["budget"]}
+    if less := {name: limit for name, limit in limits.items() if limit != whole}:
+        found["limits"] = less
+    for name in ("settings", "definitions", "versions"):
+        found[name] = plan[name] | about.get(name, {})
+    return found
+
+
+def _limit(name: str, *told: Mapping[str, Any]) -> dict[str, int]:
+    """How many seeds and samples a run a searcher has: the most that what is `told` of it says."""
+    knowing = [about for about in told if name in about.get("searchers", [])]
+    return {key: max(about.get("limits", {}).get(name, about)[key] for about in knowing) for key in LIMITS}

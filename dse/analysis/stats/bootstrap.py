@@ -1,0 +1,143 @@
+"""Seeded bootstrap intervals of medians, interquartile means and shares, over runs in strata.
+
+A resample is told by how often it drew each run: `counts`, (resamples, runs). A stratum's runs (those of a
+searcher on one problem) are drawn with replacement among themselves, so strata keep their sizes. Intervals
+are the 2.5 % and 97.5 % percentiles of the resampled figure, without interpolation: infinite losses, which
+stand for runs that found nothing feasible, pass through as what they are.
+
+The interquartile mean over runs of all strata, with such intervals, is what Agarwal et al. recommend for
+few runs ("Deep Reinforcement Learning at the Edge of the Statistical Precipice", NeurIPS 2021).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dse.problem.problem import digest
+from dse.support.arrays import BoolArray, FloatArray, IntArray
+
+TAILS = (0.025, 0.975)
+"""The ends of a 95 % interval."""
+TRIMMED = 0.25
+"""The share of runs that the interquartile mean leaves out at either end."""
+
+Curve = tuple[FloatArray, FloatArray, FloatArray]
+"""A figure and the ends of its interval, at each of some points."""
+
+
+def generator(*words: str) -> np.random.Generator:
+    """The generator for what `words` name: a figure's interval does not depend on what else is reported."""
+    return np.random.Generator(np.random.PCG64(int(digest(list(words)), 16)))
+
+
+def resample(rng: np.random.Generator, runs: int, resamples: int) -> IntArray:
+    """How often each of a stratum's runs is drawn: (resamples, runs), each row summing to `runs`."""
+    if not runs:
+        return np.zeros((resamples, 0), np.int64)
+    return rng.multinomial(runs, np.full(runs, 1 / runs), size=resamples).astype(np.int64)
+
+
+def interval(values: FloatArray) -> tuple[float, float]:
+    """The 95 % percentile interval of a figure's resampled `values`."""
+    low, high = np.quantile(values, TAILS, method="inverted_cdf")
+    return float(low), float(high)
+
+
+def middle_places(counts: IntArray) -> IntArray:
+    """The sorted places of each resample's two middle values, (resamples, 2), equal for an odd number.
+
+    Column i of `counts` says how often the i-th smallest value was drawn.
+    """
+    runs = counts.shape[1]
+    drawn = np.cumsum(counts, axis=1)
+    return np.stack(
+        [np.argmax(drawn > (runs - 1) // 2, axis=1), np.argmax(drawn > runs // 2, axis=1)], axis=1
+    )
+
+
+def median_curve(values: FloatArray, counts: IntArray) -> Curve:
+    """Medians over runs, with intervals, of `values` (runs, points); `counts` is of one stratum."""
+    ordered = np.sort(values, axis=0)
+    # A resampled median is a mean of two of the sorted values: few pairs, each drawn so many times.
+    pairs, drawn = np.unique(middle_places(counts), axis=0, return_counts=True)
+    medians = _middle(ordered[pairs[:, 0]], ordered[pairs[:, 1]])
+    places = np.argsort(medians, axis=0, kind="stable")
+    share = np.cumsum(drawn[places], axis=0) / len(counts)
+    sorted_medians = np.take_along_axis(medians, places, axis=0)
+    low, high = (
+        np.take_along_axis(sorted_medians, np.argmax(share >= tail - 1e-12, axis=0)[None], axis=0)[0]
+        for tail in TAILS
+    )
+    return _middle(ordered[(len(ordered) - 1) // 2], ordered[len(ordered) // 2]), low, high
+
+
+def median_draws(values: FloatArray, counts: IntArray) -> FloatArray:
+    """The median of each resample of `values` (runs,); `counts` is of one stratum."""
+    order = np.argsort(values, kind="stable")
+    middle = values[order][middle_places(counts[:, order])]
+    return _middle(middle[:, 0], middle[:, 1])
+
+
+def interquartile_mean(values: FloatArray) -> FloatArray:
+    """The mean over runs without the lowest and the highest quarter of them, of `values` (runs, points).
+
+    A quarter of n runs is n // 4 of them, as in `scipy.stats.trim_mean(values, 0.25)`. `inf` where an
+    infinite value is among those left.
+    """
+    ordered = np.sort(values, axis=0)
+    cut = int(TRIMMED * len(ordered))
+    with np.errstate(invalid="ignore"):
+        return np.asarray(ordered[cut : len(ordered) - cut].mean(axis=0), np.float64)
+
+
+def interquartile_curve(values: FloatArray, counts: IntArray) -> Curve:
+    """Interquartile means over runs, with intervals, of `values` (runs, points).
+
+    `counts` has the strata of the runs side by side: (resamples, runs).
+    """
+    by_run = np.ascontiguousarray(counts.T.astype(np.float64))
+    ends = np.array([interval(_resampled_iqm(column, by_run)) for column in values.T]).reshape(-1, 2)
+    return interquartile_mean(values), ends[:, 0], ends[:, 1]
+
+
+def resampled_interquartile_means(values: FloatArray, counts: IntArray) -> FloatArray:
+    """The interquartile mean of each resample of `values` (runs,); `counts` is as in the curve's."""
+    return _resampled_iqm(values, np.ascontiguousarray(counts.T.astype(np.float64)))
+
+
+def share_curve(holds: BoolArray, counts: IntArray) -> Curve:
+    """The share of runs for which something `holds` (runs, points), with intervals."""
+    shares = counts.astype(np.float64) @ holds / len(holds)
+    low, high = np.quantile(shares, TAILS, axis=0, method="inverted_cdf")
+    return holds.mean(axis=0), low, high
+
+
+def side_by_side(strata: Sequence[IntArray]) -> IntArray:
+    """The counts of all strata as those of one pool of runs."""
+    return np.concatenate(strata, axis=1)
+
+
+def _resampled_iqm(values: FloatArray, by_run: FloatArray) -> FloatArray:
+    """The interquartile mean of each resample of `values` (runs,); `by_run` is counts, (runs, resamples)."""
+    runs = len(values)
+    cut = int(TRIMMED * runs)
+    order = np.argsort(values, kind="stable")
+    finite = int(np.isfinite(values).sum())
+    if not finite:
+        return np.full(by_run.shape[1], np.inf)
+    # The first i sorted values hold drawn[i] of the resample; clipped, drawn[i] - cut of those that count.
+    drawn = np.cumsum(by_run[order], axis=0)
+    np.clip(drawn, cut, runs - cut, out=drawn)
+    ordered = values[order[:finite]]
+    steps = np.diff(ordered)
+    total = ordered[-1] * (drawn[finite - 1] - cut) - steps @ (drawn[: finite - 1] - cut)
+    means: FloatArray = np.where(drawn[finite - 1] < runs - cut, np.inf, total / (runs - 2 * cut))
+    return means
+
+
+def _middle(low: FloatArray, high: FloatArray) -> FloatArray:
+    # Half of each, since the sum of two large losses could overflow; equal ones stay exactly as they are.
+    middle: FloatArray = np.where(low == high, low, low / 2 + high / 2)
+    return middle

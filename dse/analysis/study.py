@@ -1,0 +1,209 @@
+"""A campaign as its folder tells it: what it was, which cells are done, what is known to be best."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dse.analysis.reduction import REFERENCE, NamedTriple, budgets_up_to, problem_of
+from dse.analysis.regret import OPTIMAL, beaten
+from dse.campaign.curves import CURVES
+from dse.campaign.summary import Summary
+from dse.problem.problem import Problem
+from dse.spec.accelerator import Accelerator
+from dse.spec.layer import Layer
+from dse.spec.objective import OBJECTIVES, unit_of
+from dse.support.errors import InputError, shorten, told
+
+Triple = NamedTriple
+"""A problem by the names of its layer (`vgg16:conv1_2`), accelerator and objective."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """A campaign's finished cells and what it says of itself (`about`, as `curves.parquet` keeps it)."""
+
+    folder: Path
+    about: dict[str, Any]
+    summaries: tuple[Summary, ...]
+
+    @property
+    def name(self) -> str:
+        """The campaign's name."""
+        return str(self.about["campaign"])
+
+    @property
+    def budget(self) -> int:
+        """Samples a cell, of the searchers that have all."""
+        return int(self.about["budget"])
+
+    @property
+    def seeds(self) -> int:
+        """How many seeds each searcher has on each problem when all is done, if it has all."""
+        return int(self.about["seeds"])
+
+    def budget_of(self, searcher: str) -> int:
+        """Samples a cell of that searcher: the campaign may give it fewer than others."""
+        return int(self._limits.get(searcher, {}).get("budget", self.budget))
+
+    def seeds_of(self, searcher: str) -> int:
+        """How many seeds that searcher has on each problem when all is done."""
+        return int(self._limits.get(searcher, {}).get("seeds", self.seeds))
+
+    @cached_property
+    def cut(self) -> tuple[str, ...]:
+        """The searchers whose budget is smaller than the campaign's: no figure goes beyond it."""
+        return tuple(name for name in self.searchers if self.budget_of(name) < self.budget)
+
+    @cached_property
+    def budgets(self) -> tuple[int, ...]:
+        """The budgets at which tables read the runs: the usual ones, and each searcher's own."""
+        return tuple(sorted({*budgets_up_to(self.budget), *map(self.budget_of, self.searchers)}))
+
+    def budgets_of(self, *searchers: str) -> tuple[int, ...]:
+        """Those of the tables' budgets that all of some searchers have."""
+        least = min(map(self.budget_of, searchers))
+        return tuple(budget for budget in self.budgets if budget <= least)
+
+    @property
+    def cost_model(self) -> str:
+        """The cost model of all problems."""
+        return str(self.about["cost_model"])
+
+    def unit(self, objective: str) -> str:
+        """The unit of an objective's figures under the campaign's model; empty for one that is not ours."""
+        return unit_of(objective, self.cost_model) if objective in OBJECTIVES else ""
+
+    @cached_property
+    def searchers(self) -> tuple[str, ...]:
+        """The searchers' names in the campaign's order."""
+        return tuple(self.about["searchers"])
+
+    @cached_property
+    def problems(self) -> tuple[Triple, ...]:
+        """The problems in the campaign's order."""
+        return tuple(
+            (layer, accelerator, objective) for layer, accelerator, objective in self.about["problems"]
+        )
+
+    @property
+    def reference(self) -> str:
+        """Whom the others are compared with: as the campaign says, or marl, or else its first searcher."""
+        return self.base if self.base in self.searchers else self.searchers[0]
+
+    @property
+    def base(self) -> str:
+        """Whose figures those of the reduction table are divided by: as the campaign says, or marl's."""
+        named = self.about.get("reference")
+        return named if named in self.searchers else REFERENCE
+
+    @property
+    def planned(self) -> int:
+        """How many cells the campaign has when all is done."""
+        return len(self.problems) * sum(map(self.seeds_of, self.searchers))
+
+    @cached_property
+    def solved(self) -> tuple[Triple, ...]:
+        """The problems for which anything feasible is known: those that figures over all problems are of."""
+        return tuple(problem for problem in self.problems if np.isfinite(self.target(problem)[0]))
+
+    @cached_property
+    def missing(self) -> dict[str, int]:
+        """How many cells are not done, by searcher; searchers that lack none are left out."""
+        done = Counter(summary.searcher for summary in self.summaries)
+        each = {name: len(self.problems) * self.seeds_of(name) for name in self.searchers}
+        return {name: count - done[name] for name, count in each.items() if done[name] < count}
+
+    @cached_property
+    def complete(self) -> tuple[str, ...]:
+        """The searchers with a finished cell on every problem: those that can be aggregated."""
+        return tuple(name for name in self.searchers if all(self.cells(p, name) for p in self.problems))
+
+    def cells(self, problem: Triple, searcher: str) -> tuple[Summary, ...]:
+        """The finished cells of a searcher on a problem, by seed."""
+        return self._cells.get((problem, searcher), ())
+
+    def label(self, problem: Triple) -> str:
+        """The problem in a few words: `vgg16:conv1_2 on edge, edp`."""
+        layer, accelerator, objective = problem
+        return f"{layer} on {accelerator}, {objective}"
+
+    def make_problem(self, problem: Triple) -> Problem | None:
+        """The problem itself, from its definition; None in a folder that an older version wrote."""
+        definition = self.about.get("definitions", {}).get(self.label(problem))
+        if definition is None:
+            return None
+        return Problem(
+            Layer.from_dict({**definition["layer"], "name": problem[0]}),
+            Accelerator.from_dict(definition["accelerator"]),
+            definition["objective"],
+            self.cost_model,
+            definition["tiles"],
+            definition["fixed"],
+        )
+
+    def target(self, problem: Triple) -> tuple[float, bool]:
+        """The lowest loss known, and whether it is proven that none is lower; `inf` where none is known.
+
+        Known is what was proven, what any cell found, and the certifier's own best.
+        """
+        return self._targets[problem]
+
+    @property
+    def proofs_to_come(self) -> bool:
+        """Whether optima are not proven yet: a campaign proves them when its last cell is done."""
+        return bool(self.missing) and not self.about.get("optima")
+
+    @cached_property
+    def beaten(self) -> tuple[str, ...]:
+        """A sentence for each cell that is below what was proven to be the least."""
+        return tuple(beaten(self.summaries, self.about.get("optima", {})))
+
+    @property
+    def _limits(self) -> dict[str, dict[str, int]]:
+        return self.about.get("limits", {})  # type: ignore[no-any-return]
+
+    @cached_property
+    def _cells(self) -> dict[tuple[Triple, str], tuple[Summary, ...]]:
+        groups: dict[tuple[Triple, str], list[Summary]] = defaultdict(list)
+        for summary in sorted(self.summaries, key=lambda summary: summary.seed):
+            groups[problem_of(summary), summary.searcher].append(summary)
+        return {key: tuple(found) for key, found in groups.items()}
+
+    @cached_property
+    def _targets(self) -> dict[Triple, tuple[float, bool]]:
+        best: dict[Triple, float] = dict.fromkeys(self.problems, np.inf)
+        for summary in self.summaries:
+            best[problem_of(summary)] = min(best[problem_of(summary)], summary.best)
+        return {problem: self._target(problem, found) for problem, found in best.items()}
+
+    def _target(self, problem: Triple, found: float) -> tuple[float, bool]:
+        optimum = self.about.get("optima", {}).get(self.label(problem))
+        if optimum is None:
+            return found, False
+        if optimum["status"] == OPTIMAL and found >= optimum["lower_bound"]:
+            return float(optimum["lower_bound"]), True
+        return min(found, float(optimum["loss"])), False
+
+
+def load_study(folder: Path) -> Study:
+    """The study of the campaign in `folder`; InputError where there is none or what is there is damaged."""
+    from dse.analysis.sources import read_folder
+
+    summaries, about = read_folder(folder)
+    path = folder / CURVES
+    study = Study(folder, about, tuple(summaries))
+    try:
+        problems, searchers = set(study.problems), set(study.searchers)
+        _ = study.seeds, study.name, study.budgets, study.cost_model, study.reference, study.planned
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{str(path)!r} does not say what its campaign was: {told(error)}") from None
+    for summary in study.summaries:
+        if problem_of(summary) not in problems or summary.searcher not in searchers:
+            raise InputError(f"{str(path)!r} is damaged: its campaign has no cell {shorten(summary.key)}")
+    return study

@@ -1,0 +1,97 @@
+"""Searchers against each other: who ends lower how often, and who needs how many samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from dse.analysis.findings import Comparison, Efficiency, Improvement, Interval
+from dse.analysis.runs import Runs, Stratum
+from dse.analysis.stats.bootstrap import interval
+from dse.analysis.stats.comparing import holm, order_of, resampled_improvement, signed_rank_p, victories
+from dse.analysis.stats.efficiency import resampled_speedup, speedup, typical
+from dse.analysis.verdict import efficiency_sentence
+from dse.support.arrays import IntArray
+
+
+def improvement(runs: Runs) -> Improvement:
+    """Probabilities that one ends lower than another, of those that have the whole budget."""
+    names = tuple(name for name in runs.study.searchers if name not in runs.study.cut)
+    value, low, high = (np.full((len(names), len(names)), np.nan) for _ in range(3))
+    for i, one in enumerate(names):
+        for j, other in enumerate(names[:i]):
+            pairs = [(a, b) for _, a, b in runs.shared(one, other)]
+            if pairs:
+                found = ends_lower(pairs, runs.study.budget)
+                value[i, j], low[i, j], high[i, j] = found.value, found.low, found.high
+                value[j, i], low[j, i], high[j, i] = 1 - value[i, j], 1 - high[i, j], 1 - low[i, j]
+        value[i, i] = low[i, i] = high[i, i] = 0.5
+    return Improvement(names, value, low, high)
+
+
+def ends_lower(pairs: Sequence[tuple[Stratum, Stratum]], budget: int) -> Interval:
+    """The probability that a run of the first is lower than one of the second after `budget` samples.
+
+    The mean over `pairs`, each of a problem; ties count half.
+    """
+    at = np.array([budget])
+    won = [(victories(a.losses(at)[:, 0], b.losses(at)[:, 0]), a, b) for a, b in pairs]
+    draws = [resampled_improvement(wins, a.counts, b.counts) for wins, a, b in won]
+    return Interval(float(np.mean([wins.mean() for wins, _, _ in won])), *interval(np.mean(draws, axis=0)))
+
+
+def efficiency(runs: Runs) -> Iterator[Efficiency]:
+    """The reference's samples against each other searcher's, in both directions."""
+    reference = runs.study.reference
+    for other in runs.study.searchers:
+        if other != reference and any(runs.shared(reference, other)):
+            yield _efficiency(runs, reference, other)
+            yield _efficiency(runs, other, reference)
+
+
+def _efficiency(runs: Runs, searcher: str, other: str) -> Efficiency:
+    # Beyond the smaller budget one of them is unknown, and neither may win by going on.
+    budget = min(map(runs.study.budget_of, (searcher, other)))
+    values, draws = [], []
+    for _, mine, theirs in runs.shared(searcher, other):
+        pair = mine.within(budget), theirs.within(budget)
+        value = speedup(*pair, budget)
+        if not np.isnan(value):
+            values.append(value)
+            draws.append(resampled_speedup(*pair, budget, mine.counts, theirs.counts))
+    ratio = None
+    centre = float(typical(np.array(values))) if values else 0.0
+    if centre > 0:
+        ratio = Interval(centre, *interval(typical(np.stack(draws, axis=-1))))
+    reached = sum(value > 0 for value in values)
+    sentence = efficiency_sentence(searcher, other, ratio, reached, len(values))
+    if budget < runs.study.budget:
+        sentence += f" (both up to {budget:,} samples)"
+    return Efficiency(searcher, other, ratio, reached < len(values), reached, len(values), budget, sentence)
+
+
+def comparisons(runs: Runs) -> tuple[Comparison, ...]:
+    """The reference against each other searcher, by medians, of those that have the whole budget."""
+    reference = runs.study.reference
+    if reference in runs.study.cut:
+        return ()
+    found: list[tuple[str, IntArray, float]] = []
+    for other in runs.study.searchers:
+        pairs = [
+            (float(np.median(a.final)), float(np.median(b.final)))
+            for _, a, b in runs.shared(reference, other)
+        ]
+        if other in (reference, *runs.study.cut) or not pairs:
+            continue
+        mine, theirs = np.array(pairs).T
+        order = order_of(mine, theirs)
+        with np.errstate(invalid="ignore"):
+            p = signed_rank_p(order, np.abs(np.log(mine) - np.log(theirs)))
+        found.append((other, order.astype(np.int64), p))
+    corrected = holm([p for _, _, p in found])
+    rows = []
+    for (other, signs, p), p_holm in zip(found, corrected, strict=True):
+        wins, ties, losses = (int((signs == sign).sum()) for sign in (-1, 0, 1))
+        rows.append(Comparison(reference, other, wins, ties, losses, p, float(p_holm)))
+    return tuple(rows)

@@ -1,0 +1,1 @@
+"""How fast things are on this machine: cost models, searchers, proofs. Imports whatever it measures."""

@@ -1,0 +1,57 @@
+"""How long proofs take on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
+from typing import Any
+
+from dse.optimum.certificate import INFEASIBLE, OPTIMAL
+from dse.optimum.models import solve
+from dse.problem.problem import Problem
+
+NETWORKS = ("mobilenet_v2", "vgg16", "resnet18", "alexnet")
+ACCELERATORS = ("eyeriss", "eyeriss-small", "edge", "tpu-like")
+OBJECTIVES = ("latency", "energy", "edp")
+
+Row = dict[str, Any]
+
+
+def prove(problems: Mapping[str, Problem], threads: int | None = None) -> list[Row]:
+    """Prove each problem's optimum, nothing kept: a row each with its `layer`, `status` and `seconds`."""
+    rows = []
+    for spec, problem in problems.items():
+        found = solve(problem, threads=threads)
+        rows.append({"layer": spec, "status": found.status, "seconds": found.seconds})
+    return rows
+
+
+def summary(rows: Sequence[Row], **about: object) -> Row:
+    """The rows of some proofs in one: how many and of what, the median and worst seconds, the worst layer.
+
+    `about` says what they have in common.
+    """
+    worst = max(rows, key=lambda row: float(row["seconds"]))
+    return {
+        **about,
+        "layers": len(rows),
+        "optimal": sum(row["status"] == OPTIMAL for row in rows),
+        "infeasible": sum(row["status"] == INFEASIBLE for row in rows),
+        "median_seconds": median(float(row["seconds"]) for row in rows),
+        "worst_seconds": worst["seconds"],
+        "worst_layer": worst["layer"],
+    }
+
+
+def report(sets: Iterable[tuple[str, str, str, Mapping[str, Problem]]]) -> dict[str, list[Row]]:
+    """`certify`: a row for each network, accelerator and objective; `certify_all`: one for all proofs.
+
+    `sets` yields the three names with the problems of that set, by layer.
+    """
+    every: list[Row] = []
+    table: list[Row] = []
+    for network, accelerator, objective, problems in sets:
+        rows = prove(problems)
+        every += rows
+        table.append(summary(rows, network=network, accelerator=accelerator, objective=objective))
+    return {"certify": table, "certify_all": [summary(every)] if every else []}

@@ -1,0 +1,144 @@
+"""A whole network: one search for each of its layers, in parallel, and what the best mappings add up to.
+
+The layers are the cells of a campaign with one searcher and one seed, so that a search that was interrupted,
+or whose processes died, goes on where it was.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dse.campaign.config import Campaign, NamedProblem, Variant
+from dse.campaign.runner import Display, run_campaign
+from dse.campaign.store import Store
+from dse.problem.problem import Problem
+from dse.search.api import Result, make_folder, write_json
+from dse.search.record import read_parquet
+from dse.search.searcher import make_searcher
+from dse.support.toml import is_toml
+
+NETWORK, MAPPINGS, SAMPLES = "network.json", "mappings", "samples"
+"""What is in the folder of a network's search: totals, the best mapping of each layer, and the campaign."""
+
+NAME_LENGTH = 60
+
+
+@dataclass(frozen=True)
+class NetworkSearch:
+    """A network's layers, by their full names as in `vgg16:conv1_2`, and how each is to be searched."""
+
+    network: str
+    accelerator: str
+    problems: Mapping[str, Problem]
+    searcher: str
+    settings: Mapping[str, Any]
+    budget: int
+    seed: int
+
+
+def search_network(
+    search: NetworkSearch, display: Display, *, workers: int, out: Path | None = None
+) -> tuple[dict[str, Any] | None, int]:
+    """Search every layer, `workers` at a time: the result as plain data, and how many layers are finished.
+
+    The result says what was searched and holds `layers`, an entry each, and their `totals`. The samples do
+    not depend on `workers`. With `out`, a folder, everything stays there, and a search that was interrupted
+    goes on; where Ctrl-C ends this one, the result is None. A layer whose search fails does not stop the
+    others: its entry has a `failure` instead of figures.
+    """
+    plan = _campaign(search)
+    with _folder(out) as folder, Store(folder / SAMPLES, plan) as store:
+        ended = run_campaign(store, display, workers=workers)
+        if ended.interrupted:
+            return None, ended.done
+        layers = _entries(search, store, kept=out is not None)
+    data = {**_about(search), "layers": layers, "totals": totals(search.problems, layers)}
+    if out is not None:
+        for place, entry in enumerate(layers):
+            if entry["best"]:
+                write_json(_mapping_path(out, place, entry["layer"]), entry["best"]["mapping"])
+        write_json(out / NETWORK, data)
+    return data, ended.done
+
+
+def totals(problems: Mapping[str, Problem], layers: Sequence[Mapping[str, Any]]) -> dict[str, float] | None:
+    """Latency (s), energy (J), both sums over layers times repeats, and EDP (J s), their product.
+
+    None where a layer has no feasible mapping.
+    """
+    latency = energy = 0.0
+    for problem, entry in zip(problems.values(), layers, strict=True):
+        best = entry["best"]
+        if best is None:
+            return None
+        repeats = problem.layer.repeats
+        latency += best["cycles"] * problem.accelerator.cycle_seconds * repeats
+        energy += best["energy_nj"] * 1e-9 * repeats
+    return {"latency": latency, "energy": energy, "edp": latency * energy}
+
+
+def _about(search: NetworkSearch) -> dict[str, Any]:
+    problem = next(iter(search.problems.values()))
+    return {
+        "searcher": search.searcher,
+        "network": search.network,
+        "accelerator": search.accelerator,
+        "objective": problem.objective,
+        "cost_model": problem.model_spec,
+        "seed": search.seed,
+        "budget": search.budget,
+    }
+
+
+def _campaign(search: NetworkSearch) -> Campaign:
+    machine = _short(search.accelerator)
+    problems = tuple(
+        NamedProblem(f"{_short(search.network)}:{problem.layer.name}", machine, problem)
+        for problem in search.problems.values()
+    )
+    variant = Variant(search.searcher, search.searcher, make_searcher(search.searcher, search.settings))
+    return Campaign(_short(search.network), search.budget, (search.seed,), problems, (variant,))
+
+
+def _entries(search: NetworkSearch, store: Store, *, kept: bool) -> list[dict[str, Any]]:
+    """What came of each layer, in the network's order."""
+    failures = store.failures()
+    entries = []
+    for (spec, problem), named in zip(search.problems.items(), store.cells.values(), strict=True):
+        entry: dict[str, Any] = {"layer": spec, "repeats": problem.layer.repeats}
+        if named.key in failures:
+            entries.append({**entry, "failure": failures[named.key], "best": None})
+            continue
+        path = store.record_path(named.key)
+        record, _ = read_parquet(path)
+        result = Result(named.cell, record, path if kept else None)
+        entries.append(entry | result.to_dict(spec, search.accelerator))
+    return entries
+
+
+def _short(name: str) -> str:
+    """A name for files and messages: of a file's path only the file."""
+    return Path(name).name if is_toml(name) else name
+
+
+def _mapping_path(folder: Path, place: int, spec: str) -> Path:
+    """`mappings/03-conv2_2.json`: in the network's order, whatever the layers are called."""
+    name = re.sub(r"[^A-Za-z0-9._-]+", "_", spec.rpartition(":")[2])[:NAME_LENGTH]
+    return folder / MAPPINGS / f"{place:02}-{name}.json"
+
+
+@contextlib.contextmanager
+def _folder(out: Path | None) -> Iterator[Path]:
+    """`out`, or a folder that is removed in the end."""
+    if out is not None:
+        make_folder(out / MAPPINGS)
+        yield out
+        return
+    with tempfile.TemporaryDirectory(prefix="dse-") as folder:
+        yield Path(folder)

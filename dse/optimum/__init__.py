@@ -1,0 +1,56 @@
+"""Proven optima: `dse.certify(problem)` is the best mapping of a space of perfect factors, with the proof."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dse.optimum.certificate import Best, Certificate, Counts, Solved
+from dse.problem.problem import Problem
+from dse.support.errors import InputError, StorageError, shorten
+from dse.support.validation import positive_number
+
+if TYPE_CHECKING:
+    from dse.optimum.verification import Check
+
+__all__ = ["Best", "Certificate", "Counts", "Solved", "certify", "verify"]
+
+
+def certify(
+    problem: Problem, time_limit: float | None = None, *, cache: bool | str | Path = True
+) -> Certificate:
+    """The proven optimum of `problem`, or the bound that `time_limit` seconds were enough for.
+
+    Optima are kept, and priced anew when they are read: `cache` is a folder, True for the user's own, or
+    False. InputError for a problem that cannot be certified: only `factors` tiles under `maestro` and
+    `loopnest` can.
+    """
+    from dse.optimum.cache import load, store, user_folder
+    from dse.optimum.models import refuse, solve
+
+    if not isinstance(problem, Problem):
+        raise InputError(f"problem must be a Problem, as Problem(layer, accelerator), got {shorten(problem)}")
+    if time_limit is not None:
+        positive_number(time_limit, "time_limit")
+    refuse(problem)
+    if cache is False:
+        return solve(problem, time_limit)
+    folder = user_folder() if cache is True else Path(cache)
+    known = load(problem, folder)
+    if known is not None:
+        return known
+    found = solve(problem, time_limit)
+    try:
+        store(problem, found, folder)
+    except StorageError:
+        # A home that cannot be written to costs time only; a folder that was asked for must work.
+        if cache is not True:
+            raise
+    return found
+
+
+def verify(problem: Problem, certificate: Certificate, seed: int = 0) -> tuple[Check, ...]:
+    """Check a certificate in code that shares nothing with the solver; see `dse.optimum.verification`."""
+    from dse.optimum import verification
+
+    return verification.verify(problem, certificate, seed)

@@ -1,0 +1,203 @@
+"""What a proof says: the best mapping, the bound below which there is none, and what was looked at."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dse.problem.problem import Problem
+from dse.spec.mapping import Mapping as DataflowMapping
+from dse.spec.mapping import MappingBatch
+from dse.support.arrays import FloatArray
+from dse.support.errors import InputError
+from dse.support.validation import table
+
+OPTIMAL, BOUNDED, INFEASIBLE = "optimal", "bounded", "infeasible"
+STATUSES = (OPTIMAL, BOUNDED, INFEASIBLE)
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best mapping found, as the cost model prices it."""
+
+    loss: float
+    genes: tuple[int, ...]
+    cycles: int
+    energy_nj: float
+    macs: int
+    l1_size: int
+    l2_size: int
+    mapping: DataflowMapping
+
+
+@dataclass(frozen=True)
+class Solved:
+    """A group whose inner problem was solved: outer tiles of K C Y X, cluster size, fewest inner cycles."""
+
+    tiles: tuple[int, ...]
+    cluster: int
+    cycles: int
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What was enumerated and what was bounded.
+
+    `groups` are the choices of outer tiles and cluster size, under `loopnest` with the outer parallel dim. Of
+    those, `too_large` need more L1 or L2 than there is with every parallel dim (or there are others that cost
+    the same), `bounded` cannot beat the best by their bound, `solved` had their inner problem solved, and
+    `open` were left when the time ran out. `inner_levels` are the inner tiles and parallel dims tried, each
+    in all orders that differ or, under `loopnest`, by a bound of all. `mappings` is how many mappings the
+    space holds.
+    """
+
+    groups: int
+    too_large: int
+    bounded: int
+    solved: int
+    open: int
+    inner_levels: int
+    mappings: int
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The optimum of a problem, with what is needed to check it.
+
+    `status` is `optimal` (no mapping of the space is better than `best`), `bounded` (the time ran out: none
+    is below `lower_bound`) or `infeasible` (the space has no feasible mapping; `best` is None and
+    `lower_bound` inf). Losses are in the objective's unit. Of the mappings with the least loss, `best` has
+    the least energy, or, where energy is the objective, the fewest cycles.
+    `solved` are the groups whose inner problem was solved; the bound covers all others. Under `loopnest` none
+    are listed: a check finds them itself, and compares how many there are.
+    """
+
+    fingerprint: str
+    status: str
+    lower_bound: float
+    best: Best | None
+    solved: tuple[Solved, ...]
+    counts: Counts
+    seconds: float
+    cached: bool = False
+
+    @property
+    def gap(self) -> float:
+        """How far `best` is above `lower_bound`, as a share of it: 0 if optimal, inf without a best."""
+        return math.inf if self.best is None else self.best.loss / self.lower_bound - 1.0
+
+    def regret(self, losses: ArrayLike) -> FloatArray:
+        """How far losses of the same problem are above the lower bound, as shares of it.
+
+        An infinite loss has infinite regret. Nothing may be below 0: see `beaten_by`.
+        """
+        found = np.asarray(losses, dtype=np.float64)
+        if self.status == INFEASIBLE:
+            return np.full(found.shape, np.inf)
+        return found / self.lower_bound - 1.0
+
+    def beaten_by(self, losses: ArrayLike) -> str | None:
+        """A sentence that says so if some loss of the same problem refutes the certificate, else None."""
+        least = float(np.min(np.asarray(losses, dtype=np.float64), initial=np.inf))
+        if not least < self.lower_bound:
+            return None
+        return (
+            f"CERTIFICATE BEATEN: a feasible mapping has loss {least!r}, below {self.lower_bound!r}, which "
+            f"was proven to be the least of problem {self.fingerprint[:12]}; please report it"
+        )
+
+    def to_dict(self, problem: Problem, layer: str, accelerator: str) -> dict[str, Any]:
+        """The certificate as plain data, under the names that the user gave the layer and the accelerator."""
+        return {
+            "layer": layer,
+            "accelerator": accelerator,
+            "objective": problem.objective,
+            "cost_model": problem.model_spec,
+            "tiles": problem.tiles,
+            "fixed": problem.space.fixed,
+            "status": self.status,
+            "lower_bound": _finite(self.lower_bound),
+            "gap": _finite(self.gap),
+            "best": self._best_dict(problem),
+            "certificate": {
+                "fingerprint": self.fingerprint,
+                **asdict(self.counts),
+                "seconds": self.seconds,
+                "cached": self.cached,
+                "solved_groups": [asdict(group) for group in self.solved],
+            },
+        }
+
+    def _best_dict(self, problem: Problem) -> dict[str, Any] | None:
+        best = self.best
+        if best is None:
+            return None
+        figures = {item.name: getattr(best, item.name) for item in fields(best) if item.name != "mapping"}
+        return {
+            **figures,
+            "genes": list(best.genes),
+            # As in a search's result, where it says which sample it was.
+            "index": None,
+            "mapping": best.mapping.to_dict(),
+            "case": problem.case(best.mapping),
+        }
+
+
+def _finite(value: float) -> float | None:
+    """What JSON can say of the value."""
+    return value if math.isfinite(value) else None
+
+
+def priced(problem: Problem, mapping: DataflowMapping) -> Best | None:
+    """The mapping as the problem prices it; None if it is not feasible."""
+    batch = MappingBatch.of([mapping])
+    figures = problem.evaluate(batch)
+    if figures.reason[0] != 0:
+        return None
+    return Best(
+        loss=float(figures.loss[0]),
+        genes=tuple(problem.space.encode(batch)[0].tolist()),
+        cycles=int(figures.cycles[0]),
+        energy_nj=float(figures.energy_nj[0]),
+        macs=int(figures.macs[0]),
+        l1_size=int(figures.l1_size[0]),
+        l2_size=int(figures.l2_size[0]),
+        mapping=mapping,
+    )
+
+
+def from_dict(data: object, problem: Problem) -> Certificate:
+    """The certificate of `problem` in the plain data of `to_dict`, its best mapping priced anew.
+
+    InputError if it is another problem's, malformed, or not what the cost model says today.
+    """
+    try:
+        entry = table(data, "certificate")
+        about: Mapping[str, Any] = entry["certificate"]
+        best = priced(problem, DataflowMapping.from_dict(entry["best"]["mapping"])) if entry["best"] else None
+        found = Certificate(
+            fingerprint=about["fingerprint"],
+            status=entry["status"],
+            lower_bound=math.inf if entry["lower_bound"] is None else entry["lower_bound"],
+            best=best,
+            solved=tuple(
+                Solved(tuple(group["tiles"]), group["cluster"], group["cycles"])
+                for group in about["solved_groups"]
+            ),
+            counts=Counts(**{item.name: about[item.name] for item in fields(Counts)}),
+            seconds=about["seconds"],
+            cached=True,
+        )
+        claimed = entry["best"]["loss"] if entry["best"] else None
+    except (KeyError, TypeError) as error:
+        raise InputError(f"not a certificate: {error}") from None
+    if found.fingerprint != problem.fingerprint or found.status not in STATUSES:
+        raise InputError("the certificate is of another problem")
+    if claimed != (best.loss if best else None) or (found.status == OPTIMAL and found.lower_bound != claimed):
+        raise InputError("the certificate's best mapping is not priced as it says")
+    return found

@@ -1,0 +1,93 @@
+"""Every shape of a problem once more, to count those that a bound does not rule out: see `outer_check`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dse.cost.loopnest.constants import Constants
+from dse.optimum.loopnest.outer_check import Outer, output_words
+from dse.optimum.maestro.coverage import Groups
+from dse.optimum.maestro.inner_check import allowed_parallels
+from dse.problem.problem import Problem
+from dse.space.genes import MAPPED_DIMS, ORDERS
+from dse.spec.objective import clock_hertz, objective_named
+from dse.support.arrays import BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How many shapes there are, and which are below a target: tiles, cluster size, parallel dim."""
+
+    shapes: int
+    below: list[tuple[tuple[int, ...], int, str]]
+
+
+def cover(problem: Problem, target: tuple[float, float]) -> Coverage:
+    """The shapes that are not ruled out at `target`: a loss, and what is preferred beside it."""
+    shapes, below = 0, []
+    for tiles, clusters in Groups(problem).chunks():
+        for parallel in allowed_parallels(problem, "outer"):
+            shapes += len(clusters)
+            # With one cluster all parallel dims are the same.
+            alone = clusters == problem.accelerator.num_pes
+            alone &= parallel != allowed_parallels(problem, "outer")[0]
+            rows = np.flatnonzero(~alone)
+            outer = Outer(problem, {dim: tiles[dim][rows] for dim in MAPPED_DIMS}, clusters[rows], parallel)
+            rows = rows[outer.fits]
+            if not len(rows):
+                continue
+            outer = Outer(problem, {dim: tiles[dim][rows] for dim in MAPPED_DIMS}, clusters[rows], parallel)
+            found = _not_ruled_out(problem, outer, target)
+            below += [
+                (tuple(int(tiles[dim][row]) for dim in MAPPED_DIMS), int(clusters[row]), parallel)
+                for row in rows[found].tolist()
+            ]
+    return Coverage(shapes, below)
+
+
+def _not_ruled_out(problem: Problem, outer: Outer, target: tuple[float, float]) -> BoolArray:
+    """Whether some outer order of a shape could have less than the target."""
+    fixed = problem.space.fixed.get("outer.order")
+    found = _below(figures(problem, *outer.least_of_any_order), target)
+    rows = np.flatnonzero(found)
+    part = Outer(
+        problem,
+        {dim: tiles[rows] for dim, tiles in outer.tiles.items()},
+        outer.clusters[rows],
+        outer.parallel,
+    )
+    found[rows] = False
+    for order in ORDERS:
+        if len(rows) and (fixed is None or list(order) == fixed):
+            found[rows] |= _below(figures(problem, *part.least(order)), target)
+    return found
+
+
+def _below(found: tuple[FloatArray, FloatArray], target: tuple[float, float]) -> BoolArray:
+    losses, beside = found
+    less: BoolArray = (losses < target[0]) | ((losses == target[0]) & (beside < target[1]))
+    return less
+
+
+def figures(problem: Problem, cycles: IntArray, dram: IntArray) -> tuple[FloatArray, FloatArray]:
+    """The least loss, and what is preferred beside it: every word goes over the NoC, each once."""
+    layer = problem.layer
+    inputs = layer.C
+    for axis, window in enumerate((layer.R, layer.S)):
+        inputs *= layer.output[axis] * min(layer.stride[axis], window) + max(window - layer.stride[axis], 0)
+    words = inputs + layer.K * layer.C * layer.R * layer.S + output_words(layer)
+    constants = getattr(problem.model, "constants", None) or Constants()
+    energy = 1e-3 * (
+        layer.macs * constants.mac_pj
+        + (4.0 * layer.macs + words) * constants.l1_pj
+        + words * constants.noc_pj
+        + (words + dram) * constants.l2_pj
+        + dram * constants.dram_pj
+    )
+    figure = objective_named(problem.objective).figure
+    losses = figure(cycles, energy, math.nan, math.nan, clock_hertz(problem.accelerator))
+    beside = cycles.astype(np.float64) if problem.objective == "energy" else energy
+    return np.asarray(losses, dtype=np.float64), np.asarray(beside, dtype=np.float64)

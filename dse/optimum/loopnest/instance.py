@@ -1,0 +1,208 @@
+"""A problem under `loopnest` as the certifier's kernels read it, and which problems it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dse.cost.loopnest.constants import Constants
+from dse.optimum.loopnest import dims
+from dse.optimum.maestro.instance import chains_of
+from dse.problem.problem import Problem
+from dse.space.chains import Chain, divisors
+from dse.space.genes import GENE_NAMES, LEVELS, MAPPED_DIMS, ORDERS
+from dse.spec.objective import clock_hertz, objective_named
+from dse.spec.reasons import Reason
+from dse.support.arrays import FloatArray, IntArray
+from dse.support.errors import InputError
+
+MODEL = "loopnest"
+OBJECTIVES = ("latency", "energy", "edp")
+"""What can be certified: area is the machine's, and power is least for the slowest mapping."""
+
+ORDER_TABLE = np.array([[MAPPED_DIMS.index(dim) for dim in order] for order in ORDERS], dtype=np.int64)
+"""The loop orders, as dims from the outermost in: (24, 4)."""
+
+
+@dataclass(frozen=True)
+class Instance:
+    """The arrays that the kernels take.
+
+    `facts` are the layer's and the machine's figures (see `dims`), `constants` the energies of an access in
+    pJ and the clock. `outer_tiles` (4, n) hold how many tiles a dim has, then which; `inner_tiles` (n, 4)
+    are all those that fit in L1, the smallest first, whatever outer tiles they divide. `parallels` (2, 5), by
+    level, hold how many dims may be parallel, then which, and `orders` (2, 16, 25), by level and set of dims
+    with more than one step, how many orders differ, then which. `real` (2, tiles, clusters + 1, 3) has, by
+    Y and X, outer tile and cluster size (the last: not parallel), the input rows or columns that are no
+    padding: those of all outer steps, those that stay as they advance, and as they go back.
+    """
+
+    facts: IntArray
+    constants: FloatArray
+    outer_tiles: IntArray
+    inner_tiles: IntArray
+    clusters: IntArray
+    parallels: IntArray
+    orders: IntArray
+    real: IntArray
+
+    @property
+    def arrays(self) -> tuple[IntArray | FloatArray, ...]:
+        """All of them, as kernels take them."""
+        return (
+            self.facts,
+            self.constants,
+            self.outer_tiles,
+            self.inner_tiles,
+            self.clusters,
+            self.parallels,
+            self.orders,
+            self.real,
+            ORDER_TABLE,
+        )
+
+    @property
+    def shapes(self) -> int:
+        """How many choices of outer tiles, cluster size and outer parallel dim there are."""
+        return int(np.prod(self.outer_tiles[:, 0]) * len(self.clusters) * self.parallels[0, 0])
+
+
+def refuse(problem: Problem) -> None:
+    """InputError unless the optimum of the problem can be proven."""
+    if problem.tiles != "factors":
+        raise InputError(f"only tiles 'factors' can be certified, got {problem.tiles!r}")
+    if problem.objective not in OBJECTIVES:
+        raise InputError(
+            f"under cost model {MODEL!r} only {', '.join(OBJECTIVES[:-1])} and {OBJECTIVES[-1]} can be "
+            f"certified, got {problem.objective!r}"
+        )
+    # The model says of any mapping that the counts of a layer could leave 64 bits.
+    anything = problem.price(np.zeros((1, len(GENE_NAMES)), dtype=np.int64))
+    if anything.reason[0] == int(Reason.OUT_OF_RANGE):
+        raise InputError(f"layer {problem.layer} is too large to certify: its counts could leave 64 bits")
+
+
+def make_instance(problem: Problem) -> Instance:
+    """The problem's arrays. InputError if it is not one that can be certified."""
+    refuse(problem)
+    layer, fixed = problem.layer, problem.space.fixed
+    chains = chains_of(problem)
+    sizes = [fixed["cluster"]] if "cluster" in fixed else problem.accelerator.cluster_sizes
+    clusters = np.array(sizes, dtype=np.int64)
+    depthwise = layer.type == "DSCONV"
+    return Instance(
+        facts=_facts(problem),
+        constants=_constants(problem),
+        outer_tiles=_padded([chain.outer_choices for chain in chains]),
+        inner_tiles=_fitting(problem, chains),
+        clusters=clusters,
+        parallels=_parallels([fixed.get(f"{name}.parallel") for name in LEVELS], depthwise),
+        orders=np.array([_distinct_orders(fixed.get(f"{name}.order")) for name in LEVELS]),
+        real=_real_inputs(problem, chains, clusters),
+    )
+
+
+def _facts(problem: Problem) -> IntArray:
+    layer, machine = problem.layer, problem.accelerator
+    facts = np.zeros(dims.FACTS, dtype=np.int64)
+    facts[dims.SIZES : dims.SIZES + 4] = [layer.loops[dim] for dim in MAPPED_DIMS]
+    facts[dims.PITCHES : dims.PITCHES + 4] = 1
+    for axis, window in enumerate((layer.R, layer.S)):
+        pitch = min(layer.stride[axis], window)
+        facts[dims.PITCHES + dims.Y + axis] = pitch
+        facts[dims.OVERLAPS + dims.Y + axis] = window - pitch
+    outputs = layer.K * layer.loops["Y"] * layer.loops["X"] * (layer.C if layer.type == "DSCONV" else 1)
+    # No transition moves more words than this: a faster NoC or DRAM link changes nothing.
+    most = layer.K * layer.C * layer.R * layer.S + 3 * layer.macs
+    facts[dims.DEPTHWISE] = layer.type == "DSCONV"
+    facts[dims.FILTER] = layer.R * layer.S
+    facts[dims.PES] = machine.num_pes
+    facts[dims.NOC] = min(machine.noc_bandwidth, most)
+    facts[dims.OFFCHIP] = min(machine.offchip_bandwidth, most)
+    facts[dims.LATENCY], facts[dims.LANES] = machine.noc_latency, machine.simd_lanes
+    facts[dims.L1], facts[dims.L2] = machine.l1_size, machine.l2_size
+    facts[dims.OBJECTIVE] = objective_named(problem.objective).code
+    facts[dims.MACS], facts[dims.OUTPUTS] = layer.macs, outputs
+    return facts
+
+
+def _constants(problem: Problem) -> FloatArray:
+    constants = getattr(problem.model, "constants", None) or Constants()
+    energies = (constants.mac_pj, constants.l1_pj, constants.noc_pj, constants.l2_pj, constants.dram_pj)
+    return np.array([*energies, clock_hertz(problem.accelerator)], dtype=np.float64)
+
+
+def _parallels(fixed: Sequence[object], depthwise: bool) -> IntArray:
+    """By level, how many dims to try as the parallel one, and which. In a depthwise layer K means C."""
+    table = np.zeros((2, 5), dtype=np.int64)
+    for level, only in enumerate(fixed):
+        allowed = [place for place, dim in enumerate(MAPPED_DIMS) if only is None or dim == only]
+        if depthwise:
+            allowed = sorted({max(place, dims.C) for place in allowed})
+        table[level, 0] = len(allowed)
+        table[level, 1 : 1 + len(allowed)] = allowed
+    return table
+
+
+def _distinct_orders(fixed: object) -> IntArray:
+    """One order for each class of orders that cost the same: (16, 25), by the dims that have many steps."""
+    allowed = [place for place, order in enumerate(ORDERS) if fixed is None or list(order) == fixed]
+    table = np.zeros((16, len(ORDERS) + 1), dtype=np.int64)
+    for many in range(16):
+        found: dict[tuple[int, ...], int] = {}
+        for order in allowed:
+            found.setdefault(tuple(dim for dim in ORDER_TABLE[order].tolist() if many >> dim & 1), order)
+        table[many, 0] = len(found)
+        table[many, 1 : 1 + len(found)] = list(found.values())
+    return table
+
+
+def _real_inputs(problem: Problem, chains: Sequence[Chain], clusters: IntArray) -> IntArray:
+    """`real` of an Instance."""
+    layer = problem.layer
+    most = max(len(chain.outer_choices) for chain in chains[dims.Y :])
+    table = np.zeros((2, most, len(clusters) + 1, 3), dtype=np.int64)
+    inputs, windows = (layer.Y, layer.X), (layer.R, layer.S)
+    for axis, chain in enumerate(chains[dims.Y :]):
+        stride, window, padding = layer.stride[axis], windows[axis], layer.padding[axis]
+        used = np.zeros(2 * padding + inputs[axis] + stride, dtype=np.int64)
+        for row in range(window):
+            used[row : row + chain.size * stride : stride][: chain.size] = 1
+        used[:padding] = used[padding + inputs[axis] :] = 0
+        below = np.concatenate([[0], np.cumsum(used)])
+        for place, tile in enumerate(chain.outer_choices):
+            for number, cluster in enumerate([*clusters.tolist(), problem.accelerator.num_pes]):
+                span = tile * (problem.accelerator.num_pes // cluster)
+                starts = np.arange(0, chain.size, span)
+                ends = np.minimum(starts + span, chain.size)
+                first, last = starts * stride, (ends - 1) * stride + window
+                held = np.maximum(below[last[:-1]] - below[first[1:]], 0)
+                back = below[min(last[0], last[-1])] - below[max(first[0], first[-1])]
+                table[axis, place, number] = (below[last] - below[first]).sum(), held.sum(), max(back, 0)
+    return table
+
+
+def _fitting(problem: Problem, chains: Sequence[Chain]) -> IntArray:
+    """The inner tiles that fit in L1, in the order of their sizes: (n, 4)."""
+    layer, depthwise = problem.layer, problem.layer.type == "DSCONV"
+    cuts = [[chain.inner] if chain.inner else divisors(chain.size) for chain in chains]
+    k, c, y, x = (axis.ravel() for axis in np.meshgrid(*cuts, indexing="ij"))
+    windows = []
+    for axis, (tile, window) in enumerate(((y, layer.R), (x, layer.S))):
+        pitch = min(layer.stride[axis], window)
+        windows.append(tile * pitch + window - pitch)
+    outputs = (c if depthwise else k) * y * x
+    need: IntArray = 2 * (c * windows[0] * windows[1] + layer.R * layer.S * k * c + outputs)
+    tiles: IntArray = np.stack([k, c, y, x], axis=1)[need <= problem.accelerator.l1_size]
+    return tiles
+
+
+def _padded(lists: Sequence[Sequence[int]]) -> IntArray:
+    """The lists as rows, each after its length."""
+    table = np.zeros((len(lists), 1 + max(map(len, lists))), dtype=np.int64)
+    for row, values in zip(table, lists, strict=True):
+        row[0] = len(values)
+        row[1 : 1 + len(values)] = values
+    return table

@@ -1,0 +1,1 @@
+"""Proven optima under `maestro`."""

@@ -1,0 +1,8 @@
+"""A design gets a loss: problems, constraints, cases, loop nests, dataflow templates.
+
+Imports `space`, `cost` and what is below them.
+"""
+
+from dse.problem.problem import Evaluations, Problem
+
+__all__ = ["Evaluations", "Problem"]

@@ -1,0 +1,234 @@
+"""Cases: lines of JSON that each hold a layer, a mapping and the hardware to price it on, as written.
+
+The format is that of the recorded MAESTRO runs, in which a layer may have a padding, and the hardware
+capacities and a clock. Types and names are checked strictly, values are not: a zero tile or an oversized
+cluster is priced like anything else, and comes back as invalid with its reason.
+"""
+
+from __future__ import annotations
+
+import gzip
+import math
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+
+from dse.cost import CaseExtras, CostBatch
+from dse.spec.accelerator import Accelerator
+from dse.spec.layer import DIMS, TYPES, Layer
+from dse.spec.mapping import COLUMNS as ROW_COLUMNS
+from dse.spec.mapping import Mapping, MappingBatch
+from dse.spec.reasons import Reason
+from dse.support import strict_json
+from dse.support.arrays import IntArray
+from dse.support.errors import InputError, shorten, unknown
+from dse.support.validation import INT64_MAX, keys, positive_number, table, whole_number
+
+INT64_MIN = -INT64_MAX - 1
+LAYER_COLUMNS = 9
+HARDWARE = ("num_pes", "noc_bandwidth", "offchip_bandwidth", "noc_latency", "simd_lanes")
+CAPACITIES = ("l1_size", "l2_size")
+FIGURES = ("cycles", "macs", "energy_nj", "power", "area", "l1_size", "l2_size")
+STANDARD_INPUT = "-"
+
+
+@dataclass(frozen=True)
+class Cases:
+    """n cases as integer arrays, as cost models price them.
+
+    `layers` (n, 9): type (position in TYPES), K, C, Y, X, R, S, stride rows, stride columns; the padding is
+    part of Y and X. `hardware` (n, 5): the columns of HARDWARE. `mappings`: the rows of a MappingBatch.
+    `extras`: what of Y and X is padding, the capacities and the clock, for cost models that know them.
+    """
+
+    layers: IntArray
+    hardware: IntArray
+    mappings: MappingBatch
+    extras: CaseExtras
+
+    def __len__(self) -> int:
+        return len(self.layers)
+
+
+def read_cases(path: str) -> Cases:
+    """The cases in a file of JSON lines, plain or gzipped; `-` is standard input.
+
+    Raises InputError naming the file and the line at the first one that is malformed.
+    """
+    name = "standard input" if path == STANDARD_INPUT else path or repr(path)
+    rows = [_case_row(text, f"{name} line {number}") for number, text in _lines(path, name)]
+    if not rows:
+        raise InputError(f"{name} holds no cases; expected one JSON object a line")
+    array = np.array([integers for integers, _ in rows], dtype=np.int64)
+    widths = (LAYER_COLUMNS, len(HARDWARE), ROW_COLUMNS, 2, len(CAPACITIES))
+    parts = np.split(array, np.cumsum(widths)[:-1], axis=1)
+    layers, hardware, mappings, paddings, capacities = (part.copy() for part in parts)
+    extras = CaseExtras(paddings, capacities, np.array([clock for _, clock in rows]))
+    return Cases(layers, hardware, MappingBatch(mappings), extras)
+
+
+def case_line(
+    layer: Layer, mapping: Mapping, accelerator: Accelerator, *, whole: bool = False
+) -> dict[str, Any]:
+    """The case that prices `mapping` of `layer`, as it is, on `accelerator`: one line of a cases file.
+
+    With `whole` it has the accelerator's capacities and clock too, which some cost models ask for.
+    """
+    names = [item.name for item in fields(Accelerator)] if whole else HARDWARE
+    hardware = {name: getattr(accelerator, name) for name in names}
+    return {"layer": layer.to_dict(), "mapping": mapping.to_dict(), "hardware": hardware}
+
+
+def results(costs: CostBatch) -> Iterator[dict[str, Any]]:
+    """Each row of `costs` as plain data: status, reason and the figures, which are None where invalid."""
+    columns = [getattr(costs, name).tolist() for name in FIGURES]
+    for valid, code, *figures in zip(costs.valid.tolist(), costs.reason.tolist(), *columns, strict=True):
+        if valid:
+            numbers = [value if math.isfinite(value) else None for value in figures]
+            yield {"status": "ok", "reason": None, **dict(zip(FIGURES, numbers, strict=True))}
+        else:
+            yield {"status": "invalid", "reason": Reason(code).text, **dict.fromkeys(FIGURES)}
+
+
+CaseRow = tuple[list[int], float]
+"""A line as integers (layer, hardware, mapping, paddings, capacities) and its clock."""
+
+
+def _case_row(text: str, where: str) -> CaseRow:
+    """One line as its columns."""
+    case = strict_json.parse(text, where)
+    try:
+        return _quick_row(case)
+    except (KeyError, TypeError, ValueError):
+        return _checked_row(case, where)
+
+
+def _checked_row(case: object, where: str) -> CaseRow:
+    """The columns of a parsed line, with a message for whatever is wrong with it."""
+    entry = table(case, where)
+    missing = [key for key in ("layer", "mapping", "hardware") if key not in entry]
+    if missing:
+        raise InputError(f"{where} lacks {', '.join(repr(key) for key in missing)}")
+    mapping = Mapping.from_dict(entry["mapping"], f"{where}: mapping")
+    layer, padding = _layer_row(entry["layer"], f"{where}: layer")
+    hardware, capacities, clock = _hardware_row(entry["hardware"], f"{where}: hardware")
+    return [*layer, *hardware, *MappingBatch.of([mapping]).rows[0].tolist(), *padding, *capacities], clock
+
+
+def _layer_row(data: object, where: str) -> tuple[list[int], tuple[int, int]]:
+    """The columns of a layer, and what is padding of its Y and X, on each side."""
+    entry = table(data, where)
+    kind = entry.get("type", TYPES[0])
+    if kind not in TYPES:
+        raise unknown("type", kind, TYPES, where)
+    channels = DIMS if kind == "CONV" else DIMS[1:]
+    keys(entry, where, required=("type", *channels), optional=("K", "stride", "padding", "name", "repeats"))
+    sizes = {dim: _integer(entry.get(dim, 1), f"{where}.{dim}") for dim in DIMS}
+    padding = _pair(entry.get("padding", 0), f"{where}.padding")
+    for dim, pad in zip(("Y", "X"), padding, strict=True):
+        # The input is the padded one, as MAESTRO knows no padding.
+        sizes[dim] = min(sizes[dim] + 2 * pad, INT64_MAX) if pad >= 0 else 0
+    stride = _pair(entry.get("stride", 1), f"{where}.stride")
+    return [TYPES.index(kind), *sizes.values(), *stride], padding
+
+
+def _hardware_row(data: object, where: str) -> tuple[list[int], list[int], float]:
+    """The columns of HARDWARE, those of CAPACITIES (0: it is not said, -1: it is below 1), and the clock."""
+    entry = table(data, where)
+    keys(entry, where, required=HARDWARE[:3], optional=(*HARDWARE[3:], *CAPACITIES, "clock_ghz"))
+    capacities = [0, 0]
+    for place, name in enumerate(CAPACITIES):
+        if name in entry:
+            size = _integer(entry[name], f"{where}.{name}")
+            capacities[place] = size if size > 0 else -1
+    clock = positive_number(entry.get("clock_ghz", 1), f"{where}.clock_ghz")
+    return [_integer(entry.get(name, 1), f"{where}.{name}") for name in HARDWARE], capacities, clock
+
+
+def _integer(value: object, what: str) -> int:
+    return whole_number(value, what, least=INT64_MIN)
+
+
+def _pair(value: object, what: str) -> tuple[int, int]:
+    if not isinstance(value, list):
+        value = [value, value]
+    if len(value) != 2:
+        raise InputError(f"{what} must be one number or [rows, columns], got {shorten(value)}")
+    return _integer(value[0], what), _integer(value[1], what)
+
+
+# The quick way takes five times less than explaining, and only the lines that hold exactly the usual parts;
+# it declines whatever else there is by raising.
+
+_sizes = itemgetter(*DIMS)
+_hardware = itemgetter(*HARDWARE)
+_DIM_CODES = {dim: code for code, dim in enumerate(DIMS)}
+
+
+def _quick_row(case: Any) -> CaseRow:
+    layer, mapping, hardware = case["layer"], case["mapping"], case["hardware"]
+    outer, inner = mapping["outer"], mapping["inner"]
+    row = [
+        *_sizes(layer),
+        *layer["stride"],
+        *_hardware(hardware),
+        *_quick_level(outer),
+        mapping["cluster_size"],
+        *_quick_level(inner),
+    ]
+    usual = len(layer) == 8 and len(mapping) == 3 and len(hardware) == 5 and len(layer["stride"]) == 2
+    if not usual or set(map(type, row)) != {int} or min(row) < INT64_MIN or max(row) > INT64_MAX:
+        raise ValueError
+    return [TYPES.index(layer["type"]), *row, 0, 0, 0, 0], 1.0
+
+
+def _quick_level(level: Any) -> list[int]:
+    order, tile = level["order"], level["tile"]
+    codes = [_DIM_CODES[dim] for dim in order]
+    usual = len(level) == 3 and len(tile) == 6 and type(order) is list
+    if not usual or len(codes) != 6 or len(set(codes)) != 6:
+        raise ValueError
+    return [_DIM_CODES[level["parallel"]], *codes, *_sizes(tile)]
+
+
+def _lines(path: str, name: str) -> Iterator[tuple[int, str]]:
+    """The numbered lines of a file; blank lines are forgiven at its end only."""
+    blank = 0
+    try:
+        with _opened(path) as stream:
+            for number, raw in enumerate(stream, 1):
+                text = _decoded(raw, f"{name} line {number}")
+                if not text.strip():
+                    blank = blank or number
+                elif blank:
+                    raise InputError(f"{name} line {blank} is blank; expected one case a line")
+                else:
+                    yield number, text
+    except OSError as error:
+        raise InputError(f"{name} cannot be read: {error.strerror or error}") from None
+    except (EOFError, zlib.error) as error:
+        raise InputError(f"{name} is not a whole gzip file: {shorten(str(error))}") from None
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[Iterable[bytes]]:
+    """The lines of a file or of standard input, unpacked if they are gzipped."""
+    source: str | int = 0 if path == STANDARD_INPUT else path
+    with open(source, "rb", closefd=source != 0) as stream:
+        if stream.peek(2).startswith(b"\x1f\x8b"):
+            with gzip.open(stream) as unpacked:
+                yield unpacked
+        else:
+            yield stream
+
+
+def _decoded(raw: bytes, where: str) -> str:
+    try:
+        return raw.decode("utf-8").rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{where} is not UTF-8: byte {error.start + 1} is {raw[error.start]:#04x}") from None

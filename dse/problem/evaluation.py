@@ -1,0 +1,117 @@
+"""One mapping judged in full: its costs, whether it is feasible, every objective, and where the cycles go."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from dse.cost import DEFAULT_COST_MODEL, Detail, cost_model, detail_of
+from dse.problem.cases import results
+from dse.problem.constraints import FeasibilityRules
+from dse.spec.accelerator import Accelerator
+from dse.spec.layer import Layer
+from dse.spec.mapping import Mapping, MappingBatch
+from dse.spec.objective import OBJECTIVES, loss
+
+COMPUTE, DATA = "compute", "data movement"
+
+
+@dataclass(frozen=True)
+class BufferUse:
+    """Elements that a mapping needs of a buffer, of those that there are; `use` is the share."""
+
+    needed: int
+    capacity: int
+    use: float
+
+
+@dataclass(frozen=True)
+class Breakdown:
+    """Where the buffers and the cycles of a mapping go.
+
+    `ideal_cycles` are the layer's MACs on all PEs and lanes, `busiest_pe_cycles` the steps of the mapping's
+    busiest PE, and the cycles beyond are spent waiting for data. `utilisation` is ideal over actual cycles,
+    and the product of `busy_pes` (ideal over busiest) and `busy_time` (busiest over actual). `bound` says
+    on what most cycles go: compute or data movement, which a model that tells them apart calls NoC or DRAM.
+    """
+
+    l1: BufferUse
+    l2: BufferUse
+    ideal_cycles: int
+    busiest_pe_cycles: int
+    utilisation: float
+    busy_pes: float
+    busy_time: float
+    bound: str
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What a mapping costs (`figures`, as a case's result), and what that is worth.
+
+    `loss` is by objective, in its unit, and None where the mapping is not `feasible`; `reason` says why it
+    is not. Without costs there is no `breakdown`, and a `detail` from models that have one only.
+    """
+
+    figures: dict[str, Any]
+    feasible: bool
+    reason: str | None
+    loss: dict[str, float | None]
+    breakdown: Breakdown | None
+    detail: Detail | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data: the figures, `feasible`, `reason`, `loss` and `breakdown`.
+
+        The breakdown holds the detail's parts, where there is one: `cycles`, `energy_nj`, `words`, `buffers`.
+        """
+        detail = asdict(self.detail) if self.detail else {}
+        parts = {**asdict(self.breakdown), **detail} if self.breakdown else None
+        return {
+            **self.figures,
+            "reason": self.reason,
+            "feasible": self.feasible,
+            "loss": self.loss,
+            "breakdown": parts,
+        }
+
+
+def evaluate(
+    layer: Layer, accelerator: Accelerator, mapping: Mapping, model: str = DEFAULT_COST_MODEL
+) -> Evaluation:
+    """Price `mapping` of `layer` under the cost model `model`; no mapping raises."""
+    batch, priced_by = MappingBatch.of([mapping]), cost_model(model)
+    costs = priced_by.evaluate(layer, accelerator, batch)
+    rules = FeasibilityRules(layer, accelerator, "latency")
+    _, reasons = rules.judge(batch.rows, costs)
+    feasible = bool(reasons[0] == 0)
+    losses = {name: float(loss(costs, accelerator, name)[0]) if feasible else None for name in OBJECTIVES}
+    figures = next(results(costs))
+    breakdown = detail = None
+    if figures["status"] == "ok":
+        busiest = int(rules.serial_floors(batch.rows)[0])
+        detail = detail_of(priced_by, layer, accelerator, mapping)
+        breakdown = _breakdown(layer, accelerator, figures, busiest, detail.bound if detail else None)
+    reason = None if feasible else rules.explain(batch.rows[0], costs)
+    return Evaluation(figures, feasible, reason, losses, breakdown, detail)
+
+
+def _breakdown(
+    layer: Layer, accelerator: Accelerator, figures: dict[str, Any], busiest: int, bound: str | None
+) -> Breakdown:
+    cycles = figures["cycles"]
+    ideal = -(-layer.macs // (accelerator.num_pes * accelerator.simd_lanes))
+    return Breakdown(
+        l1=_use(figures["l1_size"], accelerator.l1_size),
+        l2=_use(figures["l2_size"], accelerator.l2_size),
+        ideal_cycles=ideal,
+        busiest_pe_cycles=busiest,
+        utilisation=ideal / cycles,
+        busy_pes=ideal / busiest,
+        busy_time=busiest / cycles,
+        bound=bound or (COMPUTE if 2 * busiest >= cycles else DATA),
+    )
+
+
+def _use(needed: int, capacity: int) -> BufferUse:
+    return BufferUse(needed, capacity, needed / capacity)

@@ -1,0 +1,171 @@
+"""A problem: one layer on one accelerator, the mappings allowed, and what to minimise under which model."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from collections.abc import Mapping as Table
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from dse.cost import DEFAULT_COST_MODEL, CostBatch, CostModel, Detail, cost_model, detail_of, spec_of
+from dse.problem.cases import case_line
+from dse.space.mapping_space import MappingSpace
+from dse.spec.accelerator import Accelerator
+from dse.spec.layer import Layer
+from dse.spec.mapping import Mapping, MappingBatch
+from dse.spec.objective import objective_named
+from dse.support.arrays import CodeArray, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from dse.problem.constraints import FeasibilityRules
+
+
+PriceRows = Callable[[IntArray], CostBatch]
+"""A cost model made ready for one layer and accelerator: a MappingBatch's rows (n, 27) in, costs out."""
+
+
+@dataclass(frozen=True)
+class Evaluations:
+    """What n points cost and how good they are: arrays of length n.
+
+    The figures are those of a CostBatch (0 where the model refuses the point). `loss` is in the objective's
+    unit, `inf` where `reason`, a `dse.spec.reasons.Reason` code, is not 0.
+    """
+
+    cycles: IntArray
+    energy_nj: FloatArray
+    power: FloatArray
+    area: FloatArray
+    l1_size: IntArray
+    l2_size: IntArray
+    macs: IntArray
+    loss: FloatArray
+    reason: CodeArray
+
+    def __len__(self) -> int:
+        return len(self.loss)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A layer x an accelerator x a mapping space x an objective x a cost model.
+
+    `tiles` and `fixed` shape the space (see MappingSpace). `cost_model` is the name of a model, or a model:
+    every row that is priced goes through that object, so a wrapper sees and counts them all.
+    """
+
+    layer: Layer
+    accelerator: Accelerator
+    objective: str = "latency"
+    cost_model: str | CostModel = DEFAULT_COST_MODEL
+    tiles: str = "factors"
+    fixed: Table[str, Any] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        objective_named(self.objective)
+        object.__setattr__(self, "fixed", dict(self.fixed))
+        # The space and the model are made now, so that what is wrong with them is said now.
+        _ = self.space, self.model
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # What is derived (the space, compiled functions) is made again in the other process.
+        return Problem, tuple(getattr(self, item.name) for item in fields(self))
+
+    @cached_property
+    def space(self) -> MappingSpace:
+        """The mappings to choose from, as vectors of genes."""
+        return MappingSpace(self.layer, self.accelerator, tiles=self.tiles, fixed=self.fixed)
+
+    @cached_property
+    def model(self) -> CostModel:
+        """The cost model."""
+        return cost_model(self.cost_model) if isinstance(self.cost_model, str) else self.cost_model
+
+    def price(self, genes: IntArray) -> Evaluations:
+        """What the points in `genes`, int64 (n, 13) and inside the space, cost, and their losses."""
+        return self._priced(self.space.decode(genes).rows)
+
+    def evaluate(self, mappings: MappingBatch) -> Evaluations:
+        """What mappings cost, whether or not they are in the space; infeasible ones get a reason."""
+        return self._priced(mappings.rows)
+
+    def explain(self, mapping: Mapping) -> str:
+        """Why the mapping is not feasible, with figures ("L1 needs 4096 of 512 elements"), or "feasible"."""
+        rows = MappingBatch.of([mapping]).rows
+        return self._rules.explain(rows[0], self._price_rows(rows))
+
+    def case(self, mapping: Mapping) -> dict[str, Any]:
+        """The mapping as a case (see `dse.problem.cases`) that costs the same, of the layer priced."""
+        if lowers(self.model):
+            return case_line(self.layer.lowered(), mapping, self.accelerator)
+        return case_line(self.layer, mapping, self.accelerator, whole=True)
+
+    def detail(self, mapping: Mapping) -> Detail | None:
+        """What the mapping's figures are made of; None if it is not valid or the model does not say."""
+        return detail_of(self.model, self.layer, self.accelerator, mapping)
+
+    @property
+    def model_spec(self) -> str:
+        """The cost model in words, with the constants that were replaced (see `dse.cost.cost_model`)."""
+        return spec_of(self.model)
+
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """All that defines the problem, as plain data. Layers count by their loops, not by their names."""
+        loops = {"type": self.layer.type, **self.layer.loops}
+        return {
+            "layer": loops if lowers(self.model) else self.layer.to_dict(),
+            "accelerator": self.accelerator.to_dict(),
+            "space": self.space.identity,
+            "objective": self.objective,
+            "cost_model": self.model_spec,
+        }
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the identity, in hex."""
+        return digest(self.identity)
+
+    def _priced(self, rows: IntArray) -> Evaluations:
+        costs = self._price_rows(rows)
+        losses, reasons = self._rules.judge(rows, costs)
+        return Evaluations(
+            costs.cycles,
+            costs.energy_nj,
+            costs.power,
+            costs.area,
+            costs.l1_size,
+            costs.l2_size,
+            costs.macs,
+            losses,
+            reasons,
+        )
+
+    @cached_property
+    def _price_rows(self) -> PriceRows:
+        accelerator, model = self.accelerator, self.model
+        layer = self.layer.lowered() if lowers(model) else self.layer
+        prepared: Callable[[Layer, Accelerator], PriceRows] | None = getattr(model, "prepared", None)
+        if prepared is not None:
+            return prepared(layer, accelerator)
+        return lambda rows: model.evaluate(layer, accelerator, MappingBatch(rows))
+
+    @cached_property
+    def _rules(self) -> FeasibilityRules:
+        from dse.problem.constraints import FeasibilityRules
+
+        return FeasibilityRules(self.layer, self.accelerator, self.objective)
+
+
+def lowers(model: CostModel) -> bool:
+    """Whether the model prices lowered layers: unpadded and of stride 1."""
+    return bool(getattr(model, "lowers", True))
+
+
+def digest(data: object) -> str:
+    """SHA-256, in hex, of plain data written as canonical JSON (sorted keys, no spaces, no NaN)."""
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()

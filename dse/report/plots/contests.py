@@ -1,0 +1,217 @@
+"""Searchers beside each other: where all their runs end, and who needs how many samples."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dse.analysis.findings import Efficiency, Findings
+from dse.analysis.study import Study
+from dse.report.plots.canvas import (
+    WIDTH,
+    add_panel,
+    bare,
+    counted,
+    frame,
+    heading,
+    log_axis,
+    new_figure,
+    note,
+)
+from dse.report.plots.convergence import labelled, seeds
+from dse.report.plots.scales import number
+from dse.report.plots.style import INK, PAPER, Style, short, short_names, widest
+from dse.support.arrays import FloatArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Looks = Mapping[str, Style]
+
+ROW = 0.24
+"""Inches for a searcher's row."""
+TIMES = "\N{MULTIPLICATION SIGN}"
+DOTS = 160
+"""A row of more cells than this shows so many of them, evenly spaced in rank."""
+
+
+def distribution_figure(study: Study, findings: Findings, looks: Looks) -> Figure:
+    """A row for each searcher, the best median first: all runs' final ratios, middle half and median."""
+    ratios = {name: values[~np.isnan(values)] for name, values in findings.gap_seeds.items()}
+    ratios = {name: values for name, values in ratios.items() if len(values)}
+    names = short_names(study.searchers)
+    left = 0.25 + widest(names.values())
+    right = 0.75
+    height = max(len(ratios), 1) * ROW
+    figure = new_figure(WIDTH, 0.52 + height + 0.42)
+    heading(
+        figure,
+        "Where each run ends, as a multiple of the best known",
+        f"a dot a run ({counted(len(study.problems), 'problem')}, {seeds(study, ends=True)}), box: middle "
+        "half, line: median; right: runs without a feasible sample",
+    )
+    axes = add_panel(figure, left, 0.5, WIDTH - left - right, height)
+    frame(axes, grid="x")
+    finite = np.concatenate([values[np.isfinite(values)] for values in ratios.values()] or [np.empty(0)])
+    if not len(finite):
+        note(axes, "no run has found anything feasible")
+        bare(axes)
+        return figure
+    medians = {name: float(np.median(values)) for name, values in ratios.items()}
+    order = sorted(ratios, key=lambda name: medians[name])
+    low, high = min(1.0, float(finite.min())), max(float(finite.max()), 1.02)
+    pad = (high / low) ** 0.025
+    log_axis(axes, "x", low / pad, high * pad, most=9)
+    axes.axvline(1.0, color=INK, linewidth=0.8, zorder=1.5)
+    axes.set_xlabel("final loss / best known", labelpad=2)
+    axes.set_ylim(len(order) - 0.5, -0.5)
+    axes.set_yticks(range(len(order)), [names[name] for name in order])
+    axes.tick_params(axis="y", length=0)
+    for row, (name, label) in enumerate(zip(order, axes.get_yticklabels(), strict=True)):
+        label.set(color=looks[name].text, fontweight="bold" if looks[name].leading else "normal")
+        _row_of_runs(axes, row, ratios[name], looks[name])
+    return figure
+
+
+def _row_of_runs(axes: Axes, row: int, ratios: FloatArray, style: Style) -> None:
+    from matplotlib.patches import Rectangle
+
+    ends = np.sort(ratios)
+    shown = ends[np.isfinite(ends)]
+    if len(shown) > DOTS:
+        shown = shown[np.linspace(0, len(shown) - 1, DOTS).round().astype(int)]
+    # Dots go up and down by the golden ratio: spread evenly without any randomness.
+    height = ((np.arange(len(shown)) * 0.618034) % 1 - 0.5) * 0.62
+    axes.plot(
+        shown,
+        row + height,
+        color=style.colour,
+        marker="o",
+        markersize=2.2,
+        markeredgewidth=0,
+        alpha=0.55,
+        linestyle="none",
+        zorder=3,
+        clip_on=False,
+    )
+    top = axes.get_xlim()[1]
+    quarter, middle, three = (min(float(q), top) for q in _quartiles(ends))
+    axes.add_patch(
+        Rectangle(
+            (quarter, row - 0.36),
+            three - quarter,
+            0.72,
+            facecolor="none",
+            edgecolor=INK,
+            linewidth=0.7,
+            zorder=4,
+        )
+    )
+    axes.plot(
+        [middle, middle], [row - 0.36, row + 0.36], color=INK, linewidth=1.6, zorder=5, solid_capstyle="butt"
+    )
+    lost = int(np.isinf(ends).sum())
+    if lost:
+        axes.annotate(
+            f"∞: {lost} of {len(ends)}",
+            (1, row),
+            xycoords=("axes fraction", "data"),
+            xytext=(6, 0),
+            textcoords="offset points",
+            fontsize=6.5,
+            color=style.text,
+            va="center_baseline",
+        )
+
+
+def _quartiles(ends: FloatArray) -> tuple[float, float, float]:
+    """The quartiles of sorted values of which some may be infinite: order statistics, nothing in between."""
+    quarter, middle, three = np.quantile(ends, [0.25, 0.5, 0.75], method="nearest")
+    return float(quarter), float(middle), float(three)
+
+
+def efficiency_figure(study: Study, findings: Findings, looks: Looks) -> Figure:
+    """Two columns: how many times fewer samples the reference needs than each other, and each than it."""
+    reference = study.reference
+    ahead = [row for row in findings.efficiency if row.searcher == reference]
+    behind = [row for row in findings.efficiency if row.other == reference]
+    others = sorted(
+        {row.other for row in ahead} | {row.searcher for row in behind}, key=study.searchers.index
+    )
+    strength = {row.other: row.ratio.value if row.ratio else 0.0 for row in ahead}
+    others.sort(key=lambda name: -strength.get(name, -1.0))
+    names = labelled(study, 16)
+    left = 0.25 + widest(names.values())
+    height = max(len(others), 2) * ROW
+    figure = new_figure(WIDTH, 0.7 + height + 0.42)
+    me = short(reference, 14)
+    heading(
+        figure,
+        f"How many times fewer samples {me} needs than each other, and each other than {me}",
+        f"to the other's final figure; median over problems, with 95 % intervals, {seeds(study)}; "
+        "open: not reached on every problem",
+    )
+    width = (WIDTH - left - 0.75) / 2
+    panels = [add_panel(figure, left + i * (width + 0.45), 0.68, width, height) for i in range(2)]
+    values = [
+        v for row in (*ahead, *behind) if row.ratio for v in (row.ratio.value, row.ratio.low, row.ratio.high)
+    ]
+    seen = [v for v in values if 0 < v < math.inf]
+    low, high = min([*seen, 0.5]), max([*seen, 2.0])
+    low, high = max(low, 1e-4) / 1.6, min(high, 1e4) * 1.6
+    titles = (f"{me} against each", f"each against {me}")
+    for axes, rows, title in zip(panels, (ahead, behind), titles, strict=True):
+        frame(axes, title, grid="x")
+        log_axis(axes, "x", low, high, most=6, sign=TIMES)
+        axes.axvline(1, color=INK, linewidth=0.8)
+        axes.set_ylim(max(len(others), 2) - 0.5, -0.5)
+        axes.set_yticks(range(len(others)), [names[name] for name in others] if axes is panels[0] else [])
+        axes.tick_params(axis="y", length=0, pad=6)
+        axes.set_xlabel("how many times fewer samples (below 1: more)", labelpad=2)
+        for row in rows:
+            name = row.other if row.searcher == reference else row.searcher
+            _forest(axes, others.index(name), row, looks[name])
+    for label, name in zip(panels[0].get_yticklabels(), others, strict=False):
+        label.set_color(looks[name].text)
+    if not others:
+        for axes in panels:
+            note(axes, "nobody to compare with")
+    return figure
+
+
+def _forest(axes: Axes, place: int, row: Efficiency, style: Style) -> None:
+    low, high = axes.get_xlim()
+    if row.ratio is None:
+        axes.text(
+            low * (high / low) ** 0.02, place, "never, typically", fontsize=6.5, fontstyle="italic",
+            color=style.text, va="center_baseline",
+        )  # fmt: skip
+        return
+    ends = [min(max(end, low), high) for end in (row.ratio.low, row.ratio.high)]
+    value = min(max(row.ratio.value, low), high)
+    axes.plot(ends, [place, place], color=style.colour, linewidth=1.4, solid_capstyle="butt", zorder=3)
+    for end, given, arrow in ((ends[0], row.ratio.low, "<"), (ends[1], row.ratio.high, ">")):
+        if end != given:
+            axes.plot(end, place, color=style.colour, marker=arrow, markersize=3.5, clip_on=False, zorder=3)
+    axes.plot(
+        value, place, color=style.colour, marker="o", markersize=4.5, zorder=4,
+        markerfacecolor=PAPER if row.censored else style.colour,
+    )  # fmt: skip
+    axes.annotate(
+        f"{_short_number(row.ratio.value)}{TIMES}",
+        (value, place),
+        xytext=(0, 3.4),
+        textcoords="offset points",
+        ha="center",
+        fontsize=6,
+        color=style.text,
+        bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 0.3, "alpha": 0.85},
+    )
+
+
+def _short_number(value: float) -> str:
+    return number(float(f"{value:.2g}")) if math.isfinite(value) else "∞"

@@ -1,0 +1,236 @@
+"""How the best loss falls with samples: on each problem, and over all of them; and what the samples cost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dse.analysis import limits as bounds
+from dse.analysis.findings import Band, Findings
+from dse.analysis.study import Study, Triple
+from dse.report.plots.canvas import (
+    UNTITLED,
+    Grid,
+    counted,
+    curve,
+    finite,
+    frame,
+    log_axis,
+    markers,
+    note,
+    reference_line,
+    sample_axis,
+    y_label,
+)
+from dse.report.plots.labels import Ends, end_labels, high_enough, room
+from dse.report.plots.scales import unit_scale
+from dse.report.plots.style import Style, short, short_names
+from dse.support.arrays import FloatArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Bands = Mapping[str, Band]
+Looks = Mapping[str, Style]
+
+TOP_SHARE = 0.02
+"""A panel reaches up to what the typical searcher has found after this share of the budget."""
+FEW, MANY = 5, 8
+"""Up to so many searchers (in a small, a large panel) all curves have bands. More would hide each other:
+then whiskers show the intervals of the curves' ends, and the reference alone has a band."""
+PARTS = 20
+"""The losses drawn are averaged over so many parts of the run: single hundredths hide each other."""
+
+
+def convergence_figure(study: Study, findings: Findings, problems: Sequence[Triple], looks: Looks) -> Figure:
+    """A panel for each problem: the median over seeds of the best loss so far, with its interval."""
+    columns = 1 if len(problems) == 1 else 2
+    names = labelled(study, 18 if columns == 1 else 13)
+    bands = [findings.convergence.get(problem, {}) for problem in problems]
+    few = _most(bands) <= (FEW if columns > 1 else MANY)
+    beside = _room(names, bands, few)
+    grid = Grid((beside,) * columns, max(1.45 if columns > 1 else 2.6, high_enough(_most(bands))))
+    how = f"median of {seeds(study)}{where(problems)}; {_how(study, few)}"
+    figure, panels = grid.make(len(problems), "Best loss so far", how)
+    for place, (axes, problem, found) in enumerate(zip(panels, problems, bands, strict=True)):
+        _frame(axes, problem, problems)
+        sample_axis(axes, study.budget, label=place >= len(problems) - columns)
+        if _scale_to(axes, study, problem, found):
+            draw_bands(axes, found, looks, few)
+            end_labels(axes, ends(found), looks, names, not few, early(study))
+    return figure
+
+
+def returns_figure(study: Study, findings: Findings, problems: Sequence[Triple], looks: Looks) -> Figure:
+    """A row for each problem: the mean loss of the samples drawn, and beside it the best so far.
+
+    This is Figure 5 of arXiv:2507.16249, with losses in place of returns: lower is better in both.
+    """
+    names = labelled(study, 13)
+    found = [findings.convergence.get(problem, {}) for problem in problems]
+    few = _most(found) <= FEW
+    grid = Grid((0.1, _room(names, found, few)), max(1.45, high_enough(_most(found))))
+    how = f"medians of {seeds(study)}{where(problems)}; {_how(study, few)}"
+    figure, panels = grid.make(
+        2 * len(problems), "Mean loss of the samples drawn (left), and best loss so far (right)", how
+    )
+    for place, (problem, best) in enumerate(zip(problems, found, strict=True)):
+        left, right = panels[2 * place : 2 * place + 2]
+        drawn = {name: coarse(band) for name, band in findings.returns.get(problem, {}).items()}
+        _frame(left, problem, problems)
+        frame(right)
+        for axes, bands in ((left, drawn), (right, best)):
+            sample_axis(axes, study.budget, label=place == len(problems) - 1, log=False)
+            if _scale_to(axes, study, problem, best, drawn if axes is left else None):
+                draw_bands(axes, bands, looks, few and axes is right)
+        if finite(_finals(best)):
+            end_labels(right, ends(best), looks, names, not few, early(study))
+    return figure
+
+
+def gap_figure(study: Study, findings: Findings, looks: Looks) -> Figure:
+    """Over all problems: how many times the best known loss each searcher's best so far is."""
+    names = labelled(study)
+    few = len(findings.gap) <= MANY
+    grid = Grid(
+        (_room(names, [findings.gap], few),), max(2.9, high_enough(len(findings.gap))), above=UNTITLED
+    )
+    over = counted(len(study.problems), "problem")
+    how = f"interquartile mean over {over} and {seeds(study)}; {_how(study, few)}"
+    figure, (axes,) = grid.make(1, "Best loss so far, as a multiple of the best known", how)
+    frame(axes)
+    sample_axis(axes, study.budget)
+    y_label(axes, "best so far / best known")
+    if not finite(_finals(findings.gap)):
+        note(axes, "no searcher has runs with a feasible sample on most problems")
+        return figure
+    log_axis(axes, "y", *limits(findings.gap, 1.0), most=8)
+    reference_line(axes, 1.0, _floor(study))
+    draw_bands(axes, findings.gap, looks, few)
+    end_labels(axes, ends(findings.gap), looks, names, not few, early(study))
+    return figure
+
+
+def draw_bands(axes: Axes, bands: Bands, looks: Looks, few: bool) -> None:
+    """Every searcher's curve, and intervals: of all if they are `few`, else of the reference alone."""
+    for place, (name, band) in enumerate(bands.items()):
+        style = looks[name]
+        interval = (band.low, band.high) if few or style.leading else None
+        curve(axes, band.samples, band.centre, style, interval)
+        markers(axes, band.samples, band.centre, style, (place + 0.5) / len(bands))
+
+
+def coarse(band: Band) -> Band:
+    """The band in PARTS parts: geometric means of what is finite in each, at the samples where it ends."""
+    if len(band.samples) <= PARTS:
+        return band
+    parts = np.array_split(np.arange(len(band.samples)), PARTS)
+
+    def mean(values: FloatArray) -> FloatArray:
+        shown = [values[part][np.isfinite(values[part])] for part in parts]
+        return np.array([np.exp(np.mean(np.log(found))) if len(found) else np.inf for found in shown])
+
+    return Band(
+        band.samples[[part[-1] for part in parts]], mean(band.centre), mean(band.low), mean(band.high)
+    )
+
+
+def limits(bands: Bands, target: float, drawn: Bands | None = None) -> tuple[float, float]:
+    """The lowest and highest loss that a panel shows: from just below the target to where the race begins.
+
+    All that searchers end with is inside; what the first few samples find may be above. So are the losses
+    `drawn`, up to a thousand times the lowest.
+    """
+    last = finite(_finals(bands))
+    low = min([*last, *finite([target])])
+    starts = finite(
+        float(np.min(band.centre[band.samples <= max(1, TOP_SHARE * band.samples[-1])], initial=math.inf))
+        for band in bands.values()
+    )
+    high = max([*last, float(np.median(starts)) if starts else 0.0, 1.02 * low])
+    means = finite(value for band in (drawn or {}).values() for value in band.centre)
+    high = max([high, *(min(mean, 1000 * low) for mean in means)])
+    pad = (high / low) ** 0.07
+    return low / pad, high * pad
+
+
+def ends(bands: Bands) -> Ends:
+    """Where each curve ends, and its interval there."""
+    return {
+        name: (float(band.centre[-1]), float(band.low[-1]), float(band.high[-1]))
+        for name, band in bands.items()
+    }
+
+
+def seeds(study: Study, ends: bool = False) -> str:
+    """How many seeds, in words; with `ends`, those of the searchers that have the whole budget."""
+    return bounds.seeds(study, ends)
+
+
+def labelled(study: Study, width: int | None = None) -> dict[str, str]:
+    """The searchers' names beside curves; those whose budget is smaller say where their curves end."""
+    shown = short_names(study.searchers) if width is None else short_names(study.searchers, width)
+    return {name: bounds.label(study, name, text) for name, text in shown.items()}
+
+
+def early(study: Study) -> dict[str, int]:
+    """The samples after which curves end that end before the others."""
+    return {name: study.budget_of(name) for name in study.cut}
+
+
+def where(problems: Sequence[Triple]) -> str:
+    """The accelerator that all the problems have, for a subtitle; nothing if they differ."""
+    machines = {accelerator for _, accelerator, _ in problems}
+    return f" on {short(machines.pop(), 24)}" if len(machines) == 1 else ""
+
+
+def _scale_to(axes: Axes, study: Study, problem: Triple, bands: Bands, drawn: Bands | None = None) -> bool:
+    """Set a panel's axis of losses and its target; False, and a note, where there is nothing to show."""
+    target, proven = study.target(problem)
+    if not finite(_finals(bands)):
+        note(axes, "nothing feasible yet" if bands else "no cell is done yet")
+        return False
+    low, high = limits(bands, target, drawn)
+    scale, label = unit_scale(problem[2], study.unit(problem[2]), math.sqrt(low * high))
+    log_axis(axes, "y", low, high, scale=scale)
+    y_label(axes, label)
+    # On a linear axis of samples the curves lie where the words would be; they stand in the panel beside.
+    named = drawn is not None or axes.get_xscale() == "log"
+    reference_line(axes, target, ("proven optimum" if proven else "best known") if named else "")
+    return True
+
+
+def _frame(axes: Axes, problem: Triple, problems: Sequence[Triple]) -> None:
+    layer, accelerator, _ = problem
+    frame(axes, short(layer, 42) if where(problems) else f"{short(layer, 28)} on {short(accelerator, 14)}")
+
+
+def _how(study: Study, few: bool) -> str:
+    if study.seeds == 1:
+        return "one run each, so no intervals"
+    if few:
+        return "bands: 95 % intervals"
+    return f"whiskers, and {short(study.reference, 14)}'s band: 95 % intervals"
+
+
+def _floor(study: Study) -> str:
+    """What the least ratio stands for."""
+    proven = all(study.target(problem)[1] for problem in study.problems)
+    return "proven optimum" if proven else "best known"
+
+
+def _most(bands: Iterable[Bands]) -> int:
+    return max((len(found) for found in bands), default=0)
+
+
+def _room(names: Mapping[str, str], bands: Sequence[Bands], few: bool) -> float:
+    nothing = any(not math.isfinite(end) for found in bands for end in _finals(found))
+    return room(names.values(), 0 if few else _most(bands) + 1, nothing)
+
+
+def _finals(bands: Bands) -> list[float]:
+    return [float(band.centre[-1]) for band in bands.values()]

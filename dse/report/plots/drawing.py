@@ -1,0 +1,160 @@
+"""Which figures a study has, what each is called and how it is read; drawn only when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dse.analysis.findings import Findings
+from dse.analysis.limits import missing, without
+from dse.analysis.study import Study, Triple
+from dse.report.plots.contests import distribution_figure, efficiency_figure
+from dse.report.plots.convergence import convergence_figure, gap_figure, returns_figure
+from dse.report.plots.matrix import improvement_figure
+from dse.report.plots.shares import ecdf_figure, profile_figure
+from dse.report.plots.style import house_style, styles
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PANELS = 8
+"""Problems in a figure of convergence; more go on in a second one."""
+ROWS = 4
+"""Problems in a figure of mean losses."""
+MOST = 16
+"""Problems that have one: those of a campaign on whole networks would fill a book, and take a minute."""
+
+
+NAMES = (
+    "gap",
+    "convergence",
+    "distributions",
+    "profiles",
+    "ecdf",
+    "improvement",
+    "efficiency",
+    "returns",
+)
+"""The figures of a study by name; those of many problems go on in NAME-2, ..."""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure to be drawn: the name of its files, a heading, and how to read it in a sentence or two."""
+
+    name: str
+    title: str
+    caption: str
+    make: Callable[[], Figure]
+
+    def build(self) -> Figure:
+        """The figure, drawn anew."""
+        with house_style():
+            return self.make()
+
+
+def draw(study: Study, findings: Findings) -> dict[str, Drawing]:
+    """The figures of a study by name, in the order in which they are read.
+
+    What needs a second searcher is left out where there is one only.
+    """
+    looks = styles(study.searchers, study.reference)
+    drawings = [
+        Drawing(
+            "gap",
+            "Over all problems",
+            "How far each searcher's best loss so far is from the best known, against the samples spent. "
+            "The lower curve is better; 1 is the best known.",
+            lambda: gap_figure(study, findings, looks),
+        ),
+        *_paged(
+            "convergence",
+            "On each problem",
+            "The best loss so far against the samples spent. The lower curve is better; the line across "
+            "is the proven optimum or the best loss known.",
+            study.problems,
+            PANELS,
+            lambda problems: convergence_figure(study, findings, problems, looks),
+        ),
+        Drawing(
+            "distributions",
+            "Where each run ends",
+            "The final loss of every run over the best known: a dot a run, the box holds the middle half, "
+            f"the line is the median. Further left is better{without(study)}.",
+            lambda: distribution_figure(study, findings, looks),
+        ),
+        Drawing(
+            "profiles",
+            "How many runs end near the best known",
+            "The share of runs whose final loss is at most so many times the best known. The higher curve is "
+            f"better{without(study)}.",
+            lambda: profile_figure(study, findings, looks),
+        ),
+        Drawing(
+            "ecdf",
+            "How soon targets are reached",
+            "The share of targets, over all problems and seeds, that are reached after so many samples. The "
+            "higher curve is better.",
+            lambda: ecdf_figure(study, findings, looks),
+        ),
+    ]
+    if len(study.searchers) > 1:
+        drawings += [
+            Drawing(
+                "improvement",
+                "Who ends lower",
+                "The probability that a run of the row's searcher ends lower than a run of the column's, "
+                "with its 95 % interval. A stronger shade: the row's searcher is likelier the better one"
+                f"{without(study)}.",
+                lambda: improvement_figure(study, findings, looks),
+            ),
+            Drawing(
+                "efficiency",
+                "Who needs fewer samples",
+                "How many times fewer samples one searcher needs to reach the other's final figure. Right of "
+                "1 it needs fewer; open dots were not reached on every problem." + _shorter(study),
+                lambda: efficiency_figure(study, findings, looks),
+            ),
+        ]
+    drawings += _paged(
+        "returns",
+        "What is drawn, and the best of it",
+        "Left, the mean loss of the feasible samples that a searcher draws as it learns; right, the best so "
+        "far. A searcher that learns draws lower losses with time." + _first_of(study),
+        study.problems[:MOST],
+        ROWS,
+        lambda problems: returns_figure(study, findings, problems, looks),
+    )
+    return {drawing.name: drawing for drawing in drawings}
+
+
+def _shorter(study: Study) -> str:
+    """How a pair is compared of which one has the smaller budget."""
+    return f" Both up to the smaller budget of a pair: {missing(study)}." if study.cut else ""
+
+
+def _first_of(study: Study) -> str:
+    count = len(study.problems)
+    return f" Shown for the first {MOST} of {count} problems." if count > MOST else ""
+
+
+def _paged(
+    name: str,
+    title: str,
+    caption: str,
+    problems: Sequence[Triple],
+    size: int,
+    make: Callable[[Sequence[Triple]], Figure],
+) -> list[Drawing]:
+    """As many figures as are needed for all problems, at most `size` in each: NAME, NAME-2, ..."""
+    pages = [problems[start : start + size] for start in range(0, len(problems), size)]
+    return [
+        Drawing(
+            name if place == 1 else f"{name}-{place}",
+            title if place == 1 else f"{title}, continued ({place} of {len(pages)})",
+            caption,
+            lambda page=page: make(page),  # type: ignore[misc]
+        )
+        for place, page in enumerate(pages, 1)
+    ]

@@ -1,0 +1,259 @@
+"""What one search drew, gene by gene, as it went on: Figure 7 of arXiv:2507.16249 for any record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dse.problem.problem import Evaluations, Problem
+from dse.report.plots.canvas import WIDTH, add_panel, heading, log_axis, new_figure, note, panel_note
+from dse.report.plots.scales import number, unit_scale
+from dse.report.plots.style import INK, MUTED, clean, house_style
+from dse.search.record import Record
+from dse.space.genes import GENE_NAMES, MAPPED_DIMS, ORDERS
+from dse.spec.mapping import (
+    CLUSTER,
+    INNER_ORDER,
+    INNER_PARALLEL,
+    INNER_TILE,
+    OUTER_ORDER,
+    OUTER_PARALLEL,
+    OUTER_TILE,
+)
+from dse.spec.objective import unit_of
+from dse.support.arrays import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+BINS = 100
+"""Into how many parts of equal length the run is cut: a column of a picture each."""
+CLASSES = 16
+"""A gene with more values than this shows them in so many ranges."""
+BEST = "#d55e00"
+HEIGHTS = {"order": 0.78, "parallel": 0.5, "tile": 0.78}
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A gene's values over a run: `drawn[n]` is the class of sample n's value, `names` names the classes."""
+
+    name: str
+    drawn: IntArray
+    names: tuple[str, ...]
+    chosen: str
+    """The value of the best sample, in words."""
+
+
+def gene_figure(problem: Problem, record: Record, title: str = "") -> Figure:
+    """Each gene's values over the run, dark where drawn often; on it, the value of the best sample so far.
+
+    Values are those of the decoded mapping: tile sizes, dims, loop orders. Last comes the loss.
+    """
+    with house_style():
+        return _draw(problem, record, clean(title) if title else "What the search drew, gene by gene")
+
+
+def _draw(problem: Problem, record: Record, title: str) -> Figure:
+    found = traces(problem, record)
+    evaluations = record.evaluations()
+    holders = best_holders(evaluations)
+    left, gap, right, top = 0.6, 1.0, 0.5, 0.52
+    width = (WIDTH - left - gap - right) / 2
+    rows = [("order", 0.8), ("parallel", 0.46), *((f"tile.{dim}", 0.72) for dim in MAPPED_DIMS)]
+    whole = top + sum(height + 0.2 for _, height in rows) + 0.95 + 0.5
+    figure = new_figure(WIDTH, whole)
+    heading(
+        figure,
+        title,
+        "shade: how often it was drawn at that time; line: value of the best sample so far, named at its end",
+    )
+    down = top + 0.12
+    for part, height in rows:
+        for side, level in enumerate(("outer", "inner")):
+            axes = add_panel(figure, left + side * (width + gap), down, width, height)
+            _draw_trace(axes, found[f"{level}.{part}"], holders, len(record))
+        down += height + 0.2
+    cluster = add_panel(figure, left, down, width, 0.95)
+    _draw_trace(cluster, found["cluster"], holders, len(record))
+    losses = add_panel(figure, left + width + gap, down, width, 0.95)
+    _draw_losses(losses, problem, evaluations)
+    for axes in (cluster, losses):
+        _sample_ticks(axes, len(record))
+        axes.set_xlabel("samples", labelpad=2)
+    return figure
+
+
+def traces(problem: Problem, record: Record) -> dict[str, Trace]:
+    """Every gene's trace by its name."""
+    rows = problem.space.decode(record.genes()).rows
+    best = record.best
+    found = {}
+    for level, order, parallel, tile in (
+        ("outer", OUTER_ORDER, OUTER_PARALLEL, OUTER_TILE),
+        ("inner", INNER_ORDER, INNER_PARALLEL, INNER_TILE),
+    ):
+        width = len(MAPPED_DIMS)
+        orders = _order_index(rows[:, order : order + width + 2])
+        names = tuple("".join(one) for one in ORDERS)
+        found[f"{level}.order"] = _named(f"{level}.order", orders, names, best)
+        found[f"{level}.parallel"] = _named(f"{level}.parallel", rows[:, parallel], MAPPED_DIMS, best)
+        for place, dim in enumerate(MAPPED_DIMS):
+            name = f"{level}.tile.{dim}"
+            found[name] = _sized(name, rows[:, tile + place], best)
+    found["cluster"] = _sized("cluster", rows[:, CLUSTER], best)
+    assert set(found) == set(GENE_NAMES)
+    return found
+
+
+def best_holders(evaluations: Evaluations) -> IntArray:
+    """For each sample, the sample with the lowest loss up to there; -1 before the first feasible one."""
+    better = _improvements(evaluations.loss)
+    place = np.searchsorted(better, np.arange(len(evaluations)), side="right") - 1
+    return np.where(place >= 0, np.append(better, -1)[place], -1).astype(np.int64)
+
+
+def _improvements(losses: FloatArray) -> IntArray:
+    """The samples that beat all before."""
+    before = np.minimum.accumulate(np.concatenate([[np.inf], losses[:-1]])) if len(losses) else losses
+    return np.flatnonzero(losses < before)
+
+
+def occupancy(trace: Trace, samples: int) -> FloatArray:
+    """The share of each part's samples (columns) in each class of values (rows)."""
+    parts = min(BINS, samples)
+    column = np.arange(samples) * parts // max(samples, 1)
+    counts = np.zeros((len(trace.names), parts))
+    np.add.at(counts, (trace.drawn, column), 1)
+    return np.asarray(counts / counts.sum(axis=0))
+
+
+def _order_index(order: IntArray) -> IntArray:
+    """The place in ORDERS of each row's order of the mapped dims, from its order of all dims."""
+    mapped = order[order < len(MAPPED_DIMS)].reshape(len(order), len(MAPPED_DIMS))
+    base = len(MAPPED_DIMS) ** np.arange(len(MAPPED_DIMS))
+    codes = np.array([[MAPPED_DIMS.index(dim) for dim in one] for one in ORDERS]) @ base
+    ranks = np.argsort(codes)
+    return np.asarray(ranks[np.searchsorted(codes[ranks], mapped @ base)], dtype=np.int64)
+
+
+def _named(name: str, drawn: IntArray, names: Sequence[str], best: int | None) -> Trace:
+    return Trace(name, drawn, tuple(names), "" if best is None else names[int(drawn[best])])
+
+
+def _sized(name: str, sizes: IntArray, best: int | None) -> Trace:
+    """Sizes, each its own class or, where there are many, in ranges of equal ratio."""
+    values = np.unique(sizes)
+    chosen = "" if best is None else f"{sizes[best]:,}"
+    if len(values) <= CLASSES:
+        return Trace(name, np.searchsorted(values, sizes), tuple(f"{value:,}" for value in values), chosen)
+    edges = np.unique(np.geomspace(values[0], values[-1] + 1, CLASSES + 1).round().astype(np.int64))
+    names = tuple(
+        f"{low:,}" if high - low == 1 else f"{low:,}-{high - 1:,}" for low, high in pairwise(edges.tolist())
+    )
+    return Trace(name, np.searchsorted(edges, sizes, side="right") - 1, names, chosen)
+
+
+def _draw_trace(axes: Axes, trace: Trace, holders: IntArray, samples: int) -> None:
+    axes.set_title(_words(trace.name), fontsize=7, loc="left", pad=2)
+    axes.tick_params(labelsize=6, length=2)
+    axes.set_xticks([])
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    if not samples:
+        axes.set_yticks([])
+        note(axes, "no sample")
+        return
+    share = occupancy(trace, samples)
+    extent = (0.0, float(samples), -0.5, len(trace.names) - 0.5)
+    # The root shows what is drawn seldom: a value with a hundredth of the samples is still there.
+    axes.imshow(
+        np.sqrt(share),
+        cmap="Greys",
+        vmin=0,
+        vmax=1.15,
+        aspect="auto",
+        origin="lower",
+        extent=extent,
+        interpolation="none",
+    )
+    held = np.flatnonzero(holders >= 0)
+    if len(held):
+        value = trace.drawn[holders[held]].astype(np.float64)
+        turns = np.flatnonzero(np.diff(value, prepend=value[0] - 1))
+        _best_line(axes, np.append(held[turns], samples), np.append(value[turns], value[-1]), trace.chosen)
+    _value_ticks(axes, trace)
+
+
+def _best_line(axes: Axes, at: IntArray, values: FloatArray, text: str) -> None:
+    """The value of the best sample so far, in steps, and in words what it is at the end."""
+    axes.plot(at, values, color=BEST, linewidth=1.3, drawstyle="steps-post", clip_on=False)
+    axes.annotate(
+        text,
+        (1, values[-1]),
+        xycoords=("axes fraction", "data"),
+        xytext=(3, 0),
+        textcoords="offset points",
+        fontsize=6.5,
+        color=BEST,
+        fontweight="bold",
+        va="center_baseline",
+    )
+
+
+def _value_ticks(axes: Axes, trace: Trace) -> None:
+    count = len(trace.names)
+    step = max(1, -(-count // 6))
+    places = list(range(0, count, step))
+    axes.set_yticks(places, [trace.names[place].split("-")[0] for place in places])
+
+
+def _words(name: str) -> str:
+    """A gene's name as a title: outer tile K, cluster size."""
+    return "cluster size" if name == "cluster" else name.replace(".", " ").replace("parallel", "parallel dim")
+
+
+def _draw_losses(axes: Axes, problem: Problem, evaluations: Evaluations) -> None:
+    """The median and the middle half of the feasible losses in each part of the run, and the best so far."""
+    losses = evaluations.loss
+    best = np.minimum.accumulate(losses) if len(losses) else losses
+    axes.tick_params(labelsize=6, length=2)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    lost = float(np.mean(~np.isfinite(losses))) if len(losses) else 0.0
+    if not np.isfinite(losses).any():
+        axes.set_title("loss", fontsize=7, loc="left", pad=2)
+        axes.set_yticks([])
+        note(axes, "nothing feasible")
+        return
+    parts = np.array_split(np.arange(len(losses)), min(BINS, len(losses)))
+    parts = [part[np.isfinite(losses[part])] for part in parts]
+    at = np.array([part.mean() + 0.5 for part in parts if len(part)])
+    quarter, median, three = (
+        np.array([np.quantile(losses[part], q) for part in parts if len(part)]) for q in (0.25, 0.5, 0.75)
+    )
+    low, high = float(best[-1]), float(np.max(three))
+    unit = unit_of(problem.objective, problem.model.name)
+    scale, label = unit_scale(problem.objective, unit, float(np.sqrt(low * high)))
+    pad = max(high / low, 1.02) ** 0.06
+    axes.set_title(f"{label}: median, middle half, best so far", fontsize=7, loc="left", pad=2)
+    panel_note(axes, f"{100 * lost:.0f} % infeasible")
+    axes.set_xlim(0, len(losses))
+    log_axis(axes, "y", low / pad, high * pad, most=5, scale=scale)
+    axes.fill_between(at, quarter, three, color=MUTED, alpha=0.3, linewidth=0)
+    axes.plot(at, median, color=INK, linewidth=0.8)
+    better = _improvements(losses)
+    text = number(float(f"{low / scale:.4g}"))
+    _best_line(axes, np.append(better, len(losses)), np.append(best[better], low), text)
+
+
+def _sample_ticks(axes: Axes, samples: int) -> None:
+    axes.set_xlim(0, max(samples, 1))
+    ticks = [0, samples // 2, samples] if samples > 2 else [0, max(samples, 1)]
+    axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks], fontsize=7)

@@ -1,0 +1,98 @@
+"""Shares of runs: of targets reached after so many samples, and of final losses that are near enough."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dse.analysis.findings import Findings
+from dse.analysis.study import Study
+from dse.report.plots.canvas import (
+    UNTITLED,
+    Grid,
+    curve,
+    frame,
+    log_axis,
+    markers,
+    note,
+    sample_axis,
+    y_label,
+)
+from dse.report.plots.convergence import MANY, early, labelled, seeds
+from dse.report.plots.labels import end_labels, high_enough, room
+from dse.report.plots.style import Style, short, short_names
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Looks = Mapping[str, Style]
+NOBODY = "no searcher has runs with a feasible sample on every problem"
+
+
+def ecdf_figure(study: Study, findings: Findings, looks: Looks) -> Figure:
+    """The share of (problem, seed, target) triples that each searcher has reached after so many samples."""
+    names = labelled(study)
+    grid = Grid((room(names.values()),), max(2.6, high_enough(len(findings.ecdf))), above=UNTITLED)
+    how = f"all problems, {seeds(study)}; targets from the best known figure to 11 times it; higher is better"
+    figure, (axes,) = grid.make(1, "Share of targets reached, by samples spent", how)
+    frame(axes)
+    _share_axis(axes, "targets reached")
+    sample_axis(axes, study.budget)
+    if not findings.ecdf:
+        note(axes, NOBODY)
+        return figure
+    for place, (name, (samples, reached)) in enumerate(findings.ecdf.items()):
+        curve(axes, samples, reached, looks[name])
+        markers(axes, samples, reached, looks[name], (place + 0.5) / len(findings.ecdf))
+    ends = {name: (float(reached[-1]),) * 3 for name, (_, reached) in findings.ecdf.items()}
+    end_labels(axes, ends, looks, names, early=early(study))
+    return figure
+
+
+def profile_figure(study: Study, findings: Findings, looks: Looks) -> Figure:
+    """The share of runs that end within so many times the best known figure, with its interval."""
+    names = short_names(study.searchers)
+    few = len(findings.profiles) <= MANY
+    grid = Grid((room(names.values()),), max(2.6, high_enough(len(findings.profiles))), above=UNTITLED)
+    bands = "all bands" if few else f"{short(study.reference, 14)}'s band"
+    how = f"all problems, {seeds(study, ends=True)}; {bands}: 95 % intervals; higher is better"
+    figure, (axes,) = grid.make(1, "Share of runs that end near the best known figure", how)
+    frame(axes)
+    _share_axis(axes, "runs")
+    axes.set_xlabel("final loss / best known, at most", labelpad=2)
+    if not findings.profiles:
+        note(axes, NOBODY)
+        axes.set_xticks([])
+        return figure
+    log_axis(axes, "x", 1.0, _reach(findings), most=9)
+    for place, (name, profile) in enumerate(findings.profiles.items()):
+        interval = (profile.low, profile.high) if few or looks[name].leading else None
+        curve(axes, profile.at, profile.centre, looks[name], interval)
+        markers(axes, profile.at, profile.centre, looks[name], (place + 0.5) / len(findings.profiles))
+    right = axes.get_xlim()[1]
+    at = {
+        name: float(profile.centre[np.searchsorted(profile.at, right, side="right") - 1])
+        for name, profile in findings.profiles.items()
+    }
+    end_labels(axes, {name: (share,) * 3 for name, share in at.items()}, looks, names)
+    return figure
+
+
+def _reach(findings: Findings) -> float:
+    """Up to which ratio the profiles tell searchers apart: where the last has nearly all it will have."""
+    reach = 1.0
+    for profile in findings.profiles.values():
+        near = np.flatnonzero(profile.centre >= 0.98 * profile.centre[-1])
+        reach = max(reach, float(profile.at[near[0]]))
+    last = max(float(profile.at[-1]) for profile in findings.profiles.values())
+    return max(min(1.1 * reach, last), 1.05) if math.isfinite(reach) else max(last, 1.05)
+
+
+def _share_axis(axes: Axes, what: str) -> None:
+    axes.set_ylim(0, 1.02)
+    axes.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0 %", "25 %", "50 %", "75 %", "100 %"])
+    y_label(axes, f"share of {what}")

@@ -1,0 +1,221 @@
+"""One search from Python: `dse.search(problem, "marl", budget=2_000)`. The command line calls it too."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dse.campaign.summary import count_distinct
+from dse.problem.problem import Problem
+from dse.search.evaluator import Observer
+from dse.search.record import FIGURES, Record, read_parquet, write_parquet
+from dse.search.run import Cell, open_journal, run_cell
+from dse.search.searcher import GROUP, Searcher, make_searcher
+from dse.spec.mapping import Mapping as DataflowMapping
+from dse.spec.reasons import Reason
+from dse.support.errors import InputError, StorageError, difference, shorten
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+RECORD, JOURNAL, RESULT, MAPPING = "record.parquet", "record.journal", "result.json", "mapping.json"
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best point of a search: `index` is the sample that found it, counted from 0."""
+
+    loss: float
+    index: int
+    genes: tuple[int, ...]
+    cycles: int
+    energy_nj: float
+    macs: int
+    l1_size: int
+    l2_size: int
+    mapping: DataflowMapping
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a search found. `path` is the Parquet file that holds the record, if it was written."""
+
+    cell: Cell
+    record: Record = field(repr=False)
+    path: Path | None = None
+
+    @cached_property
+    def best(self) -> Best | None:
+        """The feasible point with the lowest loss (the first of equals), or None."""
+        index = self.record.best
+        if index is None:
+            return None
+        genes = self.record.genes(index, index + 1)
+        point = self.record.evaluations(index, index + 1)
+        return Best(
+            loss=float(point.loss[0]),
+            index=index,
+            genes=tuple(genes[0].tolist()),
+            cycles=int(point.cycles[0]),
+            energy_nj=float(point.energy_nj[0]),
+            macs=int(point.macs[0]),
+            l1_size=int(point.l1_size[0]),
+            l2_size=int(point.l2_size[0]),
+            mapping=self.cell.problem.space.decode(genes)[0],
+        )
+
+    @cached_property
+    def history(self) -> pd.DataFrame:
+        """Every sample in order: a column a gene, the figures, `loss` and `reason` (a Reason code)."""
+        import pandas as pd
+
+        genes, evaluations = self.record.genes(), self.record.evaluations()
+        columns = {gene.name: genes[:, i] for i, gene in enumerate(self.cell.problem.space.genes)}
+        return pd.DataFrame(columns | {name: getattr(evaluations, name) for name in FIGURES})
+
+    @cached_property
+    def distinct(self) -> int:
+        """How many different mappings were drawn."""
+        return count_distinct(self.cell.problem.space.decode(self.record.genes()).rows)
+
+    @cached_property
+    def refusals(self) -> dict[Reason, int]:
+        """How many samples were infeasible for which reason, the most frequent first."""
+        reasons = self.record.evaluations().reason
+        codes, counts = np.unique(reasons[reasons != 0], return_counts=True)
+        order = np.argsort(-counts, kind="stable")
+        return {Reason(int(codes[i])): int(counts[i]) for i in order}
+
+    def to_dict(self, layer: str, accelerator: str) -> dict[str, Any]:
+        """The result as plain data, under the names that the user gave the layer and the accelerator."""
+        cell = self.cell
+        return {
+            "searcher": cell.name,
+            "layer": layer,
+            "accelerator": accelerator,
+            "objective": cell.problem.objective,
+            "cost_model": cell.problem.model_spec,
+            "seed": cell.seed,
+            "budget": cell.budget,
+            "samples": len(self.record),
+            "distinct": self.distinct,
+            "infeasible": sum(self.refusals.values()),
+            "best": self._best_dict(),
+            "record": None if self.path is None else str(self.path),
+        }
+
+    def _best_dict(self) -> dict[str, Any] | None:
+        best, problem = self.best, self.cell.problem
+        if best is None:
+            return None
+        return {
+            "loss": best.loss,
+            "index": best.index,
+            "genes": list(best.genes),
+            "cycles": best.cycles,
+            "energy_nj": best.energy_nj,
+            "macs": best.macs,
+            "l1_size": best.l1_size,
+            "l2_size": best.l2_size,
+            "mapping": best.mapping.to_dict(),
+            "case": problem.case(best.mapping),
+        }
+
+
+def search(
+    problem: Problem,
+    searcher: str | Searcher = "random",
+    *,
+    budget: int,
+    seed: int = 0,
+    settings: Mapping[str, Any] | None = None,
+    observers: Iterable[Observer] = (),
+    out: Path | str | None = None,
+) -> Result:
+    """Search `problem` with `budget` samples; the same as a campaign's cell with the same seed.
+
+    `searcher` is a registered name with `settings`, or a searcher; one whose class is not registered counts
+    under its class's name. With `out`, a folder, the samples are journalled while the search runs, a search
+    that was interrupted goes on, and the record stays there. Raises InputError for wrong input, and what the
+    searcher raises.
+    """
+    cell = _cell(problem, searcher, settings, seed, budget)
+    if out is None:
+        return Result(cell, run_cell(cell, observers=observers))
+    folder = Path(out)
+    make_folder(folder)
+    path, journal_path = folder / RECORD, folder / JOURNAL
+    record = _stored(cell, path)
+    if record is None:
+        with open_journal(cell, journal_path) as journal:
+            record = run_cell(cell, journal, observers)
+            write_parquet(record, path, {"identity": cell.identity})
+            journal.discard()
+    return Result(cell, record, path)
+
+
+def _cell(
+    problem: Problem, searcher: str | Searcher, settings: Mapping[str, Any] | None, seed: int, budget: int
+) -> Cell:
+    if not isinstance(problem, Problem):
+        raise InputError(f"problem must be a Problem, as Problem(layer, accelerator), got {shorten(problem)}")
+    if isinstance(searcher, str):
+        return Cell(problem, searcher, make_searcher(searcher, settings), seed, budget)
+    made = type(searcher)
+    frozen = getattr(made, "__dataclass_params__", None)
+    if not (frozen and frozen.frozen and callable(getattr(made, "search", None))):
+        raise InputError(
+            "searcher must be the name of one or a frozen dataclass with a method search(evaluate, rng), "
+            f"got {shorten(searcher)}"
+        )
+    if settings:
+        raise InputError(f"settings are for a searcher given by name; {shorten(searcher)} has its own")
+    home = f"{made.__module__}:{made.__qualname__}"
+    # So that Random() draws the same samples as "random".
+    name = next((entry.name for entry in entry_points(group=GROUP) if entry.value == home), made.__name__)
+    return Cell(problem, name, searcher, seed, budget)
+
+
+def _stored(cell: Cell, path: Path) -> Record | None:
+    """The record of the same search that is there already."""
+    if not path.exists():
+        return None
+    record, about = read_parquet(path)
+    # Through JSON, as what was read has been: it knows lists only.
+    here = json.loads(json.dumps(cell.identity))
+    if about.get("identity") != here:
+        change = difference(about.get("identity"), here, ("there", "now"))
+        raise StorageError(f"record {str(path)!r} is of another search: {change}; choose another folder")
+    return record
+
+
+def write_result(result: Result, folder: Path, layer: str, accelerator: str) -> None:
+    """Write `result.json` and, if something feasible was found, `mapping.json` into the folder."""
+    write_json(folder / RESULT, result.to_dict(layer, accelerator))
+    if result.best:
+        write_json(folder / MAPPING, result.best.mapping.to_dict())
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those that it is in; a StorageError says why that cannot be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageError(f"folder {str(folder)!r} cannot be made: {error.strerror}") from None
+
+
+def write_json(path: Path, value: object) -> None:
+    """Write plain data as a JSON file, whole or not at all."""
+    part = path.with_name(f".{path.name}.part")
+    try:
+        part.write_text(json.dumps(value, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        part.replace(path)
+    except OSError as error:
+        raise StorageError(f"{str(path)!r} cannot be written: {error.strerror or error}") from None

@@ -1,0 +1,274 @@
+"""Problems as reinforcement-learning environments: Gymnasium's, single and vectorised, and PettingZoo's.
+
+A step chooses a mapping, and the reward says how good it is. Importing this module registers
+`dse/Mapping-v0`, on which any learner trains, here stable-baselines3's PPO:
+
+    import gymnasium, stable_baselines3, dse.search.environments
+    env = gymnasium.make("dse/Mapping-v0", problem=problem, budget=4096)
+    stable_baselines3.PPO("MlpPolicy", env, n_steps=256).learn(4096)
+    record = env.unwrapped.record
+    print(problem.space.decode(record.genes())[record.best])
+
+Every step is a sample of the budget. The step that spends the last one returns `truncated`, and later steps
+raise BudgetExhausted. What the environments take is documented at Options, from what to observe to how the
+reward is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any, ClassVar, Unpack
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+from pettingzoo import ParallelEnv
+
+from dse.problem.problem import Evaluations
+from dse.search.environment_view import OBSERVED, REWARDS, Observations, Options, View, observe
+from dse.search.record import Record
+from dse.space.genes import GENE_NAMES
+from dse.spec.reasons import Reason
+from dse.support.arrays import BoolArray, IntArray
+from dse.support.errors import InputError, unknown
+from dse.support.validation import whole_number
+
+__all__ = [
+    "MappingEnv",
+    "MappingVectorEnv",
+    "MappingParallelEnv",
+    "Options",
+    "OBSERVED",
+    "REWARDS",
+    "observe",
+]
+
+ENV_ID = "dse/Mapping-v0"
+
+_FIGURES = tuple(item.name for item in fields(Evaluations) if item.name != "reason")
+
+Actions = NDArray[Any]
+
+
+class MappingEnv(gymnasium.Env[Observations, Actions]):
+    """One mapping a step. See Options for what it takes.
+
+    A step's info holds the point's `genes`, its figures and `loss` as in Evaluations, and the `reason` in
+    words ("feasible" if it is). The observation is of the point just drawn, zeros after a reset.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}  # type: ignore[misc]
+
+    def __init__(self, **options: Unpack[Options]) -> None:
+        self._view = View(**options)
+        self._steps = 0
+        self.observation_space = self._view.observation_space()
+        self.action_space = self._view.action_space()
+
+    @property
+    def record(self) -> Record:
+        """All samples drawn; with an `evaluator` given, its owner has it (InputError)."""
+        return self._view.record
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observations, dict[str, Any]]:
+        """Begin an episode; it costs nothing, and does not give the budget back."""
+        super().reset(seed=seed)
+        self._steps = 0
+        return np.zeros(len(OBSERVED), np.float32), {}
+
+    def step(self, action: Actions) -> tuple[Observations, float, bool, bool, dict[str, Any]]:
+        """Draw the mapping that the action chooses."""
+        genes = self._view.genes(np.asarray(action)[np.newaxis])
+        drawn = self._view.draw(genes)
+        self._steps += 1
+        ended = self._steps >= self._view.episode_steps
+        info = _info(genes, drawn.evaluations, 0)
+        return drawn.observations[0], float(drawn.rewards[0]), ended, self._view.exhausted, info
+
+
+class MappingVectorEnv(VectorEnv[Observations, Actions, NDArray[Any]]):
+    """`num_envs` mappings a step, priced in one call and charged to one budget. See Options.
+
+    Episodes begin and end together; the step that ends them returns the observation of the next reset, and
+    the last one in `final_obs`. Infos are as MappingEnv's, in arrays. Of a step that asks for more than the
+    budget has left, what is left is drawn, and BudgetExhausted is raised.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": [], "autoreset_mode": AutoresetMode.SAME_STEP}  # type: ignore[misc]
+
+    def __init__(self, num_envs: int = 1, **options: Unpack[Options]) -> None:
+        self._view = View(**options)
+        self._steps = 0
+        self.num_envs = whole_number(num_envs, "num_envs")
+        self.single_observation_space = self._view.observation_space()
+        self.single_action_space = self._view.action_space()
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+
+    @property
+    def record(self) -> Record:
+        """All samples drawn; with an `evaluator` given, its owner has it (InputError)."""
+        return self._view.record
+
+    def reset(
+        self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observations, dict[str, Any]]:
+        """Begin new episodes; it costs nothing, and does not give the budget back."""
+        super().reset(seed=seed if isinstance(seed, int) else None)
+        self._steps = 0
+        return self._blank(), {}
+
+    def step(
+        self, actions: Actions
+    ) -> tuple[Observations, NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
+        """Draw the mappings that the actions (num_envs, genes) choose."""
+        genes = self._view.genes(np.asarray(actions))
+        if len(genes) != self.num_envs:
+            raise ValueError(f"actions must be {self.num_envs}, one an environment, got {len(genes)}")
+        observations, rewards, evaluations = self._view.draw(genes)
+        self._steps += 1
+        ended, exhausted = self._steps >= self._view.episode_steps, self._view.exhausted
+        infos: dict[str, Any] = {"genes": genes, **{name: getattr(evaluations, name) for name in _FIGURES}}
+        infos["reason"] = np.array([Reason(int(code)).text for code in evaluations.reason], dtype=object)
+        infos |= {f"_{name}": np.ones(self.num_envs, np.bool_) for name in tuple(infos)}
+        if ended or exhausted:
+            infos |= {"final_obs": observations, "_final_obs": np.ones(self.num_envs, np.bool_)}
+            observations = self._blank()
+            self._steps = 0
+        return observations, rewards, self._all(ended), self._all(exhausted), infos
+
+    def _blank(self) -> Observations:
+        return np.zeros((self.num_envs, len(OBSERVED)), np.float32)
+
+    def _all(self, flag: bool) -> BoolArray:
+        return np.full(self.num_envs, flag)
+
+
+class MappingParallelEnv(ParallelEnv[str, Observations, Any]):  # type: ignore[misc]
+    """One agent a group of genes; together they choose one mapping a step. See Options.
+
+    `groups` is any partition of the genes, given by names or positions; by default each gene has an agent of
+    its own. An agent is named by its genes, joined by `+`. Its action is one number for one gene, an array
+    for several. All agents see the same observation and get the same reward and info, as MappingEnv's.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"name": "dse_mapping_v0", "render_modes": []}
+    render_mode = None
+
+    def __init__(
+        self, groups: Sequence[Sequence[str | int]] | None = None, **options: Unpack[Options]
+    ) -> None:
+        self._view = View(**options)
+        self._steps = 0
+        parts = _partition(groups)
+        names = ["+".join(GENE_NAMES[gene] for gene in part) for part in parts]
+        self.groups: dict[str, tuple[int, ...]] = dict(zip(names, parts, strict=True))
+        self.possible_agents = names
+        self.agents: list[str] = []
+        self.observation_spaces = {name: self._view.observation_space() for name in names}
+        self.action_spaces = {name: self._agent_space(part) for name, part in self.groups.items()}
+
+    @property
+    def record(self) -> Record:
+        """All samples drawn; with an `evaluator` given, its owner has it (InputError)."""
+        return self._view.record
+
+    def observation_space(self, agent: str) -> spaces.Space[Any]:
+        """What the agent observes: the figures of the last point."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> spaces.Space[Any]:
+        """What the agent chooses: the values of its genes."""
+        return self.action_spaces[agent]
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Observations], dict[str, dict[str, Any]]]:
+        """Begin an episode; it costs nothing, and does not give the budget back."""
+        self._steps = 0
+        self.agents = list(self.possible_agents)
+        blank = np.zeros(len(OBSERVED), np.float32)
+        return {agent: blank.copy() for agent in self.agents}, {agent: {} for agent in self.agents}
+
+    def step(
+        self, actions: Mapping[str, Any]
+    ) -> tuple[
+        dict[str, Observations],
+        dict[str, float],
+        dict[str, bool],
+        dict[str, bool],
+        dict[str, dict[str, Any]],
+    ]:
+        """Draw the mapping that the agents' actions choose together."""
+        agents = self.agents
+        if not agents:
+            raise InputError("the episode is over: reset the environment before the next step")
+        genes = self._view.genes(self._joint(actions)[np.newaxis])
+        drawn = self._view.draw(genes)
+        self._steps += 1
+        ended, exhausted = self._steps >= self._view.episode_steps, self._view.exhausted
+        if ended or exhausted:
+            self.agents = []
+        return (
+            {agent: drawn.observations[0].copy() for agent in agents},
+            dict.fromkeys(agents, float(drawn.rewards[0])),
+            dict.fromkeys(agents, ended),
+            dict.fromkeys(agents, exhausted),
+            {agent: _info(genes, drawn.evaluations, 0) for agent in agents},
+        )
+
+    def _agent_space(self, part: tuple[int, ...]) -> spaces.Space[Any]:
+        space = self._view.action_space(part)
+        if len(part) == 1 and isinstance(space, spaces.MultiDiscrete):
+            return spaces.Discrete(int(space.nvec[0]))
+        return space
+
+    def _joint(self, actions: Mapping[str, Any]) -> Actions:
+        """The agents' actions as one action over all genes."""
+        missing = [agent for agent in self.agents if agent not in actions]
+        if missing:
+            raise InputError(f"no action for agent {missing[0]!r}")
+        joint = np.empty(len(GENE_NAMES))
+        for agent, part in self.groups.items():
+            joint[list(part)] = np.atleast_1d(actions[agent])
+        return joint
+
+
+def _info(genes: IntArray, evaluations: Evaluations, row: int) -> dict[str, Any]:
+    figures = {name: getattr(evaluations, name)[row].item() for name in _FIGURES}
+    return {"genes": genes[row].copy(), **figures, "reason": Reason(int(evaluations.reason[row])).text}
+
+
+def _partition(groups: Sequence[Sequence[str | int]] | None) -> list[tuple[int, ...]]:
+    """The groups as positions of genes, each gene in exactly one."""
+    if groups is None:
+        return [(gene,) for gene in range(len(GENE_NAMES))]
+    parts = [tuple(_position(gene) for gene in group) for group in groups]
+    if not all(parts):
+        raise InputError("groups must hold at least one gene each, got an empty one")
+    given = [gene for part in parts for gene in part]
+    for gene, name in enumerate(GENE_NAMES):
+        if given.count(gene) != 1:
+            raise InputError(f"groups must hold each gene once, {name!r} is in {given.count(gene)}")
+    return parts
+
+
+def _position(gene: str | int) -> int:
+    if isinstance(gene, str):
+        if gene not in GENE_NAMES:
+            raise unknown("gene", gene, GENE_NAMES, "groups")
+        return GENE_NAMES.index(gene)
+    return whole_number(gene, "groups: a gene's position", least=0, most=len(GENE_NAMES) - 1)
+
+
+gymnasium.register(
+    ENV_ID,
+    entry_point="dse.search.environments:MappingEnv",
+    vector_entry_point="dse.search.environments:MappingVectorEnv",
+)

@@ -1,0 +1,211 @@
+"""The one gate between searchers and cost models: it counts, records and, after a crash, replays samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
+from typing import Protocol, SupportsIndex
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dse.problem.problem import Evaluations
+from dse.search.journal import Journal
+from dse.search.record import Record
+from dse.space.mapping_space import MappingSpace
+from dse.support.arrays import IntArray
+from dse.support.errors import InputError
+from dse.support.validation import whole_number
+
+_COLUMNS = tuple(item.name for item in fields(Evaluations))
+
+
+class BudgetExhausted(Exception):
+    """The budget is spent. A searcher may let it pass: it ends the search, and all samples are recorded."""
+
+
+class ReplayMismatch(InputError):
+    """A search that is being resumed asks for other samples than its journal holds."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a search is: `samples` spent of `budget`, `replayed` of them answered from a journal.
+
+    `best_loss` is `inf` until a feasible point is found.
+    """
+
+    samples: int
+    budget: int
+    replayed: int
+    best_loss: float
+
+
+Observer = Callable[[Progress], None]
+"""Called after every batch. It sees the search and cannot change it."""
+
+
+class Priced(Protocol):
+    """What the gate needs of a Problem."""
+
+    @property
+    def space(self) -> MappingSpace: ...
+    @property
+    def objective(self) -> str: ...
+    def price(self, genes: IntArray, /) -> Evaluations: ...
+
+
+class Evaluator:
+    """Prices points for a searcher until the budget is spent. Every row costs one sample, whatever it is.
+
+    The owner of a search passes the `record` that samples go to (and perhaps a `journal` to answer from and
+    write to) and keeps it; the searcher sees only what is public here.
+    """
+
+    __slots__ = (
+        "__best", "__budget", "__failure", "__journal", "__limits",
+        "__names", "__observers", "__problem", "__record",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        problem: Priced,
+        budget: int,
+        *,
+        record: Record | None = None,
+        journal: Journal | None = None,
+        observers: Iterable[Observer] = (),
+    ) -> None:
+        self.__problem = problem
+        self.__budget = whole_number(budget, "budget")
+        self.__limits = problem.space.sizes.astype(np.uint64)
+        self.__names = tuple(gene.name for gene in problem.space.genes)
+        self.__record = Record(len(self.__limits)) if record is None else record
+        self.__journal = journal
+        self.__observers = tuple(observers)
+        self.__failure: Exception | None = None
+        self.__best = np.inf
+        if len(self.__record):
+            raise ValueError(
+                f"an evaluator begins with an empty record, got one of {len(self.__record)} samples"
+            )
+        if journal is not None and journal.samples > budget:
+            raise InputError(
+                f"journal {str(journal.path)!r} holds {journal.samples} samples, the budget is {budget}"
+            )
+
+    @property
+    def space(self) -> MappingSpace:
+        """The space that the genes are of."""
+        return self.__problem.space
+
+    @property
+    def objective(self) -> str:
+        """The name of what is minimised."""
+        return self.__problem.objective
+
+    @property
+    def budget(self) -> int:
+        """How many samples the whole search has."""
+        return self.__budget
+
+    @property
+    def remaining(self) -> int:
+        """How many samples are left."""
+        return self.__budget - len(self.__record)
+
+    def __call__(self, genes: ArrayLike) -> Evaluations:
+        """What the points `genes`, whole numbers (n, 13), cost: read-only arrays of length n, for n samples.
+
+        If fewer than n are left, that many are evaluated and recorded, and BudgetExhausted is raised, as it
+        is by every later call. Genes of the wrong shape or type, or outside the space, raise ValueError and
+        cost nothing.
+        """
+        if self.__failure is not None:
+            raise self.__failure
+        left = self.remaining
+        if not left:
+            raise BudgetExhausted(f"all {self.__budget} samples are spent")
+        asked = self.__checked(genes)
+        allowed = asked[:left]
+        try:
+            evaluations = self.__draw(allowed)
+        except Exception as error:
+            # A searcher that swallows this must not go on past a hole in its record.
+            self.__failure = error
+            raise
+        if len(allowed) < len(asked):
+            raise BudgetExhausted(
+                f"all {self.__budget} samples are spent: of a batch of {len(asked)}, {left} were evaluated"
+            )
+        return evaluations
+
+    def __copy__(self) -> Evaluator:
+        """Itself: a copy that counted for itself would give samples away."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Evaluator:
+        """Itself, as for `copy`."""
+        return self
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[object, ...]:
+        raise TypeError("an evaluator cannot be pickled: its samples are counted in one place")
+
+    def __draw(self, genes: IntArray) -> Evaluations:
+        """Answer from the journal what it holds, price the rest, and write down both."""
+        record, journal = self.__record, self.__journal
+        start = len(record)
+        if journal is None or start >= len(journal.recovered):
+            evaluations = self.__problem.price(genes)
+        else:
+            evaluations = self.__replayed(genes, start, journal)
+        record.append(genes, evaluations)
+        if journal is not None:
+            journal.sync(record, force=len(record) == self.__budget)
+        for name in _COLUMNS:
+            getattr(evaluations, name).setflags(write=False)
+        if self.__observers:
+            self.__report(evaluations)
+        return evaluations
+
+    def __replayed(self, genes: IntArray, start: int, journal: Journal) -> Evaluations:
+        held = journal.recovered.genes(start, start + len(genes))
+        different = np.flatnonzero((held != genes[: len(held)]).any(axis=1))
+        if len(different):
+            row = int(different[0])
+            raise ReplayMismatch(
+                f"journal {str(journal.path)!r}: sample {start + row} was {held[row].tolist()}, the search "
+                f"now asks for {genes[row].tolist()}; the searcher has changed: remove the journal to restart"
+            )
+        old = journal.recovered.evaluations(start, start + len(held))
+        if len(held) == len(genes):
+            return old
+        new = self.__problem.price(genes[len(held) :])
+        return Evaluations(*(np.concatenate([getattr(old, name), getattr(new, name)]) for name in _COLUMNS))
+
+    def __report(self, evaluations: Evaluations) -> None:
+        self.__best = float(evaluations.loss.min(initial=self.__best))
+        samples = len(self.__record)
+        held = len(self.__journal.recovered) if self.__journal else 0
+        progress = Progress(samples, self.__budget, min(samples, held), self.__best)
+        for observer in self.__observers:
+            observer(progress)
+
+    def __checked(self, genes: ArrayLike) -> IntArray:
+        """The genes as an int64 array of their own, all inside the space."""
+        given = np.asarray(genes)
+        if given.ndim != 2 or given.shape[1] != len(self.__limits) or given.dtype.kind not in "iu":
+            raise ValueError(
+                f"genes must be whole numbers of shape (n, {len(self.__limits)}), got {given.dtype} of shape "
+                f"{given.shape}"
+            )
+        # A copy, so that what is recorded was priced; as unsigned numbers, those below zero are too large.
+        asked = given.astype(np.int64)
+        inside = asked.view(np.uint64) < self.__limits
+        if not inside.all():
+            row, gene = np.argwhere(~inside)[0]
+            raise ValueError(
+                f"gene {self.__names[gene]!r} of row {row} must be within 0 and "
+                f"{int(self.__limits[gene]) - 1}, got {given[row, gene]}"
+            )
+        return asked

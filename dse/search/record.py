@@ -1,0 +1,157 @@
+"""What a search was told: every sample in order, in memory while it runs and as Parquet when it is done."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dse.problem.problem import Evaluations
+from dse.support.arrays import IntArray
+from dse.support.errors import InputError, StorageError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+FIGURES: dict[str, type[np.generic]] = {
+    "cycles": np.int64,
+    "energy_nj": np.float64,
+    "power": np.float64,
+    "area": np.float64,
+    "l1_size": np.int64,
+    "l2_size": np.int64,
+    "macs": np.int64,
+    "loss": np.float64,
+    "reason": np.uint8,
+}
+"""The columns of Evaluations and their types, in order."""
+
+_CELL_KEY = b"dse.search.run"
+
+_SPLIT = ("genes.list.element", *(name for name in FIGURES if name != "reason"))
+# Splitting numbers bytewise takes a random search's samples from 57 to 42 bytes.
+_PARQUET: dict[str, Any] = {
+    "compression": "zstd",
+    "compression_level": 6,
+    "write_page_checksum": True,
+    "use_dictionary": ["reason"],
+    "column_encoding": {"index": "DELTA_BINARY_PACKED", **dict.fromkeys(_SPLIT, "BYTE_STREAM_SPLIT")},
+}
+
+
+class Record:
+    """The samples of one search: their genes, figures, losses and reasons, in the order they were drawn."""
+
+    def __init__(self, genes: int, capacity: int = 1024) -> None:
+        """An empty record of points with `genes` genes; it grows as needed."""
+        self._length = 0
+        self._genes = np.empty((capacity, genes), np.int64)
+        self._figures = {name: np.empty(capacity, dtype) for name, dtype in FIGURES.items()}
+
+    def __len__(self) -> int:
+        return self._length
+
+    def append(self, genes: IntArray, evaluations: Evaluations) -> None:
+        """Add n points, copied."""
+        start, stop = self._length, self._length + len(genes)
+        if stop > len(self._genes):
+            self._grow(max(stop, 2 * len(self._genes)))
+        self._genes[start:stop] = genes
+        for name, column in self._figures.items():
+            column[start:stop] = getattr(evaluations, name)
+        self._length = stop
+
+    def _grow(self, capacity: int) -> None:
+        for owner, name in [(self.__dict__, "_genes"), *((self._figures, name) for name in FIGURES)]:
+            old = owner[name]
+            new = np.empty((capacity, *old.shape[1:]), old.dtype)
+            new[: self._length] = old[: self._length]
+            owner[name] = new
+
+    def genes(self, start: int = 0, stop: int | None = None) -> IntArray:
+        """A copy of the gene vectors from sample `start` up to `stop`: (n, genes)."""
+        return self._genes[start : self._end(stop)].copy()
+
+    def evaluations(self, start: int = 0, stop: int | None = None) -> Evaluations:
+        """A copy of the figures from sample `start` up to `stop`."""
+        end = self._end(stop)
+        return Evaluations(**{name: column[start:end].copy() for name, column in self._figures.items()})
+
+    @property
+    def best(self) -> int | None:
+        """The index of the first sample with the lowest loss, None if none is feasible."""
+        losses = self._figures["loss"][: self._length]
+        if not len(losses):
+            return None
+        index = int(np.argmin(losses))
+        return index if losses[index] < np.inf else None
+
+    def _end(self, stop: int | None) -> int:
+        return self._length if stop is None else min(stop, self._length)
+
+
+def write_parquet(record: Record, path: Path, cell: Mapping[str, Any]) -> None:
+    """Write the record, and `cell` (plain data on where it is from) beside it, whole or not at all.
+
+    Columns: index, genes (a list of small integers), and those of Evaluations.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    genes, evaluations = record.genes(), record.evaluations()
+    columns = {
+        "index": pa.array(np.arange(len(record), dtype=np.uint32)),
+        "genes": _gene_column(genes),
+        **{name: pa.array(getattr(evaluations, name)) for name in FIGURES},
+    }
+    table = pa.table(columns).replace_schema_metadata({_CELL_KEY: json.dumps(cell, sort_keys=True)})
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with part.open("wb") as file:
+            pq.write_table(table, file, **_PARQUET)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            part.unlink()
+        raise StorageError(f"record {str(path)!r} cannot be written: {error.strerror or error}") from None
+
+
+def read_parquet(path: Path) -> tuple[Record, dict[str, Any]]:
+    """The record in a file that `write_parquet` wrote, and its cell."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise StorageError(f"record {str(path)!r} cannot be read: {error.strerror}") from None
+    try:
+        table = pq.read_table(pa.BufferReader(content), page_checksum_verification=True)
+        cell = json.loads(table.schema.metadata[_CELL_KEY])
+        flat = table["genes"].combine_chunks().flatten().to_numpy().astype(np.int64)
+        evaluations = Evaluations(
+            **{name: table[name].to_numpy().astype(dtype) for name, dtype in FIGURES.items()}
+        )
+        width = table.schema.field("genes").type.list_size
+    except (pa.ArrowException, OSError, KeyError, TypeError, ValueError, AttributeError) as error:
+        reason = " ".join(str(error).split())
+        raise InputError(f"{str(path)!r} is not the record of a search: {reason}") from None
+    record = Record(width, capacity=max(table.num_rows, 1))
+    record.append(flat.reshape(table.num_rows, width), evaluations)
+    return record, cell
+
+
+def _gene_column(genes: IntArray) -> pa.FixedSizeListArray:
+    """Gene vectors as fixed-size lists of the smallest integers that hold them."""
+    import pyarrow as pa
+
+    small = genes.astype(np.min_scalar_type(int(genes.max(initial=0))))
+    return pa.FixedSizeListArray.from_arrays(pa.array(small.ravel()), genes.shape[1])

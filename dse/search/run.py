@@ -1,0 +1,162 @@
+"""One cell of a comparison: a searcher on a problem with a seed and a budget; its generator and its run."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dse import __version__
+from dse.problem.problem import Evaluations, Problem, digest
+from dse.search.evaluator import BudgetExhausted, Evaluator, Observer
+from dse.search.journal import Journal
+from dse.search.record import Record
+from dse.search.searcher import Searcher, searcher_origin
+from dse.support.arrays import IntArray
+from dse.support.validation import whole_number
+
+
+class SearcherStopped(RuntimeError):
+    """A searcher ended before its budget was spent."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """`searcher`, registered as `name`, on `problem`, from `seed`, with `budget` samples."""
+
+    problem: Problem
+    name: str
+    searcher: Searcher
+    seed: int
+    budget: int
+
+    def __post_init__(self) -> None:
+        whole_number(self.seed, "seed", least=0)
+        whole_number(self.budget, "budget")
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """The searcher's hyperparameters, defaults included."""
+        return dataclasses.asdict(self.searcher)  # type: ignore[call-overload, no-any-return]
+
+    def rng(self) -> np.random.Generator:
+        """The cell's generator: it depends on what the cell is, and not on its budget or on any version."""
+        problem = self.problem.identity
+        parts = ("layer", "accelerator", "space", "objective")
+        name = {part: problem[part] for part in parts}
+        name |= {"searcher": self.name, "settings": self.settings, "seed": self.seed}
+        return np.random.Generator(np.random.PCG64(int(digest(name), 16)))
+
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """All that the record depends on, as plain data."""
+        return {
+            "problem": self.problem.identity,
+            "searcher": self.name,
+            "settings": self.settings,
+            "seed": self.seed,
+            "budget": self.budget,
+            "versions": self._versions(),
+        }
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the identity, in hex."""
+        return digest(self.identity)
+
+    def _versions(self) -> dict[str, str]:
+        """Versions of the framework, the model, the searcher's distribution and the libraries it declares."""
+        model = self.problem.model
+        versions = {
+            "dse-arena": __version__,
+            f"model {model.name}": str(getattr(model, "version", __version__)),
+        }
+        versions |= searcher_origin(self.name)
+        for library in ("numpy", *getattr(self.searcher, "libraries", ())):
+            try:
+                versions[library] = version(library)
+            except PackageNotFoundError:
+                versions[library] = "not installed"
+        return versions
+
+
+@dataclass
+class RunTimes:
+    """CPU seconds of a run: of the searcher (with the gate) and of pricing. Replayed samples take none."""
+
+    searcher: float = 0.0
+    model: float = 0.0
+
+
+def make_ready(problem: Problem) -> None:
+    """Load, or compile, what every search of the problem needs, so that none is charged for it."""
+    import threadpoolctl  # noqa: F401
+
+    space = problem.space
+    vector = np.zeros((1, len(space.sizes)), dtype=np.int64)
+    problem.price(vector)
+    space.encode(space.decode(vector))
+    space.neighbour(np.random.default_rng(0), vector)
+    space.blocks[0].neighbours(vector[0])
+
+
+class _Timed:
+    """A problem that adds up the CPU time of its pricing."""
+
+    def __init__(self, problem: Problem, times: RunTimes) -> None:
+        self.space, self.objective = problem.space, problem.objective
+        self._problem, self._times = problem, times
+
+    def price(self, genes: IntArray) -> Evaluations:
+        start = time.process_time()
+        evaluations = self._problem.price(genes)
+        self._times.model += time.process_time() - start
+        return evaluations
+
+
+def run_cell(
+    cell: Cell,
+    journal: Journal | None = None,
+    observers: Iterable[Observer] = (),
+    times: RunTimes | None = None,
+) -> Record:
+    """Run the cell's search to the end of its budget, from where the journal leaves off: its record.
+
+    Numerical libraries run on one thread meanwhile, so that sums do not depend on the machine. What the
+    searcher raises passes through, after the journal has all samples drawn till then. `times` is filled in.
+    """
+    from threadpoolctl import threadpool_limits
+
+    times = RunTimes() if times is None else times
+    record = Record(len(cell.problem.space.sizes))
+    timed = _Timed(cell.problem, times)
+    evaluate = Evaluator(timed, cell.budget, record=record, journal=journal, observers=observers)
+    start = time.process_time()
+    try:
+        with threadpool_limits(1):
+            cell.searcher.search(evaluate, cell.rng())
+    except BudgetExhausted:
+        pass
+    finally:
+        times.searcher += time.process_time() - start - times.model
+        if journal is not None:
+            journal.sync(record, force=True)
+    if evaluate.remaining:
+        # If the gate has failed and the searcher has swallowed that, this raises it again.
+        evaluate(np.empty((0, len(cell.problem.space.sizes)), np.int64))
+        raise SearcherStopped(
+            f"searcher {cell.name!r} stopped with {evaluate.remaining} of {cell.budget} samples left"
+        )
+    return record
+
+
+def open_journal(cell: Cell, path: Path) -> Journal:
+    """The journal of the cell at `path`, made if it is not there."""
+    return Journal(path, cell.identity, [gene.size for gene in cell.problem.space.genes])

@@ -1,0 +1,174 @@
+"""Searchers: what they are, how ask/tell algorithms run as one, and how they are found and configured."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import json
+import math
+import tomllib
+from collections.abc import Iterable, Mapping
+from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING, Any, Protocol, get_type_hints
+
+import numpy as np
+
+from dse.support.arrays import IntArray
+from dse.support.errors import InputError, shorten, unknown
+
+if TYPE_CHECKING:
+    from dse.problem.problem import Evaluations
+    from dse.search.evaluator import Evaluator
+
+
+GROUP = "dse.searchers"
+"""The entry-point group under which any installed package offers searchers."""
+
+
+class Searcher(Protocol):
+    """A search algorithm: a frozen dataclass of its hyperparameters.
+
+    It may declare `libraries`, a class variable with the names of the distributions that its samples depend
+    on (numpy and its own are counted anyway).
+    """
+
+    def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
+        """Spend the whole budget of `evaluate`, drawing all randomness from `rng`.
+
+        It may end by letting BudgetExhausted pass. What was found is read from the record.
+        """
+        ...
+
+
+class AskTell(Protocol):
+    """An algorithm that proposes points and learns from their evaluations: the state of one search."""
+
+    def ask(self) -> IntArray:
+        """The next points to evaluate: genes (n, 13)."""
+        ...
+
+    def tell(self, genes: IntArray, evaluations: Evaluations) -> None:
+        """Learn from the evaluations of the points last asked for."""
+        ...
+
+
+def drive(strategy: AskTell, evaluate: Evaluator) -> None:
+    """Ask, evaluate and tell until the budget is spent; too large a last batch ends in BudgetExhausted."""
+    while evaluate.remaining:
+        genes = strategy.ask()
+        strategy.tell(genes, evaluate(genes))
+
+
+def searchers() -> tuple[str, ...]:
+    """The names of all installed searchers, ours and others', in alphabetical order."""
+    return tuple(sorted({entry.name for entry in entry_points(group=GROUP)}))
+
+
+def searcher_class(name: str) -> type[Searcher]:
+    """The searcher of that name. One that cannot be loaded is an InputError that says where it is from."""
+    entry = _entry(name)
+    origin = f"searcher {name!r} (entry point {entry.value!r} of {_distribution(entry)})"
+    try:
+        loaded = entry.load()
+    except Exception as error:
+        raise InputError(f"{origin} cannot be loaded: {type(error).__name__}: {_one_line(error)}") from error
+    frozen = isinstance(loaded, type) and getattr(loaded, "__dataclass_params__", None)
+    if not (frozen and frozen.frozen and callable(getattr(loaded, "search", None))):
+        raise InputError(f"{origin} must be a frozen dataclass with a method search(evaluate, rng)")
+    found: type[Searcher] = loaded
+    return found
+
+
+def make_searcher(name: str, settings: Mapping[str, Any] | None = None, *, where: str = "") -> Searcher:
+    """The searcher `name` with `settings` by the names of its fields, the others at their defaults.
+
+    Settings are checked strictly against the fields' annotations; `where` is the place named in messages.
+    """
+    made = searcher_class(name)
+    where = where or f"searcher {name!r}"
+    settings = settings or {}
+    offered = [item for item in dataclasses.fields(made) if item.init]  # type: ignore[arg-type]
+    names = [item.name for item in offered]
+    for key in settings:
+        if key not in names:
+            raise _unknown_setting(key, names, where)
+    for item in offered:
+        required = item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING
+        if required and item.name not in settings:
+            raise InputError(f"{where} lacks {item.name!r}")
+    hints = get_type_hints(made)
+    values = {key: _typed(value, hints[key], f"{where}: {key}") for key, value in settings.items()}
+    try:
+        return made(**values)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{where}: {_one_line(error)}") from None
+
+
+def parse_settings(texts: Iterable[str], where: str = "--set") -> dict[str, Any]:
+    """Settings written as `agents=9`, `rate=0.2`, `actions=gaussian`: TOML values, or else plain text."""
+    settings: dict[str, Any] = {}
+    for text in texts:
+        key, equals, value = (part.strip() for part in text.partition("="))
+        if not (key and equals and value):
+            raise InputError(f"{where} must read NAME=VALUE, like agents=9, got {shorten(text)}")
+        if key in settings:
+            raise InputError(f"{where} gives {key!r} twice")
+        settings[key] = _toml_value(value)
+    return settings
+
+
+def searcher_origin(name: str) -> dict[str, str]:
+    """The distribution that offers the searcher `name`, with its version; empty if none is installed."""
+    return {
+        entry.dist.name: entry.dist.version for entry in entry_points(group=GROUP, name=name) if entry.dist
+    }
+
+
+def _entry(name: str) -> EntryPoint:
+    found = {entry.value: entry for entry in entry_points(group=GROUP, name=name)}
+    if not found:
+        raise unknown("searcher", name, searchers(), "the installed searchers")
+    if len(found) > 1:
+        owners = " and ".join(sorted(_distribution(entry) for entry in found.values()))
+        raise InputError(f"searcher {name!r} is offered by {owners}; uninstall all but one")
+    return next(iter(found.values()))
+
+
+def _distribution(entry: EntryPoint) -> str:
+    return f"{entry.dist.name} {entry.dist.version}" if entry.dist else "an unnamed distribution"
+
+
+def _unknown_setting(key: object, names: list[str], where: str) -> InputError:
+    near = difflib.get_close_matches(str(key), names, n=1)
+    if near or names:
+        return unknown("key", key, names, where)
+    return InputError(f"unknown key {shorten(key)} in {where}; it has no settings")
+
+
+def _typed(value: object, hint: Any, what: str) -> Any:
+    """`value`, plain data, as the type that a field's annotation asks for; nothing is converted."""
+    from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+    try:
+        # Through JSON, where strictness still lets a list be a tuple: TOML and JSON know only lists.
+        text = json.dumps(value, allow_nan=False)
+        return TypeAdapter(hint, config=ConfigDict(strict=True)).validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        wanted = first["msg"].removeprefix("Input ").removeprefix("should be ")
+        raise InputError(f"{what} must be {wanted}, got {shorten(value)}") from None
+    except (TypeError, ValueError):
+        kind = "finite" if isinstance(value, float) and not math.isfinite(value) else "plain data"
+        raise InputError(f"{what} must be {kind}, got {shorten(value)}") from None
+
+
+def _toml_value(text: str) -> Any:
+    try:
+        parsed = tomllib.loads(f"value = {text}")
+    except tomllib.TOMLDecodeError:
+        return text
+    return parsed["value"] if parsed.keys() == {"value"} else text
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split())

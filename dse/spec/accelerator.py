@@ -1,0 +1,98 @@
+"""A spatial accelerator: an array of PEs with private L1 buffers, a shared L2, a NoC and an off-chip link."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property
+from os import PathLike, fspath
+from typing import Any
+
+from dse.support.errors import InputError, shorten, unknown
+from dse.support.toml import is_toml, read_toml
+from dse.support.validation import keys, positive_number, table, whole_number
+
+UNLIMITED = 2**30
+MAX_FIGURE = 2**40
+CLOCK_GHZ = (1e-6, 1e6)
+"""Slowest and fastest clock: beyond them, seconds and joules would leave the range of a float."""
+
+
+@dataclass(frozen=True)
+class Accelerator:
+    """Sizes in elements, bandwidths in elements per cycle, latency in cycles, clock in GHz.
+
+    `l1_size` is one PE's buffer, `l2_size` the shared one, `simd_lanes` a PE's MACs per cycle.
+    """
+
+    num_pes: int
+    l1_size: int
+    l2_size: int
+    noc_bandwidth: int
+    offchip_bandwidth: int
+    noc_latency: int = 1
+    simd_lanes: int = 1
+    clock_ghz: float = 1.0
+
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            value, what = getattr(self, item.name), f"accelerator: {item.name}"
+            if item.name == "clock_ghz":
+                number: float = positive_number(value, what)
+                if not CLOCK_GHZ[0] <= number <= CLOCK_GHZ[1]:
+                    raise InputError(
+                        f"{what} must be from {CLOCK_GHZ[0]:g} to {CLOCK_GHZ[1]:g}, got {shorten(value)}"
+                    )
+            elif item.name == "num_pes":
+                number = whole_number(value, what, most=2**20)
+            else:
+                number = whole_number(value, what, least=int(item.name != "noc_latency"), most=MAX_FIGURE)
+            object.__setattr__(self, item.name, number)
+
+    @classmethod
+    def from_dict(cls, data: object, where: str = "accelerator") -> Accelerator:
+        """The accelerator that parsed JSON or TOML describes; `where` names the place in messages."""
+        entry = table(data, where)
+        optional = ("noc_latency", "simd_lanes", "clock_ghz")
+        names = [item.name for item in fields(cls)]
+        keys(entry, where, required=[n for n in names if n not in optional], optional=optional)
+        try:
+            return cls(**entry)
+        except InputError as error:
+            raise InputError(f"{where}: {str(error).removeprefix('accelerator: ')}") from None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures as plain data; `from_dict` reads it back."""
+        return asdict(self)
+
+    @cached_property
+    def cluster_sizes(self) -> tuple[int, ...]:
+        """The divisors of the PE count, ascending: the cluster sizes that waste no PE."""
+        return tuple(size for size in range(1, self.num_pes + 1) if self.num_pes % size == 0)
+
+    @property
+    def cycle_seconds(self) -> float:
+        """Seconds of one clock cycle."""
+        return 1.0 / (self.clock_ghz * 1e9)
+
+
+PRESETS: dict[str, Accelerator] = {
+    "eyeriss": Accelerator(168, 512, 108_000, 64, 16),
+    "eyeriss-small": Accelerator(168, 256, 32_768, 16, 4),
+    "edge": Accelerator(256, 512, 131_072, 32, 8),
+    "edge-small": Accelerator(256, 256, 65_536, 16, 4),
+    "tpu-like": Accelerator(1024, 256, 262_144, 64, 16),
+    "cloud": Accelerator(1024, 2048, 1_048_576, 256, 64),
+    "paper": Accelerator(256, UNLIMITED, UNLIMITED, UNLIMITED, UNLIMITED),
+    "archgym": Accelerator(1024, UNLIMITED, UNLIMITED, UNLIMITED, UNLIMITED),
+}
+
+
+def load_accelerator(name: str | PathLike[str]) -> Accelerator:
+    """A preset by its name, or the accelerator in the TOML file at the path `name`."""
+    text = fspath(name)
+    if text in PRESETS:
+        return PRESETS[text]
+    if not is_toml(text):
+        raise unknown("accelerator", text, [*PRESETS, "FILE.toml"])
+    where = f"accelerator file {text!r}"
+    return Accelerator.from_dict(read_toml(text, where), where)

@@ -1,0 +1,190 @@
+"""A DNN layer as the seven nested loops of a convolution."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from dse.support.errors import InputError, shorten, unknown
+from dse.support.validation import INT64_MAX, keys, table, whole_number
+
+DIMS = ("K", "C", "Y", "X", "R", "S")
+"""Output channels, input channels, input rows and columns, filter rows and columns."""
+
+TYPES = ("CONV", "DSCONV")
+MAX_SIZE = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One convolution: `type` CONV, or DSCONV (depthwise: the channels are C, and K is 1).
+
+    `Y` and `X` are the unpadded input's rows and columns; `stride` and `padding` are (rows, columns).
+    `name` and `repeats` (how often its network runs the layer) are labels: two layers are equal if
+    their loops are.
+    """
+
+    type: str
+    K: int
+    C: int
+    Y: int
+    X: int
+    R: int
+    S: int
+    stride: tuple[int, int] = (1, 1)
+    padding: tuple[int, int] = (0, 0)
+    name: str = field(default="", compare=False)
+    repeats: int = field(default=1, compare=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str):
+            raise InputError(f"layer: name must be text, got {shorten(self.name)}")
+        label = _label(self.name)
+        if self.type not in TYPES:
+            raise unknown("type", self.type, TYPES, label)
+        for dim in DIMS:
+            object.__setattr__(self, dim, whole_number(getattr(self, dim), f"{label}: {dim}", most=MAX_SIZE))
+        object.__setattr__(self, "stride", _pair(self.stride, f"{label}: stride", least=1))
+        object.__setattr__(self, "padding", _pair(self.padding, f"{label}: padding", least=0))
+        object.__setattr__(self, "repeats", whole_number(self.repeats, f"{label}: repeats"))
+        if self.type == "DSCONV" and self.K != 1:
+            raise InputError(f"{label}: a DSCONV layer has its channels in C and K = 1, got K = {self.K}")
+        for dim, size, pad, window in (
+            ("Y", self.Y, self.padding[0], self.R),
+            ("X", self.X, self.padding[1], self.S),
+        ):
+            if size + 2 * pad < window:
+                raise InputError(
+                    f"{label}: {dim} = {size} with padding {pad} is smaller than its filter of {window}"
+                )
+            # The lowered layer has no padding: its input must hold the padded one's outputs.
+            if size + 2 * pad > MAX_SIZE:
+                raise InputError(
+                    f"{label}: {dim} = {size} with padding {pad} must stay at most {MAX_SIZE} when padded"
+                )
+        if self.macs > INT64_MAX:
+            raise InputError(f"{label}: its multiply-accumulates do not fit in 64 bits ({self.macs:.3g})")
+
+    @classmethod
+    def gemm(cls, m: int, n: int, k: int, *, name: str = "", repeats: int = 1) -> Layer:
+        """The matrix product (m x k) times (k x n) as a convolution: K = n, C = k, Y = m."""
+        return cls("CONV", K=n, C=k, Y=m, X=1, R=1, S=1, name=name, repeats=repeats)
+
+    @classmethod
+    def fc(cls, outputs: int, inputs: int, *, name: str = "", repeats: int = 1) -> Layer:
+        """A fully connected layer on one input vector: K = outputs, C = inputs."""
+        return cls.gemm(1, outputs, inputs, name=name, repeats=repeats)
+
+    @classmethod
+    def from_dict(cls, data: object, where: str = "layer") -> Layer:
+        """The layer that parsed JSON or TOML describes; `where` names the place in messages.
+
+        Keys: `type` CONV or DSCONV with K, C, Y, X, R, S (K may be left out of a DSCONV) and optionally
+        stride and padding (a number or [rows, columns]); `type` GEMM with M, N, K; `type` FC with
+        outputs, inputs. Always optional: name, repeats.
+        """
+        entry = table(data, where)
+        kind = entry.get("type")
+        if not isinstance(kind, str) or kind not in _KEYS:
+            if "type" not in entry:
+                raise InputError(f"{where} lacks 'type'; expected one of {', '.join(_KEYS)}")
+            raise unknown("type", kind, _KEYS, where)
+        required, optional = _KEYS[kind]
+        keys(entry, where, required=("type", *required), optional=(*optional, "name", "repeats"))
+        name = entry.get("name", "")
+        if not isinstance(name, str):
+            raise InputError(f"{where}: name must be text, got {shorten(name)}")
+        sizes: dict[str, Any] = {
+            key: whole_number(entry[key], f"{where}: {key}", most=MAX_SIZE)
+            for key in (*required, *optional)
+            if key in entry and key not in ("stride", "padding")
+        }
+        labels: dict[str, Any] = {
+            "name": name,
+            "repeats": whole_number(entry.get("repeats", 1), f"{where}: repeats"),
+        }
+        stride = _pair(entry.get("stride", 1), f"{where}: stride", least=1)
+        padding = _pair(entry.get("padding", 0), f"{where}: padding", least=0)
+        try:
+            if kind == "GEMM":
+                return cls.gemm(sizes["M"], sizes["N"], sizes["K"], **labels)
+            if kind == "FC":
+                return cls.fc(**sizes, **labels)
+            return cls(kind, **{"K": 1, **sizes}, stride=stride, padding=padding, **labels)
+        except InputError as error:
+            # `where` already says which layer it is.
+            raise InputError(f"{where}: {str(error).removeprefix(f'{_label(name)}: ')}") from None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The loops as plain data (without the labels); `from_dict` reads it back."""
+        sizes = {dim: getattr(self, dim) for dim in DIMS}
+        return {"type": self.type, **sizes, "stride": list(self.stride), "padding": list(self.padding)}
+
+    @cached_property
+    def output(self) -> tuple[int, int]:
+        """Rows and columns of the output."""
+        return (
+            (self.Y + 2 * self.padding[0] - self.R) // self.stride[0] + 1,
+            (self.X + 2 * self.padding[1] - self.S) // self.stride[1] + 1,
+        )
+
+    @cached_property
+    def macs(self) -> int:
+        """Real multiply-accumulates of one run of the layer."""
+        rows, columns = self.output
+        return self.K * self.C * rows * columns * self.R * self.S
+
+    @cached_property
+    def loops(self) -> dict[str, int]:
+        """Trip counts of the mapped loops: Y and X are in output units."""
+        rows, columns = self.output
+        return {"K": self.K, "C": self.C, "Y": rows, "X": columns, "R": self.R, "S": self.S}
+
+    @property
+    def strided(self) -> bool:
+        """Whether `lowered` changes the layer's input traffic because of a stride."""
+        return self.stride != (1, 1)
+
+    def lowered(self) -> Layer:
+        """The unpadded stride-1 layer with the same outputs.
+
+        MACs, weights and outputs stay exact; input traffic then counts padding zeros and stride-1 halos.
+        """
+        rows, columns = self.output
+        return replace(self, Y=rows + self.R - 1, X=columns + self.S - 1, stride=(1, 1), padding=(0, 0))
+
+    def __str__(self) -> str:
+        """`CONV K64 C64 Y56 X56 R3 S3`, with stride and padding where they matter."""
+        sizes = " ".join(f"{dim}{getattr(self, dim)}" for dim in DIMS)
+        stride = f" stride {_short(self.stride)}" if self.stride != (1, 1) else ""
+        padding = f" padding {_short(self.padding)}" if self.padding != (0, 0) else ""
+        return f"{self.type} {sizes}{stride}{padding}"
+
+
+_KEYS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "CONV": (DIMS, ("stride", "padding")),
+    "DSCONV": (("C", "Y", "X", "R", "S"), ("K", "stride", "padding")),
+    "GEMM": (("M", "N", "K"), ()),
+    "FC": (("outputs", "inputs"), ()),
+}
+
+
+def _pair(value: object, what: str, *, least: int) -> tuple[int, int]:
+    """A number, or [rows, columns], as a pair."""
+    if not isinstance(value, list | tuple):
+        value = (value, value)
+    if len(value) != 2:
+        raise InputError(f"{what} must be one number or [rows, columns], got {shorten(value)}")
+    rows, columns = (whole_number(item, what, least=least, most=MAX_SIZE) for item in value)
+    return rows, columns
+
+
+def _label(name: str) -> str:
+    """A layer as messages call it."""
+    return f"layer {shorten(name)}" if name else "layer"
+
+
+def _short(pair: tuple[int, int]) -> str:
+    return str(pair[0]) if pair[0] == pair[1] else f"{pair[0]}x{pair[1]}"

@@ -1,0 +1,143 @@
+"""A mapping of a layer onto an accelerator: two levels of tiles, loop orders and parallel dimensions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dse.spec.layer import DIMS
+from dse.support import strict_json
+from dse.support.arrays import IntArray
+from dse.support.errors import InputError, shorten, unknown
+from dse.support.validation import keys, table, whole_number
+
+INT64 = np.iinfo(np.int64)
+
+
+@dataclass(frozen=True)
+class Level:
+    """One level of a mapping: its `parallel` dim, its loop `order` (outermost first) and its `tile` sizes.
+
+    Tiles are in DIMS order; those of Y and X count outputs.
+    """
+
+    parallel: str
+    order: tuple[str, ...]
+    tile: tuple[int, ...]
+
+    @classmethod
+    def from_dict(cls, data: object, where: str) -> Level:
+        """The level that parsed JSON describes. Any 64-bit tile is taken: pricing says what is valid."""
+        entry = table(data, where)
+        keys(entry, where, required=("parallel", "order", "tile"))
+        if entry["parallel"] not in DIMS:
+            raise unknown("dim", entry["parallel"], DIMS, f"{where}.parallel")
+        order = entry["order"]
+        if not isinstance(order, list | tuple) or not all(isinstance(dim, str) for dim in order):
+            raise InputError(f"{where}.order must be a list of dims, got {shorten(order)}")
+        if sorted(order) != sorted(DIMS):
+            raise InputError(f"{where}.order must hold each of {' '.join(DIMS)} once, got {shorten(order)}")
+        tiles = table(entry["tile"], f"{where}.tile")
+        keys(tiles, f"{where}.tile", required=DIMS)
+        sizes = (whole_number(tiles[dim], f"{where}.tile.{dim}", least=INT64.min) for dim in DIMS)
+        return cls(entry["parallel"], tuple(order), tuple(sizes))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The level as plain data."""
+        tile = dict(zip(DIMS, self.tile, strict=True))
+        return {"parallel": self.parallel, "order": list(self.order), "tile": tile}
+
+    def __getitem__(self, dim: str) -> int:
+        """The tile size of `dim`."""
+        return self.tile[DIMS.index(dim)]
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """The outer level spreads tiles over clusters of `cluster_size` PEs, the inner one over their PEs."""
+
+    outer: Level
+    cluster_size: int
+    inner: Level
+
+    @classmethod
+    def from_dict(cls, data: object, where: str = "mapping") -> Mapping:
+        """The mapping that parsed JSON describes; `where` names the place in messages."""
+        entry = table(data, where)
+        keys(entry, where, required=("outer", "cluster_size", "inner"))
+        return cls(
+            Level.from_dict(entry["outer"], f"{where}.outer"),
+            whole_number(entry["cluster_size"], f"{where}.cluster_size", least=INT64.min),
+            Level.from_dict(entry["inner"], f"{where}.inner"),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The mapping as plain data: `outer`, `cluster_size`, `inner`."""
+        return {
+            "outer": self.outer.to_dict(),
+            "cluster_size": self.cluster_size,
+            "inner": self.inner.to_dict(),
+        }
+
+    @classmethod
+    def from_json(cls, text: str, where: str = "mapping") -> Mapping:
+        """The mapping in a JSON text."""
+        return cls.from_dict(strict_json.parse(text, where), where)
+
+    def to_json(self, indent: int | None = None) -> str:
+        """The mapping as a JSON text."""
+        return json.dumps(self.to_dict(), indent=indent)
+
+
+# Columns of a MappingBatch row. Dims are coded by their position in DIMS.
+OUTER_PARALLEL, OUTER_ORDER, OUTER_TILE = 0, 1, 7
+CLUSTER = 13
+INNER_PARALLEL, INNER_ORDER, INNER_TILE = 14, 15, 21
+COLUMNS = 27
+
+
+@dataclass(frozen=True)
+class MappingBatch:
+    """Many mappings as one integer array of shape (n, 27).
+
+    Columns: the outer parallel dim, the outer order's six dims, the outer tiles of K C Y X R S, the
+    cluster size, and the inner parallel dim, order and tiles likewise. Dims are positions in DIMS.
+    """
+
+    rows: IntArray
+
+    def __post_init__(self) -> None:
+        if self.rows.ndim != 2 or self.rows.shape[1] != COLUMNS or self.rows.dtype != np.int64:
+            raise ValueError(
+                f"a batch is an int64 array of shape (n, {COLUMNS}), got {self.rows.dtype} {self.rows.shape}"
+            )
+
+    @classmethod
+    def of(cls, mappings: Iterable[Mapping]) -> MappingBatch:
+        """The batch of some mappings, in their order."""
+        rows = [
+            [*_level_row(mapping.outer), mapping.cluster_size, *_level_row(mapping.inner)]
+            for mapping in mappings
+        ]
+        return cls(np.array(rows, dtype=np.int64).reshape(len(rows), COLUMNS))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, index: int) -> Mapping:
+        """The mapping in row `index`."""
+        row = [int(value) for value in self.rows[index]]
+        return Mapping(_level(row[:CLUSTER]), row[CLUSTER], _level(row[INNER_PARALLEL:]))
+
+
+def _level_row(level: Level) -> list[int]:
+    return [DIMS.index(level.parallel), *(DIMS.index(dim) for dim in level.order), *level.tile]
+
+
+def _level(row: Sequence[int]) -> Level:
+    order = tuple(DIMS[code] for code in row[OUTER_ORDER:OUTER_TILE])
+    return Level(DIMS[row[OUTER_PARALLEL]], order, tuple(row[OUTER_TILE:CLUSTER]))

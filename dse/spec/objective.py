@@ -1,0 +1,96 @@
+"""What a search minimises: the table of objectives, and the figure that each makes of a cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from dse.spec.accelerator import Accelerator
+from dse.support.arrays import FloatArray, IntArray
+from dse.support.errors import unknown
+
+
+class Costs(Protocol):
+    """Arrays of equal length: a CostBatch or Evaluations."""
+
+    @property
+    def cycles(self) -> IntArray: ...
+    @property
+    def energy_nj(self) -> FloatArray: ...
+    @property
+    def power(self) -> FloatArray: ...
+    @property
+    def area(self) -> FloatArray: ...
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A figure to minimise: `code` is its number in the kernel, `unit` that of its values.
+
+    Area and power are in whatever the cost model gives: `unit_of` says what that is.
+    `figure(cycles, energy_nj, power, area, hertz)` takes numbers or arrays.
+    """
+
+    name: str
+    code: int
+    unit: str
+    meaning: str
+    figure: Callable[[Any, Any, Any, Any, float], Any]
+
+
+LATENCY, ENERGY, EDP, AREA, POWER = range(5)
+
+MODEL_UNITS = "model units"
+UNITS = {"loopnest": {"area": "mm2", "power": "mW"}}
+"""Of what a cost model gives in units of its own choice, those that are known."""
+
+OBJECTIVES: dict[str, Objective] = {
+    "latency": Objective(
+        "latency", LATENCY, "s", "run time of the layer",
+        lambda cycles, energy_nj, power, area, hertz: cycles / hertz,
+    ),
+    "energy": Objective(
+        "energy", ENERGY, "J", "energy of one run of the layer",
+        lambda cycles, energy_nj, power, area, hertz: energy_nj * 1e-9,
+    ),
+    "edp": Objective(
+        "edp", EDP, "J s", "energy times run time",
+        lambda cycles, energy_nj, power, area, hertz: energy_nj * 1e-9 * (cycles / hertz),
+    ),
+    "area": Objective(
+        "area", AREA, MODEL_UNITS, "area of the accelerator (maestro: of what the mapping needs)",
+        lambda cycles, energy_nj, power, area, hertz: area,
+    ),
+    "power": Objective(
+        "power", POWER, MODEL_UNITS, "power of the accelerator (maestro: of what the mapping needs)",
+        lambda cycles, energy_nj, power, area, hertz: power,
+    ),
+}  # fmt: skip
+
+
+def objective_named(name: str) -> Objective:
+    """The objective of that name; an unknown one is an InputError that suggests the nearest."""
+    if name not in OBJECTIVES:
+        raise unknown("objective", name, OBJECTIVES)
+    return OBJECTIVES[name]
+
+
+def unit_of(objective: str, cost_model: str) -> str:
+    """The unit of the objective's values under the cost model of that name (or spec: see `cost_model`)."""
+    return UNITS.get(cost_model.partition("(")[0], {}).get(objective, objective_named(objective).unit)
+
+
+def clock_hertz(accelerator: Accelerator) -> float:
+    """Clock cycles a second."""
+    return accelerator.clock_ghz * 1e9
+
+
+def loss(costs: Costs, accelerator: Accelerator, objective: str) -> FloatArray:
+    """The objective's figure for every cost, as an array of length n; feasibility is not looked at."""
+    figure = objective_named(objective).figure(
+        costs.cycles, costs.energy_nj, costs.power, costs.area, clock_hertz(accelerator)
+    )
+    return np.asarray(figure, dtype=np.float64)

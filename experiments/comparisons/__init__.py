@@ -1,0 +1,1 @@
+"""Our searchers and cost models beside those of others."""

@@ -1,0 +1,1 @@
+"""The claims of arXiv:2507.16249, and what becomes of them here."""

@@ -1,0 +1,183 @@
+"""What the paper's claims are judged by, as pure functions of campaigns' studies.
+
+Intervals are 95 % percentile intervals of the report's own bootstrap: each problem's seeds are drawn anew.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from dse.analysis.findings import Interval
+from dse.analysis.runs import Runs, Stratum
+from dse.analysis.stats.bootstrap import interval, middle_places
+from dse.analysis.stats.efficiency import typical
+from dse.analysis.stats.runtimes import TOLERANCE, times_to
+from dse.analysis.study import Study, Triple
+from dse.analysis.versus import efficiency
+from dse.support.arrays import FloatArray, IntArray
+
+RESAMPLES = 2000
+
+Verdict = Literal["borne out", "not borne out", "cannot be told"]
+
+
+@dataclass(frozen=True)
+class Contest:
+    """Two searchers on the problems that both have finished, as `value` with its interval says.
+
+    `seeds` is the least number of runs that either has on one of the `problems`; `note` says what the value
+    alone does not.
+    """
+
+    one: str
+    other: str
+    value: Interval | None
+    seeds: int
+    problems: int
+    note: str = ""
+
+
+def among(study: Study, searchers: Sequence[str], objective: str | None = None) -> Study:
+    """The study of some of its searchers, of whom the first is the reference unless marl is there, on its
+    problems of the objective, or on all."""
+    problems = [problem for problem in study.problems if objective in (None, problem[2])]
+    cells = tuple(
+        cell for cell in study.summaries if cell.searcher in searchers and objective in (None, cell.objective)
+    )
+    about = study.about | {"searchers": list(searchers), "problems": problems}
+    return replace(study, about=about, summaries=cells)
+
+
+def fewer_samples(study: Study, one: str, other: str) -> Contest:
+    """How many times fewer samples `one` needs to get where `other` typically ends, both charged alike.
+
+    This is the report's efficiency: COCO's expected running times to the median of other's final losses.
+    """
+    runs = Runs(among(study, (one, other)), RESAMPLES)
+    seeds, problems = _size(runs, one, other)
+    rows = [row for row in efficiency(runs) if row.searcher == one]
+    if not rows:
+        return Contest(one, other, None, seeds, problems)
+    return Contest(one, other, rows[0].ratio, seeds, problems, rows[0].sentence)
+
+
+def budget_over_samples(study: Study, one: str, other: str) -> Contest:
+    """The whole budget over the samples after which `one` typically is where `other` typically ends.
+
+    This is how the paper counts: `other` is charged for all samples, also for those after which it got no
+    further. The median over problems; 0 where half of one's runs do not get there.
+    """
+    runs = Runs(among(study, (one, other)), RESAMPLES)
+    seeds, problems = _size(runs, one, other)
+    values, draws = [], []
+    for _, mine, theirs in runs.shared(one, other):
+        whole = [np.ones((1, len(stratum.runs)), np.int64) for stratum in (mine, theirs)]
+        values.append(float(_saved(mine, theirs, study.budget, whole[0], whole[1])[0]))
+        draws.append(_saved(mine, theirs, study.budget, mine.counts, theirs.counts))
+    if not values:
+        return Contest(one, other, None, seeds, problems)
+    centre = float(typical(np.array(values)))
+    ends = interval(typical(np.stack(draws, axis=-1)))
+    spread = f"{min(values):.3g} to {max(values):.3g} on single problems"
+    return Contest(one, other, Interval(centre, *ends), seeds, problems, spread)
+
+
+def _saved(
+    mine: Stratum, theirs: Stratum, budget: int, my_counts: IntArray, their_counts: IntArray
+) -> FloatArray:
+    """The budget over my median time to their median final loss, in each resample."""
+    final = np.sort(theirs.final)
+    places, which = np.unique(
+        middle_places(their_counts[:, np.argsort(theirs.final, kind="stable")]), axis=0, return_inverse=True
+    )
+    saved = np.empty(len(my_counts))
+    for place, ends in enumerate(final[places]):
+        drawn = which.ravel() == place
+        times = times_to(mine.runs, [ends[0] / 2 + ends[1] / 2])[0]
+        order = np.argsort(times, kind="stable")
+        saved[drawn] = budget / times[order][middle_places(my_counts[drawn][:, order])].mean(axis=1)
+    return saved
+
+
+def loss_ratio(study: Study, one: str, other: str, samples: int) -> Contest:
+    """One's loss over other's after so many samples: geometric mean over problems of ratios of medians."""
+    runs = Runs(among(study, (one, other)), RESAMPLES)
+    seeds, problems = _size(runs, one, other)
+    values, draws = [], []
+    for _, mine, theirs in runs.shared(one, other):
+        logs = [_log_medians(stratum, samples) for stratum in (mine, theirs)]
+        values.append(_difference(logs[0][0], logs[1][0]))
+        draws.append(_difference(logs[0][1], logs[1][1]))
+    if not values:
+        return Contest(one, other, None, seeds, problems)
+    ends = interval(np.exp(np.mean(draws, axis=0)))
+    return Contest(one, other, Interval(float(np.exp(np.mean(values))), *ends), seeds, problems)
+
+
+def most_possible(study: Study, searcher: str, problems: Sequence[Triple]) -> float:
+    """How many times better than `searcher` anything could be: the geometric mean over problems of its median
+    loss over the lowest known (or proven) one; NaN where it has no runs on one."""
+    ratios = [
+        np.median([cell.best for cell in study.cells(problem, searcher)] or [math.nan])
+        / study.target(problem)[0]
+        for problem in problems
+    ]
+    return float(np.exp(np.mean(np.log(ratios))))
+
+
+def _log_medians(stratum: Stratum, samples: int) -> tuple[FloatArray, FloatArray]:
+    """The log of the median best loss after so many samples, and that of each resample."""
+    losses = stratum.losses(np.array([samples]))[:, 0]
+    order = np.argsort(losses, kind="stable")
+    resampled = np.log(losses[order][middle_places(stratum.counts[:, order])]).mean(axis=1)
+    return np.asarray(np.log(np.median(losses))), resampled
+
+
+def _difference(one: FloatArray, other: FloatArray) -> FloatArray:
+    with np.errstate(invalid="ignore"):
+        difference = one - other
+    # Where neither has found anything feasible, neither is better.
+    return np.where(np.isnan(difference), 0.0, difference)
+
+
+def _size(runs: Runs, one: str, other: str) -> tuple[int, int]:
+    sizes = [min(len(a.cells), len(b.cells)) for _, a, b in runs.shared(one, other)]
+    return min(sizes, default=0), len(sizes)
+
+
+def at_least(claimed: float, found: Interval | None) -> Verdict:
+    """Whether a figure is at least what is claimed of it."""
+    if found is None or not math.isfinite(found.value):
+        return "cannot be told"
+    if found.low >= claimed:
+        return "borne out"
+    return "not borne out" if found.high < claimed else "cannot be told"
+
+
+def above_one(found: Interval | None) -> Verdict:
+    """Whether a ratio is above 1; one that is exactly 1 cannot be told, as where both are at the optimum."""
+    if found is None or not math.isfinite(found.value):
+        return "cannot be told"
+    if found.low > 1 + TOLERANCE:
+        return "borne out"
+    return "not borne out" if found.high < 1 - TOLERANCE else "cannot be told"
+
+
+def best_numbers(
+    claimed: Sequence[str], others: Sequence[str], ratios: Mapping[tuple[str, str], Interval]
+) -> Verdict:
+    """Whether one of the `claimed` variants is better than all `others`.
+
+    `ratios[one, other]` is one's loss over other's. It is borne out if a claimed variant is below every
+    other by its whole interval, and not borne out if some other is below every claimed one.
+    """
+    if any(all(ratios[one, other].high < 1 for other in others) for one in claimed):
+        return "borne out"
+    if any(all(ratios[one, other].low > 1 for one in claimed) for other in others):
+        return "not borne out"
+    return "cannot be told"

@@ -1,0 +1,151 @@
+"""What becomes of the claims of arXiv:2507.16249 here: `python -m experiments.paper.verdicts`.
+
+Reads the curves of the campaigns table3, paper-figure5, paper-agents and paper-ablations, each in its folder
+beside this one, and correlations.csv (of correlations.py); writes verdicts.md and verdicts.json beside this
+file. A campaign that is not there, or not done, is said to be so. How claims are judged stands in claims.py
+and measures.py; `--table3 FOLDER` and so on read a campaign elsewhere, `--out FOLDER` writes elsewhere.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from dse.analysis.formats import markdown
+from dse.analysis.reduction import budgets_up_to
+from dse.analysis.study import Study, load_study
+from dse.support.errors import InputError
+from experiments import RESULTS
+from experiments.paper.claims import (
+    Claim,
+    agents_claim,
+    independence_claim,
+    listed,
+    many_agents_claim,
+    objectives_claim,
+    over_budgets,
+    reduction_claims,
+    runs_of,
+    samples_claim,
+)
+from experiments.paper.measures import above_one, loss_ratio
+
+HERE = RESULTS / "paper"
+CAMPAIGNS = {
+    "table3": "table3",
+    "figure5": "paper-figure5",
+    "agents": "paper-agents",
+    "ablations": "paper-ablations",
+}
+CAVEATS = (
+    "The cost model is our own rebuilding of MAESTRO's, on eyeriss-small. On the accelerator of the paper's "
+    "public environment, whose buffers hold everything, random search finds the optimum, and nothing can be "
+    "compared.",
+    "Our baselines are tuned, as marl is, on development layers that none of these are. We do not know how "
+    "the paper's were; `ppo-plain` and `marl-plain` are what is left without our tuning and tricks.",
+    "Our marl follows the paper's text; where it departs from it is said in its docstring.",
+    "Intervals are of the seeds alone: other layers and accelerators may come out otherwise.",
+)
+
+
+def judge(studies: Mapping[str, Study], lines: Sequence[Mapping[str, str]]) -> list[Claim]:
+    """All claims that can be judged by what there is."""
+    claims = []
+    if "table3" in studies:
+        claims.append(samples_claim(studies["table3"], "marl", "ppo", "both tuned"))
+    if "figure5" in studies:
+        claims.append(samples_claim(studies["figure5"], "marl-plain", "ppo-plain", "neither tuned"))
+        claims.append(objectives_claim(studies["figure5"]))
+    controls = (("table3", "factored-ppo"), ("ablations", "single-agent"))
+    found = [
+        (studies[name], control)
+        for name, control in controls
+        if name in studies and control in studies[name].searchers
+    ]
+    if found:
+        claims.append(many_agents_claim(found))
+    if "table3" in studies:
+        claims += reduction_claims(studies["table3"])
+    if "agents" in studies:
+        claims.append(agents_claim(studies["agents"]))
+    if lines:
+        claims.append(independence_claim(lines))
+    return claims
+
+
+def page(claims: Sequence[Claim], studies: Mapping[str, Study], missing: Sequence[str]) -> str:
+    """All verdicts as a Markdown page."""
+    parts = [
+        "# What becomes of the paper's claims here\n",
+        "Claims of arXiv:2507.16249, measured with this repository's searchers, cost model and space. "
+        "Brackets are 95 % intervals over seeds. A claim is borne out, or not, where the whole interval says "
+        "so.\n",
+        markdown(("In short", ("claim", "verdict"), [(c.claim, c.verdict) for c in claims])),
+    ]
+    for claim in claims:
+        parts += [
+            markdown((claim.claim, claim.heads, claim.rows)),
+            f"- The paper: {claim.paper}.\n- Here: {claim.why}.\n- Runs: {claim.runs}.\n"
+            f"- **Verdict: {claim.verdict}.**\n",
+        ]
+    if "ablations" in studies:
+        parts += list(why_it_works(studies["ablations"]))
+    parts.append("## Caveats\n\n" + "".join(f"- {caveat}\n" for caveat in CAVEATS))
+    for name in missing:
+        parts.append(f"Not there yet, and so not judged: {name}.\n")
+    return "\n".join(parts)
+
+
+def why_it_works(study: Study) -> Iterator[str]:
+    """The ablations as a table."""
+    heads = ("variant", *(f"{samples:,} samples" for samples in budgets_up_to(study.budget)))
+    variants = [name for name in study.searchers if name != "marl"]
+    rows, _ = over_budgets(study, variants)
+    yield markdown(("Why marl works as it does: each variant's loss over marl's", heads, rows))
+    final = {name: loss_ratio(study, name, "marl", study.budget).value for name in variants}
+    worse = [name for name, ratio in final.items() if above_one(ratio) == "borne out"]
+    better = [name for name, ratio in final.items() if above_one(ratio) == "not borne out"]
+    yield (
+        f"{runs_of(study)}. After {study.budget:,} samples worse than marl by the whole interval: "
+        f"{listed(worse)}; better: {listed(better)}. Intervals are not corrected for their number.\n"
+    )
+
+
+def main() -> None:
+    """Judge and write."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    for name, folder in CAMPAIGNS.items():
+        parser.add_argument(f"--{name}", type=Path, default=RESULTS / folder, metavar="FOLDER")
+    parser.add_argument("--out", type=Path, default=HERE, metavar="FOLDER")
+    asked = parser.parse_args()
+    studies, missing = {}, []
+    for name in CAMPAIGNS:
+        try:
+            studies[name] = load_study(getattr(asked, name))
+        except InputError as error:
+            missing.append(f"{CAMPAIGNS[name]} ({error})")
+    table = HERE / "correlations.csv"
+    lines = list(csv.DictReader(table.read_text("utf-8").splitlines())) if table.is_file() else []
+    claims = judge(studies, lines)
+    ablations = studies.get("ablations")
+    others = [name for name in ablations.searchers if name != "marl"] if ablations else []
+    data = {
+        "paper": "arXiv:2507.16249",
+        "claims": [asdict(claim) for claim in claims],
+        "ablations": list(over_budgets(ablations, others)[1]) if ablations else [],
+        "caveats": list(CAVEATS),
+        "missing": missing,
+    }
+    asked.out.mkdir(parents=True, exist_ok=True)
+    (asked.out / "verdicts.md").write_text(page(claims, studies, missing), encoding="utf-8")
+    (asked.out / "verdicts.json").write_text(json.dumps(data, indent=1, allow_nan=False) + "\n", "utf-8")
+    for claim in claims:
+        print(f"{claim.verdict}: {claim.claim}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""How the searchers' settings were chosen, on development problems only."""

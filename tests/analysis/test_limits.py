@@ -1,0 +1,401 @@
+"""A searcher with fewer seeds or samples is in a report as far as it goes, and no further."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import json
+import shutil
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dse.analysis.findings import Findings, find
+from dse.analysis.problems import make_problems
+from dse.analysis.regret import regrets
+from dse.analysis.repriced import reprice
+from dse.analysis.sources import LEDGER, RECORDS
+from dse.analysis.study import Study, load_study
+from dse.campaign.config import Campaign, load_campaign
+from dse.campaign.curves import CURVES, read_curves, write_curves
+from dse.campaign.progress import LineDisplay
+from dse.campaign.runner import run_campaign
+from dse.campaign.store import Store
+from dse.campaign.summary import Summary
+from dse.cli.commands.run import find_layers
+from dse.report.page.commands import campaign_toml
+from dse.report.page.standing import standings
+from dse.report.plots import draw
+from dse.report.writing import Report, make_report, table_files
+from tests.analysis.report_cases import cell
+from tests.analysis.test_findings import seeds, study
+from tests.conftest import Dse
+from tests.report.figure_cases import made_up
+
+RESAMPLES = 100
+PLAN = """
+name = "limited"
+budget = 600
+seeds = 4
+reference = "walk"
+cost_model = "maestro"
+objectives = ["edp"]
+accelerators = ["eyeriss-small"]
+layers = ["alexnet:conv2", "resnet18:3"]
+
+[searchers.random]
+[searchers.walk]
+[searchers.genetic]
+population = 40
+seeds = 2
+budget = 300
+"""
+INF = float("inf")
+
+
+def plan(folder: Path, text: str = PLAN) -> Campaign:
+    """The campaign in a file."""
+    file = folder / "limited.toml"
+    file.write_text(text)
+    return load_campaign(str(file), find_layers)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a campaign of two layers in which one searcher has half of the seeds and samples."""
+    folder = tmp_path_factory.mktemp("limited")
+    with Store(folder / "campaign", plan(folder)) as store:
+        run_campaign(store, LineDisplay(io.StringIO()), workers=1)
+    return folder / "campaign"
+
+
+@pytest.fixture(scope="module")
+def report(whole: Path) -> Report:
+    """Its report."""
+    return make_report(whole)
+
+
+def copied(whole: Path, folder: Path, *names: str) -> Path:
+    """A folder with only some of what is in the whole one."""
+    folder.mkdir(exist_ok=True)
+    for name in names:
+        (shutil.copytree if (whole / name).is_dir() else shutil.copy)(whole / name, folder / name)
+    return folder
+
+
+def cut(found: Study, searcher: str, budget: int) -> Study:
+    """The study as it would be had a searcher had that budget only: its runs end there."""
+
+    def ended(one: Summary) -> Summary:
+        kept = [place for place, index in enumerate(one.steps["index"]) if index < budget]
+        steps = {name: [values[place] for place in kept] for name, values in one.steps.items()}
+        return replace(one, budget=budget, samples=budget, steps=steps)
+
+    cells = tuple(ended(one) if one.searcher == searcher else one for one in found.summaries)
+    limits = {searcher: {"seeds": found.seeds, "budget": budget}}
+    return Study(found.folder, found.about | {"limits": limits}, cells)
+
+
+# What the folder says
+
+
+@pytest.mark.parametrize("kept", [(CURVES,), (LEDGER,), (RECORDS,), (CURVES, LEDGER, RECORDS)])
+def test_each_part_of_a_folder_tells_what_each_searcher_has(
+    whole: Path, tmp_path: Path, kept: tuple[str, ...]
+) -> None:
+    found = load_study(copied(whole, tmp_path / "part", *kept))
+    assert (found.budget, found.seeds, found.budgets) == (600, 4, (300, 500, 600))
+    assert {name: (found.seeds_of(name), found.budget_of(name)) for name in found.searchers} == {
+        "random": (4, 600),
+        "walk": (4, 600),
+        "genetic": (2, 300),
+    }
+    assert (found.planned, len(found.summaries), found.missing) == (20, 20, {})
+    assert found.cut == ("genetic",)
+    figures = find(found, RESAMPLES)
+    assert figures.gap["genetic"].samples[-1] == 300
+    assert not figures.headline.startswith("So far")
+
+
+def test_a_campaign_under_way_lacks_only_what_was_planned(whole: Path, tmp_path: Path) -> None:
+    folder = copied(whole, tmp_path / "part", LEDGER)
+    with sqlite3.connect(folder / LEDGER) as database:
+        database.execute("UPDATE cells SET state = 'pending', summary = NULL WHERE key LIKE '%genetic--s1'")
+    database.close()
+    found = load_study(folder)
+    assert found.missing == {"genetic": 2}
+    assert found.seeds_of("genetic") == 2
+    assert found.planned == 20
+
+
+def test_more_seeds_in_the_ledger_than_in_the_curves_are_the_searchers(whole: Path, tmp_path: Path) -> None:
+    folder = copied(whole, tmp_path / "part", CURVES, LEDGER)
+    more = PLAN.replace("seeds = 2\nbudget = 300", "seeds = 3\nbudget = 300")
+    with Store(folder, plan(tmp_path, more)):
+        pass
+    found = load_study(folder)
+    assert (found.seeds_of("genetic"), found.budget_of("genetic")) == (3, 300)
+    assert found.missing == {"genetic": 2}
+
+
+def test_limits_that_make_no_sense_are_refused_in_one_line(whole: Path, tmp_path: Path, dse: Dse) -> None:
+    cells, about = read_curves(whole / CURVES)
+    for limits in ([], {"genetic": {"budget": "many"}}, {"genetic": 3}):
+        write_curves(tmp_path / CURVES, cells, about | {"limits": limits})
+        assert "does not say what its campaign was" in dse("report", str(tmp_path)).refused()
+
+
+def test_the_pages_campaign_file_makes_the_same_cells(whole: Path, tmp_path: Path) -> None:
+    found = load_study(whole)
+    text = campaign_toml(found, make_problems(found)) or ""
+    again = plan(tmp_path, text)
+    assert {named.cell.fingerprint for named in again.cells()} == {one.fingerprint for one in found.summaries}
+    assert again.reference == "walk"
+
+
+# How far figures go
+
+
+def test_curves_end_at_the_searchers_own_budget(report: Report) -> None:
+    figures = report.findings
+    for bands in (figures.gap, *figures.convergence.values(), *figures.returns.values()):
+        assert {name: int(band.samples[-1]) for name, band in bands.items()} == {
+            "random": 600,
+            "walk": 600,
+            "genetic": 300,
+        }
+    assert {name: int(grid[-1]) for name, (grid, _) in figures.ecdf.items()} == {
+        "random": 600,
+        "walk": 600,
+        "genetic": 300,
+    }
+
+
+def test_figures_of_ends_leave_out_who_ends_before(report: Report) -> None:
+    figures, found = report.findings, report.study
+    both = ["random", "walk"]
+    assert list(figures.profiles) == both
+    assert list(figures.improvement.searchers) == both
+    assert [row.searcher for row in figures.comparisons] == ["random"]
+    assert np.isnan(figures.gap_seeds["genetic"]).all()
+    assert not np.isnan(figures.gap_seeds["walk"]).any()
+    assert "genetic" not in figures.headline
+    assert {row.searcher for row in standings(found, figures).rows} == set(both)
+    assert standings(found, figures).lacking == "genetic (300 samples a run)"
+    overall = reprice(found, RESAMPLES).overall
+    assert overall is not None
+    assert {row.searcher for row in overall.rows} == set(both)
+
+
+def test_rows_go_up_to_the_searchers_own_budget(report: Report) -> None:
+    figures, found = report.findings, report.study
+    for rows in (figures.layers, figures.geomeans, report.rows, report.regrets):
+        budgets = {name: {row.budget for row in rows if row.searcher == name} for name in found.searchers}
+        assert budgets == {"random": {300, 500, 600}, "walk": {300, 500, 600}, "genetic": {300}}
+    assert {(row.searcher, row.budget) for row in figures.versus} == {
+        ("random", 300), ("random", 500), ("random", 600), ("genetic", 300),
+    }  # fmt: skip
+    assert {row.seeds for row in figures.layers if row.searcher == "genetic"} == {2}
+    assert {(row.seeds, row.other_seeds) for row in figures.versus if row.searcher == "genetic"} == {(4, 2)}
+    assert {row.budget for row in figures.efficiency if "genetic" in (row.searcher, row.other)} == {300}
+    assert {row.budget for row in figures.targets if row.searcher == "genetic"} == {300}
+    assert {row.ratio_median for row in report.rows if row.searcher == "walk"} == {1.0}
+
+
+def test_tables_have_a_dash_beyond_and_say_why(report: Report) -> None:
+    files = table_files(report)
+    for name in ("standing", "geomean", "versus"):
+        line = next(line for line in files[f"{name}.md"].splitlines() if line.startswith("| genetic"))
+        assert line.endswith("| - | - |")
+        assert "a dash: beyond the budget of genetic (300 samples a run)" in files[f"{name}.md"]
+    assert "| genetic | 4 : 2 | 0" in files["versus.md"]
+    for name in ("layers", "reduction", "improvement", "comparisons"):
+        assert "without genetic (300 samples a run)" in files[f"{name}.md"]
+    after = files["layers.md"].split("after 500 samples")[1]
+    assert "genetic |" not in after
+    assert "2 to 4 seeds" in files["standing.md"]
+    assert "over 2 problems and 4 seeds" in files["repriced.md"]
+    assert "Only 2 to 4 seeds a problem: intervals from so few are too narrow." in report.findings.warnings
+    note = next(note for note in report.findings.warnings if note.startswith("genetic"))
+    assert note.startswith("genetic has 300 of 600 samples a run, and 2 of 4 seeds, as the campaign says")
+
+
+def test_every_figure_draws_and_names_where_a_curve_ends(report: Report) -> None:
+    drawings = draw(report.study, report.findings)
+    for name, drawing in drawings.items():
+        words = [text.get_text() for axes in drawing.build().axes for text in axes.texts]
+        assert ("genetic to 300" in words) == (name in ("gap", "convergence", "ecdf", "returns")), name
+    assert "without genetic (300 samples a run)" in drawings["profiles"].caption
+
+
+def test_nothing_lies_beyond_the_end_of_a_shorter_curve(report: Report) -> None:
+    for name in ("gap", "ecdf"):
+        axes = draw(report.study, report.findings)[name].build().axes[0]
+        in_data = [line for line in axes.lines if line.get_transform() == axes.transData]
+        ends = sorted(max(line.get_xdata()) for line in in_data if len(line.get_xdata()) > 10)
+        assert ends == [300, 600, 600]
+
+
+def test_the_command_prints_and_tells_programs(whole: Path, tmp_path: Path, dse: Dse) -> None:
+    folder = copied(whole, tmp_path / "part", CURVES)
+    outcome = dse("report", str(folder), "--tables-only", "--table", "versus")
+    assert outcome.code == 0, outcome
+    assert "walk against" in outcome.out
+    told = json.loads((folder / "summary.json").read_text())
+    assert told["limits"] == {"genetic": {"seeds": 2, "budget": 300}}
+    assert told["reference"] == "walk"
+    assert set(told["standing"]) == {"random", "walk"}
+    assert (told["planned"], told["cells"]) == (20, 20)
+
+
+# What the figures are
+
+
+def test_a_smaller_budget_changes_no_figure_up_to_it() -> None:
+    full = made_up(("random", "walk", "genetic", "marl"), seeds=6)
+    short = cut(full, "genetic", 500)
+    before, after = find(full, RESAMPLES), find(short, RESAMPLES)
+    for name in ("versus", "geomeans", "layers"):
+        kept = {repr(row) for row in getattr(before, name) if "genetic" not in repr(row) or row.budget <= 500}
+        assert {repr(row) for row in getattr(after, name)} == kept
+    for problem, bands in after.convergence.items():
+        end = len(bands["genetic"].samples)
+        assert (
+            bands["genetic"].centre.tolist() == before.convergence[problem]["genetic"].centre[:end].tolist()
+        )
+        assert bands["marl"].low.tolist() == before.convergence[problem]["marl"].low.tolist()
+    reached = before.ecdf["genetic"][1]
+    shown = after.ecdf["genetic"][1]
+    assert shown.tolist() == reached[: len(shown)].tolist()
+
+
+def test_the_chance_at_each_budget_counts_pairs_of_runs(report: Report) -> None:
+    found = report.study
+    for row in report.findings.versus:
+        wins = []
+        for problem in found.problems:
+            pairs = itertools.product(*(found.cells(problem, name) for name in ("walk", row.searcher)))
+            losses = [(a.at(row.budget)["loss"], b.at(row.budget)["loss"]) for a, b in pairs]
+            wins.append(np.mean([0.5 if a == b else float(a < b) for a, b in losses]))
+        assert row.chance.value == pytest.approx(np.mean(wins), abs=1e-9)
+        assert 0 <= row.chance.low <= row.chance.value <= row.chance.high <= 1
+
+
+def test_the_chance_at_the_whole_budget_is_the_matrixs() -> None:
+    figures = find(made_up(seeds=5), RESAMPLES)
+    matrix = figures.improvement
+    names = matrix.searchers
+    for row in figures.versus:
+        if row.budget == 2_000:
+            place = names.index("marl"), names.index(row.searcher)
+            found = (matrix.probability[place], matrix.low[place], matrix.high[place])
+            assert (row.chance.value, row.chance.low, row.chance.high) == found
+
+
+def test_the_mean_of_medians_is_geometric(report: Report) -> None:
+    found = report.study
+    for row in report.findings.geomeans:
+        medians = [
+            np.median([one.at(row.budget)["loss"] for one in found.cells(problem, row.searcher)])
+            / found.target(problem)[0]
+            for problem in found.problems
+        ]
+        assert row.ratio.value == pytest.approx(np.sqrt(medians[0] * medians[1]))
+        assert row.ratio.low <= row.ratio.value <= row.ratio.high
+        assert (row.problems, row.seeds) == (2, 2 if row.searcher == "genetic" else 4)
+
+
+def limited(searcher: str, budget: int, count: int, *cells: list[Summary]) -> Study:
+    """A study in which one searcher has less; its budget is 1,000 samples."""
+    limits = {searcher: {"seeds": count, "budget": budget}}
+    return study([one for found in cells for one in found], limits=limits)
+
+
+def runs(searcher: str, *steps: list[tuple[int, float]], budget: int = 1000) -> list[Summary]:
+    """Runs on one problem by their improvements."""
+    return [cell(searcher, found, seed=seed, budget=budget) for seed, found in enumerate(steps)]
+
+
+def efficiencies(found: Study) -> dict[tuple[str, str], float]:
+    """The efficiency table's ratios."""
+    rows: Findings = find(found, RESAMPLES)
+    return {(row.searcher, row.other): row.ratio.value if row.ratio else 0.0 for row in rows.efficiency}
+
+
+def test_who_goes_on_longer_gains_nothing_by_it_against_who_may_not() -> None:
+    # walk is where genetic ends only long after genetic's budget: up to there it fails.
+    walk = runs("walk", *[[(0, 9.0), (499, 1.0)]] * 3)
+    genetic = runs("genetic", *[[(0, 9.0), (49, 2.0)]] * 3, budget=100)
+    found = limited("genetic", 100, 3, walk, genetic)
+    assert efficiencies(found) == {("walk", "genetic"): 0.0, ("genetic", "walk"): 1.0}
+    sentences = [row.sentence for row in find(found, RESAMPLES).efficiency]
+    assert all(sentence.endswith("(both up to 100 samples)") for sentence in sentences)
+
+
+def test_a_target_not_reached_is_charged_with_the_smaller_budget() -> None:
+    # To 1.5 times the best: marl in 20 samples, always; genetic in 40, in one of two runs of 100: 140.
+    marl = runs("marl", *[[(0, 9.0), (19, 1.2), (799, 1.0)]] * 4)
+    genetic = runs("genetic", [(0, 9.0), (39, 1.2)], [(0, 9.0)], budget=100)
+    found = find(limited("genetic", 100, 2, marl, genetic), RESAMPLES)
+    rows = {row.tau: row for row in found.targets}
+    assert rows[1.5].ratio is not None
+    assert rows[1.5].ratio.value == 7
+    assert (rows[1.5].reached, rows[1.5].other_reached, rows[1.5].problems) == (1, 1, 1)
+    # marl is at the best only after 800 samples, and genetic is not known there: nothing to compare.
+    assert (rows[1.0].ratio, rows[1.0].known, rows[1.0].budget) == (None, 0, 100)
+    expected = {(row.searcher, row.tau): row.expected for row in found.runtimes}
+    assert expected["genetic", 1.5] == 140
+    assert expected["genetic", 1.0] == INF
+    assert expected["marl", 1.0] == 800
+
+
+def test_a_target_that_only_one_reaches_is_never_or_nothing() -> None:
+    found = find(study([*seeds("marl", [1.0] * 3), *seeds("walk", [3.0] * 3)]), RESAMPLES)
+    (strict,) = [row for row in found.targets if row.tau == 1.0]
+    assert strict.ratio is not None
+    assert (strict.ratio.value, strict.reached, strict.other_reached) == (INF, 1, 0)
+    other = find(study([*seeds("marl", [3.0] * 3), *seeds("walk", [1.0] * 3)]), RESAMPLES)
+    (strict,) = [row for row in other.targets if row.tau == 1.0]
+    assert strict.ratio is not None
+    assert (strict.ratio.value, strict.reached, strict.other_reached) == (0.0, 0, 1)
+
+
+def test_few_seeds_are_those_of_who_has_few() -> None:
+    cells = [*seeds("marl", [1.0] * 6), *seeds("walk", [2.0] * 2), *seeds("grid", [2.0])]
+    limits = {name: {"seeds": count, "budget": 1000} for name, count in (("walk", 2), ("grid", 1))}
+    said = find(study(cells, limits=limits), RESAMPLES).warnings
+    assert "Only 1 seed a problem for grid: there are no intervals, and any difference may be chance." in said
+    assert "Only 2 seeds a problem for walk: intervals from so few are too narrow." in said
+    assert "walk has 2 of 6 seeds, as the campaign says: intervals are of the seeds that there are." in said
+    limits["grid"] = limits["walk"]
+    said = find(study(cells, limits=limits), RESAMPLES).warnings
+    assert any(sentence.startswith("walk and grid have 2 of 6 seeds, ") for sentence in said)
+
+
+def test_a_reference_with_less_is_compared_as_far_as_it_goes() -> None:
+    short = cut(made_up(("random", "walk", "marl"), seeds=4), "marl", 500)
+    figures = find(short, RESAMPLES)
+    assert {row.budget for row in figures.versus} == {500}
+    assert figures.comparisons == ()
+    assert "marl has only 500 samples a run" in figures.headline
+
+
+def test_a_campaign_of_which_nobody_has_all_says_so() -> None:
+    one = cut(made_up(("walk",), seeds=3), "walk", 500)
+    figures = find(one, RESAMPLES)
+    assert figures.headline.startswith("No searcher has the whole budget of 2,000 samples: ")
+    assert figures.profiles == {}
+    for drawing in draw(one, figures).values():
+        drawing.build()
+
+
+def test_regrets_at_given_budgets_stop_at_a_runs_own() -> None:
+    optima = {"net:a on edge, latency": {"status": "optimal", "lower_bound": 1.0, "loss": 1.0}}
+    cells = [*runs("marl", [(0, 2.0)]), *runs("walk", [(0, 2.0)], budget=100)]
+    found = regrets(cells, optima, (100, 500, 1000))
+    assert [(row.searcher, row.budget) for row in found] == [
+        ("marl", 100), ("marl", 500), ("marl", 1000), ("walk", 100),
+    ]  # fmt: skip

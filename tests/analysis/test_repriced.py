@@ -1,0 +1,240 @@
+"""Winners under the other cost model: what they cost there, who changes places, and what is said of it."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dse.analysis.repriced import Repriced, finding, reprice
+from dse.analysis.repriced.pricing import NOT_RECORDED
+from dse.analysis.repriced.ranking import Drawn, Entry, Ranking, rank
+from dse.analysis.repriced.words import ranking_sentence
+from dse.analysis.study import Study
+from dse.campaign.curves import CURVES, write_curves
+from dse.problem.evaluation import evaluate
+from dse.report.writing import write_report
+from dse.spec.accelerator import load_accelerator
+from tests.analysis.report_cases import campaign, cell
+from tests.analysis.repriced_cases import ACCELERATOR, LAYER, chosen, points, problem
+from tests.conftest import Dse
+from workloads import load_layer
+
+RESAMPLES = 200
+
+
+def gamed(seeds: int = 4) -> Study:
+    """One searcher wins by maestro with mappings that loopnest exposes, the other has what holds there."""
+    found = points()
+    both = np.isfinite(found.maestro.loss) & np.isfinite(found.loopnest.loss)
+    dear = both & (found.loopnest.loss > np.median(found.loopnest.loss[both]))
+    gamers = found.choose(dear, found.maestro.loss, seeds)
+    above = both & (found.maestro.loss > 1.01 * found.maestro.loss[gamers].max())
+    return chosen({"gamer": gamers, "sound": found.choose(above, found.loopnest.loss, seeds)})
+
+
+def told(study: Study) -> Repriced:
+    return reprice(study, RESAMPLES)
+
+
+def write(study: Study, folder: Path) -> Path:
+    """The study as a folder."""
+    write_curves(folder / CURVES, study.summaries, study.about)
+    return folder
+
+
+# What winners cost
+
+
+@pytest.mark.parametrize(("model", "other"), [("maestro", "loopnest"), ("loopnest", "maestro")])
+def test_a_winner_costs_what_the_other_model_makes_of_the_strided_layer(model: str, other: str) -> None:
+    found = points()
+    both = np.isfinite(found.maestro.loss) & np.isfinite(found.loopnest.loss)
+    places = found.choose(both, found.by(model).loss, 3)
+    (group,) = told(chosen({"walk": places}, model)).groups
+    layer = load_layer(LAYER)
+    assert layer.strided
+    expected = []
+    for place in places:
+        mapping = problem().space.decode(found.genes[place : place + 1])[0]
+        expected.append(evaluate(layer, load_accelerator(ACCELERATOR), mapping, other).loss["latency"])
+    # The cells say that the network runs the layer 3 times.
+    assert group.rows[0].other.value == pytest.approx(3 * float(np.median(expected)), rel=1e-12)
+    assert group.rows[0].own.value == pytest.approx(3 * float(np.median(found.by(model).loss[places])))
+
+
+def test_a_winner_that_the_other_model_does_not_take_is_counted_with_its_reason() -> None:
+    found = points()
+    lost = np.isfinite(found.maestro.loss) & ~np.isfinite(found.loopnest.loss)
+    kept = np.isfinite(found.maestro.loss) & np.isfinite(found.loopnest.loss)
+    bad, good = (found.choose(mask, found.maestro.loss, 3) for mask in (lost, kept))
+    repriced = told(chosen({"walk": [*bad[:2], good[0]], "grid": good}))
+    assert repriced.overall is not None
+    first, last = sorted(repriced.overall.rows, key=lambda row: row.other.rank)
+    assert (first.searcher, first.infeasible, first.winners) == ("grid", {}, 3)
+    assert (last.searcher, sum(last.infeasible.values()), last.winners) == ("walk", 2, 3)
+    assert last.other.value == np.inf
+    assert set(last.infeasible) <= {"l1_too_small", "l2_too_small"}
+    assert repriced.infeasible == last.infeasible
+    assert "2 of 6 winners are infeasible by loopnest: L" in finding(repriced)
+
+
+def test_a_searcher_that_found_nothing_has_no_winner_and_is_last_by_both_models() -> None:
+    found = points()
+    both = np.isfinite(found.maestro.loss) & np.isfinite(found.loopnest.loss)
+    repriced = told(chosen({"walk": found.choose(both, found.maestro.loss, 3), "grid": [None] * 3}))
+    assert repriced.overall is not None
+    assert [(row.searcher, row.own.rank, row.other.rank, row.winners) for row in repriced.overall.rows] == [
+        ("walk", 1, 1, 3), ("grid", 2, 2, 0),
+    ]  # fmt: skip
+    assert repriced.overall.pairs.kept == 1
+    assert (repriced.winners, repriced.infeasible) == (3, {})
+
+
+def test_where_no_winner_is_feasible_nobody_is_compared() -> None:
+    found = points()
+    lost = np.isfinite(found.maestro.loss) & ~np.isfinite(found.loopnest.loss)
+    places = found.choose(lost, found.maestro.loss, 6)
+    repriced = told(chosen({"walk": places[:3], "grid": places[3:]}))
+    assert repriced.overall is None
+    assert "the searchers cannot be compared over all problems. 6 of 6 winners are infeasible" in finding(
+        repriced
+    )
+    assert told(chosen({"walk": [None, None]})).winners == 0
+    assert finding(told(chosen({"walk": [None, None]}))) == "No winner is priced by loopnest."
+
+
+# Who changes places
+
+
+def entry(own: list[float], other: list[float], seeds: int = 5) -> Entry:
+    """Figures whose resamples are those given, and whose value is their median."""
+    drawn = [Drawn(float(np.median(draws)), np.array(draws)) for draws in (own, other)]
+    return Entry(*drawn, seeds=seeds, winners=seeds, infeasible={})
+
+
+def ranked(**entries: Entry) -> Ranking:
+    return rank("net", "latency", 1, entries)
+
+
+LOW, HIGH, WIDE = [1.0, 1.1], [2.0, 2.1], [0.5, 4.0]
+
+
+def test_two_change_places_only_if_each_is_ahead_beyond_doubt() -> None:
+    assert ranked(a=entry(LOW, HIGH), b=entry(HIGH, LOW)).pairs.changed == 1
+    assert ranked(a=entry(LOW, LOW), b=entry(HIGH, HIGH)).pairs.kept == 1
+    assert ranked(a=entry(LOW, HIGH), b=entry(HIGH, WIDE)).pairs.lost == 1
+    assert ranked(a=entry(LOW, HIGH), b=entry(LOW, LOW)).pairs.parted == 1
+    assert ranked(a=entry(WIDE, WIDE), b=entry(LOW, HIGH)).pairs.open == 1
+
+
+def test_fewer_than_three_seeds_back_no_change() -> None:
+    found = ranked(a=entry(LOW, HIGH, seeds=2), b=entry(HIGH, LOW))
+    assert (found.pairs.open, found.rows[0].passes, found.rows[1].other.rank) == (1, (), 1)
+    assert ranking_sentence(found, "maestro", "loopnest") == (
+        "With 2 seeds, no change of rank by loopnest can be told from chance: that takes 3."
+    )
+
+
+def test_infinite_figures_rank_last_and_tie_with_each_other() -> None:
+    nothing = [np.inf, np.inf]
+    found = ranked(a=entry(LOW, nothing), b=entry(HIGH, nothing), c=entry(nothing, LOW))
+    assert [(row.searcher, row.own.rank, row.other.rank) for row in found.rows] == [
+        ("a", 1, 2), ("b", 2, 2), ("c", 3, 1),
+    ]  # fmt: skip
+    assert found.rows[2].passes == ("a", "b")
+    assert (found.pairs.changed, found.pairs.lost) == (2, 1)
+
+
+def test_what_changes_is_said_of_those_who_pass_together_first() -> None:
+    a, b = entry(LOW, [9.0, 9.1]), entry([1.5, 1.6], [8.0, 8.1])
+    found = ranked(a=a, b=b, c=entry(HIGH, LOW), d=entry([3.0, 3.1], LOW))
+    assert ranking_sentence(found, "maestro", "loopnest") == (
+        "By loopnest, c and d would be ahead of a and b; b of a: of 6 pairs, 5 would change places, none is "
+        "in the same order by both, and 1 is not told apart by one or both."
+    )
+
+
+def test_that_nothing_changes_is_said_too() -> None:
+    found = ranked(a=entry(LOW, LOW), b=entry(HIGH, HIGH), c=entry(HIGH, WIDE))
+    assert ranking_sentence(found, "loopnest", "maestro") == (
+        "By maestro, no two searchers would change places: of 3 pairs, 1 is in the same order by both, "
+        "1 is told apart by loopnest alone and 1 is told apart by neither."
+    )
+    alone = ranking_sentence(ranked(a=entry(LOW, HIGH)), "maestro", "loopnest")
+    assert alone == "By loopnest as by maestro, there is one searcher to rank."
+
+
+def test_a_searcher_that_games_the_model_is_passed_by_a_sound_one() -> None:
+    repriced = told(gamed())
+    assert repriced.overall is not None
+    assert [row.searcher for row in repriced.overall.rows] == ["gamer", "sound"]
+    assert repriced.overall.rows[1].passes == ("gamer",)
+    assert finding(repriced) == (
+        "By loopnest, sound would be ahead of gamer; by maestro it is the other way round."
+    )
+    again = told(gamed())
+    assert again == repriced
+
+
+# From whatever a folder holds
+
+
+def test_an_old_folder_and_one_without_genes_say_why_there_are_no_prices() -> None:
+    study = gamed()
+    bare = replace(study, about={**study.about, "definitions": {}})
+    assert finding(told(bare)).startswith("No winner is priced by loopnest. This folder does not say what")
+    lost = replace(study, summaries=tuple(replace(one, genes=[]) for one in study.summaries))
+    assert finding(told(lost)) == f"No winner is priced by loopnest. {NOT_RECORDED}"
+    for genes in ([0] * 12, [99] * 13):
+        wrong = replace(study, summaries=(replace(study.summaries[0], genes=genes), *study.summaries[1:]))
+        assert "A winner's mapping cannot be read from this folder: " in finding(told(wrong))
+
+
+def test_a_problem_that_cannot_be_priced_leaves_the_others(tmp_path: Path) -> None:
+    study = gamed()
+    extra = [
+        replace(cell(name, [(0, 1.0)], ("net:a", "edge", "latency"), seed=seed), genes=[])
+        for name in study.searchers
+        for seed in range(4)
+    ]
+    about = {**study.about, "problems": [*study.about["problems"], ["net:a", "edge", "latency"]]}
+    repriced = told(replace(study, about=about, summaries=(*study.summaries, *extra)))
+    assert repriced.overall is not None
+    assert repriced.overall.problems == 1
+    assert [group.network for group in repriced.groups] == ["resnet18"]
+    assert repriced.notes[0].startswith("Not priced on 1 of 2 problems: This folder does not say")
+    assert repriced.notes[0] in finding(repriced)
+
+
+def test_the_report_shows_both_rankings_in_every_form(tmp_path: Path, dse: Dse) -> None:
+    folder = write(gamed(), tmp_path)
+    out = dse("report", str(folder), "--tables-only", "--table", "repriced").out
+    sentence = "By loopnest, sound would be ahead of gamer; by maestro it is the other way round."
+    assert sentence in out.splitlines()[2]
+    assert "resnet18: latency of the same mappings by maestro and by loopnest" in out
+    with (folder / "tables" / "repriced.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["network"], row["searcher"], row["rank"], row["repriced_rank"]) for row in rows] == [
+        ("", "gamer", "1", "2"), ("", "sound", "2", "1"),
+        ("resnet18", "gamer", "1", "2"), ("resnet18", "sound", "2", "1"),
+    ]  # fmt: skip
+    assert [row["passes"] for row in rows] == ["", "gamer"] * 2
+    assert float(rows[2]["repriced"]) > float(rows[3]["repriced"])
+    for name in ("repriced.md", "repriced.tex"):
+        assert "would pass" in (folder / "tables" / name).read_text()
+    assert sentence in (folder / "tables" / "reduction.md").read_text()
+    summary = json.loads((folder / "summary.json").read_text())["repriced"]
+    assert (summary["cost_model"], summary["winners"], summary["finding"]) == ("loopnest", 8, sentence)
+    assert summary["ranking"][1]["passes"] == ["gamer"]
+
+
+def test_a_folder_whose_winners_cannot_be_priced_has_an_empty_table(tmp_path: Path) -> None:
+    write_report(campaign(tmp_path, [cell("walk", [(0, 6.0)])]), pictures=False)
+    assert (tmp_path / "tables" / "repriced.csv").read_text().count("\n") == 1
+    assert (tmp_path / "tables" / "repriced.md").read_text() == ""
+    assert json.loads((tmp_path / "summary.json").read_text())["repriced"]["ranking"] == []

@@ -1,0 +1,176 @@
+"""Curves and their bootstrap intervals, against brute force, SciPy and values worked out by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dse.analysis.stats.bootstrap import (
+    generator,
+    interquartile_curve,
+    interquartile_mean,
+    interval,
+    median_curve,
+    resample,
+    share_curve,
+    side_by_side,
+)
+from dse.analysis.stats.trajectories import best_so_far, part_ends, sample_grid
+
+INF = np.inf
+
+
+def losses(runs: int, points: int = 3, barren: int = 0) -> np.ndarray:
+    """Losses of some runs, (runs, points), the last `barren` of which have found nothing feasible."""
+    values = np.random.default_rng(runs).lognormal(size=(runs, points))
+    values[runs - barren :] = INF
+    return values
+
+
+def drawn(values: np.ndarray, counts: np.ndarray) -> list[np.ndarray]:
+    """Each resample written out: every run as often as it was drawn."""
+    return [np.repeat(values, row, axis=0) for row in counts]
+
+
+# Curves
+
+
+def test_the_best_so_far_is_the_running_minimum() -> None:
+    run = np.random.default_rng(3).lognormal(size=200)
+    run[:5] = INF
+    running = np.minimum.accumulate(run)
+    better = np.flatnonzero(run < np.concatenate([[INF], running[:-1]]))
+    samples = np.arange(1, 201)
+    np.testing.assert_array_equal(best_so_far(better, run[better], samples), running)
+
+
+def test_nothing_is_best_before_the_first_feasible_sample_and_in_a_run_without_one() -> None:
+    assert best_so_far([9], [4.0], [9, 10]).tolist() == [INF, 4.0]
+    assert best_so_far([], [], [1, 100]).tolist() == [INF, INF]
+
+
+@pytest.mark.parametrize("budget", [1, 2, 7, 100, 20_000])
+def test_the_grid_rises_from_one_sample_to_the_budget(budget: int) -> None:
+    grid = sample_grid(budget)
+    assert (grid[0], grid[-1]) == (1, budget)
+    assert (np.diff(grid) > 0).all()
+    assert len(grid) <= 200
+
+
+@pytest.mark.parametrize("samples", [100, 101, 199, 1234])
+def test_the_parts_of_a_run_end_where_numpy_splits_it(samples: int) -> None:
+    parts = np.array_split(np.arange(samples), 100)
+    assert part_ends(samples, 100).tolist() == [part[-1] + 1 for part in parts]
+
+
+# Resamples
+
+
+def test_resamples_depend_on_what_is_named_and_on_nothing_else() -> None:
+    np.random.seed(1)  # noqa: NPY002
+    one = resample(generator("gap", "marl"), 10, 50)
+    np.random.seed(2)  # noqa: NPY002
+    assert (one == resample(generator("gap", "marl"), 10, 50)).all()
+    assert (one != resample(generator("gap", "ppo"), 10, 50)).any()
+    assert (one.sum(axis=1) == 10).all()
+
+
+def test_an_interval_holds_95_percent_and_does_not_interpolate() -> None:
+    assert interval(np.arange(1.0, 1001.0)) == (25.0, 975.0)
+    assert interval(np.array([1.0] * 900 + [INF] * 100)) == (1.0, INF)
+
+
+# Medians
+
+
+@pytest.mark.parametrize("runs", [1, 2, 3, 4, 5, 10])
+@pytest.mark.parametrize("barren", [0, 1])
+def test_medians_and_their_intervals_are_those_of_the_resamples_written_out(runs: int, barren: int) -> None:
+    values = losses(runs, barren=barren)
+    counts = resample(generator("medians", str(runs)), runs, 400)
+    centre, low, high = median_curve(values, counts)
+    np.testing.assert_allclose(centre, np.median(values, axis=0))
+    # Which column is which run makes no difference to a median: columns count the sorted values.
+    medians = np.array([np.median(sample, axis=0) for sample in drawn(np.sort(values, axis=0), counts)])
+    np.testing.assert_allclose(low, np.quantile(medians, 0.025, axis=0, method="inverted_cdf"))
+    np.testing.assert_allclose(high, np.quantile(medians, 0.975, axis=0, method="inverted_cdf"))
+
+
+def test_a_median_of_five_seeds_has_the_interval_that_the_binomial_gives_it() -> None:
+    # A resample's median is the lowest of five if three or more draws are: P(Bin(5, 1/5) >= 3) = 0.058.
+    assert stats.binom.sf(2, 5, 1 / 5) > 0.025
+    values = np.array([[1.0], [2.0], [3.0], [4.0], [5.0]])
+    centre, low, high = median_curve(values, resample(generator("five"), 5, 20_000))
+    assert (centre[0], low[0], high[0]) == (3, 1, 5)
+    # Of nine, the lowest is it with 0.0017 only, the second lowest with 0.036.
+    assert stats.binom.sf(4, 9, 1 / 9) < 0.025 < stats.binom.sf(4, 9, 2 / 9)
+    centre, low, high = median_curve(np.arange(1.0, 10.0)[:, None], resample(generator("nine"), 9, 20_000))
+    assert (centre[0], low[0], high[0]) == (5, 2, 8)
+
+
+def test_half_of_the_runs_without_anything_feasible_make_the_median_infinite() -> None:
+    counts = resample(generator("half"), 4, 100)
+    assert median_curve(np.array([[1.0], [2.0], [INF], [INF]]), counts)[0][0] == INF
+    assert median_curve(np.array([[1.0], [2.0], [4.0], [INF]]), counts)[0][0] == 3
+
+
+# Interquartile means
+
+
+@pytest.mark.parametrize("runs", range(1, 14))
+def test_the_interquartile_mean_is_scipys_trimmed_mean(runs: int) -> None:
+    values = losses(runs)
+    np.testing.assert_allclose(interquartile_mean(values), stats.trim_mean(values, 0.25))
+
+
+def test_a_quarter_of_the_runs_may_be_infeasible_and_no_more() -> None:
+    two, three = ([[float(value)] for value in range(runs)] + [[INF]] * (8 - runs) for runs in (6, 5))
+    # Of 0 1 2 3 4 5 inf inf, the middle four are 2 3 4 5.
+    assert interquartile_mean(np.array(two))[0] == 3.5
+    assert interquartile_mean(np.array(three))[0] == INF
+
+
+@pytest.mark.parametrize("runs", [1, 3, 4, 8, 11])
+@pytest.mark.parametrize("barren", [0, 1, 2])
+def test_interquartile_intervals_are_those_of_the_resamples_written_out(runs: int, barren: int) -> None:
+    values = losses(runs, barren=min(barren, runs))
+    counts = resample(generator("means", str(runs)), runs, 300)
+    centre, low, high = interquartile_curve(values, counts)
+    means = np.array([interquartile_mean(sample) for sample in drawn(values, counts)])
+    np.testing.assert_array_equal(centre, interquartile_mean(values))
+    np.testing.assert_allclose(low, np.quantile(means, 0.025, axis=0, method="inverted_cdf"))
+    np.testing.assert_allclose(high, np.quantile(means, 0.975, axis=0, method="inverted_cdf"))
+
+
+def test_the_interval_agrees_with_scipys_bootstrap() -> None:
+    values = losses(24, points=1)
+    _, low, high = interquartile_curve(values, resample(generator("scipy"), 24, 20_000))
+    theirs = stats.bootstrap(
+        (values[:, 0],), lambda x, axis: stats.trim_mean(x, 0.25, axis=axis), n_resamples=20_000,
+        method="percentile", rng=np.random.default_rng(0),
+    ).confidence_interval  # fmt: skip
+    width = theirs.high - theirs.low
+    assert low[0] == pytest.approx(theirs.low, abs=0.05 * width)
+    assert high[0] == pytest.approx(theirs.high, abs=0.05 * width)
+
+
+def test_runs_are_drawn_within_their_problem_only() -> None:
+    # Every run of the easy problem ends at 0 and of the hard one at 1: which seeds are drawn changes nothing.
+    values = np.array([[0.0]] * 5 + [[1.0]] * 5)
+    strata = side_by_side([resample(generator(name), 5, 200) for name in ("easy", "hard")])
+    assert [float(part[0]) for part in interquartile_curve(values, strata)] == [0.5, 0.5, 0.5]
+    pooled = resample(generator("pooled"), 10, 200)
+    _, low, high = interquartile_curve(values, pooled)
+    assert low[0] < 0.5 < high[0]
+
+
+# Shares
+
+
+def test_shares_and_their_intervals() -> None:
+    holds = np.array([[True, False], [True, True], [True, False], [True, False]])
+    centre, low, high = share_curve(holds, resample(generator("share"), 4, 4000))
+    assert centre.tolist() == [1, 0.25]
+    # Resampled, one in four is drawn k times of four: none with 0.32, three or more with 0.051.
+    assert (low.tolist(), high.tolist()) == ([1, 0], [1, 0.75])

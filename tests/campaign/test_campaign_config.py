@@ -1,0 +1,176 @@
+"""A campaign file is read strictly: what is wrong is said in one line, with the place."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from dse.campaign import config
+from dse.campaign.config import LIMITS, Campaign, load_campaign
+from dse.cli.commands.run import find_layers
+from dse.search.searcher import searcher_class, searchers
+from dse.support.errors import InputError
+
+GOOD = """
+name = "small"
+budget = 100
+seeds = 2
+cost_model = "maestro"
+objectives = ["latency", "edp"]
+accelerators = ["edge", "eyeriss"]
+layers = ["alexnet:conv2", "resnet18:3"]
+[searchers.random]
+[searchers.slow-walk]
+type = "walk"
+walkers = 2
+"""
+
+
+def read(tmp_path: Path, text: str) -> Campaign:
+    path = tmp_path / "campaign.toml"
+    path.write_text(text)
+    return load_campaign(str(path), find_layers)
+
+
+def test_cells_are_problems_times_searchers_times_seeds(tmp_path: Path) -> None:
+    campaign = read(tmp_path, GOOD)
+    cells = list(campaign.cells())
+    assert len(cells) == 2 * 2 * 2 * 2 * 2
+    assert len({named.key for named in cells}) == len(cells)
+    assert len({named.cell.fingerprint for named in cells}) == len(cells)
+    assert campaign.variants[1].searcher.walkers == 2
+
+
+def test_a_network_stands_for_all_its_distinct_layers(tmp_path: Path) -> None:
+    campaign = read(tmp_path, GOOD.replace('"alexnet:conv2", "resnet18:3"', '"alexnet"'))
+    assert len({problem.layer for problem in campaign.problems}) == 8
+
+
+def test_a_problem_list_names_each_problem(tmp_path: Path) -> None:
+    lists = GOOD[GOOD.index("objectives") : GOOD.index("[searchers.random]")]
+    problems = '[[problems]]\nlayer = "alexnet:conv2"\naccelerator = "edge"\nobjective = "edp"\n'
+    campaign = read(tmp_path, GOOD.replace(lists, "") + problems)
+    assert [problem.label for problem in campaign.problems] == ["alexnet:conv2 on edge, edp"]
+
+
+def test_adding_a_searcher_changes_no_other_cell(tmp_path: Path) -> None:
+    before = {named.key: named.cell.fingerprint for named in read(tmp_path, GOOD).cells()}
+    after = {
+        named.key: named.cell.fingerprint for named in read(tmp_path, GOOD + "[searchers.grid]\n").cells()
+    }
+    assert before.items() < after.items()
+
+
+def test_files_are_found_beside_the_campaign_file(tmp_path: Path) -> None:
+    network = '[[layers]]\nname = "one"\ntype = "GEMM"\nM = 8\nN = 16\nK = 32\n'
+    (tmp_path / "net.toml").write_text('name = "net"\n' + network)
+    campaign = read(tmp_path, GOOD.replace('"resnet18:3"', '"net.toml"'))
+    assert any(problem.problem.layer.C == 32 for problem in campaign.problems)
+
+
+def test_a_searcher_may_have_the_first_seeds_and_a_smaller_budget(tmp_path: Path) -> None:
+    whole = {named.key: named for named in read(tmp_path, GOOD).cells()}
+    campaign = read(tmp_path, GOOD + "seeds = 1\nbudget = 40\n")
+    cells = {named.key: named for named in campaign.cells()}
+    mine = {key for key, named in cells.items() if named.variant.name == "slow-walk"}
+    assert len(mine) == 8
+    assert {(cells[key].cell.seed, cells[key].cell.budget) for key in mine} == {(0, 40)}
+    assert campaign.variants[1].searcher.walkers == 2
+    assert campaign.limits == {"slow-walk": {"seeds": 1, "budget": 40}}
+    others = {key: named.cell.fingerprint for key, named in cells.items() if key not in mine}
+    assert others == {
+        key: named.cell.fingerprint for key, named in whole.items() if named.variant.name == "random"
+    }
+    # A run with fewer samples is the beginning of the one with all.
+    for key in mine:
+        assert cells[key].cell.rng().integers(2**62) == whole[key].cell.rng().integers(2**62)
+
+
+def test_limits_that_are_the_campaigns_own_change_nothing(tmp_path: Path) -> None:
+    whole, same = read(tmp_path, GOOD), read(tmp_path, GOOD + "seeds = 2\nbudget = 100\n")
+    assert same.limits == {}
+    assert [named.cell.fingerprint for named in same.cells()] == [
+        named.cell.fingerprint for named in whole.cells()
+    ]
+
+
+def test_the_reference_is_one_of_the_searchers(tmp_path: Path) -> None:
+    assert read(tmp_path, GOOD).reference is None
+    assert read(tmp_path, 'reference = "slow-walk"\n' + GOOD).reference == "slow-walk"
+
+
+@pytest.mark.parametrize("key", LIMITS)
+def test_no_installed_searcher_has_a_setting_that_a_campaign_reads_as_its_own(key: str) -> None:
+    for name in searchers():
+        assert key not in [item.name for item in dataclasses.fields(searcher_class(name))]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("key", LIMITS)
+def test_a_plug_in_with_a_setting_of_that_name_is_told_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    made = dataclasses.make_dataclass(
+        "Greedy", [(key, int, 3)], frozen=True, namespace={"search": lambda self, evaluate, rng: None}
+    )
+    monkeypatch.setattr(config, "searcher_class", lambda name: made)
+    with pytest.raises(InputError, match=f"'{key}' is a setting of searcher 'walk'") as error:
+        read(tmp_path, GOOD + f"{key} = 2\n")
+    assert "[searchers.slow-walk] of campaign" in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("walkers = 2", "seeds = 3", r"slow-walk\] of .*: seeds must be at most the campaign's 2, got 3"),
+        ("walkers = 2", "seeds = 0", r"slow-walk\] of .*: seeds must be at least 1, got 0"),
+        ("walkers = 2", "seeds = true", "seeds must be a whole number, got True"),
+        (
+            "walkers = 2",
+            "budget = 101",
+            r"slow-walk\] of .*: budget must be at most the campaign's 100, got 101",
+        ),
+        ("walkers = 2", "budget = 50.0", "budget must be a whole number, got 50.0"),
+        ("walkers = 2", "budgte = 50", "unknown key 'budgte'"),
+        ("seeds = 2", 'seeds = 2\nreference = "wlak"', "unknown reference 'wlak' .*"),
+        ("seeds = 2", "seeds = 2\nreference = 1", "reference must be text, got 1"),
+        ("budget = 100", "budgte = 100", "unknown key 'budgte' .*did you mean 'budget'"),
+        ("budget = 100", "", "lacks 'budget'"),
+        ("budget = 100", "budget = 0", "budget must be at least 1, got 0"),
+        ("budget = 100", "budget = nan", "budget must be a whole number"),
+        ("seeds = 2", "seeds = 1.5", "seeds must be a whole number"),
+        ('name = "small"', 'name = "../up"', "name must be letters"),
+        ('"maestro"', '"maestor"', "unknown cost_model 'maestor'.*did you mean 'maestro'"),
+        ('"latency"', '"latnecy"', "unknown objective 'latnecy'.*did you mean 'latency'"),
+        ('"edge"', '"egde"', "unknown accelerator 'egde'"),
+        ('"resnet18:3"', '"resnet18:99"', "resnet18:99"),
+        ('"resnet18:3"', "7", "layers must be text, got 7"),
+        ("[searchers.random]", "[searchers.rnadom]", "unknown searcher 'rnadom'.*did you mean 'random'"),
+        (
+            "walkers = 2",
+            "wakers = 2",
+            r"unknown key 'wakers' in \[searchers.slow-walk\].*did you mean 'walkers'",
+        ),
+        ("walkers = 2", 'walkers = "two"', "walkers must be"),
+        ("seeds = 2", "seeds = 2\n[[problems]]\n", "both 'problems' and"),
+        ("seeds = 2", "seeds = ", "is not TOML"),
+    ],
+)
+def test_a_mistake_is_named_with_its_place(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert old in GOOD
+    if "[[problems]]" in new:
+        text = GOOD.replace("[searchers.random]", "[[problems]]\n[searchers.random]")
+    else:
+        text = GOOD.replace(old, new, 1)
+    with pytest.raises(InputError, match=message) as error:
+        read(tmp_path, text)
+    assert "\n" not in str(error.value)
+    assert "campaign.toml" in str(error.value)
+
+
+def test_a_campaign_without_searchers_is_refused(tmp_path: Path) -> None:
+    text = GOOD[: GOOD.index("[searchers.random]")] + "[searchers]\n"
+    with pytest.raises(InputError, match="has no searchers"):
+        read(tmp_path, text)

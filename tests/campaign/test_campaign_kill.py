@@ -1,0 +1,175 @@
+"""A campaign that is killed, stopped or out of disk goes on to the same records, sample by sample."""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dse.search.record import read_parquet
+
+CAMPAIGN = """
+name = "killed"
+budget = 12_000
+seeds = 1
+cost_model = "maestro"
+objectives = ["edp"]
+accelerators = ["eyeriss-small"]
+layers = ["alexnet:conv2", "resnet18:layer2.0.conv2", "resnet50:layer1.0.conv3"]
+[searchers.random]
+batch = 7
+[searchers.walk]
+[searchers.genetic]
+[searchers.gamma]
+[searchers.marl]
+hidden = 8
+"""
+CELLS = 15
+KILLS = 20
+
+
+def start(folder: Path, **options: object) -> subprocess.Popen[str]:
+    """`dse run` of the campaign into `folder`, in a process group of its own."""
+    campaign = folder.parent / "killed.toml"
+    campaign.write_text(CAMPAIGN)
+    command = [sys.executable, "-m", "dse", "run", str(campaign), "--out", str(folder), "--workers", "2"]
+    command += ["--tables-only"]
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, **options
+    )  # type: ignore[call-overload, no-any-return]
+
+
+def finish(folder: Path) -> None:
+    """Run the campaign to its end."""
+    process = start(folder)
+    _, errors = process.communicate(timeout=600)
+    assert process.returncode == 0, errors
+
+
+def records(folder: Path) -> dict[str, tuple[list, list, list]]:
+    """Every finished cell's genes, losses and reasons."""
+    found = {}
+    for path in sorted((folder / "cells").glob("*.parquet")):
+        record, _ = read_parquet(path)
+        evaluations = record.evaluations()
+        found[path.name] = record.genes().tolist(), evaluations.loss.tolist(), evaluations.reason.tolist()
+    return found
+
+
+def drawn(folder: Path) -> int:
+    """Bytes of samples on disk: they tell that a run has got somewhere."""
+    paths = [*folder.glob("journals/*"), *folder.glob("cells/*.parquet")]
+    return sum(path.stat().st_size for path in paths if path.exists())
+
+
+def wait_for_work(process: subprocess.Popen[str], folder: Path, before: int) -> bool:
+    """Wait until there are more samples on disk; False if the campaign ended first."""
+    while process.poll() is None:
+        if drawn(folder) > before:
+            return True
+        time.sleep(0.01)
+    return False
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[list, list, list]]:
+    folder = tmp_path_factory.mktemp("undisturbed") / "campaign"
+    finish(folder)
+    found = records(folder)
+    assert len(found) == CELLS
+    return found
+
+
+def test_twenty_kills_at_random_moments_change_no_sample(
+    tmp_path: Path, undisturbed: dict[str, tuple[list, list, list]]
+) -> None:
+    chance = random.Random(20)
+    folder = tmp_path / "campaign"
+    killed = 0
+    while killed < KILLS:
+        process = start(folder)
+        if not wait_for_work(process, folder, drawn(folder)):
+            # The campaign got to its end between two kills: begin another one.
+            assert process.wait() == 0
+            assert records(folder) == undisturbed
+            folder = tmp_path / f"campaign{killed}"
+            continue
+        time.sleep(chance.random() * 0.6)
+        workers = children(process.pid)
+        if chance.random() < 0.5 and workers:
+            os.kill(chance.choice(workers), signal.SIGKILL)
+            time.sleep(chance.random() * 0.5)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        killed += 1
+    finish(folder)
+    assert records(folder) == undisturbed
+    assert not list((folder / "journals").iterdir())
+
+
+def children(parent: int) -> list[int]:
+    """Processes that `parent` has started."""
+    path = Path(f"/proc/{parent}/task/{parent}/children")
+    return [int(pid) for pid in path.read_text().split()] if path.exists() else []
+
+
+def test_killing_only_the_main_process_leaves_no_worker_behind(tmp_path: Path) -> None:
+    folder = tmp_path / "campaign"
+    process = start(folder)
+    assert wait_for_work(process, folder, 0)
+    workers = children(process.pid)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    deadline = time.monotonic() + 20
+    while any(Path(f"/proc/{pid}").exists() for pid in workers) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
+
+
+@pytest.mark.parametrize(
+    ("send", "number"),
+    [(os.killpg, signal.SIGINT), (os.kill, signal.SIGTERM)],
+    ids=["ctrl-c", "a scheduler's SIGTERM"],
+)
+def test_being_asked_to_stop_stops_cleanly_and_says_how_to_go_on(
+    tmp_path: Path,
+    undisturbed: dict[str, tuple[list, list, list]],
+    send: Callable[[int, int], None],
+    number: signal.Signals,
+) -> None:
+    folder = tmp_path / "campaign"
+    process = start(folder)
+    assert wait_for_work(process, folder, 0)
+    send(process.pid, number)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "To go on: dse run" in errors
+    assert "Traceback" not in errors
+    finish(folder)
+    assert records(folder) == undisturbed
+
+
+def test_a_full_disk_is_said_in_one_line_and_loses_nothing(
+    tmp_path: Path, undisturbed: dict[str, tuple[list, list, list]]
+) -> None:
+    folder = tmp_path / "campaign"
+
+    def small_disk() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
+
+    process = start(folder, preexec_fn=small_disk)
+    _, errors = process.communicate(timeout=300)
+    assert process.returncode == 2
+    assert "Traceback" not in errors
+    assert errors.strip().splitlines()[-1].startswith("dse: error:")
+    assert "cannot be" in errors
+    finish(folder)
+    assert records(folder) == undisturbed

@@ -1,0 +1,314 @@
+"""`dse certify`, what it writes, and the certificates that are kept."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dse as package
+from dse.bench import certify as bench
+from dse.optimum import cache as kept
+from dse.optimum import certify
+from dse.optimum.models import MODELS
+from dse.optimum.network import certify_network
+from dse.problem.problem import Problem
+from dse.spec.accelerator import PRESETS
+from dse.support.errors import InputError, StorageError
+from tests.conftest import Dse
+from workloads import load_layer
+
+RESNET = ("--layer", "resnet18:5", "--accelerator", "edge")
+MAESTRO = ("--cost-model", "maestro")
+BEST_KEYS = ["loss", "index", "genes", "cycles", "energy_nj", "macs", "l1_size", "l2_size", "mapping", "case"]
+NETWORK = """
+name = "tiny"
+
+[[layers]]
+name = "conv"
+type = "CONV"
+K = 8
+C = 4
+Y = 10
+X = 10
+R = 3
+S = 3
+repeats = 3
+
+[[layers]]
+name = "fc"
+type = "FC"
+outputs = 12
+inputs = 32
+"""
+
+
+@pytest.fixture(autouse=True)
+def user_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's cache folder, inside this test's own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "dse-arena" / "certificates"
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> str:
+    """A network file of two layers."""
+    path = tmp_path / "tiny.toml"
+    path.write_text(NETWORK)
+    return str(path)
+
+
+def problem(objective: str = "edp", layer: str = "resnet18:5", model: str = "maestro") -> Problem:
+    return Problem(load_layer(layer), PRESETS["edge"], objective, model)
+
+
+# The command
+
+
+def test_a_layer_is_certified_as_json(dse: Dse) -> None:
+    outcome = dse("certify", *RESNET, *MAESTRO, "--objective", "edp", "--json")
+    found, data = certify(problem(), cache=False), outcome.json
+    assert outcome.code == 0
+    assert (data["status"], data["lower_bound"], data["gap"]) == ("optimal", found.lower_bound, 0.0)
+    assert sorted(data["best"]) == sorted(BEST_KEYS)
+    assert data["best"]["loss"] == found.lower_bound
+    assert data["certificate"]["solved"] == len(data["certificate"]["solved_groups"])
+    assert data["certificate"]["mappings"] == problem().space.mappings
+
+
+def test_the_optimum_is_that_of_loopnest_unless_another_model_is_named(dse: Dse) -> None:
+    layer = ("--layer", "mobilenet_v2:25", "--accelerator", "edge")
+    for options, model in (((), "loopnest"), (MAESTRO, "maestro")):
+        data = dse("certify", *layer, *options, "--json").json
+        found = certify(problem("latency", "mobilenet_v2:25", model), cache=False)
+        assert (data["cost_model"], data["lower_bound"]) == (model, found.lower_bound)
+        assert f"cost model {model}" in dse("certify", *layer, *options).out
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_best_case_costs_what_is_said(dse: Dse, tmp_path: Path, model: str) -> None:
+    best = dse("certify", *RESNET, "--cost-model", model, "--json").json["best"]
+    (tmp_path / "cases.jsonl").write_text(json.dumps(best["case"]) + "\n")
+    cases = ("--cases", str(tmp_path / "cases.jsonl"), "--cost-model", model, "--json")
+    found = dse("evaluate", *cases).json
+    assert (found["cycles"], found["energy_nj"]) == (best["cycles"], best["energy_nj"])
+
+
+def test_people_are_shown_the_mapping_and_what_was_proven(dse: Dse) -> None:
+    outcome = dse("certify", *RESNET, *MAESTRO, "--objective", "edp", "--verify")
+    assert outcome.code == 0
+    assert "optimal edp" in outcome.out
+    assert "ruled out by their bound" in outcome.out
+    assert "parallel" in outcome.out
+    assert outcome.out.count("verified: ") == 5
+    assert "NOT VERIFIED" not in outcome.out
+
+
+def test_a_fixed_gene_stays_fixed(dse: Dse) -> None:
+    data = dse("certify", *RESNET, "--fix", "outer.parallel=Y", "--fix", "cluster=4", "--json").json
+    assert data["fixed"] == {"outer.parallel": "Y", "cluster": 4}
+    assert data["best"]["mapping"]["outer"]["parallel"] == "Y"
+    assert data["best"]["mapping"]["cluster_size"] == 4
+
+
+def test_too_little_time_gives_a_bound_and_a_gap(dse: Dse) -> None:
+    big = ("--layer", "vgg16:conv1_2", "--accelerator", "eyeriss-small", "--time-limit", "1e-9", *MAESTRO)
+    data = dse("certify", *big, "--json").json
+    assert data["status"] == "bounded"
+    assert 0 < data["lower_bound"] < data["best"]["loss"]
+    shown = dse("certify", *big)
+    assert shown.code == 0
+    assert "above the optimum" in shown.out
+    assert "no mapping is below" in shown.out
+
+
+def test_a_layer_that_fits_nowhere_fails_and_says_that_it_is_proven(dse: Dse) -> None:
+    nowhere = ("--layer", "alexnet:conv1", "--accelerator", "edge", *MAESTRO)
+    outcome = dse("certify", *nowhere, "--json")
+    assert outcome.code == 1
+    assert outcome.json["status"] == "infeasible"
+    assert (outcome.json["best"], outcome.json["lower_bound"]) == (None, None)
+    assert "that is proven" in dse("certify", *nowhere).out
+
+
+def test_wrong_input_is_refused_in_a_line(dse: Dse, network: str) -> None:
+    for arguments, words in (
+        ((*RESNET, "--tiles", "any"), "only tiles 'factors' can be certified"),
+        (("--accelerator", "edge"), "--layer LAYER or --network NETWORK"),
+        ((*RESNET, "--network", network), "--layer LAYER or --network NETWORK"),
+        ((*RESNET, "--objective", "speed"), "unknown objective 'speed'"),
+        ((*RESNET, "--time-limit", "0"), "--time-limit must be a finite number above 0"),
+        ((*RESNET, "--fix", "cluster=7"), "does not divide the 256 PEs"),
+        ((*RESNET, "--fresh", "--cache", "somewhere"), "choose one"),
+        (("--network", network, "--accelerator", "edge", "--tiles", "any"), "tiny.toml:conv: only tiles"),
+    ):
+        outcome = dse("certify", *arguments)
+        assert outcome.code == 2, arguments
+        assert outcome.out == ""
+        assert words in outcome.err
+        assert outcome.err.count("\n") == 1
+
+
+def test_a_network_is_certified_layer_by_layer_with_totals_and_a_folder(
+    dse: Dse, network: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "out"
+    outcome = dse("certify", "--network", network, "--accelerator", "edge", "--out", str(folder), "--json")
+    data = outcome.json
+    conv, fc = data["layers"]
+    assert outcome.code == 0
+    assert [layer["repeats"] for layer in data["layers"]] == [3, 1]
+    assert data["totals"]["latency"] == pytest.approx(3 * conv["lower_bound"] + fc["lower_bound"])
+    assert data["lower_bound"] == pytest.approx(data["totals"]["latency"])
+    assert json.loads((folder / "network.json").read_text()) == data
+    assert sorted(path.name for path in (folder / "mappings").iterdir()) == ["00-conv.json", "01-fc.json"]
+    mapping = json.loads((folder / "mappings" / "00-conv.json").read_text())
+    assert mapping == conv["best"]["mapping"]
+    assert json.loads((folder / "certificates" / "01-fc.json").read_text())["status"] == "optimal"
+
+
+def test_the_table_of_a_network_has_a_row_a_layer(dse: Dse, network: str) -> None:
+    outcome = dse("certify", "--network", network, "--accelerator", "edge", "--objective", "edp", "--verify")
+    assert outcome.code == 0
+    assert outcome.out.count("tiny.toml:") == 2
+    assert "whole network" in outcome.out
+    assert "verified: 2 of 2 layers" in outcome.out
+    # The sum of the least EDPs is not the least EDP of the sum.
+    assert "no mappings of its layers" not in outcome.out
+
+
+def test_a_layers_folder_holds_the_mapping_and_the_certificate(dse: Dse, tmp_path: Path) -> None:
+    data = dse("certify", *RESNET, "--out", str(tmp_path / "out"), "--json").json
+    assert json.loads((tmp_path / "out" / "mapping.json").read_text()) == data["best"]["mapping"]
+    assert json.loads((tmp_path / "out" / "certificate.json").read_text()) == data
+    evaluated = dse("evaluate", *RESNET, "--mapping", str(tmp_path / "out" / "mapping.json"), "--json").json
+    assert evaluated["loss"]["latency"] == data["best"]["loss"]
+
+
+def test_proofs_are_timed(dse: Dse) -> None:
+    alexnet = ("bench", "certify", "alexnet", "--accelerator", "edge", *MAESTRO)
+    outcome = dse(*alexnet, "--json")
+    rows, (every,) = outcome.json["certify"], outcome.json["certify_all"]
+    assert [row["objective"] for row in rows] == list(bench.OBJECTIVES)
+    assert all(0 < row["median_seconds"] <= row["worst_seconds"] for row in rows)
+    assert {row["cost_model"] for row in (*rows, every)} == {"maestro"}
+    assert (every["layers"], every["optimal"], every["infeasible"]) == (24, 21, 3)
+    assert "Proofs of every distinct layer" in dse(*alexnet).out
+
+
+# Certificates that are kept
+
+
+def test_what_was_proven_is_found_again(user_cache: Path) -> None:
+    first, second = certify(problem()), certify(problem())
+    assert (first.cached, second.cached) == (False, True)
+    assert (first.best, first.solved, first.counts) == (second.best, second.solved, second.counts)
+    assert [path.name for path in user_cache.iterdir()] == [f"{problem().fingerprint}.json"]
+
+
+def test_a_folder_may_be_given_and_none_at_all(tmp_path: Path, user_cache: Path) -> None:
+    certify(problem(), cache=tmp_path / "mine")
+    assert certify(problem(), cache=str(tmp_path / "mine")).cached
+    assert not certify(problem(), cache=False).cached
+    assert not user_cache.exists()
+
+
+def test_a_kept_certificate_that_is_damaged_or_untrue_is_proven_again(user_cache: Path) -> None:
+    right = certify(problem())
+    path = user_cache / f"{problem().fingerprint}.json"
+    text = path.read_text()
+    data = json.loads(text)
+
+    def with_changes(**changes: Any) -> str:
+        return json.dumps({**data, "certificate": {**data["certificate"], **changes}})
+
+    best = data["certificate"]["best"]
+    worse = certify(problem(layer="resnet18:1"), cache=False).best
+    assert worse is not None
+    for damage in (
+        text[: len(text) // 2],
+        "",
+        "[]",
+        json.dumps({**data, "code": "another version"}),
+        with_changes(lower_bound=0.9 * right.lower_bound),
+        with_changes(best={**best, "loss": 0.9 * best["loss"]}),
+        with_changes(best={**best, "loss": 0.9 * best["loss"]}, lower_bound=0.9 * best["loss"]),
+        with_changes(best={**best, "mapping": worse.mapping.to_dict()}),
+        with_changes(best=None),
+        with_changes(status="bounded"),
+        with_changes(certificate={}),
+    ):
+        path.write_text(damage)
+        again = certify(problem())
+        assert not again.cached, damage[:80]
+        assert again.best == right.best
+        assert path.read_text() != damage
+
+
+def test_a_killed_run_leaves_nothing_that_harms(user_cache: Path) -> None:
+    user_cache.mkdir(parents=True)
+    (user_cache / f".{problem().fingerprint}.json.1.part").write_text('{"code": ')
+    assert not certify(problem()).cached
+    assert certify(problem()).cached
+
+
+def test_what_is_not_an_optimum_is_not_kept(user_cache: Path) -> None:
+    certify(problem(layer="vgg16:conv1_2"), time_limit=1e-9)
+    certify(problem(layer="alexnet:conv1"))
+    assert not user_cache.exists()
+
+
+def test_a_home_that_cannot_be_written_to_costs_only_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert certify(problem()).status == "optimal"
+    with pytest.raises(StorageError, match="cannot be written"):
+        certify(problem(), cache=tmp_path / "file" / "mine")
+
+
+def test_certificates_go_where_the_desktop_rules_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "not/absolute")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert kept.user_folder() == tmp_path / ".cache" / "dse-arena" / "certificates"
+
+
+def test_another_problem_has_another_file(user_cache: Path) -> None:
+    for objective in ("latency", "energy"):
+        certify(problem(objective))
+    certify(Problem(load_layer("resnet18:5"), PRESETS["edge"], cost_model="maestro", fixed={"cluster": 4}))
+    assert len(list(user_cache.iterdir())) == 3
+
+
+def test_a_network_that_was_stopped_goes_on_with_what_it_proved(user_cache: Path) -> None:
+    problems = {spec: problem("latency", spec) for spec in ("resnet18:1", "resnet18:5", "resnet18:6")}
+
+    def stop(layer: str) -> None:
+        if layer == "resnet18:5":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        certify_network("resnet18", "edge", problems, observe=stop)
+    data = certify_network("resnet18", "edge", problems)
+    assert [entry["certificate"]["cached"] for entry in data["layers"]] == [True, True, False]
+
+
+def test_certifying_brings_no_library_of_the_searchers() -> None:
+    code = (
+        "from dse.cli import main; import sys; "
+        f"main(['certify', *{RESNET}, '--json', '--fresh']); print(*sys.modules, file=sys.stderr)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    modules = {name.partition(".")[0] for name in run.stderr.split()}
+    assert modules.isdisjoint({"torch", "sklearn", "skopt", "matplotlib", "pandas"})
+
+
+def test_the_package_names_what_it_makes() -> None:
+    assert isinstance(certify(problem(), cache=False), package.Certificate)
+    with pytest.raises(InputError, match="problem must be a Problem"):
+        package.certify("resnet18:5")  # type: ignore[arg-type]

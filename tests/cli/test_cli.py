@@ -1,0 +1,456 @@
+"""The command line: what it prints, as JSON and for people, and how it refuses what is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dse.bench import cost as bench
+from dse.cli import commands
+from dse.cost import cost_model
+from dse.problem.problem import Problem
+from dse.problem.templates import TEMPLATES
+from dse.space.mapping_space import MappingSpace
+from dse.spec.accelerator import PRESETS
+from dse.spec.mapping import MappingBatch
+from dse.spec.objective import OBJECTIVES, loss
+from tests import DATA
+from tests.conftest import Dse
+from workloads import NETWORKS, load_layer
+
+RUN = [sys.executable, "-c", "import sys; from dse.cli import main; sys.exit(main())"]
+RESNET_ON_EDGE = ("--layer", "resnet18:1", "--accelerator", "edge")
+MAESTRO = ("--cost-model", "maestro")
+HEAVY = ("torch", "sklearn", "skopt", "matplotlib", "numba", "pandas", "pyarrow", "scipy", "typer", "rich")
+
+
+def imported_by(statement: str) -> set[str]:
+    """The top-level modules that a fresh process holds after a statement."""
+    code = f"{statement}; import sys; print(*sys.modules, file=sys.stderr)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return {name.partition(".")[0] for name in run.stderr.split()}
+
+
+# Start-up
+
+
+def test_importing_the_framework_brings_nothing_heavy() -> None:
+    statement = "import dse, dse.spec.layer, dse.spec.accelerator, dse.spec.mapping, dse.cost, workloads"
+    assert imported_by(statement).isdisjoint(HEAVY)
+
+
+def test_help_brings_nothing_that_a_command_needs() -> None:
+    statement = "from dse.cli import main; main(['--help'])"
+    assert imported_by(statement).isdisjoint({*HEAVY, "numpy"} - {"typer", "rich"})
+
+
+def test_evaluating_brings_no_library_of_the_searchers() -> None:
+    arguments = ["evaluate", *RESNET_ON_EDGE, "--mapping", "nvdla", "--json"]
+    modules = imported_by(f"from dse.cli import main; main({arguments})")
+    assert "numba" in modules
+    assert modules.isdisjoint({"torch", "sklearn", "skopt", "matplotlib", "pandas", "pyarrow"})
+
+
+# Help and usage
+
+
+def test_help_lists_every_command_with_its_purpose(dse: Dse) -> None:
+    outcome = dse("--help")
+    names = [path.stem for path in Path(commands.__path__[0]).glob("[!_]*.py")]
+    assert outcome.code == 0
+    assert {"list", "evaluate", "space", "bench"} <= set(names)
+    for name in names:
+        assert f" {name} " in outcome.out
+        assert dse(name, "--help").code == 0
+
+
+def test_without_arguments_it_shows_the_help(dse: Dse) -> None:
+    assert dse() == dse("--help")
+
+
+def test_the_version_is_that_of_the_package(dse: Dse) -> None:
+    import dse as package
+
+    assert dse("--version").out == f"dse {package.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["evalute"], "no such command 'evalute'. Did you mean 'evaluate'?"),
+        (["frobnicate"], "no such command 'frobnicate'; see 'dse --help'"),
+        (["--jsn"], "unknown option '--jsn'; see 'dse --help'"),
+        (["space", "--lyer", "resnet18:1"], "unknown option '--lyer'; did you mean '--layer'?"),
+        (["space", "--qq", "3"], "unknown option '--qq'; see 'dse space --help'"),
+        (["space", "--layer", "resnet18:1"], "missing option '--accelerator'; see 'dse space --help'"),
+        (["space", *RESNET_ON_EDGE, "surplus"], "surplus"),
+        (["space", "--layer"], "option '--layer' requires an argument"),
+        (["space", *RESNET_ON_EDGE, "--json=maybe"], "--json"),
+        (["bench"], "missing command; see 'dse bench --help'"),
+        (["bench", "costs"], "no such command 'costs'. Did you mean 'cost'?"),
+    ],
+)
+def test_wrong_usage_is_refused_in_one_line(dse: Dse, arguments: list[str], complaint: str) -> None:
+    message = dse(*arguments).refused()
+    assert complaint in message
+    assert not set("╭│╰") & set(message)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["list", "workload"], "unknown kind 'workload' in dse list; did you mean 'workloads'?"),
+        (["space", "--layer", "resnet19:1", "--accelerator", "edge"], "did you mean 'resnet18'?"),
+        (["space", "--layer", "resnet18:99", "--accelerator", "edge"], "out of range"),
+        (["space", "--layer", "resnet18", "--accelerator", "edge"], "names no single layer"),
+        (["space", "--layer", "resnet18:1", "--accelerator", "egde"], "did you mean 'edge'?"),
+        (["space", "--layer", "resnet18:1", "--accelerator", "absent.toml"], "cannot be read"),
+        (["space", *RESNET_ON_EDGE, "--tiles", "all"], "unknown tiles 'all'"),
+        (["space", *RESNET_ON_EDGE, "--fix", "outer.paralel=K"], "did you mean 'outer.parallel'?"),
+        (["space", *RESNET_ON_EDGE, "--fix", "cluster"], "GENE=VALUE"),
+        (["space", *RESNET_ON_EDGE, "--fix", "cluster=3"], "cluster"),
+        (["evaluate"], "evaluate needs --layer, --accelerator, --mapping (or --cases FILE)"),
+        (["evaluate", *RESNET_ON_EDGE], "evaluate needs --mapping"),
+        (["evaluate", *RESNET_ON_EDGE, "--mapping", "nvdl"], "did you mean 'nvdla'?"),
+        (["evaluate", *RESNET_ON_EDGE, "--mapping", "absent.json"], "No such file or directory"),
+        (["evaluate", *RESNET_ON_EDGE, "--mapping", "."], "Is a directory"),
+        (["evaluate", *RESNET_ON_EDGE, "--mapping", "nvdla", "--objective", "edq"], "did you mean 'edp'?"),
+        (["evaluate", *RESNET_ON_EDGE, "--mapping", "nvdla", "--cost-model", "mastro"], "'maestro'"),
+        (["evaluate", "--cases", "x.jsonl", "--layer", "resnet18:1"], "--layer does not go with --cases"),
+        (["evaluate", "--cases", "x.jsonl", "--cost-model", "mastro"], "unknown cost model 'mastro'"),
+        (["bench", "cost", "--cost-model", "mastro"], "unknown cost model 'mastro'"),
+    ],
+)
+def test_wrong_values_are_refused_in_one_line(dse: Dse, arguments: list[str], complaint: str) -> None:
+    assert complaint in dse(*arguments).refused()
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (b"", "not JSON: expecting value at column 1"),
+        (b'{\n  "outer": oops\n}', "not JSON: expecting value at line 2 column 12"),
+        (b"\xff\xfe", "is not UTF-8"),
+        (b"[" * 100_000, "nested too deeply"),
+        (b'{"outer": NaN}', "NaN is not a JSON number"),
+        (b'{"outer": {}, "outer": {}}', "'outer' is there twice"),
+        (b'{"outer": {}}', "lacks 'cluster_size', 'inner'"),
+        (b"9" * 10_000_000, "too many digits"),
+    ],
+)
+def test_a_mapping_file_that_holds_no_mapping_is_refused(
+    dse: Dse, tmp_path: Path, content: bytes, complaint: str
+) -> None:
+    path = tmp_path / "mapping.json"
+    path.write_bytes(content)
+    message = dse("evaluate", *RESNET_ON_EDGE, "--mapping", str(path)).refused()
+    assert complaint in message
+    assert str(path) in message
+
+
+def test_an_interrupt_ends_quietly_with_130() -> None:
+    # The command waits for the rest of its standard input. A shell's background jobs ignore interrupts, so
+    # that its handler is named here.
+    code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    run = subprocess.Popen(
+        [sys.executable, "-c", f"{code}; {RUN[-1]}", "evaluate", "--cases", "-"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert run.stdin is not None
+    run.stdin.write(b"\n" * 100_000)  # returns when the command has begun to read
+    run.stdin.flush()
+    run.send_signal(signal.SIGINT)
+    out, err = run.communicate()
+    assert (run.returncode, out, err) == (130, b"", b"")
+
+
+@pytest.mark.parametrize("form", [["--json"], []])
+def test_a_reader_that_leaves_early_is_no_error(form: list[str]) -> None:
+    golden = DATA / "golden.jsonl.gz"
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as pipe:
+        command = [*RUN, "evaluate", "--cases", str(golden), *form]
+        run = subprocess.run(command, stdout=pipe, stderr=subprocess.PIPE, check=False)
+    assert (run.returncode, run.stderr) == (141, b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_disk_is_said_in_one_line() -> None:
+    command = [*RUN, "evaluate", *RESNET_ON_EDGE, "--mapping", "nvdla"]
+    with open("/dev/full", "w") as full:
+        run = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert run.returncode == 1
+    assert run.stderr == "dse: error: [Errno 28] No space left on device\n"
+
+
+# list
+
+
+def test_list_names_what_there_is(dse: Dse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "results" / "campaigns").mkdir(parents=True)
+    (tmp_path / "results/campaigns/small.toml").write_text(
+        'name = "small"\nbudget = 50\n[searchers.random]\n'
+    )
+    (tmp_path / "results/campaigns/torn.toml").write_text('name = "to')
+    found = dse("list", "--json").json
+    assert list(found) == ["searchers", "workloads", "accelerators", "objectives", "cost-models", "campaigns"]
+    assert [entry["name"] for entry in found["workloads"]] == list(NETWORKS)
+    assert [entry["name"] for entry in found["accelerators"]] == list(PRESETS)
+    assert [entry["name"] for entry in found["objectives"]] == list(OBJECTIVES)
+    assert found["cost-models"] == [
+        {"name": "loopnest", "default": True},
+        {"name": "maestro", "default": False},
+    ]
+    assert {entry["name"]: entry["unit"] for entry in found["objectives"]} == {
+        "latency": "s",
+        "energy": "J",
+        "edp": "J s",
+        "area": "mm2 (loopnest), model units (maestro)",
+        "power": "mW (loopnest), model units (maestro)",
+    }
+    small, torn = found["campaigns"]
+    assert small == {
+        "file": "results/campaigns/small.toml",
+        "name": "small",
+        "budget": 50,
+        "seeds": None,
+        "cost_model": None,
+        "searchers": ["random"],
+    }
+    assert torn["name"] is None
+
+
+@pytest.mark.parametrize("kind", ["searchers", "workloads", "accelerators", "objectives", "cost-models"])
+def test_list_of_one_kind_shows_that_kind_alone(dse: Dse, kind: str) -> None:
+    found = dse("list", kind, "--json").json
+    assert list(found) == [kind]
+    shown = dse("list", kind)
+    assert shown.code == 0
+    assert all(entry["name"] in shown.out for entry in found[kind])
+
+
+# space
+
+
+@pytest.mark.parametrize("tiles", ["factors", "any"])
+def test_space_gives_the_genes_and_the_exact_sizes(dse: Dse, tiles: str) -> None:
+    space = MappingSpace(load_layer("vgg16:1"), PRESETS["edge"], tiles=tiles)
+    found = dse("space", "--layer", "vgg16:1", "--accelerator", "edge", "--tiles", tiles, "--json").json
+    assert list(found) == ["genes", "vectors", "mappings", "eq1"]
+    assert [gene["name"] for gene in found["genes"]] == [gene.name for gene in space.genes]
+    assert [gene["size"] for gene in found["genes"]] == space.sizes.tolist()
+    assert (found["vectors"], found["mappings"]) == (space.vectors, space.mappings)
+    assert found["eq1"] == space.equation1
+
+
+def test_a_fixed_gene_shrinks_the_space_and_is_shown(dse: Dse) -> None:
+    free = dse("space", *RESNET_ON_EDGE, "--json").json
+    fixes = ("--fix", "outer.parallel=K", "--fix", "cluster=16")
+    fixed = dse("space", *RESNET_ON_EDGE, *fixes, "--json").json
+    sizes = {gene["name"]: gene["size"] for gene in fixed["genes"]}
+    assert sizes["outer.parallel"] == sizes["cluster"] == 1
+    clusters = len(PRESETS["edge"].cluster_sizes)
+    assert free["vectors"] == fixed["vectors"] * 4 * clusters
+    assert free["mappings"] == fixed["mappings"] * 4 * clusters
+    shown = dse("space", *RESNET_ON_EDGE, *fixes).out
+    assert "fixed at" in shown
+    assert f"{fixed['mappings']:,}" in shown
+
+
+# evaluate
+
+
+def evaluated(dse: Dse, *arguments: str) -> dict[str, Any]:
+    outcome = dse("evaluate", *arguments, "--json")
+    assert (outcome.code, outcome.err) == (0, "")
+    result = outcome.json
+    assert isinstance(result, dict)
+    return result
+
+
+@pytest.mark.parametrize("template", list(TEMPLATES))
+@pytest.mark.parametrize(("options", "model"), [((), "loopnest"), (MAESTRO, "maestro")])
+def test_a_template_is_priced_as_its_mapping_is(
+    dse: Dse, template: str, options: tuple[str, ...], model: str
+) -> None:
+    layer, edge = load_layer("resnet18:1"), PRESETS["edge"]
+    mapping = TEMPLATES[template](layer, edge)
+    costs = cost_model(model).evaluate(layer, edge, MappingBatch.of([mapping]))
+    result = evaluated(dse, *RESNET_ON_EDGE, "--mapping", template, *options)
+    assert result["cost_model"] == model
+    assert result["status"] == "ok"
+    for name in ("cycles", "macs", "energy_nj", "power", "area", "l1_size", "l2_size"):
+        assert result[name] == getattr(costs, name)[0]
+    assert result["feasible"] is True
+    assert result["reason"] is None
+    assert result["loss"] == {name: loss(costs, edge, name)[0] for name in OBJECTIVES}
+    assert result["mapping"] == mapping.to_dict()
+
+
+def test_a_mapping_file_gives_what_its_template_gives(dse: Dse, tmp_path: Path) -> None:
+    template = evaluated(dse, *RESNET_ON_EDGE, "--mapping", "shidiannao")
+    path = tmp_path / "mapping.json"
+    path.write_text(json.dumps(template["mapping"]), encoding="utf-8")
+    assert evaluated(dse, *RESNET_ON_EDGE, "--mapping", str(path)) == template
+
+
+def test_the_breakdown_adds_up(dse: Dse) -> None:
+    conv = ("--layer", "vgg16:conv4_2", "--accelerator", "eyeriss", "--mapping", "eyeriss")
+    result = evaluated(dse, *conv, *MAESTRO)
+    parts = result["breakdown"]
+    assert parts["l1"] == {
+        "needed": result["l1_size"],
+        "capacity": PRESETS["eyeriss"].l1_size,
+        "use": result["l1_size"] / PRESETS["eyeriss"].l1_size,
+    }
+    assert parts["ideal_cycles"] <= parts["busiest_pe_cycles"] <= result["cycles"]
+    assert parts["utilisation"] == pytest.approx(parts["ideal_cycles"] / result["cycles"])
+    assert parts["utilisation"] == pytest.approx(parts["busy_pes"] * parts["busy_time"])
+    assert parts["bound"] in ("compute", "data movement")
+
+
+def test_a_mapping_that_does_not_fit_has_costs_and_says_why_it_is_infeasible(
+    dse: Dse, tmp_path: Path
+) -> None:
+    path = tmp_path / "mapping.json"
+    path.write_text(TEMPLATES["nvdla"](load_layer("resnet18:1"), PRESETS["paper"]).to_json())
+    result = evaluated(dse, *RESNET_ON_EDGE, "--mapping", str(path))
+    assert result["status"] == "ok"
+    assert result["cycles"] > 0
+    assert result["feasible"] is False
+    assert f"L1 needs {result['l1_size']} of 512 elements" in result["reason"]
+    assert set(result["loss"].values()) == {None}
+    shown = dse("evaluate", *RESNET_ON_EDGE, "--mapping", str(path)).out
+    assert f"not feasible: {result['reason']}" in shown
+    assert "loss by objective" not in shown
+
+
+def test_a_mapping_that_the_model_refuses_is_invalid_with_its_reason(dse: Dse, tmp_path: Path) -> None:
+    data = TEMPLATES["nvdla"](load_layer("resnet18:1"), PRESETS["edge"]).to_dict()
+    data["outer"]["tile"]["K"] = 0
+    path = tmp_path / "mapping.json"
+    path.write_text(json.dumps(data))
+    result = evaluated(dse, *RESNET_ON_EDGE, "--mapping", str(path))
+    assert (result["status"], result["feasible"]) == ("invalid", False)
+    assert result["reason"] == "a tile size is zero or negative"
+    assert result["cycles"] is result["breakdown"] is None
+    shown = dse("evaluate", *RESNET_ON_EDGE, "--mapping", str(path))
+    assert shown.code == 0
+    assert "not feasible: a tile size is zero or negative" in shown.out
+    assert "no loop nest: outer.tile.K must be at least 1, got 0" in shown.out
+
+
+def test_people_see_the_loss_the_costs_and_the_loops(dse: Dse) -> None:
+    result = evaluated(dse, *RESNET_ON_EDGE, "--mapping", "nvdla", "--objective", "edp")
+    shown = dse("evaluate", *RESNET_ON_EDGE, "--mapping", "nvdla", "--objective", "edp").out
+    assert f"feasible: edp {result['loss']['edp']:.4g} J s" in shown
+    assert f"{result['cycles']:,}" in shown
+    assert f"{result['breakdown']['l2']['use']:.1%}" in shown
+    assert "parallel k0 in 0..63" in shown
+
+
+def test_a_table_cuts_no_number_where_the_terminal_is_narrow(
+    dse: Dse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    shown = dse("list", "accelerators").out
+    assert "eyeriss-small" in shown
+    assert "1,048,576" in shown
+    assert "…" not in shown
+
+
+# bench
+
+
+@pytest.fixture
+def quick_bench(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, count in {"BATCH": 600, "SINGLE_ROWS": 5, "REFERENCE_ROWS": 3, "REPEATS": 1}.items():
+        monkeypatch.setattr(bench, name, count)
+    monkeypatch.delenv(bench.PROGRAM_VARIABLE, raising=False)
+
+
+@pytest.mark.usefixtures("quick_bench")
+def test_bench_cost_measures_both_kinds_of_tiles_on_one_and_two_threads(dse: Dse) -> None:
+    report = dse("bench", "cost", "--json").json
+    measured = {(row["model"], row["tiles"], row["threads"]) for row in report["cost"]}
+    assert measured == set(product(("loopnest", "maestro"), ("factors", "any"), (1, 2)))
+    for row in report["cost"]:
+        assert (row["layer"], row["accelerator"]) == ("resnet18:1", "edge")
+        assert row["mappings_per_second"] > 0
+    assert {row["name"] for row in report["baselines"]} == {"python reference"}
+    assert all(row["ratio"] > 1 for row in report["baselines"])
+    shown = dse("bench", "cost", "--cost-model", "maestro").out
+    assert "mappings per second" in shown
+    assert "loopnest" not in shown
+
+
+def test_the_bench_prices_random_feasible_points() -> None:
+    problem = Problem(load_layer("resnet18:1"), PRESETS["edge"], tiles="any")
+    genes = bench.feasible_points(problem, 50)
+    assert genes.shape == (50, 13)
+    assert not problem.price(genes).reason.any()
+    assert len({tuple(row) for row in genes.tolist()}) == 50
+
+
+def fake_program(path: Path, code: int) -> str:
+    """A program that takes MAESTRO's options, reads its mapping file and ends with `code`."""
+    script = f"""#!/bin/sh
+for option in "$@"; do
+  case $option in --Mapping_file=*) grep -q Cluster "${{option#*=}}" || exit 9;; esac
+done
+echo no such option >&2
+exit {code}
+"""
+    path.write_text(script)
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the stand-in for MAESTRO is a shell script")
+@pytest.mark.usefixtures("quick_bench")
+def test_bench_cost_times_a_maestro_executable_that_is_named(
+    dse: Dse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bench, "PROGRAM_ROWS", 2)
+    monkeypatch.setenv(bench.PROGRAM_VARIABLE, fake_program(tmp_path / "maestro", code=0))
+    report = dse("bench", "cost", "--json").json
+    timed = [row for row in report["baselines"] if row["name"] == "maestro program"]
+    assert [row["tiles"] for row in timed] == ["factors", "any"]
+    assert all(row["milliseconds"] > 0 for row in timed)
+    monkeypatch.setenv(bench.PROGRAM_VARIABLE, fake_program(tmp_path / "broken", code=1))
+    assert "ended with code 1: 'no such option'" in dse("bench", "cost").refused()
+    monkeypatch.setenv(bench.PROGRAM_VARIABLE, str(tmp_path / "absent"))
+    assert "does not run" in dse("bench", "cost").refused()
+
+
+# Adding a command
+
+
+def test_a_module_among_the_commands_is_a_command(
+    dse: Dse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "greet.py").write_text(
+        "import typer\nfrom dse.errors import InputError\n"
+        "def command(name: str) -> None:\n"
+        '    """Greet someone."""\n'
+        "    if name == 'nobody':\n        raise InputError('name must be somebody')\n"
+        "    if name == 'failure':\n        raise typer.Exit(1)\n"
+        "    print('hello', name)\n"
+    )
+    monkeypatch.setattr(commands, "__path__", [*commands.__path__, str(tmp_path)])
+    assert dse("greet", "you").out == "hello you\n"
+    assert dse("greet", "nobody").refused() == "name must be somebody"
+    assert dse("greet", "failure").code == 1
+    assert dse("greet").refused() == "missing argument 'name'; see 'dse greet --help'"

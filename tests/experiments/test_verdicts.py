@@ -1,0 +1,253 @@
+"""The verdicts on the paper's claims: what they are judged by, on campaigns made by hand."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from dse.analysis.findings import Interval
+from dse.analysis.study import Study, load_study
+from dse.campaign.summary import Summary
+from tests import ROOT
+from tests.analysis.report_cases import A, B, campaign, cell
+
+MODULES = ("measures", "claims", "verdicts")
+Steps = Sequence[tuple[int, float]]
+
+
+@pytest.fixture(scope="module")
+def paper() -> dict[str, ModuleType]:
+    """The modules behind the verdicts, by name."""
+    import importlib
+
+    return {name: importlib.import_module(f"experiments.paper.{name}") for name in MODULES}
+
+
+def study(folder: Path, runs: dict[str, Steps], problems: Sequence[Any] = (A,), seeds: int = 4) -> Study:
+    """Each searcher's steps, as they are on every problem and, shifted a little, from every seed."""
+    cells: list[Summary] = [
+        cell(name, [(at + seed, loss) for at, loss in steps], problem, seed=seed)
+        for problem in problems
+        for name, steps in runs.items()
+        for seed in range(seeds)
+    ]
+    folder.mkdir(exist_ok=True)
+    return load_study(campaign(folder, cells, seeds=seeds))
+
+
+# What claims are judged by
+
+
+def test_samples_are_counted_with_and_without_what_the_other_wastes(paper: Any, tmp_path: Path) -> None:
+    runs: dict[str, Steps] = {"marl": [(0, 9.0), (17, 2.0)], "ppo": [(0, 8.0), (197, 2.0)]}
+    found = study(tmp_path, runs, (A, B))
+    # Of 1,000 samples marl's seeds need 18 to 21; ppo's 198 to 201, and it stands still after that.
+    as_paper = paper["measures"].budget_over_samples(found, "marl", "ppo")
+    assert as_paper.value.value == pytest.approx(1000 / 19.5)
+    assert 1000 / 21 <= as_paper.value.low <= as_paper.value.value <= as_paper.value.high <= 1000 / 18
+    alike = paper["measures"].fewer_samples(found, "marl", "ppo")
+    assert alike.value.value == pytest.approx(199.5 / 19.5)
+    assert (alike.seeds, alike.problems) == (4, 2)
+    back = paper["measures"].fewer_samples(found, "ppo", "marl")
+    assert back.value.value == pytest.approx(19.5 / 199.5)
+
+
+def test_who_never_gets_there_saves_nothing(paper: Any, tmp_path: Path) -> None:
+    found = study(tmp_path, {"marl": [(0, 5.0)], "ppo": [(0, 4.0)]})
+    assert paper["measures"].budget_over_samples(found, "marl", "ppo").value == Interval(0.0, 0.0, 0.0)
+    assert paper["measures"].fewer_samples(found, "marl", "ppo").value is None
+    claim = paper["claims"].samples_claim(found, "marl", "ppo", "test")
+    assert claim.verdict == "not borne out"
+
+
+def test_losses_are_compared_by_medians_over_problems_and_at_any_number_of_samples(
+    paper: Any, tmp_path: Path
+) -> None:
+    cells = [
+        cell(name, [(0, start), (500, end * (1 + seed))], problem, seed=seed)
+        for problem, end in ((A, 2.0), (B, 8.0))
+        for name, start, end in (("marl", 30.0, 1.0), ("ppo", 60.0, end))
+        for seed in range(3)
+    ]
+    found = load_study(campaign(tmp_path, cells, seeds=3))
+    ratio = paper["measures"].loss_ratio
+    assert ratio(found, "ppo", "marl", 1000).value.value == pytest.approx(4.0)
+    assert ratio(found, "marl", "ppo", 1000).value.value == pytest.approx(0.25)
+    assert ratio(found, "ppo", "marl", 400).value == Interval(*[pytest.approx(2.0)] * 3)
+    wide = ratio(found, "ppo", "marl", 1000).value
+    assert wide.low < 4 < wide.high
+
+
+def test_where_neither_has_anything_feasible_neither_is_better(paper: Any, tmp_path: Path) -> None:
+    found = study(tmp_path, {"marl": [(600, 5.0)], "ppo": [(600, 5.0)]})
+    assert paper["measures"].loss_ratio(found, "marl", "ppo", 10).value.value == 1.0
+
+
+def test_what_is_possible_at_most_is_the_way_to_the_best_known(paper: Any, tmp_path: Path) -> None:
+    found = study(tmp_path, {"marl": [(0, 2.0)], "random": [(0, 6.0)]}, (A, B))
+    possible = paper["measures"].most_possible
+    assert possible(found, "random", found.problems) == pytest.approx(3.0)
+    assert possible(found, "marl", found.problems) == pytest.approx(1.0)
+    assert math.isnan(possible(found, "absent", found.problems))
+
+
+@pytest.mark.parametrize(
+    ("ends", "verdict"),
+    [
+        ((35, 31, 40), "borne out"),
+        ((20, 5, 29), "not borne out"),
+        ((20, 5, 31), "cannot be told"),
+        ((math.inf, 31, math.inf), "cannot be told"),
+    ],
+)
+def test_a_figure_is_judged_by_its_whole_interval(paper: Any, ends: Any, verdict: str) -> None:
+    assert paper["measures"].at_least(30, Interval(*ends)) == verdict
+    assert paper["measures"].at_least(30, None) == "cannot be told"
+
+
+@pytest.mark.parametrize(
+    ("ends", "verdict"),
+    [
+        ((1.2, 1.1, 1.3), "borne out"),
+        ((1.2, 1.0, 1.3), "cannot be told"),
+        ((1.0, 1.0, 1.0), "cannot be told"),
+        ((0.9, 0.8, 0.99), "not borne out"),
+    ],
+)
+def test_to_be_level_is_not_to_be_better(paper: Any, ends: Any, verdict: str) -> None:
+    assert paper["measures"].above_one(Interval(*ends)) == verdict
+    assert paper["measures"].above_one(None) == "cannot be told"
+
+
+@pytest.mark.parametrize(
+    ("ratios", "verdict"),
+    [
+        ({"few": (0.8, 0.9), "many": (0.7, 0.95)}, "borne out"),
+        ({"few": (0.8, 0.9), "many": (0.7, 1.05)}, "cannot be told"),
+        ({"few": (0.8, 0.9), "many": (1.1, 1.3)}, "not borne out"),
+    ],
+)
+def test_the_best_number_of_agents_is_one_that_beats_all_others(
+    paper: Any, ratios: dict[str, tuple[float, float]], verdict: str
+) -> None:
+    given = {("six", name): Interval(1.0, *ends) for name, ends in ratios.items()}
+    assert paper["measures"].best_numbers(("six",), ("few", "many"), given) == verdict
+
+
+# The claims
+
+
+def test_a_table_of_reductions_is_borne_out_only_if_every_part_is(paper: Any, tmp_path: Path) -> None:
+    problem = ("vgg16:conv1_2", "eyeriss-small", "latency")
+    runs: dict[str, Steps] = {
+        "marl": [(0, 1.0)],
+        "random": [(0, 5.0)],
+        "bayesian": [(0, 0.5)],
+        "genetic": [(0, 1.5)],
+    }
+    (claim,) = paper["claims"].reduction_claims(study(tmp_path, runs, (problem,)))
+    parts = {row[0]: (row[2], row[3], row[4]) for row in claim.rows}
+    assert parts["random"] == ("5.00", "10.00", "borne out")
+    assert parts["bayesian"] == ("0.50", "1.00", "not borne out")
+    assert parts["genetic"] == ("1.50", "3.00", "borne out")
+    assert claim.verdict == "not borne out"
+    assert "better than random, genetic, and worse than bayesian" in claim.why
+
+
+def test_independence_takes_the_larger_set_of_samples(paper: Any) -> None:
+    line = {"genes": "13", "pairs": "78", "weak_pairs": "39", "critical_r": "0.3", "weak": "9"}
+    line |= {"uncorrelated": "12"}
+    few = line | {"samples": "1000", "unrelated": "12"}
+    judged = paper["claims"].independence_claim
+    assert judged([few, line | {"samples": "20000", "unrelated": "10"}]).verdict == "borne out"
+    lost = line | {"samples": "20000", "uncorrelated": "1", "unrelated": "1"}
+    assert judged([few, lost]).verdict == "not borne out"
+    assert "below 0.2: 50% of them" in judged([few, lost]).why
+    assert "92% of genes show no dependence on any other among 1,000 samples" in judged([few, lost]).why
+    assert judged([few, lost]).why.endswith("and 8% among 20,000")
+
+
+def test_six_to_nine_agents_are_compared_with_all_other_numbers(paper: Any, tmp_path: Path) -> None:
+    runs: dict[str, Steps] = {
+        "marl": [(0, 3.0)], "marl-9": [(0, 1.0)], "marl-6": [(0, 2.0)],
+        "marl-3": [(0, 3.0)], "marl-2": [(0, 3.0)], "marl-1": [(0, 4.0)],
+    }  # fmt: skip
+    claim = paper["claims"].agents_claim(study(tmp_path, runs))
+    assert claim.verdict == "borne out"
+    assert [row[0] for row in claim.rows] == list(runs)[1:]
+    assert claim.rows[0][-1] == "0.333"
+    partial = study(tmp_path / "partial", {name: runs[name] for name in ("marl", "marl-6")})
+    assert paper["claims"].agents_claim(partial).verdict == "cannot be told"
+
+
+def test_each_objective_is_judged_by_its_own_problems(paper: Any, tmp_path: Path) -> None:
+    cells = [
+        cell(name, [(0, loss)], ("net:a", "edge", objective), seed=seed)
+        for objective, losses in (("latency", (2.0, 6.0, 2.0, 4.0)), ("area", (5.0, 5.0, 5.0, 5.0)))
+        for name, loss in zip(("marl", "ppo", "marl-plain", "ppo-plain"), losses, strict=True)
+        for seed in range(3)
+    ]
+    claim = paper["claims"].objectives_claim(load_study(campaign(tmp_path, cells, seeds=3)))
+    assert claim.rows == (
+        ("latency", "ppo / marl", "3.000", "borne out"),
+        ("latency", "ppo-plain / marl-plain", "2.000", "borne out"),
+        ("area", "ppo / marl", "1.000", "cannot be told"),
+        ("area", "ppo-plain / marl-plain", "1.000", "cannot be told"),
+    )
+    assert claim.verdict == "cannot be told"
+    assert "than latency of ppo, latency of ppo-plain;" in claim.why
+
+
+def test_many_agents_make_the_difference_only_if_they_do_against_every_control(
+    paper: Any, tmp_path: Path
+) -> None:
+    ahead: dict[str, Steps] = {"marl": [(9, 2.0)], "factored-ppo": [(99, 2.0)]}
+    level: dict[str, Steps] = {"marl": [(9, 2.0)], "single-agent": [(9, 2.0)]}
+    one = (study(tmp_path / "one", ahead), "factored-ppo")
+    other = (study(tmp_path / "other", level), "single-agent")
+    judged = paper["claims"].many_agents_claim
+    assert judged([one]).verdict == "borne out"
+    both = judged([one, other])
+    assert both.verdict == "cannot be told"
+    assert [row[-1] for row in both.rows] == ["borne out", "cannot be told"]
+    assert both.rows[0][2] == "1.000"
+
+
+# The script
+
+
+def test_what_is_not_there_is_named_and_the_rest_is_judged(tmp_path: Path) -> None:
+    vgg = ("vgg16:conv1_2", "eyeriss-small", "latency")
+    runs: dict[str, Steps] = {name: [(9, 2.0)] for name in ("marl", "ppo", "factored-ppo", "random")}
+    study(tmp_path / "table3", runs, (vgg,))
+    study(tmp_path / "ablations", {"marl": [(0, 1.0)], "no-entropy": [(0, 1.25)]}, (A, B))
+    script = [sys.executable, "-m", "experiments.paper.verdicts", "--out", str(tmp_path / "out")]
+    for name in ("table3", "ablations", "figure5", "agents"):
+        script += [f"--{name}", str(tmp_path / name)]
+    run = subprocess.run(script, capture_output=True, text=True, check=True)
+    data = json.loads((tmp_path / "out" / "verdicts.json").read_text())
+    page = (tmp_path / "out" / "verdicts.md").read_text()
+    assert len(data["claims"]) == len(run.stdout.splitlines())
+    assert [text.split(" ")[0] for text in data["missing"]] == ["paper-figure5", "paper-agents"]
+    assert "| no-entropy | 1.250 |" in page
+    assert "worse than marl by the whole interval: no-entropy; better: none." in page
+    for claim in data["claims"]:
+        assert f"**Verdict: {claim['verdict']}.**" in page
+        assert f"## {claim['claim']}" in page
+
+
+def test_the_committed_table_of_correlations_is_of_both_numbers_of_samples() -> None:
+    lines = list(csv.DictReader((ROOT / "results" / "paper" / "correlations.csv").read_text().splitlines()))
+    assert {line["samples"] for line in lines} == {"1000", "20000"}
+    assert len({(line["layer"], line["objective"]) for line in lines}) == len(lines) / 2 == 8
+    for line in lines:
+        assert int(line["unrelated"]) <= int(line["uncorrelated"]) <= int(line["genes"]) <= 13

@@ -1,0 +1,370 @@
+"""Figures: they show what was found, look the same every time, and bear any campaign."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+from PIL import Image
+
+from dse.analysis.findings import Band, Efficiency, Findings, Improvement, Interval, find
+from dse.analysis.study import Study
+from dse.report.plots import Drawing, draw, pdf, png, remove_stale, svg, write_figures
+from dse.report.plots.convergence import PARTS, coarse, limits
+from dse.report.plots.drawing import NAMES
+from dse.report.plots.files import few_colours
+from dse.report.plots.matrix import ranked
+from dse.report.plots.style import house_style
+from dse.support.errors import StorageError
+from tests import ROOT
+from tests.report.figure_cases import ODD, OURS, PROBLEMS, made_up
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+STUDIES: dict[str, Study] = {
+    "usual": made_up(),
+    "one of everything": made_up(["random"], PROBLEMS[:1], 1),
+    "a budget of one sample": made_up(OURS[:2], PROBLEMS[:1], 2, budget=1),
+    "fourteen searchers": made_up([*OURS, "a", "b", "c", "d"], PROBLEMS[:3], 2),
+    "odd names": made_up(
+        ODD,
+        [("net<$>:l&_1", "acc$1", "edp"), ("x" * 80, "other\n", "area"), ("l", "o", "weird")],
+        infeasible={"_hidden": 1.0, " ": 0.5},
+    ),
+    "some infeasible": made_up(infeasible={"random": 1.0, "grid": 0.7, "ppo": 0.4}),
+    "nothing feasible": made_up(OURS[:3], infeasible=dict.fromkeys(OURS, 1.0)),
+    "partial": made_up(undone={"marl": 1.0, "grid": 0.9, "walk": 0.3}),
+    "nothing done": made_up(OURS[:3], undone=dict.fromkeys(OURS, 1.0)),
+}
+
+
+def findings_of(study: Study) -> Findings:
+    return find(study, resamples=30)
+
+
+@pytest.fixture(scope="module")
+def usual() -> tuple[Study, Findings]:
+    return STUDIES["usual"], findings_of(STUDIES["usual"])
+
+
+def lines_of(figure: Figure, colour: str, panel: int = 0) -> list[Any]:
+    """A panel's curves of that colour: neither markers nor what stands beside the panel."""
+    axes = figure.axes[panel]
+    return [
+        line
+        for line in axes.lines
+        if line.get_color() == colour
+        and len(line.get_xdata()) > 1
+        and line.get_linestyle() != "None"
+        and line.get_clip_on()
+    ]
+
+
+def texts_of(figure: Figure) -> list[str]:
+    """Everything that is written in a figure."""
+    return [text.get_text() for text in figure.findobj(Text) if text.get_text() and text.get_visible()]
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_any_campaign_has_figures_whose_words_are_readable(name: str) -> None:
+    study = STUDIES[name]
+    for drawing in draw(study, findings_of(study)).values():
+        figure = drawing.build()
+        ET.fromstring(svg(figure))
+        with house_style():
+            figure.canvas.draw()
+        assert_no_words_on_words(figure, f"{name}: {drawing.name}")
+
+
+def assert_no_words_on_words(figure: Figure, where: str) -> None:
+    """All words lie in the picture, and none on others. The figure has been drawn."""
+    shown = [t for t in figure.findobj(Text) if t.get_text().strip() and t.get_visible()]
+    boxes = [(text, text.get_window_extent()) for text in shown if not text.get_rotation() % 90]
+    for text, box in boxes:
+        inside = (
+            box.x0 >= -1 and box.y0 >= -1 and box.x1 <= figure.bbox.x1 + 1 and box.y1 <= figure.bbox.y1 + 1
+        )
+        assert inside, f"{where}: {text.get_text()!r} sticks out"
+    for (one, first), (other, second) in combinations(boxes, 2):
+        width = min(first.x1, second.x1) - max(first.x0, second.x0)
+        height = min(first.y1, second.y1) - max(first.y0, second.y0)
+        overlap = width > 1.5 and height > 0.25 * min(first.height, second.height)
+        assert not overlap, f"{where}: {one.get_text()!r} lies on {other.get_text()!r}"
+
+
+def test_the_same_findings_give_the_same_bytes_whatever_the_users_settings_are(
+    usual: tuple[Study, Findings],
+) -> None:
+    drawing = draw(*usual)["convergence"]
+    first = [make(drawing.build()) for make in (png, pdf, svg)]
+    with matplotlib.rc_context(
+        {"font.size": 30, "axes.grid": True, "svg.fonttype": "path", "lines.color": "r"}
+    ):
+        again = [make(drawing.build()) for make in (png, pdf, svg)]
+        assert matplotlib.rcParams["font.size"] == 30
+    assert first == again
+
+
+def test_drawing_leaves_no_state_and_never_imports_pyplot() -> None:
+    script = (
+        "import sys, matplotlib\n"
+        "before = matplotlib.rcParams.copy()\n"
+        "from tests.figure_cases import made_up\n"
+        "from dse.report.findings import find\n"
+        "from dse.report.plots import draw, png, svg\n"
+        "study = made_up(['walk', 'marl'])\n"
+        "figure = draw(study, find(study, 10))['gap'].build()\n"
+        "png(figure), svg(figure)\n"
+        "assert matplotlib.rcParams.copy() == before\n"
+        "assert 'matplotlib.pyplot' not in sys.modules\n"
+    )
+    root = ROOT
+    subprocess.run([sys.executable, "-c", script], check=True, cwd=root)
+
+
+def test_the_figures_of_a_big_campaign_are_small_files() -> None:
+    problems = [*PROBLEMS, ("resnet18:conv1", "edge", "latency"), ("resnet18:conv1", "edge", "edp")]
+    study = made_up([*OURS, "ppo-categorical", "marl-6"], problems, seeds=10, budget=20_000)
+    for name, drawing in draw(study, findings_of(study)).items():
+        figure = drawing.build()
+        assert len(svg(figure)) < 150_000, name
+        assert len(png(figure)) < 200_000, name
+
+
+def test_figures_are_written_as_pictures_and_as_pdf(tmp_path: Path) -> None:
+    study = STUDIES["one of everything"]
+    findings = findings_of(study)
+    written = write_figures(study, findings, tmp_path / "figures")
+    assert list(written) == list(draw(study, findings))
+    for name, (picture, document) in written.items():
+        assert (picture.name, document.name) == (f"{name}.png", f"{name}.pdf")
+        with Image.open(picture) as image:
+            assert image.width == 1440
+        assert document.read_bytes().startswith(b"%PDF")
+    assert len(list((tmp_path / "figures").iterdir())) == 2 * len(written)
+
+
+def test_a_folder_that_cannot_be_made_is_an_error_that_names_the_figure(
+    usual: tuple[Study, Findings], tmp_path: Path
+) -> None:
+    (tmp_path / "figures").write_text("a file")
+    with pytest.raises(StorageError, match=r"gap\.png' cannot be written"):
+        write_figures(*usual, tmp_path / "figures")
+
+
+def test_figures_of_an_earlier_report_go_and_what_is_not_a_studys_stays(tmp_path: Path) -> None:
+    study = made_up(("walk", "marl"), PROBLEMS[:1])
+    mine = {"gap.png", "returns-2.png", "convergence-13.pdf", "efficiency.png"}
+    others = {"genes-a--b.png", "gap.svg", "returns-2b.png", "my-gap.png", "returns-2.png.txt"}
+    for name in mine | others:
+        (tmp_path / name).write_text(name)
+    kept = [path for paths in write_figures(study, findings_of(study), tmp_path).values() for path in paths]
+    remove_stale(tmp_path, kept)
+    assert {path.name for path in tmp_path.iterdir()} == {path.name for path in kept} | others
+    assert "returns-2.png" not in {path.name for path in kept}
+    remove_stale(tmp_path / "absent", [])
+
+
+def test_every_figure_of_a_study_is_known_by_name() -> None:
+    study = STUDIES["usual"]
+    assert {name.split("-")[0] for name in draw(study, findings_of(study))} == set(NAMES)
+
+
+def test_many_problems_are_spread_over_several_figures() -> None:
+    problems = [(f"net:{n}", "edge", "edp") for n in range(9)]
+    study = made_up(["walk", "marl"], problems, 2)
+    drawings = draw(study, findings_of(study))
+    assert [name for name in drawings if name.startswith("convergence")] == ["convergence", "convergence-2"]
+    assert len(drawings["convergence"].build().axes) == 8
+    assert "net:8" not in " ".join(texts_of(drawings["convergence"].build()))
+    assert "net:8" in texts_of(drawings["convergence-2"].build())
+    assert drawings["convergence-2"].title.endswith("continued (2 of 2)")
+
+
+def test_mean_losses_are_shown_for_the_first_of_very_many_problems() -> None:
+    study = made_up(["walk"], [(f"net:{n}", "edge", "edp") for n in range(20)], 1)
+    drawings = draw(study, findings_of(study))
+    assert "returns-4" in drawings
+    assert "returns-5" not in drawings
+    assert drawings["returns"].caption.endswith("Shown for the first 16 of 20 problems.")
+
+
+def test_one_searcher_has_no_figures_that_compare(usual: tuple[Study, Findings]) -> None:
+    alone = STUDIES["one of everything"]
+    missing = set(draw(*usual)) - set(draw(alone, findings_of(alone)))
+    assert missing == {"improvement", "efficiency"}
+
+
+def test_a_curve_runs_through_the_findings_to_their_end(usual: tuple[Study, Findings]) -> None:
+    study, findings = usual
+    figure = draw(study, findings)["convergence"].build()
+    band = findings.convergence[study.problems[1]]["marl"]
+    (line,) = lines_of(figure, "#d55e00", panel=1)
+    x, y = line.get_data()
+    assert x[-1] == study.budget
+    assert y[-1] == band.centre[-1]
+    known = dict(zip(band.samples.tolist(), band.centre.tolist(), strict=True))
+    assert all(known[int(sample)] == value for sample, value in zip(x, y, strict=True))
+    # Between the points that are drawn, none that is left out is more than a hair from the line.
+    shown = band.samples >= x[0]
+    between = np.interp(np.log(band.samples[shown]), np.log(x), np.log(y))
+    low, high = figure.axes[1].get_ylim()
+    inside = band.centre[shown] <= high
+    misses = np.abs(between - np.log(band.centre[shown]))[inside] / np.log(high / low)
+    assert misses.max() < 0.002
+
+
+def test_the_gap_of_the_reference_has_its_interval_as_a_band(usual: tuple[Study, Findings]) -> None:
+    study, findings = usual
+    figure = draw(study, findings)["gap"].build()
+    (band,) = figure.axes[0].collections
+    corners = band.get_paths()[0].vertices
+    at_end = corners[corners[:, 0] == study.budget][:, 1]
+    gap = findings.gap["marl"]
+    assert at_end.min() == gap.low[-1]
+    assert at_end.max() == gap.high[-1]
+
+
+def test_few_searchers_all_have_bands() -> None:
+    study = made_up(["walk", "genetic", "marl"])
+    figure = draw(study, findings_of(study))["convergence"].build()
+    assert [len(axes.collections) for axes in figure.axes] == [3, 3]
+    assert any("bands: 95 % intervals" in text for text in texts_of(figure))
+
+
+def test_the_target_is_a_line_that_says_whether_it_is_proven() -> None:
+    study = made_up(["walk", "marl"])
+    figure = draw(study, findings_of(study))["convergence"].build()
+    assert "best known" in texts_of(figure)
+    levels = [line.get_ydata()[0] for line in figure.axes[0].lines if line.get_color() == "#1a1a1a"]
+    assert levels == [study.target(study.problems[0])[0]]
+    optimum = {"loss": 1e-3, "lower_bound": 1e-3, "status": "optimal"}
+    study.about["optima"] = {study.label(study.problems[0]): optimum}
+    proven = Study(study.folder, study.about, study.summaries)
+    figure = draw(proven, findings_of(proven))["convergence"].build()
+    assert "proven optimum" in texts_of(figure)
+
+
+def test_a_searcher_without_a_feasible_sample_is_named_as_such() -> None:
+    study = STUDIES["some infeasible"]
+    words = texts_of(draw(study, findings_of(study))["convergence"].build())
+    assert words.count("random: none") == len(study.problems)
+    ends = texts_of(draw(study, findings_of(study))["distributions"].build())
+    assert "\N{INFINITY}: 6 of 6" in ends
+
+
+def test_the_matrix_shows_every_probability_with_its_interval_best_first() -> None:
+    chance = np.array([[0.5, 0.123, np.nan], [0.877, 0.5, np.nan], [np.nan, np.nan, 0.5]])
+    found = Improvement(("a", "b", "c"), chance, chance - 0.1, chance + 0.1)
+    assert ranked(found) == [1, 0]
+    study = made_up(["a", "b", "c"])
+    findings = replace_in(findings_of(study), improvement=found)
+    words = texts_of(draw(study, findings)["improvement"].build())
+    assert {"88 %", "78\N{EN DASH}98", "12 %", "2\N{EN DASH}22"} <= set(words)
+    assert [word for word in words if word in "abc"] == ["b", "a", "b", "a"]
+
+
+def test_every_run_is_a_dot_at_its_ratio(usual: tuple[Study, Findings]) -> None:
+    study, findings = usual
+    figure = draw(study, findings)["distributions"].build()
+    dots = [line.get_xdata() for line in figure.axes[0].lines if line.get_marker() == "o"]
+    expected = {tuple(np.sort(values.ravel())) for values in findings.gap_seeds.values()}
+    assert {tuple(found) for found in dots} == expected
+
+
+def test_efficiency_says_never_and_shows_what_is_censored() -> None:
+    study = made_up(["walk", "grid", "marl"])
+    rows = (
+        Efficiency("marl", "walk", Interval(40.0, 22.0, 71.0), False, 2, 2, 2_000, "..."),
+        Efficiency("marl", "grid", Interval(np.inf, 3.0, np.inf), False, 2, 2, 2_000, "..."),
+        Efficiency("walk", "marl", None, True, 0, 2, 2_000, "..."),
+        Efficiency("grid", "marl", Interval(0.02, 0.0, 0.5), True, 1, 2, 2_000, "..."),
+    )
+    figure = draw(study, replace_in(findings_of(study), efficiency=rows))["efficiency"].build()
+    words = texts_of(figure)
+    assert {"40\N{MULTIPLICATION SIGN}", "\N{INFINITY}\N{MULTIPLICATION SIGN}", "never, typically"} <= set(
+        words
+    )
+    (whisker,) = lines_of(figure, "#e69f00")
+    assert list(whisker.get_xdata()) == [22.0, 71.0]
+    fills = {
+        (panel, line.get_color()): line.get_markerfacecolor()
+        for panel, axes in enumerate(figure.axes)
+        for line in axes.lines
+        if line.get_marker() == "o"
+    }
+    assert fills == {(0, "#e69f00"): "#e69f00", (0, "#7f7f7f"): "#7f7f7f", (1, "#7f7f7f"): "#ffffff"}
+
+
+def test_the_losses_drawn_are_averaged_over_parts_of_the_run() -> None:
+    samples = np.arange(10, 1010, 10)
+    centre = np.tile([1.0, 4.0, 1.0, 4.0, np.inf], 20)
+    band = coarse(Band(samples, centre, centre, centre))
+    assert len(band.samples) == PARTS
+    assert band.samples[-1] == 1000
+    np.testing.assert_allclose(band.centre, 2.0)
+
+
+def test_a_panel_shows_where_every_searcher_ends_and_the_target() -> None:
+    samples = np.array([1, 10, 100, 1000])
+    bands = {
+        "fast": band_of(samples, [50.0, 2.0, 1.1, 1.05]),
+        "slow": band_of(samples, [900.0, 700.0, 600.0, 500.0]),
+        "lost": band_of(samples, [np.inf] * 4),
+    }
+    low, high = limits(bands, 1.0)
+    assert low < 1.0
+    assert high > 500.0
+
+
+def test_few_colours_keep_a_thin_line_beside_large_areas() -> None:
+    picture = np.full((200, 300, 3), 255, np.uint8)
+    picture[:, :, 0] = np.arange(300) % 256
+    picture[:, :, 1] = np.arange(200)[:, None]
+    picture[100, 5:9] = (179, 90, 147)
+    places, palette = few_colours(picture)
+    assert len(palette) <= 256
+    assert palette[places[100, 6]].tolist() == [179, 90, 147]
+    assert np.abs(palette[places].astype(int) - picture.astype(int)).max() < 40
+
+
+def test_an_svg_says_its_styles_once_and_needs_nothing_from_outside(usual: tuple[Study, Findings]) -> None:
+    text = svg(draw(*usual)["gap"].build())
+    assert "<metadata" not in text
+    assert "DejaVu" not in text
+    assert "style=" not in text
+    used = {name for element in ET.fromstring(text).iter() if (name := element.get("class"))}
+    assert used
+    assert all(f".{name}{{" in text for name in used)
+    links = [
+        value
+        for element in ET.fromstring(text).iter()
+        for key, value in element.items()
+        if key.endswith("href")
+    ]
+    assert links
+    assert all(link.startswith("#") for link in links)
+
+
+def test_a_drawing_is_made_anew_each_time(usual: tuple[Study, Findings]) -> None:
+    drawing: Drawing = draw(*usual)["ecdf"]
+    assert drawing.build() is not drawing.build()
+
+
+def band_of(samples: Any, centre: list[float]) -> Band:
+    values = np.array(centre)
+    return Band(samples, values, values, values)
+
+
+def replace_in(findings: Findings, **parts: Any) -> Findings:
+    return replace(findings, **parts)

@@ -1,0 +1,342 @@
+"""The report's page as text: what it says, what it escapes, and that what it offers to copy works."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import replace
+from html.parser import HTMLParser
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dse.analysis.findings import Findings, find
+from dse.analysis.problems import make_problems
+from dse.analysis.study import Study, load_study
+from dse.campaign.config import load_campaign
+from dse.cli.commands.run import find_layers
+from dse.cost.maestro.dataflow_text import read_maestro_text
+from dse.report.page import render
+from dse.report.page.commands import campaign_toml
+from dse.report.page.mappings import BestMapping, best_mappings, gap_to_optimum
+from dse.report.page.provenance import fingerprint
+from dse.spec.mapping import Mapping
+from tests.conftest import Dse
+from tests.report.page_cases import nasty, run_small_campaign
+
+FC_EDP = ("resnet18:fc", "edge", "edp")
+SPACE = "\N{NO-BREAK SPACE}"
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    return load_study(run_small_campaign(tmp_path_factory.mktemp("page")))
+
+
+@pytest.fixture(scope="module")
+def findings(study: Study) -> Findings:
+    return find(study, resamples=50)
+
+
+@pytest.fixture(scope="module")
+def bests(study: Study) -> dict[Any, BestMapping]:
+    return {best.problem: best for best in best_mappings(study, make_problems(study))}
+
+
+class Parsed(HTMLParser):
+    """A page's elements with their attributes, and its text as a browser shows it."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    def all(self, name: str) -> list[str]:
+        """The values of an attribute."""
+        return [
+            value or "" for _, attributes in self.elements for key, value in attributes.items() if key == name
+        ]
+
+
+def without(study: Study, *keys: str) -> Study:
+    """The study as an older version would have written it."""
+    return replace(study, about={key: value for key, value in study.about.items() if key not in keys})
+
+
+# What it says
+
+
+def test_the_headline_and_every_warning_are_on_the_page(study: Study, findings: Findings) -> None:
+    text = Parsed(render(study, findings)).text
+    assert findings.headline in text
+    assert len(findings.warnings) > 1
+    assert all(warning in text for warning in findings.warnings)
+
+
+def test_the_standing_lists_the_searchers_by_their_ratio_with_its_interval(
+    study: Study, findings: Findings
+) -> None:
+    page = render(study, findings)
+    section = Parsed(page[page.index('<section id="standing"') : page.index('<section id="mappings"')])
+    ratios = {name: band.centre[-1] for name, band in findings.gap.items()}
+    places = [section.text.index(f"\n{name}\n") for name in sorted(ratios, key=lambda name: ratios[name])]
+    assert places == sorted(places)
+    for name, band in findings.gap.items():
+        assert f"{ratios[name]:.3f}" in section.text, name
+        assert f"{band.low[-1]:.3f} to {band.high[-1]:.3f}" in section.text, name
+
+
+def test_the_page_says_what_was_run_and_on_what(study: Study, findings: Findings) -> None:
+    text = Parsed(render(study, findings)).text
+    for said in (
+        "36 of 36 done",
+        "150 samples a run",
+        "walkers = 8",
+        "walk-8",
+        "256 PEs",
+        "36 runs in 2 s by 1 worker",
+    ):
+        assert said in text, said
+    for name, version in study.about["versions"].items():
+        assert f"{name} {version}" in text
+    assert str(study.about["runs"][0]["machine"]["processor"]) in text
+    assert fingerprint(study) in text
+
+
+def test_the_same_study_gives_the_same_page(study: Study, findings: Findings) -> None:
+    assert render(study, findings) == render(load_study(study.folder), find(study, resamples=50))
+
+
+def test_the_fingerprint_does_not_depend_on_the_order_of_cells_but_on_each_of_them(study: Study) -> None:
+    turned = replace(study, summaries=study.summaries[::-1])
+    other = replace(
+        study, summaries=(*study.summaries[1:], replace(study.summaries[0], fingerprint="f" * 64))
+    )
+    assert fingerprint(turned) == fingerprint(study) != fingerprint(other)
+
+
+def test_tables_figures_and_files_stand_in_the_order_given(study: Study, findings: Findings) -> None:
+    tables = [("Second to none", ["searcher", "loss"], [["walk", "1.5"]]), ("First of last", ["a"], [["b"]])]
+    drawn = {"convergence": "<?xml?><svg width='9'><g/></svg>"}
+    page = render(study, findings, drawn, tables, ["tables/a.csv", "tables/b.tex"])
+    assert (
+        page.index("<svg") < page.index("Second to none") < page.index("First of last") < page.index("a.csv")
+    )
+    assert {"tables/a.csv", "tables/b.tex"} <= set(Parsed(page).all("href"))
+
+
+# The best mappings
+
+
+def test_the_winner_is_the_lowest_of_all_runs_and_of_equals_the_one_with_the_fewest_samples(
+    study: Study, bests: dict[Any, BestMapping]
+) -> None:
+    for problem, best in bests.items():
+        cells = [cell for name in study.searchers for cell in study.cells(problem, name)]
+        assert best.cell is not None
+        assert best.cell.best == min(cell.best for cell in cells)
+        firsts = [cell.steps["index"][-1] + 1 for cell in cells if cell.best == best.cell.best]
+        assert best.sample == min(firsts)
+        assert sum(best.equals.values()) == len(firsts)
+
+
+def test_what_is_copied_is_the_mapping_that_the_record_holds(
+    bests: dict[Any, BestMapping], study: Study
+) -> None:
+    for problem, best in bests.items():
+        made = study.make_problem(problem)
+        assert best.priced is not None
+        assert best.cell is not None
+        assert made is not None
+        genes = np.array([best.cell.genes])
+        mapping = made.space.decode(genes)[0]
+        assert Mapping.from_json(best.priced.json) == mapping
+        assert read_maestro_text(best.priced.maestro)[1] == mapping
+        assert made.price(genes).loss[0] == best.loss
+        assert best.priced.agrees
+        assert best.priced.evaluation.figures["cycles"] == best.cell.at(best.sample)["cycles"]
+
+
+def test_the_check_command_prices_the_mapping_at_the_loss_on_the_page(bests: dict[Any, BestMapping]) -> None:
+    best = bests[FC_EDP]
+    assert best.priced is not None
+    command = best.priced.check.replace(
+        "dse evaluate", f"{shlex.quote(sys.executable)} -m dse evaluate --json"
+    )
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=120, check=True)
+    assert json.loads(done.stdout)["loss"]["edp"] == best.loss
+
+
+def test_the_search_command_finds_the_mapping_again(bests: dict[Any, BestMapping], dse: Dse) -> None:
+    for best in bests.values():
+        assert best.priced is not None
+        found = dse(*shlex.split(best.priced.again)[1:], "--json").json["best"]
+        assert found["loss"] == best.loss
+        assert found["mapping"] == json.loads(best.priced.json)
+
+
+def test_the_campaign_file_makes_the_same_cells(study: Study, tmp_path: Path) -> None:
+    file = tmp_path / "again.toml"
+    file.write_text(campaign_toml(study, make_problems(study)) or "", encoding="utf-8")
+    again = {named.key: named.cell.fingerprint for named in load_campaign(str(file), find_layers).cells()}
+    assert again == {cell.key: cell.fingerprint for cell in study.summaries}
+
+
+def test_commands_keep_tiles_fixed_genes_the_first_seed_and_a_list_of_problems(
+    tmp_path: Path, dse: Dse
+) -> None:
+    file = tmp_path / "odd.toml"
+    file.write_text(
+        """
+        name = "odd"\nbudget = 20\nseeds = 2\nseed = 5\ncost_model = "maestro"\ntiles = "any"
+        fixed = { "outer.parallel" = "K", cluster = 4, "inner.order" = "KCYX" }
+        [[problems]]\nlayer = "resnet18:fc"\naccelerator = "edge"\nobjective = "edp"
+        [[problems]]\nlayer = "mobilenet_v2:3"\naccelerator = "cloud"\nobjective = "latency"
+        [searchers.random]
+        """,
+        encoding="utf-8",
+    )
+    folder = run_small_campaign(tmp_path, file.read_text(encoding="utf-8"), prove=False)
+    study = load_study(folder)
+    file.write_text(campaign_toml(study, make_problems(study)) or "", encoding="utf-8")
+    again = {named.key: named.cell.fingerprint for named in load_campaign(str(file), find_layers).cells()}
+    assert again == {cell.key: cell.fingerprint for cell in study.summaries}
+    for best in best_mappings(study, make_problems(study)):
+        assert best.priced is not None
+        found = dse(*shlex.split(best.priced.again)[1:], "--json").json["best"]
+        assert found["mapping"] == json.loads(best.priced.json)
+
+
+@pytest.mark.parametrize(
+    ("loss", "status", "kind", "text"),
+    [
+        (2.0, "optimal", "optimal", "proven optimum"),
+        (2.1, "optimal", "above", f"5{SPACE}% above the proven optimum"),
+        (7.0, "optimal", "above", "3.5 times the proven optimum"),
+        (2.1, "bounded", "bound", f"at most 5{SPACE}% above the optimum"),
+        (1.9, "optimal", "beaten", "below what was proven to be the least"),
+        (2.1, None, "unknown", "optimum not known"),
+        (np.inf, "optimal", "unknown", "optimum not known"),
+    ],
+)
+def test_the_gap_to_the_optimum_is_said_as_far_as_it_is_proven(
+    study: Study, loss: float, status: str | None, kind: str, text: str
+) -> None:
+    optima = {study.label(FC_EDP): {"status": status, "lower_bound": 2.0, "loss": 2.2}} if status else {}
+    gap = gap_to_optimum(replace(study, about={**study.about, "optima": optima}), FC_EDP, loss)
+    assert (gap.kind, gap.text) == (kind, text)
+
+
+def test_a_mapping_that_does_not_cost_what_the_record_says_is_marked(
+    study: Study, findings: Findings
+) -> None:
+    def cheaper(cell: Any) -> Any:
+        return replace(cell, steps={**cell.steps, "loss": [loss / 3 for loss in cell.steps["loss"]]})
+
+    assert "does not cost what the record says" not in render(study, findings)
+    page = render(replace(study, summaries=tuple(map(cheaper, study.summaries))), findings)
+    assert page.count("does not cost what the record says") == len(study.problems)
+
+
+def test_a_folder_of_an_older_version_gets_a_page_that_says_what_is_not_kept(
+    study: Study, findings: Findings
+) -> None:
+    old = without(study, "settings", "definitions", "runs", "templates", "optima", "versions")
+    page = Parsed(render(old, findings))
+    assert page.text.count("This folder does not say what the problem was in full") == len(study.problems)
+    assert page.text.count("settings not kept") == len(study.searchers)
+    assert page.text.count("optimum not known") == len(study.problems)
+    assert campaign_toml(old, make_problems(old)) is None
+
+
+def test_what_a_damaged_folder_says_of_a_problem_ends_in_a_sentence(study: Study, findings: Findings) -> None:
+    definitions = {**study.about["definitions"], study.label(FC_EDP): {"layer": 7}}
+    cells = tuple(replace(cell, genes=[999] * 13) for cell in study.summaries)
+    page = render(
+        replace(study, about={**study.about, "definitions": definitions}, summaries=cells), findings
+    )
+    assert page.count("What this folder says of the problem cannot be read") == 1
+    assert page.count("The mapping cannot be read from this folder") == len(study.problems) - 1
+
+
+def test_a_problem_without_a_feasible_mapping_says_so(study: Study, findings: Findings) -> None:
+    nothing = {step: [] for step in study.summaries[0].steps}
+    cells = [
+        replace(cell, steps=nothing, genes=[]) if cell.objective == "edp" else cell
+        for cell in study.summaries
+    ]
+    hollow = replace(study, summaries=tuple(cells))
+    page = Parsed(render(hollow, find(hollow, resamples=20)))
+    assert page.text.count("No run has found a feasible mapping.") == 2
+    assert "nan" not in page.text.lower().split()
+
+
+def test_a_campaign_with_one_finished_cell_has_a_page(study: Study) -> None:
+    first = replace(study, summaries=study.summaries[:1])
+    page = Parsed(render(first, find(first, resamples=20)))
+    assert "1 of 36 done" in page.text
+    assert page.text.count("No run has found a feasible mapping.") == 3
+
+
+# What it lets in and out
+
+
+def test_names_from_outside_are_text_and_never_markup(study: Study) -> None:
+    bad = nasty(study)
+    page = render(bad, replace(find(bad, resamples=20), headline="<b>it</b> & co", warnings=("<i>thin</i>",)))
+    parsed = Parsed(page)
+    plain = Parsed(render(study, find(study, resamples=20)))
+    assert {tag for tag, _ in parsed.elements} <= {tag for tag, _ in plain.elements} | {"wbr"}
+    assert [tag for tag, _ in parsed.elements].count("script") == 1
+    assert not [name for _, attributes in parsed.elements for name in attributes if name.startswith("on")]
+    for said in (bad.name, *bad.searchers, *(problem[0] for problem in bad.problems), "<b>it</b> & co"):
+        assert said in parsed.text, said
+
+
+def test_the_page_loads_nothing_and_its_links_stay_beside_it(study: Study, findings: Findings) -> None:
+    page = Parsed(render(study, findings, linked=["tables/reduction.csv"]))
+    assert not page.all("src")
+    for link in page.all("href"):
+        assert re.match(r"#|data:|tables/", link), link
+    targets = {link[1:] for link in page.all("href") if link.startswith("#")}
+    assert targets <= set(page.all("id"))
+
+
+def test_ids_are_on_the_page_once(study: Study, findings: Findings) -> None:
+    drawn = '<svg><defs><clipPath id="p1"/></defs><g id="axes_1" clip-path="url(#p1)"/></svg>'
+    ids = Parsed(render(study, findings, {"one": drawn, "two": drawn})).all("id")
+    assert sorted(ids) == sorted(set(ids))
+
+
+def test_the_policy_allows_this_script_and_nothing_from_a_network(study: Study, findings: Findings) -> None:
+    page = render(study, findings)
+    policy = next(text for text in Parsed(page).all("content") if "default-src" in text)
+    script = page[page.index("<script>") + len("<script>") : page.index("</script>")]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert "default-src 'none'" in policy
+    assert f"script-src 'sha256-{digest}';" in policy
+    assert "http" not in policy
+
+
+def test_the_page_s_parts_are_installed_with_the_package() -> None:
+    import tomllib
+
+    patterns = tomllib.loads(Path("pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]["*"]
+    for part in files("dse.report.page").iterdir():
+        name = Path(part.name)
+        assert name.suffix in ("", ".py") or any(name.match(pattern) for pattern in patterns), name

@@ -1,0 +1,286 @@
+"""The report's page in a real browser: sorting, copying, narrow windows, the dark, paper, and no script."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from dse.analysis.findings import find
+from dse.analysis.study import load_study
+from dse.report.page import render
+from tests.report import browser as driving
+from tests.report.browser import ENTER, SPACE, Browser, chromium
+from tests.report.page_cases import nasty, run_small_campaign
+
+pytestmark = pytest.mark.skipif(bool(driving.missing()), reason=driving.missing())
+
+TABLE = (
+    "losses",
+    ["searcher", "loss", "seeds"],
+    [
+        ["marl-10", "2.5", "3"],
+        ["walk", "infeasible", "10"],
+        ["marl-9", "1.5e-3", "2"],
+        ["ppo", "-", "1,000"],
+        ["<b>cem</b>", "10 [9, 11]", "1"],
+    ],
+)
+NAMES, LOSSES, SEEDS = (f"#table-1 th:nth-child({place}) button" for place in (1, 2, 3))
+WIDE_FIGURE = (
+    '<svg width="720" height="90" viewBox="0 0 720 90"><rect width="720" height="90" fill="#fff"/></svg>'
+)
+
+
+@dataclass(frozen=True)
+class Pages:
+    """A page of a campaign, and one of the same under names that would be markup."""
+
+    plain: Path
+    nasty: Path
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
+    folder = tmp_path_factory.mktemp("pages")
+    study = load_study(run_small_campaign(folder))
+    found = Pages(folder / "plain.html", folder / "nasty & <b>.html")
+    for path, shown in ((found.plain, study), (found.nasty, nasty(study))):
+        page = render(
+            shown, find(shown, resamples=20), {"wide": WIDE_FIGURE}, [TABLE], ["tables/reduction.csv"]
+        )
+        path.write_text(page, encoding="utf-8")
+    return found
+
+
+@pytest.fixture(scope="module")
+def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with chromium(tmp_path_factory.mktemp("browser")) as browser:
+        yield browser
+
+
+@pytest.fixture
+def page(window: Browser, pages: Pages) -> Browser:
+    """The plain page, just loaded, in a wide light window."""
+    window.resize(1280)
+    window.prefer("light")
+    window.open(pages.plain)
+    window.console(), window.requests()
+    return window
+
+
+def column(page: Browser, place: int) -> list[str]:
+    script = (
+        "return [...document.querySelectorAll('#table-1 tbody tr')].map(r => r.cells[arguments[0]].innerText)"
+    )
+    found: list[str] = page.run(script, place)
+    return found
+
+
+def sorted_by(page: Browser) -> list[str | None]:
+    """`aria-sort` of every column."""
+    script = """return [...document.querySelectorAll('#table-1 th[scope=col]')]
+        .map(h => h.getAttribute('aria-sort'))"""
+    found: list[str | None] = page.run(script)
+    return found
+
+
+# Sorting
+
+
+def test_a_click_sorts_by_number_and_another_the_other_way_with_what_has_none_last(page: Browser) -> None:
+    page.click(LOSSES)
+    assert column(page, 1) == ["1.5e-3", "2.5", "10 [9, 11]", "infeasible", "-"]
+    assert column(page, 0)[:3] == ["marl-9", "marl-10", "<b>cem</b>"]
+    assert sorted_by(page) == [None, "ascending", None]
+    page.click(LOSSES)
+    assert column(page, 1) == ["10 [9, 11]", "2.5", "1.5e-3", "infeasible", "-"]
+    assert sorted_by(page) == [None, "descending", None]
+
+
+def test_thousands_are_numbers_and_names_sort_by_the_numbers_in_them(page: Browser) -> None:
+    page.click(SEEDS)
+    assert column(page, 2) == ["1", "2", "3", "10", "1,000"]
+    page.click(NAMES)
+    assert column(page, 0) == ["<b>cem</b>", "marl-9", "marl-10", "ppo", "walk"]
+    assert sorted_by(page) == ["ascending", None, None]
+
+
+@pytest.mark.parametrize("key", [ENTER, SPACE])
+def test_the_keyboard_sorts_as_a_click_does_and_the_change_is_announced(page: Browser, key: str) -> None:
+    page.press(LOSSES, key)
+    assert sorted_by(page) == [None, "ascending", None]
+    assert page.run("return document.getElementById('status').textContent") == "Sorted by loss, rising"
+    assert page.run("return document.activeElement.innerText") == "loss"
+
+
+def test_every_control_is_reached_by_tab(page: Browser) -> None:
+    controls = "a[href], button, summary, [tabindex='0']"
+    odd = "return [...document.querySelectorAll(arguments[0])].filter(e => e.tabIndex !== 0).length"
+    assert page.run(odd, controls) == 0
+    assert page.run("return document.querySelectorAll('button').length") > 20
+
+
+# Copying
+
+
+def test_copying_puts_the_very_text_on_the_clipboard_and_says_so(page: Browser) -> None:
+    page.command("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
+    for part, label in (("json", "JSON"), ("maestro", "MAESTRO text"), ("check", "check command")):
+        button = f"[data-copy=mapping-1-{part}]"
+        page.click(button)
+        wait_for(page, button, "Copied")
+        copied = page.run("return navigator.clipboard.readText()")
+        assert copied == page.run(f"return document.getElementById('mapping-1-{part}').textContent")
+        assert page.run("return document.getElementById('status').textContent") == f"Copied {label}"
+    page.click("[data-copy=mapping-1-json]")
+    wait_for(page, "[data-copy=mapping-1-json]", "Copied")
+    assert json.loads(page.run("return navigator.clipboard.readText()"))["cluster_size"] > 0
+
+
+def test_copying_works_where_the_browser_has_no_clipboard_for_files(page: Browser) -> None:
+    page.command("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
+    page.run("window.real = navigator.clipboard; return real.writeText('before')")
+    page.run("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
+    page.click("[data-copy=mapping-2-json]")
+    wait_for(page, "[data-copy=mapping-2-json]", "Copied")
+    copied = page.run("return real.readText()")
+    assert copied == page.run("return document.getElementById('mapping-2-json').textContent")
+    assert page.run("return document.querySelectorAll('textarea').length") == 0
+    assert page.run("return document.activeElement.dataset.copy") == "mapping-2-json"
+
+
+def test_where_nothing_can_be_copied_the_text_is_shown_and_selected(page: Browser) -> None:
+    page.run(
+        "Object.defineProperty(navigator, 'clipboard', {value: undefined});document.execCommand = () => false"
+    )
+    page.click("[data-copy=mapping-1-maestro]")
+    wait_for(page, "[data-copy=mapping-1-maestro]", "Selected: press Ctrl+C")
+    assert page.run("return getSelection().toString()").startswith("Network mapping {")
+    assert page.run("return document.getElementById('mapping-1-maestro').closest('details').open") is True
+
+
+def wait_for(page: Browser, selector: str, text: str) -> None:
+    script = """return new Promise((resolve) => {
+        const element = document.querySelector(arguments[0]), said = arguments[1], end = Date.now() + 5000;
+        const look = () => element.innerText === said || Date.now() > end ? resolve(element.innerText)
+          : setTimeout(look, 10);
+        look();
+    })"""
+    assert page.run(script, selector, text) == text
+
+
+# Looks
+
+
+def test_the_page_logs_nothing_and_asks_for_nothing(window: Browser, pages: Pages) -> None:
+    for path in (pages.plain, pages.nasty):
+        window.console(), window.requests()
+        window.open(path)
+        window.click(LOSSES)
+        window.click("details summary")
+        assert window.console() == []
+        asked = [address for address in window.requests() if not address.startswith("data:")]
+        assert asked == [path.resolve().as_uri()]
+
+
+def test_names_that_would_be_markup_are_shown_as_they_are(window: Browser, pages: Pages) -> None:
+    window.open(pages.nasty)
+    assert (
+        window.run("return document.querySelector('h1').textContent")
+        == "</title><style>*{display:none}</style>&lt;"
+    )
+    assert window.run("return document.querySelectorAll('img, iframe, embed, u, s').length") == 0
+    assert window.run("return document.scripts.length") == 1
+    assert "<script>alert(4)</script>" in window.run("return document.body.innerText")
+
+
+@pytest.mark.parametrize("width", [360, 768, 1280])
+@pytest.mark.parametrize("which", ["plain", "nasty"])
+def test_the_page_is_never_wider_than_its_window(
+    window: Browser, pages: Pages, which: str, width: int
+) -> None:
+    window.resize(width)
+    window.open(getattr(pages, which))
+    window.run("document.querySelectorAll('details').forEach(d => { d.open = true })")
+    assert window.run("return document.documentElement.scrollWidth") == width
+    wide = """return [...document.querySelectorAll('main *')].filter(e => !e.closest('.scroll, pre, .hush')
+        && e.getBoundingClientRect().right > innerWidth + 0.5).map(e => e.outerHTML.slice(0, 80))"""
+    assert window.run(wide) == []
+
+
+def test_in_a_narrow_window_tables_and_figures_scroll_inside_themselves(page: Browser) -> None:
+    page.resize(360)
+    script = "const e = document.querySelector(arguments[0]); return e.scrollWidth > e.clientWidth"
+    assert page.run(script, "#standing .scroll") is True
+    assert page.run(script, "#figures .scroll") is True
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_from_its_ground_in_light_and_dark(page: Browser, scheme: str) -> None:
+    page.prefer(scheme)
+    ground = luminance(page.run("return getComputedStyle(document.body).backgroundColor"))
+    assert ground > 0.9 if scheme == "light" else ground < 0.05
+    script = """return [...document.querySelectorAll('main *, header *, nav *')]
+        .filter(e => !e.closest('svg, .hush, thead'))
+        .filter(e => [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim()))
+        .map(e => {
+            let on = e;
+            const ground = () => getComputedStyle(on).backgroundColor;
+            while (ground() === 'rgba(0, 0, 0, 0)') on = on.parentElement;
+            return [e.outerHTML.slice(0, 60), getComputedStyle(e).color, ground()];
+        })"""
+    for element, ink, paper in page.run(script):
+        light, dark = sorted((luminance(ink), luminance(paper)), reverse=True)
+        assert (light + 0.05) / (dark + 0.05) >= 4.5, (element, ink, paper)
+
+
+def luminance(colour: str) -> float:
+    """WCAG's relative luminance of a computed style's `rgb(r, g, b)`."""
+    channels = [int(part) / 255 for part in colour.removeprefix("rgb(").removesuffix(")").split(", ")]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_on_paper_everything_is_unfolded_and_afterwards_folded_again(page: Browser) -> None:
+    page.run(
+        "addEventListener('beforeprint', () => {"
+        "window.folded = document.querySelectorAll('details:not([open])').length })"
+    )
+    printed = base64.b64decode(page.command("Page.printToPDF")["data"])
+    assert printed.startswith(b"%PDF")
+    assert page.run("return window.folded") == 0
+    assert page.run("return document.querySelectorAll('details[open]').length") == 0
+
+
+def test_without_script_everything_can_be_read_and_nothing_pretends_to_work(
+    window: Browser, pages: Pages
+) -> None:
+    window.command("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        window.open(pages.plain)
+        text = window.run("return document.body.innerText")
+        assert window.run("return document.querySelectorAll('thead button').length") == 0
+        assert (
+            window.run("return [...document.querySelectorAll('button')].every(b => b.offsetWidth === 0)")
+            is True
+        )
+        window.click("details summary")
+        assert window.run("return document.getElementById('mapping-1-json').offsetHeight") > 100
+        assert window.run("return document.querySelector('.scripted').offsetHeight") == 0
+    finally:
+        window.command("Emulation.setScriptExecutionDisabled", value=False)
+    for part in ("ends nearest", "parallel", "marl-10", "What was run", "dse run small.toml"):
+        assert part in text, part
+
+
+def test_saving_is_offered_as_a_file_of_the_mapping(page: Browser) -> None:
+    script = """const link = document.querySelector(arguments[0]);
+        return [link.download, decodeURIComponent(link.href.split(',').slice(1).join(','))]"""
+    name, text = page.run(script, "#mapping-1 .save")
+    assert name == "resnet18_fc--edge--latency.json"
+    assert text == page.run("return document.getElementById('mapping-1-json').textContent")

@@ -1,0 +1,238 @@
+"""The report that is written from a campaign's folder: whole or partial, from curves, ledger or samples."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from dse.campaign.curves import CURVES, write_curves
+from dse.report.writing import make_report, scope, table_files, write_report
+from dse.support.errors import InputError, StorageError
+from tests.analysis.report_cases import A, campaign, cell
+from tests.conftest import Dse
+
+COLUMNS = "network,objective,budget,searcher,median,best,ratio_median,ratio_best,seeds,low,high"
+
+
+def test_the_report_is_made_of_the_curves_alone(tmp_path: Path) -> None:
+    cells = [cell("walk", [(0, 6.0)]), cell("marl", [(0, 4.0), (700, 2.0)]), cell("grid", [])]
+    point = {"repeats": 2, "loss": 8.0, "seconds": 8.0, "joules": 1.0}
+    templates = {"nvdla": {"net:a on edge, latency": point}, "eyeriss": {}}
+    report, path = write_report(campaign(tmp_path, cells, templates=templates), pictures=False)
+    text = (tmp_path / "tables" / "reduction.csv").read_text()
+    assert text == (
+        f"{COLUMNS}\n"
+        "net,latency,500,walk,12.0,12.0,1.5,1.5,1,,\n"
+        "net,latency,500,marl,8.0,8.0,1.0,1.0,1,,\n"
+        "net,latency,500,grid,inf,inf,inf,inf,1,,\n"
+        "net,latency,500,nvdla dataflow,16.0,16.0,2.0,2.0,0,,\n"
+        "net,latency,1000,walk,12.0,12.0,3.0,3.0,1,,\n"
+        "net,latency,1000,marl,4.0,4.0,1.0,1.0,1,,\n"
+        "net,latency,1000,grid,inf,inf,inf,inf,1,,\n"
+        "net,latency,1000,nvdla dataflow,16.0,16.0,4.0,4.0,0,,\n"
+    )
+    markdown = path.read_text()
+    assert path == tmp_path / "tables" / "reduction.md"
+    assert "## net: latency (s) after 1,000 samples a layer" in markdown
+    assert "| walk | 1 | 12 | 12 | 3 | 3 |" in markdown
+    assert "| grid | 1 | infeasible | infeasible | - | - |" in markdown
+    assert report.missing == {}
+    assert "3 cells of 1,000 samples a layer, 1 seed, cost model maestro" in scope(report)
+    names = {path.name for path in (tmp_path / "tables").iterdir()}
+    assert names == {*table_files(report)}
+    assert {
+        "reduction.csv",
+        "reduction.md",
+        "reduction.tex",
+        "regret.csv",
+        "ledger.csv",
+        "layers.tex",
+    } <= names
+
+
+def test_the_csv_keeps_all_digits_and_leaves_absent_ratios_empty(tmp_path: Path) -> None:
+    write_report(campaign(tmp_path, [cell("walk", [(0, 0.1 + 0.2)])]), pictures=False)
+    *_, line = csv.DictReader((tmp_path / "tables" / "reduction.csv").read_text().splitlines())
+    assert float(line["median"]) == 2 * (0.1 + 0.2)
+    assert line["ratio_median"] == line["ratio_best"] == ""
+
+
+def test_a_published_ratio_is_shown_beside_ours(tmp_path: Path) -> None:
+    problem = ("vgg16:conv1_2", "edge", "latency")
+    _, path = write_report(
+        campaign(tmp_path, [cell("marl", [(0, 1.0)], problem), cell("random", [], problem)]), pictures=False
+    )
+    assert "| random | 1 | infeasible | infeasible | - | - | 4.06 |" in path.read_text()
+
+
+def test_the_report_says_which_cells_are_not_done(tmp_path: Path, dse: Dse) -> None:
+    cells = [cell("marl", [(0, 1.0)]), cell("marl", [(0, 1.0)], seed=1), cell("walk", [(0, 1.0)])]
+    campaign(tmp_path, cells, seeds=2, searchers=["marl", "walk", "broken"])
+    report = make_report(tmp_path)
+    assert report.missing == {"walk": 1, "broken": 2}
+    assert report.findings.warnings[0].startswith("Cells not done: 1 of walk, 2 of broken.")
+    assert report.findings.headline.startswith("So far (3 of 6 cells): marl and walk end nearest to the best")
+    told = dse("report", str(tmp_path), "--tables-only", "--json").json
+    assert (told["cells"], told["missing"]) == (3, 3)
+    assert told["report"] == str(tmp_path / "tables" / "reduction.md")
+    assert told["reduction"][0] == {
+        "network": "net", "objective": "latency", "budget": 500, "searcher": "marl", "median": 2.0,
+        "best": 2.0, "ratio_median": 1.0, "ratio_best": 1.0, "seeds": 2, "low": None, "high": None,
+    }  # fmt: skip
+
+
+def test_what_a_campaign_has_still_to_prove_is_not_said_to_be_unproven(tmp_path: Path) -> None:
+    def title(**about: object) -> str:
+        write_report(campaign(tmp_path, [cell("marl", [(0, 1.0)])], **about), pictures=False)
+        return (tmp_path / "tables" / "standing.md").read_text().splitlines()[0]
+
+    proof = {"status": "optimal", "lower_bound": 1.0, "loss": 1.0}
+    assert "/ the best known (optima not proven yet): " in title(seeds=2)
+    assert "/ the best known (none proven): " in title()
+    assert "/ the proven optimum: " in title(seeds=2, optima={"net:a on edge, latency": proof})
+
+
+def test_a_campaign_with_nothing_done_has_an_empty_table(tmp_path: Path, dse: Dse) -> None:
+    campaign(tmp_path, [], searchers=["marl"], problems=[A], seeds=2)
+    outcome = dse("report", str(tmp_path), "--tables-only")
+    assert outcome.code == 0
+    assert "Cells not done: 2 of marl." in outcome.out
+    assert (tmp_path / "tables" / "reduction.csv").read_text() == f"{COLUMNS}\n"
+
+
+def test_the_table_at_the_full_budget_is_printed(tmp_path: Path, dse: Dse) -> None:
+    out = dse("report", str(campaign(tmp_path, [cell("walk", [(0, 6.0)])])), "--tables-only").out
+    assert "Without marl in the campaign there are no ratios." in out
+    assert "net: latency (s) after 1,000 samples a layer" in out
+    assert "after 500 samples" not in out
+    assert out.endswith(f"report: {tmp_path / 'tables' / 'reduction.md'}\n")
+
+
+def test_a_report_written_again_takes_the_place_of_the_old(tmp_path: Path) -> None:
+    write_report(campaign(tmp_path, [cell("walk", [(0, 6.0)])]), pictures=False)
+    write_report(campaign(tmp_path, [cell("walk", [(0, 5.0)])]), pictures=False)
+    assert ",10.0," in (tmp_path / "tables" / "reduction.csv").read_text()
+
+
+# What is wrong with a folder
+
+
+def test_a_folder_without_a_campaign_is_refused(tmp_path: Path, dse: Dse) -> None:
+    for folder in (tmp_path, tmp_path / "absent"):
+        message = dse("report", str(folder)).refused()
+        assert message == (
+            f"'{folder}' holds no {CURVES} (nor ledger.sqlite, nor cells/); "
+            "name a folder that `dse run` has written"
+        )
+
+
+@pytest.mark.parametrize("damage", ["cut", "text", "empty", "other"])
+def test_damaged_curves_are_refused_in_one_line(tmp_path: Path, dse: Dse, damage: str) -> None:
+    path = campaign(tmp_path, [cell("walk", [(0, 6.0)])]) / CURVES
+    whole = path.read_bytes()
+    if damage == "other":
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        pq.write_table(pa.table({"loss": [1.0]}), path)
+    else:
+        path.write_bytes({"cut": whole[: len(whole) // 2], "text": b"curves", "empty": b""}[damage])
+    message = dse("report", str(tmp_path)).refused()
+    assert f"'{path}'" in message
+    assert not (tmp_path / "tables").exists()
+
+
+def test_curves_that_do_not_say_what_the_campaign_was_are_refused(tmp_path: Path, dse: Dse) -> None:
+    write_curves(tmp_path / CURVES, [cell("walk", [(0, 6.0)])], {"campaign": "test"})
+    assert (
+        "does not say what its campaign was: KeyError: 'problems'" in dse("report", str(tmp_path)).refused()
+    )
+
+
+def test_a_cell_that_the_campaign_does_not_have_is_refused(tmp_path: Path, dse: Dse) -> None:
+    for stranger in (cell("other", []), replace(cell("walk", []), accelerator="egde")):
+        campaign(tmp_path, [stranger], searchers=["walk"], problems=[A])
+        assert "is damaged: its campaign has no cell 'net:a--" in dse("report", str(tmp_path)).refused()
+
+
+def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path, dse: Dse) -> None:
+    campaign(tmp_path, [cell("walk", [(0, 6.0)])])
+    (tmp_path / "tables").write_text("in the way")
+    with pytest.raises(StorageError):
+        write_report(tmp_path)
+    assert dse("report", str(tmp_path)).refused() == f"report in '{tmp_path}' cannot be written: File exists"
+
+
+def test_a_half_written_report_leaves_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_report(campaign(tmp_path, [cell("walk", [(0, 6.0)])]), pictures=False)
+    before = (tmp_path / "tables" / "reduction.csv").read_text()
+    campaign(tmp_path, [cell("walk", [(0, 5.0)])])
+
+    def full(self: Path, text: str, **_: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(InputError, match="cannot be written: No space left on device"):
+        write_report(tmp_path)
+    monkeypatch.undo()
+    assert (tmp_path / "tables" / "reduction.csv").read_text() == before
+    assert not [path for path in (tmp_path / "tables").iterdir() if path.name.startswith(".")]
+
+
+def test_any_table_can_be_printed_in_full(tmp_path: Path, dse: Dse) -> None:
+    folder = str(campaign(tmp_path, [cell("walk", [(0, 6.0)]), cell("marl", [(600, 3.0)])]))
+    out = dse("report", folder, "--tables-only", "--table", "layers", "--table", "efficiency").out
+    assert "Every layer after 500 samples" in out
+    assert "Every layer after 1,000 samples" in out
+    assert "marl needs 600x more samples than walk" in " ".join(out.split())
+    assert "net: latency" not in out
+    message = dse("report", folder, "--table", "layer").refused()
+    assert message == "unknown table 'layer' in --table; did you mean 'layers'?"
+
+
+def test_what_is_written_says_the_same_in_every_form(tmp_path: Path) -> None:
+    cells = [cell("a_b & c|d", [(0, 6.0)], seed=seed) for seed in (0, 1)]
+    write_report(campaign(tmp_path, [*cells, cell("marl", [(0, 3.0)])], seeds=2), pictures=False)
+    tables = tmp_path / "tables"
+    assert "a_b & c\\|d" in (tables / "ledger.md").read_text()
+    assert (
+        r"a\_b \& c\textbar{}d & 2 & 2,000 & 2,000 & 0\% & 6 & 0 & 1.0 & 0.5 \\"
+        in (tables / "ledger.tex").read_text()
+    )
+    with (tables / "ledger.csv").open(newline="") as file:
+        row, *_ = csv.DictReader(file)
+    assert (row["searcher"], row["samples"], row["infeasible"], row["l1_too_small"]) == (
+        "a_b & c|d",
+        "2000",
+        "6",
+        "6",
+    )
+    for path in tables.glob("*.tex"):
+        text = path.read_text()
+        assert text.count(r"\begin{") == text.count(r"\end{")
+        assert text.count("{") - text.count(r"\{") == text.count("}") - text.count(r"\}")
+
+
+def test_the_summary_for_programs_is_plain_json(tmp_path: Path) -> None:
+    write_report(campaign(tmp_path, [cell("walk", [(0, 6.0)]), cell("marl", [])]), pictures=False)
+
+    def never(text: str) -> None:
+        raise AssertionError(f"{text} is not JSON")
+
+    told = json.loads((tmp_path / "summary.json").read_text(), parse_constant=never)
+    assert told["standing"]["walk"] == {"value": 1.0, "low": 1.0, "high": 1.0}
+    assert told["standing"]["marl"]["value"] is None
+    assert told["headline"].startswith("walk ends nearest to the best known")
+    assert told["targets"] == {"net:a on edge, latency": {"loss": 6.0, "proven": False}}
+    assert (told["cells"], told["planned"], told["reference"]) == (2, 2, "marl")
+
+
+@pytest.mark.parametrize(("model", "unit"), [("loopnest", "mm2"), ("maestro", "model units")])
+def test_the_unit_of_a_figure_is_that_of_the_campaigns_model(tmp_path: Path, model: str, unit: str) -> None:
+    cells = [cell("walk", [(0, 6.5)], ("net:a", "edge", "area"))]
+    _, path = write_report(campaign(tmp_path, cells, cost_model=model), pictures=False)
+    assert f"## net: area ({unit}) after 1,000 samples a layer" in path.read_text()

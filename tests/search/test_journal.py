@@ -1,0 +1,485 @@
+"""The journal: nothing that dies loses work, nothing that is damaged passes, nothing is mixed."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dse.problem.problem import Evaluations, Problem
+from dse.search import journal as journal_module
+from dse.search.evaluator import BudgetExhausted, Evaluator, Progress, ReplayMismatch
+from dse.search.journal import Journal
+from dse.search.record import FIGURES, Record
+from dse.search.run import Cell, SearcherStopped, open_journal, run_cell
+from dse.spec.accelerator import PRESETS
+from dse.support.errors import InputError, StorageError
+from searchers.random import Random
+from searchers.walk import Walk
+from workloads import load_layer
+
+PROBLEM = Problem(load_layer("resnet18:1"), PRESETS["edge"], "edp", "maestro")
+SIZES = [gene.size for gene in PROBLEM.space.genes]
+CELL = {"problem": {"layer": {"K": 64}, "objective": "edp"}, "seed": 3}
+
+
+def drawn(n: int, seed: int = 0, problem: Problem = PROBLEM) -> Record:
+    record = Record(13)
+    genes = problem.space.sample(np.random.default_rng(seed), n)
+    record.append(genes, problem.price(genes))
+    return record
+
+
+def assert_same(one: Record, other: Record) -> None:
+    np.testing.assert_array_equal(one.genes(), other.genes())
+    for name in FIGURES:
+        np.testing.assert_array_equal(getattr(one.evaluations(), name), getattr(other.evaluations(), name))
+
+
+def first(record: Record, n: int) -> Record:
+    part = Record(13)
+    part.append(record.genes(0, n), record.evaluations(0, n))
+    return part
+
+
+def write(path: Path, record: Record, *ends: int) -> list[int]:
+    """A journal of the record in frames that end at the samples `ends`; where in the file each ends."""
+    places = []
+    with Journal(path, CELL, SIZES) as journal:
+        for end in ends:
+            journal.sync(first(record, end), force=True)
+            places.append(path.stat().st_size)
+    return places
+
+
+def recovered(path: Path) -> Record:
+    with Journal(path, CELL, SIZES) as journal:
+        return journal.recovered
+
+
+@pytest.fixture(autouse=True)
+def no_waiting_for_the_disk(monkeypatch) -> None:
+    """What a test writes need not outlive a power cut."""
+    monkeypatch.setattr(os, "fsync", lambda file: None)
+
+
+@pytest.mark.parametrize("tiles", ["factors", "any"])
+def test_a_journal_gives_back_what_was_written(tmp_path: Path, tiles: str) -> None:
+    problem = Problem(load_layer("alexnet:2"), PRESETS["edge"], "edp", "maestro", tiles=tiles)
+    record, sizes = drawn(9000, problem=problem), [gene.size for gene in problem.space.genes]
+    with Journal(tmp_path / "j", CELL, sizes) as journal:
+        assert len(journal.recovered) == 0
+        journal.sync(record, force=True)
+    with Journal(tmp_path / "j", CELL, sizes) as journal:
+        assert_same(journal.recovered, record)
+
+
+def test_a_journal_goes_on_where_it_left_off(tmp_path: Path) -> None:
+    record = drawn(900)
+    for end in (100, 101, 900):
+        with Journal(tmp_path / "j", CELL, SIZES) as journal:
+            journal.sync(first(record, end), force=True)
+    assert_same(recovered(tmp_path / "j"), record)
+
+
+def test_samples_that_are_drawn_one_by_one_take_less_than_60_bytes_on_disk(tmp_path: Path) -> None:
+    for tiles in ("factors", "any"):
+        problem = replace(PROBLEM, tiles=tiles)
+        path, cell = tmp_path / tiles, Cell(problem, "one by one", Random(batch=1), 0, 3000)
+        with open_journal(cell, path) as journal:
+            record = run_cell(cell, journal)
+        assert path.stat().st_size < 50 * 3000
+        with open_journal(cell, path) as journal:
+            assert_same(journal.recovered, record)
+
+
+def test_few_samples_wait_in_memory_and_none_for_long(tmp_path: Path, monkeypatch) -> None:
+    record = drawn(1000)
+    with Journal(tmp_path / "j", CELL, SIZES) as journal:
+        monkeypatch.setattr(journal_module, "FRAME_SECONDS", 1000)
+        for end in range(1, 1001):
+            journal.sync(first(record, end))
+            assert end - journal.samples < journal_module.FRAME_ROWS
+        assert journal.samples < 1000
+        monkeypatch.setattr(journal_module, "FRAME_SECONDS", 0)
+        journal.sync(record)
+        assert journal.samples == 1000
+
+
+def test_a_torn_tail_is_forgiven_wherever_it_tore(tmp_path: Path) -> None:
+    record = drawn(46)
+    _, before, end = write(tmp_path / "j", record, 20, 40, 46)
+    content = (tmp_path / "j").read_bytes()
+    for cut in range(before, end):
+        (tmp_path / "j").write_bytes(content[:cut])
+        with Journal(tmp_path / "j", CELL, SIZES) as journal:
+            assert_same(journal.recovered, first(record, 40))
+            journal.sync(record, force=True)
+        assert (tmp_path / "j").read_bytes() == content
+
+
+def test_a_torn_header_is_forgiven_wherever_it_tore(tmp_path: Path) -> None:
+    (begun,) = write(tmp_path / "j", drawn(0), 0)
+    content = (tmp_path / "j").read_bytes()
+    for cut in range(begun):
+        (tmp_path / "j").write_bytes(content[:cut])
+        assert len(recovered(tmp_path / "j")) == 0
+        assert (tmp_path / "j").read_bytes() == content
+
+
+def test_a_tail_of_zeros_after_a_power_cut_is_forgiven(tmp_path: Path) -> None:
+    record = drawn(40)
+    write(tmp_path / "j", record, 20, 40)
+    with (tmp_path / "j").open("ab") as file:
+        file.write(bytes(3000))
+    assert_same(recovered(tmp_path / "j"), record)
+
+
+def test_damage_at_any_byte_of_a_frame_is_named_and_nothing_is_cut(tmp_path: Path) -> None:
+    begun, start, end, _ = write(tmp_path / "j", drawn(30), 0, 10, 20, 30)
+    content = (tmp_path / "j").read_bytes()
+    for place in [*range(start, end), *range(begun, begun + 20)]:
+        damaged = content[:place] + bytes([content[place] ^ 64]) + content[place + 1 :]
+        (tmp_path / "j").write_bytes(damaged)
+        frame, good = (start, 10) if place >= start else (begun, 0)
+        with pytest.raises(InputError, match=f"is damaged at byte {frame}, after {good} good samples"):
+            recovered(tmp_path / "j")
+        assert (tmp_path / "j").read_bytes() == damaged
+
+
+def test_a_damaged_last_frame_is_not_taken_for_a_torn_one(tmp_path: Path) -> None:
+    start, end = write(tmp_path / "j", drawn(20), 10, 20)
+    content = (tmp_path / "j").read_bytes()
+    (tmp_path / "j").write_bytes(content[: end - 1] + bytes([content[end - 1] ^ 1]))
+    with pytest.raises(InputError, match=f"damaged at byte {start}, after 10 good"):
+        recovered(tmp_path / "j")
+
+
+def test_damage_to_the_header_is_refused(tmp_path: Path) -> None:
+    (begun,) = write(tmp_path / "j", drawn(0), 0)
+    content = (tmp_path / "j").read_bytes()
+    for place in range(begun):
+        (tmp_path / "j").write_bytes(content[:place] + bytes([content[place] ^ 64]) + content[place + 1 :])
+        with pytest.raises(InputError, match=r"not a journal|has format|damaged at byte 0"):
+            recovered(tmp_path / "j")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"loss,genes\n1,2\n", "'.*j' is not a journal of samples"),
+        (b"\x7fELF" + bytes(500), "'.*j' is not a journal of samples"),
+        (b"DSEJRNL\x09" + bytes(500), "has format 9, this program reads 1"),
+    ],
+)
+def test_a_file_that_is_no_journal_is_left_alone(tmp_path: Path, content: bytes, message: str) -> None:
+    (tmp_path / "j").write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        recovered(tmp_path / "j")
+    assert (tmp_path / "j").read_bytes() == content
+
+
+def test_the_journal_of_another_cell_is_refused_with_what_differs(tmp_path: Path) -> None:
+    write(tmp_path / "j", drawn(5), 5)
+    other = {"problem": {"layer": {"K": 65}, "objective": "edp"}, "seed": 3}
+    with pytest.raises(InputError, match=r"belongs to another cell: problem.layer.K is 64 there and 65 here"):
+        Journal(tmp_path / "j", other, SIZES)
+    assert_same(recovered(tmp_path / "j"), drawn(5))
+
+
+def test_one_holder_at_a_time(tmp_path: Path) -> None:
+    path = tmp_path / "j"
+    open_it = (
+        "import sys, pathlib\n"
+        "from dse.search.journal import Journal; from dse.support.errors import InputError\n"
+        f"try: Journal(pathlib.Path(sys.argv[1]), {CELL!r}, {SIZES!r})\n"
+        "except InputError as error: print(error)"
+    )
+    with Journal(path, CELL, SIZES) as journal:
+        journal.sync(drawn(5), force=True)
+        with pytest.raises(InputError, match="is in use by another process"):
+            Journal(path, CELL, SIZES)
+        done = subprocess.run([sys.executable, "-c", open_it, path], capture_output=True, text=True)
+        assert done.stdout == f"journal {str(path)!r} is in use by another process\n"
+    assert len(recovered(path)) == 5
+
+
+def test_a_discarded_journal_is_gone(tmp_path: Path) -> None:
+    with Journal(tmp_path / "j", CELL, SIZES) as journal:
+        journal.sync(drawn(5), force=True)
+        journal.discard()
+    assert not (tmp_path / "j").exists()
+    assert len(recovered(tmp_path / "j")) == 0
+
+
+@pytest.mark.parametrize(
+    ("place", "why"), [("missing/j", "No such file"), ("file/j", "Not a directory"), (".", "Is a directory")]
+)
+def test_a_journal_that_cannot_be_made_says_so(tmp_path: Path, place: str, why: str) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StorageError, match=f"journal '.*' cannot be opened: {why}"):
+        Journal(tmp_path / place, CELL, SIZES)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@contextmanager
+def room_for(size: int) -> Iterator[None]:
+    """No file of this process grows beyond `size` bytes here: writes that would are cut short.
+
+    It has to end inside a test: what reports on the tests may be writing to a longer file.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_frame_that_does_not_fit_on_the_disk_is_taken_back(tmp_path: Path) -> None:
+    record, path = drawn(2000), tmp_path / "j"
+    with Journal(path, CELL, SIZES) as journal:
+        journal.sync(first(record, 1000), force=True)
+        good = path.read_bytes()
+        for spare in (0, 1, 20, 5000):
+            with (
+                room_for(len(good) + spare),
+                pytest.raises(StorageError, match="cannot be written: File too large; what it already holds"),
+            ):
+                journal.sync(record, force=True)
+            assert path.read_bytes() == good
+        journal.sync(record, force=True)
+    assert_same(recovered(path), record)
+
+
+def test_a_journal_that_does_not_fit_on_the_disk_at_all_leaves_no_file(tmp_path: Path) -> None:
+    with room_for(40), pytest.raises(StorageError, match="cannot be read or written: File too large"):
+        Journal(tmp_path / "j", CELL, SIZES)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_stops_the_search_and_loses_no_sample_written(tmp_path: Path, monkeypatch) -> None:
+    cell, path = Cell(PROBLEM, "walk", Walk(), 1, 3000), tmp_path / "j"
+    pwrite, room = os.pwrite, 20_000
+
+    def pwrite_until_full(file: int, data: bytes, offset: int) -> int:
+        if offset >= room:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return pwrite(file, data[: room - offset], offset)
+
+    monkeypatch.setattr(os, "pwrite", pwrite_until_full)
+    with (
+        open_journal(cell, path) as journal,
+        pytest.raises(
+            StorageError, match=r"cannot be written: No space left on device; .* run again to go on"
+        ),
+    ):
+        run_cell(cell, journal)
+    monkeypatch.undo()
+    whole = run_cell(cell)
+    with open_journal(cell, path) as journal:
+        assert 200 < len(journal.recovered) < 2000
+        assert_same(journal.recovered, first(whole, len(journal.recovered)))
+        assert_same(run_cell(cell, journal), whole)
+
+
+@dataclass(frozen=True)
+class Swallowing:
+    """Tries to go on whatever happens."""
+
+    def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
+        for _ in range(30):
+            try:
+                evaluate(evaluate.space.sample(rng, 100))
+            except BudgetExhausted:
+                raise
+            except Exception:
+                pass
+
+
+def test_a_search_that_swallows_a_full_disk_fails_for_that_reason(tmp_path: Path, monkeypatch) -> None:
+    cell = Cell(PROBLEM, "swallowing", Swallowing(), 0, 2000)
+
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with open_journal(cell, tmp_path / "j") as journal:
+        monkeypatch.setattr(os, "pwrite", full)
+        with pytest.raises(StorageError, match="No space left on device"):
+            run_cell(cell, journal)
+
+
+@dataclass(frozen=True)
+class Odd:
+    """Draws in batches of many sizes, and goes where the losses tell it to."""
+
+    def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
+        size = 1
+        while True:
+            evaluations = evaluate(evaluate.space.sample(rng, size))
+            self.look(evaluations)
+            size = 1 + int(np.isfinite(evaluations.loss).sum() * 3 + evaluations.cycles[0]) % 40
+
+    @staticmethod
+    def look(evaluations: Evaluations) -> None:
+        for name, dtype in FIGURES.items():
+            column = getattr(evaluations, name)
+            assert column.dtype == dtype
+            assert not column.flags.writeable
+
+
+class Counting:
+    """The model of PROBLEM, counting the rows that reach it."""
+
+    name = PROBLEM.model.name
+
+    def __init__(self) -> None:
+        self.rows = 0
+
+    def evaluate(self, layer, accelerator, mappings, *, threads=1):
+        self.rows += len(mappings)
+        return PROBLEM.model.evaluate(layer, accelerator, mappings)
+
+
+@pytest.mark.parametrize(
+    "searcher", [Odd(), Walk(), Random(batch=64)], ids=lambda searcher: type(searcher).__name__
+)
+def test_a_search_resumed_at_any_cut_gives_the_same_record(tmp_path: Path, searcher) -> None:
+    cell = Cell(PROBLEM, "any", searcher, 5, 200)
+    whole = run_cell(cell)
+    for cut in [0, 1, 2, *range(3, 198, 13), 198, 199, 200]:
+        path, model = tmp_path / f"cut at {cut}", Counting()
+        with open_journal(cell, path) as journal:
+            journal.sync(first(whole, cut), force=True)
+        resumed = replace(cell, problem=replace(PROBLEM, cost_model=model))
+        with open_journal(resumed, path) as journal:
+            assert_same(run_cell(resumed, journal), whole)
+        assert model.rows == 200 - cut, "what the journal holds is not priced again"
+        with open_journal(cell, path) as journal:
+            assert_same(journal.recovered, whole)
+
+
+def test_a_resumed_search_reports_how_much_was_replayed(tmp_path: Path) -> None:
+    cell, seen = Cell(PROBLEM, "random", Random(batch=50), 5, 200), list[Progress]()
+    with open_journal(cell, tmp_path / "j") as journal:
+        journal.sync(first(run_cell(cell), 70), force=True)
+    with open_journal(cell, tmp_path / "j") as journal:
+        run_cell(cell, journal, [seen.append])
+    assert [(progress.samples, progress.replayed) for progress in seen] == [
+        (50, 50),
+        (100, 70),
+        (150, 70),
+        (200, 70),
+    ]
+
+
+def test_a_search_that_is_not_what_it_was_is_told_at_the_first_sample_that_differs(tmp_path: Path) -> None:
+    cell = Cell(PROBLEM, "random", Random(batch=40), 5, 200)
+    whole = run_cell(cell)
+    changed = Record(13)
+    genes = whole.genes(0, 120)
+    genes[97, 2] = (genes[97, 2] + 1) % SIZES[2]
+    changed.append(genes, PROBLEM.price(genes))
+    with open_journal(cell, tmp_path / "j") as journal:
+        journal.sync(changed, force=True)
+    content = (tmp_path / "j").read_bytes()
+    expected = (
+        f"sample 97 was {genes[97].tolist()}, the search now asks for {whole.genes()[97].tolist()}; "
+        "the searcher has changed"
+    )
+    with (
+        open_journal(cell, tmp_path / "j") as journal,
+        pytest.raises(ReplayMismatch, match=re.escape(expected)),
+    ):
+        run_cell(cell, journal)
+    assert (tmp_path / "j").read_bytes() == content
+
+
+def test_a_journal_longer_than_the_budget_is_refused(tmp_path: Path) -> None:
+    with Journal(tmp_path / "j", CELL, SIZES) as journal:
+        journal.sync(drawn(20), force=True)
+    with (
+        Journal(tmp_path / "j", CELL, SIZES) as journal,
+        pytest.raises(InputError, match="holds 20 samples, the budget is 19"),
+    ):
+        Evaluator(PROBLEM, 19, journal=journal)
+
+
+@dataclass(frozen=True)
+class Raising:
+    """Breaks in the middle."""
+
+    def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
+        evaluate(evaluate.space.sample(rng, 30))
+        raise ZeroDivisionError("a bug of the plug-in")
+
+
+def test_a_searcher_that_raises_leaves_its_samples_in_the_journal(tmp_path: Path) -> None:
+    cell = Cell(PROBLEM, "raising", Raising(), 0, 100)
+    with open_journal(cell, tmp_path / "j") as journal, pytest.raises(ZeroDivisionError):
+        run_cell(cell, journal)
+    with open_journal(cell, tmp_path / "j") as journal:
+        assert len(journal.recovered) == 30
+
+
+@dataclass(frozen=True)
+class Lazy:
+    """Gives up early."""
+
+    def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
+        evaluate(evaluate.space.sample(rng, 30))
+
+
+def test_a_searcher_that_stops_early_is_an_error() -> None:
+    with pytest.raises(SearcherStopped, match="searcher 'lazy' stopped with 70 of 100 samples left"):
+        run_cell(Cell(PROBLEM, "lazy", Lazy(), 0, 100))
+
+
+def test_a_search_killed_again_and_again_gives_the_record_of_one_that_was_not(
+    tmp_path: Path, monkeypatch
+) -> None:
+    cell, path = Cell(PROBLEM, "walk", Walk(walkers=3), 2, 4000), tmp_path / "j"
+    whole, rng = run_cell(cell), np.random.default_rng(0)
+    monkeypatch.setattr(journal_module, "FRAME_ROWS", 5)
+    held, kills = [0], 0
+    for _ in range(200):
+        child = os.fork()
+        if not child:
+            os._exit(run_here(cell, path))
+        time.sleep(rng.uniform(0, 0.08))
+        os.kill(child, signal.SIGKILL)
+        if os.waitpid(child, 0)[1] == 0:
+            break
+        kills += 1
+        with open_journal(cell, path) as journal:
+            assert len(journal.recovered) >= held[-1], "nothing that was written is lost"
+            assert_same(journal.recovered, first(whole, len(journal.recovered)))
+            held.append(len(journal.recovered))
+        if kills == 20:
+            assert run_here(cell, path) == 0
+            break
+    assert kills >= 5
+    assert len(set(held)) > 3, "the kills came at different places"
+    with open_journal(cell, path) as journal:
+        assert_same(journal.recovered, whole)
+
+
+def run_here(cell: Cell, path: Path) -> int:
+    try:
+        with open_journal(cell, path) as journal:
+            run_cell(cell, journal)
+    except BaseException:
+        return 1
+    return 0

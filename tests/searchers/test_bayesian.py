@@ -1,0 +1,221 @@
+"""Bayesian optimisation: its budget, its processes and what they learn, and its restarts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dse.problem.problem import Problem
+from dse.search.record import Record
+from dse.search.run import Cell, run_cell
+from dse.search.searcher import make_searcher
+from dse.spec.accelerator import PRESETS
+from dse.support.errors import InputError
+from searchers.bayesian import Bayesian
+from searchers.bayesian.features import Features
+from searchers.bayesian.gaussian import Surrogate, log_chance_below
+from searchers.bayesian.history import History
+from searchers.bayesian.models import Models
+from searchers.common.improvement import log_improvement
+from searchers.random import Random
+from workloads import load_layer
+
+LAYER = load_layer("alexnet:conv2")
+PROBLEM = Problem(LAYER, PRESETS["eyeriss-small"], "edp", "maestro")
+ANY = Problem(load_layer("bert_base:scores"), PRESETS["edge"], "energy", "maestro", tiles="any")
+DEPTHWISE = Problem(replace(LAYER, type="DSCONV", K=1), PRESETS["edge-small"], "latency", "maestro")
+HOPELESS = replace(PROBLEM, accelerator=replace(PRESETS["eyeriss-small"], l1_size=1, l2_size=1))
+ONE_LEFT = {gene.name: "KCYX" for gene in PROBLEM.space.genes if gene.kind == "permutation"}
+ONE_LEFT |= {gene.name: 1 for gene in PROBLEM.space.genes if gene.kind == "ordinal"}
+SMALL = replace(PROBLEM, fixed={name: value for name, value in ONE_LEFT.items() if name != "cluster"})
+ONE = replace(PROBLEM, fixed={**ONE_LEFT, "outer.parallel": "K", "inner.parallel": "C"})
+IMPATIENT = Bayesian(initial=5, patience=5)
+
+
+def run(budget: int, problem: Problem = PROBLEM, seed: int = 0, searcher: Any = None) -> Record:
+    return run_cell(Cell(problem, "bayesian", searcher or Bayesian(), seed, budget))
+
+
+def mappings(record: Record, problem: Problem = PROBLEM) -> int:
+    """How many distinct mappings were drawn."""
+    return len(np.unique(problem.space.decode(record.genes()).rows, axis=0))
+
+
+def history_of(samples: int, problem: Problem = PROBLEM, seed: int = 0) -> History:
+    """Random samples."""
+    history = History(problem.space, problem.objective)
+    genes = problem.space.sample(np.random.default_rng(seed), samples)
+    history.add(genes, problem.price(genes))
+    return history
+
+
+@pytest.mark.parametrize("budget", [1, 47])
+@pytest.mark.parametrize("problem", [PROBLEM, ANY, DEPTHWISE, HOPELESS, SMALL, ONE])
+def test_the_whole_budget_is_spent(problem: Problem, budget: int) -> None:
+    assert len(run(budget, problem)) == budget
+
+
+def test_it_finds_in_200_samples_more_than_random_search_in_2000() -> None:
+    assert run(200).evaluations().loss.min() < run(2000, searcher=Random()).evaluations().loss.min()
+
+
+def test_what_fits_in_the_buffers_is_learned_from_what_does_not() -> None:
+    feasible = np.isfinite(run(120).evaluations().loss)
+    assert feasible[60:].mean() > 3 * np.isfinite(history_of(2000).losses).mean()
+
+
+def test_the_same_seed_draws_the_same_and_another_does_not() -> None:
+    first, again, other = (run(70, seed=seed).genes() for seed in (3, 3, 4))
+    assert (first == again).all()
+    assert (first != other).any()
+
+
+def test_restarts_never_pay_twice_for_a_mapping() -> None:
+    record = run(120, searcher=IMPATIENT)
+    assert mappings(record) == 120
+
+
+@pytest.mark.parametrize("searcher", [Bayesian(), IMPATIENT])
+def test_a_small_space_is_searched_to_the_last_mapping(searcher: Bayesian) -> None:
+    record = run(400, SMALL, searcher=searcher)
+    assert mappings(record, SMALL) == SMALL.space.mappings == 256
+
+
+def test_a_search_without_anything_feasible_looks_for_what_needs_least() -> None:
+    needs = run(120, HOPELESS).evaluations().l1_size
+    assert np.median(needs[60:]) < np.median(needs[:20]) / 2
+
+
+def test_features_are_the_same_for_vectors_of_the_same_mapping_and_differ_for_others() -> None:
+    space = PROBLEM.space
+    genes = space.sample(np.random.default_rng(1), 3000)
+    describe = Features(space)
+    described = describe(genes)
+    assert (described == describe(space.encode(space.decode(genes)))).all()
+    assert len(np.unique(described, axis=0)) == len(np.unique(space.decode(genes).rows, axis=0))
+
+
+def test_features_leave_out_what_the_space_fixes() -> None:
+    assert Features(PROBLEM.space)(PROBLEM.space.sample(np.random.default_rng(0), 2)).shape == (2, 33)
+    # Both parallel dims and the cluster vary, with the turns and the use of the PEs; no tile or order does.
+    assert Features(SMALL.space)(SMALL.space.sample(np.random.default_rng(0), 2)).shape[1] < 14
+    assert Features(ONE.space)(ONE.space.sample(np.random.default_rng(0), 2)).shape[1] <= 5
+
+
+def test_a_depthwise_layer_that_spreads_filters_spreads_channels() -> None:
+    space = DEPTHWISE.space
+    filters = space.sample(np.random.default_rng(0), 50)
+    filters[:, [1, 7]] = 0
+    channels = filters.copy()
+    channels[:, [1, 7]] = 1
+    describe = Features(space)
+    assert (describe(filters) == describe(channels)).all()
+
+
+def test_a_history_keeps_figures_of_what_does_not_fit_and_none_of_what_is_refused() -> None:
+    history = history_of(300)
+    infeasible = ~np.isfinite(history.losses)
+    assert infeasible.any()
+    assert np.isfinite(history.figures).all()
+    assert (history.figures[~infeasible] == np.log2(history.losses[~infeasible])).all()
+    assert ((history.needs > 0).any(axis=1) == infeasible).all()
+    broken = history_of(300, ANY)
+    assert broken.refused.any()
+    assert (np.isnan(broken.figures) == broken.refused).all()
+
+
+def test_a_history_finds_the_first_sample_of_a_mapping() -> None:
+    history = history_of(50)
+    genes = np.concatenate([history.genes[[7, 3]], PROBLEM.space.sample(np.random.default_rng(9), 1)])
+    assert history.find(PROBLEM.space.encode(PROBLEM.space.decode(genes))).tolist() == [7, 3, -1]
+
+
+def test_the_posterior_is_that_of_scikit_optimize() -> None:
+    history = history_of(80)
+    surrogate = Surrogate(history.features.shape[1], seed=0)
+    surrogate.fit(history.features[:60], history.figures[:60], steps=5)
+    posterior = surrogate.at(history.features[60:])
+    mean, covariance = surrogate._model.predict(history.features[60:], return_cov=True)
+    noise = np.exp(surrogate._kernel.theta[-1]) * history.figures[:60].var()
+    np.testing.assert_allclose(posterior.mean, mean)
+    np.testing.assert_allclose(posterior.covariance() + noise * np.eye(20), covariance, atol=1e-8)
+    np.testing.assert_allclose(posterior.variance, np.diag(posterior.covariance()))
+
+
+def test_the_chance_to_be_feasible_is_learned_from_a_hundred_samples() -> None:
+    history, others = history_of(100), history_of(1000, seed=1)
+    models = Models(history, seed=0)
+    assert models.learn(np.arange(100), np.arange(100), refit=True)
+    likely = models.log_chance(others.features) > np.log(0.5)
+    assert (likely == np.isfinite(others.losses)).mean() > 0.93
+
+
+def test_nothing_is_learned_where_there_are_no_figures() -> None:
+    history = history_of(300, ANY)
+    refused = np.flatnonzero(history.refused)
+    assert not Models(history, seed=0).learn(refused, refused, refit=True)
+
+
+def test_a_batch_is_what_a_process_would_pick_that_is_told_its_own_means() -> None:
+    history = history_of(90)
+    rows, free = np.arange(60), list(range(60, 90))
+    models = Models(history, seed=0)
+    models.learn(rows, rows, refit=True)
+    chances = np.zeros(30)
+    best = float(np.median(history.figures))
+    counts = np.ones(30, np.bool_)
+    picks = models.batch(history.features[60:], chances, best, counts, 4)
+    kernel = models._objective._model.kernel_
+    scale, centre = history.figures[rows].std(), history.figures[rows].mean()
+    told, noise = rows.tolist(), [float(np.exp(kernel.theta[-1]))] * 60
+    for pick in picks:
+        joint = kernel.k1(history.features) * scale**2
+        known = np.linalg.inv(joint[np.ix_(told, told)] + np.diag(noise) * scale**2)
+        gain = joint[np.ix_(free, told)] @ known
+        variance = np.diag(joint)[free] - np.einsum("ij,ij->i", gain, joint[np.ix_(free, told)])
+        mean = centre + joint[np.ix_(free, rows)] @ np.linalg.solve(
+            joint[np.ix_(rows, rows)] + noise[0] * scale**2 * np.eye(60), history.figures[rows] - centre
+        )
+        merit = log_improvement(mean, np.sqrt(np.maximum(variance, 1e-9)), best)
+        assert free[int(np.argmax(merit))] == 60 + pick
+        best = min(best, mean[int(np.argmax(merit))])
+        told.append(60 + pick)
+        noise.append(1e-9)
+        free.remove(60 + pick)
+
+
+def test_a_batch_ends_with_the_last_point_that_counts() -> None:
+    history = history_of(90)
+    models = Models(history, seed=0)
+    models.learn(np.arange(60), np.arange(60), refit=True)
+    counts = np.arange(30) % 3 == 0
+    picks = models.batch(history.features[60:], np.zeros(30), 0.0, counts, 4)
+    assert len(set(picks)) == len(picks)
+    assert counts[picks].sum() == 4
+    assert counts[picks[-1]]
+    assert sorted(models.batch(history.features[60:], np.zeros(30), 0.0, counts, 11)) == list(range(30))
+
+
+def test_the_log_of_a_chance_stays_finite_where_the_chance_does_not() -> None:
+    chances = log_chance_below(np.array([0.0, 100.0]), np.array([1.0, 0.01]), 0.0)
+    assert chances[0] == pytest.approx(np.log(0.5))
+    assert -np.inf < chances[1] < -1e5
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"initial": 1}, "initial must be at least 2, got 1"),
+        ({"points": 9}, "points must be at least 10, got 9"),
+        ({"batch": 1.5}, "batch must be at most 1, got 1.5"),
+        ({"late_batch": 0.0}, "late_batch must be a finite number above 0, got 0.0"),
+        ({"patience": 0}, "patience must be at least 1, got 0"),
+        ({"refit": 1.0}, "refit must be above 1, got 1.0"),
+    ],
+)
+def test_senseless_settings_are_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        make_searcher("bayesian", settings)

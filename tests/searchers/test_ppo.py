@@ -1,0 +1,216 @@
+"""The single PPO agent: its budget, what it repeats and leaves alone, and that it learns."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from dse.problem.problem import Evaluations, Problem
+from dse.search.evaluator import BudgetExhausted, Evaluator
+from dse.search.record import Record
+from dse.search.run import Cell, run_cell
+from dse.spec.accelerator import PRESETS
+from dse.support.errors import InputError
+from dse.testing.landscapes import infeasible, one_choice, refused, single
+from searchers.ppo import PPO
+from searchers.random import Random
+from workloads import load_layer
+
+PROBLEM = Problem(load_layer("resnet18:1"), PRESETS["edge-small"], "edp", "maestro")
+ANY_TILES = Problem(load_layer("bert_base:0"), PRESETS["edge"], "latency", "maestro", tiles="any")
+KINDS = ("gaussian", "categorical")
+
+
+def run(searcher: PPO, budget: int, problem: Problem = PROBLEM, seed: int = 0) -> Record:
+    return run_cell(Cell(problem, "ppo", searcher, seed, budget))
+
+
+@pytest.mark.parametrize("actions", KINDS)
+@pytest.mark.parametrize("budget", [1, 63, 64, 65, 257])
+def test_the_budget_is_spent_to_the_last_sample_and_each_step_is_one_batch(actions: str, budget: int) -> None:
+    batches: list[int] = []
+    record = Record(13)
+    evaluator = Evaluator(
+        PROBLEM, budget, record=record, observers=[lambda progress: batches.append(progress.samples)]
+    )
+    with pytest.raises(BudgetExhausted):
+        PPO(actions=actions).search(evaluator, np.random.default_rng(0))
+    assert len(record) == budget
+    assert batches == [*range(64, budget, 64), budget]
+
+
+@pytest.mark.parametrize("actions", KINDS)
+@pytest.mark.parametrize("make", [one_choice, single, infeasible, refused, lambda: ANY_TILES])
+def test_it_searches_spaces_and_landscapes_of_any_kind(actions: str, make) -> None:
+    problem = make()
+    record = run(PPO(actions=actions), 700, problem)
+    assert len(record) == 700
+    assert problem.space.contains(record.genes()).all()
+
+
+@pytest.mark.parametrize("actions", KINDS)
+def test_where_nothing_is_feasible_it_goes_on_exploring(actions: str) -> None:
+    genes = run(PPO(actions=actions, patience=0), 2000, infeasible()).genes()
+    assert len(np.unique(genes[-500:], axis=0)) > 250
+
+
+@pytest.mark.parametrize("actions", KINDS)
+def test_it_finds_better_points_than_random_search_with_the_same_samples(actions: str) -> None:
+    problem = Problem(load_layer("resnet18:layer2.0.conv2"), PRESETS["edge-small"], "edp", "maestro")
+    best = {
+        name: [run(searcher, 5000, problem, seed).evaluations().loss.min() for seed in range(3)]
+        for name, searcher in (("ppo", PPO(actions=actions)), ("random", Random()))
+    }
+    assert np.median(best["ppo"]) < 0.9 * np.median(best["random"])
+
+
+@pytest.mark.parametrize("actions", KINDS)
+def test_what_it_draws_late_is_feasible_more_often_than_what_it_draws_early(actions: str) -> None:
+    feasible = run(PPO(actions=actions), 2048).evaluations().reason == 0
+    assert feasible[-512:].mean() > feasible[:512].mean() + 0.2
+
+
+def test_the_paper_s_form_of_it_learns_in_long_episodes_with_what_it_sees() -> None:
+    searcher = PPO(episode_steps=100)
+    feasible = run(searcher, 2048).evaluations().reason == 0
+    assert feasible[-512:].mean() > feasible[:512].mean() + 0.2
+
+
+@pytest.mark.parametrize("actions", KINDS)
+def test_a_smaller_budget_draws_the_beginning_of_a_larger_one_and_another_seed_other_points(
+    actions: str,
+) -> None:
+    searcher = PPO(actions=actions)
+    long = run(searcher, 900).genes()
+    np.testing.assert_array_equal(run(searcher, 500).genes(), long[:500])
+    assert (run(searcher, 900, seed=1).genes() != long).any(axis=1).mean() > 0.9
+
+
+def test_a_fresh_process_with_other_global_states_and_threads_draws_the_same() -> None:
+    code = (
+        "import random, numpy, torch\n"
+        "from tests.test_ppo import *\n"
+        "random.seed(1); np.random.seed(1); torch.manual_seed(1); torch.set_num_threads(2)\n"
+        "print([run(PPO(actions=kind), 600).genes().sum(axis=0).tolist() for kind in KINDS])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    here = [run(PPO(actions=kind), 600).genes().sum(axis=0).tolist() for kind in KINDS]
+    assert done.stdout.strip() == str(here)
+
+
+class Failing:
+    """A problem whose pricing fails after a while."""
+
+    space, objective = PROBLEM.space, PROBLEM.objective
+
+    def __init__(self) -> None:
+        self._samples = 0
+
+    def price(self, genes: np.ndarray) -> Evaluations:
+        self._samples += len(genes)
+        if self._samples > 300:
+            raise RuntimeError("the cost model is gone")
+        return PROBLEM.price(genes)
+
+
+def test_global_states_and_threads_are_as_they_were_also_after_a_failure() -> None:
+    def surroundings() -> tuple:
+        numpy_state = np.random.get_state()  # noqa: NPY002
+        return (
+            random.getstate(),
+            numpy_state[1].tolist(),
+            numpy_state[2],
+            torch.get_rng_state().tolist(),
+            torch.get_num_threads(),
+        )
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        before = surroundings()
+        run(PPO(), 300)
+        assert surroundings() == before
+        with pytest.raises(RuntimeError, match="the cost model is gone"):
+            PPO().search(Evaluator(Failing(), 1000), np.random.default_rng(0))
+        assert surroundings() == before
+    finally:
+        torch.set_num_threads(threads)
+
+
+def test_an_agent_that_finds_nothing_better_gives_way_to_a_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    seeds: list[int] = []
+    make = PPO._agent
+    monkeypatch.setattr(PPO, "_agent", lambda self, env, seed: seeds.append(seed) or make(self, env, seed))
+    for patience, agents in ((0, 1), (192, 4), (1000, 1)):
+        seeds.clear()
+        run(PPO(patience=patience), 1000, refused())
+        # The first step of an agent is better than none; the three after it are not.
+        assert len(seeds) == len(set(seeds)) == agents
+
+
+def test_it_leaves_no_files_behind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    run(PPO(), 300)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_not_set_depends_on_the_kind_of_actions() -> None:
+    def draws(**settings) -> np.ndarray:
+        record = Record(13)
+        with pytest.raises(BudgetExhausted):
+            PPO(actions="categorical", **settings).search(
+                Evaluator(PROBLEM, 600, record=record), np.random.default_rng(0)
+            )
+        return record.genes()
+
+    best = {"steps": 4, "learning_rate": 0.01, "entropy": 0.05}
+    np.testing.assert_array_equal(draws(**best), draws())
+    for other in ({"reward": "-log"}, {"steps": 2}, {"learning_rate": 0.005}, {"entropy": 0.01}):
+        assert (draws(**other) != draws()).any()
+
+
+def test_importing_it_is_light() -> None:
+    code = (
+        "import sys, searchers.ppo; print([n for n in ('torch', 'gymnasium', 'numba') if n in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_the_libraries_that_it_names_are_distributions() -> None:
+    assert [version(library) for library in PPO.libraries]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"actions": "gausian"}, "unknown actions 'gausian'; did you mean 'gaussian'?"),
+        ({"reward": "log"}, "unknown reward 'log'; did you mean '-log'?"),
+        ({"envs": 0}, "envs must be at least 1, got 0"),
+        ({"steps": 0}, "steps must be at least 1, got 0"),
+        ({"epochs": 0}, "epochs must be at least 1, got 0"),
+        ({"episode_steps": 0}, "episode_steps must be at least 1, got 0"),
+        ({"patience": -1}, "patience must be at least 0, got -1"),
+        ({"minibatches": 3}, "minibatches must be equal parts of envs * steps = 128 samples, of 2 or more"),
+        ({"envs": 1, "steps": 1}, "minibatches must be equal parts of envs * steps = 1 samples"),
+        ({"learning_rate": 0.0}, "learning_rate must be a finite number above 0, got 0.0"),
+        ({"clip": -0.2}, "clip must be a finite number above 0, got -0.2"),
+        ({"entropy": float("nan")}, "entropy must be a finite number from 0, got nan"),
+        ({"discount": 1.5}, "discount must be between 0 and 1, got 1.5"),
+        ({"hidden": (64, 0)}, "hidden: units of a layer must be at least 1, got 0"),
+    ],
+    ids=str,
+)
+def test_settings_out_of_range_are_refused(settings: dict, message: str) -> None:
+    with pytest.raises(InputError) as refusal:
+        PPO(**settings)
+    assert message in str(refusal.value)

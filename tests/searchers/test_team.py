@@ -1,0 +1,441 @@
+"""Teams of agents and their critic: what is foretold, who moves, what is bought, and when all starts anew."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dse.problem.problem import Problem
+from dse.search.evaluator import BudgetExhausted, Evaluator
+from dse.search.record import Record
+from dse.space.genes import GENE_NAMES
+from dse.spec.accelerator import PRESETS
+from dse.spec.mapping import Level, Mapping, MappingBatch
+from dse.support.errors import InputError
+from dse.testing import landscapes
+from searchers.common.choices import Choices
+from searchers.local import Local
+from searchers.random import Random
+from searchers.team import Team
+from searchers.team.agents import Agents
+from searchers.team.arrangements import Arrangements
+from searchers.team.choosing import choose, log_chance_to_fit
+from searchers.team.critic import Critic
+from searchers.team.descent import Doubt
+from searchers.team.feature_kernel import (
+    ALL_MOVED,
+    HELD,
+    LEVEL_WIDTH,
+    MOVED,
+    NESTING,
+    RETURNS,
+    SHARE,
+    STEPS,
+    TOGETHER,
+    TURNS,
+    WIDTH,
+    WORKING,
+    describe,
+)
+from searchers.team.features import SUMMANDS, Features
+from searchers.team.history import History
+from searchers.team.search import Search
+from workloads import load_layer
+
+PROBLEM = Problem(load_layer("alexnet:conv2"), PRESETS["eyeriss-small"], "edp", "maestro")
+SPACE = PROBLEM.space
+ARRANGEMENT = [GENE_NAMES.index(name) for name in ("outer.parallel", "inner.parallel", "cluster")]
+OTHERS = [landscapes.any_tiles(), landscapes.small(), landscapes.single(), landscapes.infeasible()]
+
+
+def run(searcher, budget: int, problem: Problem = PROBLEM, seed: int = 0) -> Record:
+    record = Record(13)
+    with pytest.raises(BudgetExhausted):
+        searcher.search(Evaluator(problem, budget, record=record), np.random.default_rng(seed))
+    return record
+
+
+def taught(history: History) -> Critic:
+    """A critic of EDP that has learned what the history tells, and that nothing is refused."""
+    critic = Critic(history.describe.groups, factors=2)
+    critic.learn(history.features, np.pad(history.figures, ((0, 0), (0, 1))), refit=True, restretch=True)
+    return critic
+
+
+def history_of(genes: np.ndarray, problem: Problem = PROBLEM) -> History:
+    history = History(problem.space, problem.objective)
+    history.add(genes, problem.price(genes))
+    return history
+
+
+@pytest.mark.parametrize(
+    "problem", [PROBLEM, *OTHERS], ids=["factors", "any", "small", "single", "infeasible"]
+)
+@pytest.mark.parametrize("budget", [1, 237])
+def test_the_whole_budget_is_spent(problem: Problem, budget: int) -> None:
+    assert len(run(Team(), budget, problem)) == budget
+
+
+@pytest.mark.parametrize("objective", ["latency", "energy", "area", "power"])
+def test_any_objective_is_learned(objective: str) -> None:
+    problem = Problem(load_layer("resnet50:layer1.0.conv3"), PRESETS["edge-small"], objective, "maestro")
+    losses = run(Team(), 250, problem).evaluations().loss
+    assert losses.min() <= run(Random(), 1000, problem).evaluations().loss.min()
+
+
+def test_with_few_samples_it_beats_the_same_without_learning() -> None:
+    best = [
+        [run(searcher, 250, seed=seed).evaluations().loss.min() for seed in range(3)]
+        for searcher in (Team(), Local(), Team(policy="uniform"))
+    ]
+    assert np.median(best[0]) < 0.85 * np.median(best[1])
+    assert np.median(best[0]) < 0.6 * np.median(best[2])
+
+
+def test_a_depthwise_layer_is_searched_too() -> None:
+    layer, accelerator = landscapes.DEPTHWISE, PRESETS["eyeriss-small"]
+    problem = Problem(layer, accelerator, "edp", "maestro")
+    best = [run(searcher, 200, problem).evaluations().loss.min() for searcher in (Team(), Random())]
+    assert best[0] < best[1]
+
+
+def test_where_nothing_is_feasible_it_goes_towards_what_fits() -> None:
+    needed = run(Team(), 300, landscapes.infeasible()).evaluations().l1_size
+    assert np.median(needed[-50:]) < np.median(needed[:20])
+
+
+def test_where_all_is_refused_it_goes_on_to_other_points() -> None:
+    assert len(np.unique(run(Team(), 400, landscapes.refused()).genes(), axis=0)) == 400
+
+
+def test_no_mapping_is_paid_for_twice_and_a_small_space_is_seen_whole() -> None:
+    genes = run(Team(), 400).genes()
+    assert len(np.unique(SPACE.decode(genes).rows, axis=0)) == 400
+    assert len(np.unique(run(Team(), 100, landscapes.small()).genes(), axis=0)) == 16
+
+
+def test_a_smaller_budget_draws_the_beginning_of_a_larger_one() -> None:
+    np.testing.assert_array_equal(run(Team(), 150).genes(), run(Team(), 300).genes(0, 150))
+
+
+def test_features_are_the_counts_that_follow_from_the_loops() -> None:
+    """Worked out by hand: K 8 C 4 Y 6 X 6 with a filter of 3 by 3, on 8 PEs in clusters of 2."""
+    outer = Level("K", ("K", "C", "Y", "X", "R", "S"), (2, 4, 3, 6, 3, 3))
+    inner = Level("Y", ("C", "K", "X", "Y", "R", "S"), (2, 1, 1, 6, 3, 3))
+    rows = MappingBatch.of([Mapping(outer, 2, inner)]).rows
+    facts = np.array([8, 3, 3, 0, 8, 4, 6, 6])
+    found = np.empty((1, WIDTH), np.float32)
+    describe(rows, facts, np.arange(WIDTH), np.zeros(WIDTH), np.ones(WIDTH), found)
+    counts = 2.0 ** found[0]
+    outside, inside = counts[:LEVEL_WIDTH], counts[LEVEL_WIDTH : 2 * LEVEL_WIDTH]
+    # Four parts of K for four clusters, which all work in one turn; two turns of Y.
+    np.testing.assert_allclose(outside[TURNS : TURNS + 4], [1, 1, 2, 1], rtol=1e-5)
+    np.testing.assert_allclose(outside[[WORKING, SHARE]], [4, 1], rtol=1e-5)
+    np.testing.assert_allclose(outside[RETURNS : RETURNS + 3], [1, 2, 2], rtol=1e-5)
+    np.testing.assert_allclose(outside[HELD : HELD + 4], [72, 160, 36, 268], rtol=1e-5)
+    np.testing.assert_allclose(outside[TOGETHER : TOGETHER + 4], [288, 160, 144, 592], rtol=1e-5)
+    np.testing.assert_allclose(outside[MOVED : MOVED + 3], [288, 320, 288], rtol=1e-5)
+    np.testing.assert_allclose(outside[ALL_MOVED], 896, rtol=1e-5)
+    # Three rows for two PEs: two turns, three quarters of the PEs at work; C outside of them all.
+    np.testing.assert_allclose(inside[TURNS : TURNS + 4], [1, 4, 2, 1], rtol=1e-5)
+    np.testing.assert_allclose(inside[[WORKING, SHARE]], [2, 0.75], rtol=1e-5)
+    np.testing.assert_allclose(inside[RETURNS : RETURNS + 3], [4, 8, 8], rtol=1e-5)
+    np.testing.assert_allclose(inside[HELD : HELD + 4], [18, 24, 12, 54], rtol=1e-5)
+    np.testing.assert_allclose(inside[TOGETHER : TOGETHER + 4], [18, 32, 24, 74], rtol=1e-5)
+    np.testing.assert_allclose(inside[MOVED : MOVED + 3] / 8, [72, 256, 192], rtol=1e-5)
+    np.testing.assert_allclose(counts[STEPS], 2 * 8 * 12, rtol=1e-5)
+    assert found[0, NESTING : NESTING + 6].tolist() == [1, 1, 1, 1, 1, 1]
+    assert found[0, LEVEL_WIDTH + NESTING : LEVEL_WIDTH + NESTING + 6].tolist() == [0, 1, 1, 1, 1, 0]
+
+
+def test_on_a_depthwise_layer_a_spread_of_filters_is_one_of_channels() -> None:
+    tile = (1, 4, 3, 6, 3, 3)
+    rows = MappingBatch.of(
+        [
+            Mapping(Level(dim, tuple("KCYXRS"), tile), 2, Level("Y", tuple("KCYXRS"), (1, 1, 1, 6, 3, 3)))
+            for dim in "KC"
+        ]
+    ).rows
+    found = np.empty((2, WIDTH), np.float32)
+    facts = np.array([8, 3, 3, 1, 1, 16, 6, 6])
+    describe(rows, facts, np.arange(WIDTH), np.zeros(WIDTH), np.ones(WIDTH), found)
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_allclose(2.0 ** found[0, TOGETHER : TOGETHER + 3], [144, 640, 288], rtol=1e-5)
+
+
+def test_features_are_standardised_and_none_is_constant() -> None:
+    features = Features(SPACE)(SPACE.sample(np.random.default_rng(5), 4000))[:, :-SUMMANDS]
+    assert abs(features.mean(axis=0)).max() < 0.15
+    assert features.std(axis=0).min() > 0.5
+
+
+def test_the_critic_foretells_what_it_was_not_told() -> None:
+    rng = np.random.default_rng(0)
+    history = history_of(Choices(SPACE).sample(rng, 300))
+    unseen = history_of(Choices(SPACE).sample(rng, 200))
+    critic = taught(history)
+    errors = (critic.means(unseen.features)[:, :4] - unseen.figures).std(axis=0)
+    assert (errors < 0.45 * unseen.figures.std(axis=0)).all()
+    means, covariance, scales = critic.posterior(unseen.features)
+    np.testing.assert_allclose(means, critic.means(unseen.features), atol=1e-2)
+    deviations = np.sqrt(np.outer(covariance.diagonal(), scales))[:, :4]
+    assert (np.mean(abs(means[:, :4] - unseen.figures) < 2 * deviations, axis=0) > 0.8).all()
+
+
+def test_the_critic_is_sure_of_what_it_knows() -> None:
+    history = history_of(Choices(SPACE).sample(np.random.default_rng(1), 100))
+    critic = taught(history)
+    means, covariance, scales = critic.posterior(history.features)
+    assert abs(means[:, :4] - history.figures).max() < 0.1 * history.figures.std()
+    elsewhere = critic.posterior(history_of(Choices(SPACE).sample(np.random.default_rng(2), 50)).features)
+    assert covariance.diagonal().mean() < 0.2 * elsewhere[1].diagonal().mean()
+    assert (scales > 0).all()
+
+
+def test_the_critic_learns_which_features_tell_most() -> None:
+    """A cost that follows from one group of features stretches that group beyond all others."""
+    history = history_of(Choices(SPACE).sample(np.random.default_rng(3), 120))
+    groups = history.describe.groups
+    usual = Critic(groups, factors=1).stretch
+    for group in (3, 9):
+        critic = Critic(groups, factors=1)
+        member = np.flatnonzero(groups == group)[0]
+        costs = np.sin(2 * history.features[:, member].astype(np.float64))
+        critic.learn(history.features, np.column_stack([costs, 0 * costs]), refit=True, restretch=True)
+        gains = (critic.stretch - usual)[np.unique(groups)]
+        assert np.unique(groups)[np.argmax(gains)] == group
+        assert gains.max() > 0 > gains.min()
+
+
+def test_the_critic_copes_with_one_figure_for_all() -> None:
+    history = history_of(Choices(SPACE).sample(np.random.default_rng(1), 30))
+    critic = Critic(history.describe.groups, factors=1)
+    critic.learn(history.features, np.full((30, 2), 7.0), refit=True, restretch=True)
+    np.testing.assert_allclose(critic.means(history.features), 7.0, atol=1e-2)
+
+
+def test_history_has_figures_of_what_does_not_fit_and_none_of_what_is_refused() -> None:
+    genes = Choices(SPACE).sample(np.random.default_rng(0), 200)
+    evaluations, history = PROBLEM.price(genes), history_of(genes)
+    feasible = np.isfinite(evaluations.loss)
+    assert 0 < feasible.sum() < 200
+    assert np.isfinite(history.figures).all()
+    assert ((history.figures[:, 2:] < 0).all(axis=1) == feasible).all()
+    products = history.figures[feasible, :2].sum(axis=1) - np.log2(evaluations.loss[feasible])
+    np.testing.assert_allclose(products, products[0])
+    elsewhere = landscapes.refused()
+    refused = history_of(Choices(elsewhere.space).sample(np.random.default_rng(0), 50), elsewhere)
+    assert refused.refused.all()
+    assert np.isnan(refused.figures).all()
+
+
+def test_history_finds_what_was_paid_for() -> None:
+    genes = Choices(SPACE).sample(np.random.default_rng(0), 20)
+    history = history_of(np.concatenate([genes[:10], genes[:5]]))
+    assert history.find(genes).tolist() == [*range(10), *[-1] * 10]
+
+
+def test_the_agent_that_gains_most_moves_and_the_others_respond() -> None:
+    """With a judge that counts genes astray, a team is a block nearer after each move, largest gain first."""
+    choices, rng = Choices(SPACE), np.random.default_rng(3)
+    target = choices.sample(rng, 1)[0]
+    starts = choices.sample(rng, 2)
+    weights = np.arange(1, 14)
+    agents = Agents(choices, 10_000, rng)
+    considered = agents.respond(starts, 8, lambda genes: (genes != target) @ weights, choices.blocks)
+    for team, start in enumerate(starts):
+        assert (considered.best(team, 1)[0] == target).all()
+        mine = considered.judged[considered.team == team]
+        assert mine[0] == (start != target) @ weights
+        gain = max(
+            (start != target)[list(block.genes)] @ weights[list(block.genes)] for block in SPACE.blocks
+        )
+        first = np.flatnonzero((considered.genes[considered.team == team] == target).all(axis=1))[0]
+        assert mine[1 : first + 1].min() <= mine[0] - gain
+
+
+def test_kicks_change_few_blocks() -> None:
+    choices, rng = Choices(SPACE), np.random.default_rng(0)
+    agents, vector = Agents(choices, 40, rng), choices.sample(rng, 1)[0]
+    changed = [
+        sum(bool((kicked != vector)[list(block.genes)].any()) for block in SPACE.blocks)
+        for kicked in (agents.kicked(vector, 3, choices.blocks) for _ in range(200))
+    ]
+    assert set(changed) <= {0, 1, 2, 3}
+    assert {1, 2, 3} <= set(changed)
+
+
+def test_the_chance_to_fit_is_that_of_all_buffers() -> None:
+    needs, deviations = np.array([[0.0, -9.0], [0.0, 0.0], [-1.0, 2.0]]), np.full((3, 2), 0.5)
+    chances = np.exp(log_chance_to_fit(needs, deviations))
+    np.testing.assert_allclose(chances[:2], [0.5, 0.25], rtol=1e-6)
+    assert chances[2] < 1e-3
+
+
+def test_a_batch_does_not_ask_the_same_twice() -> None:
+    """Two candidates that go together are as one: the second choice is the one that tells more."""
+    cost, covariance = np.array([0.0, 0.01, 0.2]), np.array([[1, 0.999, 0], [0.999, 1, 0], [0, 0, 1.0]])
+    counts, log_chance = np.ones(3, np.bool_), np.zeros(3)
+    assert choose(cost, covariance, 1.0, log_chance, 0.5, counts, 2) == [0, 2]
+    assert choose(cost, covariance, 1.0, log_chance, 0.5, counts, 9) == [0, 2, 1]
+
+
+def test_what_is_known_already_does_not_count_towards_a_batch() -> None:
+    cost, counts = np.array([0.0, 1.0, 2.0]), np.array([False, True, True])
+    assert choose(cost, np.eye(3), 1.0, np.zeros(3), 3.0, counts, 1) == [0, 1]
+
+
+def test_it_starts_anew_where_it_no_longer_improves() -> None:
+    ends: list[int] = []
+    record = Record(13)
+    evaluate = Evaluator(PROBLEM, 600, record=record, observers=[lambda seen: ends.append(seen.samples)])
+    search = Search(Team(patience=30, share=0.1), evaluate, np.random.default_rng(0))
+    search.descend()
+    losses = record.evaluations().loss
+    assert 50 < len(losses) < 600
+    assert losses[-30:].min() >= 0.999 * losses[:-30].min()
+    before = len(ends)
+    search.descend()
+    assert ends[before] - ends[before - 1] == Team().later_start
+
+
+@pytest.mark.parametrize(
+    "problem", [PROBLEM, *OTHERS], ids=["factors", "any", "small", "single", "infeasible"]
+)
+def test_it_may_give_up_before_its_critic_has_learned(problem: Problem) -> None:
+    impatient = Team(start=2, later_start=1, patience=1, survey_patience=1, share=1e-9, lent=0)
+    assert len(run(impatient, 60, problem)) == 60
+
+
+def test_a_critic_learns_from_its_own_descent_however_much_it_is_lent() -> None:
+    search = Search(Team(memory=12, lent=500), Evaluator(PROBLEM, 900), np.random.default_rng(0))
+    search.descend()
+    descent = search._open()
+    search._proposals(descent)
+    assert len(descent.lent) > 12
+    assert len(descent.rows) == Team().later_start
+    assert len(descent.critic._known) == len(descent.lent) + 6
+
+
+def test_a_descent_is_given_what_earlier_ones_have_paid_for() -> None:
+    """In a space of 16 mappings a second descent has all of them, and pays for one only to begin with."""
+    record = Record(13)
+    search = Search(Team(start=4), Evaluator(landscapes.small(), 40, record=record), np.random.default_rng(0))
+    search.descend()
+    assert len(np.unique(record.genes(), axis=0)) == 16
+    before = len(record)
+    search.descend()
+    assert len(record) == before + 1
+
+
+def test_a_survey_keeps_the_arrangement_of_the_pes_and_ends_soon_where_it_lags() -> None:
+    """Four surveys have as many arrangements; one that lags far behind ends with few samples."""
+    record = Record(13)
+    evaluate = Evaluator(PROBLEM, 5000, record=record)
+    search = Search(Team(patience=30, share=0.1, surveys=1.0, lag=0.5), evaluate, np.random.default_rng(0))
+    for _ in range(3):
+        search.descend()
+    seen, lags = set(), []
+    for _ in range(4):
+        before = len(record)
+        search.descend()
+        kept, losses = record.genes()[before:, ARRANGEMENT], record.evaluations().loss
+        assert (kept == kept[0]).all()
+        seen.add(tuple(kept[0]))
+        lags.append(losses[before:].min() / losses[:before].min())
+        assert lags[-1] < 1.5 or len(kept) < 30
+    assert len(seen) == 4
+    assert max(lags) > 1.5
+
+
+def test_the_next_survey_is_of_what_has_most_in_common_with_the_best() -> None:
+    """One of three arrangements came out far ahead of the others: the next has its parallel dims."""
+    genes = np.repeat(Choices(SPACE).sample(np.random.default_rng(0), 1), 24, axis=0)
+    genes[:, ARRANGEMENT] = np.repeat([[0, 3, 8], [1, 0, 2], [2, 2, 14]], 8, axis=0)
+    history = history_of(genes)
+    history.scores[:] = np.repeat([1e3, 1e4, 5e3], 8)
+    arrangements, rng = Arrangements(SPACE), np.random.default_rng(0)
+    found = [tuple(arrangements.next(rng, history).tolist()) for _ in range(4)]
+    assert all(arrangement[:2] == (0, 3) for arrangement in found)
+    assert len(set(found)) == 4
+    anything = {tuple(arrangements.next(rng, None)[:2].tolist()) for _ in range(20)}
+    assert len(anything) > 5
+
+
+def test_every_arrangement_is_surveyed_before_any_is_again() -> None:
+    space = landscapes.small().space
+    arrangements, rng = Arrangements(space), np.random.default_rng(0)
+    count = int(np.prod(space.sizes[ARRANGEMENT]))
+    history = history_of(Choices(space).sample(rng, 50), landscapes.small())
+    found = [tuple(arrangements.next(rng, history).tolist()) for _ in range(2 * count)]
+    assert len(set(found[:count])) == count
+    assert sorted(found[:count]) == sorted(found[count:])
+
+
+def test_surveys_have_their_part_of_the_samples() -> None:
+    parts = {}
+    for surveys in (0.0, 0.7):
+        record = Record(13)
+        evaluate = Evaluator(PROBLEM, 5000, record=record)
+        search = Search(Team(patience=30, share=0.1, surveys=surveys), evaluate, np.random.default_rng(0))
+        for _ in range(3):
+            search.descend()
+        first, kept = len(record), 0
+        while len(record) < 2000:
+            before = len(record)
+            search.descend()
+            genes = record.genes()[before:]
+            kept += len(genes) if (genes[:, ARRANGEMENT] == genes[0, ARRANGEMENT]).all() else 0
+        parts[surveys] = kept / (len(record) - first)
+    assert parts[0.0] < 0.3
+    assert 0.6 < parts[0.7] < 0.85
+
+
+def test_a_critic_that_errs_more_than_it_says_is_doubted() -> None:
+    doubt, rng = Doubt(), np.random.default_rng(0)
+    assert doubt.variance == 1
+    doubt.see(rng.normal(0, 1, (300, 2)) * [0.1, 5.0], np.ones((300, 2)))
+    assert doubt.variance[0] == 1
+    assert 12 < doubt.variance[1] < 40
+    doubt.see(rng.normal(0, 1, (300, 2)), np.ones((300, 2)))
+    assert doubt.variance.max() < 2
+
+
+def test_later_descents_begin_with_points_that_fit() -> None:
+    record = Record(13)
+    evaluate = Evaluator(PROBLEM, 2000, record=record)
+    search = Search(Team(patience=10, share=0.1), evaluate, np.random.default_rng(0))
+    search.descend()
+    begin = len(record)
+    search.descend()
+    fits = np.isfinite(record.evaluations().loss)
+    assert fits[begin : begin + 8].mean() > 2 * fits[:20].mean() + 0.2
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"start": 1}, "start must be at least 2, got 1"),
+        ({"memory": 5}, "memory must be at least 10, got 5"),
+        ({"teams": 0}, "teams must be at least 1, got 0"),
+        ({"moves": 0}, "moves must be at least 1, got 0"),
+        ({"values": 1}, "values must be at least 2, got 1"),
+        ({"kick": 0}, "kick must be at least 1, got 0"),
+        ({"batch": 0.0}, "batch must be a finite number above 0, got 0.0"),
+        ({"late_batch": -1}, "late_batch must be a finite number above 0, got -1"),
+        ({"most": 0}, "most must be at least 1, got 0"),
+        ({"curiosity": 0}, "curiosity must be a finite number above 0, got 0"),
+        ({"patience": 0}, "patience must be at least 1, got 0"),
+        ({"later_start": 0}, "later_start must be at least 1, got 0"),
+        ({"survey_patience": 0}, "survey_patience must be at least 1, got 0"),
+        ({"surveys": 1.5}, "surveys must be between 0 and 1, got 1.5"),
+        ({"survey_start": 0}, "survey_start must be at least 1, got 0"),
+        ({"share": float("nan")}, "share must be a finite number above 0, got nan"),
+        ({"policy": "unform"}, "policy 'unform'"),
+    ],
+)
+def test_settings_out_of_range_are_refused(settings: dict, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        replace(Team(), **settings)

@@ -1,0 +1,29 @@
+"""Objectives: what their figures are called."""
+
+from __future__ import annotations
+
+import pytest
+
+from dse.spec.objective import unit_of
+from dse.support.errors import InputError
+
+
+@pytest.mark.parametrize(
+    ("objective", "loopnest", "maestro"),
+    [
+        ("latency", "s", "s"),
+        ("energy", "J", "J"),
+        ("edp", "J s", "J s"),
+        ("area", "mm2", "model units"),
+        ("power", "mW", "model units"),
+    ],
+)
+def test_a_figure_has_the_unit_of_the_model_that_gave_it(objective: str, loopnest: str, maestro: str) -> None:
+    assert unit_of(objective, "loopnest") == loopnest
+    assert unit_of(objective, "maestro") == maestro
+    assert unit_of(objective, "a model of somebody's own") == maestro
+
+
+def test_the_unit_of_an_unknown_objective_is_refused() -> None:
+    with pytest.raises(InputError, match=r"latncy.*latency"):
+        unit_of("latncy", "loopnest")

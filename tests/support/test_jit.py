@@ -1,0 +1,43 @@
+"""A package's compiled kernels are forgotten when one of its sources is newer."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from dse.support.jit import drop_stale
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A package of two sources that changed at second 100."""
+    (tmp_path / "__pycache__").mkdir()
+    for name in ("kernel.py", "walk.py"):
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, (100, 100))
+    return tmp_path
+
+
+def compiled_at(package: Path, second: int) -> Path:
+    """An index of compiled kernels, made at that second."""
+    index = package / "__pycache__" / f"kernel-{second}.nbi"
+    index.touch()
+    os.utime(index, (second, second))
+    return index
+
+
+def test_kernels_older_than_any_source_are_forgotten_and_newer_ones_kept(package: Path) -> None:
+    old, new = compiled_at(package, 99), compiled_at(package, 101)
+    drop_stale(package)
+    assert not old.exists()
+    assert new.exists()
+
+
+def test_an_index_that_another_process_has_just_removed_is_no_error(package: Path) -> None:
+    """A link to nothing is listed by the folder and cannot be read, as a file removed since it was listed."""
+    old = compiled_at(package, 99)
+    (old.parent / "kernel-gone.nbi").symlink_to(old.parent / "gone")
+    drop_stale(package)
+    assert not old.exists()

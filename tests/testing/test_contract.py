@@ -1,0 +1,323 @@
+"""Every installed searcher keeps the contract, and the suite that says so catches who does not."""
+
+from __future__ import annotations
+
+import random
+import signal
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from math import inf
+from pathlib import Path
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info
+
+from dse.cost import COST_MODELS, cost_model, maestro
+from dse.cost.maestro import kernel, reference
+from dse.problem.problem import Problem
+from dse.search.searcher import Searcher, searchers
+from dse.spec.accelerator import PRESETS
+from dse.support.errors import InputError
+from dse.testing import RULES, Verdict, broken, check_searcher, landscapes
+from dse.testing.pricing import rows_priced
+from searchers.random import Random
+from tests.conftest import Dse
+from tests.testing.cheaters import budget, importing, records
+
+IN_PROCESS = tuple(rule for rule in RULES if rule.name != "fresh-process")
+
+CHEATERS: list[tuple[str, Searcher, str]] = [
+    ("configuration", records.Thawed(), "expected @dataclass(frozen=True), Thawed is none"),
+    ("configuration", records.Unnameable(), "rate is 1j"),
+    ("configuration", records.Unpicklable(), "TypeError: this searcher stays here"),
+    ("imports", importing.KnowsTheModel(), "tests.cheaters.importing, line 7, imports dse.cost"),
+    ("inside", budget.Overstepping(), "after 0 samples: gene 'outer.order' of row 0 must be within 0 and 23"),
+    ("inside", budget.Unaware(), "evaluate.space.sizes has the sizes"),
+    ("budget", budget.WholeBatches(), "1 samples on a convolution; it ended, with 0 of 1 samples spent"),
+    ("budget", budget.NeedsTwo(), "it raised ZeroDivisionError: half of the budget is nothing (budget.py:"),
+    ("budget", budget.Insisting(), "it went on after BudgetExhausted, asking 100 times more, with 1,200"),
+    ("one-choice", budget.NeedsAnotherValue(), "two genes have one choice; it raised ValueError"),
+    ("small-space", budget.NeverTwice(), "in a space of 16: a point may be drawn, and paid for, again"),
+    ("infeasible", budget.Hopeful(), "no mapping fits the buffers, all losses inf; it raised Index"),
+    ("same-seed", records.Entropic(), "sample 0 was ["),
+    ("other-seed", records.Seedless(), "got the same 300 samples: use `rng`"),
+    ("global-random-ignored", records.Eavesdropping(), "whatever the global random states; sample 0 was ["),
+    ("reusable", records.Remembering(), "from the same object's next search; sample 0 was ["),
+    ("fresh-process", records.Hashing(), "fresh process with PYTHONHASHSEED=1, OMP_NUM_THREADS=1; sample 0"),
+    ("resume", records.KnowsItsRestart(), "after a restart at sample 1; it raised ReplayMismatch: "),
+    ("easy-optimum", budget.Stuck(), "to be within 13.0 times the optimum, where 60 random ones get; it is"),
+    ("easy-optimum", budget.Maximising(), "does it maximise?"),
+    ("charged", budget.PricesBehindTheGate(), "1,200 rows to be priced for as many samples"),
+    ("global-random-kept", records.Reseeding(), "those of random were changed"),
+    ("global-random-kept", records.ReseedingTorch(), "those of torch were changed"),
+    ("settings-kept", records.Monopolising(), "torch threads is 1, was 3"),
+    ("settings-kept", records.Silencing(), "numpy.geterr()['divide'] is raise, was warn"),
+    ("quiet", records.Printing(), "in a search of 1,200 samples, got searching 1200"),
+    ("quiet", records.PrintingFromC(), "got a library says hello"),
+    ("quiet", records.Alarming(), "got RuntimeWarning: this does not converge (records.py:"),
+]
+CHEATER_NAMES = [type(cheater).__name__ for _, cheater, _ in CHEATERS]
+
+
+@pytest.mark.parametrize("name", searchers())
+def test_every_installed_searcher_keeps_the_contract(name: str) -> None:
+    assert not broken(check_searcher(name))
+
+
+def test_all_our_searchers_are_installed_and_so_are_checked() -> None:
+    from searchers import SEARCHERS
+
+    assert set(SEARCHERS) <= set(searchers())
+
+
+@pytest.mark.parametrize(("rule", "cheater", "why"), CHEATERS, ids=CHEATER_NAMES)
+def test_a_cheater_breaks_the_rule_that_it_was_written_against_and_no_other(
+    rule: str, cheater: Searcher, why: str
+) -> None:
+    verdicts = check_searcher(cheater, rules=RULES if rule == "fresh-process" else IN_PROCESS)
+    failed = {verdict.rule: verdict.why for verdict in verdicts if verdict.passed is False}
+    assert list(failed) == [rule], broken(verdicts)
+    assert why in failed[rule]
+
+
+def test_there_is_a_cheater_for_every_rule() -> None:
+    assert {rule for rule, _, _ in CHEATERS} == {rule.name for rule in RULES}
+
+
+def test_who_has_found_the_optimum_may_explore() -> None:
+    verdicts = named(check_searcher(budget.Exploring(), rules=IN_PROCESS))
+    assert verdicts["easy-optimum"].passed, verdicts["easy-optimum"].why
+
+
+@pytest.mark.parametrize("searcher", [budget.Idle(), budget.Asleep()], ids=["idle", "asleep"])
+def test_a_search_that_never_ends_is_given_up(searcher: Searcher) -> None:
+    start = time.monotonic()
+    verdicts = named(check_searcher(searcher, rules=IN_PROCESS, time_limit=0.2))
+    assert "it had not ended after 0.2 s, with 0 of 1,200 samples spent" in verdicts["budget"].why
+    assert verdicts["resume"].passed is None
+    assert verdicts["resume"].why == "not judged: it builds on 'same-seed'"
+    assert time.monotonic() - start < 30
+
+
+def test_a_searcher_that_dies_in_another_process_is_told_with_its_last_words() -> None:
+    stranger = records.Entropic()
+    module, records.Entropic.__module__ = records.Entropic.__module__, "__main__"
+    sys.modules["__main__"].Entropic = records.Entropic  # type: ignore[attr-defined]
+    try:
+        verdict = check_searcher(stranger, rules=[rule_without_needs("fresh-process")])[0]
+    finally:
+        records.Entropic.__module__ = module
+    assert verdict.passed is False
+    assert "exit code 1: AttributeError: Can't get attribute 'Entropic'" in verdict.why
+
+
+def test_a_warning_is_heard_though_its_library_was_imported_before() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from tests.testing.cheaters import library
+
+    assert library.harmless(1) == 1
+    failed = [verdict for verdict in check_searcher(records.ImportingAloud()) if not verdict.passed]
+    # What libraries draw while they are imported is not held against a searcher: it happens once a process.
+    assert [verdict.rule for verdict in failed] == ["quiet"]
+    assert "got FutureWarning: this library is old (records.py:" in failed[0].why
+
+
+def test_a_class_is_no_searcher_until_it_is_called() -> None:
+    with pytest.raises(InputError, match=r"^expected an object like Random\(\)"):
+        check_searcher(Random)  # type: ignore[arg-type]
+
+
+def test_the_suite_leaves_the_process_as_it_was(capfd: pytest.CaptureFixture[str]) -> None:
+    random.seed(7)
+    np.random.seed(7)  # noqa: NPY002 - the legacy state is what has to be kept
+    check_searcher(Random(), rules=IN_PROCESS[:3])
+    before = surroundings()
+    for searcher in (records.Reseeding(), records.Monopolising(), records.Silencing(), records.Printing()):
+        assert broken(check_searcher(searcher, rules=IN_PROCESS))
+    assert surroundings() == before
+    print("still heard")
+    assert capfd.readouterr() == ("still heard\n", "")
+
+
+def surroundings() -> list[object]:
+    threads = sorted((pool["filepath"], pool["num_threads"]) for pool in threadpool_info())
+    legacy = np.random.get_state()[1].tolist()  # noqa: NPY002
+    pricing = maestro.Maestro.prepared, maestro.Maestro.evaluate, kernel.price_rows, reference.price
+    alarm = signal.getsignal(signal.SIGALRM), signal.getitimer(signal.ITIMER_REAL)
+    return [random.getstate(), legacy, threads, np.geterr(), pricing, alarm, sys.stdout]
+
+
+def problem() -> Problem:
+    return Problem(landscapes.RESNET, PRESETS["edge"], cost_model="maestro")
+
+
+def through_the_kernel(rows: np.ndarray) -> None:
+    made = problem()
+    layers, hardware = maestro.layer_row(made.space.layer), maestro.hardware_row(made.accelerator)
+    counts, figures = np.empty((4, len(rows)), np.int64), np.empty((3, len(rows)))
+    reasons = np.empty(len(rows), np.uint8)
+    kernel.price_rows(layers, hardware, rows, False, 0, len(rows), counts, figures, reasons)
+
+
+def through_the_reference(rows: np.ndarray) -> None:
+    made = problem()
+    layer, hardware = maestro.layer_row(made.space.layer)[0], maestro.hardware_row(made.accelerator)[0]
+    for row in rows:
+        reference.price(layer.tolist(), hardware.tolist(), row.tolist())
+
+
+def through_the_cases(rows: np.ndarray, model: str) -> None:
+    made = problem()
+    layers, hardware = maestro.layer_row(made.space.layer), maestro.hardware_row(made.accelerator)
+    cost_model(model).price_cases(layers, hardware, rows=rows)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        lambda rows: problem()._priced(rows),
+        lambda rows: maestro.Maestro().prepared(landscapes.RESNET, PRESETS["edge"])(rows),
+        *(
+            lambda rows, name=name: cost_model(name).evaluate(
+                landscapes.RESNET, PRESETS["edge"], landscapes.MappingBatch(rows)
+            )
+            for name in COST_MODELS
+        ),
+        *(lambda rows, name=name: through_the_cases(rows, name) for name in COST_MODELS),
+        through_the_kernel,
+        through_the_reference,
+    ],
+    ids=[
+        "problem",
+        "prepared",
+        *COST_MODELS,
+        *(f"{name} cases" for name in COST_MODELS),
+        "kernel",
+        "reference",
+    ],
+)
+def test_rows_are_counted_once_by_whatever_way_they_reach_a_model(way: Callable[[np.ndarray], None]) -> None:
+    space = problem().space
+    rows = space.decode(space.sample(np.random.default_rng(1), 9)).rows
+    with rows_priced() as priced:
+        way(rows)
+    assert priced.rows == 9
+    with rows_priced() as priced:
+        pass
+    way(rows)
+    assert priced.rows == 0
+
+
+def test_an_import_is_found_wherever_it_runs_and_not_where_it_is_for_types_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dse.testing.imports import forbidden_imports
+
+    package = tmp_path / "plugin"
+    package.mkdir()
+    (package / "__init__.py").write_text("from typing import TYPE_CHECKING\nfrom .inner import fast\n")
+    (package / "inner.py").write_text(
+        "from typing import TYPE_CHECKING\n"
+        "if TYPE_CHECKING:\n    from dse.cost import CostBatch\n"
+        "def fast():\n    from dse import cost, spec\n    import dse.optimum.bounds as bounds\n"
+    )
+    (package / "unused.py").write_text("import dse.cost\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert forbidden_imports("plugin") == [
+        "plugin.inner, line 5, imports dse.cost",
+        "plugin.inner, line 6, imports dse.optimum.bounds",
+    ]
+
+
+def test_the_landscapes_are_what_they_are_said_to_be() -> None:
+    rng = np.random.default_rng(1)
+    assert (landscapes.small().space.vectors, landscapes.single().space.vectors) == (16, 1)
+    assert (landscapes.one_choice().space.sizes == 1).sum() == 8
+    assert (landscapes.depthwise().space.sizes == 1).sum() == 2
+    assert landscapes.one_choice().space.vectors > 10**4
+    for hopeless in (landscapes.infeasible(), landscapes.refused()):
+        assert (hopeless.price(hopeless.space.sample(rng, 2000)).loss == inf).all()
+    made = landscapes.planted()
+    losses = made.price(made.space.sample(rng, 2000)).loss
+    best = made.price(made.space.sizes[np.newaxis] // 2).loss[0]
+    assert best == made.layer.macs / 1e9
+    assert (losses >= best).all()
+    assert (losses < inf).all()
+
+
+def test_every_step_to_the_planted_optimum_goes_down() -> None:
+    made = landscapes.planted()
+    best = made.space.sizes // 2
+    for start in made.space.sample(np.random.default_rng(2), 50):
+        for gene in np.flatnonzero(start != best):
+            nearer = np.vstack([start, start])
+            nearer[1, gene] = best[gene]
+            far, near = made.price(nearer).loss
+            assert near <= far or "tile" in made.space.genes[gene].name
+
+
+def test_check_prints_a_sentence_a_rule(dse: Dse) -> None:
+    outcome = dse("check", "random")
+    assert outcome.code == 0, outcome
+    lines = outcome.out.splitlines()
+    assert lines[0] == "random:"
+    assert lines[1:-1:2] == [f"pass  {rule.sentence}" for rule in RULES]
+    assert lines[-1] == f"random keeps all {len(RULES)} rules"
+    assert outcome.err == ""
+
+
+def test_check_takes_settings_and_gives_json(dse: Dse) -> None:
+    outcome = dse("check", "walk", "--set", "walkers=3", "--json")
+    assert outcome.code == 0, outcome
+    assert outcome.json["searcher"] == "walk"
+    assert outcome.json["passed"] is True
+    assert [rule["rule"] for rule in outcome.json["rules"]] == [rule.name for rule in RULES]
+    assert all(rule["passed"] is True and rule["why"] for rule in outcome.json["rules"])
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
+    """`install(name, value)` registers a searcher as an installed package would."""
+
+    def register(name: str, value: str) -> None:
+        info = tmp_path / f"{name}-0.1.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.1\n")
+        (info / "entry_points.txt").write_text(f"[dse.searchers]\n{name} = {value}\n")
+        monkeypatch.syspath_prepend(str(tmp_path))
+
+    return register
+
+
+def test_check_exits_with_1_and_says_what_is_broken(dse: Dse, install: Callable[[str, str], None]) -> None:
+    install("seedless", "tests.cheaters.records:Seedless")
+    outcome = dse("check", "seedless")
+    assert outcome.code == 1
+    assert "FAIL  draws another record from another seed\n      expected another record" in outcome.out
+    assert outcome.out.splitlines()[-1] == f"seedless breaks 1 of {len(RULES)} rules"
+
+
+def test_check_refuses_what_it_does_not_know(dse: Dse) -> None:
+    assert dse("check", "randm").refused().endswith("did you mean 'random'?")
+    assert "unknown key 'walker'" in dse("check", "walk", "--set", "walker=3").refused()
+
+
+def test_check_refuses_a_broken_plug_in_in_one_line(dse: Dse, install: Callable[[str, str], None]) -> None:
+    install("lost", "no.such.module:Searcher")
+    install("thawed", "tests.cheaters.records:Thawed")
+    assert "of lost 0.1) cannot be loaded: ModuleNotFoundError" in dse("check", "lost").refused()
+    assert "must be a frozen dataclass with a method search" in dse("check", "thawed", "--json").refused()
+
+
+def named(verdicts: list[Verdict]) -> dict[str, Verdict]:
+    return {verdict.rule: verdict for verdict in verdicts}
+
+
+def rule_without_needs(name: str):
+    from dataclasses import replace
+
+    return replace(next(rule for rule in RULES if rule.name == name), needs=())
