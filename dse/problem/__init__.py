@@ -2,7 +2,3 @@
 
 Imports `space`, `cost` and what is below them.
 """
-
-from dse.problem.problem import Evaluations, Problem
-
-__all__ = ["Evaluations", "Problem"]

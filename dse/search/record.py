@@ -32,7 +32,7 @@ FIGURES: dict[str, type[np.generic]] = {
 }
 """The columns of Evaluations and their types, in order."""
 
-_CELL_KEY = b"dse.search.run"
+_CELL_KEY = b"dse.cell"
 
 _SPLIT = ("genes.list.element", *(name for name in FIGURES if name != "reason"))
 # Splitting numbers bytewise takes a random search's samples from 57 to 42 bytes.

@@ -442,7 +442,7 @@ def test_a_module_among_the_commands_is_a_command(
     dse: Dse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "greet.py").write_text(
-        "import typer\nfrom dse.errors import InputError\n"
+        "import typer\nfrom dse.support.errors import InputError\n"
         "def command(name: str) -> None:\n"
         '    """Greet someone."""\n'
         "    if name == 'nobody':\n        raise InputError('name must be somebody')\n"

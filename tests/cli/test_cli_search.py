@@ -102,8 +102,8 @@ def misbehaving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "stopping": f"{__name__}:Stopping",
         "partial": f"{__name__}:Partial",
         "slow": f"{__name__}:Slow",
-        "raising": "tests.campaign_searchers:Raising",
-        "quitter": "tests.campaign_searchers:Quitter",
+        "raising": "tests.campaign.campaign_searchers:Raising",
+        "quitter": "tests.campaign.campaign_searchers:Quitter",
     }
     lines = [f"{name} = {value}" for name, value in entries.items()]
     (info / "entry_points.txt").write_text("\n".join([f"[{GROUP}]", *lines]))

@@ -24,7 +24,7 @@ def test_the_module_shows_what_it_prints() -> None:
         Level("C", DIMS, (1, 1, 8, 8, 3, 3)),
     )
     nest = loop_nest(LAYERS[0].lowered(), mapping, PRESETS["edge"])
-    shown = dse.loop_nest.__doc__ or ""
+    shown = dse.problem.loop_nest.__doc__ or ""
     assert [line.strip() for line in nest.splitlines()] == [
         line.strip() for line in shown.splitlines()[2 : 2 + len(nest.splitlines())]
     ]

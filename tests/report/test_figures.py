@@ -119,8 +119,8 @@ def test_drawing_leaves_no_state_and_never_imports_pyplot() -> None:
     script = (
         "import sys, matplotlib\n"
         "before = matplotlib.rcParams.copy()\n"
-        "from tests.figure_cases import made_up\n"
-        "from dse.report.findings import find\n"
+        "from tests.report.figure_cases import made_up\n"
+        "from dse.analysis.findings import find\n"
         "from dse.report.plots import draw, png, svg\n"
         "study = made_up(['walk', 'marl'])\n"
         "figure = draw(study, find(study, 10))['gap'].build()\n"

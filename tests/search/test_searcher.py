@@ -105,7 +105,7 @@ def test_every_searcher_of_the_table_is_made_with_its_defaults() -> None:
 
 def test_naming_the_searchers_imports_none() -> None:
     code = (
-        "import sys, dse.searcher; dse.searcher.searchers()\n"
+        "import sys, dse.search.searcher; dse.search.searcher.searchers()\n"
         "print([name for name in sys.modules if name.startswith('searchers')])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -97,7 +97,7 @@ def test_a_smaller_budget_draws_the_beginning_of_a_larger_one_and_another_seed_o
 def test_a_fresh_process_with_other_global_states_and_threads_draws_the_same() -> None:
     code = (
         "import random, numpy, torch\n"
-        "from tests.test_ppo import *\n"
+        "from tests.searchers.test_ppo import *\n"
         "random.seed(1); np.random.seed(1); torch.manual_seed(1); torch.set_num_threads(2)\n"
         "print([run(PPO(actions=kind), 600).genes().sum(axis=0).tolist() for kind in KINDS])"
     )

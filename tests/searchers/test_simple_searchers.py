@@ -72,7 +72,7 @@ def test_the_same_cell_draws_the_same_and_another_seed_does_not(name: str) -> No
 
 def test_a_fresh_process_draws_the_same() -> None:
     code = (
-        "from tests.test_simple_searchers import *\n"
+        "from tests.searchers.test_simple_searchers import *\n"
         "random.seed(1); np.random.seed(1)\n"
         "print([fingerprint(run(name, 3000, seed=4)) for name in SEARCHERS])"
     )

@@ -538,7 +538,7 @@ def test_a_space_is_laid_out_without_importing_numba() -> None:
         "import sys\n"
         "from dse.spec.accelerator import PRESETS\n"
         "from dse.spec.layer import Layer\n"
-        "from dse.space import MappingSpace\n"
+        "from dse.space.mapping_space import MappingSpace\n"
         "space = MappingSpace(Layer.fc(1000, 512), PRESETS['edge'])\n"
         "space.vectors, space.mappings, space.sizes, space.blocks, space.identity\n"
         "sys.exit('numba' in sys.modules)\n"

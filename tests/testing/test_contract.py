@@ -33,7 +33,7 @@ CHEATERS: list[tuple[str, Searcher, str]] = [
     ("configuration", records.Thawed(), "expected @dataclass(frozen=True), Thawed is none"),
     ("configuration", records.Unnameable(), "rate is 1j"),
     ("configuration", records.Unpicklable(), "TypeError: this searcher stays here"),
-    ("imports", importing.KnowsTheModel(), "tests.cheaters.importing, line 7, imports dse.cost"),
+    ("imports", importing.KnowsTheModel(), "tests.testing.cheaters.importing, line 7, imports dse.cost"),
     ("inside", budget.Overstepping(), "after 0 samples: gene 'outer.order' of row 0 must be within 0 and 23"),
     ("inside", budget.Unaware(), "evaluate.space.sizes has the sizes"),
     ("budget", budget.WholeBatches(), "1 samples on a convolution; it ended, with 0 of 1 samples spent"),
@@ -294,7 +294,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, s
 
 
 def test_check_exits_with_1_and_says_what_is_broken(dse: Dse, install: Callable[[str, str], None]) -> None:
-    install("seedless", "tests.cheaters.records:Seedless")
+    install("seedless", "tests.testing.cheaters.records:Seedless")
     outcome = dse("check", "seedless")
     assert outcome.code == 1
     assert "FAIL  draws another record from another seed\n      expected another record" in outcome.out
@@ -308,7 +308,7 @@ def test_check_refuses_what_it_does_not_know(dse: Dse) -> None:
 
 def test_check_refuses_a_broken_plug_in_in_one_line(dse: Dse, install: Callable[[str, str], None]) -> None:
     install("lost", "no.such.module:Searcher")
-    install("thawed", "tests.cheaters.records:Thawed")
+    install("thawed", "tests.testing.cheaters.records:Thawed")
     assert "of lost 0.1) cannot be loaded: ModuleNotFoundError" in dse("check", "lost").refused()
     assert "must be a frozen dataclass with a method search" in dse("check", "thawed", "--json").refused()
 
