@@ -1,4 +1,5 @@
-"""Integer vectors and the designs that they stand for: genes, tile chains, blocks, kernels.
+"""Integer vectors and the designs that they stand for: the protocol, and genes, tile chains, blocks, kernels.
 
+What searchers see of a space stands in `protocol`; the space of mappings is put together from the rest.
 Imports `spec` and what is below it.
 """

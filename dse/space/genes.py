@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from itertools import permutations
-from typing import Any, Literal
+from typing import Any
 
+from dse.space.protocol import Gene, Kind
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.validation import table, whole_number
 
@@ -18,23 +18,7 @@ ORDERS = tuple(permutations(MAPPED_DIMS))
 
 LEVELS = ("outer", "inner")
 
-Kind = Literal["ordinal", "categorical", "permutation"]
 FixedValue = int | str | list[str]
-
-
-@dataclass(frozen=True)
-class Gene:
-    """One position of a gene vector: an integer of 0 to `size - 1`.
-
-    `kind` says what the integers mean: `ordinal` ascending sizes, `categorical` a dim, `permutation` one of
-    ORDERS. `level` is outer, inner or None (cluster); `dim` is the dim of a tile gene, else None.
-    """
-
-    name: str
-    size: int
-    kind: Kind
-    level: str | None
-    dim: str | None
 
 
 def gene_names() -> tuple[str, ...]:

@@ -14,24 +14,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.space.blocks import Block, make_blocks
+from dse.space.blocks import make_blocks
 from dse.space.chains import TILES, Chain, listed
 from dse.space.equation1 import equation1, equation1_of
+from dse.space.features import feature_names, mapping_features
 from dse.space.genes import (
     GENE_NAMES,
     LEVELS,
     MAPPED_DIMS,
     ORDERS,
     FixedValue,
-    Gene,
     make_gene,
     parse_fixed,
     read_fixed,
 )
+from dse.space.protocol import Block, Gene, MappingStructure
 from dse.spec.accelerator import Accelerator
 from dse.spec.layer import Layer
 from dse.spec.mapping import COLUMNS, Mapping, MappingBatch
-from dse.support.arrays import BoolArray, IntArray
+from dse.support.arrays import BoolArray, FloatArray, IntArray
 from dse.support.errors import InputError, unknown
 
 __all__ = ["Block", "Gene", "MappingSpace", "equation1", "parse_fixed"]
@@ -97,6 +98,11 @@ class MappingSpace:
         return chains * math.prod(len(choices) for choices in self._choices.values())
 
     @property
+    def designs(self) -> int:
+        """The `mappings`, as spaces of other designs say it too."""
+        return self.mappings
+
+    @property
     def equation1(self) -> int:
         """The size by Equation 1 of arXiv:2507.16249: an estimate to set beside this space's own."""
         return equation1_of(self.layer)
@@ -155,6 +161,10 @@ class MappingSpace:
             raise InputError(f"mapping {bad}: {self._why_not(batch[bad])}")
         return genes
 
+    def canonical(self, genes: IntArray) -> IntArray:
+        """The smallest vectors of the mappings that the vectors (n, 13) stand for: (n, 13)."""
+        return self.encode(self.decode(genes))
+
     def neighbour(self, rng: np.random.Generator, genes: IntArray) -> IntArray:
         """One neighbour of each vector (n, 13), drawn uniformly from those of all blocks: (n, 13).
 
@@ -176,6 +186,20 @@ class MappingSpace:
         if count < 0:
             raise self._outside(vectors, 0)
         return out[:count].copy()
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """What each feature is."""
+        return feature_names()
+
+    def features(self, genes: IntArray) -> FloatArray:
+        """The mappings of the vectors (n, 13) as numbers for surrogates: (n, 33), see `mapping_features`."""
+        return mapping_features(self.layer, self.accelerator, self.decode(genes))
+
+    @property
+    def structure(self) -> MappingStructure:
+        """The mappings behind the vectors: the space itself decodes and encodes them."""
+        return self
 
     @cached_property
     def _packed(self) -> IntArray:
