@@ -1,0 +1,294 @@
+"""Imports point one way: a module knows what stands below its package, and nothing that stands above it.
+
+All modules of the repository are read, never run: imports in functions and those for types alone count too.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import resolve_name
+
+import pytest
+
+from dse.search.searcher import searchers
+from tests import ROOT
+
+CODE = ("dse", "searchers", "workloads", "learners", "experiments")
+
+TIERS: tuple[tuple[str, ...], ...] = (
+    ("dse.support",),
+    ("dse.spec",),
+    ("dse.space", "dse.cost"),
+    ("dse.problem",),
+    ("dse.search",),
+    ("dse.optimum",),
+    ("dse.campaign",),
+    ("dse.analysis",),
+    ("dse.report",),
+    ("dse.testing", "dse.bench"),
+    ("dse.cli",),
+)
+"""The packages of `dse` from the lowest to the highest. Those of one tier do not know each other."""
+
+BELOW = {
+    room: {below for lower in TIERS[:place] for below in lower}
+    for place, tier in enumerate(TIERS)
+    for room in tier
+}
+BELOW["dse.cli"] |= {"dse", "workloads"}
+BELOW["dse.bench"] |= {"dse"}
+BELOW["dse"] = BELOW["dse.campaign"]
+BELOW["dse.__main__"] = {"dse.cli"}
+BELOW["workloads"] = {"dse.support", "dse.spec"}
+BELOW["learners"] = {"dse.support", "dse.search"}
+BELOW["searchers"] = {"dse.support", "dse.spec", "dse.space", "dse.problem", "dse.search", "learners"}
+BELOW["experiments"] = {room for tier in TIERS for room in tier} | {
+    "dse",
+    "workloads",
+    "searchers",
+    "learners",
+}
+
+FOR_ALL = {"dse.__version__"}
+"""What every module may import from the package that is the framework's front."""
+
+STILL_UPWARD = {
+    ("dse.optimum.cache", "dse"),
+    ("dse.optimum.network", "dse.campaign.network"),
+    ("dse.search.api", "dse.campaign.summary"),
+    ("dse.cli.commands.correlate", "searchers.marl.assignment"),
+}
+"""Arrows upward that are still to be removed. This table only ever shrinks."""
+
+
+@dataclass(frozen=True)
+class Import:
+    """`source` imports `target`, a module or a name in one; `late` where importing `source` does not."""
+
+    source: str
+    target: str
+    line: int
+    late: bool
+
+    def __str__(self) -> str:
+        return f"{self.source}, line {self.line}, imports {self.target}"
+
+
+@cache
+def trees() -> dict[str, ast.Module]:
+    """The modules of the repository by name, parsed."""
+    found = {}
+    for top in CODE:
+        for path in sorted((ROOT / top).rglob("*.py")):
+            parts = path.relative_to(ROOT).with_suffix("").parts
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = ast.parse(path.read_bytes())
+    return found
+
+
+def is_package(module: str) -> bool:
+    return (ROOT.joinpath(*module.split(".")) / "__init__.py").exists()
+
+
+@cache
+def imports() -> tuple[Import, ...]:
+    """Every import of one of our modules by another."""
+    return tuple(
+        Import(module, target, line, late)
+        for module, tree in trees().items()
+        for target, line, late in imports_of(tree, module, late=False)
+        if target.partition(".")[0] in CODE
+    )
+
+
+def imports_of(node: ast.AST, module: str, *, late: bool) -> Iterator[tuple[str, int, bool]]:
+    """The imports below `node`: their targets, lines, and whether they are late."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Import):
+            yield from ((alias.name, child.lineno, late) for alias in child.names)
+        elif isinstance(child, ast.ImportFrom):
+            package = module if is_package(module) else module.rpartition(".")[0]
+            base = resolve_name("." * child.level + (child.module or ""), package)
+            yield from ((f"{base}.{alias.name}", child.lineno, late) for alias in child.names)
+        function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        for_types = isinstance(child, ast.If) and ast.unparse(child.test).endswith("TYPE_CHECKING")
+        yield from imports_of(child, module, late=late or function or for_types)
+
+
+def module_of(target: str) -> str:
+    """The module that an import's target is, or lies in."""
+    while target not in trees():
+        target = target.rpartition(".")[0]
+    return target
+
+
+def room(module: str) -> str:
+    """The package that a module belongs to: `dse.space` of `dse.space.genes`."""
+    parts = module.split(".")
+    return ".".join(parts[: 2 if parts[0] == "dse" else 1])
+
+
+def upward() -> list[Import]:
+    """Imports that go where the module's package must not know anything."""
+    found = []
+    for item in imports():
+        here, there = room(item.source), room(module_of(item.target))
+        if there != here and there not in BELOW.get(here, set()) and item.target not in FOR_ALL:
+            found.append(item)
+    return found
+
+
+def test_every_package_has_its_place_in_the_order() -> None:
+    assert {room(module) for module in trees()} <= set(BELOW)
+
+
+def test_no_import_points_upward() -> None:
+    unknown = [item for item in upward() if (item.source, module_of(item.target)) not in STILL_UPWARD]
+    assert not unknown, "\n".join(map(str, unknown))
+
+
+def test_what_was_put_right_is_no_longer_excused() -> None:
+    assert {(item.source, module_of(item.target)) for item in upward()} >= STILL_UPWARD
+
+
+def runs_first(item: Import) -> Iterator[str]:
+    """The modules that run before the import is done, but those that contain the importing one."""
+    target = module_of(item.target)
+    parts = target.split(".")
+    for above in (".".join(parts[:count]) for count in range(1, len(parts) + 1)):
+        if above == target or not f"{item.source}.".startswith(f"{above}."):
+            yield above
+
+
+def circles(late: bool = False) -> list[list[str]]:
+    """Groups of modules that import each other; with `late`, also by imports that run in functions."""
+    graph: dict[str, set[str]] = {module: set() for module in trees()}
+    for item in imports():
+        if late or not item.late:
+            graph[item.source] |= set(runs_first(item)) - {item.source}
+    return [sorted(group) for group in strongly_connected(graph) if len(group) > 1]
+
+
+def strongly_connected(graph: dict[str, set[str]]) -> list[set[str]]:
+    """The groups of nodes that reach each other."""
+
+    def reachable(start: str) -> set[str]:
+        seen, waiting = {start}, [start]
+        while waiting:
+            new = graph[waiting.pop()] - seen
+            seen |= new
+            waiting.extend(new)
+        return seen
+
+    reach = {node: reachable(node) for node in graph}
+    groups: list[set[str]] = []
+    for node in graph:
+        if not any(node in group for group in groups):
+            groups.append({other for other in reach[node] if node in reach[other]})
+    return groups
+
+
+def test_no_module_is_imported_by_what_it_imports() -> None:
+    assert circles() == []
+
+
+def test_nobody_imports_an_experiment_and_only_the_command_line_knows_a_workload() -> None:
+    known = {(room(item.source), room(module_of(item.target))) for item in imports()}
+    assert {here for here, there in known if there == "experiments"} <= {"experiments"}
+    assert {here for here, there in known if there == "workloads"} <= {"dse.cli", "experiments", "workloads"}
+
+
+# Names
+
+COMMON_WORDS = {"random", "walk", "grid", "local", "team"}
+"""Searchers that are called like something else: a text may contain the word, but not be it."""
+
+OTHER_MEANINGS = {
+    ("dse.testing.surroundings", "random"): "the module of Python's own random states",
+    ("dse.spec.accelerator", "paper"): "an accelerator without limits, under which papers compare",
+}
+
+STILL_NAMED = {
+    ("dse.analysis.reduction", "marl"),
+    ("dse.analysis.reduction", "random"),
+    ("dse.analysis.reduction", "bayesian"),
+    ("dse.analysis.reduction", "genetic"),
+    ("dse.analysis.reduction", "gamma"),
+    ("dse.analysis.reduction", "ppo"),
+    ("dse.analysis.verdict", "ppo"),
+    ("dse.cli.commands.correlate", "random"),
+    ("dse.report.plots.style", "bayesian"),
+    ("dse.report.plots.style", "cem"),
+    ("dse.report.plots.style", "factored-ppo"),
+    ("dse.report.plots.style", "gamma"),
+    ("dse.report.plots.style", "genetic"),
+    ("dse.report.plots.style", "grid"),
+    ("dse.report.plots.style", "local"),
+    ("dse.report.plots.style", "marl"),
+    ("dse.report.plots.style", "ppo"),
+    ("dse.report.plots.style", "random"),
+    ("dse.report.plots.style", "team"),
+    ("dse.report.plots.style", "walk"),
+    ("dse.report.tables", "paper"),
+    ("dse.search.api", "random"),
+}
+"""Names that are still to become data. This table only ever shrinks."""
+
+
+def texts(tree: ast.Module) -> Iterator[str]:
+    """The texts in a module's code: all strings but docstrings."""
+    docstrings = {
+        id(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+            yield node.value
+
+
+def named() -> set[tuple[str, str]]:
+    """Modules of `dse`, and the searcher that each names in its code, or that it speaks of a paper."""
+    names = set(searchers()) | {"paper"}
+    found = set()
+    for module, tree in trees().items():
+        if room(module).startswith("dse"):
+            for text in texts(tree):
+                words = set(re.findall(r"[a-z][a-z-]*", text.lower())) - COMMON_WORDS
+                found |= {(module, name) for name in names & (words | {text})}
+    return found - set(OTHER_MEANINGS)
+
+
+def test_the_framework_names_no_searcher_and_no_paper() -> None:
+    assert named() - STILL_NAMED == set()
+
+
+def test_a_name_that_is_gone_is_no_longer_excused() -> None:
+    assert named() >= STILL_NAMED
+
+
+# The reader itself
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("from dse.space.genes import Gene", {("dse.space.genes.Gene", False)}),
+        ("import dse.space.genes as g", {("dse.space.genes", False)}),
+        ("from ..space import genes", {("dse.space.genes", False)}),
+        ("def f():\n    class A:\n        import dse.cli", {("dse.cli", True)}),
+        ("try:\n    import dse.cli\nexcept ImportError:\n    pass", {("dse.cli", False)}),
+        ("if TYPE_CHECKING:\n    import dse.cli", {("dse.cli", True)}),
+    ],
+)
+def test_an_import_is_found_wherever_it_stands(source: str, found: set[tuple[str, bool]]) -> None:
+    seen = imports_of(ast.parse(source), "dse.cost", late=False)
+    assert {(target, late) for target, _, late in seen} == found
+
+
+def test_modules_that_reach_each_other_are_a_circle() -> None:
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}
+    assert strongly_connected(graph) == [{"a", "b", "c"}, {"d"}]
