@@ -27,7 +27,7 @@ from dse.search.run import Cell, RunTimes
 from dse.search.searcher import Searcher, make_searcher
 from dse.spec.accelerator import Accelerator
 from dse.spec.layer import Layer
-from dse.support.errors import InputError, StorageError, told
+from dse.support.errors import InputError, StorageError, format_exception
 
 LEDGER, RECORDS = "ledger.sqlite", "cells"
 
@@ -98,7 +98,7 @@ def _read_ledger(path: Path) -> list[Entry]:
     except sqlite3.Error as error:
         raise InputError(f"ledger {str(path)!r} cannot be read: {error}") from None
     except (TypeError, ValueError) as error:
-        raise InputError(f"ledger {str(path)!r} is damaged: {told(error)}") from None
+        raise InputError(f"ledger {str(path)!r} is damaged: {format_exception(error)}") from None
 
 
 def _summary(text: str | None) -> Summary | None:
@@ -131,7 +131,9 @@ def _read_records(folder: Path, entries: Mapping[str, Entry], done: Iterable[Sum
         except InputError as error:
             raise InputError(f"record {str(path)!r} cannot be reported: {error}") from None
         except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"record {str(path)!r} does not say what its cell was: {told(error)}") from None
+            raise InputError(
+                f"record {str(path)!r} does not say what its cell was: {format_exception(error)}"
+            ) from None
         sibling = siblings.get(problem_part(key))
         if sibling is not None:
             names = ("layer", "network", "repeats", "accelerator")
@@ -176,7 +178,9 @@ def read_cell(path: Path) -> tuple[Problem, Record]:
     except InputError:
         raise
     except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"record {str(path)!r} does not say what its cell was: {told(error)}") from None
+        raise InputError(
+            f"record {str(path)!r} does not say what its cell was: {format_exception(error)}"
+        ) from None
 
 
 def _named_cell(entry: Entry, problem: Problem) -> NamedCell:

@@ -18,7 +18,7 @@ from dse.problem.problem import Problem
 from dse.spec.accelerator import Accelerator
 from dse.spec.layer import Layer
 from dse.spec.objective import OBJECTIVES, unit_of
-from dse.support.errors import InputError, shorten, told
+from dse.support.errors import InputError, format_exception, shorten
 
 Triple = NamedTriple
 """A problem by the names of its layer (`vgg16:conv1_2`), accelerator and objective."""
@@ -202,7 +202,9 @@ def load_study(folder: Path) -> Study:
         problems, searchers = set(study.problems), set(study.searchers)
         _ = study.seeds, study.name, study.budgets, study.cost_model, study.reference, study.planned
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{str(path)!r} does not say what its campaign was: {told(error)}") from None
+        raise InputError(
+            f"{str(path)!r} does not say what its campaign was: {format_exception(error)}"
+        ) from None
     for summary in study.summaries:
         if problem_of(summary) not in problems or summary.searcher not in searchers:
             raise InputError(f"{str(path)!r} is damaged: its campaign has no cell {shorten(summary.key)}")

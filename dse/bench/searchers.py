@@ -21,7 +21,7 @@ from dse.campaign.worker import prepare_process
 from dse.problem.problem import Problem
 from dse.search.run import Cell, RunTimes, make_ready, run_cell
 from dse.search.searcher import make_searcher
-from dse.support.errors import told
+from dse.support.errors import format_exception
 
 Row = dict[str, Any]
 
@@ -71,7 +71,7 @@ def _report(sender: Connection, name: str, problem: Problem, budget: int, seed: 
     try:
         sender.send((_figures(name, problem, budget, seed), None))
     except Exception as error:
-        sender.send(({}, told(error)))
+        sender.send(({}, format_exception(error)))
 
 
 def _figures(name: str, problem: Problem, budget: int, seed: int) -> dict[str, float]:

@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from dse.cost import COST_MODELS, cost_model, model_with, spec_of
-from dse.problem.problem import Problem, digest
+from dse.problem.problem import Problem
 from dse.search.run import Cell
 from dse.search.searcher import Searcher, make_searcher, searcher_class
 from dse.spec.accelerator import load_accelerator
 from dse.spec.layer import Layer
 from dse.spec.objective import OBJECTIVES
 from dse.support.errors import InputError, shorten, unknown
+from dse.support.hashing import digest
 from dse.support.toml import is_toml, read_toml
 from dse.support.validation import keys, table, whole_number
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from dse.campaign.summary import STEPS, Summary
 from dse.support.errors import InputError
+from dse.support.files import whole_file
 
 CURVES = "curves.parquet"
 
@@ -39,13 +39,8 @@ def write_curves(path: Path, summaries: Iterable[Summary], about: Mapping[str, A
         else:
             columns[name] = values
     arrow = pa.table(columns).replace_schema_metadata({b"dse.campaign": json.dumps(about, sort_keys=True)})
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        pq.write_table(arrow, part, compression="zstd", compression_level=12, write_page_checksum=True)
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise InputError(f"curves {str(path)!r} cannot be written: {error.strerror or error}") from None
+    with whole_file(path, "curves") as file:
+        pq.write_table(arrow, file, compression="zstd", compression_level=12, write_page_checksum=True)
 
 
 def read_curves(path: Path) -> tuple[list[Summary], dict[str, Any]]:

@@ -18,9 +18,10 @@ from dse.campaign.config import Campaign, NamedProblem, Variant
 from dse.campaign.runner import Display, run_campaign
 from dse.campaign.store import Store
 from dse.problem.problem import Problem
-from dse.search.api import Result, make_folder, write_json
+from dse.search.api import Result
 from dse.search.record import read_parquet
 from dse.search.searcher import make_searcher
+from dse.support.files import make_folder, write_json
 from dse.support.toml import is_toml
 
 NETWORK, MAPPINGS, SAMPLES = "network.json", "mappings", "samples"

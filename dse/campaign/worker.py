@@ -13,11 +13,11 @@ import numpy as np
 
 from dse.campaign.config import NamedCell
 from dse.campaign.summary import Summary, summarise
-from dse.problem.problem import digest
 from dse.search.evaluator import Progress
 from dse.search.record import read_parquet, write_parquet
 from dse.search.run import RunTimes, open_journal, run_cell
-from dse.support.errors import InputError, StorageError, told
+from dse.support.errors import InputError, StorageError, format_exception
+from dse.support.hashing import digest
 
 STOP = 0
 """Place in the board of the number that tells all workers to stop."""
@@ -92,7 +92,7 @@ def run_task(task: Task) -> Outcome:
     except InputError as error:
         return Outcome(key, failure=str(error))
     except Exception as error:
-        return Outcome(key, failure=told(error))
+        return Outcome(key, failure=format_exception(error))
 
 
 def _run(task: Task) -> Summary:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
@@ -13,7 +12,8 @@ import dse
 from dse.optimum.certificate import OPTIMAL, Certificate, from_dict
 from dse.problem.problem import Problem
 from dse.support import strict_json
-from dse.support.errors import InputError, StorageError
+from dse.support.errors import InputError
+from dse.support.files import write_whole
 
 NAME = "dse-arena"
 
@@ -47,20 +47,7 @@ def store(problem: Problem, certificate: Certificate, folder: Path) -> None:
         return
     code = code_version(problem.model.name)
     kept = {"code": code, "certificate": certificate.to_dict(problem, str(problem.layer), "")}
-    path = _path(problem, folder)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with part.open("w", encoding="utf-8") as file:
-            json.dump(kept, file, allow_nan=False)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            part.unlink()
-        why = error.strerror or error
-        raise StorageError(f"certificate {str(path)!r} cannot be written: {why}") from None
+    write_whole(_path(problem, folder), json.dumps(kept, allow_nan=False), "certificate")
 
 
 @memoised

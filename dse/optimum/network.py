@@ -12,7 +12,7 @@ from dse.campaign.network import totals
 from dse.optimum import certify, verify
 from dse.optimum.certificate import Certificate
 from dse.problem.problem import Problem
-from dse.search.api import make_folder, write_json
+from dse.support.files import make_folder, write_json
 
 NETWORK, MAPPINGS, CERTIFICATES = "network.json", "mappings", "certificates"
 """What is in the folder of a network: totals, and by layer the best mapping and the certificate."""

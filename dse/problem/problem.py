@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable
 from collections.abc import Mapping as Table
 from dataclasses import dataclass, field, fields
@@ -18,6 +16,7 @@ from dse.spec.layer import Layer
 from dse.spec.mapping import Mapping, MappingBatch
 from dse.spec.objective import objective_named
 from dse.support.arrays import CodeArray, FloatArray, IntArray
+from dse.support.hashing import digest
 
 if TYPE_CHECKING:
     from dse.problem.constraints import FeasibilityRules
@@ -163,9 +162,3 @@ class Problem:
 def lowers(model: CostModel) -> bool:
     """Whether the model prices lowered layers: unpadded and of stride 1."""
     return bool(getattr(model, "lowers", True))
-
-
-def digest(data: object) -> str:
-    """SHA-256, in hex, of plain data written as canonical JSON (sorted keys, no spaces, no NaN)."""
-    text = json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(text.encode()).hexdigest()

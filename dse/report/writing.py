@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -21,6 +19,7 @@ from dse.analysis.study import Study, Triple, load_study
 from dse.analysis.verdict import final
 from dse.report.tables import NAMES, make_tables
 from dse.support.errors import InputError, StorageError
+from dse.support.files import write_json, write_whole
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -95,11 +94,13 @@ def write_report(folder: Path, *, run: str | None = None, pictures: bool = True)
     try:
         tables.mkdir(exist_ok=True)
         for name, text in texts.items():
-            _write(tables / name, text)
-        _write(folder / SUMMARY, json.dumps(_plain(summary(report)), indent=1, allow_nan=False) + "\n")
+            write_whole(tables / name, text, "table")
+        write_json(folder / SUMMARY, _plain(summary(report)), "report")
         if not pictures:
             return report, tables / "reduction.md"
-        _write(folder / PAGE, _draw_page(report, drawing, [f"tables/{name}" for name in texts]))
+        write_whole(
+            folder / PAGE, _draw_page(report, drawing, [f"tables/{name}" for name in texts]), "report"
+        )
     except OSError as error:
         raise StorageError(f"report in {str(folder)!r} cannot be written: {error.strerror}") from None
     return report, folder / PAGE
@@ -280,13 +281,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     return value
-
-
-def _write(path: Path, text: str) -> None:
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
-    except OSError:
-        part.unlink(missing_ok=True)
-        raise

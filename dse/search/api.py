@@ -21,6 +21,7 @@ from dse.search.searcher import GROUP, Searcher, make_searcher
 from dse.spec.mapping import Mapping as DataflowMapping
 from dse.spec.reasons import Reason
 from dse.support.errors import InputError, StorageError, difference, shorten
+from dse.support.files import make_folder, write_json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -201,21 +202,3 @@ def write_result(result: Result, folder: Path, layer: str, accelerator: str) -> 
     write_json(folder / RESULT, result.to_dict(layer, accelerator))
     if result.best:
         write_json(folder / MAPPING, result.best.mapping.to_dict())
-
-
-def make_folder(folder: Path) -> None:
-    """Make a folder and those that it is in; a StorageError says why that cannot be."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StorageError(f"folder {str(folder)!r} cannot be made: {error.strerror}") from None
-
-
-def write_json(path: Path, value: object) -> None:
-    """Write plain data as a JSON file, whole or not at all."""
-    part = path.with_name(f".{path.name}.part")
-    try:
-        part.write_text(json.dumps(value, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-        part.replace(path)
-    except OSError as error:
-        raise StorageError(f"{str(path)!r} cannot be written: {error.strerror or error}") from None

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +12,7 @@ import numpy as np
 from dse.problem.problem import Evaluations
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, StorageError
+from dse.support.files import whole_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -111,17 +110,8 @@ def write_parquet(record: Record, path: Path, cell: Mapping[str, Any]) -> None:
         **{name: pa.array(getattr(evaluations, name)) for name in FIGURES},
     }
     table = pa.table(columns).replace_schema_metadata({_CELL_KEY: json.dumps(cell, sort_keys=True)})
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with part.open("wb") as file:
-            pq.write_table(table, file, **_PARQUET)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            part.unlink()
-        raise StorageError(f"record {str(path)!r} cannot be written: {error.strerror or error}") from None
+    with whole_file(path, "record") as file:
+        pq.write_table(table, file, **_PARQUET)
 
 
 def read_parquet(path: Path) -> tuple[Record, dict[str, Any]]:

@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 
 from dse import __version__
-from dse.problem.problem import Evaluations, Problem, digest
+from dse.problem.problem import Evaluations, Problem
 from dse.search.evaluator import BudgetExhausted, Evaluator, Observer
 from dse.search.journal import Journal
 from dse.search.record import Record
 from dse.search.searcher import Searcher, searcher_origin
 from dse.support.arrays import IntArray
+from dse.support.hashing import digest
 from dse.support.validation import whole_number
 
 

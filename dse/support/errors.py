@@ -49,7 +49,7 @@ def difference(there: object, here: object, names: tuple[str, str] = ("there", "
     return _difference(there, here, names, "")
 
 
-def told(error: BaseException) -> str:
+def format_exception(error: BaseException) -> str:
     """An exception in one line, with the place that raised it, for what a plug-in may raise."""
     text = " ".join(str(error).split())
     kind = type(error).__name__

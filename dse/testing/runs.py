@@ -21,7 +21,7 @@ from dse.search.journal import Journal
 from dse.search.record import Record
 from dse.search.searcher import Searcher
 from dse.support.arrays import FloatArray, IntArray
-from dse.support.errors import InputError, told
+from dse.support.errors import InputError, format_exception
 from dse.testing.landscapes import MODELS, convolution
 from dse.testing.pricing import rows_priced
 from dse.testing.surroundings import heard, process_settings, random_states
@@ -172,7 +172,7 @@ def _search(
             return f"it had not ended after {time_limit:g} s"
         return f"it went on after BudgetExhausted, asking {LATE_CALLS} times more"
     except (Exception, SystemExit) as error:
-        return f"it raised {told(error)}"
+        return f"it raised {format_exception(error)}"
     return "it ended" if gate.remaining else None
 
 

@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 
 from dse.cost import COST_MODELS, CostBatch, cost_model
-from dse.problem.problem import Evaluations, Problem, digest
+from dse.problem.problem import Evaluations, Problem
 from dse.search.record import FIGURES
 from dse.spec.accelerator import PRESETS
 from dse.spec.layer import Layer
 from dse.spec.mapping import MappingBatch
 from dse.spec.reasons import Reason
 from dse.support.errors import InputError
+from dse.support.hashing import digest
 from workloads import load_layer
 
 RESNET = load_layer("resnet18:1")

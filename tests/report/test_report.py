@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -172,10 +173,10 @@ def test_a_half_written_report_leaves_the_old_one(tmp_path: Path, monkeypatch: p
     before = (tmp_path / "tables" / "reduction.csv").read_text()
     campaign(tmp_path, [cell("walk", [(0, 5.0)])])
 
-    def full(self: Path, text: str, **_: object) -> int:
+    def full(file: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_text", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(InputError, match="cannot be written: No space left on device"):
         write_report(tmp_path)
     monkeypatch.undo()

@@ -9,7 +9,7 @@ import pytest
 
 from dse.spec.accelerator import load_accelerator
 from dse.support import strict_json
-from dse.support.errors import InputError, difference, shorten, told, unknown
+from dse.support.errors import InputError, difference, format_exception, shorten, unknown
 
 NAMES = ("population", "mutation", "elite")
 LONG = 10_000_000
@@ -86,11 +86,11 @@ def test_a_difference_names_its_place_and_both_values() -> None:
     assert difference(there, {"budget": 500}) == "settings is {'agents': 9, 'rate': 0.1} there and None here"
 
 
-def test_an_exception_is_told_in_one_line_with_its_place() -> None:
+def test_an_exception_is_formatted_in_one_line_with_its_place() -> None:
     with pytest.raises(RuntimeError) as caught:
         raise RuntimeError("its own\n  trouble")
-    assert told(caught.value).startswith("RuntimeError: its own trouble (test_errors.py:")
-    assert told(MemoryError()) == "MemoryError"
+    assert format_exception(caught.value).startswith("RuntimeError: its own trouble (test_errors.py:")
+    assert format_exception(MemoryError()) == "MemoryError"
 
 
 @pytest.mark.parametrize(

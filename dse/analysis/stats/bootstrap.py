@@ -15,8 +15,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dse.problem.problem import digest
 from dse.support.arrays import BoolArray, FloatArray, IntArray
+from dse.support.hashing import digest
 
 TAILS = (0.025, 0.975)
 """The ends of a 95 % interval."""

@@ -113,7 +113,8 @@ def _certify_layer(
 
     from dse.cli.certify_view import show_layer
     from dse.optimum.network import CERTIFICATE, certify_layer, write_layer
-    from dse.search.api import MAPPING, make_folder
+    from dse.search.api import MAPPING
+    from dse.support.files import make_folder
 
     ((spec, problem),) = problems.items()
     if out is not None:

@@ -65,10 +65,11 @@ def command(
     of pairs.
     """
     from dse.problem.problem import Problem
-    from dse.search.api import make_folder, search
+    from dse.search.api import search
     from dse.search.searcher import parse_settings
     from dse.space.mapping_space import parse_fixed
     from dse.spec.accelerator import load_accelerator
+    from dse.support.files import make_folder
     from dse.support.validation import whole_number
     from workloads import load_layer
 
@@ -146,7 +147,7 @@ def _how(data: dict[str, Any]) -> str:
 def _write(found: Dependence, data: dict[str, Any], folder: Path) -> None:
     from dse.report.plots import Drawing, write_drawing
     from dse.report.plots.correlation import correlation_figure
-    from dse.search.api import write_json
+    from dse.support.files import write_json
 
     write_json(folder / f"{NAME}.json", data)
     title = f"Which genes go together: {_title(data)}"

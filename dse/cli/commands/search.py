@@ -181,8 +181,12 @@ def _stop(what: str, out: Path | None) -> NoReturn:
 def _fail(error: Exception, searcher: str) -> NoReturn:
     """A searcher's own exception, in one line."""
     from dse.search.run import SearcherStopped
-    from dse.support.errors import told
+    from dse.support.errors import format_exception
 
-    why = str(error) if isinstance(error, SearcherStopped) else f"searcher {searcher!r} failed: {told(error)}"
+    why = (
+        str(error)
+        if isinstance(error, SearcherStopped)
+        else f"searcher {searcher!r} failed: {format_exception(error)}"
+    )
     typer.echo(f"dse: error: {why}", err=True)
     raise typer.Exit(FAILED)

@@ -12,11 +12,11 @@ from dse.analysis import limits
 from dse.analysis.problems import Made
 from dse.analysis.regret import OPTIMAL
 from dse.analysis.study import Study, Triple
-from dse.problem.problem import digest
 from dse.report.page.commands import campaign_toml
 from dse.report.page.numbers import counted, duration, scientific
 from dse.report.page.toml import toml_value
 from dse.spec.accelerator import Accelerator
+from dse.support.hashing import digest
 
 Fact = tuple[str, str]
 """A term and what it is."""

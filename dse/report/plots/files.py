@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import io
-import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -18,7 +16,7 @@ from dse.analysis.study import Study
 from dse.report.plots.drawing import NAMES, Drawing, draw
 from dse.report.plots.style import house_style
 from dse.support.arrays import CodeArray
-from dse.support.errors import StorageError
+from dse.support.files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -57,7 +55,7 @@ def write_drawing(drawing: Drawing, folder: Path) -> list[Path]:
     found = []
     for suffix, content in ((".png", png(figure)), (".pdf", pdf(figure))):
         path = folder / f"{drawing.name}{suffix}"
-        _write(path, content)
+        write_whole(path, content, "figure")
         found.append(path)
     return found
 
@@ -185,15 +183,3 @@ def _style_class(style: str, known: dict[str, str]) -> str:
     short = _FAMILY.sub("", style.replace(": ", ":").replace("; ", ";"))
     name = known.setdefault(short, "s" + hashlib.sha256(short.encode()).hexdigest()[:7])
     return f'class="{name}"'
-
-
-def _write(path: Path, content: bytes) -> None:
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_bytes(content)
-        part.replace(path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            part.unlink()
-        raise StorageError(f"figure {str(path)!r} cannot be written: {error.strerror or error}") from None

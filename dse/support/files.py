@@ -1,0 +1,69 @@
+"""Files that are written whole or not at all, so that no reader and no crash ever meets half of one."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from dse.support.errors import StorageError
+
+
+@contextlib.contextmanager
+def whole_file(path: Path, what: str = "file") -> Iterator[BinaryIO]:
+    """A file to write to, which takes the place of `path` when the block ends and vanishes if it fails.
+
+    The folder is made where it is missing. What has been written outlives a power cut. A StorageError names
+    `what` it is (a record, a figure) and why it cannot be written; what `path` held before is then kept.
+    """
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        # A file in the folder's place says more about itself when it is opened than when it is made.
+        if not path.parent.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with part.open("wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                part.unlink()
+            raise
+        _sync_folder(path.parent)
+    except OSError as error:
+        raise StorageError(f"{what} {str(path)!r} cannot be written: {error.strerror or error}") from None
+
+
+def write_whole(path: Path, content: bytes | str, what: str = "file") -> None:
+    """Write bytes, or text as UTF-8, in the way of `whole_file`."""
+    with whole_file(path, what) as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+
+
+def write_json(path: Path, value: object, what: str = "file") -> None:
+    """Write plain data as a JSON file, in the way of `whole_file`."""
+    write_whole(path, json.dumps(value, indent=1, allow_nan=False) + "\n", what)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those that it is in; a StorageError says why that cannot be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageError(f"folder {str(folder)!r} cannot be made: {error.strerror}") from None
+
+
+def _sync_folder(folder: Path) -> None:
+    """See that a renamed file has its new name on the disk too."""
+    # Where a folder cannot be opened or synced (some network file systems), the file's content is safe.
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
