@@ -1,6 +1,6 @@
 # make quickstart   set up and run the main job        make test   set up and run the tests
 # make lint         set up and check style and types        make prove   check optima and cost model at length
-# make optima       write the table of proven optima
+# make optima       write the table of proven optima  make docs         build the documentation into site/
 
 VENV := .venv
 STAMP := $(VENV)/.installed
@@ -8,7 +8,7 @@ SUPPORTED := import sys; sys.exit(sys.version_info < (3, 11))
 CANDIDATES := python3 python3.11 python3.12 python3.13 python3.14
 PYTHON ?= $(firstword $(foreach name,$(CANDIDATES),$(shell $(name) -c '$(SUPPORTED)' 2>/dev/null && echo $(name))))
 
-.PHONY: quickstart test lint prove optima install
+.PHONY: quickstart test lint prove optima docs install
 
 quickstart: install
 	$(VENV)/bin/dse run results/campaigns/quickstart.toml
@@ -26,6 +26,11 @@ prove: install
 
 optima: install
 	$(VENV)/bin/python -m experiments.optima
+
+docs: install
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
+	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --quiet
+	@echo "site/index.html"
 
 install: $(STAMP)
 
