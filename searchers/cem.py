@@ -20,8 +20,9 @@ import numpy as np
 
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.validation import whole_number
-from searchers.common.points import Drawn, scores
+from searchers.common.points import scores
 from searchers.common.settings import probability, share
+from searchers.common.visited import Visited
 
 if TYPE_CHECKING:
     from dse.search.evaluator import Evaluator
@@ -54,11 +55,11 @@ class CEM:
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Draw, look at the best, and move towards them, until the budget is spent."""
-        drawn = Drawn(evaluate.space)
+        visited = Visited(evaluate.space)
         while True:
-            self._converge(evaluate, rng, drawn)
+            self._converge(evaluate, rng, visited)
 
-    def _converge(self, evaluate: Evaluator, rng: np.random.Generator, drawn: Drawn) -> None:
+    def _converge(self, evaluate: Evaluator, rng: np.random.Generator, visited: Visited) -> None:
         """Learn from nothing until it no longer helps."""
         genes = Distributions(evaluate.space.sizes, self.floor)
         keep = max(1, round(self.elite * self.batch))
@@ -66,7 +67,7 @@ class CEM:
         best, idle = np.inf, 0
         while not self.patience or idle < self.patience:
             points = genes.draw(rng, self.batch)
-            points = drawn.renew(points, lambda rows, _: genes.draw(rng, len(rows)), self.retries)
+            points = visited.renew(points, lambda rows, _: genes.draw(rng, len(rows)), self.retries)
             evaluations = evaluate(points)
             elites = np.concatenate([elites, points])
             elite_scores = np.concatenate([elite_scores, scores(evaluations, evaluate.space.accelerator)])

@@ -29,8 +29,9 @@ from dse.spec.mapping import INNER_TILE, OUTER_TILE
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.validation import whole_number
-from searchers.common.points import Drawn, scores
+from searchers.common.points import scores
 from searchers.common.settings import probability, share
+from searchers.common.visited import Visited
 
 if TYPE_CHECKING:
     from dse.search.evaluator import Evaluator
@@ -137,19 +138,19 @@ class Gamma:
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Breed generation after generation until the budget is spent."""
-        drawn = Drawn(evaluate.space)
+        visited = Visited(evaluate.space)
         while True:
-            _evolve(self.rates, evaluate, rng, drawn)
+            _evolve(self.rates, evaluate, rng, visited)
 
 
-def _evolve(rates: Rates, evaluate: Evaluator, rng: np.random.Generator, drawn: Drawn) -> None:
+def _evolve(rates: Rates, evaluate: Evaluator, rng: np.random.Generator, visited: Visited) -> None:
     """Breed from a random population until that no longer helps."""
     space = evaluate.space
     living, losses = np.empty((0, len(space.sizes)), np.int64), np.empty(0)
     children = space.sample(rng, rates.population)
     best, idle = np.inf, 0
     while not rates.patience or idle <= rates.patience:
-        children = drawn.renew(children, lambda _, known: space.neighbour(rng, known), rates.retries)
+        children = visited.renew(children, lambda _, known: space.neighbour(rng, known), rates.retries)
         evaluations = evaluate(children)
         graded = scores(evaluations, space.accelerator) if rates.graded else evaluations.loss
         living, losses = np.concatenate([living, children]), np.concatenate([losses, graded])

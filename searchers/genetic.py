@@ -23,12 +23,13 @@ import numpy as np
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError
 from dse.support.validation import whole_number
-from searchers.common.points import Drawn, scores
+from searchers.common.points import scores
 from searchers.common.settings import probability
+from searchers.common.visited import Visited
 
 if TYPE_CHECKING:
     from dse.search.evaluator import Evaluator
-    from dse.space.mapping_space import MappingSpace
+    from dse.space.protocol import Space
 
 
 @dataclass(frozen=True)
@@ -71,9 +72,9 @@ class Genetic:
         """Breed generation after generation until the budget is spent."""
         chance = BorrowedRandom(int(rng.integers(2**63)))
         breeding = _Breeding(self, evaluate.space)
-        drawn = Drawn(evaluate.space)
+        visited = Visited(evaluate.space)
         while True:
-            self._evolve(evaluate, rng, breeding, chance, drawn)
+            self._evolve(evaluate, rng, breeding, chance, visited)
 
     def _evolve(
         self,
@@ -81,19 +82,19 @@ class Genetic:
         rng: np.random.Generator,
         breeding: _Breeding,
         chance: BorrowedRandom,
-        drawn: Drawn,
+        visited: Visited,
     ) -> None:
         """Breed from a random population until that no longer helps."""
         space = evaluate.space
         genes = space.sample(rng, self.population)
-        genes = drawn.renew(genes, lambda rows, _: space.sample(rng, len(rows)), self.retries)
+        genes = visited.renew(genes, lambda rows, _: space.sample(rng, len(rows)), self.retries)
         population = breeding.individuals(genes)
         _evaluate(population, evaluate)
         best, idle = max(one.fitness for one in population), 0
         while not self.patience or idle < self.patience:
             with chance.lent():
                 elite, children = breeding.next_generation(population)
-                drawn.renew(np.array(children, dtype=np.int64), breeding.mutate(children), self.retries)
+                visited.renew(np.array(children, dtype=np.int64), breeding.mutate(children), self.retries)
             # Outside of the loan: who watches the evaluator may use the global generator too.
             _evaluate(children, evaluate)
             population = elite + children
@@ -126,7 +127,7 @@ class BorrowedRandom:
 class _Breeding:
     """DEAP's operators, set up for a space."""
 
-    def __init__(self, settings: Genetic, space: MappingSpace) -> None:
+    def __init__(self, settings: Genetic, space: Space) -> None:
         from deap import algorithms, base, tools
 
         # Not by deap.creator: it would make them global names, once for all searches of the process.
@@ -170,7 +171,7 @@ class _Breeding:
         return self._best(population, settings.elite), children
 
     def mutate(self, children: list[Any]) -> Any:
-        """What mutates, in place, those of the children that `Drawn.renew` asks to be drawn again."""
+        """What mutates, in place, those of the children that `Visited.renew` asks to be drawn again."""
 
         def again(rows: IntArray, _: IntArray) -> IntArray:
             for row in rows.tolist():

@@ -5,7 +5,7 @@ the space: a dim's tiles, a level's loop order, the parallel dims, the cluster s
 blocks in random order, tries some values of each with all others held, and keeps the best. Where no block
 helps any more it kicks a few blocks of the best point found to random values and goes on from there; where
 kicks no longer help it starts anew. Infeasible points compete by how far they exceed the buffers, and no
-mapping is paid for twice while there are others.
+design is visited twice while there are others.
 
 Defaults were chosen among 12 settings on the problems of results/campaigns/devhard.toml: see results/tuning.
 """
@@ -19,9 +19,10 @@ import numpy as np
 
 from dse.support.arrays import IntArray
 from dse.support.validation import whole_number
-from searchers.common.choices import Choices, Paid
+from searchers.common.choices import Choices
 from searchers.common.points import scores
 from searchers.common.settings import probability
+from searchers.common.visited import Visited
 
 if TYPE_CHECKING:
     from dse.search.evaluator import Evaluator
@@ -40,7 +41,7 @@ class Local:
     kick: int = 3
     """Blocks that a kick sets to random values: two to so many, or all there are if they are fewer."""
     patience: int = 8
-    """Kicks without a better point after which all but what was paid for is forgotten; 0: never."""
+    """Kicks without a better point after which all but what was visited is forgotten; 0: never."""
 
     def __post_init__(self) -> None:
         whole_number(self.starts, "starts")
@@ -64,13 +65,13 @@ class _Search:
         self._evaluate = evaluate
         self._rng = rng
         self._choices = Choices(evaluate.space)
-        self._paid = Paid()
+        self._visited = Visited(evaluate.space)
 
     def descend(self) -> None:
         """From the best of some random points, sweep and kick until kicks no longer help."""
         settings = self._settings
         points = self._choices.sample(self._rng, settings.starts)
-        unknown = self._paid.new(points)
+        unknown = self._visited.new(points)
         home, best = self._best_of(unknown if len(unknown) else points)
         home, best = self._settle(home, best)
         idle = 0
@@ -96,15 +97,15 @@ class _Search:
         return point, score
 
     def _candidates(self, index: int, point: IntArray) -> IntArray:
-        """Values of a block that were not paid for, neighbours first: (m, 13), m at most `values`."""
+        """Values of a block that were not visited, neighbours first: (m, genes), m at most `values`."""
         block, settings = self._choices.blocks[index], self._settings
-        near = self._paid.new(self._rng.permutation(block.neighbours(point)))
+        near = self._visited.new(self._rng.permutation(block.neighbours(point)))
         near = near[: round(settings.near * settings.values)]
         far = self._choices.drawn(block, point, self._rng, settings.values - len(near))
-        return self._paid.new(np.concatenate([near, far]))
+        return self._visited.new(np.concatenate([near, far]))
 
     def _kicked(self, home: IntArray) -> IntArray:
-        """The point with a few blocks set at random: (1, 13)."""
+        """The point with a few blocks set at random: (1, genes)."""
         blocks = self._choices.blocks
         most = min(self._settings.kick, len(blocks))
         count = int(self._rng.integers(min(2, most), most + 1))
@@ -114,8 +115,8 @@ class _Search:
         return point[np.newaxis]
 
     def _best_of(self, genes: IntArray) -> tuple[IntArray, float]:
-        """Pay for the points, and return the best with its score."""
-        self._paid.add(genes)
+        """Evaluate the points, and return the best with its score."""
+        self._visited.add(genes)
         judged = scores(self._evaluate(genes), self._evaluate.space.accelerator)
         best = int(np.argmin(judged))
         return genes[best], float(judged[best])

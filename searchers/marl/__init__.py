@@ -31,8 +31,8 @@ from dse.space.genes import GENE_NAMES
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, unknown
 from dse.support.validation import whole_number
-from searchers.common.points import Drawn
-from searchers.common.portion import Portion
+from searchers.common.sub_budget import SubBudget
+from searchers.common.visited import Visited
 from searchers.marl.assignment import cluster_genes, correlations, read_groups
 from searchers.marl.ppo import Learning, play
 
@@ -85,10 +85,10 @@ class MARL(Learning):
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Deal the genes to agents and let these learn until the budget is spent."""
-        drawn = Drawn(evaluate.space)
-        play(evaluate, rng, self, self._deal(evaluate, rng, drawn), drawn)
+        visited = Visited(evaluate.space)
+        play(evaluate, rng, self, self._deal(evaluate, rng, visited), visited)
 
-    def _deal(self, evaluate: Evaluator, rng: np.random.Generator, drawn: Drawn) -> IntArray:
+    def _deal(self, evaluate: Evaluator, rng: np.random.Generator, visited: Visited) -> IntArray:
         """The agent of each gene: (genes,)."""
         genes = len(GENE_NAMES)
         if self.agents > genes:
@@ -98,14 +98,14 @@ class MARL(Learning):
         if not self._needs_dataset:
             return np.zeros(genes, np.int64) if self.agents == 1 else np.arange(genes)
         dataset = self._dataset(evaluate, rng)
-        drawn.renew(dataset.genes, lambda _, known: known, tries=0)
+        visited.renew(dataset.genes, lambda _, known: known, tries=0)
         return cluster_genes(correlations(dataset.genes, dataset.losses), self.agents)
 
-    def _dataset(self, evaluate: Evaluator, rng: np.random.Generator) -> Portion:
+    def _dataset(self, evaluate: Evaluator, rng: np.random.Generator) -> SubBudget:
         """The points that the warm-up searcher draws."""
-        dataset = Portion(evaluate, self.warmup_samples)
+        dataset = SubBudget(evaluate, self.warmup_samples)
         try:
-            # A portion has all that a searcher sees of an evaluator.
+            # A sub-budget has all that a searcher sees of an evaluator.
             make_searcher(self.warmup).search(cast("Evaluator", dataset), rng)
         except BudgetExhausted:
             if dataset.remaining:

@@ -16,8 +16,8 @@ import numpy as np
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.validation import positive_number, whole_number
-from searchers.common.points import Drawn
 from searchers.common.settings import share
+from searchers.common.visited import Visited
 from searchers.marl.agents import Agents, Clipping
 from searchers.marl.policies import Actions, Policy, Taken
 from searchers.marl.rewards import Reward, advantages
@@ -86,8 +86,8 @@ class Learning:
                 raise unknown(name, getattr(self, name), get_args(known))
 
 
-class Sight:
-    """Evaluations as observations, by the figures' means and deviations over all points seen."""
+class ObservationNormalizer:
+    """Evaluations as observations: logs of the figures, less their mean and over their deviation so far."""
 
     inputs = len(_OBSERVED)
 
@@ -112,13 +112,20 @@ class Sight:
 
 
 def play(
-    evaluate: Evaluator, rng: np.random.Generator, learning: Learning, agent_of: IntArray, drawn: Drawn
+    evaluate: Evaluator, rng: np.random.Generator, learning: Learning, agent_of: IntArray, visited: Visited
 ) -> None:
     """Let agents who hold the genes by `agent_of` learn, and fresh ones if stale, to the budget's end."""
-    sight = Sight()
+    normalizer = ObservationNormalizer()
     while True:
-        agents = Agents(agent_of, evaluate.space.sizes, Sight.inputs, learning.hidden, rng, learning.actions)
-        _play_once(evaluate, rng, learning, agents, drawn, sight)
+        agents = Agents(
+            agent_of,
+            evaluate.space.sizes,
+            normalizer.inputs,
+            learning.hidden,
+            rng,
+            learning.actions,
+        )
+        _play_once(evaluate, rng, learning, agents, visited, normalizer)
 
 
 def _play_once(
@@ -126,19 +133,19 @@ def _play_once(
     rng: np.random.Generator,
     learning: Learning,
     agents: Agents,
-    drawn: Drawn,
-    sight: Sight,
+    visited: Visited,
+    normalizer: ObservationNormalizer,
 ) -> None:
     accelerator = evaluate.space.accelerator
-    observations = np.zeros((learning.batch, Sight.inputs))
+    observations = np.zeros((learning.batch, normalizer.inputs))
     best, idle = np.inf, 0
     while True:
         policy = agents.policy(observations)
-        actions, stubborn = draw(policy, drawn, learning.retries, rng)
+        actions, stubborn = draw(policy, visited, learning.retries, rng)
         evaluations = evaluate(policy.genes(actions))
         shared = advantages(evaluations, accelerator, learning.reward, learning.elite, learning.normalise)
         improve(agents, policy, observations, actions, shared, learning)
-        observations = sight(evaluations)
+        observations = normalizer(evaluations)
 
         lowest = evaluations.loss.min()
         idle = 0 if lowest < best else idle + len(actions)
@@ -147,7 +154,7 @@ def _play_once(
             return
 
 
-def draw(policy: Policy, drawn: Drawn, retries: int, rng: np.random.Generator) -> tuple[Taken, int]:
+def draw(policy: Policy, visited: Visited, retries: int, rng: np.random.Generator) -> tuple[Taken, int]:
     """An action for each observation, (n, genes), and how many of them were drawn anew `retries` times."""
     retried = [0]
     actions = policy.draw(np.arange(policy.units.shape[1]), rng)
@@ -157,7 +164,7 @@ def draw(policy: Policy, drawn: Drawn, retries: int, rng: np.random.Generator) -
         actions[rows] = policy.draw(rows, rng)
         return policy.genes(actions[rows])
 
-    drawn.renew(policy.genes(actions), redraw, retries)
+    visited.renew(policy.genes(actions), redraw, retries)
     return actions, retried[-1] if len(retried) > retries else 0
 
 

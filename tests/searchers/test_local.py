@@ -1,4 +1,4 @@
-"""Iterated local search and the choices it goes by: blocks, sweeps, kicks, and nothing paid for twice."""
+"""Iterated local search and the choices it goes by: blocks, sweeps, kicks, and nothing visited twice."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dse.search.record import Record
 from dse.spec.accelerator import PRESETS
 from dse.support.errors import InputError
 from dse.testing import landscapes
-from searchers.common.choices import Choices, Paid
+from searchers.common.choices import Choices
 from searchers.local import Local
 from searchers.random import Random
 from workloads import load_layer
@@ -53,7 +53,7 @@ def test_where_nothing_is_feasible_it_goes_on_and_towards_what_fits() -> None:
     assert len(np.unique(refused.genes(), axis=0)) > 1900
 
 
-def test_no_mapping_is_paid_for_twice_but_by_a_kick() -> None:
+def test_no_mapping_is_visited_twice_but_by_a_kick() -> None:
     genes = run(Local(), 3000).genes()
     assert len(np.unique(SPACE.decode(genes).rows, axis=0)) > 0.98 * 3000
 
@@ -120,15 +120,6 @@ def test_blocks_without_a_choice_are_left_out() -> None:
     assert Choices(landscapes.single().space).blocks == ()
     nothing, _ = Choices(landscapes.single().space).changes(np.zeros((2, 13), np.int64), None, 9, ())
     assert nothing.shape == (0, 13)
-
-
-def test_what_is_paid_for_is_not_new_and_nothing_is_new_twice() -> None:
-    paid = Paid()
-    genes = np.array([[1, 2], [3, 4], [1, 2], [5, 6]])
-    assert paid.new(genes).tolist() == [[1, 2], [3, 4], [5, 6]]
-    paid.add(genes[1:2])
-    assert paid.new(genes).tolist() == [[1, 2], [5, 6]]
-    assert len(paid) == 1
 
 
 @pytest.mark.parametrize(

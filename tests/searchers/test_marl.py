@@ -20,13 +20,13 @@ from dse.space.genes import GENE_NAMES
 from dse.spec.accelerator import PRESETS, Accelerator
 from dse.spec.reasons import Reason
 from dse.support.errors import InputError
-from searchers.common.points import Drawn
-from searchers.common.portion import Portion
+from searchers.common.sub_budget import SubBudget
+from searchers.common.visited import Visited
 from searchers.marl import MARL
 from searchers.marl.agents import Agents, Clipping, Weights
 from searchers.marl.assignment import cluster_genes, correlations, gene_tree
 from searchers.marl.policies import Actions, Categorical, Gaussian, Policy
-from searchers.marl.ppo import Sight, draw
+from searchers.marl.ppo import ObservationNormalizer, draw
 from searchers.marl.rewards import advantages, standardised
 from searchers.random import Random
 from workloads import load_layer
@@ -449,17 +449,17 @@ def test_mappings_drawn_before_are_drawn_again_as_often_as_allowed() -> None:
     rng = np.random.default_rng(0)
     space = PROBLEM.space
     policy = Agents(np.arange(13), space.sizes, 4, 8, rng).policy(np.zeros((32, 4)))
-    drawn = Drawn(space)
-    genes, stubborn = draw(policy, drawn, 4, rng)
+    visited = Visited(space)
+    genes, stubborn = draw(policy, visited, 4, rng)
     assert stubborn == 0
     assert len(np.unique(genes, axis=0)) == 32
     certain = replace(policy, probabilities=tuple(map(np.zeros_like, policy.probabilities)))
     for probabilities in certain.probabilities:
         probabilities[..., 0] = 1
-    genes, stubborn = draw(certain, drawn, 4, rng)
+    genes, stubborn = draw(certain, visited, 4, rng)
     assert not genes.any()
     assert stubborn == 31
-    assert draw(certain, drawn, 0, rng)[1] == 0
+    assert draw(certain, visited, 0, rng)[1] == 0
 
 
 @pytest.mark.parametrize(("patience", "teams"), [(0, 1), (64, 5), (10_000, 1)])
@@ -474,10 +474,10 @@ def test_stale_agents_give_way_to_fresh_ones(
 
 def test_points_without_figures_are_observed_as_average() -> None:
     figures = dict.fromkeys(("cycles", "energy_nj", "power", "area"))
-    sight = Sight()
-    seen = sight(SimpleNamespace(**{name: np.array([0, 0]) for name in figures}))  # type: ignore[arg-type]
+    normalizer = ObservationNormalizer()
+    seen = normalizer(SimpleNamespace(**{name: np.array([0, 0]) for name in figures}))  # type: ignore[arg-type]
     assert not seen.any()
-    seen = sight(SimpleNamespace(**{name: np.array([0, 1, 100, 10]) for name in figures}))  # type: ignore[arg-type]
+    seen = normalizer(SimpleNamespace(**{name: np.array([0, 1, 100, 10]) for name in figures}))  # type: ignore[arg-type]
     assert not seen[0].any()
     assert np.isfinite(seen).all()
     assert (seen[1] < 0).all()
@@ -517,20 +517,20 @@ def test_what_the_samples_depend_on_is_named() -> None:
     assert "scipy" in Cell(PROBLEM, "marl", MARL(agents=6), 0, 1).identity["versions"]
 
 
-def test_a_portion_spends_no_more_than_its_own() -> None:
+def test_a_sub_budget_spends_no_more_than_its_own() -> None:
     evaluate = Evaluator(PROBLEM, 50)
-    portion = Portion(evaluate, 20)
-    genes = portion.space.sample(np.random.default_rng(0), 30)
-    assert portion.objective == "edp"
-    assert len(portion(genes[:15])) == 15
+    part = SubBudget(evaluate, 20)
+    genes = part.space.sample(np.random.default_rng(0), 30)
+    assert part.objective == "edp"
+    assert len(part(genes[:15])) == 15
     with pytest.raises(BudgetExhausted, match="batch of 10, 5 were"):
-        portion(genes[:10])
+        part(genes[:10])
     with pytest.raises(BudgetExhausted, match="all 20"):
-        portion(genes)
-    assert (portion.genes == np.concatenate([genes[:15], genes[:5]])).all()
-    assert len(portion.losses) == portion.budget == 20
-    assert (portion.remaining, evaluate.remaining) == (0, 30)
-    assert Portion(evaluate, 100).budget == 30
+        part(genes)
+    assert (part.genes == np.concatenate([genes[:15], genes[:5]])).all()
+    assert len(part.losses) == part.budget == 20
+    assert (part.remaining, evaluate.remaining) == (0, 30)
+    assert SubBudget(evaluate, 100).budget == 30
 
 
 def test_groups_known_beforehand_need_no_warm_up() -> None:

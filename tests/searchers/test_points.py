@@ -1,8 +1,6 @@
-"""What searchers that compare points share: every point has a score, and known mappings are drawn again."""
+"""What searchers that compare points share: every point has a score."""
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,8 +9,7 @@ from dse.problem.problem import Evaluations, Problem
 from dse.spec.accelerator import PRESETS
 from dse.spec.reasons import Reason
 from dse.support.errors import InputError
-from dse.testing.landscapes import small
-from searchers.common.points import Drawn, scores
+from searchers.common.points import scores
 from searchers.common.settings import probability, share
 from workloads import load_layer
 
@@ -50,72 +47,6 @@ def test_real_points_are_never_without_a_score() -> None:
     assert (found[points.reason == 0] == points.loss[points.reason == 0]).all()
     assert found[points.reason != 0].min() > found[points.reason == 0].max()
     assert len(np.unique(found[points.reason == Reason.L1_TOO_SMALL])) > 100
-
-
-def test_a_mapping_that_comes_twice_is_drawn_again() -> None:
-    space, rng = PROBLEM.space, np.random.default_rng(0)
-    drawn = Drawn(space)
-    first, others = space.sample(rng, 8), space.sample(rng, 3)
-    asked = []
-
-    def redraw(rows: np.ndarray, known: np.ndarray) -> np.ndarray:
-        asked.append((rows.tolist(), known.tolist()))
-        return others[: len(rows)]
-
-    assert (drawn.renew(first, redraw, 5) == first).all()
-    assert not asked
-    batch = np.concatenate([first[3:4], others[2:], others[2:]])
-    assert (drawn.renew(batch, redraw, 5) == [others[0], others[2], others[1]]).all()
-    assert asked == [([0, 2], batch[[0, 2]].tolist())]
-
-
-def test_vectors_of_one_mapping_are_one() -> None:
-    space = PROBLEM.space
-    vectors = space.sample(np.random.default_rng(0), 1000)
-    smallest = space.encode(space.decode(vectors))
-    other = (vectors != smallest).any(axis=1)
-    assert other.any()
-    drawn, asked = Drawn(space), []
-    drawn.renew(smallest, lambda _, known: known, 0)
-    drawn.renew(vectors[other], lambda rows, known: (asked.append(len(rows)), known)[1], 1)
-    assert asked == [other.sum()]
-
-
-def test_where_nothing_new_is_left_the_known_is_kept() -> None:
-    space, rng, calls = small().space, np.random.default_rng(0), []
-
-    def redraw(rows: np.ndarray, _: np.ndarray) -> np.ndarray:
-        calls.append(len(rows))
-        return space.sample(rng, len(rows))
-
-    drawn = Drawn(space)
-    whole = drawn.renew(space.sample(rng, 16), redraw, 1000)
-    assert len(np.unique(whole, axis=0)) == space.vectors == 16
-    calls.clear()
-    assert space.contains(drawn.renew(whole, redraw, 3)).all()
-    assert calls == [16, 16, 16]
-
-
-def test_what_is_given_is_not_changed() -> None:
-    space, rng = PROBLEM.space, np.random.default_rng(0)
-    given = np.repeat(space.sample(rng, 1), 4, axis=0)
-    before = given.copy()
-    assert (
-        len(np.unique(Drawn(space).renew(given, lambda rows, _: space.sample(rng, len(rows)), 5), axis=0))
-        == 4
-    )
-    assert (given == before).all()
-
-
-def test_spaces_with_large_genes_are_told_apart_too() -> None:
-    huge = replace(PROBLEM, layer=load_layer("bert_base:intermediate"), tiles="any").space
-    assert huge.sizes.max() > 256
-    low, rng = np.zeros((1, 13), np.int64), np.random.default_rng(0)
-    high = low.copy()
-    high[0, np.argmax(huge.sizes)] = 256
-    drawn = Drawn(huge)
-    drawn.renew(low, lambda rows, _: huge.sample(rng, len(rows)), 1)
-    assert (drawn.renew(high, lambda rows, _: huge.sample(rng, len(rows)), 1) == high).all()
 
 
 @pytest.mark.parametrize("value", [-0.1, 1.1, float("nan"), True, "half"])

@@ -1,4 +1,4 @@
-"""A part of a budget, lent to another searcher."""
+"""A part of a budget, for a searcher that is run by another."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from dse.support.arrays import FloatArray, IntArray
 if TYPE_CHECKING:
     from dse.problem.problem import Evaluations
     from dse.search.evaluator import Evaluator
-    from dse.space.mapping_space import MappingSpace
+    from dse.space.protocol import Space
 
 
-class Portion:
-    """An evaluator with a budget of its own, whose samples are drawn from, and charged to, another's.
+class SubBudget:
+    """An evaluator with a budget of its own, whose samples are charged to another.
 
     It keeps what was drawn: `genes` and `losses`.
     """
@@ -31,7 +31,7 @@ class Portion:
         self.remaining = self.budget
 
     @property
-    def space(self) -> MappingSpace:
+    def space(self) -> Space:
         """The space that the genes are of."""
         return self._evaluate.space
 
@@ -54,7 +54,7 @@ class Portion:
         """What the points cost. BudgetExhausted if they are more than remain, as by an evaluator."""
         asked = np.asarray(genes)
         if not self.remaining:
-            raise BudgetExhausted(f"all {self.budget} samples of this portion are spent")
+            raise BudgetExhausted(f"all {self.budget} samples of this sub-budget are spent")
         allowed = asked[: self.remaining]
         evaluations = self._evaluate(allowed)
         self._genes.append(allowed.astype(np.int64))
@@ -62,7 +62,7 @@ class Portion:
         self.remaining -= len(allowed)
         if len(allowed) < len(asked):
             raise BudgetExhausted(
-                f"all {self.budget} samples of this portion are spent: of a batch of {len(asked)}, "
+                f"all {self.budget} samples of this sub-budget are spent: of a batch of {len(asked)}, "
                 f"{len(allowed)} were evaluated"
             )
         return evaluations
