@@ -7,9 +7,8 @@ or whose processes died, goes on where it was.
 from __future__ import annotations
 
 import contextlib
-import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,15 +18,14 @@ from dse.campaign.runner import Display, run_campaign
 from dse.campaign.store import Store
 from dse.problem.problem import Problem
 from dse.search.api import Result
+from dse.search.network import MAPPINGS, NETWORK, layer_file, totals
 from dse.search.record import read_parquet
 from dse.search.searcher import make_searcher
 from dse.support.files import make_folder, write_json
 from dse.support.toml import is_toml
 
-NETWORK, MAPPINGS, SAMPLES = "network.json", "mappings", "samples"
-"""What is in the folder of a network's search: totals, the best mapping of each layer, and the campaign."""
-
-NAME_LENGTH = 60
+SAMPLES = "samples"
+"""The campaign in the folder of a network's search, beside the totals and the best mapping of each layer."""
 
 
 @dataclass(frozen=True)
@@ -63,25 +61,9 @@ def search_network(
     if out is not None:
         for place, entry in enumerate(layers):
             if entry["best"]:
-                write_json(_mapping_path(out, place, entry["layer"]), entry["best"]["mapping"])
+                write_json(out / MAPPINGS / layer_file(place, entry["layer"]), entry["best"]["mapping"])
         write_json(out / NETWORK, data)
     return data, ended.done
-
-
-def totals(problems: Mapping[str, Problem], layers: Sequence[Mapping[str, Any]]) -> dict[str, float] | None:
-    """Latency (s), energy (J), both sums over layers times repeats, and EDP (J s), their product.
-
-    None where a layer has no feasible mapping.
-    """
-    latency = energy = 0.0
-    for problem, entry in zip(problems.values(), layers, strict=True):
-        best = entry["best"]
-        if best is None:
-            return None
-        repeats = problem.layer.repeats
-        latency += best["cycles"] * problem.accelerator.cycle_seconds * repeats
-        energy += best["energy_nj"] * 1e-9 * repeats
-    return {"latency": latency, "energy": energy, "edp": latency * energy}
 
 
 def _about(search: NetworkSearch) -> dict[str, Any]:
@@ -126,12 +108,6 @@ def _entries(search: NetworkSearch, store: Store, *, kept: bool) -> list[dict[st
 def _short(name: str) -> str:
     """A name for files and messages: of a file's path only the file."""
     return Path(name).name if is_toml(name) else name
-
-
-def _mapping_path(folder: Path, place: int, spec: str) -> Path:
-    """`mappings/03-conv2_2.json`: in the network's order, whatever the layers are called."""
-    name = re.sub(r"[^A-Za-z0-9._-]+", "_", spec.rpartition(":")[2])[:NAME_LENGTH]
-    return folder / MAPPINGS / f"{place:02}-{name}.json"
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dse.campaign.config import NamedCell
-from dse.search.record import Record
+from dse.search.record import Record, count_distinct
 from dse.search.run import RunTimes
 from dse.spec.reasons import Reason
 
@@ -92,12 +92,6 @@ def summarise(named: NamedCell, record: Record, times: RunTimes) -> Summary:
         returns=_mean_losses(evaluations.loss),
         steps=steps,
     )
-
-
-def count_distinct(rows: np.ndarray) -> int:
-    """How many different mappings there are among a MappingBatch's rows."""
-    whole = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1])))
-    return len(np.unique(whole))
 
 
 def _mean_losses(losses: np.ndarray) -> list[float]:

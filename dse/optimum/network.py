@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from dse.campaign.network import totals
 from dse.optimum import certify, verify
 from dse.optimum.certificate import Certificate
 from dse.problem.problem import Problem
+from dse.search.network import MAPPINGS, NETWORK, layer_file, totals
 from dse.support.files import make_folder, write_json
 
-NETWORK, MAPPINGS, CERTIFICATES = "network.json", "mappings", "certificates"
-"""What is in the folder of a network: totals, and by layer the best mapping and the certificate."""
+CERTIFICATES = "certificates"
+"""The certificates in the folder of a network, beside the totals and the best mapping of each layer."""
 CERTIFICATE = "certificate.json"
-NAME_LENGTH = 60
 
 SUMMED = ("latency", "energy")
 """Objectives whose total over the layers is least where each layer's is."""
@@ -66,7 +64,8 @@ def certify_network(
         layers.append({**entry, "repeats": problem.layer.repeats})
         bounds.append(found.lower_bound * problem.layer.repeats)
         if out is not None:
-            write_layer(entry, out / MAPPINGS / _file(place, spec), out / CERTIFICATES / _file(place, spec))
+            name = layer_file(place, spec)
+            write_layer(entry, out / MAPPINGS / name, out / CERTIFICATES / name)
         observe(spec)
     problem = next(iter(problems.values()))
     total = totals(problems, layers)
@@ -89,9 +88,3 @@ def write_layer(entry: Mapping[str, Any], mapping: Path, certificate: Path) -> N
     write_json(certificate, entry)
     if entry["best"]:
         write_json(mapping, entry["best"]["mapping"])
-
-
-def _file(place: int, spec: str) -> str:
-    """`03-conv2_2.json`: in the network's order, whatever the layers are called."""
-    name = re.sub(r"[^A-Za-z0-9._-]+", "_", spec.rpartition(":")[2])[:NAME_LENGTH]
-    return f"{place:02}-{name}.json"

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dse.campaign.summary import count_distinct
 from dse.problem.problem import Problem
 from dse.search.evaluator import Observer
-from dse.search.record import FIGURES, Record, read_parquet, write_parquet
+from dse.search.record import FIGURES, Record, count_distinct, read_parquet, write_parquet
 from dse.search.run import Cell, open_journal, run_cell
 from dse.search.searcher import GROUP, Searcher, make_searcher
 from dse.spec.mapping import Mapping as DataflowMapping

@@ -145,3 +145,9 @@ def _gene_column(genes: IntArray) -> pa.FixedSizeListArray:
 
     small = genes.astype(np.min_scalar_type(int(genes.max(initial=0))))
     return pa.FixedSizeListArray.from_arrays(pa.array(small.ravel()), genes.shape[1])
+
+
+def count_distinct(rows: IntArray) -> int:
+    """How many different rows there are: of decoded designs, how many different ones were drawn."""
+    whole = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1])))
+    return len(np.unique(whole))

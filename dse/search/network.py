@@ -1,0 +1,37 @@
+"""A whole network, layer by layer: what the layers' mappings add up to, and how their files are called."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dse.problem.problem import Problem
+
+NETWORK, MAPPINGS = "network.json", "mappings"
+"""What is in a network's folder, however its mappings were found: the totals, the mapping of each layer."""
+
+NAME_LENGTH = 60
+
+
+def totals(problems: Mapping[str, Problem], layers: Sequence[Mapping[str, Any]]) -> dict[str, float] | None:
+    """Latency (s), energy (J), both sums over layers times repeats, and EDP (J s), their product.
+
+    `layers` are the results as plain data, in the problems' order, with the figures of the mapping under
+    `best`. None where a layer has no feasible mapping.
+    """
+    latency = energy = 0.0
+    for problem, entry in zip(problems.values(), layers, strict=True):
+        best = entry["best"]
+        if best is None:
+            return None
+        repeats = problem.layer.repeats
+        latency += best["cycles"] * problem.accelerator.cycle_seconds * repeats
+        energy += best["energy_nj"] * 1e-9 * repeats
+    return {"latency": latency, "energy": energy, "edp": latency * energy}
+
+
+def layer_file(place: int, layer: str) -> str:
+    """`03-conv2_2.json`: in the network's order, whatever the layers are called."""
+    name = re.sub(r"[^A-Za-z0-9._-]+", "_", layer.rpartition(":")[2])[:NAME_LENGTH]
+    return f"{place:02}-{name}.json"
