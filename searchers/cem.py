@@ -70,7 +70,7 @@ class CEM:
             points = visited.renew(points, lambda rows, _: genes.draw(rng, len(rows)), self.retries)
             evaluations = evaluate(points)
             elites = np.concatenate([elites, points])
-            elite_scores = np.concatenate([elite_scores, scores(evaluations, evaluate.space.accelerator)])
+            elite_scores = np.concatenate([elite_scores, scores(evaluations)])
             # One that is drawn again must not count twice, or a small space ends in a single point.
             elites, first = np.unique(elites, axis=0, return_index=True)
             order = np.lexsort((first, elite_scores[first]))[:keep]

@@ -152,7 +152,7 @@ def _evolve(rates: Rates, evaluate: Evaluator, rng: np.random.Generator, visited
     while not rates.patience or idle <= rates.patience:
         children = visited.renew(children, lambda _, known: space.neighbour(rng, known), rates.retries)
         evaluations = evaluate(children)
-        graded = scores(evaluations, space.accelerator) if rates.graded else evaluations.loss
+        graded = scores(evaluations) if rates.graded else evaluations.loss
         living, losses = np.concatenate([living, children]), np.concatenate([losses, graded])
         living, losses = _ranked(living, losses)
         parents = living[: max(1, round(rates.parents * rates.population))]

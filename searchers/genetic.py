@@ -198,5 +198,5 @@ def mutate(individual: list[int], highest: list[int], steps: list[float], rate: 
 def _evaluate(individuals: list[Any], evaluate: Evaluator) -> None:
     """Price the individuals as one batch and note their fitness."""
     evaluations = evaluate(np.array(individuals, dtype=np.int64))
-    for one, score in zip(individuals, scores(evaluations, evaluate.space.accelerator).tolist(), strict=True):
+    for one, score in zip(individuals, scores(evaluations).tolist(), strict=True):
         one.fitness.values = (score,)

@@ -117,6 +117,6 @@ class _Search:
     def _best_of(self, genes: IntArray) -> tuple[IntArray, float]:
         """Evaluate the points, and return the best with its score."""
         self._visited.add(genes)
-        judged = scores(self._evaluate(genes), self._evaluate.space.accelerator)
+        judged = scores(self._evaluate(genes))
         best = int(np.argmin(judged))
         return genes[best], float(judged[best])

@@ -8,38 +8,29 @@ from typing import Protocol
 
 import numpy as np
 
+from dse.cost.figures import CostBatch, Figures
 from dse.spec.accelerator import Accelerator
 from dse.spec.layer import Layer
 from dse.spec.mapping import Mapping, MappingBatch
-from dse.support.arrays import BoolArray, CodeArray, FloatArray, IntArray
+from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import InputError, unknown
+
+__all__ = [
+    "COST_MODELS",
+    "DEFAULT_COST_MODEL",
+    "CaseExtras",
+    "CostBatch",
+    "CostModel",
+    "Detail",
+    "Figures",
+    "cost_model",
+    "detail_of",
+    "model_with",
+    "spec_of",
+]
 
 DEFAULT_COST_MODEL = "loopnest"
 """The model of a Problem, and of every command that prices mappings, unless told otherwise."""
-
-
-@dataclass(frozen=True)
-class CostBatch:
-    """The costs of n mappings: arrays of length n.
-
-    `cycles` and `macs` are counts, `energy_nj` is in nanojoule, `l1_size` and `l2_size` are the buffers
-    that the mapping needs, in elements. `power` and `area` are in the model's own units (`loopnest`: mW and
-    mm2). Where `valid` is
-    false, `reason` holds a `dse.spec.reasons.Reason` code and the figures are 0.
-    """
-
-    cycles: IntArray
-    energy_nj: FloatArray
-    power: FloatArray
-    area: FloatArray
-    l1_size: IntArray
-    l2_size: IntArray
-    macs: IntArray
-    valid: BoolArray
-    reason: CodeArray
-
-    def __len__(self) -> int:
-        return len(self.cycles)
 
 
 @dataclass(frozen=True)

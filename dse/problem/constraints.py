@@ -86,7 +86,7 @@ class FeasibilityRules:
 
         `row` (27,) is the mapping, and its costs are those at `index`.
         """
-        _, reasons = self.judge(row[np.newaxis], _one(costs, index))
+        _, reasons = self.judge(row[np.newaxis], costs.take(slice(index, index + 1)))
         reason, cycles = Reason(int(reasons[0])), costs.cycles[index]
         if reason is Reason.L1_TOO_SMALL:
             return f"L1 needs {costs.l1_size[index]} of {self._accelerator.l1_size} elements"
@@ -100,19 +100,3 @@ class FeasibilityRules:
             floor = self.serial_floors(row[np.newaxis])[0]
             return f"{cycles} cycles; the busiest PE takes at least {floor}"
         return reason.text
-
-
-def _one(costs: CostBatch, index: int) -> CostBatch:
-    """The batch of one cost."""
-    keep = slice(index, index + 1)
-    return CostBatch(
-        costs.cycles[keep],
-        costs.energy_nj[keep],
-        costs.power[keep],
-        costs.area[keep],
-        costs.l1_size[keep],
-        costs.l2_size[keep],
-        costs.macs[keep],
-        costs.valid[keep],
-        costs.reason[keep],
-    )

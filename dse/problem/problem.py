@@ -8,44 +8,28 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dse.cost import DEFAULT_COST_MODEL, CostBatch, CostModel, Detail, cost_model, detail_of, spec_of
+from dse.cost.figures import BUFFERS
 from dse.problem.cases import case_line
+from dse.problem.evaluations import Criteria, Evaluations
 from dse.space.mapping_space import MappingSpace
 from dse.spec.accelerator import Accelerator
 from dse.spec.layer import Layer
 from dse.spec.mapping import Mapping, MappingBatch
-from dse.spec.objective import objective_named
-from dse.support.arrays import CodeArray, FloatArray, IntArray
+from dse.spec.objective import clock_hertz, objective_named
+from dse.support.arrays import IntArray
 from dse.support.hashing import digest
 
 if TYPE_CHECKING:
     from dse.problem.constraints import FeasibilityRules
 
 
+__all__ = ["Criteria", "Evaluations", "Problem", "lowers"]
+
 PriceRows = Callable[[IntArray], CostBatch]
 """A cost model made ready for one layer and accelerator: a MappingBatch's rows (n, 27) in, costs out."""
-
-
-@dataclass(frozen=True)
-class Evaluations:
-    """What n points cost and how good they are: arrays of length n.
-
-    The figures are those of a CostBatch (0 where the model refuses the point). `loss` is in the objective's
-    unit, `inf` where `reason`, a `dse.spec.reasons.Reason` code, is not 0.
-    """
-
-    cycles: IntArray
-    energy_nj: FloatArray
-    power: FloatArray
-    area: FloatArray
-    l1_size: IntArray
-    l2_size: IntArray
-    macs: IntArray
-    loss: FloatArray
-    reason: CodeArray
-
-    def __len__(self) -> int:
-        return len(self.loss)
 
 
 @dataclass(frozen=True)
@@ -131,17 +115,14 @@ class Problem:
     def _priced(self, rows: IntArray) -> Evaluations:
         costs = self._price_rows(rows)
         losses, reasons = self._rules.judge(rows, costs)
-        return Evaluations(
-            costs.cycles,
-            costs.energy_nj,
-            costs.power,
-            costs.area,
-            costs.l1_size,
-            costs.l2_size,
-            costs.macs,
-            losses,
-            reasons,
-        )
+        return Evaluations(**costs.figures(), loss=losses, reason=reasons, criteria=self.criteria)
+
+    @cached_property
+    def criteria(self) -> Criteria:
+        """What figures are judged by."""
+        capacities = np.array([getattr(self.accelerator, name) for name in BUFFERS], np.int64)
+        capacities.setflags(write=False)
+        return Criteria(self.objective, clock_hertz(self.accelerator), capacities)
 
     @cached_property
     def _price_rows(self) -> PriceRows:

@@ -14,7 +14,7 @@ import numpy as np
 
 from dse.problem.problem import Problem
 from dse.search.evaluator import Observer
-from dse.search.record import FIGURES, Record, count_distinct, read_parquet, write_parquet
+from dse.search.record import Record, count_distinct, read_parquet, write_parquet
 from dse.search.run import Cell, open_journal, run_cell
 from dse.search.searcher import GROUP, Searcher, make_searcher
 from dse.spec.mapping import Mapping as DataflowMapping
@@ -78,7 +78,7 @@ class Result:
 
         genes, evaluations = self.record.genes(), self.record.evaluations()
         columns = {gene.name: genes[:, i] for i, gene in enumerate(self.cell.problem.space.genes)}
-        return pd.DataFrame(columns | {name: getattr(evaluations, name) for name in FIGURES})
+        return pd.DataFrame(columns | evaluations.columns())
 
     @cached_property
     def distinct(self) -> int:

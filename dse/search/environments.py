@@ -17,7 +17,6 @@ reward is made.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from typing import Any, ClassVar, Unpack
 
 import gymnasium
@@ -49,7 +48,7 @@ __all__ = [
 
 ENV_ID = "dse/Mapping-v0"
 
-_FIGURES = tuple(item.name for item in fields(Evaluations) if item.name != "reason")
+_FIGURES = tuple(name for name in Evaluations.types() if name != "reason")
 
 Actions = NDArray[Any]
 

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from typing import Protocol, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dse.problem.problem import Evaluations
+from dse.problem.evaluations import Criteria, Evaluations
 from dse.search.journal import Journal
 from dse.search.record import Record
 from dse.space.mapping_space import MappingSpace
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError
 from dse.support.validation import whole_number
-
-_COLUMNS = tuple(item.name for item in fields(Evaluations))
 
 
 class BudgetExhausted(Exception):
@@ -52,6 +50,8 @@ class Priced(Protocol):
     def space(self) -> MappingSpace: ...
     @property
     def objective(self) -> str: ...
+    @property
+    def criteria(self) -> Criteria: ...
     def price(self, genes: IntArray, /) -> Evaluations: ...
 
 
@@ -162,8 +162,8 @@ class Evaluator:
         record.append(genes, evaluations)
         if journal is not None:
             journal.sync(record, force=len(record) == self.__budget)
-        for name in _COLUMNS:
-            getattr(evaluations, name).setflags(write=False)
+        for column in evaluations.columns().values():
+            column.setflags(write=False)
         if self.__observers:
             self.__report(evaluations)
         return evaluations
@@ -178,10 +178,8 @@ class Evaluator:
                 f"now asks for {genes[row].tolist()}; the searcher has changed: remove the journal to restart"
             )
         old = journal.recovered.evaluations(start, start + len(held))
-        if len(held) == len(genes):
-            return old
-        new = self.__problem.price(genes[len(held) :])
-        return Evaluations(*(np.concatenate([getattr(old, name), getattr(new, name)]) for name in _COLUMNS))
+        old = replace(old, criteria=self.__problem.criteria)
+        return old if len(held) == len(genes) else old.joined(self.__problem.price(genes[len(held) :]))
 
     def __report(self, evaluations: Evaluations) -> None:
         self.__best = float(evaluations.loss.min(initial=self.__best))

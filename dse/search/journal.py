@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.problem.problem import Evaluations
-from dse.search.record import FIGURES, Record
+from dse.search.record import COLUMNS, Record
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, StorageError, shorten
 
@@ -201,11 +201,11 @@ class _Columns:
 
     def __init__(self, sizes: Sequence[int]) -> None:
         self._genes = [np.min_scalar_type(max(int(size) - 1, 0)).newbyteorder("<") for size in sizes]
-        self._figures = {name: np.dtype(dtype).newbyteorder("<") for name, dtype in FIGURES.items()}
+        self._figures = {name: np.dtype(dtype).newbyteorder("<") for name, dtype in COLUMNS.items()}
 
     def frame(self, genes: IntArray, evaluations: Evaluations) -> bytes:
         columns = [genes[:, gene].astype(dtype) for gene, dtype in enumerate(self._genes)]
-        columns += [getattr(evaluations, name).astype(dtype) for name, dtype in self._figures.items()]
+        columns += [column.astype(self._figures[name]) for name, column in evaluations.columns().items()]
         payload = zlib.compress(b"".join(map(_transposed, columns)), COMPRESSION)
         head = _FRAME.pack(_MARKER, len(genes), len(payload), zlib.crc32(payload))
         return head + _CHECK.pack(zlib.crc32(head)) + payload
@@ -220,7 +220,7 @@ class _Columns:
         ]
         count = len(self._genes)
         genes = np.stack(columns[:count], axis=1).astype(np.int64)
-        return genes, Evaluations(*columns[count:])
+        return genes, Evaluations.of(dict(zip(self._figures, columns[count:], strict=True)))
 
 
 def _transposed(column: NDArray[Any]) -> bytes:

@@ -18,22 +18,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-FIGURES: dict[str, type[np.generic]] = {
-    "cycles": np.int64,
-    "energy_nj": np.float64,
-    "power": np.float64,
-    "area": np.float64,
-    "l1_size": np.int64,
-    "l2_size": np.int64,
-    "macs": np.int64,
-    "loss": np.float64,
-    "reason": np.uint8,
-}
-"""The columns of Evaluations and their types, in order."""
+COLUMNS = Evaluations.types()
+"""The columns of Evaluations and their types, in order: a record's, beside the genes."""
 
 _CELL_KEY = b"dse.cell"
 
-_SPLIT = ("genes.list.element", *(name for name in FIGURES if name != "reason"))
+_SPLIT = ("genes.list.element", *(name for name in COLUMNS if name != "reason"))
 # Splitting numbers bytewise takes a random search's samples from 57 to 42 bytes.
 _PARQUET: dict[str, Any] = {
     "compression": "zstd",
@@ -51,7 +41,7 @@ class Record:
         """An empty record of points with `genes` genes; it grows as needed."""
         self._length = 0
         self._genes = np.empty((capacity, genes), np.int64)
-        self._figures = {name: np.empty(capacity, dtype) for name, dtype in FIGURES.items()}
+        self._figures = {name: np.empty(capacity, dtype) for name, dtype in COLUMNS.items()}
 
     def __len__(self) -> int:
         return self._length
@@ -62,12 +52,13 @@ class Record:
         if stop > len(self._genes):
             self._grow(max(stop, 2 * len(self._genes)))
         self._genes[start:stop] = genes
+        given = evaluations.columns()
         for name, column in self._figures.items():
-            column[start:stop] = getattr(evaluations, name)
+            column[start:stop] = given[name]
         self._length = stop
 
     def _grow(self, capacity: int) -> None:
-        for owner, name in [(self.__dict__, "_genes"), *((self._figures, name) for name in FIGURES)]:
+        for owner, name in [(self.__dict__, "_genes"), *((self._figures, name) for name in COLUMNS)]:
             old = owner[name]
             new = np.empty((capacity, *old.shape[1:]), old.dtype)
             new[: self._length] = old[: self._length]
@@ -78,9 +69,9 @@ class Record:
         return self._genes[start : self._end(stop)].copy()
 
     def evaluations(self, start: int = 0, stop: int | None = None) -> Evaluations:
-        """A copy of the figures from sample `start` up to `stop`."""
+        """A copy of the figures from sample `start` up to `stop`; the record does not know the criteria."""
         end = self._end(stop)
-        return Evaluations(**{name: column[start:end].copy() for name, column in self._figures.items()})
+        return Evaluations.of({name: column[start:end].copy() for name, column in self._figures.items()})
 
     @property
     def best(self) -> int | None:
@@ -107,7 +98,7 @@ def write_parquet(record: Record, path: Path, cell: Mapping[str, Any]) -> None:
     columns = {
         "index": pa.array(np.arange(len(record), dtype=np.uint32)),
         "genes": _gene_column(genes),
-        **{name: pa.array(getattr(evaluations, name)) for name in FIGURES},
+        **{name: pa.array(column) for name, column in evaluations.columns().items()},
     }
     table = pa.table(columns).replace_schema_metadata({_CELL_KEY: json.dumps(cell, sort_keys=True)})
     with whole_file(path, "record") as file:
@@ -127,8 +118,8 @@ def read_parquet(path: Path) -> tuple[Record, dict[str, Any]]:
         table = pq.read_table(pa.BufferReader(content), page_checksum_verification=True)
         cell = json.loads(table.schema.metadata[_CELL_KEY])
         flat = table["genes"].combine_chunks().flatten().to_numpy().astype(np.int64)
-        evaluations = Evaluations(
-            **{name: table[name].to_numpy().astype(dtype) for name, dtype in FIGURES.items()}
+        evaluations = Evaluations.of(
+            {name: table[name].to_numpy().astype(dtype) for name, dtype in COLUMNS.items()}
         )
         width = table.schema.field("genes").type.list_size
     except (pa.ArrowException, OSError, KeyError, TypeError, ValueError, AttributeError) as error:

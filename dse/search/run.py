@@ -112,7 +112,7 @@ class _Timed:
     """A problem that adds up the CPU time of its pricing."""
 
     def __init__(self, problem: Problem, times: RunTimes) -> None:
-        self.space, self.objective = problem.space, problem.objective
+        self.space, self.objective, self.criteria = problem.space, problem.objective, problem.criteria
         self._problem, self._times = problem, times
 
     def price(self, genes: IntArray) -> Evaluations:

@@ -136,14 +136,13 @@ def _play_once(
     visited: Visited,
     normalizer: ObservationNormalizer,
 ) -> None:
-    accelerator = evaluate.space.accelerator
     observations = np.zeros((learning.batch, normalizer.inputs))
     best, idle = np.inf, 0
     while True:
         policy = agents.policy(observations)
         actions, stubborn = draw(policy, visited, learning.retries, rng)
         evaluations = evaluate(policy.genes(actions))
-        shared = advantages(evaluations, accelerator, learning.reward, learning.elite, learning.normalise)
+        shared = advantages(evaluations, learning.reward, learning.elite, learning.normalise)
         improve(agents, policy, observations, actions, shared, learning)
         observations = normalizer(evaluations)
 

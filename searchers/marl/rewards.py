@@ -12,7 +12,6 @@ from searchers.common.points import scores
 
 if TYPE_CHECKING:
     from dse.problem.problem import Evaluations
-    from dse.spec.accelerator import Accelerator
 
 
 Reward = Literal["elite", "rank", "-log", "1/x"]
@@ -31,7 +30,6 @@ exceed the buffers. A batch without a feasible point is rewarded by `rank` where
 
 def advantages(
     evaluations: Evaluations,
-    accelerator: Accelerator,
     reward: Reward,
     elite: float,
     normalise: bool = True,
@@ -46,7 +44,7 @@ def advantages(
     if reward in ("-log", "1/x") and feasible.any():
         rewards = _by_loss(losses, feasible, reward)
     else:
-        rewards = _by_rank(scores(evaluations, accelerator), elite if reward == "elite" else 0.0)
+        rewards = _by_rank(scores(evaluations), elite if reward == "elite" else 0.0)
     return standardised(rewards) if normalise else rewards - rewards.mean()
 
 

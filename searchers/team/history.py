@@ -74,7 +74,7 @@ class History:
         self.figures = self._longer("figures", self.figures, figures)
         self.losses = self._longer("losses", self.losses, evaluations.loss)
         self.refused = self._longer("refused", self.refused, ~told)
-        self.scores = self._longer("scores", self.scores, scores(evaluations, accelerator))
+        self.scores = self._longer("scores", self.scores, scores(evaluations))
 
     def _longer(self, name: str, values: AnyArray, more: AnyArray) -> AnyArray:
         """The values and more, (n + m, ...), in a buffer that has room for later ones."""

@@ -13,7 +13,7 @@ import pytest
 
 from dse.cost import COST_MODELS, CostBatch, cost_model
 from dse.problem.problem import Evaluations, Problem
-from dse.search.record import FIGURES
+from dse.search.record import COLUMNS
 from dse.spec.accelerator import PRESETS
 from dse.spec.layer import Layer
 from dse.spec.mapping import MappingBatch
@@ -40,7 +40,7 @@ class Counting:
 
 
 def assert_same(one: Evaluations, other: Evaluations) -> None:
-    for name in FIGURES:
+    for name in COLUMNS:
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
 
 
@@ -82,7 +82,7 @@ def test_rows_priced_one_by_one_cost_what_they_cost_together(model: str) -> None
     together = problem.price(genes)
     for i in range(len(genes)):
         alone = problem.price(genes[i : i + 1])
-        assert all(getattr(alone, name)[0] == getattr(together, name)[i] for name in FIGURES)
+        assert all(getattr(alone, name)[0] == getattr(together, name)[i] for name in COLUMNS)
 
 
 @pytest.mark.parametrize("model", COST_MODELS)
@@ -90,8 +90,8 @@ def test_no_rows_cost_nothing(model: str) -> None:
     problem = Problem(RESNET, EDGE, cost_model=model)
     priced = problem.price(np.empty((0, 13), np.int64))
     assert len(priced) == 0
-    assert {name: getattr(priced, name).dtype for name in FIGURES} == {
-        name: np.dtype(dtype) for name, dtype in FIGURES.items()
+    assert {name: getattr(priced, name).dtype for name in COLUMNS} == {
+        name: np.dtype(dtype) for name, dtype in COLUMNS.items()
     }
 
 
@@ -115,7 +115,7 @@ def test_an_explanation_names_the_buffer_and_its_figures(model: str) -> None:
         (Reason.FEASIBLE, "feasible"),
     ):
         i = int(np.flatnonzero(priced.reason == reason)[0])
-        figures = {name: getattr(priced, name)[i] for name in FIGURES}
+        figures = {name: getattr(priced, name)[i] for name in COLUMNS}
         assert problem.explain(mappings[i]) == text.format(**figures)
 
 

@@ -42,7 +42,7 @@ BUDGET = 600
 def samples(record: Record) -> list[Any]:
     """A record's columns, to be compared bit by bit."""
     evaluations = record.evaluations()
-    return [record.genes().tobytes(), *(column.tobytes() for column in vars(evaluations).values())]
+    return [record.genes().tobytes(), *(column.tobytes() for column in evaluations.columns().values())]
 
 
 def files(folder: Path) -> list[str]:

@@ -11,7 +11,7 @@ import pytest
 
 from dse.problem.problem import Evaluations, Problem
 from dse.search.evaluator import BudgetExhausted, Evaluator, Progress
-from dse.search.record import FIGURES, Record, read_parquet, write_parquet
+from dse.search.record import COLUMNS, Record, read_parquet, write_parquet
 from dse.search.searcher import drive
 from dse.spec.accelerator import PRESETS
 from dse.support.errors import InputError
@@ -40,7 +40,7 @@ def gate(budget: int, problem: Problem = PROBLEM, **more) -> tuple[Evaluator, Re
 
 
 def assert_same(one: Evaluations, other: Evaluations) -> None:
-    for name in FIGURES:
+    for name in COLUMNS:
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
 
 
@@ -177,7 +177,7 @@ def test_a_searcher_cannot_change_what_was_recorded() -> None:
     genes = points(10)
     evaluations = evaluate(genes)
     genes[:] = 0
-    for name in FIGURES:
+    for name in COLUMNS:
         column = getattr(evaluations, name)
         with pytest.raises(ValueError, match="read-only"):
             column[0] = 0

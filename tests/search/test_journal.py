@@ -22,7 +22,7 @@ from dse.problem.problem import Evaluations, Problem
 from dse.search import journal as journal_module
 from dse.search.evaluator import BudgetExhausted, Evaluator, Progress, ReplayMismatch
 from dse.search.journal import Journal
-from dse.search.record import FIGURES, Record
+from dse.search.record import COLUMNS, Record
 from dse.search.run import Cell, SearcherStopped, open_journal, run_cell
 from dse.spec.accelerator import PRESETS
 from dse.support.errors import InputError, StorageError
@@ -44,7 +44,7 @@ def drawn(n: int, seed: int = 0, problem: Problem = PROBLEM) -> Record:
 
 def assert_same(one: Record, other: Record) -> None:
     np.testing.assert_array_equal(one.genes(), other.genes())
-    for name in FIGURES:
+    for name in COLUMNS:
         np.testing.assert_array_equal(getattr(one.evaluations(), name), getattr(other.evaluations(), name))
 
 
@@ -334,7 +334,7 @@ class Odd:
 
     @staticmethod
     def look(evaluations: Evaluations) -> None:
-        for name, dtype in FIGURES.items():
+        for name, dtype in COLUMNS.items():
             column = getattr(evaluations, name)
             assert column.dtype == dtype
             assert not column.flags.writeable

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dse.problem.evaluations import Criteria, Evaluations
 from dse.problem.problem import Problem
 from dse.search.evaluator import BudgetExhausted, Evaluator
-from dse.search.record import FIGURES, Record
+from dse.search.record import COLUMNS, Record
 from dse.search.run import Cell, run_cell
 from dse.search.searcher import make_searcher
 from dse.space.genes import GENE_NAMES
-from dse.spec.accelerator import PRESETS, Accelerator
+from dse.spec.accelerator import PRESETS
 from dse.spec.reasons import Reason
 from dse.support.errors import InputError
 from searchers.common.sub_budget import SubBudget
@@ -50,7 +51,7 @@ def run(budget: int, problem: Problem = PROBLEM, seed: int = 0, **settings: Any)
 
 
 def fingerprint(record: Record) -> str:
-    figures = [getattr(record.evaluations(), name).tobytes() for name in FIGURES]
+    figures = [getattr(record.evaluations(), name).tobytes() for name in COLUMNS]
     return hashlib.sha256(record.genes().tobytes() + b"".join(figures)).hexdigest()
 
 
@@ -323,23 +324,25 @@ def test_an_impossible_number_of_clusters_is_refused(clusters: int) -> None:
 
 # Rewards.
 
-ACCELERATOR = Accelerator(num_pes=16, l1_size=100, l2_size=1000, noc_bandwidth=4, offchip_bandwidth=4)
 
-
-def batch(losses: list[float], l1: list[int] | None = None, reason: Reason = Reason.L1_TOO_SMALL) -> Any:
+def batch(
+    losses: list[float], l1: list[int] | None = None, reason: Reason = Reason.L1_TOO_SMALL
+) -> Evaluations:
     """Evaluations of which only what rewards look at is there."""
     points = np.array(losses)
-    return SimpleNamespace(
+    return replace(
+        Evaluations.zeros(len(losses)),
         loss=points,
         l1_size=np.array(l1 or [50] * len(losses)),
         l2_size=np.full(len(losses), 500),
         reason=np.where(np.isfinite(points), Reason.FEASIBLE, reason).astype(np.uint8),
+        criteria=Criteria("edp", 1e9, np.array([100, 1000])),
     )
 
 
 @pytest.mark.parametrize("reward", ["elite", "rank", "-log", "1/x"])
 def test_advantages_are_finite_and_ordered_as_the_losses(reward: Any) -> None:
-    given = advantages(batch([3.0, 1e-300, np.inf, 1e190, 2.0]), ACCELERATOR, reward, 0.4)
+    given = advantages(batch([3.0, 1e-300, np.inf, 1e190, 2.0]), reward, 0.4)
     assert np.isfinite(given).all()
     assert given.mean() == pytest.approx(0)
     assert given.std() == pytest.approx(1)
@@ -350,8 +353,8 @@ def test_advantages_are_finite_and_ordered_as_the_losses(reward: Any) -> None:
 @pytest.mark.parametrize("reward", ["elite", "rank", "-log", "1/x"])
 def test_advantages_that_are_not_normalised_differ_in_scale_alone(reward: Any) -> None:
     points = batch([3.0, 1.5, np.inf, 8.0, 2.0])
-    plain = advantages(points, ACCELERATOR, reward, 0.4, normalise=False)
-    given = advantages(points, ACCELERATOR, reward, 0.4)
+    plain = advantages(points, reward, 0.4, normalise=False)
+    given = advantages(points, reward, 0.4)
     assert plain.mean() == pytest.approx(0)
     assert plain / plain.std() == pytest.approx(given)
     assert plain.std() != pytest.approx(1)
@@ -360,18 +363,18 @@ def test_advantages_that_are_not_normalised_differ_in_scale_alone(reward: Any) -
 @pytest.mark.parametrize("reward", ["elite", "rank", "-log", "1/x"])
 @pytest.mark.parametrize("loss", [np.inf, 1.0, 0.0])
 def test_points_that_are_alike_teach_nothing(reward: Any, loss: float) -> None:
-    assert not advantages(batch([loss] * 8), ACCELERATOR, reward, 0.25).any()
+    assert not advantages(batch([loss] * 8), reward, 0.25).any()
 
 
 @pytest.mark.parametrize("reward", ["elite", "rank", "-log", "1/x"])
 def test_of_infeasible_points_the_nearest_to_fitting_is_best(reward: Any) -> None:
-    given = advantages(batch([np.inf] * 4, [300, 101, 5000, 200]), ACCELERATOR, reward, 0.5)
+    given = advantages(batch([np.inf] * 4, [300, 101, 5000, 200]), reward, 0.5)
     assert given.argmax() == 1
     assert given[3] > given[2]
 
 
 def test_a_point_infeasible_for_another_reason_is_behind_those_that_are_too_large() -> None:
-    given = advantages(batch([1.0, np.inf], reason=Reason.ZERO_RUNTIME), ACCELERATOR, "rank", 0.5)
+    given = advantages(batch([1.0, np.inf], reason=Reason.ZERO_RUNTIME), "rank", 0.5)
     assert given.tolist() == [1, -1]
 
 

@@ -20,7 +20,8 @@ PROBLEM = Problem(load_layer("alexnet:conv2"), ACCELERATOR, "edp", "maestro")
 def evaluations(**columns: list) -> Evaluations:
     count = len(columns["loss"])
     figures = dict.fromkeys(("cycles", "energy_nj", "power", "area", "macs"), np.ones(count))
-    return Evaluations(**figures, **{name: np.array(column) for name, column in columns.items()})
+    given = {name: np.array(column) for name, column in columns.items()}
+    return Evaluations(**figures, **given, criteria=PROBLEM.criteria)
 
 
 def test_infeasible_points_come_after_all_losses_by_the_doublings_that_they_need() -> None:
@@ -31,8 +32,7 @@ def test_infeasible_points_come_after_all_losses_by_the_doublings_that_they_need
             reason=[0, 0, *[Reason.L1_TOO_SMALL] * 2, *[Reason.L2_TOO_SMALL] * 2, Reason.NO_WORK],
             l1_size=[1, l1, 2 * l1, 2 * l1, 1, l1, 0],
             l2_size=[1, l2, l2, 2 * l2, l2 + 1, 8 * l2, 0],
-        ),
-        ACCELERATOR,
+        )
     )
     assert np.argsort(found).tolist() == [0, 1, 4, 2, 3, 5, 6]
     assert found[:2].tolist() == [1e-9, 1e30]
@@ -42,7 +42,7 @@ def test_infeasible_points_come_after_all_losses_by_the_doublings_that_they_need
 
 def test_real_points_are_never_without_a_score() -> None:
     points = PROBLEM.price(PROBLEM.space.sample(np.random.default_rng(0), 5000))
-    found = scores(points, ACCELERATOR)
+    found = scores(points)
     assert not np.isnan(found).any()
     assert (found[points.reason == 0] == points.loss[points.reason == 0]).all()
     assert found[points.reason != 0].min() > found[points.reason == 0].max()

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from dse.problem.problem import Evaluations, Problem
-from dse.search.record import FIGURES, Record
+from dse.search.record import COLUMNS, Record
 from dse.search.run import Cell, run_cell
 from dse.search.searcher import Searcher
 from dse.spec.accelerator import PRESETS
@@ -51,7 +51,7 @@ def run(name: str, budget: int, problem: Problem = PROBLEM, seed: int = 0, **set
 
 
 def fingerprint(record: Record) -> str:
-    figures = [getattr(record.evaluations(), name).tobytes() for name in FIGURES]
+    figures = [getattr(record.evaluations(), name).tobytes() for name in COLUMNS]
     return hashlib.sha256(record.genes().tobytes() + b"".join(figures)).hexdigest()
 
 

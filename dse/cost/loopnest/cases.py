@@ -28,7 +28,7 @@ def cost_cases(
     """See `LoopNest.price_cases`; one row of `layers` or `hardware` serves all mappings."""
     layers, hardware = (np.broadcast_to(part, (len(rows), part.shape[1])) for part in (layers, hardware))
     extras = extras or CaseExtras.none(len(rows))
-    costs = _nothing(len(rows))
+    costs = CostBatch.zeros(len(rows))
     for places in _alike(layers, hardware, extras):
         first = int(places[0])
         layer = _layer(layers[first], extras.paddings[first])
@@ -37,8 +37,8 @@ def cost_cases(
             costs.reason[places] = Reason.BAD_LAYER if layer is None else Reason.BAD_HARDWARE
             continue
         found = model.prepared(layer, machine)(rows[places])
-        for name, figures in vars(found).items():
-            getattr(costs, name)[places] = figures
+        for name, column in costs.columns().items():
+            column[places] = getattr(found, name)
         if not extras.capacities[first].all():
             _fit_buffers(model, machine, extras.capacities[first], costs, places[found.valid])
     return costs
@@ -89,18 +89,3 @@ def _machine(row: IntArray, capacities: IntArray, clock: float) -> Accelerator |
         return Accelerator(pes, l1, l2, noc, offchip, latency, lanes, clock)
     except InputError:
         return None
-
-
-def _nothing(n: int) -> CostBatch:
-    """Costs of n cases that are yet to be priced."""
-    return CostBatch(
-        cycles=np.zeros(n, dtype=np.int64),
-        energy_nj=np.zeros(n),
-        power=np.zeros(n),
-        area=np.zeros(n),
-        l1_size=np.zeros(n, dtype=np.int64),
-        l2_size=np.zeros(n, dtype=np.int64),
-        macs=np.zeros(n, dtype=np.int64),
-        valid=np.zeros(n, dtype=np.bool_),
-        reason=np.zeros(n, dtype=np.uint8),
-    )
