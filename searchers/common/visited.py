@@ -29,6 +29,7 @@ class Visited:
         self._first: dict[bytes, int] = {}
         self._samples = 0
         self._type = np.min_scalar_type(int(space.sizes.max()))
+        self._row = np.dtype((np.void, len(space.sizes) * self._type.itemsize))
 
     def __len__(self) -> int:
         """How many distinct designs there are."""
@@ -36,7 +37,9 @@ class Visited:
 
     def keys(self, genes: IntArray) -> list[bytes]:
         """A key for each vector (n, genes): the same for those of one design."""
-        return [row.tobytes() for row in self._space.canonical(genes).astype(self._type)]
+        rows = self._space.canonical(genes).astype(self._type).view(self._row)
+        keys: list[bytes] = rows.ravel().tolist()  # type: ignore[assignment]
+        return keys
 
     def add(self, genes: IntArray) -> None:
         """The points (n, genes) are the next samples."""
@@ -48,9 +51,11 @@ class Visited:
 
     def new(self, genes: IntArray) -> IntArray:
         """The rows of `genes` (n, genes) that were not visited, each design once, in their order."""
-        keys = self.keys(genes)
-        repeats = set(self._repeats(keys).tolist())
-        return genes[[row for row in range(len(keys)) if row not in repeats]]
+        rows: dict[bytes, int] = {}
+        for row, key in enumerate(self.keys(genes)):
+            if key not in self._first:
+                rows.setdefault(key, row)
+        return genes[list(rows.values())]
 
     def renew(self, genes: IntArray, redraw: Redraw, tries: int) -> IntArray:
         """`genes` (n, genes), designs visited before and those that come twice drawn again; they are added.
