@@ -8,12 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dse.cli import output
+from dse.support.errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from dse.problem.problem import Problem
     from dse.search.api import Result
     from dse.search.evaluator import Progress
+
+
+PROOF_SECONDS = 5.0
+"""How long a proof may take to set a search's best mapping beside it."""
 
 
 class Bar:
@@ -84,7 +90,23 @@ def show_layer(result: Result, layer: str, accelerator: str, out: Path | None) -
         detail = problem.detail(best.mapping)
         nest = loop_nest(problem.layer, best.mapping, problem.accelerator, detail.buffers if detail else None)
         console.print(nest, soft_wrap=True)
+        console.print(_gap(problem, best.loss), soft_wrap=True)
     _show_folder(console, out)
+
+
+def _gap(problem: Problem, loss: float) -> str:
+    """How far the best mapping found is from the proven optimum, if that is known within a few seconds."""
+    from dse.optimum import certify
+
+    try:
+        certificate = certify(problem, PROOF_SECONDS)
+    except InputError as error:
+        return f"no proof to set it beside: {error}"
+    above = f"{100 * (loss / certificate.lower_bound - 1):.2g} %"
+    if certificate.status != "optimal":
+        limit = f"{PROOF_SECONDS:.0f} s"
+        return f"at most {above} above the optimum, as far as proven in {limit} (dse certify goes on)"
+    return "the proven optimum" if loss == certificate.lower_bound else f"{above} above the proven optimum"
 
 
 def show_network(data: Mapping[str, Any], out: Path | None) -> None:

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 GROUP = "dse.searchers"
 """The entry-point group under which any installed package offers searchers."""
 
+DEFAULT_GROUP = "dse.defaults"
+"""The entry-point group that says what is taken where a user names nothing."""
+
 
 class Searcher(Protocol):
     """A search algorithm: a frozen dataclass of its hyperparameters.
@@ -62,6 +65,15 @@ def drive(strategy: AskTell, evaluate: Evaluator) -> None:
 def searchers() -> tuple[str, ...]:
     """The names of all installed searchers, ours and others', in alphabetical order."""
     return tuple(sorted({entry.name for entry in entry_points(group=GROUP)}))
+
+
+def default_searcher() -> str:
+    """The searcher taken where none is named: that of the entry point `searcher` of DEFAULT_GROUP."""
+    chosen = {entry.value for entry in entry_points(group=DEFAULT_GROUP, name="searcher")}
+    named = sorted({entry.name for entry in entry_points(group=GROUP) if entry.value in chosen})
+    if len(named) != 1:
+        raise InputError(f"name a searcher: {', '.join(searchers())}")
+    return named[0]
 
 
 def searcher_class(name: str) -> type[Searcher]:

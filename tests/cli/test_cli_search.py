@@ -54,6 +54,8 @@ repeats = 3
 """
 REPEATS = [1, 3]
 
+TINY = ("--layer", str(EXAMPLES / "network.toml:classifier"), "--accelerator", "edge", "--objective", "edp")
+
 
 @dataclass(frozen=True)
 class Stopping:
@@ -163,6 +165,22 @@ def test_people_see_the_best_mapping_as_a_nest_of_loops(dse: Dse) -> None:
     assert f"{data['best']['cycles']:,} cycles" in outcome.out
     assert "L1 is too small: " in outcome.out
     assert "parallel " in outcome.out
+
+
+def test_without_searcher_and_budget_it_takes_the_defaults_and_says_so(dse: Dse) -> None:
+    outcome = dse("search", *TINY, "--json")
+    assert outcome.code == 0
+    assert (outcome.json["searcher"], outcome.json["budget"]) == ("team", 2000)
+    assert outcome.err == "searching with team and 2,000 samples; --searcher and --budget take others\n"
+
+
+def test_the_best_is_set_beside_the_proven_optimum_where_that_is_cheap(dse: Dse) -> None:
+    found = dse("search", *TINY, "--searcher", "random", "--budget", "2").out.splitlines()[-1]
+    best = dse("search", *TINY, "--searcher", "team", "--budget", "300").out.splitlines()[-1]
+    assert found.endswith("% above the proven optimum")
+    assert best == "the proven optimum"
+    unproven = dse("search", *TINY, "--searcher", "random", "--budget", "20", "--tiles", "any").out
+    assert "no proof to set it beside: only tiles 'factors' can be certified" in unproven
 
 
 @pytest.mark.parametrize("model", COST_MODELS)

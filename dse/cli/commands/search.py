@@ -26,22 +26,28 @@ if TYPE_CHECKING:
     from dse.spec.layer import Layer
 
 FAILED, INTERRUPTED = 1, 130
+DEFAULT_BUDGET = 2_000
 AGAIN = "run the same command again to go on"
 LOST = "without --out DIR its samples are lost"
 
 
 def command(
     accelerator: Annotated[str, ACCELERATOR_OPTION],
-    searcher: Annotated[
-        str, typer.Option(help="A registered searcher (dse list searchers).", metavar="SEARCHER")
-    ],
-    budget: Annotated[int, typer.Option(help="Samples, for each layer.", metavar="N")],
     layer: Annotated[str | None, LAYER_OPTION] = None,
     network: Annotated[
         str | None,
         typer.Option(help="A network instead of a layer: mobilenet_v2 or FILE.toml.", metavar="NETWORK"),
     ] = None,
     objective: Annotated[str, typer.Option(help="What to minimise.", metavar="OBJECTIVE")] = "latency",
+    searcher: Annotated[
+        str | None,
+        typer.Option(
+            help="A registered searcher (dse list searchers); without it the default one.", metavar="SEARCHER"
+        ),
+    ] = None,
+    budget: Annotated[
+        int | None, typer.Option(help="Samples, for each layer; by default 2,000.", metavar="N")
+    ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option(
@@ -70,11 +76,12 @@ def command(
 ) -> None:
     """Search the best mapping of a layer or of a whole network.
 
-    The exit code is 1 if nothing feasible is found, or if the searcher fails.
+    Where a proof is cheap, a layer's best mapping is set beside the proven optimum. The exit code is 1 if
+    nothing feasible is found, or if the searcher fails.
     """
     from dse.campaign.network import NetworkSearch
     from dse.problem.problem import Problem
-    from dse.search.searcher import make_searcher, parse_settings
+    from dse.search.searcher import default_searcher, make_searcher, parse_settings
     from dse.space.mapping_space import parse_fixed
     from dse.spec.accelerator import load_accelerator
     from dse.support.validation import whole_number
@@ -82,10 +89,14 @@ def command(
     layers = _layers(layer, network)
     if network is None and workers is not None:
         raise InputError("--workers is for --network; a single layer is searched by one process")
-    whole_number(budget, "--budget")
+    if budget is not None:
+        whole_number(budget, "--budget")
     whole_number(seed, "--seed", least=0)
     workers = whole_number(workers, "--workers", most=1024) if workers is not None else os.cpu_count() or 1
     chosen = parse_settings(settings or [])
+    chosen_here = searcher is not None and budget is not None
+    searcher = searcher or default_searcher()
+    budget = DEFAULT_BUDGET if budget is None else budget
     make_searcher(searcher, chosen)
     machine = load_accelerator(accelerator)
     shared: dict[str, Any] = {
@@ -99,6 +110,9 @@ def command(
             problems[spec] = Problem(found, machine, objective, **shared)
         except InputError as error:
             raise InputError(f"{spec}: {error}" if network else str(error)) from None
+    if not chosen_here:
+        note = f"searching with {searcher} and {budget:,} samples; --searcher and --budget take others"
+        typer.echo(note, err=True)
     task = NetworkSearch(network or "", accelerator, problems, searcher, chosen, budget, seed)
     if network is None:
         _search_layer(task, out, json)
