@@ -13,6 +13,7 @@ from dse.problem.evaluations import Criteria, Evaluations
 from dse.search.journal import Journal
 from dse.search.record import Record
 from dse.space.mapping_space import MappingSpace
+from dse.space.protocol import Space
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError
 from dse.support.validation import whole_number
@@ -43,11 +44,11 @@ Observer = Callable[[Progress], None]
 """Called after every batch. It sees the search and cannot change it."""
 
 
-class Priced(Protocol):
-    """What the gate needs of a Problem."""
+class SearchProblem(Protocol):
+    """What a search needs of a problem: a space, what is minimised, and the price of points."""
 
     @property
-    def space(self) -> MappingSpace: ...
+    def space(self) -> Space: ...
     @property
     def objective(self) -> str: ...
     @property
@@ -69,7 +70,7 @@ class Evaluator:
 
     def __init__(
         self,
-        problem: Priced,
+        problem: SearchProblem,
         budget: int,
         *,
         record: Record | None = None,
@@ -97,7 +98,7 @@ class Evaluator:
     @property
     def space(self) -> MappingSpace:
         """The space that the genes are of."""
-        return self.__problem.space
+        return self.__problem.space  # type: ignore[return-value]
 
     @property
     def objective(self) -> str:
@@ -115,11 +116,11 @@ class Evaluator:
         return self.__budget - len(self.__record)
 
     def __call__(self, genes: ArrayLike) -> Evaluations:
-        """What the points `genes`, whole numbers (n, 13), cost: read-only arrays of length n, for n samples.
+        """What points cost, `genes` being whole numbers (n, genes): read-only arrays of length n.
 
-        If fewer than n are left, that many are evaluated and recorded, and BudgetExhausted is raised, as it
-        is by every later call. Genes of the wrong shape or type, or outside the space, raise ValueError and
-        cost nothing.
+        They are n samples. If fewer than n are left, that many are evaluated and recorded, and
+        BudgetExhausted is raised, as it is by every later call. Genes of the wrong shape or type, or outside
+        the space, raise ValueError and cost nothing.
         """
         if self.__failure is not None:
             raise self.__failure

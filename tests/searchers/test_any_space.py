@@ -1,0 +1,67 @@
+"""Every searcher searches any space: here crates, which have nothing to do with mappings."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import numpy as np
+import pytest
+
+from dse.search.evaluator import BudgetExhausted, Evaluator
+from dse.search.record import Record
+from dse.search.searcher import make_searcher, searchers
+from dse.spec.reasons import Reason
+from dse.testing.toy_problem import ToyProblem
+from dse.testing.toy_space import HEIGHT, NAILS, ORDER, PAINT, WIDTH, WOOD
+
+BUDGET = 300
+WAITING = ("bayesian", "gamma", "marl", "team")
+SEARCHERS = [name for name in searchers() if name not in WAITING]
+
+
+def run(name: str, seed: int = 0, budget: int = BUDGET) -> Record:
+    problem = ToyProblem()
+    record = Record(len(problem.space.genes))
+    evaluate = Evaluator(problem, budget, record=record)
+    with suppress(BudgetExhausted):
+        make_searcher(name).search(evaluate, np.random.default_rng(seed))
+    return record
+
+
+@pytest.mark.parametrize("name", SEARCHERS)
+def test_every_searcher_spends_its_budget_on_crates_and_finds_good_ones(name: str) -> None:
+    record = run(name)
+    assert len(record) == BUDGET
+    problem = ToyProblem()
+    points = problem.space.sample(np.random.default_rng(1), 20_000)
+    chance = problem.price(points).loss
+    # The best of a tenth of the samples at random, in the median.
+    assert record.evaluations().loss.min() <= np.quantile(chance, 1 - 0.5 ** (10 / BUDGET))
+
+
+@pytest.mark.parametrize("name", SEARCHERS)
+def test_the_same_seed_draws_the_same_crates_and_another_does_not(name: str) -> None:
+    one, again, other = (run(name, seed).genes() for seed in (3, 3, 4))
+    assert (one == again).all()
+    assert (one != other).any()
+
+
+def test_the_best_crate_is_where_it_is_said_to_be() -> None:
+    problem = ToyProblem()
+    best = np.zeros((1, len(problem.space.genes)), np.int64)
+    best[0, [WIDTH, HEIGHT, WOOD, PAINT, NAILS, ORDER]] = 5, 4, 2, 2, 3, 23
+    assert problem.price(best).loss.tolist() == [1.0]
+    points = problem.price(problem.space.sample(np.random.default_rng(0), 20_000))
+    assert points.loss.min() >= 1.0
+    assert 0.2 < np.isinf(points.loss).mean() < 0.5
+    assert set(points.reason.tolist()) == {Reason.FEASIBLE, Reason.L1_TOO_SMALL, Reason.NO_WORK}
+    assert (points.violation.any(axis=1) == (points.reason == Reason.L1_TOO_SMALL)).all()
+
+
+def test_every_move_of_a_crate_but_the_best_leads_down_somewhere() -> None:
+    problem = ToyProblem()
+    space = problem.space
+    for vector in space.sample(np.random.default_rng(0), 100):
+        here = problem.price(vector[np.newaxis]).loss[0]
+        near = np.concatenate([block.neighbours(vector) for block in space.blocks])
+        assert np.isinf(here) or here == 1.0 or problem.price(near).loss.min() < here
