@@ -18,19 +18,23 @@ from dse.space.mapping_space import MappingSpace
 from dse.spec.accelerator import PRESETS as ACCELERATORS
 from dse.support.errors import InputError
 from dse.testing import landscapes
-from searchers.gamma import PRESETS, Gamma, breed, cross_tiles, exchange_parallel, mutate, reorder
+from dse.testing.toy_space import HEIGHT, ORDER, WIDTH, ToySpace
+from dse.testing.toy_space import ORDERS as TOY_ORDERS
+from searchers.gamma import PRESETS, Gamma, breed
+from searchers.gamma.operators import Operators
 from searchers.random import Random
 from workloads import load_layer
 
 PROBLEM = Problem(load_layer("alexnet:conv2"), ACCELERATORS["eyeriss-small"], "edp", "maestro")
 SPACE = PROBLEM.space
+OPERATORS = Operators(SPACE)
 ANY = replace(PROBLEM, tiles="any").space
 PLACE = {name: index for index, name in enumerate(GENE_NAMES)}
 OTHERS = [landscapes.any_tiles(), landscapes.small(), landscapes.single(), landscapes.infeasible()]
 
 
 def run(searcher, budget: int, problem: Problem = PROBLEM, seed: int = 0, observers=()) -> Record:
-    record = Record(13)
+    record = Record(len(problem.space.genes))
     evaluate = Evaluator(problem, budget, record=record, observers=observers)
     with pytest.raises(BudgetExhausted):
         searcher.search(evaluate, np.random.default_rng(seed))
@@ -107,7 +111,7 @@ def test_two_parents_exchange_one_dims_tiles_at_both_levels() -> None:
     parents = SPACE.sample(rng, 2)
     dims = set()
     for _ in range(40):
-        first, second = cross_tiles(parents, 2, 1.0, rng)
+        first, second = OPERATORS.cross(parents, 2, 1.0, rng)
         mother, father = parents if first[0] == parents[0, 0] else parents[::-1]
         swapped = np.flatnonzero(first != mother)
         dim = {GENE_NAMES[place].rsplit(".", 1)[-1] for place in swapped}
@@ -117,7 +121,7 @@ def test_two_parents_exchange_one_dims_tiles_at_both_levels() -> None:
         assert set(swapped) <= set(both)
         assert (first[both] == father[both]).all()
         assert (second[both] == mother[both]).all()
-        others = np.setdiff1d(np.arange(13), both)
+        others = np.setdiff1d(np.arange(len(SPACE.genes)), both)
         assert (second[others] == father[others]).all()
     assert dims == set("KCYX")
 
@@ -125,7 +129,7 @@ def test_two_parents_exchange_one_dims_tiles_at_both_levels() -> None:
 def test_without_crossover_children_are_their_parents() -> None:
     rng = np.random.default_rng(0)
     parents = SPACE.sample(rng, 5)
-    children = cross_tiles(parents, 7, 0.0, rng)
+    children = OPERATORS.cross(parents, 7, 0.0, rng)
     assert len(children) == 7
     assert {tuple(child) for child in children.tolist()} <= {tuple(one) for one in parents.tolist()}
     assert all((children[i] != children[i + 1]).any() for i in (0, 2, 4))
@@ -134,14 +138,14 @@ def test_without_crossover_children_are_their_parents() -> None:
 def test_a_single_parent_has_children_too() -> None:
     rng = np.random.default_rng(0)
     parents = SPACE.sample(rng, 1)
-    assert (cross_tiles(parents, 4, 1.0, rng) == parents).all()
+    assert (OPERATORS.cross(parents, 4, 1.0, rng) == parents).all()
 
 
 def test_two_loops_of_one_level_change_places() -> None:
     rng = np.random.default_rng(0)
     before = SPACE.sample(rng, 500)
     after = before.copy()
-    reorder(after, np.arange(500) < 400, SPACE, rng)
+    OPERATORS.reorder(after, np.arange(500) < 400, rng)
     assert (after[400:] == before[400:]).all()
     changed = after != before
     assert (changed[:400].sum(axis=1) == 1).all()
@@ -160,7 +164,7 @@ def test_a_fixed_order_stays() -> None:
         space = MappingSpace(PROBLEM.layer, PROBLEM.accelerator, fixed=fixed)
         before = space.sample(rng, 100)
         after = before.copy()
-        reorder(after, np.ones(100, bool), space, rng)
+        Operators(space).reorder(after, np.ones(100, bool), rng)
         assert set(np.flatnonzero((after != before).any(axis=0))) == moved
 
 
@@ -168,22 +172,22 @@ def test_levels_exchange_their_parallel_dims_where_both_are_free() -> None:
     rng = np.random.default_rng(0)
     before = SPACE.sample(rng, 50)
     after = before.copy()
-    exchange_parallel(after, np.arange(50) < 30, SPACE)
+    OPERATORS.exchange_parallel(after, np.arange(50) < 30)
     both = [PLACE["outer.parallel"], PLACE["inner.parallel"]]
     assert (after[:30][:, both] == before[:30][:, both[::-1]]).all()
     assert (after[30:] == before[30:]).all()
     fixed = MappingSpace(PROBLEM.layer, PROBLEM.accelerator, fixed={"outer.parallel": "C"})
     genes = fixed.sample(rng, 50)
     kept = genes.copy()
-    exchange_parallel(kept, np.ones(50, bool), fixed)
+    Operators(fixed).exchange_parallel(kept, np.ones(50, bool))
     assert (kept == genes).all()
 
 
 @pytest.mark.parametrize("space", [SPACE, ANY], ids=["factors", "any"])
 def test_a_mutation_changes_one_place_and_repairs_the_inner_tile(space: MappingSpace) -> None:
     rng = np.random.default_rng(0)
-    before = space.encode(space.decode(space.sample(rng, 3000)))
-    after = mutate(before, space, rng)
+    before = space.canonical(space.sample(rng, 3000))
+    after = Operators(space).mutate(before, rng)
     outer, inner = tiles(space, before)
     new_outer, new_inner = tiles(space, after)
     resized, recut = new_outer != outer, new_inner != inner
@@ -206,8 +210,8 @@ def test_a_mutation_keeps_to_what_is_free() -> None:
     fixed = {"outer.tile.K": 64, "inner.tile.C": 4, "outer.parallel": "K", "inner.parallel": "C"}
     problem = replace(PROBLEM, fixed=fixed)
     rng = np.random.default_rng(0)
-    before = problem.space.encode(problem.space.decode(problem.space.sample(rng, 2000)))
-    after = mutate(before, problem.space, rng)
+    before = problem.space.canonical(problem.space.sample(rng, 2000))
+    after = Operators(problem.space).mutate(before, rng)
     assert problem.space.contains(after).all()
     changed = {GENE_NAMES[gene] for gene in np.flatnonzero((after != before).any(axis=0))}
     assert changed == {
@@ -219,17 +223,42 @@ def test_a_mutation_keeps_to_what_is_free() -> None:
 def test_a_space_of_one_mapping_has_no_mutants() -> None:
     space = landscapes.single().space
     genes = space.sample(np.random.default_rng(0), 3)
-    assert (mutate(genes, space, np.random.default_rng(0)) == genes).all()
+    assert (Operators(space).mutate(genes, np.random.default_rng(0)) == genes).all()
+
+
+def test_without_a_mapping_a_mutation_draws_one_gene_anew_and_no_order() -> None:
+    space, rng = ToySpace(), np.random.default_rng(0)
+    before = space.sample(rng, 2000)
+    after = Operators(space).mutate(before, rng)
+    assert space.contains(after).all()
+    changed = after != before
+    assert changed.sum(axis=1).max() == 1
+    free = [place for place, gene in enumerate(space.genes) if gene.size > 1 and gene.kind != "permutation"]
+    assert np.flatnonzero(changed.any(axis=0)).tolist() == free
+
+
+def test_without_a_mapping_parents_exchange_a_block_of_sizes_and_orders_swap_two() -> None:
+    space, rng = ToySpace(), np.random.default_rng(0)
+    operators, parents = Operators(space), ToySpace().sample(rng, 2)
+    first, _ = operators.cross(parents, 2, 1.0, rng)
+    mother, father = parents if first[ORDER] == parents[0, ORDER] else parents[::-1]
+    assert (first[[WIDTH, HEIGHT]] == father[[WIDTH, HEIGHT]]).all()
+    assert set(np.flatnonzero(first != mother)) <= {WIDTH, HEIGHT}
+    after = parents.copy()
+    operators.reorder(after, np.array([True, False]), rng)
+    assert (TOY_ORDERS[after[:, ORDER]] != TOY_ORDERS[parents[:, ORDER]]).sum(axis=1).tolist() == [2, 0]
+    operators.exchange_parallel(after, np.array([True, True]))
+    assert (np.delete(after, ORDER, axis=1) == np.delete(parents, ORDER, axis=1)).all()
 
 
 def test_the_rates_are_those_of_the_children() -> None:
     rng = np.random.default_rng(0)
     quiet = replace(PRESETS["paper"], population=4000, tile_crossover=0.0, tile_mutation=0.0, reorder=0.0)
-    parent = SPACE.encode(SPACE.decode(SPACE.sample(rng, 1)))
+    parent = SPACE.canonical(SPACE.sample(rng, 1))
     parent[:, [PLACE["outer.parallel"], PLACE["inner.parallel"]]] = 0, 1
 
     def share(**rates: float) -> float:
-        children = breed(parent, replace(quiet, parallel_mutation=0.0, **rates), SPACE, rng)
+        children = breed(parent, replace(quiet, parallel_mutation=0.0, **rates), OPERATORS, rng)
         return float((children != parent).any(axis=1).mean())
 
     assert share() == 0
@@ -237,7 +266,7 @@ def test_the_rates_are_those_of_the_children() -> None:
     assert abs(share(tile_mutation=0.53, small_steps=1.0, loci=1) - 0.53) < 0.03
     # A place that is drawn anew may be drawn as it was.
     assert 0.3 < share(tile_mutation=0.53, loci=1) < 0.5
-    swapped = breed(parent, replace(quiet, parallel_mutation=0.1), SPACE, rng)
+    swapped = breed(parent, replace(quiet, parallel_mutation=0.1), OPERATORS, rng)
     assert abs((swapped != parent).any(axis=1).mean() - 0.1) < 0.02
 
 
@@ -247,9 +276,9 @@ def test_small_steps_are_the_moves_of_the_space() -> None:
         PRESETS["tuned"], population=200, tile_crossover=0.0, reorder=0.0, parallel_mutation=0.0,
         tile_mutation=1.0, loci=1, small_steps=1.0,
     )  # fmt: skip
-    parent = SPACE.encode(SPACE.decode(SPACE.sample(rng, 1)))
+    parent = SPACE.canonical(SPACE.sample(rng, 1))
     moves = np.concatenate([block.neighbours(parent[0]) for block in SPACE.blocks])
-    children = breed(parent, rates, SPACE, rng)
+    children = breed(parent, rates, OPERATORS, rng)
     assert {tuple(child) for child in children.tolist()} <= {tuple(move) for move in moves.tolist()}
 
 

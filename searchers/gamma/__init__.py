@@ -12,6 +12,11 @@ size, the smaller, as published); the elite is not evaluated, and paid for, agai
 moreover: part of the mutations are small steps; infeasible mappings compete by how far they exceed the
 buffers; a mapping drawn before takes a small step; and where it no longer improves it starts anew.
 
+It uses the structure of mappings, where a space has it: the cluster size mutates with the inner parallel dim,
+and inner tiles are repaired. In any other space a mutation draws one gene anew, what two parents exchange is
+a block of sizes (or, where there is none, any block), loops are whatever an order gene puts in order, and
+exchanged parallel dims are the choices of a block whose genes are alike.
+
 The preset `tuned` was chosen among 20 settings on the problems of results/campaigns/dev8.toml: the geometric
 mean over them of the median best loss of 10 seeds is 1.19, 1.04, 1.02 and 1.004 times the best known at 500,
 2,000, 5,000 and 20,000 samples. The preset `paper` has 1.29, 1.06, 1.03 and 1.02.
@@ -24,27 +29,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dse.space.genes import CLUSTER_GENE, GENE_NAMES, LEVELS, MAPPED_DIMS, ORDERS
-from dse.spec.mapping import INNER_TILE, OUTER_TILE
-from dse.support.arrays import BoolArray, FloatArray, IntArray
+from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.validation import whole_number
 from searchers.common.points import scores
 from searchers.common.settings import probability, share
 from searchers.common.visited import Visited
+from searchers.gamma.operators import Operators
 
 if TYPE_CHECKING:
     from dse.search.evaluator import Evaluator
-    from dse.space.mapping_space import MappingSpace
-
-
-DIMS = len(MAPPED_DIMS)
-ORDER, PARALLEL = (
-    [GENE_NAMES.index(f"{level}.{part}") for level in LEVELS] for part in ("order", "parallel")
-)
-TILES = [[GENE_NAMES.index(f"{level}.tile.{dim}") for dim in MAPPED_DIMS] for level in LEVELS]
-LOCI = np.array([*PARALLEL, *TILES[0], *TILES[1]])
-"""Where a mapping mutates. The inner parallel dim and the cluster size are one place, as in the program."""
 
 
 @dataclass(frozen=True)
@@ -138,12 +132,14 @@ class Gamma:
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Breed generation after generation until the budget is spent."""
-        visited = Visited(evaluate.space)
+        visited, operators = Visited(evaluate.space), Operators(evaluate.space)
         while True:
-            _evolve(self.rates, evaluate, rng, visited)
+            _evolve(self.rates, evaluate, rng, visited, operators)
 
 
-def _evolve(rates: Rates, evaluate: Evaluator, rng: np.random.Generator, visited: Visited) -> None:
+def _evolve(
+    rates: Rates, evaluate: Evaluator, rng: np.random.Generator, visited: Visited, operators: Operators
+) -> None:
     """Breed from a random population until that no longer helps."""
     space = evaluate.space
     living, losses = np.empty((0, len(space.sizes)), np.int64), np.empty(0)
@@ -160,7 +156,7 @@ def _evolve(rates: Rates, evaluate: Evaluator, rng: np.random.Generator, visited
             parents = parents[np.isfinite(losses[: len(parents)])]
         if not len(parents):
             return
-        children = breed(parents, rates, space, rng)
+        children = breed(parents, rates, operators, rng)
         idle = 0 if losses[0] < best else idle + 1
         best = losses[0]
         elite = max(1, round(rates.elite * rates.population))
@@ -174,88 +170,16 @@ def _ranked(genes: IntArray, losses: FloatArray) -> tuple[IntArray, FloatArray]:
     return genes[order], losses[order]
 
 
-def breed(parents: IntArray, rates: Rates, space: MappingSpace, rng: np.random.Generator) -> IntArray:
+def breed(parents: IntArray, rates: Rates, operators: Operators, rng: np.random.Generator) -> IntArray:
     """A generation of children: (population, genes)."""
-    children = cross_tiles(parents, rates.population, rates.tile_crossover, rng)
-    reorder(children, rng.random(len(children)) < rates.reorder, space, rng)
+    children = operators.cross(parents, rates.population, rates.tile_crossover, rng)
+    operators.reorder(children, rng.random(len(children)) < rates.reorder, rng)
     for _ in range(rates.loci):
         chance = rng.random((2, len(children)))
         mutating = chance[0] < rates.tile_mutation
         stepping = mutating & (chance[1] < rates.small_steps)
-        children[stepping] = space.neighbour(rng, children[stepping])
+        children[stepping] = operators.space.neighbour(rng, children[stepping])
         redrawn = mutating & ~stepping
-        children[redrawn] = mutate(children[redrawn], space, rng)
-    exchange_parallel(children, rng.random(len(children)) < rates.parallel_mutation, space)
+        children[redrawn] = operators.mutate(children[redrawn], rng)
+    operators.exchange_parallel(children, rng.random(len(children)) < rates.parallel_mutation)
     return children
-
-
-def cross_tiles(parents: IntArray, count: int, rate: float, rng: np.random.Generator) -> IntArray:
-    """Pairs of different parents (as far as there are two), which exchange a dim's tiles at the given rate.
-
-    Returns (count, genes).
-    """
-    pairs = (count + 1) // 2
-    mothers = rng.integers(0, len(parents), pairs)
-    fathers = (mothers + rng.integers(1, max(2, len(parents)), pairs)) % len(parents)
-    couples = np.stack([parents[mothers], parents[fathers]], axis=1)
-    crossing = np.flatnonzero(rng.random(pairs) < rate)
-    dims = rng.integers(0, DIMS, len(crossing))
-    for level in range(len(LEVELS)):
-        genes = np.array(TILES[level])[dims]
-        hers, his = couples[crossing, 0, genes], couples[crossing, 1, genes]
-        couples[crossing, 0, genes], couples[crossing, 1, genes] = his, hers
-    return couples.reshape(2 * pairs, -1)[:count]
-
-
-def reorder(children: IntArray, chosen: BoolArray, space: MappingSpace, rng: np.random.Generator) -> None:
-    """Two loops of a level, one whose order is free, change places in the chosen children, in place."""
-    free = [gene for gene in ORDER if space.sizes[gene] > 1]
-    rows = np.flatnonzero(chosen)
-    if not free:
-        return
-    genes = rng.choice(free, len(rows))
-    swaps = rng.integers(0, _SWAPS.shape[1], len(rows))
-    children[rows, genes] = _SWAPS[children[rows, genes], swaps]
-
-
-def exchange_parallel(children: IntArray, chosen: BoolArray, space: MappingSpace) -> None:
-    """The levels of the chosen children exchange their parallel dims, in place, if both are free."""
-    if all(space.sizes[gene] == DIMS for gene in PARALLEL):
-        rows = np.flatnonzero(chosen)[:, np.newaxis]
-        children[rows, PARALLEL] = children[rows, PARALLEL[::-1]]
-
-
-def mutate(children: IntArray, space: MappingSpace, rng: np.random.Generator) -> IntArray:
-    """The children (n, genes), one free place of each drawn anew, and the inner tiles repaired."""
-    choices = space.sizes.copy()
-    choices[PARALLEL[1]] *= choices[CLUSTER_GENE]
-    free = LOCI[choices[LOCI] > 1]
-    if not (len(children) and len(free)):
-        return children
-    before = space.decode(children).rows[:, INNER_TILE : INNER_TILE + DIMS]
-    genes, rows = rng.choice(free, len(children)), np.arange(len(children))
-    values, mutants = space.sample(rng, len(children)), children.copy()
-    mutants[rows, genes] = values[rows, genes]
-    inner = genes == PARALLEL[1]
-    mutants[inner, CLUSTER_GENE] = values[inner, CLUSTER_GENE]
-    batch = space.decode(mutants)
-    outer_tiles = batch.rows[:, OUTER_TILE : OUTER_TILE + DIMS]
-    inner_tiles = batch.rows[:, INNER_TILE : INNER_TILE + DIMS]
-    # An inner gene picks among what the outer tile allows: its tile would change with the outer one.
-    kept = genes[:, np.newaxis] != TILES[1]
-    repaired = np.gcd(before, outer_tiles) if space.tiles == "factors" else np.minimum(before, outer_tiles)
-    inner_tiles[kept] = repaired[kept]
-    return space.encode(batch)
-
-
-def _swaps() -> IntArray:
-    """The orders in which two loops of an order have changed places: (24, 6), as indices of ORDERS."""
-    table = []
-    for order in ORDERS:
-        pairs = [(order[i], order[j]) for i in range(DIMS) for j in range(i)]
-        exchanged = [{one: other, other: one} for one, other in pairs]
-        table.append([ORDERS.index(tuple(swap.get(dim, dim) for dim in order)) for swap in exchanged])
-    return np.array(table, dtype=np.int64)
-
-
-_SWAPS = _swaps()

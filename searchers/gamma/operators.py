@@ -1,0 +1,158 @@
+"""GAMMA's operators over the blocks and genes of a space, and over a mapping's tiles where it has them."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import combinations, permutations
+from math import factorial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dse.spec.mapping import INNER_TILE, OUTER_TILE
+from dse.support.arrays import BoolArray, IntArray
+
+if TYPE_CHECKING:
+    from dse.space.protocol import MappingStructure, Space
+
+
+class Operators:
+    """What breeding does in `space`: it never leaves it."""
+
+    def __init__(self, space: Space) -> None:
+        self.space = space
+        genes = space.genes
+        blocks = [list(block.genes) for block in space.blocks]
+        several = [block for block in blocks if len(block) > 1]
+        chains = [block for block in several if all(genes[gene].kind == "ordinal" for gene in block)]
+        self._exchanged = chains or blocks
+        """The blocks one of which two parents exchange: those of several sizes, or all."""
+        self._alike = [
+            block
+            for block in several
+            if {(genes[gene].kind, genes[gene].size) for gene in block}
+            == {("categorical", genes[block[0]].size)}
+        ]
+        """Blocks whose genes have the same choices."""
+        self._orders = [
+            place for place, gene in enumerate(genes) if gene.kind == "permutation" and gene.size > 1
+        ]
+        self._redrawn = _Tiles(space, space.structure) if space.structure else _Genes(space)
+
+    def cross(self, parents: IntArray, count: int, rate: float, rng: np.random.Generator) -> IntArray:
+        """Pairs of different parents (as far as there are two), which exchange a block at the given rate.
+
+        Of a mapping it is one dim's tiles, at all levels. Returns (count, genes).
+        """
+        pairs = (count + 1) // 2
+        mothers = rng.integers(0, len(parents), pairs)
+        fathers = (mothers + rng.integers(1, max(2, len(parents)), pairs)) % len(parents)
+        couples = np.stack([parents[mothers], parents[fathers]], axis=1)
+        crossing = np.flatnonzero(rng.random(pairs) < rate)
+        which = rng.integers(0, len(self._exchanged), len(crossing))
+        for number, block in enumerate(self._exchanged):
+            rows = crossing[which == number, np.newaxis]
+            hers, his = couples[rows, 0, block], couples[rows, 1, block]
+            couples[rows, 0, block], couples[rows, 1, block] = his, hers
+        return couples.reshape(2 * pairs, -1)[:count]
+
+    def reorder(self, children: IntArray, chosen: BoolArray, rng: np.random.Generator) -> None:
+        """Two things change places in an order gene, one that is free, of the chosen children, in place."""
+        rows = np.flatnonzero(chosen)
+        if not self._orders:
+            return
+        genes = rng.choice(self._orders, len(rows))
+        sizes = self.space.sizes[genes]
+        for size in np.unique(sizes).tolist():
+            table = _swaps(size)
+            these = sizes == size
+            place = rows[these], genes[these]
+            children[place] = table[children[place], rng.integers(0, table.shape[1], int(these.sum()))]
+
+    def exchange_parallel(self, children: IntArray, chosen: BoolArray) -> None:
+        """The choices in a block of like genes change places in the chosen children, in place.
+
+        Of a mapping they are the levels' parallel dims, if both are free.
+        """
+        rows = np.flatnonzero(chosen)[:, np.newaxis]
+        for block in self._alike:
+            children[rows, block] = children[rows, block[::-1]]
+
+    def mutate(self, children: IntArray, rng: np.random.Generator) -> IntArray:
+        """The children (n, genes), one free place of each drawn anew, and the inner tiles repaired."""
+        return self._redrawn.mutate(children, rng)
+
+
+class _Genes:
+    """Genes that are drawn anew one by one: all but the orders."""
+
+    def __init__(self, space: Space) -> None:
+        self._space = space
+        free = [place for place, gene in enumerate(space.genes) if gene.size > 1]
+        self._free = [place for place in free if space.genes[place].kind != "permutation"] or free
+
+    def mutate(self, children: IntArray, rng: np.random.Generator) -> IntArray:
+        """The children (n, genes), one gene of each drawn anew."""
+        if not (len(children) and self._free):
+            return children
+        genes, rows = rng.choice(self._free, len(children)), np.arange(len(children))
+        mutants = children.copy()
+        mutants[rows, genes] = self._space.sample(rng, len(children))[rows, genes]
+        return mutants
+
+
+class _Tiles:
+    """The places of a mapping of two levels that are drawn anew, and the repair of what depends on them.
+
+    The inner parallel dim and the cluster size are one place, as in the authors' program.
+    """
+
+    def __init__(self, space: Space, structure: MappingStructure) -> None:
+        self._space, self._structure = space, structure
+        genes = list(enumerate(space.genes))
+        parallel = [place for place, gene in genes if gene.kind == "categorical"]
+        tiles = [place for place, gene in genes if gene.kind == "ordinal" and gene.dim]
+        (self._cluster,) = (place for place, gene in genes if gene.kind == "ordinal" and not gene.dim)
+        self._inner_parallel = parallel[1]
+        self._dims = len(tiles) // 2
+        self._inner_tiles = np.array(tiles[self._dims :])
+        choices = space.sizes.copy()
+        choices[self._inner_parallel] *= choices[self._cluster]
+        loci = np.array([*parallel, *tiles])
+        self._free = loci[choices[loci] > 1]
+
+    def mutate(self, children: IntArray, rng: np.random.Generator) -> IntArray:
+        """The children (n, genes), one free place of each drawn anew, and the inner tiles repaired."""
+        if not (len(children) and len(self._free)):
+            return children
+        structure, cluster = self._structure, self._cluster
+        outer, inner = (slice(start, start + self._dims) for start in (OUTER_TILE, INNER_TILE))
+        before = structure.decode(children).rows[:, inner]
+        genes, rows = rng.choice(self._free, len(children)), np.arange(len(children))
+        values, mutants = self._space.sample(rng, len(children)), children.copy()
+        mutants[rows, genes] = values[rows, genes]
+        spread = genes == self._inner_parallel
+        mutants[spread, cluster] = values[spread, cluster]
+        batch = structure.decode(mutants)
+        outer_tiles, inner_tiles = batch.rows[:, outer], batch.rows[:, inner]
+        # An inner gene picks among what the outer tile allows: its tile would change with the outer one.
+        kept = genes[:, np.newaxis] != self._inner_tiles
+        factors = structure.tiles == "factors"
+        repaired = np.gcd(before, outer_tiles) if factors else np.minimum(before, outer_tiles)
+        inner_tiles[kept] = repaired[kept]
+        return structure.encode(batch)
+
+
+@cache
+def _swaps(size: int) -> IntArray:
+    """Of an order gene of so many values, the values after two things have changed places: (size, pairs)."""
+    things = next(count for count in range(size + 1) if factorial(count) == size)
+    orders = list(permutations(range(things)))
+    numbers = {order: number for number, order in enumerate(orders)}
+    # Pairs by their later place: which of them a draw stands for is part of every record.
+    pairs = sorted((later, place) for place, later in combinations(range(things), 2))
+    table = []
+    for order in orders:
+        exchanged = [{order[one]: order[other], order[other]: order[one]} for one, other in pairs]
+        table.append([numbers[tuple(swap.get(thing, thing) for thing in order)] for swap in exchanged])
+    return np.array(table, dtype=np.int64)
