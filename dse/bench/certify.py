@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any
 
 from dse.optimum.certificate import INFEASIBLE, OPTIMAL
-from dse.optimum.models import solve
+from dse.optimum.solver import solve
 from dse.problem.problem import Problem
 
 NETWORKS = ("mobilenet_v2", "vgg16", "resnet18", "alexnet")

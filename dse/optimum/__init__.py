@@ -26,7 +26,8 @@ def certify(
     `loopnest` can.
     """
     from dse.optimum.cache import load, store, user_folder
-    from dse.optimum.models import refuse, solve
+    from dse.optimum.models import refuse
+    from dse.optimum.solver import solve
 
     if not isinstance(problem, Problem):
         raise InputError(f"problem must be a Problem, as Problem(layer, accelerator), got {shorten(problem)}")

@@ -53,12 +53,17 @@ def store(problem: Problem, certificate: Certificate, folder: Path) -> None:
 @memoised
 def code_version(model: str) -> str:
     """SHA-256 of the sources of a cost model and its certifier: with them, certificates become another's."""
-    home = Path(dse.__file__).parent
     digest = hashlib.sha256(dse.__version__.encode())
-    patterns = ("certify/*.py", f"certify/{model}/*.py", f"cost/{model}/*.py", "feas*.py")
-    for source in sorted(found for pattern in patterns for found in home.glob(pattern)):
+    for source in sources(model):
         digest.update(source.read_bytes())
     return digest.hexdigest()
+
+
+def sources(model: str) -> list[Path]:
+    """The files that decide what a proof under a cost model says: solver, model, space, rules, objectives."""
+    home = Path(dse.__file__).parent
+    folders = ("optimum", f"optimum/{model}", "cost", f"cost/{model}", "problem", "space", "spec")
+    return sorted(source for folder in folders for source in (home / folder).glob("*.py"))
 
 
 def _path(problem: Problem, folder: Path) -> Path:

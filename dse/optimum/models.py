@@ -1,60 +1,42 @@
-"""The certifier of each cost model: how it refuses problems, solves them and checks certificates."""
+"""Which cost models' optima can be proven, and where their parts of a proof and of its check stand."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
 
-import numpy as np
-
-from dse.optimum.certificate import Certificate
 from dse.problem.problem import Problem
 from dse.support.errors import InputError
 
 if TYPE_CHECKING:
-    from dse.optimum.verification import Check
+    from dse.optimum.bounds import Certifier
+    from dse.optimum.verification import Claims
 
 MODELS = ("loopnest", "maestro")
-"""The cost models whose optima can be proven."""
+"""The cost models whose optima can be proven: each has a folder here, and one in `verification`."""
+
+
+def certifier_of(problem: Problem) -> Certifier:
+    """What the problem's cost model brings to proofs; InputError if it brings nothing."""
+    return cast("Certifier", import_module(f"dse.optimum.{_provable(problem)}.bounds"))
+
+
+def claims_of(problem: Problem) -> Claims:
+    """What is checked of certificates under the problem's cost model only."""
+    return cast("Claims", import_module(f"dse.optimum.verification.{_provable(problem)}.claims"))
 
 
 def refuse(problem: Problem) -> None:
     """InputError unless the optimum of the problem can be proven."""
+    certifier = certifier_of(problem)
+    if problem.tiles != "factors":
+        raise InputError(f"only tiles 'factors' can be certified, got {problem.tiles!r}")
+    certifier.refuse(problem)
+
+
+def _provable(problem: Problem) -> str:
     name = problem.model.name
     if name not in MODELS:
         known = " and ".join(map(repr, MODELS))
         raise InputError(f"only cost models {known} can be certified, got {name!r}")
-    if name == "loopnest":
-        from dse.optimum.loopnest import instance as of_loopnest
-
-        of_loopnest.refuse(problem)
-    else:
-        from dse.optimum.maestro import instance as of_maestro
-
-        of_maestro.refuse(problem)
-
-
-def solve(problem: Problem, time_limit: float | None = None, threads: int | None = None) -> Certificate:
-    """Prove the problem's optimum, or what can be proven of it in `time_limit` seconds.
-
-    The result does not depend on `threads`; by default there is one a core. InputError for a problem that
-    cannot be certified.
-    """
-    refuse(problem)
-    if problem.model.name == "loopnest":
-        from dse.optimum.loopnest import solver as of_loopnest
-
-        return of_loopnest.solve(problem, time_limit, threads)
-    from dse.optimum.maestro import solver as of_maestro
-
-    return of_maestro.solve(problem, time_limit, threads)
-
-
-def checks_of(problem: Problem, certificate: Certificate, rng: np.random.Generator) -> tuple[Check, ...]:
-    """What the checks of the model's own claims say; see `dse.optimum.verification`."""
-    if problem.model.name == "loopnest":
-        from dse.optimum.loopnest.verification import checks as of_loopnest
-
-        return of_loopnest(problem, certificate, rng)
-    from dse.optimum.verification import checks as of_maestro
-
-    return of_maestro(problem, certificate, rng)
+    return name

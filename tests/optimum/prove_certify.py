@@ -14,10 +14,11 @@ import pytest
 
 from dse.bench.certify import ACCELERATORS, NETWORKS, OBJECTIVES
 from dse.optimum import verify
-from dse.optimum.loopnest.coverage import cover
 from dse.optimum.loopnest.instance import OBJECTIVES as LOOPNEST_OBJECTIVES
-from dse.optimum.models import MODELS, solve
+from dse.optimum.models import MODELS
+from dse.optimum.solver import solve
 from dse.optimum.verification import failures
+from dse.optimum.verification.loopnest.coverage import cover
 from dse.problem.problem import Problem
 from dse.spec.accelerator import PRESETS, Accelerator
 from dse.spec.layer import Layer

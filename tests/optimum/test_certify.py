@@ -14,7 +14,7 @@ import pytest
 import dse
 from dse.cost import CostBatch, cost_model
 from dse.optimum import Certificate
-from dse.optimum.maestro.solver import solve
+from dse.optimum.solver import solve
 from dse.problem.problem import Problem
 from dse.spec.accelerator import PRESETS
 from dse.spec.layer import Layer

@@ -16,7 +16,7 @@ from dse.cost.loopnest import Constants, LoopNest
 from dse.optimum import Certificate, certify, verify
 from dse.optimum.certificate import BOUNDED, INFEASIBLE, OPTIMAL
 from dse.optimum.loopnest.instance import OBJECTIVES
-from dse.optimum.loopnest.solver import solve
+from dse.optimum.solver import solve
 from dse.optimum.verification import failures
 from dse.problem.problem import Problem
 from dse.spec.accelerator import PRESETS

@@ -11,13 +11,16 @@ import numpy as np
 import pytest
 
 from dse.cost.loopnest import LoopNest
-from dse.optimum import verify
+from dse.optimum import solver, verify
+from dse.optimum.bounds import Bounds
 from dse.optimum.certificate import INFEASIBLE
-from dse.optimum.loopnest import dims, inside, kernels, outside, solver, tiles
-from dse.optimum.loopnest.coverage import cover
-from dse.optimum.loopnest.instance import OBJECTIVES, ORDER_TABLE, Instance, make_instance
-from dse.optimum.loopnest.solver import solve
+from dse.optimum.choices import ORDER_TABLE
+from dse.optimum.loopnest import dims, inner_level, kernels, outer_level, tiles
+from dse.optimum.loopnest.bounds import make_bounds
+from dse.optimum.loopnest.instance import OBJECTIVES, Instance, make_instance
+from dse.optimum.solver import solve
 from dse.optimum.verification import Check, failures
+from dse.optimum.verification.loopnest.coverage import cover
 from dse.problem.problem import Problem
 from dse.spec.accelerator import PRESETS, Accelerator
 from dse.spec.layer import Layer
@@ -69,22 +72,29 @@ class Summed:
 
     def totals(self) -> list[int]:
         """Cycles and words of the whole mapping."""
-        level, totals = np.zeros(inside.LEVEL, np.int64), np.zeros(outside.TOTALS, np.int64)
+        level, totals = np.zeros(inner_level.LEVEL, np.int64), np.zeros(outer_level.TOTALS, np.int64)
         step = self.figures[tiles.STEP]
-        inside.time_inside(
-            self.dims, self.orders[1], self.facts, step, self.spread, *inside.inside_scratch(), level
+        inner_level.time_inner(
+            self.dims, self.orders[1], self.facts, step, self.spread, *inner_level.inner_scratch(), level
         )
-        outside.time_outside(
-            self.dims, self.orders[0], self.facts, step, level, self.real, *outside.outside_scratch(), totals
+        outer_level.time_outer(
+            self.dims,
+            self.orders[0],
+            self.facts,
+            step,
+            level,
+            self.real,
+            *outer_level.outer_scratch(),
+            totals,
         )
         found: list[int] = totals.tolist()
         return found
 
     def bounds(self) -> list[tuple[int, int]]:
         """Of each case of the tiles, the fewest words to and from PEs, and at L2."""
-        cases = np.zeros((tiles.CASES, outside.TOTALS), np.int64)
+        cases = np.zeros((tiles.CASES, outer_level.TOTALS), np.int64)
         number = tiles.bound_cases(self.dims, self.facts, cases)
-        return [(int(case[outside.TO_PES]), int(case[outside.AT_L2])) for case in cases[:number]]
+        return [(int(case[outer_level.TO_PES]), int(case[outer_level.AT_L2])) for case in cases[:number]]
 
 
 # Figures and bounds
@@ -136,8 +146,8 @@ def test_the_bound_of_a_shape_holds_everywhere(case: Case) -> None:
 
 def shape_bounds(problem: Problem) -> dict[tuple[tuple[int, ...], int, str], float]:
     """Some shapes' bounds."""
-    instance = make_instance(problem)
-    losses = solver.bound_shapes(instance, math.inf, 1).losses
+    bounds = make_bounds(problem)
+    instance, losses = bounds.instance, solver.bound_groups(bounds, math.inf, 1).losses
     fitting = np.flatnonzero(np.isfinite(losses))
     found, choice = {}, np.empty(6, np.int64)
     for shape in np.random.default_rng(5).choice(fitting, min(3, len(fitting)), replace=False):
@@ -151,7 +161,7 @@ def shape_bounds(problem: Problem) -> dict[tuple[tuple[int, ...], int, str], flo
 def test_a_bound_of_a_cycle_more_would_not_hold() -> None:
     # One mapping, and nothing in it overlaps.
     problem = Problem(Layer.fc(1, 1), Accelerator(1, 512, 512, 2, 1), cost_model=MODEL)
-    bound = float(solver.bound_shapes(make_instance(problem), math.inf, 1).losses.min())
+    bound = float(solver.bound_groups(make_bounds(problem), math.inf, 1).losses.min())
     assert bound == min(float(prices.loss.min()) for prices in every_price(problem))
 
 
@@ -168,13 +178,13 @@ def test_a_lower_bound_that_is_a_cycle_too_high_fails_the_check() -> None:
 
 def test_a_solver_whose_bound_is_a_cycle_too_high_fails_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = Problem(Layer.gemm(4, 2, 2), Accelerator(4, 12, 28, 3, 2, 0, 2), cost_model=MODEL)
-    right, bound = solve(problem), solver.bound_shapes
+    right, bound = solve(problem), solver.bound_groups
 
-    def too_high(instance: Instance, deadline: float, threads: int) -> solver.Bounds:
-        bounds = bound(instance, deadline, threads)
-        return bounds._replace(losses=bounds.losses + 1e-9)
+    def too_high(bounds: Bounds, deadline: float, threads: int) -> solver.Bounded:
+        bounded = bound(bounds, deadline, threads)
+        return bounded._replace(losses=bounded.losses + 1e-9)
 
-    monkeypatch.setattr(solver, "bound_shapes", too_high)
+    monkeypatch.setattr(solver, "bound_groups", too_high)
     wrong = solve(problem)
     assert wrong.counts.solved < right.counts.solved
     assert "no shape is left out" in broken(verify(problem, wrong))

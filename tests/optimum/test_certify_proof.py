@@ -9,16 +9,19 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dse.optimum import Certificate, Solved, verify
-from dse.optimum.maestro import kernels, level, solver
-from dse.optimum.maestro.coverage import COUNTER, Groups, group_keys
+from dse.optimum import Certificate, Solved, solver, verify
+from dse.optimum.bounds import Bounds
+from dse.optimum.choices import ORDER_TABLE
+from dse.optimum.maestro import kernels, level
 from dse.optimum.maestro.groups import inner_bound
 from dse.optimum.maestro.inner import solve_inner
-from dse.optimum.maestro.inner_check import cycles_below_none, fewest_cycles
-from dse.optimum.maestro.instance import AFTER_TABLE, ORDER_TABLE, make_instance
-from dse.optimum.maestro.outer_cases import OuterLevel
-from dse.optimum.maestro.solver import solve
+from dse.optimum.maestro.instance import AFTER_TABLE, make_instance
+from dse.optimum.solver import solve
 from dse.optimum.verification import Check, failures
+from dse.optimum.verification.enumeration import Groups, group_keys
+from dse.optimum.verification.maestro.coverage import COUNTER
+from dse.optimum.verification.maestro.inner_check import cycles_below_none, fewest_cycles
+from dse.optimum.verification.maestro.outer_cases import OuterLevel
 from dse.problem.problem import Problem
 from dse.space.genes import MAPPED_DIMS, ORDERS
 from dse.spec.accelerator import PRESETS, Accelerator
@@ -199,9 +202,9 @@ def test_a_solver_whose_bound_is_a_cycle_too_high_fails_the_check(monkeypatch: p
     problem = real_problem("mobilenet_v2:25", "eyeriss-small", "latency")
     right, bound = solve(problem), solver.bound_groups
 
-    def too_high(instance: object, deadline: float, threads: int) -> solver.Bounds:
-        bounds = bound(instance, deadline, threads)  # type: ignore[arg-type]
-        return bounds._replace(losses=bounds.losses + 1e-9)
+    def too_high(bounds: Bounds, deadline: float, threads: int) -> solver.Bounded:
+        bounded = bound(bounds, deadline, threads)
+        return bounded._replace(losses=bounded.losses + 1e-9)
 
     monkeypatch.setattr(solver, "bound_groups", too_high)
     wrong = solve(problem)

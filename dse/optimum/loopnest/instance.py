@@ -8,11 +8,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from dse.cost.loopnest.constants import Constants
+from dse.optimum.choices import (
+    ORDER_TABLE,
+    allowed_orders,
+    cluster_sizes,
+    counted,
+    nestings,
+    parallel_dims,
+    tile_chains,
+)
 from dse.optimum.loopnest import dims
-from dse.optimum.maestro.instance import chains_of
 from dse.problem.problem import Problem
 from dse.space.chains import Chain, divisors
-from dse.space.genes import GENE_NAMES, LEVELS, MAPPED_DIMS, ORDERS
+from dse.space.genes import GENE_NAMES, MAPPED_DIMS, ORDERS
 from dse.spec.objective import clock_hertz, objective_named
 from dse.spec.reasons import Reason
 from dse.support.arrays import FloatArray, IntArray
@@ -22,9 +30,6 @@ MODEL = "loopnest"
 OBJECTIVES = ("latency", "energy", "edp")
 """What can be certified: area is the machine's, and power is least for the slowest mapping."""
 
-ORDER_TABLE = np.array([[MAPPED_DIMS.index(dim) for dim in order] for order in ORDERS], dtype=np.int64)
-"""The loop orders, as dims from the outermost in: (24, 4)."""
-
 
 @dataclass(frozen=True)
 class Instance:
@@ -32,7 +37,7 @@ class Instance:
 
     `facts` are the layer's and the machine's figures (see `dims`), `constants` the energies of an access in
     pJ and the clock. `outer_tiles` (4, n) hold how many tiles a dim has, then which; `inner_tiles` (n, 4)
-    are all those that fit in L1, the smallest first, whatever outer tiles they divide. `parallels` (2, 5), by
+    are all those that fit in L1, the smallest first, whatever outer tiles they divide. `parallels` (2, n), by
     level, hold how many dims may be parallel, then which, and `orders` (2, 16, 25), by level and set of dims
     with more than one step, how many orders differ, then which. `real` (2, tiles, clusters + 1, 3) has, by
     Y and X, outer tile and cluster size (the last: not parallel), the input rows or columns that are no
@@ -71,8 +76,6 @@ class Instance:
 
 def refuse(problem: Problem) -> None:
     """InputError unless the optimum of the problem can be proven."""
-    if problem.tiles != "factors":
-        raise InputError(f"only tiles 'factors' can be certified, got {problem.tiles!r}")
     if problem.objective not in OBJECTIVES:
         raise InputError(
             f"under cost model {MODEL!r} only {', '.join(OBJECTIVES[:-1])} and {OBJECTIVES[-1]} can be "
@@ -85,21 +88,16 @@ def refuse(problem: Problem) -> None:
 
 
 def make_instance(problem: Problem) -> Instance:
-    """The problem's arrays. InputError if it is not one that can be certified."""
-    refuse(problem)
-    layer, fixed = problem.layer, problem.space.fixed
-    chains = chains_of(problem)
-    sizes = [fixed["cluster"]] if "cluster" in fixed else problem.accelerator.cluster_sizes
-    clusters = np.array(sizes, dtype=np.int64)
-    depthwise = layer.type == "DSCONV"
+    """The arrays of a problem that is not refused."""
+    chains, clusters = tile_chains(problem), cluster_sizes(problem)
     return Instance(
         facts=_facts(problem),
         constants=_constants(problem),
-        outer_tiles=_padded([chain.outer_choices for chain in chains]),
+        outer_tiles=counted([chain.outer_choices for chain in chains]),
         inner_tiles=_fitting(problem, chains),
         clusters=clusters,
-        parallels=_parallels([fixed.get(f"{name}.parallel") for name in LEVELS], depthwise),
-        orders=np.array([_distinct_orders(fixed.get(f"{name}.order")) for name in LEVELS]),
+        parallels=counted(parallel_dims(problem)),
+        orders=np.array([_distinct_orders(allowed) for allowed in allowed_orders(problem)]),
         real=_real_inputs(problem, chains, clusters),
     )
 
@@ -134,28 +132,13 @@ def _constants(problem: Problem) -> FloatArray:
     return np.array([*energies, clock_hertz(problem.accelerator)], dtype=np.float64)
 
 
-def _parallels(fixed: Sequence[object], depthwise: bool) -> IntArray:
-    """By level, how many dims to try as the parallel one, and which. In a depthwise layer K means C."""
-    table = np.zeros((2, 5), dtype=np.int64)
-    for level, only in enumerate(fixed):
-        allowed = [place for place, dim in enumerate(MAPPED_DIMS) if only is None or dim == only]
-        if depthwise:
-            allowed = sorted({max(place, dims.C) for place in allowed})
-        table[level, 0] = len(allowed)
-        table[level, 1 : 1 + len(allowed)] = allowed
-    return table
-
-
-def _distinct_orders(fixed: object) -> IntArray:
+def _distinct_orders(allowed: Sequence[int]) -> IntArray:
     """One order for each class of orders that cost the same: (16, 25), by the dims that have many steps."""
-    allowed = [place for place, order in enumerate(ORDERS) if fixed is None or list(order) == fixed]
+    ways = (nestings(allowed, [dim for dim in range(4) if many >> dim & 1]) for many in range(16))
     table = np.zeros((16, len(ORDERS) + 1), dtype=np.int64)
-    for many in range(16):
-        found: dict[tuple[int, ...], int] = {}
-        for order in allowed:
-            found.setdefault(tuple(dim for dim in ORDER_TABLE[order].tolist() if many >> dim & 1), order)
-        table[many, 0] = len(found)
-        table[many, 1 : 1 + len(found)] = list(found.values())
+    for row, found in zip(table, ways, strict=True):
+        row[0] = len(found)
+        row[1 : 1 + len(found)] = list(found.values())
     return table
 
 
@@ -197,12 +180,3 @@ def _fitting(problem: Problem, chains: Sequence[Chain]) -> IntArray:
     need: IntArray = 2 * (c * windows[0] * windows[1] + layer.R * layer.S * k * c + outputs)
     tiles: IntArray = np.stack([k, c, y, x], axis=1)[need <= problem.accelerator.l1_size]
     return tiles
-
-
-def _padded(lists: Sequence[Sequence[int]]) -> IntArray:
-    """The lists as rows, each after its length."""
-    table = np.zeros((len(lists), 1 + max(map(len, lists))), dtype=np.int64)
-    for row, values in zip(table, lists, strict=True):
-        row[0] = len(values)
-        row[1 : 1 + len(values)] = values
-    return table

@@ -33,16 +33,16 @@ from dse.optimum.loopnest.dims import (
     ceil_div,
     set_inner,
 )
-from dse.optimum.loopnest.inside import LEVEL, inside_scratch, time_inside
-from dse.optimum.loopnest.outside import (
+from dse.optimum.loopnest.inner_level import LEVEL, inner_scratch, time_inner
+from dse.optimum.loopnest.outer_level import (
     AT_DRAM,
     AT_L2,
     CYCLES,
     TO_PES,
     TOTALS,
-    inside_words,
-    outside_scratch,
-    time_outside,
+    inner_words,
+    outer_scratch,
+    time_outer,
 )
 from dse.optimum.loopnest.shapes import (
     DRAM_WORDS,
@@ -112,22 +112,22 @@ def set_clusters(dims, parallel, facts, clusters):
 
 @njit(**OPTIONS)
 def search_shapes(
-    shapes, losses, besides, start, stop, facts, constants, outer_tiles, inner_tiles, clusters, parallels,
+    shapes, losses, tie_breaks, facts, constants, outer_tiles, inner_tiles, clusters, parallels,
     orders, real, order_table, best, place, done,
 ):  # fmt: skip
-    """Searches the shapes that `shapes` lists from `start` up to `stop`, while their bounds beat the best.
+    """Searches these shapes, whose bounds rise, while their bounds beat the best.
 
-    `best` (2), the least loss and what is preferred beside it, and `place` become those of the best mapping
-    wherever one is better. `inner_tiles` (n, 4) are those that fit in L1.
+    `best` (2), the least loss and its tie break, and `place` become those of the best mapping wherever one is
+    better. `inner_tiles` (n, 4) are those that fit in L1.
     """
     dims, real_of = np.zeros((DIMS, COLUMNS), np.int64), np.zeros((2, 3), np.int64)
     choice, level, totals = np.zeros(6, np.int64), np.zeros(LEVEL, np.int64), np.zeros(TOTALS, np.int64)
-    within, around = outside_scratch()
+    within, around = outer_scratch()
     found, front = np.zeros((MOST_ORDERS, 2), np.int64), np.zeros((MOST_ORDERS, LEVEL + RISING + 1), np.int64)
     figures, cases = np.zeros(FIGURES, np.int64), np.zeros((CASES, 4), np.int64)
-    spread, scratch = np.zeros((2, 3), np.int64), inside_scratch()
-    for index in range(start, stop):
-        if not below(losses[index], besides[index], best[0], best[1]):
+    spread, scratch = np.zeros((2, 3), np.int64), inner_scratch()
+    for index in range(len(shapes)):
+        if not below(losses[index], tie_breaks[index], best[0], best[1]):
             return
         read_shape(shapes[index], outer_tiles, clusters, parallels, choice)
         set_shape(choice, facts, outer_tiles, clusters, parallels, real, dims, real_of)
@@ -146,8 +146,8 @@ def search_shapes(
                 if not set_tiles(dims, inner_tiles[row], parallel, cluster, facts):
                     continue
                 done[LOOKED_AT] += 1
-                loss, beside = bound_tiles(dims, facts, constants, shape, figures, cases)
-                if not below(loss, beside, best[0], best[1]):
+                loss, tie_break = bound_tiles(dims, facts, constants, shape, figures, cases)
+                if not below(loss, tie_break, best[0], best[1]):
                     continue
                 done[TRIED] += 1
                 place[PLACE + 1], place[PLACE + 2] = row, parallel
@@ -172,22 +172,22 @@ def set_tiles(dims, pieces, parallel, cluster, facts):
 
 @njit(**OPTIONS)
 def bound_tiles(dims, facts, constants, shape, figures, cases):
-    """The bound of inner tiles, and what to prefer among equals; `cases` begins with the least of all cases.
+    """The bound of inner tiles, and its tie break; `cases` begins with the least of all cases.
 
     `shape` has the fewest cycles and DRAM words of the outer orders, and the cycles of `link_ends`.
     """
     outer_cycles, dram, ends = shape
     set_figures(dims, facts, figures)
-    least, second = np.inf, np.inf
+    least, least_tie = np.inf, np.inf
     to_pes = at_l2 = np.int64(2**62)
     for case in range(bound_cases(dims, facts, cases)):
         to_pes, at_l2 = min(to_pes, cases[case, TO_PES]), min(at_l2, cases[case, AT_L2])
         cycles = least_cycles(figures, facts, cases[case, AT_L2], outer_cycles, ends)
-        loss, side = loss_of(facts, constants, cycles, cases[case, TO_PES], cases[case, AT_L2], dram)
-        if below(loss, side, least, second):
-            least, second = loss, side
+        loss, tie_break = loss_of(facts, constants, cycles, cases[case, TO_PES], cases[case, AT_L2], dram)
+        if below(loss, tie_break, least, least_tie):
+            least, least_tie = loss, tie_break
     cases[0, TO_PES], cases[0, AT_L2] = to_pes, at_l2
-    return least, second
+    return least, least_tie
 
 
 @njit(**OPTIONS)
@@ -210,26 +210,26 @@ def solve_tiles(
     choices, outer_orders, kept = orders[1, inner_moving], orders[0, outer_moving(dims)], 0
     for index in range(choices[0]):
         order = choices[1 + index]
-        time_inside(dims, order_table[order], facts, figures[STEP], spread, scratch[0], scratch[1], level)
+        time_inner(dims, order_table[order], facts, figures[STEP], spread, scratch[0], scratch[1], level)
         kept = keep(dims, facts, level, order, front, kept)
     for outer in range(outer_orders[0]):
         cycles = least_cycles(figures, facts, cases[0, AT_L2], found[outer, LEAST_CYCLES], ends)
-        loss, side = loss_of(
+        loss, tie_break = loss_of(
             facts, constants, cycles, cases[0, TO_PES], cases[0, AT_L2], found[outer, DRAM_WORDS]
         )
-        if not below(loss, side, best[0], best[1]):
+        if not below(loss, tie_break, best[0], best[1]):
             continue
         for index in range(kept):
-            time_outside(
+            time_outer(
                 dims, order_table[outer_orders[1 + outer]], facts, figures[STEP], front[index], real_of,
                 within, around, totals,
             )  # fmt: skip
             done[PRICED] += 1
-            loss, side = loss_of(
+            loss, tie_break = loss_of(
                 facts, constants, totals[CYCLES], totals[TO_PES], totals[AT_L2], totals[AT_DRAM]
             )
-            if below(loss, side, best[0], best[1]):
-                best[0], best[1] = loss, side
+            if below(loss, tie_break, best[0], best[1]):
+                best[0], best[1] = loss, tie_break
                 for column in range(3):
                     place[column] = place[PLACE + column]
                 place[OUTER_ORDER] = outer_orders[1 + outer]
@@ -240,7 +240,7 @@ def solve_tiles(
 def keep(dims, facts, level, order, front, kept):
     """Adds an inner level to the front unless another is no worse in any figure; returns how many it has."""
     candidate = front[kept]
-    to_pes, at_l2 = inside_words(dims, facts, level)
+    to_pes, at_l2 = inner_words(dims, facts, level)
     for column in range(LEVEL):
         candidate[column] = level[column]
     for column in range(4):

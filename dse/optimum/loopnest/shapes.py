@@ -38,8 +38,8 @@ from dse.optimum.loopnest.dims import (
     ceil_div,
     set_outer,
 )
-from dse.optimum.loopnest.inside import LEVEL, TIME
-from dse.optimum.loopnest.outside import AT_DRAM, CYCLES, TOTALS, outside_scratch, time_outside
+from dse.optimum.loopnest.inner_level import LEVEL, TIME
+from dse.optimum.loopnest.outer_level import AT_DRAM, CYCLES, TOTALS, outer_scratch, time_outer
 from dse.spec.objective import ENERGY, LATENCY
 from dse.support.jit import OPTIONS
 
@@ -52,7 +52,7 @@ MOST_ORDERS = 24
 
 @njit(**OPTIONS)
 def loss_of(facts, constants, cycles, to_pes, at_l2, at_dram):
-    """The loss and what is preferred among equal ones, by the model's own operations in their order."""
+    """The loss and its tie break, by the model's own operations in their order."""
     macs = float(facts[MACS])
     energy = (
         macs * constants[MAC_PJ]
@@ -69,9 +69,9 @@ def loss_of(facts, constants, cycles, to_pes, at_l2, at_dram):
 
 
 @njit(**OPTIONS)
-def below(loss, beside, other_loss, other_beside):
-    """Whether the first is better: less loss, or as much and less beside."""
-    return loss < other_loss or (loss == other_loss and beside < other_beside)
+def below(loss, tie_break, other_loss, other_tie_break):
+    """Whether the first is better: less loss, or as much and a lower tie break."""
+    return loss < other_loss or (loss == other_loss and tie_break < other_tie_break)
 
 
 @njit(**OPTIONS)
@@ -163,7 +163,7 @@ def bound_orders(
         level[TIME + column] = work * facts[NOC]
     choices = orders[0, outer_moving(dims)]
     for index in range(choices[0]):
-        time_outside(dims, order_table[choices[1 + index]], facts, 0, level, real_of, within, around, totals)
+        time_outer(dims, order_table[choices[1 + index]], facts, 0, level, real_of, within, around, totals)
         found[index, LEAST_CYCLES], found[index, DRAM_WORDS] = totals[CYCLES], totals[AT_DRAM]
     return choices[0]
 
@@ -213,16 +213,16 @@ def floor(facts, constants, real):
 @njit(**OPTIONS)
 def bound_shapes(
     start, stop, facts, constants, outer_tiles, inner_tiles, clusters, parallels, orders, real, order_table,
-    bounds, beside,
+    losses, tie_breaks,
 ):  # fmt: skip
     """Writes the bounds of the shapes from `start` up to `stop`; inf where nothing fits in L2."""
     dims, real_of = np.zeros((DIMS, COLUMNS), np.int64), np.zeros((2, 3), np.int64)
     choice, level, totals = np.zeros(6, np.int64), np.zeros(LEVEL, np.int64), np.zeros(TOTALS, np.int64)
-    within, around = outside_scratch()
+    within, around = outer_scratch()
     found = np.zeros((MOST_ORDERS, 2), np.int64)
     words = every_word(facts)
     for shape in range(start, stop):
-        least, second = np.inf, np.inf
+        least, least_tie = np.inf, np.inf
         read_shape(shape, outer_tiles, clusters, parallels, choice)
         if set_shape(choice, facts, outer_tiles, clusters, parallels, real, dims, real_of):
             ends = least_ends(dims, facts, inner_tiles)
@@ -232,7 +232,7 @@ def bound_shapes(
             )  # fmt: skip
             for index in range(number):
                 cycles, dram = found[index, LEAST_CYCLES] + ends, found[index, DRAM_WORDS]
-                loss, side = loss_of(facts, constants, cycles, words, words, dram)
-                if below(loss, side, least, second):
-                    least, second = loss, side
-        bounds[shape - start], beside[shape - start] = least, second
+                loss, tie_break = loss_of(facts, constants, cycles, words, words, dram)
+                if below(loss, tie_break, least, least_tie):
+                    least, least_tie = loss, tie_break
+        losses[shape - start], tie_breaks[shape - start] = least, least_tie

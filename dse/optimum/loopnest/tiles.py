@@ -40,7 +40,7 @@ from dse.optimum.loopnest.dims import (
     Y,
     ceil_div,
 )
-from dse.optimum.loopnest.outside import AT_L2, TO_PES
+from dse.optimum.loopnest.outer_level import AT_L2, TO_PES
 from dse.support.jit import OPTIONS
 
 CASES = 3

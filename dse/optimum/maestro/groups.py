@@ -151,13 +151,13 @@ def group_loss(
 ):  # fmt: skip
     """The least loss of the outer configurations of a group whose inner level takes `inner` cycles.
 
-    Returns it (inf if none fits in L2) and what to prefer among groups of equal loss: its energy, or its
-    cycles where energy is the loss. `choices` (16, 4, 25) holds, by moving loops and parallel dim, how many
+    Returns it (inf if none fits in L2) and its tie break: its energy, or its cycles where energy is the loss.
+    `choices` (16, 4, 25) holds, by moving loops and parallel dim, how many
     orders differ, and which. `best` gets where it stands.
     """
     clusters = facts[PES] // cluster
     sizes = facts[SIZES:FACTS]
-    least, beside = np.inf, np.inf
+    least, least_tie = np.inf, np.inf
     for spatial in range(DIMS):
         if not parallels[spatial]:
             continue
@@ -180,26 +180,26 @@ def group_loss(
                 facts, read_i + summary[FIRST_INPUTS], read_w + summary[FIRST_WEIGHTS], written
             )
             loss = loss_of(facts, hertz, cycles, energy, l2)
-            second = float(cycles) if facts[OBJECTIVE] == ENERGY else energy
-            if loss < least or (loss == least and second < beside):
-                least, beside = loss, second
+            tie_break = float(cycles) if facts[OBJECTIVE] == ENERGY else energy
+            if loss < least or (loss == least and tie_break < least_tie):
+                least, least_tie = loss, tie_break
                 best[BEST_PARALLEL], best[BEST_ORDER] = spatial, order
-    return least, beside
+    return least, least_tie
 
 
 @njit(**OPTIONS)
 def bound_groups(
     start, stop, facts, hertz, parallels, inner_parallels, fixed_inner, tiles_of, clusters,
-    choices, orders, after, bounds, beside,
+    choices, orders, after, losses, tie_breaks,
 ):  # fmt: skip
-    """Writes the bound, and what to prefer among equals, of the groups from `start` up to `stop`."""
+    """Writes the bounds, losses and tie breaks, of the groups from `start` up to `stop`."""
     trips, reads, delays, summary = level_scratch()
     tiles = np.empty(DIMS, np.int64)
     best = np.empty(BEST, np.int64)
     for group in range(start, stop):
         cluster = read_group(group, tiles_of, clusters, tiles)
         inner = inner_bound(tiles, cluster, facts, inner_parallels, fixed_inner)
-        bounds[group - start], beside[group - start] = group_loss(
+        losses[group - start], tie_breaks[group - start] = group_loss(
             tiles, cluster, inner, facts, hertz, parallels, choices, orders, after,
             trips, reads, delays, summary, best,
         )  # fmt: skip

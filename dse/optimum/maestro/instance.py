@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from dse.optimum.choices import (
+    ORDER_TABLE,
+    allowed_orders,
+    cluster_sizes,
+    counted,
+    nestings,
+    parallel_dims,
+    tile_chains,
+)
 from dse.optimum.maestro import level
 from dse.optimum.maestro.inner import l1_need
 from dse.problem.problem import Problem
-from dse.space.chains import Chain, divisors
+from dse.space.chains import divisors
 from dse.space.genes import LEVELS, MAPPED_DIMS, ORDERS
 from dse.spec.objective import clock_hertz, objective_named
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError
 
-MODEL = "maestro"
 COUNTER, ENOUGH_L2 = 2**31, 9_900_000
 """MAESTRO counts steps in 32 bits. An outer tile of 2^31 steps needs more L2 than this.
 
@@ -29,8 +38,6 @@ BUFFERS_ONLY = ("area", "power")
 """Objectives that depend on the needed buffers alone."""
 LARGEST_COUNT, LARGEST_LANES = 2**62, 2**31 - 1
 
-ORDER_TABLE = np.array([[MAPPED_DIMS.index(dim) for dim in order] for order in ORDERS], dtype=np.int64)
-"""The loop orders, as dims from the outermost in: (24, 4)."""
 AFTER_TABLE = np.array(
     [[sum(1 << dim for dim in order[place + 1 :]) for place in range(4)] for order in ORDER_TABLE.tolist()],
     dtype=np.int64,
@@ -82,48 +89,28 @@ class Instance:
 
 
 def make_instance(problem: Problem) -> Instance:
-    """The problem's arrays. InputError if it is not one that can be certified."""
-    refuse(problem)
-    layer, fixed = problem.space.layer, problem.space.fixed
-    chains = chains_of(problem)
-    clusters = [fixed["cluster"]] if "cluster" in fixed else problem.accelerator.cluster_sizes
+    """The arrays of a problem that is not refused."""
+    chains = tile_chains(problem)
     # Area and power are least with the smallest inner tiles, whatever the cycles.
     free = 1 if problem.objective in BUFFERS_ONLY else 0
     fixed_inner = np.array([chain.inner or free for chain in chains], dtype=np.int64)
-    depthwise = layer.type == "DSCONV"
+    parallels = np.zeros((len(LEVELS), len(MAPPED_DIMS)), dtype=bool)
+    for row, dims in zip(parallels, parallel_dims(problem), strict=True):
+        row[dims] = True
     return Instance(
         facts=_facts(problem, fixed_inner),
         hertz=clock_hertz(problem.accelerator),
-        parallels=np.array([_parallels(fixed.get(f"{name}.parallel"), depthwise) for name in LEVELS]),
-        choices=np.array([distinct_orders(fixed.get(f"{name}.order")) for name in LEVELS]),
+        parallels=parallels,
+        choices=np.array([_distinct_orders(allowed) for allowed in allowed_orders(problem)]),
         fixed_inner=fixed_inner,
-        outer_tiles=_padded([chain.outer_choices for chain in chains]),
-        divisors=_padded([divisors(chain.size) for chain in chains]),
-        clusters=np.array(clusters, dtype=np.int64),
+        outer_tiles=counted([chain.outer_choices for chain in chains]),
+        divisors=counted([divisors(chain.size) for chain in chains]),
+        clusters=cluster_sizes(problem),
     )
-
-
-def chains_of(problem: Problem) -> list[Chain]:
-    """The tile choices of K, C, Y and X."""
-    fixed: Mapping[str, Any] = problem.space.fixed
-    return [
-        Chain(
-            dim,
-            problem.space.layer.loops[dim],
-            problem.tiles,
-            fixed.get(f"outer.tile.{dim}"),
-            fixed.get(f"inner.tile.{dim}"),
-        )
-        for dim in MAPPED_DIMS
-    ]
 
 
 def refuse(problem: Problem) -> None:
     """InputError unless the optimum of the problem can be proven."""
-    if problem.model.name != MODEL:
-        raise InputError(f"only cost model {MODEL!r} can be certified, got {problem.model.name!r}")
-    if problem.tiles != "factors":
-        raise InputError(f"only tiles 'factors' can be certified, got {problem.tiles!r}")
     layer, machine = problem.space.layer, problem.accelerator
     steps = prod(layer.loops[dim] for dim in MAPPED_DIMS)
     # Without halos MAESTRO reports exact MACs, and a mapping with a count that wraps lacks some.
@@ -139,25 +126,20 @@ def refuse(problem: Problem) -> None:
         raise InputError(f"layer {layer} is too large to certify: its counts could leave 64 bits")
 
 
-def distinct_orders(fixed: object) -> IntArray:
+def _distinct_orders(allowed: Sequence[int]) -> IntArray:
     """One order for each class of orders that cost the same or more: (16, 4, 25), by what moves.
 
     Entry [moves, parallel] holds how many there are and which (positions in ORDERS). A loop that does not
-    move may stand anywhere, except the parallel one: data is reused best where it is innermost. `fixed` is
-    the only order allowed, or None.
+    move may stand anywhere, except the parallel one: data is reused best where it is innermost. `allowed` are
+    the positions to choose from.
     """
-    allowed = [place for place, order in enumerate(ORDERS) if fixed is None or list(order) == fixed]
     table = np.zeros((16, 4, len(ORDERS) + 1), dtype=np.int64)
-    for moves in range(16):
-        for parallel in range(4):
-            found: dict[tuple[int, ...], int] = {}
-            kept = [dim for dim in range(4) if moves >> dim & 1 or dim == parallel]
-            for order in allowed:
-                found.setdefault(tuple(dim for dim in ORDER_TABLE[order].tolist() if dim in kept), order)
-            if not moves >> parallel & 1:
-                found = {key: order for key, order in found.items() if key[-1] == parallel} or found
-            table[moves, parallel, 0] = len(found)
-            table[moves, parallel, 1 : 1 + len(found)] = sorted(found.values())
+    for moves, parallel in product(range(16), range(4)):
+        found = nestings(allowed, [dim for dim in range(4) if moves >> dim & 1 or dim == parallel])
+        if not moves >> parallel & 1:
+            found = {key: order for key, order in found.items() if key[-1] == parallel} or found
+        table[moves, parallel, 0] = len(found)
+        table[moves, parallel, 1 : 1 + len(found)] = sorted(found.values())
     return table
 
 
@@ -181,21 +163,3 @@ def _facts(problem: Problem, fixed_inner: IntArray) -> IntArray:
     facts[level.SIZES : level.FACTS] = [layer.loops[dim] for dim in MAPPED_DIMS]
     facts[level.SMALLEST_L1] = l1_need(np.maximum(fixed_inner, 1), facts)
     return facts
-
-
-def _parallels(fixed: object, depthwise: bool) -> list[bool]:
-    """Which dims to try as the parallel one. In a depthwise layer a parallel K means C."""
-    allowed = [fixed is None or dim == fixed for dim in MAPPED_DIMS]
-    if depthwise:
-        allowed[1] |= allowed[0]
-        allowed[0] = False
-    return allowed
-
-
-def _padded(lists: Sequence[Sequence[int]]) -> IntArray:
-    """The lists as rows, each after its length."""
-    table = np.zeros((len(lists), 1 + max(map(len, lists))), dtype=np.int64)
-    for row, values in zip(table, lists, strict=True):
-        row[0] = len(values)
-        row[1 : 1 + len(values)] = values
-    return table

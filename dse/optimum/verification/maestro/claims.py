@@ -1,52 +1,26 @@
-"""Checking a certificate without trusting the solver: every outer configuration again, in other code.
+"""Claims under MAESTRO: these groups have inner problems of so many cycles, and none is below the bound.
 
-The solver's claim is small: these groups have inner problems of so many cycles, and no outer configuration
-of any group is below the bound. So the check prices the best mapping, has the cost model price every inner
-level of the solved groups, and goes through every outer configuration in NumPy, by the specification's cases
-(`coverage`, `outer_cases`), with the claimed inner cycles or, for other groups, with a bound that is written
-again (`inner_check`).
+The cost model prices every inner level of the solved groups. Every outer configuration is gone through in
+NumPy, by the specification's cases (`coverage`, `outer_cases`), with the claimed inner cycles or, for other
+groups, with a bound that is written again (`inner_check`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from dse.optimum.certificate import INFEASIBLE, OPTIMAL, Certificate, priced
-from dse.optimum.maestro.coverage import Group, Groups, cover, group_keys
-from dse.optimum.maestro.inner_check import cycles_below_none, fewest_cycles
+from dse.optimum.certificate import INFEASIBLE, Certificate
+from dse.optimum.verification import Check
+from dse.optimum.verification.enumeration import Group, Groups, group_keys
+from dse.optimum.verification.maestro.coverage import cover
+from dse.optimum.verification.maestro.inner_check import cycles_below_none, fewest_cycles
 from dse.problem.problem import Problem
 
-RANDOM_MAPPINGS = 20_000
 SOLVED_ROWS, OTHER_ROWS = 3_000_000, 500_000
 """Inner levels to price: of solved groups, and of others, whose bound is compared with their optimum."""
 OTHERS = 24
-
-
-@dataclass(frozen=True)
-class Check:
-    """One thing that was checked, whether it holds, and what was seen."""
-
-    name: str
-    passed: bool
-    seen: str
-
-
-def verify(problem: Problem, certificate: Certificate, seed: int = 0) -> tuple[Check, ...]:
-    """Check every part of a certificate; `seed` decides which samples are drawn.
-
-    It takes longer than the proof did: seconds.
-    """
-    from dse.optimum.models import checks_of
-
-    if problem.fingerprint != certificate.fingerprint:
-        return (Check("the certificate is of this problem", False, certificate.fingerprint),)
-    rng = np.random.default_rng(seed)
-    best = best_check(problem, certificate)
-    return (best, *checks_of(problem, certificate, rng), random_check(problem, certificate, rng))
 
 
 def checks(problem: Problem, certificate: Certificate, rng: np.random.Generator) -> tuple[Check, ...]:
@@ -56,18 +30,6 @@ def checks(problem: Problem, certificate: Certificate, rng: np.random.Generator)
         _solved(problem, certificate, rng),
         _bounded(problem, certificate, rng),
     )
-
-
-def best_check(problem: Problem, certificate: Certificate) -> Check:
-    """Whether the best mapping costs what is claimed, today."""
-    name, best, bound = "the best mapping costs what is claimed", certificate.best, certificate.lower_bound
-    if best is None:
-        return Check(name, certificate.status != OPTIMAL, "there is none")
-    again = priced(problem, best.mapping)
-    if again is None:
-        return Check(name, False, "it is not feasible")
-    tight = bound == again.loss if certificate.status == OPTIMAL else bound <= again.loss
-    return Check(name, again == best and tight, f"loss {again.loss!r}, lower bound {bound!r}")
 
 
 def _covered(problem: Problem, certificate: Certificate) -> Check:
@@ -116,15 +78,3 @@ def _bounded(problem: Problem, certificate: Certificate, rng: np.random.Generato
         if least.cycles is not None and least.cycles < bound:
             wrong = f"{least.cycles} cycles, below the bound {bound}, for {group}"
     return Check(name, not wrong, wrong or f"{compared:,} drawn, {OTHER_ROWS - left:,} inner levels priced")
-
-
-def random_check(problem: Problem, certificate: Certificate, rng: np.random.Generator) -> Check:
-    """Whether no mapping drawn at random is below the bound."""
-    losses = problem.price(problem.space.sample(rng, RANDOM_MAPPINGS)).loss
-    beaten = certificate.beaten_by(losses)
-    return Check("random mappings do not beat it", beaten is None, beaten or f"{RANDOM_MAPPINGS:,} drawn")
-
-
-def failures(checks: Sequence[Check]) -> list[str]:
-    """A line for each check that does not hold."""
-    return [f"{check.name}: {check.seen}" for check in checks if not check.passed]

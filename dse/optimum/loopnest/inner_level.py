@@ -41,8 +41,8 @@ PRODUCTS = 10
 
 
 @njit(**OPTIONS)
-def inside_scratch():
-    """The arrays that `time_inside` works in."""
+def inner_scratch():
+    """The arrays that `time_inner` works in."""
     return np.empty((DIMS + 1, PRODUCTS), np.int64), np.empty((2, PRODUCTS), np.int64)
 
 
@@ -88,7 +88,7 @@ def times_outside(around, row, dims, dim, places, count, first, depthwise, facts
 
 
 @njit(**OPTIONS)
-def time_inside(dims, order, facts, cycles, clusters, within, around, level):
+def time_inner(dims, order, facts, cycles, clusters, within, around, level):
     """Fills `level` with the time and words of the inner transitions in loop order `order`.
 
     `cycles` are those of a step. `clusters` (2, 3) has the clusters at work, in any outer step and in the

@@ -35,7 +35,7 @@ from dse.optimum.loopnest.dims import (
     Y,
     ceil_div,
 )
-from dse.optimum.loopnest.inside import DELIVERED, INPUTS, TIME, UP, WEIGHTS
+from dse.optimum.loopnest.inner_level import DELIVERED, INPUTS, TIME, UP, WEIGHTS
 from dse.support.jit import OPTIONS
 
 # What a mapping comes to: cycles; words that PEs get or send, words in and out of L2 on their side, words in
@@ -53,8 +53,8 @@ BEFORE, AFTER = 0, 1
 
 
 @njit(**OPTIONS)
-def outside_scratch():
-    """The arrays that `time_outside` works in."""
+def outer_scratch():
+    """The arrays that `time_outer` works in."""
     return np.empty((DIMS + 1, PRODUCTS), np.int64), np.empty((2, PRODUCTS), np.int64)
 
 
@@ -143,11 +143,11 @@ def times_next(row, dims, dim, facts, last):
 
 
 @njit(**OPTIONS)
-def time_outside(dims, order, facts, cycles, level, real, within, around, totals):
+def time_outer(dims, order, facts, cycles, level, real, within, around, totals):
     """Fills `totals`: a whole mapping's cycles and words, in outer loop order `order`.
 
-    `cycles` are those of an inner step, `level` is the inner level (see `inside`), `real` (2, 3) has along Y
-    and X the input rows or columns that are no padding: those of all outer steps, those that stay as they
+    `cycles` are those of an inner step, `level` is the inner level (see `inner_level`), `real` (2, 3) has by
+    Y and X the input rows or columns that are no padding: those of all outer steps, those that stay as they
     advance, and as they go back.
     """
     noc, depthwise, window = facts[NOC], facts[DEPTHWISE] == 1, facts[FILTER]
@@ -249,22 +249,22 @@ def time_outside(dims, order, facts, cycles, level, real, within, around, totals
             times_stay(around[state], dims, dim, facts, dims[dim, CLUSTERS])
         outside_c |= dim == C
     totals[CYCLES] = total
-    inside = inside_words(dims, facts, level)
+    inner = inner_words(dims, facts, level)
     # What was sent up and is not final is read back, once each time.
-    totals[TO_PES] = inside[0] + at_pes + up - facts[OUTPUTS]
-    totals[AT_L2] = inside[1] + at_l2 + 2 * up - facts[OUTPUTS]
+    totals[TO_PES] = inner[0] + at_pes + up - facts[OUTPUTS]
+    totals[AT_L2] = inner[1] + at_l2 + 2 * up - facts[OUTPUTS]
     totals[AT_DRAM] = real_inputs(dims, order, facts, real) + dram + 2 * dram_up - facts[OUTPUTS]
 
 
 @njit(**OPTIONS)
 def step_cycles(time, words, link, cycles, facts):
     """Cycles of an outer step that ends with a transition of these words over the NoC and the DRAM link."""
-    inside = ceil_div(time + max(cycles * facts[NOC], words), facts[NOC]) + facts[LATENCY]
-    return max(inside, ceil_div(link, facts[OFFCHIP]))
+    inner = ceil_div(time + max(cycles * facts[NOC], words), facts[NOC]) + facts[LATENCY]
+    return max(inner, ceil_div(link, facts[OFFCHIP]))
 
 
 @njit(**OPTIONS)
-def inside_words(dims, facts, level):
+def inner_words(dims, facts, level):
     """Words of the inner transitions of all outer steps: to or from PEs, and at L2."""
     steps = clusters = inputs = weights = outputs = 1
     for dim in range(DIMS):

@@ -1,26 +1,28 @@
-"""Checking a certificate under `loopnest` without trusting the solver.
+"""Claims under `loopnest`: bounds rule out all shapes but so many, and no mapping of those is below the best.
 
-The solver's claim is that all shapes but so many are ruled out by their bound, and that no mapping of those
-is below the best. So the shapes are bounded again, all of them and in other code (`coverage`), and must be as
-many; and of those that are left, inner tiles drawn at random are priced by the cost model, with every order.
+The shapes are bounded again, all of them and in other code (`coverage`), and as many must be left. Of those,
+inner tiles drawn at random are priced by the cost model, with every order.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import islice, product
-from typing import Any
 
 import numpy as np
 
 from dse.optimum.certificate import INFEASIBLE, OPTIMAL, Certificate
-from dse.optimum.loopnest.coverage import Coverage, cover
-from dse.optimum.maestro.inner_check import allowed_parallels
 from dse.optimum.verification import Check
+from dse.optimum.verification.enumeration import (
+    allowed_orders,
+    allowed_parallels,
+    inner_cuts,
+    smallest_tiles,
+)
+from dse.optimum.verification.loopnest.coverage import Coverage, cover
 from dse.problem.problem import Problem
-from dse.space.chains import divisors
-from dse.space.genes import MAPPED_DIMS, ORDERS
+from dse.space.genes import MAPPED_DIMS
 from dse.spec.layer import DIMS
 from dse.spec.mapping import (
     CLUSTER,
@@ -65,11 +67,9 @@ def _covered(problem: Problem, certificate: Certificate, covered: Coverage) -> C
 def smallest_tiles_fit(problem: Problem) -> bool:
     """Whether L1 holds the smallest inner tiles: if not, no mapping is feasible."""
     layer = problem.layer
-    fixed: Mapping[str, Any] = problem.space.fixed
     rows = np.empty((1, COLUMNS), dtype=np.int64)
     whole = [layer.loops[dim] for dim in DIMS]
-    least = [fixed.get(f"inner.tile.{dim}", 1) for dim in MAPPED_DIMS]
-    rows[0] = [0, *range(6), *whole, 1, 0, *range(6), *least, layer.R, layer.S]
+    rows[0] = [0, *range(6), *whole, 1, 0, *range(6), *smallest_tiles(problem), layer.R, layer.S]
     return bool(problem.evaluate(MappingBatch(rows)).l1_size[0] <= problem.accelerator.l1_size)
 
 
@@ -99,29 +99,24 @@ def every_mapping(problem: Problem, shape: Shape, rng: np.random.Generator) -> I
     """
     tiles, cluster, outer_parallel = shape
     layer, machine = problem.layer, problem.accelerator
-    fixed: Mapping[str, Any] = problem.space.fixed
     clusters = machine.num_pes // cluster
     spans = [
         tile * (clusters if dim == outer_parallel else 1)
         for dim, tile in zip(MAPPED_DIMS, tiles, strict=True)
     ]
-    outer_orders = _orders(
-        fixed.get("outer.order"),
+    outer_orders = _distinct(
+        allowed_orders(problem, "outer"),
         [layer.loops[dim] > span for dim, span in zip(MAPPED_DIMS, spans, strict=True)],
     )
-    cuts = [
-        [fixed[name]] if (name := f"inner.tile.{dim}") in fixed else divisors(tile)
-        for dim, tile in zip(MAPPED_DIMS, tiles, strict=True)
-    ]
     parallels = allowed_parallels(problem, "inner")
-    ways = list(product(product(*cuts), parallels if cluster > 1 else parallels[:1]))
+    ways = list(product(product(*inner_cuts(problem, tiles)), parallels if cluster > 1 else parallels[:1]))
     for way in rng.permutation(len(ways)).tolist():
         inner_tiles, parallel = ways[way]
         moves = [
             outer > inner * (cluster if dim == parallel else 1)
             for dim, outer, inner in zip(MAPPED_DIMS, tiles, inner_tiles, strict=True)
         ]
-        pairs = list(product(outer_orders, _orders(fixed.get("inner.order"), moves)))
+        pairs = list(product(outer_orders, _distinct(allowed_orders(problem, "inner"), moves)))
         rows = np.empty((len(pairs), COLUMNS), dtype=np.int64)
         rows[:, OUTER_PARALLEL], rows[:, INNER_PARALLEL] = DIMS.index(outer_parallel), DIMS.index(parallel)
         rows[:, OUTER_TILE:CLUSTER] = [*tiles, layer.R, layer.S]
@@ -132,12 +127,11 @@ def every_mapping(problem: Problem, shape: Shape, rng: np.random.Generator) -> I
         yield rows
 
 
-def _orders(fixed: object, moves: list[bool]) -> list[list[int]]:
-    """One order for each way in which the dims that move can be ordered."""
+def _distinct(orders: list[tuple[str, ...]], moves: list[bool]) -> list[list[int]]:
+    """One of the orders for each way in which the dims that move can be ordered."""
     found: dict[tuple[str, ...], list[int]] = {}
     moving = {dim for dim, move in zip(MAPPED_DIMS, moves, strict=True) if move}
-    for order in ORDERS:
-        if fixed is None or list(order) == fixed:
-            kept = tuple(dim for dim in order if dim in moving)
-            found.setdefault(kept, [DIMS.index(dim) for dim in (*order, "R", "S")])
+    for order in orders:
+        nesting = tuple(dim for dim in order if dim in moving)
+        found.setdefault(nesting, [DIMS.index(dim) for dim in (*order, "R", "S")])
     return list(found.values())

@@ -6,16 +6,21 @@ price every inner level there is. Nothing here is shared with the solver.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from dse.cost import CostBatch
+from dse.optimum.verification.enumeration import (
+    allowed_orders,
+    allowed_parallels,
+    inner_cuts,
+    smallest_tiles,
+)
 from dse.problem.problem import Problem
-from dse.space.chains import divisors
 from dse.space.genes import MAPPED_DIMS, ORDERS
 from dse.spec.accelerator import MAX_FIGURE, Accelerator
 from dse.spec.layer import DIMS, Layer
@@ -35,24 +40,15 @@ from dse.support.arrays import IntArray
 BATCH = 100_000
 
 
-def allowed_parallels(problem: Problem, level: str) -> list[str]:
-    """The dims that may be parallel at a level; in a depthwise layer a parallel K means C."""
-    fixed = problem.space.fixed.get(f"{level}.parallel")
-    named = list(MAPPED_DIMS) if fixed is None else [str(fixed)]
-    if problem.layer.type == "DSCONV":
-        named = ["C" if dim == "K" else dim for dim in named]
-    return sorted(set(named))
-
-
 def cycles_below_none(problem: Problem, tiles: dict[str, IntArray], clusters: IntArray) -> IntArray:
     """Cycles that no inner level of n groups is below: its work on the busiest PE after its first data.
 
     The first data are those of the smallest tiles; along the parallel dim either every PE has such a tile or
     the PEs together have the whole loop.
     """
-    layer, machine, fixed = problem.space.layer, problem.accelerator, problem.space.fixed
+    layer, machine = problem.space.layer, problem.accelerator
     halos = {"K": 0, "C": 0, "Y": layer.R - 1, "X": layer.S - 1}
-    smallest: dict[str, Any] = {dim: fixed.get(f"inner.tile.{dim}", 1) for dim in MAPPED_DIMS}
+    smallest = dict(zip(MAPPED_DIMS, smallest_tiles(problem), strict=True))
     bounds = []
     for parallel in allowed_parallels(problem, "inner"):
         rounds = -(-tiles[parallel] // (smallest[parallel] * clusters))
@@ -84,9 +80,9 @@ def fewest_cycles(problem: Problem, tiles: tuple[int, ...], cluster: int, most_r
     """
     small, alone, first = _small_problem(problem, tiles, cluster)
     choices = _inner_tiles(problem, tiles)
-    needs = _evaluate(problem, small, alone, choices, ["C"], [0]).l1_size
+    needs = _evaluate(problem, small, alone, choices, ["C"], ORDERS[:1]).l1_size
     fitting = choices[needs <= problem.accelerator.l1_size]
-    parallels, orders = allowed_parallels(problem, "inner"), _orders(problem)
+    parallels, orders = allowed_parallels(problem, "inner"), allowed_orders(problem, "inner")
     ways = len(parallels) * len(orders)
     if len(fitting) * ways > most_rows:
         return None
@@ -101,10 +97,9 @@ def fewest_cycles(problem: Problem, tiles: tuple[int, ...], cluster: int, most_r
 
 def smallest_l1(problem: Problem) -> int:
     """Elements of L1 that the smallest inner tiles need; no mapping needs less."""
-    fixed: Mapping[str, Any] = problem.space.fixed
-    tiles = tuple(int(fixed.get(f"inner.tile.{dim}", 1)) for dim in MAPPED_DIMS)
+    tiles = tuple(smallest_tiles(problem))
     small, alone, _ = _small_problem(problem, tiles, 1)
-    costs = _evaluate(problem, small, alone, np.array([tiles], dtype=np.int64), ["C"], [0])
+    costs = _evaluate(problem, small, alone, np.array([tiles], dtype=np.int64), ["C"], ORDERS[:1])
     return int(costs.l1_size[0])
 
 
@@ -123,19 +118,9 @@ def _small_problem(problem: Problem, tiles: tuple[int, ...], cluster: int) -> tu
 
 def _inner_tiles(problem: Problem, tiles: tuple[int, ...]) -> IntArray:
     """Every choice of inner tiles of an outer tile: (n, 4); where L1 is part of the loss, the smallest."""
-    fixed: Mapping[str, Any] = problem.space.fixed
     if problem.objective in ("area", "power"):
-        fixed = {f"inner.tile.{dim}": 1 for dim in MAPPED_DIMS} | dict(fixed)
-    cuts = [
-        [fixed[name]] if (name := f"inner.tile.{dim}") in fixed else divisors(tile)
-        for dim, tile in zip(MAPPED_DIMS, tiles, strict=True)
-    ]
-    return np.array(list(product(*cuts)), dtype=np.int64)
-
-
-def _orders(problem: Problem) -> list[int]:
-    fixed = problem.space.fixed.get("inner.order")
-    return [place for place, order in enumerate(ORDERS) if fixed is None or list(order) == fixed]
+        return np.array([smallest_tiles(problem)], dtype=np.int64)
+    return np.array(list(product(*inner_cuts(problem, tiles))), dtype=np.int64)
 
 
 def _evaluate(
@@ -144,7 +129,7 @@ def _evaluate(
     machine: Accelerator,
     tiles: IntArray,
     parallels: list[str],
-    orders: list[int],
+    orders: Sequence[tuple[str, ...]],
 ) -> CostBatch:
     """Prices one outer tile with all combinations of inner tiles, parallel dims and orders."""
     combinations = list(product(parallels, orders))
@@ -157,5 +142,5 @@ def _evaluate(
     rows[..., INNER_TILE : INNER_TILE + len(MAPPED_DIMS)] = tiles[:, np.newaxis]
     for index, (parallel, order) in enumerate(combinations):
         rows[:, index, INNER_PARALLEL] = DIMS.index(parallel)
-        rows[:, index, INNER_ORDER:INNER_TILE] = [DIMS.index(dim) for dim in (*ORDERS[order], "R", "S")]
+        rows[:, index, INNER_ORDER:INNER_TILE] = [DIMS.index(dim) for dim in (*order, "R", "S")]
     return problem.model.evaluate(layer, machine, MappingBatch(rows.reshape(-1, COLUMNS)))

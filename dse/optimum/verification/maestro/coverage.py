@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 import numpy as np
 
-from dse.optimum.maestro.inner_check import allowed_parallels, cycles_below_none, smallest_l1
-from dse.optimum.maestro.outer_cases import OuterLevel
+from dse.optimum.verification.enumeration import (
+    Group,
+    Groups,
+    allowed_orders,
+    allowed_parallels,
+    group_keys,
+)
+from dse.optimum.verification.maestro.inner_check import cycles_below_none, smallest_l1
+from dse.optimum.verification.maestro.outer_cases import OuterLevel
 from dse.problem.problem import Problem
-from dse.space.chains import divisors
-from dse.space.genes import MAPPED_DIMS, ORDERS
 from dse.spec.objective import clock_hertz, objective_named
 from dse.support.arrays import FloatArray, IntArray
 
-CHUNK = 8192
 COUNTER = 2**31
 """MAESTRO counts the steps of a case in 32 bits. From here on it refuses a mapping or drops work, which it
 reports where there are no halos: no such mapping is feasible."""
-
-
-class Group(NamedTuple):
-    """Outer tiles of K C Y X and a cluster size."""
-
-    tiles: tuple[int, ...]
-    cluster: int
 
 
 @dataclass(frozen=True)
@@ -47,11 +43,11 @@ def cover(problem: Problem, solved: Mapping[Group, int], target: float) -> Cover
     than can be ruled out."""
     layer, machine = problem.space.layer, problem.accelerator
     l1 = smallest_l1(problem)
-    orders = _orders(problem)
     parallels = allowed_parallels(problem, "outer")
+    ways = len(parallels) * len(allowed_orders(problem, "outer"))
     configurations, least, where = 0, math.inf, ""
     for tiles, clusters in Groups(problem).chunks():
-        configurations += len(clusters) * len(parallels) * len(orders)
+        configurations += len(clusters) * ways
         if l1 > machine.l1_size:
             continue
         inner = cycles_below_none(problem, tiles, clusters)
@@ -64,41 +60,6 @@ def cover(problem: Problem, solved: Mapping[Group, int], target: float) -> Cover
             if losses[row] < least:
                 least, where = float(losses[row]), f"{keys[row]} with {parallel} parallel"
     return Coverage(configurations, least, where)
-
-
-class Groups:
-    """The outer tiles of a problem with all its cluster sizes, by number."""
-
-    def __init__(self, problem: Problem) -> None:
-        fixed: Mapping[str, Any] = problem.space.fixed
-        self._choices: list[IntArray] = []
-        for dim in MAPPED_DIMS:
-            inner, outer = fixed.get(f"inner.tile.{dim}", 1), fixed.get(f"outer.tile.{dim}")
-            found = divisors(problem.space.layer.loops[dim]) if outer is None else [outer]
-            self._choices.append(np.array([tile for tile in found if tile % inner == 0], dtype=np.int64))
-        cluster = fixed.get("cluster")
-        sizes = problem.accelerator.cluster_sizes if cluster is None else [cluster]
-        self._choices.append(np.array(sizes, dtype=np.int64))
-
-    def __len__(self) -> int:
-        return math.prod(map(len, self._choices))
-
-    def __getitem__(self, numbers: IntArray) -> tuple[dict[str, IntArray], IntArray]:
-        """The tiles, by dim, and the cluster sizes of the groups of these numbers."""
-        indices = np.unravel_index(numbers, [len(values) for values in self._choices])
-        *tiles, clusters = (values[index] for values, index in zip(self._choices, indices, strict=True))
-        return dict(zip(MAPPED_DIMS, tiles, strict=True)), clusters
-
-    def chunks(self) -> Iterator[tuple[dict[str, IntArray], IntArray]]:
-        """All of them, some thousands at a time."""
-        for start in range(0, len(self), CHUNK):
-            yield self[np.arange(start, min(start + CHUNK, len(self)))]
-
-
-def group_keys(tiles: Mapping[str, IntArray], clusters: IntArray) -> list[Group]:
-    """The groups of a chunk, one by one."""
-    columns = (tiles[dim].tolist() for dim in MAPPED_DIMS)
-    return [Group(tuple(key), cluster) for *key, cluster in zip(*columns, clusters.tolist(), strict=True)]
 
 
 def _least_losses(problem: Problem, level: OuterLevel, inner: IntArray, l1: int, target: float) -> FloatArray:
@@ -115,16 +76,10 @@ def _least_losses(problem: Problem, level: OuterLevel, inner: IntArray, l1: int,
     rows = np.flatnonzero(fits & (rough < target))
     if not len(rows):
         return least
-    part = OuterLevel(
-        level.layer,
-        level.machine,
-        {dim: tiles[rows] for dim, tiles in level.tiles.items()},
-        level.clusters[rows],
-        level.parallel,
-    )
+    part = level.rows(rows)
     least[rows] = np.inf
-    for order in _orders(problem):
-        sums = part.totals(order, inner[rows])
+    for order in allowed_orders(problem, "outer"):
+        sums = part.totals("".join(order), inner[rows])
         losses = _figure(problem, sums.cycles, sums.read_input, sums.read_weights, sums.written, l1, l2[rows])
         losses = np.where(sums.largest < COUNTER, losses, np.inf)
         least[rows] = np.minimum(least[rows], losses)
@@ -155,8 +110,3 @@ def _figure(
     power = pes * (1.2223 * lanes + 0.00345 * l1) + 0.00345 * l2 + noc_power
     figure = objective_named(problem.objective).figure
     return np.asarray(figure(cycles, energy, power, area, clock_hertz(machine)), dtype=np.float64)
-
-
-def _orders(problem: Problem) -> list[str]:
-    fixed = problem.space.fixed.get("outer.order")
-    return ["".join(order) for order in ORDERS if fixed is None or list(order) == fixed]

@@ -7,14 +7,14 @@ are gone through loop by loop, and the input rows that are real are counted row 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dse.optimum.maestro.inner_check import allowed_parallels
+from dse.optimum.verification.enumeration import allowed_parallels
 from dse.problem.problem import Problem
 from dse.space.genes import MAPPED_DIMS
 from dse.spec.layer import Layer
@@ -32,6 +32,11 @@ class Outer:
     tiles: Sizes
     clusters: IntArray
     parallel: str
+
+    def rows(self, rows: IntArray) -> Outer:
+        """The outer levels of some of the shapes."""
+        tiles = {dim: sizes[rows] for dim, sizes in self.tiles.items()}
+        return replace(self, tiles=tiles, clusters=self.clusters[rows])
 
     @property
     def _layer(self) -> Layer:

@@ -8,11 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dse.cost.loopnest.constants import Constants
-from dse.optimum.loopnest.outer_check import Outer, output_words
-from dse.optimum.maestro.coverage import Groups
-from dse.optimum.maestro.inner_check import allowed_parallels
+from dse.optimum.verification.enumeration import Groups, allowed_orders, allowed_parallels, group_keys
+from dse.optimum.verification.loopnest.outer_check import Outer, output_words
 from dse.problem.problem import Problem
-from dse.space.genes import MAPPED_DIMS, ORDERS
 from dse.spec.objective import clock_hertz, objective_named
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 
@@ -26,7 +24,7 @@ class Coverage:
 
 
 def cover(problem: Problem, target: tuple[float, float]) -> Coverage:
-    """The shapes that are not ruled out at `target`: a loss, and what is preferred beside it."""
+    """The shapes that are not ruled out at `target`: a loss and its tie break."""
     shapes, below = 0, []
     for tiles, clusters in Groups(problem).chunks():
         for parallel in allowed_parallels(problem, "outer"):
@@ -35,45 +33,35 @@ def cover(problem: Problem, target: tuple[float, float]) -> Coverage:
             alone = clusters == problem.accelerator.num_pes
             alone &= parallel != allowed_parallels(problem, "outer")[0]
             rows = np.flatnonzero(~alone)
-            outer = Outer(problem, {dim: tiles[dim][rows] for dim in MAPPED_DIMS}, clusters[rows], parallel)
-            rows = rows[outer.fits]
-            if not len(rows):
+            outer = Outer(problem, tiles, clusters, parallel).rows(rows)
+            outer = outer.rows(np.flatnonzero(outer.fits))
+            if not len(outer.clusters):
                 continue
-            outer = Outer(problem, {dim: tiles[dim][rows] for dim in MAPPED_DIMS}, clusters[rows], parallel)
-            found = _not_ruled_out(problem, outer, target)
-            below += [
-                (tuple(int(tiles[dim][row]) for dim in MAPPED_DIMS), int(clusters[row]), parallel)
-                for row in rows[found].tolist()
-            ]
+            left = outer.rows(np.flatnonzero(_not_ruled_out(problem, outer, target)))
+            below += [(*group, parallel) for group in group_keys(left.tiles, left.clusters)]
     return Coverage(shapes, below)
 
 
 def _not_ruled_out(problem: Problem, outer: Outer, target: tuple[float, float]) -> BoolArray:
     """Whether some outer order of a shape could have less than the target."""
-    fixed = problem.space.fixed.get("outer.order")
     found = _below(figures(problem, *outer.least_of_any_order), target)
     rows = np.flatnonzero(found)
-    part = Outer(
-        problem,
-        {dim: tiles[rows] for dim, tiles in outer.tiles.items()},
-        outer.clusters[rows],
-        outer.parallel,
-    )
+    part = outer.rows(rows)
     found[rows] = False
-    for order in ORDERS:
-        if len(rows) and (fixed is None or list(order) == fixed):
+    for order in allowed_orders(problem, "outer"):
+        if len(rows):
             found[rows] |= _below(figures(problem, *part.least(order)), target)
     return found
 
 
 def _below(found: tuple[FloatArray, FloatArray], target: tuple[float, float]) -> BoolArray:
-    losses, beside = found
-    less: BoolArray = (losses < target[0]) | ((losses == target[0]) & (beside < target[1]))
+    losses, tie_breaks = found
+    less: BoolArray = (losses < target[0]) | ((losses == target[0]) & (tie_breaks < target[1]))
     return less
 
 
 def figures(problem: Problem, cycles: IntArray, dram: IntArray) -> tuple[FloatArray, FloatArray]:
-    """The least loss, and what is preferred beside it: every word goes over the NoC, each once."""
+    """The least loss and its tie break: every word goes over the NoC, each once."""
     layer = problem.layer
     inputs = layer.C
     for axis, window in enumerate((layer.R, layer.S)):
@@ -89,5 +77,5 @@ def figures(problem: Problem, cycles: IntArray, dram: IntArray) -> tuple[FloatAr
     )
     figure = objective_named(problem.objective).figure
     losses = figure(cycles, energy, math.nan, math.nan, clock_hertz(problem.accelerator))
-    beside = cycles.astype(np.float64) if problem.objective == "energy" else energy
-    return np.asarray(losses, dtype=np.float64), np.asarray(beside, dtype=np.float64)
+    tie_breaks = cycles.astype(np.float64) if problem.objective == "energy" else energy
+    return np.asarray(losses, dtype=np.float64), np.asarray(tie_breaks, dtype=np.float64)

@@ -7,7 +7,7 @@ nothing with the solver. Tiles are perfect factors, so that only the spatial loo
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 
@@ -45,6 +45,11 @@ class OuterLevel:
     tiles: dict[str, IntArray]
     clusters: IntArray
     parallel: str
+
+    def rows(self, rows: IntArray) -> OuterLevel:
+        """The outer levels of some of the rows."""
+        tiles = {dim: sizes[rows] for dim, sizes in self.tiles.items()}
+        return replace(self, tiles=tiles, clusters=self.clusters[rows])
 
     @cached_property
     def fanout(self) -> IntArray:

@@ -1,0 +1,225 @@
+"""Proving the optimum of a mapping problem: a branch and bound, whatever the cost model.
+
+1. Every group of mappings gets a bound (what a group is, and its bound, are the cost model's: see `bounds`).
+2. From the lowest bound on, groups are solved, until no bound is below the best loss found.
+3. The best mapping is priced by the problem itself: its figures must be the solver's.
+
+Where the time runs out, the lowest bound that is left is what has been proven. Nothing but that depends on
+timing, and nothing at all on the number of threads.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cache
+from os import cpu_count
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from dse.optimum.bounds import Bounds, Choice, Groups, Solution, Value, Winner
+from dse.optimum.certificate import BOUNDED, INFEASIBLE, OPTIMAL, Best, Certificate, Counts, Solved, priced
+from dse.optimum.models import certifier_of, refuse
+from dse.problem.problem import Problem
+from dse.space.genes import LEVELS, MAPPED_DIMS, ORDERS
+from dse.spec.accelerator import Accelerator
+from dse.spec.layer import Layer
+from dse.spec.mapping import Level, Mapping
+from dse.support.arrays import FloatArray
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+BLOCK = 4096
+"""Groups bounded between two looks at the clock."""
+
+NOTHING: Value = (math.inf, math.inf)
+
+
+def solve(problem: Problem, time_limit: float | None = None, threads: int | None = None) -> Certificate:
+    """Prove the problem's optimum, or what can be proven of it in `time_limit` seconds.
+
+    The result does not depend on `threads`; by default there is one a core. InputError for a problem that
+    cannot be certified.
+    """
+    refuse(problem)
+    warm(problem.model.name)
+    start, threads = time.perf_counter(), threads or cpu_count() or 1
+    deadline = math.inf if time_limit is None else start + time_limit
+    bounds = certifier_of(problem).make_bounds(problem)
+    bounded = bound_groups(bounds, deadline, threads)
+    found = solve_groups(bounds, bounded, deadline, threads)
+    best = None if found.winner is None else best_of(problem, found.value[0], found.winner)
+    status, lower_bound = _claim(bounds, bounded, found)
+    return Certificate(
+        fingerprint=problem.fingerprint,
+        status=status,
+        lower_bound=lower_bound,
+        best=best,
+        solved=tuple(found.listed),
+        counts=_counts(problem, bounds, bounded, found),
+        seconds=time.perf_counter() - start,
+    )
+
+
+@cache
+def warm(model: str) -> None:
+    """Prove a first optimum: loading kernels, and once compiling them, then costs no problem its time."""
+    problem = Problem(Layer.fc(2, 2), Accelerator(2, 32, 64, 2, 2), cost_model=model)
+    bounds = certifier_of(problem).make_bounds(problem)
+    solve_groups(bounds, bound_groups(bounds, math.inf, threads=1), math.inf, threads=1)
+
+
+# The bounds
+
+
+class Bounded(NamedTuple):
+    """The bounds of the groups in their order; those beyond the arrays have not been bounded."""
+
+    losses: FloatArray
+    tie_breaks: FloatArray
+    complete: bool
+
+    @property
+    def best_first(self) -> Groups:
+        """The groups that fit in the buffers, from the lowest bound on."""
+        fitting = np.flatnonzero(self.losses < np.inf)
+        numbers = fitting[np.lexsort((self.tie_breaks[fitting], self.losses[fitting]))]
+        return Groups(numbers, self.losses[numbers], self.tie_breaks[numbers])
+
+
+def bound_groups(bounds: Bounds, deadline: float, threads: int) -> Bounded:
+    """Bound the groups, in their order, until the deadline; at least one block of them."""
+    groups = bounds.groups
+    if bounds.nothing_fits:
+        nothing = np.full(groups, np.inf)
+        return Bounded(nothing, nothing, complete=True)
+    losses, tie_breaks = np.empty((2, groups))
+    starts = range(0, groups, BLOCK)
+
+    def bound_block(start: int) -> int:
+        """Where the next block begins, or 0 if the time was over."""
+        if start > 0 and time.perf_counter() > deadline:
+            return 0
+        stop = min(start + BLOCK, groups)
+        bounds.bound(start, stop, losses[start:stop], tie_breaks[start:stop])
+        return stop
+
+    ends = in_threads(bound_block, starts, threads)
+    done = next((start for start, end in zip(starts, ends, strict=True) if end == 0), groups)
+    return Bounded(losses[:done], tie_breaks[:done], complete=done == groups)
+
+
+# The solutions
+
+
+@dataclass
+class Found:
+    """How far the groups are solved.
+
+    `value` is that of the best mapping, `winner`, if there is one. `solved` counts the groups whose solution
+    their bound asked for, and `listed` names them where the model does. `stopped_at` is the bound of the
+    first group that the deadline left unsolved, if any.
+    """
+
+    value: Value = NOTHING
+    winner: Winner | None = None
+    solved: int = 0
+    listed: list[Solved] = field(default_factory=list)
+    inner_levels: int = 0
+    stopped_at: float | None = None
+
+    def add(self, solution: Solution) -> None:
+        """Take in what solving a block of groups found."""
+        self.inner_levels += solution.inner_levels
+        self.listed += solution.solved
+        if solution.value < self.value:
+            self.value, self.winner = solution.value, solution.winner
+
+
+def solve_groups(bounds: Bounds, bounded: Bounded, deadline: float, threads: int) -> Found:
+    """Solve the groups from the lowest bound until none can beat the best, or until the deadline.
+
+    At least a round of them is solved. Rounds, and what their blocks have to beat, do not depend on timing.
+    """
+    found, queue = Found(), bounded.best_first
+    losses, tie_breaks = queue.losses, queue.tie_breaks
+    first, size = 0, bounds.rounds.first
+
+    def solve_block(start: int) -> Solution:
+        return bounds.solve(queue.part(start, start + size), found.value)
+
+    while first < len(queue) and (losses[first], tie_breaks[first]) < found.value:
+        if first > 0 and time.perf_counter() > deadline:
+            found.solved, found.stopped_at = first, float(losses[first])
+            return found
+        end = min(first + bounds.rounds.blocks * size, len(queue))
+        for solution in in_threads(solve_block, range(first, end, size), threads):
+            found.add(solution)
+        first, size = end, min(2 * size, bounds.rounds.most)
+    found.solved = len(found.listed) if bounds.lists_solved else _count_below(queue, found.value)
+    return found
+
+
+def _count_below(queue: Groups, value: Value) -> int:
+    """How many groups have a bound below the value."""
+    below = queue.losses < value[0]
+    below |= (queue.losses == value[0]) & (queue.tie_breaks < value[1])
+    return int(np.count_nonzero(below))
+
+
+def in_threads(work: Callable[[Item], Result], items: Sequence[Item], threads: int) -> list[Result]:
+    """What `work` makes of each item, on up to so many threads."""
+    if threads == 1 or len(items) <= 1:
+        return [work(item) for item in items]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(work, items))
+
+
+# The certificate
+
+
+def _claim(bounds: Bounds, bounded: Bounded, found: Found) -> tuple[str, float]:
+    """What has been proven: the status and the lower bound of a certificate."""
+    if bounded.complete and found.stopped_at is None:
+        return (INFEASIBLE if found.winner is None else OPTIMAL), found.value[0]
+    known = found.stopped_at if bounded.complete else None
+    return BOUNDED, min(bounds.floor() if known is None else known, found.value[0])
+
+
+def _counts(problem: Problem, bounds: Bounds, bounded: Bounded, found: Found) -> Counts:
+    too_large = int(np.count_nonzero(np.isinf(bounded.losses)))
+    left = bounds.groups - len(bounded.losses)
+    if found.stopped_at is not None:
+        # The unsolved ones whose bound is below the best.
+        left += int(np.count_nonzero(bounded.losses < found.value[0])) - found.solved
+    return Counts(
+        groups=bounds.groups,
+        too_large=too_large,
+        bounded=bounds.groups - too_large - found.solved - left,
+        solved=found.solved,
+        open=left,
+        inner_levels=found.inner_levels,
+        mappings=problem.space.mappings,
+    )
+
+
+def best_of(problem: Problem, loss: float, winner: Winner) -> Best:
+    """The best mapping found, as the problem prices it: the solver's figures must be those."""
+    layer, fixed = problem.space.layer, problem.space.fixed
+
+    def level(name: str, choice: Choice) -> Level:
+        # In a depthwise layer a parallel K means C, and the kernels know it as C only.
+        dim = fixed.get(f"{name}.parallel", MAPPED_DIMS[choice.parallel])
+        return Level(str(dim), (*ORDERS[choice.order], "R", "S"), (*choice.tiles, layer.R, layer.S))
+
+    mapping = Mapping(level(LEVELS[0], winner.outer), winner.cluster, level(LEVELS[1], winner.inner))
+    best = priced(problem, mapping)
+    if best is None or best.loss != loss:
+        seen = problem.explain(mapping) if best is None else f"loss {best.loss!r}"
+        raise RuntimeError(f"the certifier finds loss {loss!r} and the cost model {seen}: {mapping}")
+    return best

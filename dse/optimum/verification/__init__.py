@@ -1,0 +1,79 @@
+"""Checking a certificate without trusting the solver: all that it claims, again and in other code.
+
+The solver's claim is small: every group of mappings was either solved or cannot be below the bound. So the
+best mapping is priced, mappings are drawn at random, and what a cost model's certificates claim beyond that
+(`claims`, in a folder a model) is gone through in NumPy or priced by the model itself. Nothing here imports
+the solver, or what a model brings to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from dse.optimum.certificate import OPTIMAL, Certificate, priced
+from dse.optimum.models import claims_of
+from dse.problem.problem import Problem
+
+RANDOM_MAPPINGS = 20_000
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was checked, whether it holds, and what was seen."""
+
+    name: str
+    passed: bool
+    seen: str
+
+
+class Claims(Protocol):
+    """The module `claims` in a cost model's folder."""
+
+    def checks(
+        self, problem: Problem, certificate: Certificate, rng: np.random.Generator
+    ) -> tuple[Check, ...]:
+        """Check what only this model's certificates claim."""
+        ...
+
+
+def verify(problem: Problem, certificate: Certificate, seed: int = 0) -> tuple[Check, ...]:
+    """Check every part of a certificate; `seed` decides which samples are drawn.
+
+    It takes longer than the proof did: seconds.
+    """
+    if problem.fingerprint != certificate.fingerprint:
+        return (Check("the certificate is of this problem", False, certificate.fingerprint),)
+    rng = np.random.default_rng(seed)
+    return (
+        _best_check(problem, certificate),
+        *claims_of(problem).checks(problem, certificate, rng),
+        _random_check(problem, certificate, rng),
+    )
+
+
+def failures(checks: Sequence[Check]) -> list[str]:
+    """A line for each check that does not hold."""
+    return [f"{check.name}: {check.seen}" for check in checks if not check.passed]
+
+
+def _best_check(problem: Problem, certificate: Certificate) -> Check:
+    """Whether the best mapping costs what is claimed, today."""
+    name, best, bound = "the best mapping costs what is claimed", certificate.best, certificate.lower_bound
+    if best is None:
+        return Check(name, certificate.status != OPTIMAL, "there is none")
+    again = priced(problem, best.mapping)
+    if again is None:
+        return Check(name, False, "it is not feasible")
+    tight = bound == again.loss if certificate.status == OPTIMAL else bound <= again.loss
+    return Check(name, again == best and tight, f"loss {again.loss!r}, lower bound {bound!r}")
+
+
+def _random_check(problem: Problem, certificate: Certificate, rng: np.random.Generator) -> Check:
+    """Whether no mapping drawn at random is below the bound."""
+    losses = problem.price(problem.space.sample(rng, RANDOM_MAPPINGS)).loss
+    beaten = certificate.beaten_by(losses)
+    return Check("random mappings do not beat it", beaten is None, beaten or f"{RANDOM_MAPPINGS:,} drawn")

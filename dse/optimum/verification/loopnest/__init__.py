@@ -1,0 +1,1 @@
+"""Checks of certificates under `loopnest`, written from the model's definition."""

@@ -1,0 +1,1 @@
+"""Checks of certificates under MAESTRO, written from its specification."""

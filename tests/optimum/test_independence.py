@@ -1,0 +1,33 @@
+"""A check of a proof is worth something because it shares no code with the solver."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import dse
+from dse.optimum.cache import sources
+from dse.optimum.models import MODELS
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_checks_load_nothing_of_the_solver(model: str) -> None:
+    code = f"import sys; import dse.optimum.verification.{model}.claims; print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name for name in run.stdout.split() if name.startswith("dse.optimum.")}
+    shared = {name for name in loaded if not name.startswith("dse.optimum.verification")}
+    assert shared == {"dse.optimum.certificate", "dse.optimum.models"}
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_kept_certificate_is_of_all_the_code_that_it_depends_on(model: str) -> None:
+    home = Path(dse.__file__).parent
+    found = {source.relative_to(home).as_posix() for source in sources(model)}
+    own = {f"optimum/{model}/bounds.py", f"optimum/{model}/instance.py", f"cost/{model}/__init__.py"}
+    assert own <= found
+    assert {"optimum/solver.py", "problem/constraints_kernel.py", "space/chains.py"} <= found
+    (other,) = set(MODELS) - {model}
+    assert not any(f"/{other}/" in name for name in found)
