@@ -57,9 +57,6 @@ FOR_ALL = {"dse.__version__"}
 """What every module may import from the package that is the framework's front."""
 
 STILL_UPWARD = {
-    ("dse.optimum.cache", "dse"),
-    ("dse.optimum.network", "dse.campaign.network"),
-    ("dse.search.api", "dse.campaign.summary"),
     ("dse.cli.commands.correlate", "searchers.marl.assignment"),
 }
 """Arrows upward that are still to be removed. This table only ever shrinks."""

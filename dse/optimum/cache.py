@@ -8,7 +8,7 @@ import os
 from functools import cache as memoised
 from pathlib import Path
 
-import dse
+from dse import __version__
 from dse.optimum.certificate import OPTIMAL, Certificate, from_dict
 from dse.problem.problem import Problem
 from dse.support import strict_json
@@ -53,7 +53,7 @@ def store(problem: Problem, certificate: Certificate, folder: Path) -> None:
 @memoised
 def code_version(model: str) -> str:
     """SHA-256 of the sources of a cost model and its certifier: with them, certificates become another's."""
-    digest = hashlib.sha256(dse.__version__.encode())
+    digest = hashlib.sha256(__version__.encode())
     for source in sources(model):
         digest.update(source.read_bytes())
     return digest.hexdigest()
@@ -61,7 +61,7 @@ def code_version(model: str) -> str:
 
 def sources(model: str) -> list[Path]:
     """The files that decide what a proof under a cost model says: solver, model, space, rules, objectives."""
-    home = Path(dse.__file__).parent
+    home = Path(__file__).parents[1]
     folders = ("optimum", f"optimum/{model}", "cost", f"cost/{model}", "problem", "space", "spec")
     return sorted(source for folder in folders for source in (home / folder).glob("*.py"))
 
