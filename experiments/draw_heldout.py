@@ -17,7 +17,8 @@ import sys
 
 import numpy as np
 
-from dse.campaign.config import NamedProblem, load_campaign
+from dse.campaign.config import NamedProblem
+from dse.campaign.reading import load_campaign
 from dse.cli.commands.run import find_layers
 from dse.optimum import certify
 from dse.problem.problem import Problem

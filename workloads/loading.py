@@ -6,7 +6,7 @@ from functools import cache
 from os import PathLike, fspath
 
 from dse.spec.layer import Layer
-from dse.support.errors import InputError, shorten, unknown
+from dse.support.errors import InputError, shorten, unknown, within
 from dse.support.toml import is_toml
 from workloads.network import CONVENTIONS, Network
 from workloads.tables import NETWORKS
@@ -61,11 +61,9 @@ def _table(name: str, convention: str) -> Network:
 
 
 def _pick(network: Network, key: str, spec: str) -> Layer:
-    try:
+    # A user's network goes by the name in its file; the spec says which file.
+    with within(shorten(spec, 200)):
         return network.layer(key)
-    except InputError as error:
-        # A user's network goes by the name in its file; the spec says which file.
-        raise InputError(f"{shorten(spec, 200)}: {error}") from None
 
 
 def _split(spec: str) -> tuple[str, str | None]:

@@ -11,34 +11,34 @@ type = "CONV"
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
 
 from dse.spec.layer import Layer
-from dse.support.errors import InputError, shorten
+from dse.support.errors import InputError, shorten, within
+from dse.support.schema import Limits, Schema, read
 from dse.support.toml import read_toml
-from dse.support.validation import keys
 from workloads.network import INDEX, Network, unpadded
+
+LINE = Limits("a line of text")
+
+
+@dataclass(frozen=True)
+class _NetworkFile(Schema):
+    name: Annotated[str, LINE]
+    layers: Annotated[list[Any], Limits("one or more [[layers]] tables", min_length=1)]
+    source: Annotated[str | None, LINE] = None
 
 
 def read_network(path: str, convention: str) -> Network:
     """The network in the TOML file at `path`; raises InputError naming the file, the place and a remedy."""
     where = f"network file {path!r}"
-    data = read_toml(path, where)
-    keys(data, where, required=("name", "layers"), optional=("source",))
-    name = _text(data["name"], f"{where}: name")
-    source = _text(data["source"], f"{where}: source") if "source" in data else path
-    entries = data["layers"]
-    if not isinstance(entries, list):
-        raise InputError(f"{where}: layers must be [[layers]] tables, got {shorten(entries)}")
-    if not entries:
-        raise InputError(f"{where} has no layers; add at least one [[layers]] table")
-    layers = _named(entries, where)
-    try:
-        if convention == "gamma":
-            layers = [unpadded(layer) for layer in layers]
-        return Network.of(name, source, layers)
-    except InputError as error:
-        raise InputError(f"{where}: {error}") from None
+    file = read(_NetworkFile, read_toml(path, where), where)
+    name = _line(file.name, f"{where}: name")
+    source = path if file.source is None else _line(file.source, f"{where}: source")
+    layers = _named(file.layers, where)
+    with within(where):
+        return Network.of(name, source, map(unpadded, layers) if convention == "gamma" else layers)
 
 
 def _named(entries: Iterable[object], where: str) -> list[Layer]:
@@ -61,7 +61,7 @@ def _named(entries: Iterable[object], where: str) -> list[Layer]:
 
 def _layer_name(name: str, place: str) -> str:
     """A name by which `FILE.toml:name` finds the layer."""
-    _text(name, f"{place}: name")
+    _line(name, f"{place}: name")
     if ":" in name or INDEX.fullmatch(name):
         raise InputError(
             f"{place}: name must not be a number or hold ':', since FILE.toml:3 is the layer at 3"
@@ -69,7 +69,7 @@ def _layer_name(name: str, place: str) -> str:
     return name
 
 
-def _text(value: object, what: str) -> str:
-    if not isinstance(value, str) or not value.strip() or not value.isprintable():
-        raise InputError(f"{what} must be a line of text, got {shorten(value)}")
-    return value
+def _line(text: str, what: str) -> str:
+    if not text.strip() or not text.isprintable():
+        raise InputError(f"{what} must be {LINE.words}, got {shorten(text)}")
+    return text

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import json
-import math
 import tomllib
 from collections.abc import Iterable, Mapping
 from importlib.metadata import EntryPoint, entry_points
@@ -15,6 +13,7 @@ import numpy as np
 
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, shorten, unknown
+from dse.support.schema import typed
 
 if TYPE_CHECKING:
     from dse.problem.problem import Evaluations
@@ -109,7 +108,7 @@ def make_searcher(name: str, settings: Mapping[str, Any] | None = None, *, where
         if required and item.name not in settings:
             raise InputError(f"{where} lacks {item.name!r}")
     hints = get_type_hints(made)
-    values = {key: _typed(value, hints[key], f"{where}: {key}") for key, value in settings.items()}
+    values = {key: typed(value, hints[key], f"{where}: {key}") for key, value in settings.items()}
     try:
         return made(**values)
     except (ValueError, TypeError) as error:
@@ -155,23 +154,6 @@ def _unknown_setting(key: object, names: list[str], where: str) -> InputError:
     if near or names:
         return unknown("key", key, names, where)
     return InputError(f"unknown key {shorten(key)} in {where}; it has no settings")
-
-
-def _typed(value: object, hint: Any, what: str) -> Any:
-    """`value`, plain data, as the type that a field's annotation asks for; nothing is converted."""
-    from pydantic import ConfigDict, TypeAdapter, ValidationError
-
-    try:
-        # Through JSON, where strictness still lets a list be a tuple: TOML and JSON know only lists.
-        text = json.dumps(value, allow_nan=False)
-        return TypeAdapter(hint, config=ConfigDict(strict=True)).validate_json(text)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        wanted = first["msg"].removeprefix("Input ").removeprefix("should be ")
-        raise InputError(f"{what} must be {wanted}, got {shorten(value)}") from None
-    except (TypeError, ValueError):
-        kind = "finite" if isinstance(value, float) and not math.isfinite(value) else "plain data"
-        raise InputError(f"{what} must be {kind}, got {shorten(value)}") from None
 
 
 def _toml_value(text: str) -> Any:

@@ -8,8 +8,9 @@ from os import PathLike, fspath
 from typing import Any
 
 from dse.support.errors import InputError, shorten, unknown
+from dse.support.schema import Schema, read
 from dse.support.toml import is_toml, read_toml
-from dse.support.validation import keys, positive_number, table, whole_number
+from dse.support.validation import positive_number, whole_number
 
 UNLIMITED = 2**30
 MAX_FIGURE = 2**40
@@ -18,7 +19,7 @@ CLOCK_GHZ = (1e-6, 1e6)
 
 
 @dataclass(frozen=True)
-class Accelerator:
+class Accelerator(Schema):
     """Sizes in elements, bandwidths in elements per cycle, latency in cycles, clock in GHz.
 
     `l1_size` is one PE's buffer, `l2_size` the shared one, `simd_lanes` a PE's MACs per cycle.
@@ -51,14 +52,7 @@ class Accelerator:
     @classmethod
     def from_dict(cls, data: object, where: str = "accelerator") -> Accelerator:
         """The accelerator that parsed JSON or TOML describes; `where` names the place in messages."""
-        entry = table(data, where)
-        optional = ("noc_latency", "simd_lanes", "clock_ghz")
-        names = [item.name for item in fields(cls)]
-        keys(entry, where, required=[n for n in names if n not in optional], optional=optional)
-        try:
-            return cls(**entry)
-        except InputError as error:
-            raise InputError(f"{where}: {str(error).removeprefix('accelerator: ')}") from None
+        return read(cls, data, where, "accelerator")
 
     def to_dict(self) -> dict[str, Any]:
         """The figures as plain data; `from_dict` reads it back."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
-from dse.support.errors import InputError, shorten, unknown
-from dse.support.validation import INT64_MAX, keys, table, whole_number
+from dse.support.errors import InputError, shorten, unknown, within
+from dse.support.schema import Limits, Schema, read
+from dse.support.validation import INT64_MAX, table, whole_number
 
 DIMS = ("K", "C", "Y", "X", "R", "S")
 """Output channels, input channels, input rows and columns, filter rows and columns."""
@@ -87,35 +87,13 @@ class Layer:
         """
         entry = table(data, where)
         kind = entry.get("type")
-        if not isinstance(kind, str) or kind not in _KEYS:
+        if not isinstance(kind, str) or kind not in _KINDS:
             if "type" not in entry:
-                raise InputError(f"{where} lacks 'type'; expected one of {', '.join(_KEYS)}")
-            raise unknown("type", kind, _KEYS, where)
-        required, optional = _KEYS[kind]
-        keys(entry, where, required=("type", *required), optional=(*optional, "name", "repeats"))
-        name = entry.get("name", "")
-        if not isinstance(name, str):
-            raise InputError(f"{where}: name must be text, got {shorten(name)}")
-        sizes: dict[str, Any] = {
-            key: whole_number(entry[key], f"{where}: {key}", most=MAX_SIZE)
-            for key in (*required, *optional)
-            if key in entry and key not in ("stride", "padding")
-        }
-        labels: dict[str, Any] = {
-            "name": name,
-            "repeats": whole_number(entry.get("repeats", 1), f"{where}: repeats"),
-        }
-        stride = _pair(entry.get("stride", 1), f"{where}: stride", least=1)
-        padding = _pair(entry.get("padding", 0), f"{where}: padding", least=0)
-        try:
-            if kind == "GEMM":
-                return cls.gemm(sizes["M"], sizes["N"], sizes["K"], **labels)
-            if kind == "FC":
-                return cls.fc(**sizes, **labels)
-            return cls(kind, **{"K": 1, **sizes}, stride=stride, padding=padding, **labels)
-        except InputError as error:
-            # `where` already says which layer it is.
-            raise InputError(f"{where}: {str(error).removeprefix(f'{_label(name)}: ')}") from None
+                raise InputError(f"{where} lacks 'type'; expected one of {', '.join(_KINDS)}")
+            raise unknown("type", kind, _KINDS, where)
+        described = read(_KINDS[kind], entry, where)
+        with within(where, _label(described.name)):
+            return described.layer()
 
     def to_dict(self) -> dict[str, Any]:
         """The loops as plain data (without the labels); `from_dict` reads it back."""
@@ -163,11 +141,67 @@ class Layer:
         return f"{self.type} {sizes}{stride}{padding}"
 
 
-_KEYS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "CONV": (DIMS, ("stride", "padding")),
-    "DSCONV": (("C", "Y", "X", "R", "S"), ("K", "stride", "padding")),
-    "GEMM": (("M", "N", "K"), ()),
-    "FC": (("outputs", "inputs"), ()),
+Size = Annotated[int, Limits(ge=1, le=MAX_SIZE)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Described(Schema):
+    """What a file says of any layer."""
+
+    type: str
+    name: str = ""
+    repeats: Annotated[int, Limits(ge=1, le=INT64_MAX)] = 1
+
+    @property
+    def labels(self) -> dict[str, Any]:
+        """What the layer is called and how often it runs."""
+        return {"name": self.name, "repeats": self.repeats}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Convolution(_Described):
+    K: Size
+    C: Size
+    Y: Size
+    X: Size
+    R: Size
+    S: Size
+    stride: Any = (1, 1)
+    padding: Any = (0, 0)
+
+    def layer(self) -> Layer:
+        return Layer(**vars(self))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Depthwise(_Convolution):
+    K: Size = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Product(_Described):
+    M: Size
+    N: Size
+    K: Size
+
+    def layer(self) -> Layer:
+        return Layer.gemm(self.M, self.N, self.K, **self.labels)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _FullyConnected(_Described):
+    outputs: Size
+    inputs: Size
+
+    def layer(self) -> Layer:
+        return Layer.fc(self.outputs, self.inputs, **self.labels)
+
+
+_KINDS: dict[str, type[_Convolution | _Product | _FullyConnected]] = {
+    "CONV": _Convolution,
+    "DSCONV": _Depthwise,
+    "GEMM": _Product,
+    "FC": _FullyConnected,
 }
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 NEAR = 0.6
@@ -32,6 +33,15 @@ def unknown(kind: str, name: object, known: Iterable[str], where: str = "") -> I
     hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(names)}"
     place = f" in {where}" if where else ""
     return InputError(f"unknown {kind} {shorten(name)}{place}; {hint}")
+
+
+@contextlib.contextmanager
+def within(where: str, label: str = "") -> Iterator[None]:
+    """Put `where` in front of what an InputError of the block says, in place of the `label` before it."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{where}: {str(error).removeprefix(f'{label}: ')}") from None
 
 
 def shorten(value: object, limit: int = 60) -> str:

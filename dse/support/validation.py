@@ -1,4 +1,8 @@
-"""Reading plain data (parsed JSON or TOML) strictly: types, ranges and keys, with messages that teach."""
+"""Checking values that Python code or a line of JSON hands over, with messages that teach.
+
+Files go through `dse.support.schema`; lines by the hundred thousand, and programs that read no file, do not
+wait for pydantic.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +23,13 @@ def whole_number(value: object, what: str, *, least: int = 1, most: int = INT64_
     if number < least:
         raise InputError(f"{what} must be at least {least}, got {shorten(number)}")
     if number > most:
-        bound = "what 64 bits hold" if most == INT64_MAX else str(most)
-        raise InputError(f"{what} must be at most {bound}, got {shorten(number)}")
+        raise InputError(f"{what} must be at most {most_in_words(most)}, got {shorten(number)}")
     return number
+
+
+def most_in_words(most: int) -> str:
+    """An upper bound as messages name it."""
+    return "what 64 bits hold" if most == INT64_MAX else str(most)
 
 
 def positive_number(value: object, what: str) -> float:

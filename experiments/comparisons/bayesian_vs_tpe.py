@@ -22,7 +22,8 @@ from pathlib import Path
 
 import numpy as np
 
-from dse.campaign.config import Campaign, NamedProblem, load_campaign
+from dse.campaign.config import Campaign, NamedProblem
+from dse.campaign.reading import load_campaign
 from dse.problem.problem import Problem
 from dse.search.run import Cell, run_cell
 from dse.support.arrays import FloatArray

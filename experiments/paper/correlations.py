@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from dse.analysis.dependence import depend
-from dse.campaign.config import load_campaign
+from dse.campaign.reading import load_campaign
 from dse.problem.problem import Problem
 from dse.search.api import search
 from experiments import RESULTS

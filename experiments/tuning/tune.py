@@ -23,7 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from dse.campaign.config import Campaign, load_campaign
+from dse.campaign.config import Campaign
+from dse.campaign.reading import load_campaign
 from dse.campaign.reference import optimum_figures
 from dse.search.run import Cell, run_cell
 from dse.search.searcher import make_searcher

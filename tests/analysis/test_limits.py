@@ -19,9 +19,10 @@ from dse.analysis.regret import regrets
 from dse.analysis.repriced import reprice
 from dse.analysis.sources import LEDGER, RECORDS
 from dse.analysis.study import Study, load_study
-from dse.campaign.config import Campaign, load_campaign
+from dse.campaign.config import Campaign
 from dse.campaign.curves import CURVES, read_curves, write_curves
 from dse.campaign.progress import LineDisplay
+from dse.campaign.reading import load_campaign
 from dse.campaign.runner import run_campaign
 from dse.campaign.store import Store
 from dse.campaign.summary import Summary

@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dse.campaign.config import Campaign, NamedProblem, Variant, load_campaign
+from dse.campaign.config import Campaign, NamedProblem, Variant
 from dse.campaign.curves import CURVES, read_curves
 from dse.campaign.progress import LineDisplay
+from dse.campaign.reading import load_campaign
 from dse.campaign.runner import CampaignResult, run_campaign
 from dse.campaign.store import Store
 from dse.cli.commands.run import find_layers

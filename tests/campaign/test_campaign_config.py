@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from dse.campaign import config
-from dse.campaign.config import LIMITS, Campaign, load_campaign
+from dse.campaign import reading
+from dse.campaign.config import LIMITS, Campaign
+from dse.campaign.reading import load_campaign
 from dse.cli.commands.run import find_layers
 from dse.search.searcher import searcher_class, searchers
 from dse.support.errors import InputError
@@ -26,6 +27,7 @@ layers = ["alexnet:conv2", "resnet18:3"]
 type = "walk"
 walkers = 2
 """
+PROBLEM = '[[problems]]\nlayer = "alexnet:conv2"\naccelerator = "edge"\nobjective = "edp"\n'
 
 
 def read(tmp_path: Path, text: str) -> Campaign:
@@ -50,8 +52,7 @@ def test_a_network_stands_for_all_its_distinct_layers(tmp_path: Path) -> None:
 
 def test_a_problem_list_names_each_problem(tmp_path: Path) -> None:
     lists = GOOD[GOOD.index("objectives") : GOOD.index("[searchers.random]")]
-    problems = '[[problems]]\nlayer = "alexnet:conv2"\naccelerator = "edge"\nobjective = "edp"\n'
-    campaign = read(tmp_path, GOOD.replace(lists, "") + problems)
+    campaign = read(tmp_path, GOOD.replace(lists, "") + PROBLEM)
     assert [problem.label for problem in campaign.problems] == ["alexnet:conv2 on edge, edp"]
 
 
@@ -114,7 +115,7 @@ def test_a_plug_in_with_a_setting_of_that_name_is_told_so(
     made = dataclasses.make_dataclass(
         "Greedy", [(key, int, 3)], frozen=True, namespace={"search": lambda self, evaluate, rng: None}
     )
-    monkeypatch.setattr(config, "searcher_class", lambda name: made)
+    monkeypatch.setattr(reading, "searcher_class", lambda name: made)
     with pytest.raises(InputError, match=f"'{key}' is a setting of searcher 'walk'") as error:
         read(tmp_path, GOOD + f"{key} = 2\n")
     assert "[searchers.slow-walk] of campaign" in str(error.value)
@@ -146,7 +147,7 @@ def test_a_plug_in_with_a_setting_of_that_name_is_told_so(
         ('"latency"', '"latnecy"', "unknown objective 'latnecy'.*did you mean 'latency'"),
         ('"edge"', '"egde"', "unknown accelerator 'egde'"),
         ('"resnet18:3"', '"resnet18:99"', "resnet18:99"),
-        ('"resnet18:3"', "7", "layers must be text, got 7"),
+        ('"resnet18:3"', "7", r"layers\[1\] must be text, got 7"),
         ("[searchers.random]", "[searchers.rnadom]", "unknown searcher 'rnadom'.*did you mean 'random'"),
         (
             "walkers = 2",
@@ -154,23 +155,46 @@ def test_a_plug_in_with_a_setting_of_that_name_is_told_so(
             r"unknown key 'wakers' in \[searchers.slow-walk\].*did you mean 'walkers'",
         ),
         ("walkers = 2", 'walkers = "two"', "walkers must be"),
-        ("seeds = 2", "seeds = 2\n[[problems]]\n", "both 'problems' and"),
+        ("[searchers.random]", f"{PROBLEM}[searchers.random]", "both 'problems' and 'layers'; keep one"),
+        (
+            "[searchers.random]",
+            "[[problems]]\n[searchers.random]",
+            r"problems\[0\] lacks 'layer', 'accelerator'",
+        ),
+        (
+            "[searchers.random]",
+            f"{PROBLEM}object = 1\n[searchers.random]",
+            r"unknown key 'object' in campaign '.*': problems\[0\]; did you mean 'objective'",
+        ),
+        (
+            "[searchers.random]",
+            f"{PROBLEM}[searchers.random]".replace('"edge"', "3"),
+            r"problems\[0\].accelerator must be text, got 3",
+        ),
+        (
+            "[searchers.random]",
+            "[searchers]\nrandom = 3",
+            "searchers.random must be a table of names",
+        ),
+        (
+            "[searchers.random]",
+            "problems = 1979-05-27\n[searchers.random]",
+            r"one or more \[\[problems\]\] tables",
+        ),
+        ('name = "small"', "name = 1979-05-27", "name must be letters"),
+        ("seeds = 2", f"seeds = 2\nseed = {2**63}", "seed must be at most what 64 bits hold"),
         ("seeds = 2", "seeds = ", "is not TOML"),
     ],
 )
 def test_a_mistake_is_named_with_its_place(tmp_path: Path, old: str, new: str, message: str) -> None:
     assert old in GOOD
-    if "[[problems]]" in new:
-        text = GOOD.replace("[searchers.random]", "[[problems]]\n[searchers.random]")
-    else:
-        text = GOOD.replace(old, new, 1)
     with pytest.raises(InputError, match=message) as error:
-        read(tmp_path, text)
+        read(tmp_path, GOOD.replace(old, new, 1))
     assert "\n" not in str(error.value)
     assert "campaign.toml" in str(error.value)
 
 
 def test_a_campaign_without_searchers_is_refused(tmp_path: Path) -> None:
     text = GOOD[: GOOD.index("[searchers.random]")] + "[searchers]\n"
-    with pytest.raises(InputError, match="has no searchers"):
+    with pytest.raises(InputError, match=r"must be one or more tables such as \[searchers.random\]"):
         read(tmp_path, text)

@@ -10,7 +10,7 @@ import pytest
 
 from dse import search
 from dse.analysis.study import load_study
-from dse.campaign.config import load_campaign
+from dse.campaign.reading import load_campaign
 from dse.cli.commands.run import find_layers
 from dse.cost import cost_model, spec_of
 from dse.cost.loopnest import Constants, LoopNest

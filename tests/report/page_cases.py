@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dse.analysis.study import Study
-from dse.campaign.config import load_campaign
+from dse.campaign.reading import load_campaign
 from dse.campaign.store import Store
 from dse.campaign.summary import Summary, summarise
 from dse.cli.commands.run import find_layers

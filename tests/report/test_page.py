@@ -21,7 +21,7 @@ import pytest
 from dse.analysis.findings import Findings, find
 from dse.analysis.problems import make_problems
 from dse.analysis.study import Study, load_study
-from dse.campaign.config import load_campaign
+from dse.campaign.reading import load_campaign
 from dse.cli.commands.run import find_layers
 from dse.cost.maestro.dataflow_text import read_maestro_text
 from dse.report.page import render

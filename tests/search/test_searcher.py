@@ -133,10 +133,10 @@ def test_a_searcher_of_another_distribution_is_found_by_its_entry_point(plugin: 
         ({"libraries": ["x"]}, "unknown key 'libraries' in [searchers.climber]; expected one of"),
         ({}, "[searchers.climber] lacks 'population'"),
         ({"population": 1}, "[searchers.climber]: population must be at least 2, got 1"),
-        ({"population": "5"}, "[searchers.climber]: population must be a valid integer, got '5'"),
-        ({"population": 5.0}, "[searchers.climber]: population must be a valid integer, got 5.0"),
-        ({"population": True}, "[searchers.climber]: population must be a valid integer, got True"),
-        ({"population": 5, "rate": "high"}, "[searchers.climber]: rate must be a valid number, got 'high'"),
+        ({"population": "5"}, "[searchers.climber]: population must be a whole number, got '5'"),
+        ({"population": 5.0}, "[searchers.climber]: population must be a whole number, got 5.0"),
+        ({"population": True}, "[searchers.climber]: population must be a whole number, got True"),
+        ({"population": 5, "rate": "high"}, "[searchers.climber]: rate must be a number, got 'high'"),
         ({"population": 5, "rate": float("nan")}, "[searchers.climber]: rate must be finite, got nan"),
         ({"population": 5, "rate": float("inf")}, "[searchers.climber]: rate must be finite, got inf"),
         (
@@ -145,9 +145,9 @@ def test_a_searcher_of_another_distribution_is_found_by_its_entry_point(plugin: 
         ),
         (
             {"population": 5, "shape": [1, "x"]},
-            "[searchers.climber]: shape must be a valid integer, got [1, 'x']",
+            "[searchers.climber]: shape must be a whole number, got [1, 'x']",
         ),
-        ({"population": 5, "greedy": 1}, "[searchers.climber]: greedy must be a valid boolean, got 1"),
+        ({"population": 5, "greedy": 1}, "[searchers.climber]: greedy must be true or false, got 1"),
         (
             {"population": 5, "name": object},
             "[searchers.climber]: name must be plain data, got <class 'object'>",

@@ -115,10 +115,10 @@ def test_a_wrong_file_is_refused_with_its_place(tiny: Path, old: str, new: str, 
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        ("name = 'x'\nlayers = []", "has no layers; add at least one [[layers]] table"),
-        ("name = 'x'\nlayers = 3", "layers must be [[layers]] tables, got 3"),
+        ("name = 'x'\nlayers = []", "layers must be one or more [[layers]] tables, got []"),
+        ("name = 'x'\nlayers = 3", "layers must be one or more [[layers]] tables, got 3"),
         ("name = 'x'\nlayers = [3]", "layers[0] must be a table of names and values, got 3"),
-        ("name = 'x'\n[layers]\nK = 3", "layers must be [[layers]] tables"),
+        ("name = 'x'\n[layers]\nK = 3", "layers must be one or more [[layers]] tables"),
         ("name = 'x'", "lacks 'layers'"),
         ("", "lacks 'name', 'layers'"),
         ("[[layers", "is not TOML"),

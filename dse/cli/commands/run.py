@@ -36,8 +36,8 @@ def command(
     json: Json = False,
 ) -> None:
     """Run a campaign's cells and report on them. Run it again to go on where it was interrupted."""
-    from dse.campaign.config import load_campaign
     from dse.campaign.progress import LiveDisplay, make_display
+    from dse.campaign.reading import load_campaign
     from dse.campaign.runner import run_campaign
     from dse.campaign.store import Store
     from dse.support.validation import whole_number

@@ -26,12 +26,13 @@ from typing import Any
 
 from dse.spec.accelerator import Accelerator
 from dse.support.errors import InputError, shorten
+from dse.support.schema import Schema, read
 from dse.support.toml import read_toml
-from dse.support.validation import keys, positive_number, table
+from dse.support.validation import positive_number
 
 
 @dataclass(frozen=True)
-class Constants:
+class Constants(Schema):
     """Energies in pJ of a MAC and of an element's read or write, areas in um2, leakage in mW a mm2."""
 
     mac_pj: float = 1.5
@@ -51,12 +52,7 @@ class Constants:
     @classmethod
     def from_dict(cls, data: object, where: str = "constants") -> Constants:
         """The constants in parsed TOML: those that are named, the defaults for the rest."""
-        entry = table(data, where)
-        keys(entry, where, required=(), optional=[item.name for item in fields(cls)])
-        try:
-            return cls(**entry)
-        except InputError as error:
-            raise InputError(f"{where}: {str(error).removeprefix('constants: ')}") from None
+        return read(cls, data, where, "constants")
 
     @property
     def replaced(self) -> dict[str, float]:

@@ -1,0 +1,166 @@
+"""A campaign's TOML file, read strictly: what is wrong with it is said in one line, with its place."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Any
+
+from dse.campaign.config import LIMITS, Campaign, NamedProblem, Variant
+from dse.cost import COST_MODELS, cost_model, model_with, spec_of
+from dse.problem.problem import Problem
+from dse.search.searcher import make_searcher, searcher_class
+from dse.spec.accelerator import load_accelerator
+from dse.spec.layer import Layer
+from dse.spec.objective import OBJECTIVES
+from dse.support.errors import InputError, shorten, unknown, within
+from dse.support.schema import Limits, Schema, read
+from dse.support.toml import is_toml, read_toml
+from dse.support.validation import INT64_MAX, whole_number
+
+FindLayers = Callable[[str], Mapping[str, Layer]]
+"""From a layer's or a network's name to the layers it stands for, by their full names."""
+
+LISTS = ("layers", "accelerators", "objectives")
+NAME = Limits("letters, digits, '.', '-' or '_'", pattern="^[A-Za-z0-9][A-Za-z0-9._-]*$")
+Names = Annotated[list[str], Limits("a list of one or more names", min_length=1)]
+
+
+@dataclass(frozen=True)
+class _ProblemEntry(Schema):
+    layer: str
+    accelerator: str
+    objective: str
+
+
+@dataclass(frozen=True)
+class _CampaignFile(Schema):
+    """The keys of a campaign's file. An empty list stands for one that is not there."""
+
+    name: Annotated[str, NAME]
+    budget: Annotated[int, Limits(ge=1, le=10**9)]
+    seeds: Annotated[int, Limits(ge=1, le=100_000)]
+    cost_model: str
+    searchers: Annotated[
+        dict[str, dict[str, Any]], Limits("one or more tables such as [searchers.random]", min_length=1)
+    ]
+    seed: Annotated[int, Limits(ge=0, le=INT64_MAX)] = 0
+    reference: str | None = None
+    constants: str | None = None
+    tiles: str = "factors"
+    fixed: dict[str, Any] = field(default_factory=dict)
+    objectives: Names = field(default_factory=list)
+    accelerators: Names = field(default_factory=list)
+    layers: Names = field(default_factory=list)
+    problems: Annotated[list[_ProblemEntry], Limits("one or more [[problems]] tables", min_length=1)] = field(
+        default_factory=list
+    )
+
+
+def load_campaign(path: str, find_layers: FindLayers) -> Campaign:
+    """The campaign in the TOML file at `path`. Whatever is wrong with it is an InputError that says where."""
+    where = f"campaign {path!r}"
+    file = read(_CampaignFile, read_toml(path, where), where)
+    if file.reference is not None and file.reference not in file.searchers:
+        place = f"{where}, which must be one of its searchers"
+        raise unknown("reference", file.reference, file.searchers, place)
+    return Campaign(
+        name=file.name,
+        budget=file.budget,
+        seeds=tuple(range(file.seed, file.seed + file.seeds)),
+        variants=tuple(_variant(name, file, where) for name in file.searchers),
+        problems=_problems(file, where, Path(path).parent, find_layers),
+        reference=file.reference,
+    )
+
+
+def _variant(name: str, file: _CampaignFile, where: str) -> Variant:
+    place = f"[searchers.{name}] of {where}"
+    if not re.fullmatch(NAME.bounds["pattern"], name):
+        raise InputError(f"{place}: a searcher's name must be {NAME.words}")
+    settings = dict(file.searchers[name])
+    kind = settings.pop("type", name)
+    if not isinstance(kind, str):
+        raise InputError(f"{place}: type must be the name of a searcher, got {shorten(kind)}")
+    limits = {key: _limit(settings.pop(key), key, file, place) for key in LIMITS if key in settings}
+    try:
+        _no_setting_of(kind, limits, place)
+        return Variant(name, kind, make_searcher(kind, settings, where=place), **limits)
+    except InputError as error:
+        text = str(error)
+        raise error if place in text else InputError(f"{place}: {text}") from None
+
+
+def _limit(value: object, key: str, file: _CampaignFile, place: str) -> int:
+    limit, whole = whole_number(value, f"{place}: {key}"), getattr(file, key)
+    if limit > whole:
+        raise InputError(f"{place}: {key} must be at most the campaign's {whole}, got {shorten(limit)}")
+    return limit
+
+
+def _no_setting_of(kind: str, limits: Iterable[str], place: str) -> None:
+    """See that what is given as a limit could not be meant as the searcher's own setting of that name."""
+    settings = [item.name for item in dataclasses.fields(searcher_class(kind))]  # type: ignore[arg-type]
+    for key in limits:
+        if key in settings:
+            raise InputError(
+                f"{place}: {key!r} is a setting of searcher {kind!r}, but in a campaign file it is what a "
+                f"searcher has of the campaign's {key}: leave it out, or have the setting renamed"
+            )
+
+
+def _problems(
+    file: _CampaignFile, where: str, folder: Path, find_layers: FindLayers
+) -> tuple[NamedProblem, ...]:
+    model = _model(file, where, folder)
+    named: dict[tuple[str, str, str], NamedProblem] = {}
+    for place, entry in _combinations(file, where):
+        if entry.objective not in OBJECTIVES:
+            raise unknown("objective", entry.objective, OBJECTIVES, place)
+        with within(place):
+            found = find_layers(_beside(entry.layer, folder))
+            machine = load_accelerator(_beside(entry.accelerator, folder))
+            for name, layer in found.items():
+                problem = Problem(layer, machine, entry.objective, model, file.tiles, file.fixed)
+                key = (name, entry.accelerator, entry.objective)
+                named[key] = NamedProblem(name, entry.accelerator, problem)
+    return tuple(named.values())
+
+
+def _model(file: _CampaignFile, where: str, folder: Path) -> str:
+    """The cost model, with the constants of a file if there is one, in words that a Problem reads."""
+    model = file.cost_model
+    if model.partition("(")[0] not in COST_MODELS:
+        raise unknown("cost_model", model, COST_MODELS, where)
+    with within(where):
+        if file.constants is not None:
+            return spec_of(model_with(model, _beside(file.constants, folder)))
+        return spec_of(cost_model(model))
+
+
+def _combinations(file: _CampaignFile, where: str) -> Iterator[tuple[str, _ProblemEntry]]:
+    """Every problem entry, or every combination of the lists, and its place in the file."""
+    lists = {name: getattr(file, name) for name in LISTS}
+    if file.problems:
+        both = [name for name in LISTS if lists[name]]
+        if both:
+            raise InputError(f"{where} has both 'problems' and {both[0]!r}; keep one of the two forms")
+        yield from ((f"{where}: problems[{index}]", entry) for index, entry in enumerate(file.problems))
+        return
+    missing = [name for name in LISTS if not lists[name]]
+    if missing:
+        raise InputError(f"{where} lacks {', '.join(map(repr, missing))} (or a list of [[problems]])")
+    yield from ((where, _ProblemEntry(*names)) for names in product(*lists.values()))
+
+
+def _beside(name: str, folder: Path) -> str:
+    """A file's name as seen from the campaign file; other names as they are."""
+    file, colon, rest = name.partition(".toml:")
+    path = file + ".toml" if colon else name
+    if not is_toml(path) or not (folder / path).is_file():
+        return name
+    return str(folder / path) + (f":{rest}" if colon else "")
