@@ -10,8 +10,8 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from dse.problem.problem import Evaluations, Problem
-from dse.search.evaluator import Evaluator
+from dse.problem.problem import Evaluations
+from dse.search.evaluator import Evaluator, SearchProblem
 from dse.search.record import Record
 from dse.support.arrays import FloatArray, IntArray, SingleArray
 from dse.support.errors import InputError, unknown
@@ -58,7 +58,7 @@ class Options(TypedDict, total=False):
       ArchGym has 100, at the price of that noise, so that the agent sees the last point's figures.
     """
 
-    problem: Problem | None
+    problem: SearchProblem | None
     budget: int | None
     evaluator: Evaluator | None
     actions: Literal["categorical", "gaussian"]
@@ -67,8 +67,8 @@ class Options(TypedDict, total=False):
     episode_steps: int
 
 
-class Drawn(NamedTuple):
-    """n points drawn: observations (n, 4), rewards (n,), and their evaluations."""
+class Outcome(NamedTuple):
+    """What n actions led to: observations (n, 4), rewards (n,), and their evaluations."""
 
     observations: Observations
     rewards: FloatArray
@@ -80,7 +80,7 @@ class View:
 
     def __init__(
         self,
-        problem: Problem | None = None,
+        problem: SearchProblem | None = None,
         budget: int | None = None,
         evaluator: Evaluator | None = None,
         actions: str = "categorical",
@@ -101,6 +101,11 @@ class View:
         self._gaussian = actions == "gaussian"
         self._form = REWARDS[reward]
         self._reference = None if reference is None else positive_number(reference, "reference")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the genes, in the order of a vector."""
+        return tuple(gene.name for gene in self.evaluator.space.genes)
 
     @property
     def record(self) -> Record:
@@ -134,10 +139,10 @@ class View:
         shares = (np.clip(np.asarray(actions, dtype=np.float64), -1.0, 1.0) + 1.0) / 2.0
         return np.rint(shares * (self.sizes - 1)).astype(np.int64)
 
-    def draw(self, genes: IntArray) -> Drawn:
+    def draw(self, genes: IntArray) -> Outcome:
         """Evaluate points (n, genes): n samples. BudgetExhausted if fewer are left; those are still drawn."""
         evaluations = self.evaluator(genes)
-        return Drawn(observe(evaluations), self._rewards(evaluations), evaluations)
+        return Outcome(observe(evaluations), self._rewards(evaluations), evaluations)
 
     def _rewards(self, evaluations: Evaluations) -> FloatArray:
         feasible = evaluations.reason == 0
@@ -151,7 +156,7 @@ class View:
             rewards[feasible] = np.maximum(self._form.feasible(ratios), self._form.infeasible)
         return rewards
 
-    def _opened(self, problem: Problem | None, budget: int | None) -> Evaluator:
+    def _opened(self, problem: SearchProblem | None, budget: int | None) -> Evaluator:
         if problem is None or budget is None:
             raise InputError("an environment needs a problem and a budget, or an evaluator")
         self._record = Record(len(problem.space.sizes))

@@ -30,7 +30,6 @@ from pettingzoo import ParallelEnv
 from dse.problem.problem import Evaluations
 from dse.search.environment_view import OBSERVED, REWARDS, Observations, Options, View, observe
 from dse.search.record import Record
-from dse.space.genes import GENE_NAMES
 from dse.spec.reasons import Reason
 from dse.support.arrays import BoolArray, IntArray
 from dse.support.errors import InputError, unknown
@@ -165,8 +164,9 @@ class MappingParallelEnv(ParallelEnv[str, Observations, Any]):  # type: ignore[m
     ) -> None:
         self._view = View(**options)
         self._steps = 0
-        parts = _partition(groups)
-        names = ["+".join(GENE_NAMES[gene] for gene in part) for part in parts]
+        genes = self._view.names
+        parts = _partition(groups, genes)
+        names = ["+".join(genes[gene] for gene in part) for part in parts]
         self.groups: dict[str, tuple[int, ...]] = dict(zip(names, parts, strict=True))
         self.possible_agents = names
         self.agents: list[str] = []
@@ -233,7 +233,7 @@ class MappingParallelEnv(ParallelEnv[str, Observations, Any]):  # type: ignore[m
         missing = [agent for agent in self.agents if agent not in actions]
         if missing:
             raise InputError(f"no action for agent {missing[0]!r}")
-        joint = np.empty(len(GENE_NAMES))
+        joint = np.empty(len(self._view.names))
         for agent, part in self.groups.items():
             joint[list(part)] = np.atleast_1d(actions[agent])
         return joint
@@ -244,26 +244,26 @@ def _info(genes: IntArray, evaluations: Evaluations, row: int) -> dict[str, Any]
     return {"genes": genes[row].copy(), **figures, "reason": Reason(int(evaluations.reason[row])).text}
 
 
-def _partition(groups: Sequence[Sequence[str | int]] | None) -> list[tuple[int, ...]]:
-    """The groups as positions of genes, each gene in exactly one."""
+def _partition(groups: Sequence[Sequence[str | int]] | None, names: Sequence[str]) -> list[tuple[int, ...]]:
+    """The groups as positions of the genes with these names, each gene in exactly one."""
     if groups is None:
-        return [(gene,) for gene in range(len(GENE_NAMES))]
-    parts = [tuple(_position(gene) for gene in group) for group in groups]
+        return [(gene,) for gene in range(len(names))]
+    parts = [tuple(_position(gene, names) for gene in group) for group in groups]
     if not all(parts):
         raise InputError("groups must hold at least one gene each, got an empty one")
     given = [gene for part in parts for gene in part]
-    for gene, name in enumerate(GENE_NAMES):
+    for gene, name in enumerate(names):
         if given.count(gene) != 1:
             raise InputError(f"groups must hold each gene once, {name!r} is in {given.count(gene)}")
     return parts
 
 
-def _position(gene: str | int) -> int:
+def _position(gene: str | int, names: Sequence[str]) -> int:
     if isinstance(gene, str):
-        if gene not in GENE_NAMES:
-            raise unknown("gene", gene, GENE_NAMES, "groups")
-        return GENE_NAMES.index(gene)
-    return whole_number(gene, "groups: a gene's position", least=0, most=len(GENE_NAMES) - 1)
+        if gene not in names:
+            raise unknown("gene", gene, names, "groups")
+        return names.index(gene)
+    return whole_number(gene, "groups: a gene's position", least=0, most=len(names) - 1)
 
 
 gymnasium.register(

@@ -15,7 +15,7 @@ import numpy as np
 
 from dse import __version__
 from dse.problem.problem import Evaluations, Problem
-from dse.search.evaluator import BudgetExhausted, Evaluator, Observer
+from dse.search.evaluator import BudgetExhausted, Evaluator, Observer, SearchProblem
 from dse.search.journal import Journal
 from dse.search.record import Record
 from dse.search.searcher import Searcher, searcher_origin
@@ -96,14 +96,14 @@ class RunTimes:
     model: float = 0.0
 
 
-def make_ready(problem: Problem) -> None:
+def make_ready(problem: SearchProblem) -> None:
     """Load, or compile, what every search of the problem needs, so that none is charged for it."""
     import threadpoolctl  # noqa: F401
 
     space = problem.space
     vector = np.zeros((1, len(space.sizes)), dtype=np.int64)
     problem.price(vector)
-    space.encode(space.decode(vector))
+    space.canonical(vector)
     space.neighbour(np.random.default_rng(0), vector)
     space.blocks[0].neighbours(vector[0])
 

@@ -46,7 +46,7 @@ class AskTell(Protocol):
     """An algorithm that proposes points and learns from their evaluations: the state of one search."""
 
     def ask(self) -> IntArray:
-        """The next points to evaluate: genes (n, 13)."""
+        """The next points to evaluate: (n, genes)."""
         ...
 
     def tell(self, genes: IntArray, evaluations: Evaluations) -> None:

@@ -27,7 +27,6 @@ import numpy as np
 
 from dse.search.evaluator import BudgetExhausted
 from dse.search.searcher import make_searcher, searchers
-from dse.space.genes import GENE_NAMES
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, unknown
 from dse.support.validation import whole_number
@@ -66,7 +65,8 @@ class MARL(Learning):
             if self.samples_elsewhere:
                 raise InputError("samples_elsewhere are those that groups were found with; groups is empty")
             return
-        read_groups(self.groups, GENE_NAMES)
+        # Whether the space has these genes, and no others, is known once there is one.
+        read_groups(self.groups)
         if self.agents not in (0, len(self.groups)):
             raise InputError(
                 f"agents must be 0 or {len(self.groups)}, the number of groups, got {self.agents}"
@@ -81,7 +81,8 @@ class MARL(Learning):
 
     @property
     def _needs_dataset(self) -> bool:
-        return not self.groups and self.agents not in (0, 1, len(GENE_NAMES))
+        """Whether Algorithm 1 is to deal the genes, unless there turn out to be as many as agents."""
+        return not self.groups and self.agents not in (0, 1)
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Deal the genes to agents and let these learn until the budget is spent."""
@@ -90,12 +91,13 @@ class MARL(Learning):
 
     def _deal(self, evaluate: Evaluator, rng: np.random.Generator, visited: Visited) -> IntArray:
         """The agent of each gene: (genes,)."""
-        genes = len(GENE_NAMES)
+        names = [gene.name for gene in evaluate.space.genes]
+        genes = len(names)
         if self.agents > genes:
             raise InputError(f"agents must be at most {genes}, the number of genes, got {self.agents}")
         if self.groups:
-            return read_groups(self.groups, GENE_NAMES)
-        if not self._needs_dataset:
+            return read_groups(self.groups, names)
+        if not self._needs_dataset or self.agents == genes:
             return np.zeros(genes, np.int64) if self.agents == 1 else np.arange(genes)
         dataset = self._dataset(evaluate, rng)
         visited.renew(dataset.genes, lambda _, known: known, tries=0)

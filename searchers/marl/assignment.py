@@ -74,19 +74,22 @@ def cluster_genes(corr: FloatArray, n: int) -> IntArray:
     return labels
 
 
-def read_groups(groups: Sequence[Sequence[str]], names: Sequence[str]) -> IntArray:
-    """The group of each gene, (genes,), by groups of the genes' names that hold each gene once."""
+def read_groups(groups: Sequence[Sequence[str]], names: Sequence[str] | None = None) -> IntArray:
+    """The group of each gene, (genes,), by groups of the genes' names that hold each gene once.
+
+    Without `names`, those of all genes in order, the genes are those that the groups hold, as they come.
+    """
     labels = dict[str, int]()
     for label, group in enumerate(groups):
         if not group:
             raise InputError(f"groups must hold a gene each, got {shorten(groups)}")
         for name in group:
-            if name not in names:
+            if names is not None and name not in names:
                 raise unknown("gene", name, names, "groups")
             if name in labels:
                 raise InputError(f"groups hold gene {name!r} twice")
             labels[name] = label
-    missing = [name for name in names if name not in labels]
+    missing = [name for name in names or () if name not in labels]
     if missing:
         raise InputError(f"groups must hold every gene, they lack {', '.join(missing)}")
-    return np.array([labels[name] for name in names], np.int64)
+    return np.array([labels[name] for name in names or labels], np.int64)

@@ -15,7 +15,7 @@ from dse.testing.toy_problem import ToyProblem
 from dse.testing.toy_space import HEIGHT, NAILS, ORDER, PAINT, WIDTH, WOOD
 
 BUDGET = 300
-WAITING = ("bayesian", "marl", "team")
+WAITING = ("bayesian", "team")
 SEARCHERS = [name for name in searchers() if name not in WAITING]
 
 

@@ -571,6 +571,21 @@ def test_more_agents_than_genes_are_refused_before_a_sample_is_spent() -> None:
 
 
 @pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        (GROUPS[:2], "groups must hold every gene, they lack cluster"),
+        ((*GROUPS[:2], ("clutser",)), "unknown gene 'clutser' in groups; did you mean 'cluster'?"),
+    ],
+)
+def test_groups_of_other_genes_are_refused_before_a_sample_is_spent(groups: Any, message: str) -> None:
+    evaluate = Evaluator(PROBLEM, 10)
+    with pytest.raises(InputError) as raised:
+        MARL(groups=groups).search(evaluate, np.random.default_rng(0))
+    assert message in str(raised.value)
+    assert evaluate.remaining == 10
+
+
+@pytest.mark.parametrize(
     ("settings", "message"),
     [
         ({"batch": 1}, "batch must be at least 2, got 1"),
@@ -594,13 +609,8 @@ def test_more_agents_than_genes_are_refused_before_a_sample_is_spent() -> None:
             "samples_elsewhere are those that groups were found with; groups is empty",
         ),
         ({"groups": GROUPS, "agents": 2}, "agents must be 0 or 3, the number of groups, got 2"),
-        ({"groups": GROUPS[:2]}, "groups must hold every gene, they lack cluster"),
         ({"groups": (*GROUPS, ("cluster",))}, "groups hold gene 'cluster' twice"),
         ({"groups": (*GROUPS, ())}, "groups must hold a gene each"),
-        (
-            {"groups": (*GROUPS[:2], ("clutser",))},
-            "unknown gene 'clutser' in groups; did you mean 'cluster'?",
-        ),
     ],
     ids=str,
 )
