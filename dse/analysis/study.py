@@ -14,10 +14,11 @@ from dse.analysis.reduction import REFERENCE, NamedTriple, budgets_up_to, proble
 from dse.analysis.regret import OPTIMAL, beaten
 from dse.campaign.curves import CURVES
 from dse.campaign.summary import Summary
+from dse.cost import unit_of
 from dse.problem.problem import Problem
 from dse.spec.accelerator import Accelerator
 from dse.spec.layer import Layer
-from dse.spec.objective import OBJECTIVES, unit_of
+from dse.spec.objective import OBJECTIVES
 from dse.support.errors import InputError, format_exception, shorten
 
 Triple = NamedTriple

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import tempfile
 import time
 from collections.abc import Callable
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,14 +15,10 @@ from dse.spec.accelerator import Accelerator
 from dse.spec.layer import Layer
 from dse.spec.mapping import MappingBatch
 from dse.support.arrays import IntArray
-from dse.support.errors import InputError, shorten
 
-BATCH, SINGLE_ROWS, REFERENCE_ROWS, PROGRAM_ROWS = 50_000, 200, 100, 10
-REPEATS = 25
+BATCH, SINGLE_ROWS, BASELINE_ROWS = 50_000, 200, 100
+REPEATS, BASELINE_REPEATS = 25, 2
 Row = dict[str, Any]
-
-PROGRAM_VARIABLE = "DSE_MAESTRO"
-"""The environment variable that names a MAESTRO executable to compare with."""
 
 
 def cost(layer: Layer, accelerator: Accelerator, model: str = DEFAULT_COST_MODEL) -> dict[str, list[Row]]:
@@ -73,7 +66,8 @@ def best_seconds(work: Callable[[], object], repeats: int = REPEATS) -> float:
 
 
 def _batch_seconds(problem: Problem, batch: MappingBatch, threads: int) -> float:
-    layer, accelerator, model = problem.layer, problem.accelerator, problem.model
+    accelerator, model = problem.accelerator, problem.model
+    layer = problem.layer if model.prices_strides else problem.layer.lowered()
     return best_seconds(lambda: model.evaluate(layer, accelerator, batch, threads=threads))
 
 
@@ -89,83 +83,9 @@ def _single_row_seconds(problem: Problem, genes: IntArray) -> float:
 
 def _baselines(problem: Problem, batch: MappingBatch) -> dict[str, float]:
     """Seconds that other implementations of the problem's cost model take for one mapping."""
-    if problem.model.name == "loopnest":
-        return {"python reference": _loopnest_reference_seconds(problem, batch)}
-    if problem.model.name != "maestro":
-        return {}
-    seconds = {"python reference": _reference_seconds(problem, batch)}
-    program = os.environ.get(PROGRAM_VARIABLE)
-    if program:
-        seconds["maestro program"] = _program_seconds(program, problem, batch)
+    seconds = {}
+    for name, baseline in problem.model.baselines(problem.layer, problem.accelerator).items():
+        mappings = MappingBatch(batch.rows[: min(baseline.mappings, BASELINE_ROWS)])
+        shortest = best_seconds(partial(baseline.price_each, mappings), BASELINE_REPEATS)
+        seconds[name] = shortest / len(mappings)
     return seconds
-
-
-def _reference_seconds(problem: Problem, batch: MappingBatch) -> float:
-    from dse.cost import maestro
-    from dse.cost.maestro import reference
-
-    layer = maestro.layer_row(problem.layer.lowered())[0]
-    hardware = maestro.hardware_row(problem.accelerator)[0]
-    rows = batch.rows[:REFERENCE_ROWS]
-
-    def price_each() -> None:
-        for row in rows:
-            reference.price(layer, hardware, row)
-
-    return best_seconds(price_each, repeats=2) / len(rows)
-
-
-def _loopnest_reference_seconds(problem: Problem, batch: MappingBatch) -> float:
-    from dse.cost.loopnest import reference
-
-    mappings = [batch[index] for index in range(min(REFERENCE_ROWS, len(batch)))]
-
-    def price_each() -> None:
-        for mapping in mappings:
-            reference.price(problem.layer, problem.accelerator, mapping)
-
-    return best_seconds(price_each, repeats=1) / len(mappings)
-
-
-def _program_seconds(program: str, problem: Problem, batch: MappingBatch) -> float:
-    """Seconds of one run of the MAESTRO executable, one mapping a run, as searches call it."""
-    from dse.cost.maestro.dataflow_text import maestro_text
-
-    with tempfile.TemporaryDirectory() as folder:
-        files = []
-        for index in range(PROGRAM_ROWS):
-            files.append(Path(folder) / f"mapping{index}.m")
-            files[-1].write_text(maestro_text(problem.layer, batch[index]), encoding="utf-8")
-        command = [os.path.abspath(program), *_program_options(problem)]
-
-        def run_each() -> None:
-            for file in files:
-                _run_program([*command, f"--Mapping_file={file}"], folder)
-
-        return best_seconds(run_each, repeats=2) / len(files)
-
-
-def _program_options(problem: Problem) -> list[str]:
-    hardware = problem.accelerator
-    return [
-        f"--num_pes={hardware.num_pes}",
-        f"--noc_bw={hardware.noc_bandwidth}",
-        "--noc_hops=1",
-        f"--noc_hop_latency={hardware.noc_latency}",
-        f"--offchip_bw={hardware.offchip_bandwidth}",
-        f"--l1_size={hardware.l1_size}",
-        f"--l2_size={hardware.l2_size}",
-        "--noc_mc_support=true",
-        "--print_res=false",
-        "--print_res_csv_file=true",
-    ]
-
-
-def _run_program(command: list[str], folder: str) -> None:
-    try:
-        run = subprocess.run(command, cwd=folder, capture_output=True, check=False, timeout=60)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise InputError(f"{PROGRAM_VARIABLE}={command[0]!r} does not run: {error}") from None
-    if run.returncode != 0:
-        said = shorten((run.stderr or run.stdout).decode(errors="replace").strip())
-        raise InputError(f"{PROGRAM_VARIABLE}={command[0]!r} ended with code {run.returncode}: {said}")

@@ -11,7 +11,7 @@ import numpy as np
 from dse.campaign.config import NamedCell
 from dse.campaign.store import Store
 from dse.campaign.summary import Summary
-from dse.spec.objective import unit_of
+from dse.cost import unit_of
 
 if TYPE_CHECKING:
     from rich.console import Group

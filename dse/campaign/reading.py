@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from dse.campaign.config import LIMITS, Campaign, NamedProblem, Variant
-from dse.cost import COST_MODELS, cost_model, model_with, spec_of
+from dse.cost import cost_model, cost_models, model_with
 from dse.problem.problem import Problem
 from dse.search.searcher import make_searcher, searcher_class
 from dse.spec.accelerator import load_accelerator
@@ -134,12 +134,12 @@ def _problems(
 def _model(file: _CampaignFile, where: str, folder: Path) -> str:
     """The cost model, with the constants of a file if there is one, in words that a Problem reads."""
     model = file.cost_model
-    if model.partition("(")[0] not in COST_MODELS:
-        raise unknown("cost_model", model, COST_MODELS, where)
+    if model.partition("(")[0] not in cost_models():
+        raise unknown("cost_model", model, cost_models(), where)
     with within(where):
         if file.constants is not None:
-            return spec_of(model_with(model, _beside(file.constants, folder)))
-        return spec_of(cost_model(model))
+            return model_with(model, _beside(file.constants, folder)).spec
+        return cost_model(model).spec
 
 
 def _combinations(file: _CampaignFile, where: str) -> Iterator[tuple[str, _ProblemEntry]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dse.cli import output
-from dse.spec.objective import unit_of
+from dse.cost import unit_of
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -24,7 +24,9 @@ CostModelName = Annotated[
 ConstantsFile = Annotated[
     str | None,
     typer.Option(
-        "--constants", help="Energies and areas for loopnest, instead of its own.", metavar="FILE.toml"
+        "--constants",
+        help="Constants for the cost model, instead of its own.",
+        metavar="FILE.toml",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON alone on stdout.")]
@@ -42,7 +44,7 @@ Fix = Annotated[
 
 def chosen_model(cost_model: str | None, constants: str | None) -> str:
     """The cost model that the options name, the default if they name none, in words that a Problem reads."""
-    from dse.cost import DEFAULT_COST_MODEL, model_with, spec_of
+    from dse.cost import DEFAULT_COST_MODEL, model_with
 
     name = cost_model or DEFAULT_COST_MODEL
-    return name if constants is None else spec_of(model_with(name, constants))
+    return name if constants is None else model_with(name, constants).spec

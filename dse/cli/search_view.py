@@ -63,8 +63,8 @@ class Bar:
 
 def show_layer(result: Result, layer: str, accelerator: str, out: Path | None) -> None:
     """Print one search's result, its best mapping as a nest of loops."""
+    from dse.cost import unit_of
     from dse.problem.loop_nest import loop_nest
-    from dse.spec.objective import unit_of
 
     console, problem = output.make_console(), result.cell.problem
     title = f"{result.cell.name} on {layer} ({problem.layer}), {accelerator}, cost model {problem.model_spec}"
@@ -111,7 +111,7 @@ def _gap(problem: Problem, loss: float) -> str:
 
 def show_network(data: Mapping[str, Any], out: Path | None) -> None:
     """Print a network's result: a row a layer, and the totals."""
-    from dse.spec.objective import unit_of
+    from dse.cost import unit_of
 
     console = output.make_console()
     objective, unit = data["objective"], unit_of(data["objective"], data["cost_model"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from dse.cost import DEFAULT_COST_MODEL, Detail, cost_model, detail_of
+from dse.cost import DEFAULT_COST_MODEL, Detail, cost_model
 from dse.problem.cases import results
 from dse.problem.constraints import FeasibilityRules
 from dse.spec.accelerator import Accelerator
@@ -81,7 +81,7 @@ def evaluate(
 ) -> Evaluation:
     """Price `mapping` of `layer` under the cost model `model`; no mapping raises."""
     batch, priced_by = MappingBatch.of([mapping]), cost_model(model)
-    costs = priced_by.evaluate(layer, accelerator, batch)
+    costs = priced_by.evaluate(layer if priced_by.prices_strides else layer.lowered(), accelerator, batch)
     rules = FeasibilityRules(layer, accelerator, "latency")
     _, reasons = rules.judge(batch.rows, costs)
     feasible = bool(reasons[0] == 0)
@@ -90,7 +90,7 @@ def evaluate(
     breakdown = detail = None
     if figures["status"] == "ok":
         busiest = int(rules.serial_floors(batch.rows)[0])
-        detail = detail_of(priced_by, layer, accelerator, mapping)
+        detail = priced_by.detail(layer, accelerator, mapping)
         breakdown = _breakdown(layer, accelerator, figures, busiest, detail.bound if detail else None)
     reason = None if feasible else rules.explain(batch.rows[0], costs)
     return Evaluation(figures, feasible, reason, losses, breakdown, detail)

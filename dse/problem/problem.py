@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from collections.abc import Mapping as Table
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -10,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dse.cost import DEFAULT_COST_MODEL, CostBatch, CostModel, Detail, cost_model, detail_of, spec_of
-from dse.cost.figures import BUFFERS
+from dse.cost import BUFFERS, DEFAULT_COST_MODEL, CostModel, Detail, PriceRows, cost_model
 from dse.problem.cases import case_line
 from dse.problem.evaluations import Criteria, Evaluations
 from dse.space.mapping_space import MappingSpace
@@ -20,16 +18,14 @@ from dse.spec.layer import Layer
 from dse.spec.mapping import Mapping, MappingBatch
 from dse.spec.objective import clock_hertz, objective_named
 from dse.support.arrays import IntArray
+from dse.support.errors import InputError, shorten
 from dse.support.hashing import digest
 
 if TYPE_CHECKING:
     from dse.problem.constraints import FeasibilityRules
 
 
-__all__ = ["Criteria", "Evaluations", "Problem", "lowers"]
-
-PriceRows = Callable[[IntArray], CostBatch]
-"""A cost model made ready for one layer and accelerator: a MappingBatch's rows (n, 27) in, costs out."""
+__all__ = ["Criteria", "Evaluations", "Problem"]
 
 
 @dataclass(frozen=True)
@@ -65,7 +61,13 @@ class Problem:
     @cached_property
     def model(self) -> CostModel:
         """The cost model."""
-        return cost_model(self.cost_model) if isinstance(self.cost_model, str) else self.cost_model
+        if isinstance(self.cost_model, str):
+            return cost_model(self.cost_model)
+        if not isinstance(self.cost_model, CostModel):
+            raise InputError(
+                f"cost_model must be a name or a dse.cost.CostModel, got {shorten(self.cost_model)}"
+            )
+        return self.cost_model
 
     def price(self, genes: IntArray) -> Evaluations:
         """What the points in `genes`, int64 (n, 13) and inside the space, cost, and their losses."""
@@ -82,25 +84,25 @@ class Problem:
 
     def case(self, mapping: Mapping) -> dict[str, Any]:
         """The mapping as a case (see `dse.problem.cases`) that costs the same, of the layer priced."""
-        if lowers(self.model):
-            return case_line(self.layer.lowered(), mapping, self.accelerator)
-        return case_line(self.layer, mapping, self.accelerator, whole=True)
+        if self.model.prices_strides:
+            return case_line(self.layer, mapping, self.accelerator, whole=True)
+        return case_line(self.layer.lowered(), mapping, self.accelerator)
 
     def detail(self, mapping: Mapping) -> Detail | None:
         """What the mapping's figures are made of; None if it is not valid or the model does not say."""
-        return detail_of(self.model, self.layer, self.accelerator, mapping)
+        return self.model.detail(self.layer, self.accelerator, mapping)
 
     @property
     def model_spec(self) -> str:
         """The cost model in words, with the constants that were replaced (see `dse.cost.cost_model`)."""
-        return spec_of(self.model)
+        return self.model.spec
 
     @cached_property
     def identity(self) -> dict[str, Any]:
         """All that defines the problem, as plain data. Layers count by their loops, not by their names."""
         loops = {"type": self.layer.type, **self.layer.loops}
         return {
-            "layer": loops if lowers(self.model) else self.layer.to_dict(),
+            "layer": self.layer.to_dict() if self.model.prices_strides else loops,
             "accelerator": self.accelerator.to_dict(),
             "space": self.space.identity,
             "objective": self.objective,
@@ -126,20 +128,11 @@ class Problem:
 
     @cached_property
     def _price_rows(self) -> PriceRows:
-        accelerator, model = self.accelerator, self.model
-        layer = self.layer.lowered() if lowers(model) else self.layer
-        prepared: Callable[[Layer, Accelerator], PriceRows] | None = getattr(model, "prepared", None)
-        if prepared is not None:
-            return prepared(layer, accelerator)
-        return lambda rows: model.evaluate(layer, accelerator, MappingBatch(rows))
+        layer = self.layer if self.model.prices_strides else self.layer.lowered()
+        return self.model.prepared(layer, self.accelerator)
 
     @cached_property
     def _rules(self) -> FeasibilityRules:
         from dse.problem.constraints import FeasibilityRules
 
         return FeasibilityRules(self.layer, self.accelerator, self.objective)
-
-
-def lowers(model: CostModel) -> bool:
-    """Whether the model prices lowered layers: unpadded and of stride 1."""
-    return bool(getattr(model, "lowers", True))

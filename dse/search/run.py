@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from dse import __version__
+from dse.cost import model_origin
 from dse.problem.problem import Evaluations, Problem
 from dse.search.evaluator import BudgetExhausted, Evaluator, Observer, SearchProblem
 from dse.search.journal import Journal
@@ -77,9 +78,9 @@ class Cell:
         model = self.problem.model
         versions = {
             "dse-arena": __version__,
-            f"model {model.name}": str(getattr(model, "version", __version__)),
+            f"model {model.name}": model.version,
         }
-        versions |= searcher_origin(self.name)
+        versions |= model_origin(model.name) | searcher_origin(self.name)
         for library in ("numpy", *getattr(self.searcher, "libraries", ())):
             try:
                 versions[library] = version(library)

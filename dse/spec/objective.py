@@ -30,7 +30,7 @@ class Costs(Protocol):
 class Objective:
     """A figure to minimise: `code` is its number in the kernel, `unit` that of its values.
 
-    Area and power are in whatever the cost model gives: `unit_of` says what that is.
+    Area and power are in whatever the cost model gives: `dse.cost.unit_of` says what that is.
     `figure(cycles, energy_nj, power, area, hertz)` takes numbers or arrays.
     """
 
@@ -44,8 +44,6 @@ class Objective:
 LATENCY, ENERGY, EDP, AREA, POWER = range(5)
 
 MODEL_UNITS = "model units"
-UNITS = {"loopnest": {"area": "mm2", "power": "mW"}}
-"""Of what a cost model gives in units of its own choice, those that are known."""
 
 OBJECTIVES: dict[str, Objective] = {
     "latency": Objective(
@@ -76,11 +74,6 @@ def objective_named(name: str) -> Objective:
     if name not in OBJECTIVES:
         raise unknown("objective", name, OBJECTIVES)
     return OBJECTIVES[name]
-
-
-def unit_of(objective: str, cost_model: str) -> str:
-    """The unit of the objective's values under the cost model of that name (or spec: see `cost_model`)."""
-    return UNITS.get(cost_model.partition("(")[0], {}).get(objective, objective_named(objective).unit)
 
 
 def clock_hertz(accelerator: Accelerator) -> float:

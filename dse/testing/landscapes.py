@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from dse.cost import CostBatch
+from dse.cost import CostBatch, CostModel
 from dse.problem.problem import Problem
 from dse.space.genes import GENE_NAMES
 from dse.spec.accelerator import PRESETS, Accelerator
@@ -75,7 +75,7 @@ def planted() -> Problem:
     return Problem(RESNET, PRESETS["edge"], "latency", cost_model=Planted(best))
 
 
-class Refusing:
+class Refusing(CostModel):
     """A cost model that accepts no mapping."""
 
     name = "refusing"
@@ -89,7 +89,7 @@ class Refusing:
         return _costs(nothing, nothing, reasons)
 
 
-class Planted:
+class Planted(CostModel):
     """A cost model whose cycles grow with the distance from the mapping `best`, a row of a MappingBatch."""
 
     name = "planted"

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 import dse.cost
-from dse.cost import COST_MODELS, cost_model
+from dse.cost import cost_model, cost_models
 from dse.problem.problem import Problem
 from dse.search.run import make_ready
 from dse.spec.accelerator import Accelerator
@@ -50,13 +50,13 @@ def rows_priced(*models: type) -> Iterator[Tally]:
 @cache
 def _compile() -> None:
     """Have every model compiled: what is compiled later would be compiled with the functions that count."""
-    for name in COST_MODELS:
+    for name in cost_models():
         make_ready(Problem(Layer.fc(2, 2), Accelerator(2, 32, 64, 2, 2), cost_model=name))
 
 
 def _entrances(models: Iterable[type]) -> Iterator[tuple[Any, str]]:
     """Every place through which rows reach a model from Python: its owner, and its name there."""
-    for model in {*models, *(type(cost_model(name)) for name in COST_MODELS)}:
+    for model in {*models, *(type(cost_model(name)) for name in cost_models())}:
         yield from ((model, method) for method in METHODS if method in vars(model))
     for module in _model_modules():
         # Only where they are defined: compiled functions that call one keep the one that they know.

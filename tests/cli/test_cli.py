@@ -16,6 +16,7 @@ import pytest
 from dse.bench import cost as bench
 from dse.cli import commands
 from dse.cost import cost_model
+from dse.cost.maestro import program
 from dse.problem.problem import Problem
 from dse.problem.templates import TEMPLATES
 from dse.space.mapping_space import MappingSpace
@@ -209,10 +210,11 @@ def test_list_names_what_there_is(dse: Dse, tmp_path: Path, monkeypatch: pytest.
     assert [entry["name"] for entry in found["workloads"]] == list(NETWORKS)
     assert [entry["name"] for entry in found["accelerators"]] == list(PRESETS)
     assert [entry["name"] for entry in found["objectives"]] == list(OBJECTIVES)
-    assert found["cost-models"] == [
-        {"name": "loopnest", "default": True},
-        {"name": "maestro", "default": False},
-    ]
+    models = {entry["name"]: entry for entry in found["cost-models"]}
+    assert {name: entry["default"] for name, entry in models.items()} == {"loopnest": True, "maestro": False}
+    abilities = ("strides", "cases", "detail", "proofs", "constants")
+    assert {ability for ability in abilities if models["loopnest"][ability]} == set(abilities)
+    assert {ability for ability in abilities if models["maestro"][ability]} == {"cases", "proofs"}
     assert {entry["name"]: entry["unit"] for entry in found["objectives"]} == {
         "latency": "s",
         "energy": "J",
@@ -376,9 +378,9 @@ def test_a_table_cuts_no_number_where_the_terminal_is_narrow(
 
 @pytest.fixture
 def quick_bench(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, count in {"BATCH": 600, "SINGLE_ROWS": 5, "REFERENCE_ROWS": 3, "REPEATS": 1}.items():
+    for name, count in {"BATCH": 600, "SINGLE_ROWS": 5, "BASELINE_ROWS": 3, "REPEATS": 1}.items():
         monkeypatch.setattr(bench, name, count)
-    monkeypatch.delenv(bench.PROGRAM_VARIABLE, raising=False)
+    monkeypatch.delenv(program.VARIABLE, raising=False)
 
 
 @pytest.mark.usefixtures("quick_bench")
@@ -423,15 +425,15 @@ exit {code}
 def test_bench_cost_times_a_maestro_executable_that_is_named(
     dse: Dse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bench, "PROGRAM_ROWS", 2)
-    monkeypatch.setenv(bench.PROGRAM_VARIABLE, fake_program(tmp_path / "maestro", code=0))
+    monkeypatch.setattr(program, "MAPPINGS", 2)
+    monkeypatch.setenv(program.VARIABLE, fake_program(tmp_path / "maestro", code=0))
     report = dse("bench", "cost", "--json").json
     timed = [row for row in report["baselines"] if row["name"] == "maestro program"]
     assert [row["tiles"] for row in timed] == ["factors", "any"]
     assert all(row["milliseconds"] > 0 for row in timed)
-    monkeypatch.setenv(bench.PROGRAM_VARIABLE, fake_program(tmp_path / "broken", code=1))
+    monkeypatch.setenv(program.VARIABLE, fake_program(tmp_path / "broken", code=1))
     assert "ended with code 1: 'no such option'" in dse("bench", "cost").refused()
-    monkeypatch.setenv(bench.PROGRAM_VARIABLE, str(tmp_path / "absent"))
+    monkeypatch.setenv(program.VARIABLE, str(tmp_path / "absent"))
     assert "does not run" in dse("bench", "cost").refused()
 
 

@@ -15,7 +15,7 @@ import pytest
 
 import dse as package
 from dse.campaign.progress import LineDisplay
-from dse.cost import COST_MODELS
+from dse.cost import cost_models
 from dse.problem.problem import Problem
 from dse.search.evaluator import Evaluator
 from dse.search.record import Record, read_parquet
@@ -183,7 +183,7 @@ def test_the_best_is_set_beside_the_proven_optimum_where_that_is_cheap(dse: Dse)
     assert "no proof to set it beside: only tiles 'factors' can be certified" in unproven
 
 
-@pytest.mark.parametrize("model", COST_MODELS)
+@pytest.mark.parametrize("model", cost_models())
 def test_the_winner_is_a_case_that_evaluate_prices_the_same(dse: Dse, tmp_path: Path, model: str) -> None:
     best = dse("search", *WALK, "--cost-model", model, "--json").json["best"]
     cases = tmp_path / "cases.jsonl"

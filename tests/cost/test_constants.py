@@ -12,9 +12,8 @@ from dse import search
 from dse.analysis.study import load_study
 from dse.campaign.reading import load_campaign
 from dse.cli.commands.run import find_layers
-from dse.cost import cost_model, spec_of
+from dse.cost import cost_model
 from dse.cost.loopnest import Constants, LoopNest
-from dse.cost.loopnest.constants import load_constants
 from dse.problem.problem import Problem
 from dse.search.run import Cell
 from dse.search.searcher import make_searcher
@@ -96,7 +95,7 @@ def test_replaced_constants_are_part_of_what_a_problem_is() -> None:
 
 @pytest.mark.parametrize("model", [LoopNest(), LoopNest(OWN), LoopNest(Constants(mac_pj=1e-30, l2_pj=1e30))])
 def test_a_model_in_words_is_read_back_as_the_model(model: LoopNest) -> None:
-    assert cost_model(spec_of(model)) == model
+    assert cost_model(model.spec) == model
 
 
 @pytest.mark.parametrize(
@@ -122,9 +121,9 @@ def test_words_that_name_no_model_are_refused(spec: str, message: str) -> None:
 
 
 def test_a_file_replaces_what_it_names_and_nothing_else(own: str) -> None:
-    assert load_constants(own) == OWN
+    assert Constants.load(own) == OWN
     assert OWN.replaced == {"l1_pj": 0.1 + 0.2, "dram_pj": 640.0}
-    assert load_constants(str(EXAMPLE)).replaced
+    assert Constants.load(str(EXAMPLE)).replaced
 
 
 @pytest.mark.parametrize(

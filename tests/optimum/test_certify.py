@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dse
-from dse.cost import CostBatch, cost_model
+from dse.cost import CostBatch, CostModel, cost_model
 from dse.optimum import Certificate
 from dse.optimum.solver import solve
 from dse.problem.problem import Problem
@@ -245,7 +245,7 @@ def test_a_loss_below_the_bound_is_called_out() -> None:
 # What is refused
 
 
-class Renamed:
+class Renamed(CostModel):
     """MAESTRO under another name."""
 
     name = "other"

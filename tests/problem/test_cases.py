@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dse.cost import COST_MODELS, cost_model
+from dse.cost import cost_model, cost_models
 from dse.problem.cases import FIGURES, case_line, read_cases
 from dse.problem.templates import TEMPLATES
 from dse.spec.accelerator import PRESETS
@@ -130,7 +130,7 @@ def test_a_case_line_prices_as_the_mapping_that_it_was_made_of(dse: Dse, write: 
         ("hardware.clock_ghz", 1e-300),
     ],
 )
-@pytest.mark.parametrize("model", COST_MODELS)
+@pytest.mark.parametrize("model", cost_models())
 def test_a_line_of_the_right_types_gets_a_result_whatever_its_values(
     dse: Dse, write: Any, path: str, value: Any, model: str
 ) -> None:
@@ -143,7 +143,7 @@ def test_a_line_of_the_right_types_gets_a_result_whatever_its_values(
         assert all(result[name] is None for name in FIGURES)
 
 
-@pytest.mark.parametrize("model", COST_MODELS)
+@pytest.mark.parametrize("model", cost_models())
 def test_layers_and_hardware_that_cannot_be_are_invalid_with_a_reason(
     dse: Dse, write: Any, model: str
 ) -> None:
@@ -157,7 +157,7 @@ def test_layers_and_hardware_that_cannot_be_are_invalid_with_a_reason(
     ]
 
 
-@pytest.mark.parametrize("model", COST_MODELS)
+@pytest.mark.parametrize("model", cost_models())
 def test_what_may_be_left_out_has_its_default(dse: Dse, write: Any, model: str) -> None:
     short = good_case()
     for part, keys in {"layer": ("stride", "padding"), "hardware": ("noc_latency", "simd_lanes")}.items():
@@ -175,7 +175,7 @@ def test_capacities_and_other_top_level_keys_change_nothing(dse: Dse, write: Any
     assert plain == dressed
 
 
-@pytest.mark.parametrize("model", COST_MODELS)
+@pytest.mark.parametrize("model", cost_models())
 def test_a_stride_is_priced_as_written_and_not_lowered(dse: Dse, write: Any, model: str) -> None:
     plain, strided = priced(dse, write(good_case(), changed("layer.stride", [2, 2])), model)
     assert plain["status"] == strided["status"] == "ok"

@@ -11,7 +11,7 @@ from math import inf
 import numpy as np
 import pytest
 
-from dse.cost import COST_MODELS, CostBatch, cost_model
+from dse.cost import CostBatch, CostModel, cost_model, cost_models
 from dse.problem.problem import Evaluations, Problem
 from dse.search.record import COLUMNS
 from dse.spec.accelerator import PRESETS
@@ -26,7 +26,7 @@ RESNET = load_layer("resnet18:1")
 EDGE = PRESETS["edge"]
 
 
-class Counting:
+class Counting(CostModel):
     """MAESTRO, counting the rows that reach it."""
 
     name = "maestro"
@@ -75,7 +75,7 @@ def test_the_default_price_is_that_of_loopnest_on_the_layer_as_it_is(name: str) 
     assert_same(priced, Problem(layer, eyeriss, "edp", "loopnest").price(genes))
 
 
-@pytest.mark.parametrize("model", COST_MODELS)
+@pytest.mark.parametrize("model", cost_models())
 def test_rows_priced_one_by_one_cost_what_they_cost_together(model: str) -> None:
     problem = Problem(RESNET, EDGE, cost_model=model)
     genes = problem.space.sample(np.random.default_rng(2), 60)
@@ -85,7 +85,7 @@ def test_rows_priced_one_by_one_cost_what_they_cost_together(model: str) -> None
         assert all(getattr(alone, name)[0] == getattr(together, name)[i] for name in COLUMNS)
 
 
-@pytest.mark.parametrize("model", COST_MODELS)
+@pytest.mark.parametrize("model", cost_models())
 def test_no_rows_cost_nothing(model: str) -> None:
     problem = Problem(RESNET, EDGE, cost_model=model)
     priced = problem.price(np.empty((0, 13), np.int64))
@@ -104,7 +104,7 @@ def test_a_wrapped_model_sees_every_row() -> None:
     assert counting.rows == 30
 
 
-@pytest.mark.parametrize("model", COST_MODELS)
+@pytest.mark.parametrize("model", cost_models())
 def test_an_explanation_names_the_buffer_and_its_figures(model: str) -> None:
     problem = Problem(RESNET, EDGE, cost_model=model)
     genes = problem.space.sample(np.random.default_rng(4), 300)

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dse.cost import CostModel
 from dse.problem.problem import Evaluations, Problem
 from dse.search import journal as journal_module
 from dse.search.evaluator import BudgetExhausted, Evaluator, Progress, ReplayMismatch
@@ -340,10 +341,10 @@ class Odd:
             assert not column.flags.writeable
 
 
-class Counting:
+class Counting(CostModel):
     """The model of PROBLEM, counting the rows that reach it."""
 
-    name = PROBLEM.model.name
+    name, version = PROBLEM.model.name, PROBLEM.model.version
 
     def __init__(self) -> None:
         self.rows = 0

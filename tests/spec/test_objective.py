@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dse.spec.objective import unit_of
+from dse.cost import unit_of
 from dse.support.errors import InputError
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from dse.cost import COST_MODELS, cost_model, maestro
+from dse.cost import cost_model, cost_models, maestro
 from dse.cost.maestro import kernel, reference
 from dse.problem.problem import Problem
 from dse.search.searcher import Searcher, searchers
@@ -185,17 +185,17 @@ def through_the_cases(rows: np.ndarray, model: str) -> None:
             lambda rows, name=name: cost_model(name).evaluate(
                 landscapes.RESNET, PRESETS["edge"], landscapes.MappingBatch(rows)
             )
-            for name in COST_MODELS
+            for name in cost_models()
         ),
-        *(lambda rows, name=name: through_the_cases(rows, name) for name in COST_MODELS),
+        *(lambda rows, name=name: through_the_cases(rows, name) for name in cost_models()),
         through_the_kernel,
         through_the_reference,
     ],
     ids=[
         "problem",
         "prepared",
-        *COST_MODELS,
-        *(f"{name} cases" for name in COST_MODELS),
+        *cost_models(),
+        *(f"{name} cases" for name in cost_models()),
         "kernel",
         "reference",
     ],

@@ -17,7 +17,7 @@ import numpy as np
 from dse.analysis.problems import Made
 from dse.analysis.reduction import Layer
 from dse.campaign.summary import Summary
-from dse.cost import COST_MODELS
+from dse.cost import other_models
 from dse.problem.problem import Problem
 from dse.spec.reasons import Reason
 from dse.support.errors import InputError
@@ -45,8 +45,7 @@ class Winner:
 
 def other_model(cost_model: str) -> str:
     """The model that a campaign's winners are priced by again."""
-    # `loopnest(dram_pj=640)` is loopnest, with constants of one's own.
-    return next(name for name in COST_MODELS if name != cost_model.partition("(")[0])
+    return other_models(cost_model)[0]
 
 
 def price_winners(made: Made, cells: Sequence[Summary], model: str) -> tuple[Winner, ...]:

@@ -18,7 +18,6 @@ from dse.analysis.stats.bootstrap import interquartile_mean, resampled_interquar
 from dse.analysis.study import Study, Triple
 from dse.campaign.curves import CURVES
 from dse.cost import cost_model
-from dse.problem.problem import lowers
 from dse.support.errors import InputError
 
 LOWERED = (
@@ -81,7 +80,7 @@ def _priced(study: Study, model: str) -> tuple[Winners, list[str]]:
                 found[problem, name] = tuple(next(priced) for _ in mine)
     notes = [_note(reason, count, len(study.problems)) for reason, count in failed.items()]
     definitions = study.about.get("definitions", {}).values()
-    if found and not lowers(cost_model(model)) and any(one.get("lowered") for one in definitions):
+    if found and cost_model(model).prices_strides and any(one.get("lowered") for one in definitions):
         notes.append(LOWERED.format(CURVES))
     return found, notes
 

@@ -11,7 +11,7 @@ from dse.analysis.repriced.ranking import Place, Ranked, Ranking
 from dse.analysis.repriced.repricing import Repriced
 from dse.analysis.repriced.words import ranking_sentence, scope, why, words_of
 from dse.analysis.study import Study
-from dse.spec.objective import unit_of
+from dse.cost import unit_of
 
 COLUMNS = (
     "network",

@@ -28,14 +28,14 @@ def cost(cost_model: CostModelName = None, json: Json = False) -> None:
     Where DSE_MAESTRO names a MAESTRO executable, it is timed too.
     """
     from dse.bench import cost as bench
-    from dse.cost import COST_MODELS
+    from dse.cost import cost_models
     from dse.spec.accelerator import load_accelerator
     from workloads import load_layer
 
     layer, accelerator = load_layer(LAYER), load_accelerator(ACCELERATOR)
     where = {"layer": LAYER, "accelerator": ACCELERATOR}
     report: dict[str, list[dict[str, Any]]] = {}
-    for model in [cost_model] if cost_model else COST_MODELS:
+    for model in [cost_model] if cost_model else cost_models():
         for name, rows in bench.cost(layer, accelerator, model).items():
             report.setdefault(name, []).extend({**row, **where} for row in rows)
     if json:

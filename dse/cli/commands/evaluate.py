@@ -128,7 +128,8 @@ def _nest(layer: Layer, accelerator: Accelerator, mapping: Mapping, detail: Deta
 
 
 def _show(console: Console, evaluation: Evaluation, objective: str | None, model: str) -> None:
-    from dse.spec.objective import OBJECTIVES, unit_of
+    from dse.cost import unit_of
+    from dse.spec.objective import OBJECTIVES
 
     units = {name: unit_of(name, model) for name in OBJECTIVES}
     if not evaluation.feasible:
@@ -175,16 +176,15 @@ def _cost_rows(
 
 
 def _evaluate_cases(path: str, model_name: str, json: bool) -> None:
-    from dse.cost import COST_MODELS, cost_model
+    from dse.cost import cost_model, models_with
     from dse.problem.cases import read_cases, results
 
     model = cost_model(model_name)
-    price_cases = getattr(model, "price_cases", None)
-    if price_cases is None:
-        able = [name for name in COST_MODELS if hasattr(cost_model(name), "price_cases")]
+    if not model.prices_cases:
+        able = models_with("prices_cases")
         raise InputError(f"cost model {model_name!r} prices no cases; expected {' or '.join(able)}")
     cases = read_cases(path)
-    found = results(price_cases(cases.layers, cases.hardware, cases.mappings.rows, cases.extras))
+    found = results(model.price_cases(cases.layers, cases.hardware, cases.mappings.rows, cases.extras))
     if json:
         sys.stdout.writelines(jsonlib.dumps(result, allow_nan=False) + "\n" for result in found)
     else:

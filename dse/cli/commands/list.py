@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +13,9 @@ from dse.cli import output
 from dse.cli.options import Json
 from dse.spec.accelerator import PRESETS, UNLIMITED
 from dse.support.errors import unknown
+
+if TYPE_CHECKING:
+    from dse.cost import Ability
 
 Entry = dict[str, Any]
 
@@ -91,20 +94,28 @@ def objectives() -> list[Entry]:
 
 def _units(objective: str) -> str:
     """The unit of the objective, or, where cost models differ in it, the unit under each."""
-    from dse.cost import COST_MODELS
-    from dse.spec.objective import unit_of
+    from dse.cost import cost_models, unit_of
 
-    units = {model: unit_of(objective, model) for model in COST_MODELS}
+    units = {model: unit_of(objective, model) for model in cost_models()}
     if len(set(units.values())) == 1:
         return next(iter(units.values()))
     return ", ".join(f"{unit} ({model})" for model, unit in units.items())
 
 
 def cost_models() -> list[Entry]:
-    """The cost models; one is the default."""
-    from dse.cost import COST_MODELS, DEFAULT_COST_MODEL
+    """The cost models that installed packages register, and what each can do; one is the default."""
+    from dse.cost import DEFAULT_COST_MODEL, cost_models, model_origin, models_with
 
-    return [{"name": name, "default": name == DEFAULT_COST_MODEL} for name in COST_MODELS]
+    able = {head: models_with(ability) for head, ability in ABILITIES.items()}
+    return [
+        {
+            "name": name,
+            "default": name == DEFAULT_COST_MODEL,
+            **{head: name in names for head, names in able.items()},
+            "package": next(iter(model_origin(name)), None),
+        }
+        for name in cost_models()
+    ]
 
 
 def campaigns() -> list[Entry]:
@@ -141,6 +152,15 @@ KINDS: dict[str, Callable[[], list[Entry]]] = {
     "cost-models": cost_models,
     "campaigns": campaigns,
 }
+
+ABILITIES: dict[str, Ability] = {
+    "strides": "prices_strides",
+    "cases": "prices_cases",
+    "detail": "explains",
+    "proofs": "provable",
+    "constants": "constants_type",
+}
+"""What the columns of the cost models say: what each declares."""
 
 HEADS = {
     "distinct_layers": "distinct",

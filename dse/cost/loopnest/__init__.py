@@ -9,13 +9,17 @@ as equations; `reference` computes it in plain Python, `kernel` over batches.
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Mapping as Table
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
-from dse.cost import CaseExtras, CostBatch, Detail
+from dse.cost.constants import ModelConstants
+from dse.cost.figures import CostBatch
 from dse.cost.loopnest.constants import Constants
 from dse.cost.loopnest.counts import COUNTS, Counts
+from dse.cost.protocol import Baseline, CaseExtras, CostModel, Detail
 from dse.spec.accelerator import Accelerator
 from dse.spec.layer import Layer
 from dse.spec.mapping import Mapping, MappingBatch
@@ -31,21 +35,32 @@ LARGEST = 2**62
 
 
 @dataclass(frozen=True)
-class LoopNest:
+class LoopNest(CostModel):
     """Prices layers as they are, with their strides and paddings. `constants` may be replaced."""
 
     constants: Constants = field(default_factory=Constants)
 
     name = "loopnest"
     version = "1"
-    lowers = False
+    units: ClassVar[Table[str, str]] = {"area": "mm2", "power": "mW"}
+    prices_strides = True
+    prices_cases = True
+    explains = True
+    provable = True
+    constants_type = Constants
 
     @property
     def spec(self) -> str:
-        """The model in words that `cost_model` reads: `loopnest`, or `loopnest(dram_pj=640.0)`."""
+        """`loopnest`, or `loopnest(dram_pj=640.0)`."""
         replaced = self.constants.replaced
         values = ", ".join(f"{name}={value!r}" for name, value in replaced.items())
         return f"{self.name}({values})" if replaced else self.name
+
+    def with_constants(self, constants: ModelConstants) -> LoopNest:
+        """The model with these Constants."""
+        if not isinstance(constants, Constants):
+            raise TypeError(f"expected {Constants.__qualname__} of {self.name}, got {constants!r}")
+        return LoopNest(constants)
 
     def evaluate(
         self, layer: Layer, accelerator: Accelerator, mappings: MappingBatch, *, threads: int = 1
@@ -91,7 +106,7 @@ class LoopNest:
         *,
         threads: int = 1,
     ) -> CostBatch:
-        """Prices rows as written, each with its own layer and hardware, as `Maestro.price_cases` takes them.
+        """Prices rows as written, each with its own layer and hardware, as `CostModel.price_cases` has them.
 
         `extras` says how much of the input is padding, which L1 and L2 there are and how fast the clock is.
         A layer or a machine that cannot be is a row that is not valid.
@@ -116,6 +131,16 @@ class LoopNest:
 
         counts = self.count(layer, accelerator, mapping)
         return detail_of(layer, accelerator, mapping, counts, self.constants) if counts else None
+
+    def baselines(self, layer: Layer, accelerator: Accelerator) -> Table[str, Baseline]:
+        """The reference in plain Python."""
+        from dse.cost.loopnest import reference
+
+        def price_each(mappings: MappingBatch) -> None:
+            for index in range(len(mappings)):
+                reference.price(layer, accelerator, mappings[index])
+
+        return {"python reference": Baseline(100, price_each)}
 
 
 def _facts(layer: Layer, accelerator: Accelerator) -> IntArray:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dse.cost import Detail
 from dse.cost.loopnest.constants import Constants
 from dse.cost.loopnest.counts import Counts
+from dse.cost.protocol import Detail
 from dse.spec.accelerator import Accelerator
 from dse.spec.layer import Layer
 from dse.spec.mapping import Mapping

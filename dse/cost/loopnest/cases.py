@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dse.cost import CaseExtras, CostBatch
+from dse.cost.figures import CostBatch
+from dse.cost.protocol import CaseExtras
 from dse.spec.accelerator import Accelerator
 from dse.spec.layer import TYPES, Layer
 from dse.spec.reasons import Reason

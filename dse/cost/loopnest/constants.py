@@ -21,18 +21,15 @@ is another.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
+from dse.cost.constants import ModelConstants
 from dse.spec.accelerator import Accelerator
-from dse.support.errors import InputError, shorten
-from dse.support.schema import Schema, read
-from dse.support.toml import read_toml
-from dse.support.validation import positive_number
 
 
 @dataclass(frozen=True)
-class Constants(Schema):
+class Constants(ModelConstants):
     """Energies in pJ of a MAC and of an element's read or write, areas in um2, leakage in mW a mm2."""
 
     mac_pj: float = 1.5
@@ -43,25 +40,6 @@ class Constants(Schema):
     mac_um2: float = 3000.0
     element_um2: float = 11.1
     leakage_mw_per_mm2: float = 85.0
-
-    def __post_init__(self) -> None:
-        for item in fields(self):
-            number = positive_number(getattr(self, item.name), f"constants: {item.name}")
-            object.__setattr__(self, item.name, number)
-
-    @classmethod
-    def from_dict(cls, data: object, where: str = "constants") -> Constants:
-        """The constants in parsed TOML: those that are named, the defaults for the rest."""
-        return read(cls, data, where, "constants")
-
-    @property
-    def replaced(self) -> dict[str, float]:
-        """Those that are not the defaults, by name."""
-        return {
-            item.name: getattr(self, item.name)
-            for item in fields(self)
-            if getattr(self, item.name) != item.default
-        }
 
     def area_mm2(self, accelerator: Accelerator) -> float:
         """The area of all MACs and buffers of an accelerator."""
@@ -76,23 +54,3 @@ class Constants(Schema):
     def leakage_mw(self, accelerator: Accelerator) -> float:
         """The power that an accelerator takes without doing anything."""
         return self.area_mm2(accelerator) * self.leakage_mw_per_mm2
-
-
-def load_constants(path: str) -> Constants:
-    """The constants in a TOML file, such as `dram_pj = 640`; what it does not name keeps its default."""
-    where = f"constants file {path!r}"
-    return Constants.from_dict(read_toml(path, where), where)
-
-
-def parse_constants(text: str, where: str) -> Constants:
-    """The constants in text such as `dram_pj=640.0, mac_pj=1.0`."""
-    found: dict[str, float] = {}
-    for part in text.split(","):
-        name, _, value = (piece.strip() for piece in part.partition("="))
-        if name in found:
-            raise InputError(f"{where}: {name} is there twice")
-        try:
-            found[name] = float(value)
-        except ValueError:
-            raise InputError(f"{where}: {shorten(part.strip())} must be NAME=NUMBER") from None
-    return Constants.from_dict(found, where)

@@ -7,11 +7,12 @@ it over batches.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from dse.cost import CaseExtras, CostBatch
+from dse.cost.figures import CostBatch
+from dse.cost.protocol import Baseline, CaseExtras, CostModel
 from dse.spec.accelerator import Accelerator
 from dse.spec.layer import DIMS, TYPES, Layer
 from dse.spec.mapping import MappingBatch
@@ -19,10 +20,13 @@ from dse.support.arrays import IntArray
 from dse.support.jit import load_kernels, share_out
 
 
-class Maestro:
+class Maestro(CostModel):
     """MAESTRO's figures for CONV and DSCONV layers and two-level mappings."""
 
     name = "maestro"
+    version = "0.1.0"
+    prices_cases = True
+    provable = True
 
     def evaluate(
         self, layer: Layer, accelerator: Accelerator, mappings: MappingBatch, *, threads: int = 1
@@ -57,6 +61,19 @@ class Maestro:
         is input like any other, and no figure depends on capacities or the clock.
         """
         return price_cases(layers, hardware, rows, wrap=True, threads=threads)
+
+    def baselines(self, layer: Layer, accelerator: Accelerator) -> Mapping[str, Baseline]:
+        """The reference in plain Python, and the program itself where it is installed."""
+        from dse.cost.maestro import program, reference
+
+        lowered, hardware = layer_row(layer.lowered())[0], hardware_row(accelerator)[0]
+
+        def price_each(mappings: MappingBatch) -> None:
+            for row in mappings.rows:
+                reference.price(lowered, hardware, row)
+
+        found = {"python reference": Baseline(100, price_each)}
+        return found | program.baseline(layer, accelerator)
 
 
 def layer_row(layer: Layer) -> IntArray:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dse.cost import unit_of
 from dse.problem.problem import Evaluations, Problem
 from dse.report.plots.canvas import WIDTH, add_panel, heading, log_axis, new_figure, note, panel_note
 from dse.report.plots.scales import number, unit_scale
@@ -24,7 +25,6 @@ from dse.spec.mapping import (
     OUTER_PARALLEL,
     OUTER_TILE,
 )
-from dse.spec.objective import unit_of
 from dse.support.arrays import FloatArray, IntArray
 
 if TYPE_CHECKING:

@@ -1,0 +1,133 @@
+"""What a cost model is: two things it must have, and what else it may say that it can do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from dse.cost.constants import ModelConstants
+from dse.cost.figures import CostBatch
+from dse.spec.accelerator import Accelerator
+from dse.spec.layer import Layer
+from dse.spec.mapping import Mapping as DataflowMapping
+from dse.spec.mapping import MappingBatch
+from dse.support.arrays import FloatArray, IntArray
+
+PriceRows = Callable[[IntArray], CostBatch]
+"""A cost model made ready for one layer and accelerator: a MappingBatch's rows (n, 27) in, costs out."""
+
+
+@dataclass(frozen=True)
+class CaseExtras:
+    """What n cases say beside what every model prices: arrays with a row a case.
+
+    `paddings` (n, 2): of the input's rows and columns, those on each side that are padding. `capacities`
+    (n, 2): the elements of an L1 and of L2, 0 where a case does not say. `clocks` (n), in GHz.
+    """
+
+    paddings: IntArray
+    capacities: IntArray
+    clocks: FloatArray
+
+    @classmethod
+    def none(cls, n: int) -> CaseExtras:
+        """Of cases that say nothing more: no padding, unknown buffers, 1 GHz."""
+        return cls(np.zeros((n, 2), np.int64), np.zeros((n, 2), np.int64), np.ones(n))
+
+
+@dataclass(frozen=True)
+class Detail:
+    """What the figures of one mapping are made of, by name.
+
+    `cycles` and `energy_nj` (in nanojoule) add up to the figures; `words` are elements moved, by store and
+    kind; `buffers` are the elements that L1 and L2 must hold, by tensor, double buffering included. `bound`
+    says on what most cycles go.
+    """
+
+    cycles: dict[str, int]
+    energy_nj: dict[str, float]
+    words: dict[str, dict[str, int]]
+    buffers: dict[str, dict[str, int]]
+    bound: str
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """Another implementation of a model's figures, to compare speeds with.
+
+    `price_each` prices every one of the mappings, one at a time; `mappings` is how many of them take seconds,
+    not minutes.
+    """
+
+    mappings: int
+    price_each: Callable[[MappingBatch], object]
+
+
+class CostModel:
+    """Prices mappings: vectorised, pure, deterministic, never raising on a mapping.
+
+    A subclass needs a `name` and `evaluate`, and is made without arguments. It declares what else it can do
+    by setting the class variables below; nothing is guessed from the methods that it has.
+    """
+
+    name: ClassVar[str]
+    """Under which it is registered in the entry-point group `dse.cost_models`."""
+    version: ClassVar[str] = "1"
+    """Part of what a record depends on: to be changed whenever a figure changes."""
+    units: ClassVar[Mapping[str, str]] = {}
+    """The units of `area` and `power`, where they are known ones."""
+    prices_strides: ClassVar[bool] = False
+    """Whether strides and paddings are priced as they are. If not, a Problem hands over `layer.lowered()`."""
+    prices_cases: ClassVar[bool] = False
+    """Whether there is `price_cases`."""
+    explains: ClassVar[bool] = False
+    """Whether there is `detail`."""
+    provable: ClassVar[bool] = False
+    """Whether `dse.optimum` has bounds for it, so that an optimum can be proven."""
+    constants_type: ClassVar[type[ModelConstants] | None] = None
+    """The kind of its `constants`, if a user may replace some: there is `with_constants` then."""
+
+    @property
+    def spec(self) -> str:
+        """The model in words that `cost_model` reads: its name, and the constants that were replaced."""
+        return self.name
+
+    def evaluate(
+        self, layer: Layer, accelerator: Accelerator, mappings: MappingBatch, *, threads: int = 1
+    ) -> CostBatch:
+        """The costs of `mappings`, row by row, on `threads` threads (the figures do not depend on them)."""
+        raise NotImplementedError(f"cost model {self.name!r} has no evaluate")
+
+    def prepared(self, layer: Layer, accelerator: Accelerator) -> PriceRows:
+        """`evaluate` for one layer and accelerator; a model that is faster when made ready overrides it."""
+        return lambda rows: self.evaluate(layer, accelerator, MappingBatch(rows))
+
+    def detail(self, layer: Layer, accelerator: Accelerator, mapping: DataflowMapping) -> Detail | None:
+        """What the figures of one mapping are made of; None if it is not valid, or nothing is explained."""
+        return None
+
+    def price_cases(
+        self,
+        layers: IntArray,
+        hardware: IntArray,
+        rows: IntArray,
+        extras: CaseExtras | None = None,
+        *,
+        threads: int = 1,
+    ) -> CostBatch:
+        """The costs of n cases, each with its layer and hardware, as `dse.problem.cases.Cases` has them.
+
+        A layer or a machine that cannot be is a row that is not valid.
+        """
+        raise NotImplementedError(f"cost model {self.name!r} prices no cases")
+
+    def with_constants(self, constants: ModelConstants) -> CostModel:
+        """The model with constants of its `constants_type`."""
+        raise NotImplementedError(f"cost model {self.name!r} has no constants")
+
+    def baselines(self, layer: Layer, accelerator: Accelerator) -> Mapping[str, Baseline]:
+        """Other implementations of the same figures, by name, that `dse bench cost` compares with."""
+        return {}

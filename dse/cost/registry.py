@@ -1,0 +1,123 @@
+"""Which cost models there are, and what those that are not made yet can do.
+
+Models are found by entry points: ours are registered like anybody's.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Literal
+
+from dse.cost.protocol import CostModel
+from dse.spec.objective import objective_named
+from dse.support.errors import InputError, format_exception, unknown
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+GROUP = "dse.cost_models"
+"""The entry-point group under which any installed package offers cost models."""
+
+OURS = {"loopnest": "dse.cost.loopnest:LoopNest", "maestro": "dse.cost.maestro:Maestro"}
+"""Our own entry points, for a checkout that was installed before it had them."""
+
+DEFAULT_COST_MODEL = "loopnest"
+"""The model of a Problem, and of every command that prices mappings, unless told otherwise."""
+
+Ability = Literal["prices_strides", "prices_cases", "explains", "provable", "constants_type"]
+"""What a model declares: see CostModel."""
+
+
+def cost_models() -> tuple[str, ...]:
+    """The names of all installed cost models, ours and others', in alphabetical order."""
+    return tuple(sorted({entry.name for entry in _entries()}))
+
+
+def cost_model_class(name: str) -> type[CostModel]:
+    """The cost model of that name; InputError if there is none, or if it cannot be loaded."""
+    entry = _entry(name)
+    origin = f"cost model {name!r} (entry point {entry.value!r} of {_distribution(entry)})"
+    try:
+        loaded = entry.load()
+    except Exception as error:
+        raise InputError(f"{origin} cannot be loaded: {format_exception(error)}") from error
+    if not (isinstance(loaded, type) and issubclass(loaded, CostModel)):
+        raise InputError(f"{origin} must be a subclass of dse.cost.CostModel")
+    if loaded.__dict__.get("name", name) != name:
+        raise InputError(f"{origin} calls itself {loaded.name!r}; its name must be that of the entry point")
+    return loaded
+
+
+def cost_model(spec: str) -> CostModel:
+    """The cost model of that name; `loopnest(dram_pj=640)` is `loopnest` with constants of one's own."""
+    name, bracket, rest = spec.partition("(")
+    if not bracket:
+        return cost_model_class(name)()
+    made = cost_model_class(name) if name in cost_models() and rest.endswith(")") else None
+    if made is None or made.constants_type is None:
+        raise unknown("cost model", spec, cost_models())
+    return made().with_constants(made.constants_type.parse(rest[:-1], f"cost model {spec!r}"))
+
+
+def model_with(name: str, constants: str) -> CostModel:
+    """The cost model of that name with the constants in a TOML file; InputError if it has none."""
+    made = cost_model_class(name) if name in cost_models() else type(cost_model(name))
+    if made.constants_type is None or made.name != name:
+        able = " or ".join(map(repr, models_with("constants_type")))
+        raise InputError(f"constants are for cost model {able}, got {name!r}")
+    return made().with_constants(made.constants_type.load(constants))
+
+
+def models_with(ability: Ability) -> tuple[str, ...]:
+    """The names of the installed models that declare an ability; those that cannot be loaded have none."""
+    return tuple(name for name in cost_models() if _declares(name, ability))
+
+
+def other_models(spec: str) -> tuple[str, ...]:
+    """The names of the installed models but the one of that spec (`loopnest(dram_pj=640)` is `loopnest`)."""
+    return tuple(name for name in cost_models() if name != spec.partition("(")[0])
+
+
+def unit_of(objective: str, spec: str) -> str:
+    """The unit of the objective's values under a cost model, by its name or spec.
+
+    Area and power are in whatever the model declares; of a model that is not installed, nothing is known.
+    """
+    unit, name = objective_named(objective).unit, spec.partition("(")[0]
+    return cost_model_class(name).units.get(objective, unit) if name in cost_models() else unit
+
+
+def model_origin(name: str) -> dict[str, str]:
+    """The distribution that offers the cost model `name`, with its version; empty if none is installed."""
+    return {entry.dist.name: entry.dist.version for entry in _entries() if entry.name == name and entry.dist}
+
+
+def _declares(name: str, ability: Ability) -> bool:
+    try:
+        return bool(getattr(cost_model_class(name), ability))
+    except InputError:
+        return False
+
+
+@cache
+def _entries() -> tuple[EntryPoint, ...]:
+    # Looking through all that is installed takes milliseconds, and every problem asks for its model.
+    from importlib.metadata import EntryPoint, entry_points
+
+    found = tuple(entry_points(group=GROUP))
+    known = {entry.name for entry in found}
+    return (*found, *(EntryPoint(name, at, GROUP) for name, at in OURS.items() if name not in known))
+
+
+def _entry(name: str) -> EntryPoint:
+    found = {entry.value: entry for entry in _entries() if entry.name == name}
+    if not found:
+        raise unknown("cost model", name, cost_models())
+    if len(found) > 1:
+        owners = " and ".join(sorted(_distribution(entry) for entry in found.values()))
+        raise InputError(f"cost model {name!r} is offered by {owners}; uninstall all but one")
+    return next(iter(found.values()))
+
+
+def _distribution(entry: EntryPoint) -> str:
+    return f"{entry.dist.name} {entry.dist.version}" if entry.dist else "an unnamed distribution"

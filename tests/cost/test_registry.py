@@ -1,0 +1,159 @@
+"""Cost models are found by entry points, say what they can do, and are asked for nothing else."""
+
+from __future__ import annotations
+
+import tomllib
+from importlib.metadata import EntryPoint
+
+import numpy as np
+import pytest
+
+from dse.cost import (
+    GROUP,
+    CostBatch,
+    CostModel,
+    ModelConstants,
+    cost_model,
+    cost_model_class,
+    cost_models,
+    models_with,
+    other_models,
+    registry,
+    unit_of,
+)
+from dse.problem.evaluation import evaluate
+from dse.problem.problem import Problem
+from dse.problem.templates import TEMPLATES
+from dse.search.run import Cell
+from dse.search.searcher import make_searcher
+from dse.spec.accelerator import PRESETS
+from dse.spec.mapping import MappingBatch
+from dse.support.errors import InputError
+from tests import ROOT
+from workloads import load_layer
+
+LAYER, EDGE = load_layer("resnet18:0"), PRESETS["edge"]
+HERE = __name__
+
+
+class Least(CostModel):
+    """As little as a cost model may be: a name, and prices."""
+
+    name = "least"
+    seen = None
+
+    def evaluate(self, layer, accelerator, mappings, *, threads=1):
+        type(self).seen = layer
+        count = np.full(len(mappings), layer.macs)
+        figures, ones = count.astype(np.float64), np.ones(len(mappings), np.int64)
+        valid = np.ones(len(mappings), np.bool_)
+        reasons = np.zeros(len(mappings), np.uint8)
+        return CostBatch(count, figures, figures, figures, ones, ones, count, valid, reasons)
+
+
+class Unregistered:
+    """Looks like a cost model, and does not say that it is one."""
+
+    name = "unregistered"
+    evaluate = Least.evaluate
+
+
+class Misnamed(Least):
+    name = "something else"
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plug-ins beside ours, as if their packages were installed."""
+    ours = [EntryPoint(name, value, GROUP) for name, value in registry.OURS.items()]
+    plugins = {
+        "least": f"{HERE}:Least",
+        "unregistered": f"{HERE}:Unregistered",
+        "misnamed": f"{HERE}:Misnamed",
+        "absent": "no_such_package:Model",
+    }
+    entries = (*ours, *(EntryPoint(name, value, GROUP) for name, value in plugins.items()))
+    monkeypatch.setattr(registry, "_entries", lambda: entries)
+
+
+def test_our_models_are_entries_like_anybodys() -> None:
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"][GROUP]
+    assert declared == registry.OURS
+    assert set(declared) <= set(cost_models())
+
+
+def test_a_model_declares_what_it_can_do() -> None:
+    assert models_with("prices_strides") == models_with("explains") == ("loopnest",)
+    assert models_with("prices_cases") == models_with("provable") == ("loopnest", "maestro")
+    assert models_with("constants_type") == ("loopnest",)
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_model_of_somebodys_own_is_used_by_its_name_and_has_honest_defaults() -> None:
+    assert cost_models() == ("absent", "least", "loopnest", "maestro", "misnamed", "unregistered")
+    assert isinstance(cost_model("least"), Least)
+    assert models_with("prices_cases") == ("loopnest", "maestro")
+    assert unit_of("area", "least") == "model units"
+    assert unit_of("area", "loopnest(dram_pj=640)") == "mm2"
+    problem = Problem(LAYER, EDGE, "edp", "least")
+    mapping = TEMPLATES["nvdla"](LAYER, EDGE)
+    assert problem.evaluate(MappingBatch.of([mapping])).macs.tolist() == [LAYER.macs]
+    assert Least.seen == LAYER.lowered()
+    assert problem.detail(mapping) is None
+    assert evaluate(LAYER, EDGE, mapping, "least").figures["cycles"] == LAYER.macs
+    assert Least.seen == LAYER.lowered()
+
+
+@pytest.mark.usefixtures("installed")
+def test_the_other_models_are_all_but_the_one_whatever_its_constants() -> None:
+    others = ("absent", "least", "maestro", "misnamed", "unregistered")
+    assert other_models("loopnest(dram_pj=640)") == other_models("loopnest") == others
+
+
+@pytest.mark.usefixtures("installed")
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("leest", "unknown cost model 'leest'; did you mean 'least'?"),
+        ("least(pj=1)", r"unknown cost model 'least\(pj=1\)'"),
+        ("unregistered", "must be a subclass of dse.cost.CostModel"),
+        ("misnamed", "calls itself 'something else'"),
+        ("absent", "cannot be loaded: ModuleNotFoundError: No module named 'no_such_package'"),
+    ],
+)
+def test_what_is_no_model_is_refused_with_where_it_is_from(name: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        cost_model(name)
+
+
+def test_a_name_that_two_packages_offer_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = (f"{HERE}:Least", "dse.cost.maestro:Maestro")
+    monkeypatch.setattr(registry, "_entries", lambda: tuple(EntryPoint("two", at, GROUP) for at in values))
+    with pytest.raises(InputError, match=r"cost model 'two' is offered by .* uninstall all but one"):
+        cost_model_class("two")
+
+
+def test_an_object_that_is_no_cost_model_is_refused() -> None:
+    with pytest.raises(InputError, match=r"cost_model must be a name or a dse\.cost\.CostModel, got"):
+        Problem(LAYER, EDGE, "edp", Unregistered())  # type: ignore[arg-type]
+
+
+def test_a_record_depends_on_the_models_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = Cell(Problem(LAYER, EDGE, "edp", Least()), "random", make_searcher("random"), 0, 10)
+    assert cell.identity["versions"]["model least"] == "1"
+    monkeypatch.setattr(Least, "version", "2")
+    again = Cell(cell.problem, "random", cell.searcher, 0, 10)
+    assert again.fingerprint != cell.fingerprint
+
+
+def test_any_model_may_have_constants() -> None:
+    from dataclasses import dataclass
+
+    @dataclass(frozen=True)
+    class Prices(ModelConstants):
+        word_pj: float = 2.0
+
+    assert Prices.parse("word_pj=3", "here") == Prices(3.0)
+    assert Prices(3).replaced == {"word_pj": 3.0}
+    with pytest.raises(InputError, match="here: word_pj must be a finite number above 0, got 0"):
+        Prices.parse("word_pj=0", "here")
