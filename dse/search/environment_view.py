@@ -67,7 +67,7 @@ class Options(TypedDict, total=False):
     episode_steps: int
 
 
-class Outcome(NamedTuple):
+class StepResult(NamedTuple):
     """What n actions led to: observations (n, 4), rewards (n,), and their evaluations."""
 
     observations: Observations
@@ -139,10 +139,10 @@ class View:
         shares = (np.clip(np.asarray(actions, dtype=np.float64), -1.0, 1.0) + 1.0) / 2.0
         return np.rint(shares * (self.sizes - 1)).astype(np.int64)
 
-    def draw(self, genes: IntArray) -> Outcome:
+    def draw(self, genes: IntArray) -> StepResult:
         """Evaluate points (n, genes): n samples. BudgetExhausted if fewer are left; those are still drawn."""
         evaluations = self.evaluator(genes)
-        return Outcome(observe(evaluations), self._rewards(evaluations), evaluations)
+        return StepResult(observe(evaluations), self._rewards(evaluations), evaluations)
 
     def _rewards(self, evaluations: Evaluations) -> FloatArray:
         feasible = evaluations.reason == 0

@@ -9,11 +9,11 @@ from functools import cached_property
 from types import TracebackType
 from typing import Any
 
-from dse.problem.problem import Problem
+from dse.search.evaluator import SearchProblem
 from dse.search.searcher import Searcher
 from dse.testing.fresh import FreshRun, Surroundings
 from dse.testing.landscapes import convolution
-from dse.testing.runs import OTHER_WORLD, Run, difference, run
+from dse.testing.runs import OTHER_WORLD, WatchedRun, difference, run
 from dse.testing.verdict import Broken
 
 REFERENCE = 1200
@@ -30,7 +30,7 @@ class Candidate:
     def __init__(self, searcher: Searcher, time_limit: float) -> None:
         self.searcher = searcher
         self.time_limit = time_limit
-        self.runs: list[Run] = []
+        self.runs: list[WatchedRun] = []
         self._processes = contextlib.ExitStack()
         self.pickled, self.pickling_failure = _pickled(searcher)
 
@@ -51,19 +51,21 @@ class Candidate:
 
     def run(
         self,
-        make_problem: Callable[[], Problem],
+        make_problem: Callable[[], SearchProblem],
         budget: int,
         *,
         searcher: Searcher | None = None,
         **options: Any,
-    ) -> Run:
+    ) -> WatchedRun:
         """A run of a fresh copy, or of `searcher`, to be looked at by later rules too."""
         subject = self.copy() if searcher is None else searcher
         ended = run(subject, make_problem, budget, time_limit=self.time_limit, **options)
         self.runs.append(ended)
         return ended
 
-    def whole_run(self, make_problem: Callable[[], Problem], budget: int, where: str, **options: Any) -> Run:
+    def whole_run(
+        self, make_problem: Callable[[], SearchProblem], budget: int, where: str, **options: Any
+    ) -> WatchedRun:
         """A run that has to spend its whole budget, or a rule is broken."""
         ended = self.run(make_problem, budget, **options)
         if ended.failure is not None:
@@ -81,12 +83,12 @@ class Candidate:
         )
 
     @cached_property
-    def reference(self) -> Run:
+    def reference(self) -> WatchedRun:
         """The run that others are compared with: the given object's first."""
         return self.run(convolution, REFERENCE, searcher=self.searcher)
 
     @cached_property
-    def repeated(self) -> Run:
+    def repeated(self) -> WatchedRun:
         """The same search again, by the same object, among other global random states."""
         _ = self.reference
         return self.run(convolution, REFERENCE, searcher=self.searcher, world=OTHER_WORLD)

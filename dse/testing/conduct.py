@@ -65,7 +65,7 @@ def inside(candidate: Candidate) -> str:
     for ended in runs:
         if ended.refused is not None:
             raise Broken(
-                f"expected genes of 0 to size - 1, as whole numbers (n, 13); {ended.refused}; "
+                f"expected genes of 0 to size - 1, as whole numbers (n, genes); {ended.refused}; "
                 "evaluate.space.sizes has the sizes"
             )
     return f"{sum(len(ended.record) for ended in runs):,} points"
@@ -104,6 +104,12 @@ def small_space(candidate: Candidate) -> str:
         where = f"in a space of {make_problem().space.vectors}: a point may be drawn, and paid for, again"
         candidate.whole_run(make_problem, SCARCE, where)
     return f"{SCARCE} samples in spaces of 16 points and of 1"
+
+
+def any_space(candidate: Candidate) -> str:
+    """It depends on what every space has, and on no mapping."""
+    candidate.whole_run(landscapes.crates, SCARCE, "over crates, where evaluate.space.structure is None")
+    return f"{SCARCE} samples in a space that has nothing to do with mappings"
 
 
 def infeasible(candidate: Candidate) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from dse.search.searcher import Searcher
 from dse.testing.landscapes import convolution
-from dse.testing.runs import Run, run
+from dse.testing.runs import WatchedRun, run
 
 START_SECONDS = 60.0
 """What a process may take beyond its search, to start and to import libraries."""
@@ -68,7 +68,7 @@ class FreshRun:
             self._process.stderr.close()
         self._folder.cleanup()
 
-    def result(self) -> Run | str:
+    def result(self) -> WatchedRun | str:
         """The run, or why there is none."""
         try:
             _, errors = self._process.communicate(timeout=self._time_limit + START_SECONDS)
@@ -77,12 +77,12 @@ class FreshRun:
         if self._process.returncode:
             lines = errors.strip().splitlines()
             return f"exit code {self._process.returncode}: {lines[-1] if lines else 'no message'}"
-        ended: Run = pickle.loads(self._result.read_bytes())
+        ended: WatchedRun = pickle.loads(self._result.read_bytes())
         return ended
 
 
 def search(task: str, result: str) -> None:
-    """What the process does: the search of the file `task`, its Run into the file `result`."""
+    """What the process does: the search of the file `task`, its WatchedRun into the file `result`."""
     pickled, budget, seed, time_limit = pickle.loads(Path(task).read_bytes())
     searcher: Searcher = pickle.loads(pickled)
     ended = run(searcher, convolution, budget, seed=seed, time_limit=time_limit)

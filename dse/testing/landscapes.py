@@ -9,12 +9,12 @@ import numpy as np
 
 from dse.cost import CostBatch, CostModel
 from dse.problem.problem import Problem
-from dse.space.genes import GENE_NAMES
 from dse.spec.accelerator import PRESETS, Accelerator
 from dse.spec.layer import DIMS, Layer
 from dse.spec.mapping import CLUSTER, INNER_PARALLEL, INNER_TILE, OUTER_PARALLEL, OUTER_TILE, MappingBatch
 from dse.spec.reasons import Reason
 from dse.support.arrays import CodeArray, FloatArray, IntArray
+from dse.testing.toy_problem import ToyProblem
 
 RESNET = Layer("CONV", 128, 128, 28, 28, 3, 3, padding=(1, 1))
 """The 3x3 convolutions of the second stage of ResNet-18 (He et al., CVPR 2016)."""
@@ -41,7 +41,7 @@ def depthwise() -> Problem:
 
 
 def one_choice() -> Problem:
-    """A large space in which eight of the thirteen genes have one choice."""
+    """A large space in which eight genes have one choice."""
     fixed = {"outer.parallel": "K", "inner.order": "KCYX", "inner.tile.C": 1, "cluster": 8}
     return Problem(CLASSIFIER, PRESETS["edge"], "energy", MODEL, fixed=fixed)
 
@@ -66,6 +66,11 @@ def infeasible() -> Problem:
 def refused() -> Problem:
     """A real layer whose every mapping the cost model refuses: no figure differs from another."""
     return Problem(RESNET, PRESETS["edge"], "latency", cost_model=Refusing())
+
+
+def crates() -> ToyProblem:
+    """A space that has nothing to do with mappings."""
+    return ToyProblem()
 
 
 def planted() -> Problem:
@@ -117,7 +122,8 @@ class Planted(CostModel):
         return distances
 
 
-MODELS = (Refusing, Planted)
+MODELS = (Refusing, Planted, ToyProblem)
+"""What prices points here beside the cost models: rows that reach them are counted too."""
 
 
 def _costs(cycles: IntArray, macs: IntArray, reasons: CodeArray) -> CostBatch:
@@ -133,4 +139,4 @@ def _all_but(*free: str) -> dict[str, int | str]:
     values |= {f"outer.tile.{dim}": size for dim, size in (("K", 16), ("C", 8), ("Y", 4), ("X", 4))}
     values |= {"inner.order": "KCYX", "inner.parallel": "C", "cluster": 16}
     values |= {f"inner.tile.{dim}": 1 for dim in "KCYX"}
-    return {name: values[name] for name in GENE_NAMES if name not in free}
+    return {name: values[name] for name in values if name not in free}

@@ -19,8 +19,8 @@ from dse.search.run import make_ready
 from dse.spec.accelerator import Accelerator
 from dse.spec.layer import Layer
 
-METHODS = ("evaluate", "price_cases", "prepared")
-"""How cost models are called; what `prepared` returns is called with rows."""
+METHODS = ("evaluate", "price_cases", "prepared", "price")
+"""How cost models are called, and problems with a formula of their own; `prepared` returns what is called."""
 
 
 class Tally(threading.local):
@@ -97,4 +97,6 @@ def _rows(arguments: dict[str, Any]) -> int:
     """How many rows a call prices, by its arguments' names; one, where they do not say."""
     if "stop" in arguments:
         return int(arguments["stop"] - arguments["start"])
-    return len(arguments.get("rows", arguments.get("mappings", (None,))))
+    return len(
+        next((arguments[name] for name in ("rows", "mappings", "genes") if name in arguments), (None,))
+    )

@@ -11,7 +11,7 @@ from dse.search.journal import Journal
 from dse.search.record import Record
 from dse.testing.candidate import GLOBAL_RANDOM, REFERENCE, REUSABLE, SAME_SEED, Candidate
 from dse.testing.landscapes import convolution
-from dse.testing.runs import Run, difference
+from dse.testing.runs import WatchedRun, difference
 from dse.testing.verdict import Broken
 
 CUTS = (1, 213, REFERENCE - 1)
@@ -83,7 +83,7 @@ def _raise_if(candidate: Candidate, rule: str, expected: str) -> None:
         raise Broken(f"{expected}; {cause[1]}")
 
 
-def _require_same(one: Run, other: Run, expected: str) -> None:
+def _require_same(one: WatchedRun, other: WatchedRun, expected: str) -> None:
     if other.failure is not None:
         raise Broken(f"{expected}; {other.failure}")
     seen = difference(one, other)

@@ -15,8 +15,8 @@ from types import FrameType
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dse.problem.problem import Evaluations, Problem
-from dse.search.evaluator import BudgetExhausted, Evaluator
+from dse.problem.problem import Evaluations
+from dse.search.evaluator import BudgetExhausted, Evaluator, SearchProblem
 from dse.search.journal import Journal
 from dse.search.record import Record
 from dse.search.searcher import Searcher
@@ -34,7 +34,7 @@ LATE_CALLS = 100
 
 
 @dataclass(frozen=True)
-class Run:
+class WatchedRun:
     """A search that has ended, well or not.
 
     `failure` says how it ended other than by spending its budget, `refused` what the gate would not evaluate.
@@ -56,7 +56,7 @@ class Run:
 
     @property
     def genes(self) -> IntArray:
-        """All points in the order they were drawn: (n, 13)."""
+        """All points in the order they were drawn: (n, genes)."""
         return self.record.genes()
 
     @property
@@ -67,7 +67,7 @@ class Run:
 
 def run(
     searcher: Searcher,
-    make_problem: Callable[[], Problem],
+    make_problem: Callable[[], SearchProblem],
     budget: int,
     *,
     seed: int = 0,
@@ -75,7 +75,7 @@ def run(
     threads: int = 1,
     journal: Journal | None = None,
     time_limit: float,
-) -> Run:
+) -> WatchedRun:
     """Let `searcher` search with `budget` samples for at most `time_limit` seconds; nothing it raises passes.
 
     `world` seeds the global random states around it, `threads` is what numerical libraries are given.
@@ -97,7 +97,7 @@ def run(
             journal.sync(record, force=True)
     if failure is not None:
         failure += f", with {len(record):,} of {budget:,} samples spent"
-    return Run(
+    return WatchedRun(
         record,
         budget,
         failure,
@@ -111,7 +111,7 @@ def run(
     )
 
 
-def difference(one: Run, other: Run) -> str | None:
+def difference(one: WatchedRun, other: WatchedRun) -> str | None:
     """The first sample in which two runs differ, in words; None if they are the same."""
     ours, theirs = one.genes, other.genes
     common = min(len(ours), len(theirs))
@@ -134,7 +134,7 @@ class _WatchedGate(Evaluator):
     __slots__ = ("_deadline", "_late_calls", "refused")
 
     def __init__(
-        self, problem: Problem, budget: int, record: Record, journal: Journal | None, time_limit: float
+        self, problem: SearchProblem, budget: int, record: Record, journal: Journal | None, time_limit: float
     ) -> None:
         super().__init__(problem, budget, record=record, journal=journal)
         self._deadline = time.monotonic() + time_limit

@@ -32,7 +32,17 @@ class Unaware:
 
     def search(self, evaluate, rng) -> None:
         while True:
-            evaluate(rng.integers(0, evaluate.space.sizes + 1, size=(64, 13)))
+            evaluate(rng.integers(0, evaluate.space.sizes + 1, size=(64, len(evaluate.space.sizes))))
+
+
+@dataclass(frozen=True)
+class NeedsMappings:
+    """Takes every space for one of mappings."""
+
+    def search(self, evaluate, rng) -> None:
+        points = evaluate.space.sample(rng, 64)
+        evaluate(evaluate.space.encode(evaluate.space.decode(points)))
+        draw_randomly(evaluate, rng)
 
 
 @dataclass(frozen=True)
