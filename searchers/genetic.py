@@ -1,9 +1,10 @@
 """A genetic algorithm over integer genes, with DEAP: tournaments, uniform crossover, mutation and elitism.
 
 Goldberg, "Genetic Algorithms in Search, Optimization, and Machine Learning" (1989); Fortin et al., "DEAP:
-Evolutionary Algorithms Made Easy" (JMLR 2012). Departures: a mutated tile or cluster gene mostly goes one
-value up or down; infeasible points compete by how far they exceed the buffers; a child whose mapping was
-drawn before is mutated again; and where it no longer improves it starts anew, with a small population.
+Evolutionary Algorithms Made Easy" (JMLR 2012). Departures: a mutated ordinal gene (of a mapping, a tile or
+the cluster size) mostly goes one value up or down; infeasible points compete by how far they exceed the
+buffers; a child whose design was drawn before is mutated again; and where it no longer improves it starts
+anew, with a small population.
 
 Defaults were chosen among 32 settings on the problems of results/campaigns/dev8.toml: the geometric mean over
 them of the median best loss of 10 seeds is 1.22, 1.04, 1.02 and 1.00 times the best known at 500, 2,000,
@@ -39,7 +40,7 @@ class Genetic:
     population: int = 30
     """Individuals in a generation."""
     elite: int = 2
-    """The best, who pass into the next generation as they are and are not paid for again."""
+    """The best, who pass into the next generation as they are and are not evaluated again."""
     tournament: int = 5
     """Of so many individuals drawn at random the best becomes a parent."""
     crossover: float = 0.8
@@ -49,11 +50,11 @@ class Genetic:
     mutation: float = 0.15
     """The probability of each gene of a child to mutate."""
     step: float = 0.6
-    """The probability of a mutating tile or cluster gene to go one up or down; others are drawn uniformly."""
+    """The probability of a mutating ordinal gene to go one up or down; others are drawn uniformly."""
     patience: int = 20
     """Generations without a better individual after which a random population starts anew; 0: never."""
     retries: int = 5
-    """How often a child whose mapping was drawn before is mutated again."""
+    """How often a child whose design was drawn before is mutated again."""
 
     libraries: ClassVar[tuple[str, ...]] = ("deap",)
 
@@ -92,10 +93,10 @@ class Genetic:
         _evaluate(population, evaluate)
         best, idle = max(one.fitness for one in population), 0
         while not self.patience or idle < self.patience:
-            with chance.lent():
+            with chance.installed():
                 elite, children = breeding.next_generation(population)
                 visited.renew(np.array(children, dtype=np.int64), breeding.mutate(children), self.retries)
-            # Outside of the loan: who watches the evaluator may use the global generator too.
+            # Outside: who watches the evaluator may use the global generator too.
             _evaluate(children, evaluate)
             population = elite + children
             leader = max(one.fitness for one in population)
@@ -106,14 +107,14 @@ class Genetic:
 class BorrowedRandom:
     """A random stream of our own in the module `random`, where DEAP draws from.
 
-    While it is lent the module's global state is ours; then it is again what it was, whatever happened.
+    While it is installed the module's global state is ours; then it is again what it was, whatever happened.
     """
 
     def __init__(self, seed: int) -> None:
         self._state = random.Random(seed).getstate()
 
     @contextmanager
-    def lent(self) -> Iterator[None]:
+    def installed(self) -> Iterator[None]:
         """Within, `random` draws from this stream, which goes on where it left off."""
         outside = random.getstate()
         random.setstate(self._state)

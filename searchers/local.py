@@ -1,11 +1,11 @@
-"""Iterated local search over the blocks of a mapping: the control of `team`, with no learning.
+"""Iterated local search over the blocks of a space: the control of `team`, with no learning.
 
 Lourenco, Martin and Stuetzle, "Iterated Local Search" (Handbook of Metaheuristics, 2003), in the blocks of
-the space: a dim's tiles, a level's loop order, the parallel dims, the cluster size. The search goes over the
-blocks in random order, tries some values of each with all others held, and keeps the best. Where no block
-helps any more it kicks a few blocks of the best point found to random values and goes on from there; where
-kicks no longer help it starts anew. Infeasible points compete by how far they exceed the buffers, and no
-design is visited twice while there are others.
+the space: of a mapping a dim's tiles, a level's loop order, the parallel dims, the cluster size. The search
+goes over the blocks in random order, tries some values of each with all others held, and keeps the best.
+Where no block helps any more it perturbs the best point found, by a kick that sets a few of its blocks to
+random values, and goes on from there; where kicks no longer help it starts anew. Infeasible points compete by
+how far they exceed the buffers, and no design is visited twice while there are others.
 
 Defaults were chosen among 12 settings on the problems of results/campaigns/devhard.toml: see results/tuning.
 """
@@ -76,7 +76,7 @@ class _Search:
         home, best = self._settle(home, best)
         idle = 0
         while not settings.patience or idle < settings.patience:
-            point, score = self._settle(*self._best_of(self._kicked(home)))
+            point, score = self._settle(*self._best_of(self._perturbed(home)))
             idle = 0 if score < best else idle + 1
             if score <= best:
                 home, best = point, score
@@ -104,7 +104,7 @@ class _Search:
         far = self._choices.drawn(block, point, self._rng, settings.values - len(near))
         return self._visited.new(np.concatenate([near, far]))
 
-    def _kicked(self, home: IntArray) -> IntArray:
+    def _perturbed(self, home: IntArray) -> IntArray:
         """The point with a few blocks set at random: (1, genes)."""
         blocks = self._choices.blocks
         most = min(self._settings.kick, len(blocks))

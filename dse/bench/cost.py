@@ -45,7 +45,7 @@ def cost(layer: Layer, accelerator: Accelerator, model: str = DEFAULT_COST_MODEL
 
 
 def feasible_points(problem: Problem, count: int, seed: int = 0) -> IntArray:
-    """`count` random points of the problem's space that are feasible: genes (count, 13)."""
+    """`count` random points of the problem's space that are feasible: genes (count, genes)."""
     rng = np.random.default_rng(seed)
     found: list[IntArray] = []
     while sum(map(len, found)) < count:

@@ -70,7 +70,7 @@ class Problem:
         return self.cost_model
 
     def price(self, genes: IntArray) -> Evaluations:
-        """What the points in `genes`, int64 (n, 13) and inside the space, cost, and their losses."""
+        """What the points in `genes`, int64 (n, genes) and inside the space, cost, and their losses."""
         return self._priced(self.space.decode(genes).rows)
 
     def evaluate(self, mappings: MappingBatch) -> Evaluations:

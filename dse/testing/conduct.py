@@ -101,7 +101,7 @@ def one_choice(candidate: Candidate) -> str:
 def small_space(candidate: Candidate) -> str:
     """It spends its budget where there are fewer points than samples."""
     for make_problem in (landscapes.small, landscapes.single):
-        where = f"in a space of {make_problem().space.vectors}: a point may be drawn, and paid for, again"
+        where = f"in a space of {make_problem().space.vectors}: a point may be evaluated again"
         candidate.whole_run(make_problem, SCARCE, where)
     return f"{SCARCE} samples in spaces of 16 points and of 1"
 

@@ -38,7 +38,7 @@ class WatchedRun:
     """A search that has ended, well or not.
 
     `failure` says how it ended other than by spending its budget, `refused` what the gate would not evaluate.
-    `priced` rows reached a cost model, and `charged` samples were paid for (not those from a journal).
+    `priced` rows reached a cost model, and `charged` samples were charged (not those from a journal).
     `touched` names the global random states that it changed, `changed` the settings of the process, and
     `noise` is what it printed. If modules were `imported` meanwhile, the first two may be their doing.
     """

@@ -8,7 +8,7 @@ parallel dims; and inner tiles are repaired that no longer fit in their outer on
 
 Departures, in either preset: mappings have two levels, so none is born or dies; R and S stay whole; the
 cluster size divides the PEs; a repaired inner tile is the greatest common divisor of both (with tiles of any
-size, the smaller, as published); the elite is not evaluated, and paid for, again. In the preset `tuned`,
+size, the smaller, as published); the elite is not evaluated again. In the preset `tuned`,
 moreover: part of the mutations are small steps; infeasible mappings compete by how far they exceed the
 buffers; a mapping drawn before takes a small step; and where it no longer improves it starts anew.
 
@@ -56,7 +56,7 @@ class Rates:
     reorder: float
     """Of a child, to have two loops of one level change places."""
     tile_mutation: float
-    """Of each of a child's `loci`, to mutate: a tile, or a parallel dim (inside with the cluster size)."""
+    """Of each of a child's `loci`, to mutate: a tile, a parallel dim (the inner with the cluster size)."""
     loci: int
     """How many places of a child may mutate."""
     parallel_mutation: float

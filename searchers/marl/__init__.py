@@ -15,7 +15,7 @@ departs:
 Defaults were chosen among about 25 settings on the problems of results/campaigns/dev8.toml, where the median
 best loss of 8 seeds is 1.59, 1.16, 1.08 and 1.012 times the best known at 500, 2,000, 5,000, 20,000 samples.
 The reward mattered most: at 500 samples `rank` and `-log` came to 1.81 and 1.87 where `elite` came to 1.52.
-Without restarts it ends at 1.21. Six agents come to 2.22, 1.25, 1.09 and 1.012: they pay for their dataset.
+Without restarts it ends at 1.21. Six agents come to 2.22, 1.25, 1.09 and 1.012: their dataset is charged.
 """
 
 from __future__ import annotations

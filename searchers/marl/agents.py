@@ -3,7 +3,7 @@
 Proximal policy optimisation (Schulman et al., 2017, arXiv:1707.06347) with Adam (Kingma and Ba, ICLR 2015).
 An agent is a network of one tanh layer with a head for each of its genes. Agents lie side by side along the
 first axis, and one batched matrix product serves them all; no sum runs over agents, so nothing that one agent
-is told or learns reaches another (unless their clipping is joint). The gradients are written out: for
+is given or learns reaches another (unless their clipping is joint). The gradients are written out: for
 networks this small that takes half of torch's time, and spares every worker its import.
 """
 
@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from dse.support.arrays import FloatArray, IntArray
-from searchers.marl.policies import NEVER, Actions, Categorical, Gaussian, Policy, Taken, make_shelves
+from searchers.marl.policies import NEVER, ActionArray, Actions, Categorical, Gaussian, Policy, stack_heads
 
 _FIRST_MOMENT, _SECOND_MOMENT, _EPSILON = 0.9, 0.999, 1e-8
 
@@ -23,7 +23,7 @@ _FIRST_MOMENT, _SECOND_MOMENT, _EPSILON = 0.9, 0.999, 1e-8
 class Weights(NamedTuple):
     """One array of numbers for every parameter: the parameters, their gradients, or Adam's moments.
 
-    A gene's head reads the hidden units of the agent that holds the gene. Heads of like size share a shelf,
+    A gene's head reads the hidden units of the agent that holds the gene. Heads of like size are stacked,
     where all are as wide as the widest, so that a few genes of many outputs do not widen the others.
     """
 
@@ -32,9 +32,9 @@ class Weights(NamedTuple):
     hidden_bias: FloatArray
     """(agents, 1, units)"""
     heads: tuple[FloatArray, ...]
-    """For each shelf, (its genes, units, outputs)."""
+    """For each stack, (its genes, units, outputs)."""
     head_biases: tuple[FloatArray, ...]
-    """For each shelf, (its genes, 1, outputs)."""
+    """For each stack, (its genes, 1, outputs)."""
 
 
 Clipping = Literal["agent", "joint"]
@@ -58,8 +58,8 @@ class Agents:
         agents = int(agent_of.max()) + 1
         self.agent_of = agent_of
         self.actions, self._sizes = actions, sizes
-        self.shelves = make_shelves(sizes, actions)
-        shapes = [(len(shelf.genes), units, shelf.within.shape[-1]) for shelf in self.shelves]
+        self.stacks = stack_heads(sizes, actions)
+        shapes = [(len(stack.genes), units, stack.within.shape[-1]) for stack in self.stacks]
         self.weights = Weights(
             rng.standard_normal((agents, inputs, units)) / math.sqrt(inputs),
             np.zeros((agents, 1, units)),
@@ -75,7 +75,7 @@ class Agents:
     def owned(self, weights: Weights) -> list[tuple[FloatArray, IntArray]]:
         """All arrays of `weights`, each with the agents that own its rows."""
         everyone = np.arange(len(weights.hidden))
-        owners = [self.agent_of[shelf.genes] for shelf in self.shelves]
+        owners = [self.agent_of[stack.genes] for stack in self.stacks]
         heads = zip((*weights.heads, *weights.head_biases), (*owners, *owners), strict=True)
         return [(weights.hidden, everyone), (weights.hidden_bias, everyone), *heads]
 
@@ -84,21 +84,21 @@ class Agents:
         weights = self.weights
         units = np.tanh(observations @ weights.hidden + weights.hidden_bias)
         outputs = [
-            units[self.agent_of[shelf.genes]] @ heads + np.where(shelf.within, biases, NEVER)
-            for shelf, heads, biases in zip(self.shelves, weights.heads, weights.head_biases, strict=True)
+            units[self.agent_of[stack.genes]] @ heads + np.where(stack.within, biases, NEVER)
+            for stack, heads, biases in zip(self.stacks, weights.heads, weights.head_biases, strict=True)
         ]
         if self.actions == "gaussian":
             return Gaussian.of(units, self._sizes, outputs[0])
-        return Categorical.of(self.shelves, units, outputs)
+        return Categorical.of(self.stacks, units, outputs)
 
-    def log_likelihoods(self, policy: Policy, actions: Taken) -> FloatArray:
+    def log_likelihoods(self, policy: Policy, actions: ActionArray) -> FloatArray:
         """The log-probability that each agent gives its part of the actions (n, genes): (agents, n)."""
         return self._per_agent(policy.log_likelihoods(actions))
 
     def gradients(
         self,
         observations: FloatArray,
-        actions: Taken,
+        actions: ActionArray,
         before: FloatArray,
         advantages: FloatArray,
         clip: float,
@@ -137,13 +137,13 @@ class Agents:
             weight += rate * first / (np.sqrt(correction * second) + _EPSILON)
 
     def _backward(self, observations: FloatArray, units: FloatArray, to_outputs: list[FloatArray]) -> Weights:
-        """The parameters' gradients from those of each shelf's outputs, (its genes, n, outputs)."""
+        """The parameters' gradients from those of each stack's outputs, (its genes, n, outputs)."""
         through_heads = np.empty((len(self.agent_of), *units.shape[1:]))
         turned = units.transpose(0, 2, 1)
         head_gradients = []
-        for shelf, heads, slope in zip(self.shelves, self.weights.heads, to_outputs, strict=True):
-            through_heads[shelf.genes] = slope @ heads.transpose(0, 2, 1)
-            head_gradients.append(turned[self.agent_of[shelf.genes]] @ slope)
+        for stack, heads, slope in zip(self.stacks, self.weights.heads, to_outputs, strict=True):
+            through_heads[stack.genes] = slope @ heads.transpose(0, 2, 1)
+            head_gradients.append(turned[self.agent_of[stack.genes]] @ slope)
         to_units = self._per_agent(through_heads) * (1 - units * units)
         return Weights(
             observations.T @ to_units,

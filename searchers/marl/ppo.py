@@ -19,7 +19,7 @@ from dse.support.validation import positive_number, whole_number
 from searchers.common.settings import share
 from searchers.common.visited import Visited
 from searchers.marl.agents import Agents, Clipping
-from searchers.marl.policies import Actions, Policy, Taken
+from searchers.marl.policies import ActionArray, Actions, Policy
 from searchers.marl.rewards import Reward, advantages
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Learning:
     """Samples without a better point after which all agents begin anew, as they do when most of a batch takes
     the last of its `retries`; 0: never."""
     retries: int = 4
-    """How often a point whose mapping was drawn before is drawn again; 0: it is paid for once more."""
+    """How often a point whose mapping was drawn before is drawn again; 0: it is evaluated once more."""
 
     def __post_init__(self) -> None:
         whole_number(self.batch, "batch", least=2)
@@ -140,7 +140,7 @@ def _play_once(
     best, idle = np.inf, 0
     while True:
         policy = agents.policy(observations)
-        actions, stubborn = draw(policy, visited, learning.retries, rng)
+        actions, repeated = draw(policy, visited, learning.retries, rng)
         evaluations = evaluate(policy.genes(actions))
         shared = advantages(evaluations, learning.reward, learning.elite, learning.normalise)
         improve(agents, policy, observations, actions, shared, learning)
@@ -149,11 +149,11 @@ def _play_once(
         lowest = evaluations.loss.min()
         idle = 0 if lowest < best else idle + len(actions)
         best = min(best, lowest)
-        if learning.patience and (idle >= learning.patience or stubborn > len(actions) / 2):
+        if learning.patience and (idle >= learning.patience or repeated > len(actions) / 2):
             return
 
 
-def draw(policy: Policy, visited: Visited, retries: int, rng: np.random.Generator) -> tuple[Taken, int]:
+def draw(policy: Policy, visited: Visited, retries: int, rng: np.random.Generator) -> tuple[ActionArray, int]:
     """An action for each observation, (n, genes), and how many of them were drawn anew `retries` times."""
     retried = [0]
     actions = policy.draw(np.arange(policy.units.shape[1]), rng)
@@ -171,7 +171,7 @@ def improve(
     agents: Agents,
     policy: Policy,
     observations: FloatArray,
-    actions: Taken,
+    actions: ActionArray,
     shared: FloatArray,
     learning: Learning,
 ) -> None:

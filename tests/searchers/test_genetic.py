@@ -146,7 +146,7 @@ def test_it_is_given_back_even_if_breeding_fails() -> None:
     borrowed, before = BorrowedRandom(1), random.getstate()
 
     def breed() -> float:
-        with borrowed.lent():
+        with borrowed.installed():
             return random.random() / 0
 
     with pytest.raises(ZeroDivisionError):
@@ -157,7 +157,7 @@ def test_it_is_given_back_even_if_breeding_fails() -> None:
 def test_a_borrowed_stream_goes_on_where_it_left_off() -> None:
     borrowed, whole = BorrowedRandom(7), random.Random(7)
     for _ in range(3):
-        with borrowed.lent():
+        with borrowed.installed():
             assert random.random() == whole.random()
         random.random()
 

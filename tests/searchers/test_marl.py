@@ -58,7 +58,7 @@ def fingerprint(record: Record) -> str:
 # Agents apart from each other.
 
 AGENT_OF = np.array([0, 1, 0, 2, 1])
-# Of such sizes that the heads lie on two shelves.
+# Of such sizes that the heads lie on two stacks.
 SIZES = np.array([4, 1, 124, 3, 107])
 
 
@@ -107,8 +107,8 @@ def test_what_one_agent_is_told_changes_no_other() -> None:
 def test_what_one_agent_knows_changes_no_other() -> None:
     knowing = Lesson()
     knowing.agents.weights.hidden[0] += 1
-    for heads, shelf in zip(knowing.agents.weights.heads, knowing.agents.shelves, strict=True):
-        heads[AGENT_OF[shelf.genes] == 0] *= 50
+    for heads, stack in zip(knowing.agents.weights.heads, knowing.agents.stacks, strict=True):
+        heads[AGENT_OF[stack.genes] == 0] *= 50
     assert_only_the_first_agent_differs(knowing.learn(), Lesson().learn())
 
 
@@ -453,15 +453,15 @@ def test_mappings_drawn_before_are_drawn_again_as_often_as_allowed() -> None:
     space = PROBLEM.space
     policy = Agents(np.arange(13), space.sizes, 4, 8, rng).policy(np.zeros((32, 4)))
     visited = Visited(space)
-    genes, stubborn = draw(policy, visited, 4, rng)
-    assert stubborn == 0
+    genes, repeated = draw(policy, visited, 4, rng)
+    assert repeated == 0
     assert len(np.unique(genes, axis=0)) == 32
     certain = replace(policy, probabilities=tuple(map(np.zeros_like, policy.probabilities)))
     for probabilities in certain.probabilities:
         probabilities[..., 0] = 1
-    genes, stubborn = draw(certain, visited, 4, rng)
+    genes, repeated = draw(certain, visited, 4, rng)
     assert not genes.any()
-    assert stubborn == 31
+    assert repeated == 31
     assert draw(certain, visited, 0, rng)[1] == 0
 
 
