@@ -209,27 +209,7 @@ OTHER_MEANINGS = {
 }
 
 STILL_NAMED = {
-    ("dse.analysis.reduction", "marl"),
-    ("dse.analysis.reduction", "random"),
-    ("dse.analysis.reduction", "bayesian"),
-    ("dse.analysis.reduction", "genetic"),
-    ("dse.analysis.reduction", "gamma"),
-    ("dse.analysis.reduction", "ppo"),
-    ("dse.analysis.verdict", "ppo"),
     ("dse.cli.commands.correlate", "random"),
-    ("dse.report.plots.style", "bayesian"),
-    ("dse.report.plots.style", "cem"),
-    ("dse.report.plots.style", "factored-ppo"),
-    ("dse.report.plots.style", "gamma"),
-    ("dse.report.plots.style", "genetic"),
-    ("dse.report.plots.style", "grid"),
-    ("dse.report.plots.style", "local"),
-    ("dse.report.plots.style", "marl"),
-    ("dse.report.plots.style", "ppo"),
-    ("dse.report.plots.style", "random"),
-    ("dse.report.plots.style", "team"),
-    ("dse.report.plots.style", "walk"),
-    ("dse.report.tables", "paper"),
     ("dse.search.api", "random"),
 }
 """Names that are still to become data. This table only ever shrinks."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dse.analysis.budgets import geomeans, versus
-from dse.analysis.findings import Band, Findings, Profile
+from dse.analysis.findings import RESAMPLES, Band, Findings, Profile
 from dse.analysis.rows import layers, ledger, runtimes
 from dse.analysis.runs import Runs
 from dse.analysis.stats.bootstrap import interquartile_curve, median_curve, share_curve, side_by_side
@@ -13,7 +13,6 @@ from dse.analysis.stats.runtimes import TAUS, TOLERANCE, share_reached, times_to
 from dse.analysis.stats.trajectories import part_ends
 from dse.analysis.study import Study, Triple
 from dse.analysis.targets import target_ratios
-from dse.analysis.verdict import headline, warnings
 from dse.analysis.versus import comparisons, efficiency, improvement
 from dse.support.arrays import FloatArray, IntArray
 
@@ -98,29 +97,23 @@ def profiles(runs: Runs) -> dict[str, Profile]:
     return found
 
 
-def analyse(study: Study, resamples: int) -> Findings:
-    """All findings of a study."""
+def analyse(study: Study, resamples: int = RESAMPLES) -> Findings:
+    """All findings of a study. They depend on the study and `resamples` alone; nothing is drawn unseeded."""
     runs = Runs(study, resamples)
-    ratios = gap(runs)
-    samples = tuple(efficiency(runs))
-    tests = comparisons(runs)
-    drawn = tuple(ledger(runs))
     return Findings(
         convergence=convergence(runs),
         returns=returns(runs),
-        gap=ratios,
+        gap=gap(runs),
         gap_seeds=gap_seeds(runs),
         ecdf=ecdf(runs),
         profiles=profiles(runs),
         improvement=improvement(runs),
         versus=tuple(versus(runs)),
-        efficiency=samples,
+        efficiency=tuple(efficiency(runs)),
         targets=tuple(target_ratios(runs)),
-        comparisons=tests,
-        ledger=drawn,
+        comparisons=comparisons(runs),
+        ledger=tuple(ledger(runs)),
         geomeans=tuple(geomeans(runs)),
         layers=tuple(layers(runs)),
         runtimes=tuple(runtimes(runs)),
-        headline=headline(study, ratios, samples),
-        warnings=tuple(warnings(study, ratios, tests, drawn)),
     )

@@ -1,4 +1,4 @@
-"""What a study comes to: every figure that tables, pictures and the page show, as plain arrays.
+"""What a study comes to: every figure that tables, plots and the page show, as plain arrays.
 
 Intervals are 95 % percentile intervals of a seeded bootstrap in which each problem's seeds are drawn anew,
 apart from the other problems' (stratified). A run that has found nothing feasible counts as `inf`: medians,
@@ -8,12 +8,32 @@ over the problem's target (`Study.target`): 1 is the best known, 2 is twice that
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
-from dse.analysis.study import Study, Triple
+from dse.analysis.study import Triple
 from dse.support.arrays import FloatArray, IntArray
 
 RESAMPLES = 2000
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A figure and its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def wide(self) -> bool:
+        """Whether there is an interval at all: one seed, or seeds that all end alike, make none."""
+        return not self.low == self.value == self.high
+
+    @property
+    def finite(self) -> bool:
+        """Whether there is a figure: the interval may reach to infinity."""
+        return math.isfinite(self.value)
 
 
 @dataclass(frozen=True)
@@ -29,19 +49,10 @@ class Band:
     low: FloatArray
     high: FloatArray
 
-
-@dataclass(frozen=True)
-class Interval:
-    """A figure and its 95 % interval."""
-
-    value: float
-    low: float
-    high: float
-
     @property
-    def wide(self) -> bool:
-        """Whether there is an interval at all: one seed, or seeds that all end alike, make none."""
-        return not self.low == self.value == self.high
+    def end(self) -> Interval:
+        """The figure at the full budget."""
+        return Interval(float(self.centre[-1]), float(self.low[-1]), float(self.high[-1]))
 
 
 @dataclass(frozen=True)
@@ -140,7 +151,6 @@ class Efficiency:
     reached: int
     problems: int
     budget: int
-    sentence: str
 
 
 @dataclass(frozen=True)
@@ -255,15 +265,3 @@ class Findings:
     layers: tuple[LayerRow, ...]
     """Every problem, at the tables' budgets."""
     runtimes: tuple[Runtime, ...]
-    headline: str
-    """The result in a sentence, with its interval."""
-    warnings: tuple[str, ...]
-    """Sentences on where the evidence is thin: few seeds, cells not done, overlapping intervals, ..."""
-
-
-def find(study: Study, resamples: int = RESAMPLES) -> Findings:
-    """All findings of a study. They depend on the study and `resamples` alone; nothing is drawn unseeded."""
-    # The analysis makes the classes above: it cannot be imported before they are there.
-    from dse.analysis.analysis import analyse
-
-    return analyse(study, resamples)

@@ -1,9 +1,9 @@
 """The reduction table: each searcher's figure divided by the reference searcher's, per network and objective.
 
-This is the form of Table III of "Multi-Agent Reinforcement Learning for Sample-Efficient Deep Neural Network
-Mapping" (arXiv:2507.16249): a ratio above 1 says by how much the reference's mappings are better. A network's
-figure is taken over those of its layers that the campaign has: latency and energy are sums over layers times
-their repeats, EDP is total energy times total latency, area and power are those of the layer that needs most.
+A ratio above 1 says by how much the reference's mappings are better (the form of Table III of
+arXiv:2507.16249). A network's figure is taken over those of its layers that the campaign has: latency and
+energy are sums over layers times their repeats, EDP is total energy times total latency, area and power are
+those of the layer that needs most.
 """
 
 from __future__ import annotations
@@ -18,24 +18,9 @@ from dse.analysis.stats.bootstrap import generator, interval, middle_places, res
 from dse.campaign.summary import Summary
 from dse.support.arrays import FloatArray
 
-REFERENCE = "marl"
-NOTHING = (np.nan, np.nan)
+NO_RATIO = (np.nan, np.nan)
 RESAMPLES = 2000
 BUDGETS = (500, 2_000, 5_000, 20_000)
-
-PAPER: Mapping[tuple[str, str], Mapping[str, float]] = {
-    ("mobilenet_v2", "latency"): {
-        "random": 3.05,
-        "bayesian": 1.99,
-        "genetic": 1.33,
-        "gamma": 1.15,
-        "ppo": 9.48,
-    },
-    ("vgg16", "latency"): {"random": 4.06, "bayesian": 1.48, "genetic": 1.28, "gamma": 1.14, "ppo": 32.6},
-    ("mobilenet_v2", "edp"): {"gamma": 1.54, "ppo": 19.5},
-}
-"""The paper's ratios, recomputed from its figures where the printed ratio is a misprint (EDP)."""
-
 
 NamedTriple = tuple[str, str, str]
 """A problem by the names of its layer (`vgg16:conv1_2`), accelerator and objective."""
@@ -68,7 +53,7 @@ class Reduction:
 
 
 @dataclass(frozen=True)
-class Layer:
+class LayerFigures:
     """What a network's figure needs of one layer's best point."""
 
     repeats: int
@@ -77,7 +62,7 @@ class Layer:
     joules: float
 
 
-def network_figure(objective: str, layers: Sequence[Layer]) -> float:
+def network_figure(objective: str, layers: Sequence[LayerFigures]) -> float:
     """The network's figure from those of its layers, in the objective's unit; `inf` if a layer has none."""
     if objective == "edp":
         energy = sum(layer.joules * layer.repeats for layer in layers)
@@ -109,8 +94,8 @@ def budgets_up_to(whole: int) -> list[int]:
 def reductions(
     summaries: Sequence[Summary],
     problems: Sequence[NamedTriple],
+    reference: str,
     budgets: Sequence[int] | None = None,
-    reference: str = REFERENCE,
 ) -> list[Reduction]:
     """The searchers' rows, at each of `budgets` (by default BUDGETS up to the campaign's, and that).
 
@@ -153,25 +138,25 @@ def _figures(objective: str, members: Sequence[Summary], layers: int, budget: in
     return seed_figures(objective, points, layers)
 
 
-def seed_figures(objective: str, points: Iterable[tuple[int, Layer]], layers: int) -> FloatArray:
+def seed_figures(objective: str, points: Iterable[tuple[int, LayerFigures]], layers: int) -> FloatArray:
     """The network's figure for each seed, in their order, that has points of all its `layers`."""
-    by_seed: dict[int, list[Layer]] = defaultdict(list)
+    by_seed: dict[int, list[LayerFigures]] = defaultdict(list)
     for seed, layer in points:
         by_seed[seed].append(layer)
     whole = [found for _, found in sorted(by_seed.items()) if len(found) == layers]
     return np.array([network_figure(objective, found) for found in whole])
 
 
-def layer_at(summary: Summary, budget: int) -> Layer:
+def layer_at(summary: Summary, budget: int) -> LayerFigures:
     """A layer's best point after `budget` samples."""
     point = summary.at(budget)
     seconds = point["cycles"] / (summary.clock_ghz * 1e9)
-    return Layer(summary.repeats, point["loss"], seconds, point["energy_nj"] * 1e-9)
+    return LayerFigures(summary.repeats, point["loss"], seconds, point["energy_nj"] * 1e-9)
 
 
 def _rows(group: Group, budget: int, figures: Mapping[str, FloatArray], base: str) -> list[Reduction]:
     centre = {name: (float(np.median(f)), float(f.min())) for name, f in figures.items() if len(f)}
-    reference = centre.get(base, NOTHING)
+    reference = centre.get(base, NO_RATIO)
     medians = {name: resampled_medians((*group, name), figures[name]) for name in centre}
     rows = []
     for name, found in centre.items():
@@ -199,10 +184,10 @@ def ratio_interval(medians: FloatArray, reference: FloatArray) -> tuple[float, f
 
 
 def template_rows(
-    points: Mapping[str, Mapping[NamedTriple, Layer]],
+    points: Mapping[str, Mapping[NamedTriple, LayerFigures]],
     problems: Sequence[NamedTriple],
     rows: Sequence[Reduction],
-    base: str = REFERENCE,
+    reference: str,
 ) -> list[Reduction]:
     """Rows for fixed mappings, such as dataflow templates, beside those of searchers.
 
@@ -213,16 +198,16 @@ def template_rows(
     references = {
         (row.network, row.objective, row.budget): (row.median, row.best)
         for row in rows
-        if row.searcher == base
+        if row.searcher == reference
     }
     group_of = groups(problems)
     for network, objective, budget in dict.fromkeys((r.network, r.objective, r.budget) for r in rows):
         members = [problem for problem, group in group_of.items() if group == (network, objective)]
-        reference = references.get((network, objective, budget), NOTHING)
+        figures = references.get((network, objective, budget), NO_RATIO)
         for template, at in points.items():
             if all(problem in at for problem in members):
                 figure = network_figure(objective, [at[problem] for problem in members])
-                found.append(_row((network, objective), budget, template, (figure, figure), reference))
+                found.append(_row((network, objective), budget, template, (figure, figure), figures))
     return found
 
 

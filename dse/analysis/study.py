@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from dse.analysis.reduction import REFERENCE, NamedTriple, budgets_up_to, problem_of
+from dse.analysis.reduction import NamedTriple, budgets_up_to, problem_of
 from dse.analysis.regret import OPTIMAL, beaten
+from dse.analysis.sources import read_folder
 from dse.campaign.curves import CURVES
 from dse.campaign.summary import Summary
 from dse.cost import unit_of
@@ -94,14 +95,28 @@ class Study:
 
     @property
     def reference(self) -> str:
-        """Whom the others are compared with: as the campaign says, or marl, or else its first searcher."""
-        return self.base if self.base in self.searchers else self.searchers[0]
+        """Whom the others are compared with: as the campaign says, or else its first searcher."""
+        named = self.about.get("reference")
+        return named if named in self.searchers else self.searchers[0]
 
     @property
-    def base(self) -> str:
-        """Whose figures those of the reduction table are divided by: as the campaign says, or marl's."""
-        named = self.about.get("reference")
-        return named if named in self.searchers else REFERENCE
+    def baseline(self) -> str | None:
+        """Whose samples the headline counts the reference's against, where the campaign names one."""
+        named = self.about.get("baseline")
+        return named if named in self.searchers else None
+
+    def published(self, network: str, objective: str) -> dict[str, dict[str, float]]:
+        """Ratios to the reference that others have published, by source and searcher."""
+        found: dict[str, dict[str, float]] = defaultdict(dict)
+        for entry in self.about.get("published", []):
+            if (entry["network"], entry["objective"]) == (network, objective):
+                found[entry["source"]] |= entry["ratios"]
+        return found
+
+    @property
+    def looks(self) -> dict[str, Any]:
+        """How the campaign wants searchers drawn, by name; those that it says nothing of are not in it."""
+        return dict(self.about.get("looks", {}))
 
     @property
     def planned(self) -> int:
@@ -161,8 +176,8 @@ class Study:
         return bool(self.missing) and not self.about.get("optima")
 
     @cached_property
-    def beaten(self) -> tuple[str, ...]:
-        """A sentence for each cell that is below what was proven to be the least."""
+    def beaten(self) -> tuple[Summary, ...]:
+        """The cells that are below what was proven to be the least: there a certificate is wrong."""
         return tuple(beaten(self.summaries, self.about.get("optima", {})))
 
     @property
@@ -194,8 +209,6 @@ class Study:
 
 def load_study(folder: Path) -> Study:
     """The study of the campaign in `folder`; InputError where there is none or what is there is damaged."""
-    from dse.analysis.sources import read_folder
-
     summaries, about = read_folder(folder)
     path = folder / CURVES
     study = Study(folder, about, tuple(summaries))

@@ -11,7 +11,6 @@ from dse.analysis.runs import Runs, Stratum
 from dse.analysis.stats.bootstrap import interval
 from dse.analysis.stats.comparing import holm, order_of, resampled_improvement, signed_rank_p, victories
 from dse.analysis.stats.efficiency import resampled_speedup, speedup, typical
-from dse.analysis.verdict import efficiency_sentence
 from dse.support.arrays import IntArray
 
 
@@ -65,10 +64,7 @@ def _efficiency(runs: Runs, searcher: str, other: str) -> Efficiency:
     if centre > 0:
         ratio = Interval(centre, *interval(typical(np.stack(draws, axis=-1))))
     reached = sum(value > 0 for value in values)
-    sentence = efficiency_sentence(searcher, other, ratio, reached, len(values))
-    if budget < runs.study.budget:
-        sentence += f" (both up to {budget:,} samples)"
-    return Efficiency(searcher, other, ratio, reached < len(values), reached, len(values), budget, sentence)
+    return Efficiency(searcher, other, ratio, reached < len(values), reached, len(values), budget)
 
 
 def comparisons(runs: Runs) -> tuple[Comparison, ...]:

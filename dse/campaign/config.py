@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from dse.problem.problem import Problem
 from dse.search.run import Cell
@@ -86,14 +87,14 @@ def safe_name(name: str) -> str:
 
 @dataclass(frozen=True)
 class Campaign:
-    """Problems x searchers x seeds; `reference` names the searcher that reports compare the others with."""
+    """Problems x searchers x seeds; `showing` is what reports are handed over, as `read_showing` has it."""
 
     name: str
     budget: int
     seeds: tuple[int, ...]
     problems: tuple[NamedProblem, ...]
     variants: tuple[Variant, ...]
-    reference: str | None = None
+    showing: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def cost_model(self) -> str:

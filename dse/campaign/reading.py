@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from dse.campaign.config import LIMITS, Campaign, NamedProblem, Variant
+from dse.campaign.showing import read_showing
 from dse.cost import cost_model, cost_models, model_with
 from dse.problem.problem import Problem
 from dse.search.searcher import make_searcher, searcher_class
@@ -50,6 +51,9 @@ class _CampaignFile(Schema):
     ]
     seed: Annotated[int, Limits(ge=0, le=INT64_MAX)] = 0
     reference: str | None = None
+    baseline: str | None = None
+    published: Any = None
+    looks: Any = None
     constants: str | None = None
     tiles: str = "factors"
     fixed: dict[str, Any] = field(default_factory=dict)
@@ -65,16 +69,13 @@ def load_campaign(path: str, find_layers: FindLayers) -> Campaign:
     """The campaign in the TOML file at `path`. Whatever is wrong with it is an InputError that says where."""
     where = f"campaign {path!r}"
     file = read(_CampaignFile, read_toml(path, where), where)
-    if file.reference is not None and file.reference not in file.searchers:
-        place = f"{where}, which must be one of its searchers"
-        raise unknown("reference", file.reference, file.searchers, place)
     return Campaign(
         name=file.name,
         budget=file.budget,
         seeds=tuple(range(file.seed, file.seed + file.seeds)),
         variants=tuple(_variant(name, file, where) for name in file.searchers),
         problems=_problems(file, where, Path(path).parent, find_layers),
-        reference=file.reference,
+        showing=read_showing(vars(file), file.searchers, Path(path).parent, where),
     )
 
 

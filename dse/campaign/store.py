@@ -174,9 +174,7 @@ class Store:
         }
         if campaign.limits:
             about["limits"] = campaign.limits
-        if campaign.reference is not None:
-            about["reference"] = campaign.reference
-        return about
+        return about | dict(campaign.showing)
 
     @cached_property
     def _templates(self) -> dict[str, dict[str, dict[str, Any]]]:

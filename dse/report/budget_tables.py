@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from dse.analysis.findings import Band, Findings, Interval
-from dse.analysis.formats import NOTHING, Section, Table, counted, factor, over_target, probability
-from dse.analysis.limits import missing, seeds
 from dse.analysis.study import Study
+from dse.report.formats import NOTHING, Section, Table, counted, factor, over_target, probability
+from dse.report.limits import missing, seeds
 
 VERSUS = (
     "reference",

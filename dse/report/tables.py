@@ -7,7 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields
 
 from dse.analysis.findings import Findings
-from dse.analysis.formats import (
+from dse.analysis.reduction import Reduction
+from dse.analysis.repriced import Repriced
+from dse.analysis.study import Study
+from dse.report.budget_tables import geomean_table, standing_table, targets_table, versus_table
+from dse.report.conclusions import efficiency_sentence
+from dse.report.formats import (
     Section,
     Table,
     factor,
@@ -17,11 +22,8 @@ from dse.analysis.formats import (
     ratio,
     samples,
 )
-from dse.analysis.limits import missing, without
-from dse.analysis.reduction import PAPER, REFERENCE, Reduction
-from dse.analysis.repriced import Repriced, repriced_table
-from dse.analysis.study import Study
-from dse.report.budget_tables import geomean_table, standing_table, targets_table, versus_table
+from dse.report.limits import missing, without
+from dse.report.repriced import repriced_table
 
 NAMES = (
     "standing",
@@ -39,7 +41,7 @@ NAMES = (
 )
 """The tables' names, in the order in which a page shows them."""
 REDUCTION_COLUMNS = tuple(item.name for item in fields(Reduction))
-REDUCTION_HEADS = ("searcher", "seeds", "median", "best", "median / {0}'s", "best / {0}'s", "paper")
+REDUCTION_HEADS = ("searcher", "seeds", "median", "best", "median / {0}'s", "best / {0}'s")
 
 
 def make_tables(
@@ -51,7 +53,7 @@ def make_tables(
         geomean_table(study, findings),
         _reduction(study, reductions),
         versus_table(study, findings),
-        _efficiency(findings),
+        _efficiency(study, findings),
         targets_table(study, findings),
         _comparisons(study, findings),
         _improvement(study, findings),
@@ -78,8 +80,8 @@ def reduction_sections(rows: Sequence[Reduction], study: Study) -> Iterator[Sect
     """A section for each network, objective and budget."""
     for network, objective, budget in dict.fromkeys((r.network, r.objective, r.budget) for r in rows):
         members = [r for r in rows if (r.network, r.objective, r.budget) == (network, objective, budget)]
-        paper = PAPER.get((network, objective), {}) if study.base == REFERENCE else {}
-        heads = [head.format(study.base) for head in REDUCTION_HEADS]
+        published = _published(study, members)
+        heads = [*(head.format(study.reference) for head in REDUCTION_HEADS), *published]
         cells = [
             [
                 row.searcher,
@@ -88,14 +90,19 @@ def reduction_sections(rows: Sequence[Reduction], study: Study) -> Iterator[Sect
                 figure(row.best),
                 _ratio_shown(row),
                 ratio(row.ratio_best),
-                ratio(paper.get(row.searcher, math.nan)),
+                *(ratio(ratios.get(row.searcher, math.nan)) for ratios in published.values()),
             ]
             for row in members
         ]
-        if not paper:
-            heads, cells = heads[:-1], [row[:-1] for row in cells]
         title = f"{network}: {_unit(study, objective)} after {budget:,} samples a layer"
         yield title + without(study, budget), heads, cells
+
+
+def _published(study: Study, rows: Sequence[Reduction]) -> dict[str, dict[str, float]]:
+    """By source, what others have published of a section's searchers, if anything."""
+    names = {row.searcher for row in rows}
+    found = study.published(rows[0].network, rows[0].objective)
+    return {source: ratios for source, ratios in found.items() if names & ratios.keys()}
 
 
 def _ratio_shown(row: Reduction) -> str:
@@ -110,17 +117,17 @@ def _unit(study: Study, objective: str) -> str:
     return f"{objective} ({unit})" if unit else objective
 
 
-def _efficiency(findings: Findings) -> Table:
+def _efficiency(study: Study, findings: Findings) -> Table:
     columns = ("searcher", "other", "ratio", "low", "high", "reached", "problems", "budget", "sentence")
     rows, cells = [], []
     for row in findings.efficiency:
-        found = row.ratio
+        found, sentence = row.ratio, efficiency_sentence(study, row)
         numbers = (math.nan,) * 3 if found is None else (found.value, found.low, found.high)
-        rows.append((row.searcher, row.other, *numbers, row.reached, row.problems, row.budget, row.sentence))
+        rows.append((row.searcher, row.other, *numbers, row.reached, row.problems, row.budget, sentence))
         shown = "censored" if found is None else factor(found.value)
         if found is not None and found.wide:
             shown += f" [{factor(found.low)}, {factor(found.high)}]"
-        cells.append([row.searcher, row.other, shown, f"{row.reached} of {row.problems}", row.sentence])
+        cells.append([row.searcher, row.other, shown, f"{row.reached} of {row.problems}", sentence])
     title = (
         "Times fewer samples to reach the other's median final loss: ratio of expected running times, failed "
         "runs counted on both sides, 95 % interval"

@@ -9,14 +9,16 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from dse.analysis.findings import Findings, find
-from dse.analysis.formats import Section, Table, as_csv, latex, markdown, wordy
-from dse.analysis.limits import samples, seeds
-from dse.analysis.reduction import Layer, NamedTriple, Reduction, reductions, template_rows
+from dse.analysis.analysis import analyse
+from dse.analysis.findings import Findings
+from dse.analysis.reduction import LayerFigures, NamedTriple, Reduction, reductions, template_rows
 from dse.analysis.regret import REGRET_COLUMNS, Regret, regrets
-from dse.analysis.repriced import Repriced, caveat, finding, reprice
+from dse.analysis.repriced import Repriced, reprice
 from dse.analysis.study import Study, Triple, load_study
-from dse.analysis.verdict import final
+from dse.report.conclusions import Conclusions, conclude, efficiency_sentence, refuted
+from dse.report.formats import Section, Table, as_csv, latex, markdown, wordy
+from dse.report.limits import samples, seeds
+from dse.report.repriced import caveat, finding
 from dse.report.tables import NAMES, make_tables
 from dse.support.errors import InputError, StorageError
 from dse.support.files import write_json, write_whole
@@ -37,6 +39,7 @@ class Report:
 
     study: Study
     findings: Findings
+    conclusions: Conclusions
     rows: tuple[Reduction, ...]
     regrets: tuple[Regret, ...]
     repriced: Repriced
@@ -60,24 +63,25 @@ class Report:
     @property
     def beaten(self) -> tuple[str, ...]:
         """Which proofs of an optimum the records refute: none, or something is wrong."""
-        return self.study.beaten
+        return refuted(self.study)
 
 
 def make_report(folder: Path) -> Report:
     """The report of the campaign in `folder`. InputError where there is none, or it is damaged."""
     study = load_study(folder)
-    findings = find(study)
+    findings = analyse(study)
     place = {name: place for place, name in enumerate(study.searchers)}
-    rows = reductions(study.summaries, study.problems, study.budgets, study.base)
+    rows = reductions(study.summaries, study.problems, study.reference, study.budgets)
     rows.sort(key=lambda row: (row.network, row.objective, row.budget, place[row.searcher]))
-    rows += template_rows(_template_points(study), study.problems, rows, study.base)
+    rows += template_rows(_template_points(study), study.problems, rows, study.reference)
     rows.sort(key=lambda row: (row.network, row.objective, row.budget))
     found = regrets(study.summaries, study.about.get("optima", {}), study.budgets)
     found.sort(key=lambda row: place[row.searcher])
     found.sort(key=lambda row: (row.layer, row.accelerator, row.objective, row.budget))
     repriced = reprice(study)
     tables = make_tables(study, findings, rows, repriced)
-    return Report(study, findings, tuple(rows), tuple(found), repriced, tables)
+    conclusions = conclude(study, findings)
+    return Report(study, findings, conclusions, tuple(rows), tuple(found), repriced, tables)
 
 
 def write_report(folder: Path, *, run: str | None = None, pictures: bool = True) -> tuple[Report, Path]:
@@ -122,10 +126,10 @@ def table_files(report: Report) -> dict[str, str]:
 
 def reduction_markdown(report: Report) -> str:
     """The headline, what the sceptic should know, and the tables of standing and of reduction."""
-    parts = [f"# Campaign {report.study.name}\n\n{report.findings.headline}\n\n{scope(report)}\n"]
+    parts = [f"# Campaign {report.study.name}\n\n{report.conclusions.headline}\n\n{scope(report)}\n"]
     parts.append(f"{finding(report.repriced)} {caveat(report.repriced)}\n")
-    if report.findings.warnings:
-        parts.append("".join(f"- **{sentence}**\n" for sentence in report.findings.warnings))
+    if report.conclusions.warnings:
+        parts.append("".join(f"- **{sentence}**\n" for sentence in report.conclusions.warnings))
     standing, reduction = (_table(report, name) for name in ("standing", "reduction"))
     return "\n".join([*parts, *map(markdown, (*standing.sections, *reduction.sections))])
 
@@ -134,11 +138,8 @@ def scope(report: Report) -> str:
     """What the tables are of, in a few sentences."""
     study = report.study
     of = f"{report.cells:,} cells of {samples(study)} a layer, {seeds(study)}"
-    ratios = (
-        f"Ratios are a searcher's figure divided by {study.base}'s: above 1, {study.base} is better."
-        if study.base in study.searchers
-        else f"Without {study.base} in the campaign there are no ratios."
-    )
+    reference = study.reference
+    ratios = f"Ratios are a searcher's figure divided by {reference}'s: above 1, {reference} is better."
     return f"{of}, cost model {study.cost_model}. {ratios}"
 
 
@@ -156,20 +157,20 @@ def summary(report: Report) -> dict[str, Any]:
         "cells": report.cells,
         "planned": study.planned,
         "missing": study.missing,
-        "headline": findings.headline,
-        "warnings": list(findings.warnings),
+        "headline": report.conclusions.headline,
+        "warnings": list(report.conclusions.warnings),
         "limits": {
             name: {"seeds": study.seeds_of(name), "budget": study.budget_of(name)}
             for name in study.searchers
             if name in study.cut or study.seeds_of(name) < study.seeds
         },
-        "standing": {
-            name: asdict(final(band)) for name, band in findings.gap.items() if name not in study.cut
-        },
+        "standing": {name: asdict(band.end) for name, band in findings.gap.items() if name not in study.cut},
         "geomean": [asdict(row) for row in findings.geomeans],
         "versus": [asdict(row) for row in findings.versus],
         "targets": {label: {"loss": loss, "proven": proven} for label, (loss, proven) in targets.items()},
-        "efficiency": [asdict(row) for row in findings.efficiency],
+        "efficiency": [
+            asdict(row) | {"sentence": efficiency_sentence(study, row)} for row in findings.efficiency
+        ],
         "comparisons": [asdict(row) for row in findings.comparisons],
         "repriced": _repriced(report.repriced),
     }
@@ -190,14 +191,14 @@ def _repriced(repriced: Repriced) -> dict[str, Any]:
 
 def print_report(console: Console, report: Report, path: Path, names: Sequence[str] = ()) -> None:
     """Show the headline, tables and warnings: the tables of `names` in full, or SHOWN in brief."""
-    console.print(report.findings.headline, style="bold", soft_wrap=True, markup=False)
+    console.print(report.conclusions.headline, style="bold", soft_wrap=True, markup=False)
     console.print(scope(report), soft_wrap=True, markup=False)
     console.print(finding(report.repriced), soft_wrap=True, markup=False)
     asked = [section for name in names for section in _table(report, name).sections]
     unasked = [section for name in SHOWN for section in _table(report, name).brief]
     for section in asked if names else unasked:
-        _print_section(console, section, report.study.base)
-    for sentence in report.findings.warnings:
+        _print_section(console, section, report.study.reference)
+    for sentence in report.conclusions.warnings:
         style = "bold red" if sentence in report.beaten else "yellow"
         console.print(f"note: {sentence}", style=style, soft_wrap=True, markup=False)
     console.print(f"report: {path}", soft_wrap=True, markup=False)
@@ -262,12 +263,12 @@ def _gene_drawing(study: Study, key: str) -> Drawing:
     return Drawing(name, "A run, gene by gene", caption, lambda: gene_figure(problem, record, key))
 
 
-def _template_points(study: Study) -> dict[str, dict[NamedTriple, Layer]]:
-    found: dict[str, dict[Triple, Layer]] = {}
+def _template_points(study: Study) -> dict[str, dict[NamedTriple, LayerFigures]]:
+    found: dict[str, dict[Triple, LayerFigures]] = {}
     for template, figures in study.about.get("templates", {}).items():
         points = {problem: figures.get(study.label(problem)) for problem in study.problems}
         found[f"{template} dataflow"] = {
-            problem: Layer(**point) for problem, point in points.items() if point is not None
+            problem: LayerFigures(**point) for problem, point in points.items() if point is not None
         }
     return found
 

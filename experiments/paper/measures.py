@@ -19,6 +19,7 @@ from dse.analysis.stats.efficiency import typical
 from dse.analysis.stats.runtimes import TOLERANCE, times_to
 from dse.analysis.study import Study, Triple
 from dse.analysis.versus import efficiency
+from dse.report.conclusions import efficiency_sentence
 from dse.support.arrays import FloatArray, IntArray
 
 RESAMPLES = 2000
@@ -43,8 +44,10 @@ class Contest:
 
 
 def among(study: Study, searchers: Sequence[str], objective: str | None = None) -> Study:
-    """The study of some of its searchers, of whom the first is the reference unless marl is there, on its
-    problems of the objective, or on all."""
+    """The study of some of its searchers on its problems of the objective, or on all of them.
+
+    The reference is the campaign's, or the first where that is left out.
+    """
     problems = [problem for problem in study.problems if objective in (None, problem[2])]
     cells = tuple(
         cell for cell in study.summaries if cell.searcher in searchers and objective in (None, cell.objective)
@@ -63,7 +66,7 @@ def fewer_samples(study: Study, one: str, other: str) -> Contest:
     rows = [row for row in efficiency(runs) if row.searcher == one]
     if not rows:
         return Contest(one, other, None, seeds, problems)
-    return Contest(one, other, rows[0].ratio, seeds, problems, rows[0].sentence)
+    return Contest(one, other, rows[0].ratio, seeds, problems, efficiency_sentence(runs.study, rows[0]))
 
 
 def budget_over_samples(study: Study, one: str, other: str) -> Contest:

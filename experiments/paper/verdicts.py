@@ -15,9 +15,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from dse.analysis.formats import markdown
 from dse.analysis.reduction import budgets_up_to
 from dse.analysis.study import Study, load_study
+from dse.report.formats import markdown
 from dse.support.errors import InputError
 from experiments import RESULTS
 from experiments.paper.claims import (

@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dse.analysis.findings import Findings, find
+from dse.analysis.analysis import analyse
+from dse.analysis.findings import Findings
 from dse.analysis.problems import make_problems
 from dse.analysis.regret import regrets
 from dse.analysis.repriced import reprice
@@ -27,6 +28,7 @@ from dse.campaign.runner import run_campaign
 from dse.campaign.store import Store
 from dse.campaign.summary import Summary
 from dse.cli.commands.run import find_layers
+from dse.report.conclusions import conclude, efficiency_sentence
 from dse.report.page.commands import campaign_toml
 from dse.report.page.standing import standings
 from dse.report.plots import draw
@@ -55,6 +57,11 @@ seeds = 2
 budget = 300
 """
 INF = float("inf")
+
+
+def warnings(study: Study) -> tuple[str, ...]:
+    """What is said of where a study's evidence is thin."""
+    return conclude(study, analyse(study, RESAMPLES)).warnings
 
 
 def plan(folder: Path, text: str = PLAN) -> Campaign:
@@ -116,9 +123,9 @@ def test_each_part_of_a_folder_tells_what_each_searcher_has(
     }
     assert (found.planned, len(found.summaries), found.missing) == (20, 20, {})
     assert found.cut == ("genetic",)
-    figures = find(found, RESAMPLES)
+    figures = analyse(found, RESAMPLES)
     assert figures.gap["genetic"].samples[-1] == 300
-    assert not figures.headline.startswith("So far")
+    assert not conclude(found, figures).headline.startswith("So far")
 
 
 def test_a_campaign_under_way_lacks_only_what_was_planned(whole: Path, tmp_path: Path) -> None:
@@ -154,7 +161,7 @@ def test_the_pages_campaign_file_makes_the_same_cells(whole: Path, tmp_path: Pat
     text = campaign_toml(found, make_problems(found)) or ""
     again = plan(tmp_path, text)
     assert {named.cell.fingerprint for named in again.cells()} == {one.fingerprint for one in found.summaries}
-    assert again.reference == "walk"
+    assert again.showing == {"reference": "walk"}
 
 
 # How far figures go
@@ -183,7 +190,7 @@ def test_figures_of_ends_leave_out_who_ends_before(report: Report) -> None:
     assert [row.searcher for row in figures.comparisons] == ["random"]
     assert np.isnan(figures.gap_seeds["genetic"]).all()
     assert not np.isnan(figures.gap_seeds["walk"]).any()
-    assert "genetic" not in figures.headline
+    assert "genetic" not in report.conclusions.headline
     assert {row.searcher for row in standings(found, figures).rows} == set(both)
     assert standings(found, figures).lacking == "genetic (300 samples a run)"
     overall = reprice(found, RESAMPLES).overall
@@ -219,8 +226,8 @@ def test_tables_have_a_dash_beyond_and_say_why(report: Report) -> None:
     assert "genetic |" not in after
     assert "2 to 4 seeds" in files["standing.md"]
     assert "over 2 problems and 4 seeds" in files["repriced.md"]
-    assert "Only 2 to 4 seeds a problem: intervals from so few are too narrow." in report.findings.warnings
-    note = next(note for note in report.findings.warnings if note.startswith("genetic"))
+    assert "Only 2 to 4 seeds a problem: intervals from so few are too narrow." in report.conclusions.warnings
+    note = next(note for note in report.conclusions.warnings if note.startswith("genetic"))
     assert note.startswith("genetic has 300 of 600 samples a run, and 2 of 4 seeds, as the campaign says")
 
 
@@ -258,7 +265,7 @@ def test_the_command_prints_and_tells_programs(whole: Path, tmp_path: Path, dse:
 def test_a_smaller_budget_changes_no_figure_up_to_it() -> None:
     full = made_up(("random", "walk", "genetic", "marl"), seeds=6)
     short = cut(full, "genetic", 500)
-    before, after = find(full, RESAMPLES), find(short, RESAMPLES)
+    before, after = analyse(full, RESAMPLES), analyse(short, RESAMPLES)
     for name in ("versus", "geomeans", "layers"):
         kept = {repr(row) for row in getattr(before, name) if "genetic" not in repr(row) or row.budget <= 500}
         assert {repr(row) for row in getattr(after, name)} == kept
@@ -286,7 +293,7 @@ def test_the_chance_at_each_budget_counts_pairs_of_runs(report: Report) -> None:
 
 
 def test_the_chance_at_the_whole_budget_is_the_matrixs() -> None:
-    figures = find(made_up(seeds=5), RESAMPLES)
+    figures = analyse(made_up(seeds=5), RESAMPLES)
     matrix = figures.improvement
     names = matrix.searchers
     for row in figures.versus:
@@ -322,7 +329,7 @@ def runs(searcher: str, *steps: list[tuple[int, float]], budget: int = 1000) -> 
 
 def efficiencies(found: Study) -> dict[tuple[str, str], float]:
     """The efficiency table's ratios."""
-    rows: Findings = find(found, RESAMPLES)
+    rows: Findings = analyse(found, RESAMPLES)
     return {(row.searcher, row.other): row.ratio.value if row.ratio else 0.0 for row in rows.efficiency}
 
 
@@ -332,7 +339,7 @@ def test_who_goes_on_longer_gains_nothing_by_it_against_who_may_not() -> None:
     genetic = runs("genetic", *[[(0, 9.0), (49, 2.0)]] * 3, budget=100)
     found = limited("genetic", 100, 3, walk, genetic)
     assert efficiencies(found) == {("walk", "genetic"): 0.0, ("genetic", "walk"): 1.0}
-    sentences = [row.sentence for row in find(found, RESAMPLES).efficiency]
+    sentences = [efficiency_sentence(found, row) for row in analyse(found, RESAMPLES).efficiency]
     assert all(sentence.endswith("(both up to 100 samples)") for sentence in sentences)
 
 
@@ -340,7 +347,7 @@ def test_a_target_not_reached_is_charged_with_the_smaller_budget() -> None:
     # To 1.5 times the best: marl in 20 samples, always; genetic in 40, in one of two runs of 100: 140.
     marl = runs("marl", *[[(0, 9.0), (19, 1.2), (799, 1.0)]] * 4)
     genetic = runs("genetic", [(0, 9.0), (39, 1.2)], [(0, 9.0)], budget=100)
-    found = find(limited("genetic", 100, 2, marl, genetic), RESAMPLES)
+    found = analyse(limited("genetic", 100, 2, marl, genetic), RESAMPLES)
     rows = {row.tau: row for row in found.targets}
     assert rows[1.5].ratio is not None
     assert rows[1.5].ratio.value == 7
@@ -354,11 +361,11 @@ def test_a_target_not_reached_is_charged_with_the_smaller_budget() -> None:
 
 
 def test_a_target_that_only_one_reaches_is_never_or_nothing() -> None:
-    found = find(study([*seeds("marl", [1.0] * 3), *seeds("walk", [3.0] * 3)]), RESAMPLES)
+    found = analyse(study([*seeds("marl", [1.0] * 3), *seeds("walk", [3.0] * 3)]), RESAMPLES)
     (strict,) = [row for row in found.targets if row.tau == 1.0]
     assert strict.ratio is not None
     assert (strict.ratio.value, strict.reached, strict.other_reached) == (INF, 1, 0)
-    other = find(study([*seeds("marl", [3.0] * 3), *seeds("walk", [1.0] * 3)]), RESAMPLES)
+    other = analyse(study([*seeds("marl", [3.0] * 3), *seeds("walk", [1.0] * 3)]), RESAMPLES)
     (strict,) = [row for row in other.targets if row.tau == 1.0]
     assert strict.ratio is not None
     assert (strict.ratio.value, strict.reached, strict.other_reached) == (0.0, 0, 1)
@@ -367,27 +374,27 @@ def test_a_target_that_only_one_reaches_is_never_or_nothing() -> None:
 def test_few_seeds_are_those_of_who_has_few() -> None:
     cells = [*seeds("marl", [1.0] * 6), *seeds("walk", [2.0] * 2), *seeds("grid", [2.0])]
     limits = {name: {"seeds": count, "budget": 1000} for name, count in (("walk", 2), ("grid", 1))}
-    said = find(study(cells, limits=limits), RESAMPLES).warnings
+    said = warnings(study(cells, limits=limits))
     assert "Only 1 seed a problem for grid: there are no intervals, and any difference may be chance." in said
     assert "Only 2 seeds a problem for walk: intervals from so few are too narrow." in said
     assert "walk has 2 of 6 seeds, as the campaign says: intervals are of the seeds that there are." in said
     limits["grid"] = limits["walk"]
-    said = find(study(cells, limits=limits), RESAMPLES).warnings
+    said = warnings(study(cells, limits=limits))
     assert any(sentence.startswith("walk and grid have 2 of 6 seeds, ") for sentence in said)
 
 
 def test_a_reference_with_less_is_compared_as_far_as_it_goes() -> None:
     short = cut(made_up(("random", "walk", "marl"), seeds=4), "marl", 500)
-    figures = find(short, RESAMPLES)
+    figures = analyse(short, RESAMPLES)
     assert {row.budget for row in figures.versus} == {500}
     assert figures.comparisons == ()
-    assert "marl has only 500 samples a run" in figures.headline
+    assert "marl has only 500 samples a run" in conclude(short, figures).headline
 
 
 def test_a_campaign_of_which_nobody_has_all_says_so() -> None:
     one = cut(made_up(("walk",), seeds=3), "walk", 500)
-    figures = find(one, RESAMPLES)
-    assert figures.headline.startswith("No searcher has the whole budget of 2,000 samples: ")
+    figures = analyse(one, RESAMPLES)
+    assert conclude(one, figures).headline.startswith("No searcher has the whole budget of 2,000 samples: ")
     assert figures.profiles == {}
     for drawing in draw(one, figures).values():
         drawing.build()

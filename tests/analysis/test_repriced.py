@@ -10,13 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dse.analysis.repriced import Repriced, finding, reprice
+from dse.analysis.repriced import Repriced, reprice
 from dse.analysis.repriced.pricing import NOT_RECORDED
 from dse.analysis.repriced.ranking import Drawn, Entry, Ranking, rank
-from dse.analysis.repriced.words import ranking_sentence
 from dse.analysis.study import Study
 from dse.campaign.curves import CURVES, write_curves
 from dse.problem.evaluation import evaluate
+from dse.report.repriced import finding
+from dse.report.repriced.words import ranking_sentence
 from dse.report.writing import write_report
 from dse.spec.accelerator import load_accelerator
 from tests.analysis.report_cases import campaign, cell

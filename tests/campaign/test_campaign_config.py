@@ -98,8 +98,50 @@ def test_limits_that_are_the_campaigns_own_change_nothing(tmp_path: Path) -> Non
 
 
 def test_the_reference_is_one_of_the_searchers(tmp_path: Path) -> None:
-    assert read(tmp_path, GOOD).reference is None
-    assert read(tmp_path, 'reference = "slow-walk"\n' + GOOD).reference == "slow-walk"
+    assert read(tmp_path, GOOD).showing == {}
+    assert read(tmp_path, 'reference = "slow-walk"\n' + GOOD).showing == {"reference": "slow-walk"}
+
+
+def test_what_reports_need_to_know_stands_in_the_campaign_or_in_files_that_it_names(tmp_path: Path) -> None:
+    ratios = "ratios = { random = 3, slow-walk = 1.5 }"
+    entry = f'source = "They"\nnetwork = "alexnet"\nobjective = "edp"\n{ratios}\n'
+    look = '{ colour = "#0072b2", line = "dashed", marker = "^" }'
+    (tmp_path / "ratios.toml").write_text(f"[[published]]\n{entry}")
+    (tmp_path / "looks.toml").write_text(f"slow-walk = {look}\nanother = {look}\n")
+    named = read(tmp_path, 'published = "ratios.toml"\nlooks = "looks.toml"\n' + GOOD)
+    written = read(tmp_path, f"looks.slow-walk = {look}\n{GOOD}[[published]]\n{entry}")
+    published = {"source": "They", "network": "alexnet", "objective": "edp"}
+    expected = {
+        "published": [published | {"ratios": {"random": 3.0, "slow-walk": 1.5}}],
+        "looks": {"slow-walk": {"colour": "#0072b2", "line": "dashed", "marker": "^"}},
+    }
+    assert named.showing == written.showing == expected
+    plain = read(tmp_path, GOOD)
+    fingerprints = [[cell.cell.fingerprint for cell in one.cells()] for one in (plain, named)]
+    assert fingerprints[0] == fingerprints[1]
+
+
+LOOKS = 'looks = { random = { colour = "#ff0000", line = "solid", marker = "o" } }'
+PUBLISHED = 'published = [{ source = "x", network = "n", objective = "edp", ratios = { a = 0 } }]'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("published = 3", "published must be one or more"),
+        ("published = []", "published must be one or more"),
+        (PUBLISHED, "must be a finite ratio above 0, got 0"),
+        ('published = [{ source = "x" }]', r"published\[0\] lacks 'network', 'objective', 'ratios'"),
+        ("looks = 3", "looks must be a table"),
+        ('looks = "none.toml"', "none.toml' cannot be read"),
+        (LOOKS.replace("#ff0000", "red"), "colour must be like '#0072b2'"),
+        (LOOKS.replace('"o"', '"Q"'), "marker must be one of"),
+        ('baseline = "wlak"', "unknown baseline 'wlak'"),
+    ],
+)
+def test_what_reports_cannot_show_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read(tmp_path, f"{text}\n{GOOD}")
 
 
 @pytest.mark.parametrize("key", LIMITS)

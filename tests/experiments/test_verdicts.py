@@ -7,6 +7,7 @@ import json
 import math
 import subprocess
 import sys
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
@@ -41,7 +42,9 @@ def study(folder: Path, runs: dict[str, Steps], problems: Sequence[Any] = (A,), 
         for seed in range(seeds)
     ]
     folder.mkdir(exist_ok=True)
-    return load_study(campaign(folder, cells, seeds=seeds))
+    published = tomllib.loads((ROOT / "results" / "paper" / "table3.toml").read_text())["published"]
+    about = {"reference": "marl"} if "marl" in runs else {}
+    return load_study(campaign(folder, cells, seeds=seeds, published=published, **about))
 
 
 # What claims are judged by

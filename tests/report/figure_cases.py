@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,10 @@ import numpy as np
 
 from dse.analysis.study import Study, Triple
 from dse.campaign.summary import STEPS, Summary
+from tests import ROOT
 from tests.analysis.report_cases import A, cell
+
+LOOKS = tomllib.loads((ROOT / "results" / "looks.toml").read_text())
 
 PROBLEMS: tuple[Triple, ...] = tuple(
     (f"{network}:{layer}", "eyeriss-small", objective)
@@ -63,7 +67,8 @@ def made_up(
         "cost_model": "maestro",
         "searchers": list(searchers),
         "problems": [list(problem) for problem in problems],
-    }
+        "looks": {name: look for name, look in LOOKS.items() if name in searchers},
+    } | ({"reference": "marl"} if "marl" in searchers else {})
     return Study(Path("made-up"), about, tuple(found))
 
 

@@ -115,11 +115,15 @@ def test_a_straight_line_needs_its_ends_only() -> None:
     assert thin(x[:1], x[:1]).tolist() == [0]
 
 
-def test_a_searcher_looks_the_same_in_every_campaign_and_unlike_any_other() -> None:
-    all_of_ours = styles(OURS, "marl")
-    assert styles(["cem", "new", "marl"])["marl"].colour == all_of_ours["marl"].colour
-    assert styles(["cem", "marl"])["cem"] == all_of_ours["cem"]
-    many = styles([*OURS, *ODD[:-1], "more", "and more"])
+def test_a_searcher_with_a_look_has_it_in_every_campaign_and_nobody_else_has_it() -> None:
+    looks = {
+        "marl": {"colour": "#d55e00", "line": "solid", "marker": "o"},
+        "cem": {"colour": "#b35a93", "line": "mixed", "marker": "P"},
+    }
+    all_of_ours = styles(OURS, "marl", looks)
+    assert styles(["cem", "new", "marl"], looks=looks)["marl"].colour == all_of_ours["marl"].colour
+    assert styles(["cem", "marl"], looks=looks)["cem"] == all_of_ours["cem"]
+    many = styles([*OURS, *ODD[:-1], "more", "and more"], looks=looks)
     assert len({(style.colour, style.dash) for style in many.values()}) == len(many) == 21
     assert all_of_ours["marl"].leading
     assert all_of_ours["marl"].width > all_of_ours["cem"].width

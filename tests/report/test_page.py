@@ -18,12 +18,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dse.analysis.findings import Findings, find
+from dse.analysis.analysis import analyse
+from dse.analysis.findings import Findings
 from dse.analysis.problems import make_problems
 from dse.analysis.study import Study, load_study
 from dse.campaign.reading import load_campaign
 from dse.cli.commands.run import find_layers
 from dse.cost.maestro.dataflow_text import read_maestro_text
+from dse.report.conclusions import conclude
 from dse.report.page import render
 from dse.report.page.commands import campaign_toml
 from dse.report.page.mappings import BestMapping, best_mappings, gap_to_optimum
@@ -43,7 +45,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
 
 @pytest.fixture(scope="module")
 def findings(study: Study) -> Findings:
-    return find(study, resamples=50)
+    return analyse(study, resamples=50)
 
 
 @pytest.fixture(scope="module")
@@ -83,9 +85,10 @@ def without(study: Study, *keys: str) -> Study:
 
 def test_the_headline_and_every_warning_are_on_the_page(study: Study, findings: Findings) -> None:
     text = Parsed(render(study, findings)).text
-    assert findings.headline in text
-    assert len(findings.warnings) > 1
-    assert all(warning in text for warning in findings.warnings)
+    conclusions = conclude(study, findings)
+    assert conclusions.headline in text
+    assert len(conclusions.warnings) > 1
+    assert all(warning in text for warning in conclusions.warnings)
 
 
 def test_the_standing_lists_the_searchers_by_their_ratio_with_its_interval(
@@ -119,7 +122,7 @@ def test_the_page_says_what_was_run_and_on_what(study: Study, findings: Findings
 
 
 def test_the_same_study_gives_the_same_page(study: Study, findings: Findings) -> None:
-    assert render(study, findings) == render(load_study(study.folder), find(study, resamples=50))
+    assert render(study, findings) == render(load_study(study.folder), analyse(study, resamples=50))
 
 
 def test_the_fingerprint_does_not_depend_on_the_order_of_cells_but_on_each_of_them(study: Study) -> None:
@@ -281,14 +284,14 @@ def test_a_problem_without_a_feasible_mapping_says_so(study: Study, findings: Fi
         for cell in study.summaries
     ]
     hollow = replace(study, summaries=tuple(cells))
-    page = Parsed(render(hollow, find(hollow, resamples=20)))
+    page = Parsed(render(hollow, analyse(hollow, resamples=20)))
     assert page.text.count("No run has found a feasible mapping.") == 2
     assert "nan" not in page.text.lower().split()
 
 
 def test_a_campaign_with_one_finished_cell_has_a_page(study: Study) -> None:
     first = replace(study, summaries=study.summaries[:1])
-    page = Parsed(render(first, find(first, resamples=20)))
+    page = Parsed(render(first, analyse(first, resamples=20)))
     assert "1 of 36 done" in page.text
     assert page.text.count("No run has found a feasible mapping.") == 3
 
@@ -298,9 +301,10 @@ def test_a_campaign_with_one_finished_cell_has_a_page(study: Study) -> None:
 
 def test_names_from_outside_are_text_and_never_markup(study: Study) -> None:
     bad = nasty(study)
-    page = render(bad, replace(find(bad, resamples=20), headline="<b>it</b> & co", warnings=("<i>thin</i>",)))
+    bad = replace(bad, about=bad.about | {"failed": {"<b>it</b> & co": "<i>thin</i>"}})
+    page = render(bad, analyse(bad, resamples=20))
     parsed = Parsed(page)
-    plain = Parsed(render(study, find(study, resamples=20)))
+    plain = Parsed(render(study, analyse(study, resamples=20)))
     assert {tag for tag, _ in parsed.elements} <= {tag for tag, _ in plain.elements} | {"wbr"}
     assert [tag for tag, _ in parsed.elements].count("script") == 1
     assert not [name for _, attributes in parsed.elements for name in attributes if name.startswith("on")]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dse.analysis.findings import find
+from dse.analysis.analysis import analyse
 from dse.analysis.study import load_study
 from dse.report.page import render
 from tests.report import browser as driving
@@ -51,7 +51,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
     found = Pages(folder / "plain.html", folder / "nasty & <b>.html")
     for path, shown in ((found.plain, study), (found.nasty, nasty(study))):
         page = render(
-            shown, find(shown, resamples=20), {"wide": WIDE_FIGURE}, [TABLE], ["tables/reduction.csv"]
+            shown, analyse(shown, resamples=20), {"wide": WIDE_FIGURE}, [TABLE], ["tables/reduction.csv"]
         )
         path.write_text(page, encoding="utf-8")
     return found

@@ -8,14 +8,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dse.analysis.findings import find
+from dse.analysis.analysis import analyse
 from dse.analysis.problems import make_problems
-from dse.analysis.repriced import finding, reprice
+from dse.analysis.repriced import reprice
 from dse.analysis.study import Study
 from dse.problem.evaluation import evaluate
 from dse.report.page import render
 from dse.report.page.breakdown import break_down
 from dse.report.page.mappings import BestMapping, best_mappings
+from dse.report.repriced import finding
 from tests.analysis.repriced_cases import chosen, points, problem
 from tests.analysis.test_repriced import gamed
 from tests.report.test_page import Parsed
@@ -25,7 +26,7 @@ BOTH = np.isfinite(points("edp").maestro.loss) & np.isfinite(points("edp").loopn
 
 
 def page(study: Study) -> str:
-    return render(study, find(study, RESAMPLES), repriced=reprice(study, RESAMPLES))
+    return render(study, analyse(study, RESAMPLES), repriced=reprice(study, RESAMPLES))
 
 
 def best(study: Study) -> BestMapping:

@@ -23,7 +23,9 @@ def test_the_report_is_made_of_the_curves_alone(tmp_path: Path) -> None:
     cells = [cell("walk", [(0, 6.0)]), cell("marl", [(0, 4.0), (700, 2.0)]), cell("grid", [])]
     point = {"repeats": 2, "loss": 8.0, "seconds": 8.0, "joules": 1.0}
     templates = {"nvdla": {"net:a on edge, latency": point}, "eyeriss": {}}
-    report, path = write_report(campaign(tmp_path, cells, templates=templates), pictures=False)
+    report, path = write_report(
+        campaign(tmp_path, cells, templates=templates, reference="marl"), pictures=False
+    )
     text = (tmp_path / "tables" / "reduction.csv").read_text()
     assert text == (
         f"{COLUMNS}\n"
@@ -56,18 +58,30 @@ def test_the_report_is_made_of_the_curves_alone(tmp_path: Path) -> None:
 
 
 def test_the_csv_keeps_all_digits_and_leaves_absent_ratios_empty(tmp_path: Path) -> None:
-    write_report(campaign(tmp_path, [cell("walk", [(0, 0.1 + 0.2)])]), pictures=False)
+    write_report(campaign(tmp_path, [cell("grid", []), cell("walk", [(0, 0.1 + 0.2)])]), pictures=False)
     *_, line = csv.DictReader((tmp_path / "tables" / "reduction.csv").read_text().splitlines())
     assert float(line["median"]) == 2 * (0.1 + 0.2)
     assert line["ratio_median"] == line["ratio_best"] == ""
 
 
 def test_a_published_ratio_is_shown_beside_ours(tmp_path: Path) -> None:
-    problem = ("vgg16:conv1_2", "edge", "latency")
+    cells = [cell(name, [(0, loss)], A) for name, loss in (("walk", 1.0), ("grid", 2.0))]
+    where = {"source": "Our elders", "network": "net", "objective": "latency"}
     _, path = write_report(
-        campaign(tmp_path, [cell("marl", [(0, 1.0)], problem), cell("random", [], problem)]), pictures=False
+        campaign(tmp_path, cells, published=[where | {"ratios": {"grid": 4.06}}]), pictures=False
     )
-    assert "| random | 1 | infeasible | infeasible | - | - | 4.06 |" in path.read_text()
+    text = path.read_text()
+    assert "| median / walk's | best / walk's | Our elders |" in text
+    assert "| walk | 1 | 2 | 2 | 1 | 1 | - |" in text
+    assert "| grid | 1 | 4 | 4 | 2 | 2 | 4.06 |" in text
+
+
+def test_without_published_ratios_of_its_searchers_a_table_has_no_column_for_them(tmp_path: Path) -> None:
+    entry = {"source": "Our elders", "network": "net", "objective": "latency", "ratios": {"grid": 4.06}}
+    other = {**entry, "network": "another", "ratios": {"walk": 2.0}}
+    cells = [cell("walk", [(0, 1.0)])]
+    _, path = write_report(campaign(tmp_path, cells, published=[entry, other]), pictures=False)
+    assert "Our elders" not in path.read_text()
 
 
 def test_the_report_says_which_cells_are_not_done(tmp_path: Path, dse: Dse) -> None:
@@ -75,8 +89,10 @@ def test_the_report_says_which_cells_are_not_done(tmp_path: Path, dse: Dse) -> N
     campaign(tmp_path, cells, seeds=2, searchers=["marl", "walk", "broken"])
     report = make_report(tmp_path)
     assert report.missing == {"walk": 1, "broken": 2}
-    assert report.findings.warnings[0].startswith("Cells not done: 1 of walk, 2 of broken.")
-    assert report.findings.headline.startswith("So far (3 of 6 cells): marl and walk end nearest to the best")
+    assert report.conclusions.warnings[0].startswith("Cells not done: 1 of walk, 2 of broken.")
+    assert report.conclusions.headline.startswith(
+        "So far (3 of 6 cells): marl and walk end nearest to the best"
+    )
     told = dse("report", str(tmp_path), "--tables-only", "--json").json
     assert (told["cells"], told["missing"]) == (3, 3)
     assert told["report"] == str(tmp_path / "tables" / "reduction.md")
@@ -107,7 +123,7 @@ def test_a_campaign_with_nothing_done_has_an_empty_table(tmp_path: Path, dse: Ds
 
 def test_the_table_at_the_full_budget_is_printed(tmp_path: Path, dse: Dse) -> None:
     out = dse("report", str(campaign(tmp_path, [cell("walk", [(0, 6.0)])])), "--tables-only").out
-    assert "Without marl in the campaign there are no ratios." in out
+    assert "Ratios are a searcher's figure divided by walk's: above 1, walk is better." in out
     assert "net: latency (s) after 1,000 samples a layer" in out
     assert "after 500 samples" not in out
     assert out.endswith(f"report: {tmp_path / 'tables' / 'reduction.md'}\n")
@@ -229,7 +245,7 @@ def test_the_summary_for_programs_is_plain_json(tmp_path: Path) -> None:
     assert told["standing"]["marl"]["value"] is None
     assert told["headline"].startswith("walk ends nearest to the best known")
     assert told["targets"] == {"net:a on edge, latency": {"loss": 6.0, "proven": False}}
-    assert (told["cells"], told["planned"], told["reference"]) == (2, 2, "marl")
+    assert (told["cells"], told["planned"], told["reference"]) == (2, 2, "walk")
 
 
 @pytest.mark.parametrize(("model", "unit"), [("loopnest", "mm2"), ("maestro", "model units")])

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dse.analysis.problems import Made
-from dse.analysis.reduction import Layer
+from dse.analysis.reduction import LayerFigures
 from dse.campaign.summary import Summary
 from dse.cost import other_models
 from dse.problem.problem import Problem
@@ -23,7 +23,7 @@ from dse.spec.reasons import Reason
 from dse.support.errors import InputError
 
 NOT_RECORDED = "This folder does not keep the winners' mappings."
-NOTHING = Layer(1, math.inf, math.inf, math.inf)
+UNPRICED = LayerFigures(1, math.inf, math.inf, math.inf)
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Winner:
     `reason` says why it is not. A run that has found nothing feasible has no winner (`found` is False).
     """
 
-    point: Layer
+    point: LayerFigures
     found: bool = True
     reason: Reason = Reason.FEASIBLE
 
@@ -59,7 +59,7 @@ def price_winners(made: Made, cells: Sequence[Summary], model: str) -> tuple[Win
         prices = _price(replace(made.problem, cost_model=model), found)
     except ValueError as error:
         raise InputError(f"A winner's mapping cannot be read from this folder: {error}") from None
-    return tuple(prices.get(cell.key, Winner(NOTHING, found=False)) for cell in cells)
+    return tuple(prices.get(cell.key, Winner(UNPRICED, found=False)) for cell in cells)
 
 
 def _price(problem: Problem, cells: Sequence[Summary]) -> dict[str, Winner]:
@@ -70,10 +70,10 @@ def _price(problem: Problem, cells: Sequence[Summary]) -> dict[str, Winner]:
     found = {}
     for place, cell in enumerate(cells):
         reason = Reason(int(priced.reason[place]))
-        point = replace(NOTHING, repeats=cell.repeats)
+        point = replace(UNPRICED, repeats=cell.repeats)
         if reason is Reason.FEASIBLE:
             cycles, energy_nj = float(priced.cycles[place]), float(priced.energy_nj[place])
-            point = Layer(cell.repeats, float(priced.loss[place]), cycles * seconds, energy_nj * 1e-9)
+            point = LayerFigures(cell.repeats, float(priced.loss[place]), cycles * seconds, energy_nj * 1e-9)
         found[cell.key] = Winner(point, True, reason)
     return found
 

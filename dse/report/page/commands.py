@@ -12,6 +12,7 @@ from typing import Any
 
 from dse.analysis.problems import Made
 from dse.analysis.study import Study, Triple
+from dse.campaign.showing import SHOWING
 from dse.campaign.summary import Summary
 from dse.problem.problem import Problem
 from dse.report.page.toml import toml_key, toml_value
@@ -56,7 +57,7 @@ def campaign_toml(study: Study, problems: Table[Triple, Made]) -> str | None:
         f"budget = {study.budget}",
         f"seeds = {study.seeds}",
         *([f"seed = {first}"] if first else []),
-        *([f"reference = {toml_value(study.base)}"] if "reference" in study.about else []),
+        *(f"{key} = {toml_value(study.about[key])}" for key in SHOWING if key in study.about),
         f"cost_model = {toml_value(study.cost_model)}",
         *([f"tiles = {toml_value(tiles)}"] if tiles != "factors" else []),
         *([f"fixed = {toml_value(fixed)}"] if fixed else []),

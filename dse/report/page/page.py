@@ -22,6 +22,7 @@ from dse.analysis.findings import Findings
 from dse.analysis.problems import make_problems
 from dse.analysis.repriced import Repriced
 from dse.analysis.study import Study
+from dse.report.conclusions import conclude
 from dse.report.page.captions import captions
 from dse.report.page.mappings import BestMapping, best_mappings
 from dse.report.page.markup import breakable, nest_markup
@@ -65,6 +66,7 @@ def render(
     cost model. The same arguments give the same text.
     """
     problems = make_problems(study)
+    conclusions = conclude(study, findings)
     mappings = best_mappings(study, problems)
     origin = provenance(study, problems)
     script = _read("page.js")
@@ -73,7 +75,7 @@ def render(
         .get_template(TEMPLATE)
         .render(
             study=study,
-            findings=findings,
+            conclusions=conclusions,
             reference=study.reference,
             line=summary_line(study),
             standing=standings(study, findings),

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from dse import __version__
-from dse.analysis import limits
 from dse.analysis.problems import Made
 from dse.analysis.regret import OPTIMAL
 from dse.analysis.study import Study, Triple
+from dse.report import limits
 from dse.report.page.commands import campaign_toml
 from dse.report.page.numbers import counted, duration, scientific
 from dse.report.page.toml import toml_value

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dse.analysis.repriced import Repriced, caveat, finding, repriced_table
+from dse.analysis.repriced import Repriced
 from dse.analysis.repriced.ranking import LEAST_SEEDS
 from dse.analysis.study import Study
 from dse.report.page.tables import PageTable, page_table
+from dse.report.repriced import caveat, finding, repriced_table
 
 MANY = 4
 """Rankings beyond these are folded."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dse.analysis.findings import Findings
-from dse.analysis.limits import missing
 from dse.analysis.study import Study
+from dse.report.limits import missing
 from dse.report.page.numbers import percent, ratio_text
 
 CLOSE = 1.01

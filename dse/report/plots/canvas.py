@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.report.plots.scales import log_ticks, number, thin
-from dse.report.plots.style import INK, MUTED, PAPER, RULE, Style
+from dse.report.plots.style import BACKGROUND, INK, MUTED, RULE, Style
 from dse.support.arrays import FloatArray
 
 if TYPE_CHECKING:
@@ -240,7 +240,7 @@ def reference_line(axes: Axes, value: float, text: str) -> None:
         fontsize=6.5,
         color=INK,
         va="bottom",
-        bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 0.4, "alpha": 0.8},
+        bbox={"facecolor": BACKGROUND, "edgecolor": "none", "pad": 0.4, "alpha": 0.8},
     )
 
 

@@ -23,7 +23,7 @@ from dse.report.plots.canvas import (
 )
 from dse.report.plots.convergence import labelled, seeds
 from dse.report.plots.scales import number
-from dse.report.plots.style import INK, PAPER, Style, short, short_names, widest
+from dse.report.plots.style import BACKGROUND, INK, Style, short, short_names, widest
 from dse.support.arrays import FloatArray
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ def _forest(axes: Axes, place: int, row: Efficiency, style: Style) -> None:
             axes.plot(end, place, color=style.colour, marker=arrow, markersize=3.5, clip_on=False, zorder=3)
     axes.plot(
         value, place, color=style.colour, marker="o", markersize=4.5, zorder=4,
-        markerfacecolor=PAPER if row.censored else style.colour,
+        markerfacecolor=BACKGROUND if row.censored else style.colour,
     )  # fmt: skip
     axes.annotate(
         f"{_short_number(row.ratio.value)}{TIMES}",
@@ -209,7 +209,7 @@ def _forest(axes: Axes, place: int, row: Efficiency, style: Style) -> None:
         ha="center",
         fontsize=6,
         color=style.text,
-        bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 0.3, "alpha": 0.85},
+        bbox={"facecolor": BACKGROUND, "edgecolor": "none", "pad": 0.3, "alpha": 0.85},
     )
 
 

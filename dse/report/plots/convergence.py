@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dse.analysis import limits as bounds
 from dse.analysis.findings import Band, Findings
 from dse.analysis.study import Study, Triple
+from dse.report import limits as bounds
 from dse.report.plots.canvas import (
     UNTITLED,
     Grid,

@@ -8,7 +8,7 @@ import numpy as np
 
 from dse.analysis.dependence import ALPHA, Dependence
 from dse.report.plots.canvas import WIDTH, add_panel, bare, heading, new_figure
-from dse.report.plots.style import INK, MUTED, PAPER, luminance, short_names, widest
+from dse.report.plots.style import BACKGROUND, INK, MUTED, luminance, short_names, widest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,7 +76,9 @@ def _draw_matrix(axes: Axes, found: Dependence, order: list[int], shown: list[st
         for column, j in enumerate(order):
             r = float(found.correlations[i, j])
             shade, ink = _shade(r if found.varied[i] and found.varied[j] else 0.0)
-            axes.add_patch(Rectangle((column, row), 1, 1, facecolor=shade, edgecolor=PAPER, linewidth=0.8))
+            axes.add_patch(
+                Rectangle((column, row), 1, 1, facecolor=shade, edgecolor=BACKGROUND, linewidth=0.8)
+            )
             if i == j or not (found.varied[i] and found.varied[j]):
                 continue
             weight = "bold" if found.correlation_p[i, j] <= ALPHA else "normal"
@@ -109,4 +111,4 @@ def _shade(r: float) -> tuple[str, str]:
     ends = _POSITIVE if r > 0 else _NEGATIVE
     mixed = [255 + (end - 255) * min(abs(r), 1.0) ** 0.8 for end in ends]
     bright = luminance(*(channel / 255 for channel in mixed))
-    return "#" + "".join(f"{round(channel):02x}" for channel in mixed), INK if bright > 0.2 else PAPER
+    return "#" + "".join(f"{round(channel):02x}" for channel in mixed), INK if bright > 0.2 else BACKGROUND

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dse.analysis.findings import Findings
-from dse.analysis.limits import missing, without
 from dse.analysis.study import Study, Triple
+from dse.report.limits import missing, without
 from dse.report.plots.contests import distribution_figure, efficiency_figure
 from dse.report.plots.convergence import convergence_figure, gap_figure, returns_figure
 from dse.report.plots.matrix import improvement_figure
@@ -59,7 +59,7 @@ def draw(study: Study, findings: Findings) -> dict[str, Drawing]:
 
     What needs a second searcher is left out where there is one only.
     """
-    looks = styles(study.searchers, study.reference)
+    looks = styles(study.searchers, study.reference, study.looks)
     drawings = [
         Drawing(
             "gap",

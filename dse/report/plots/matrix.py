@@ -12,7 +12,7 @@ from dse.analysis.findings import Findings, Improvement
 from dse.analysis.study import Study
 from dse.report.plots.canvas import WIDTH, add_panel, bare, heading, new_figure, note
 from dse.report.plots.convergence import seeds
-from dse.report.plots.style import INK, MUTED, PAPER, Style, luminance, short_names, widest
+from dse.report.plots.style import BACKGROUND, INK, MUTED, Style, luminance, short_names, widest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,7 +80,7 @@ def _field(axes: Axes, row: int, column: int, interval: tuple[float, float, floa
         axes.text(column + 0.5, row + 0.5, DASH, color=MUTED, **centre)
         return
     shade, ink = _shade(chance)
-    axes.add_patch(Rectangle((column, row), 1, 1, facecolor=shade, edgecolor=PAPER, linewidth=1.2))
+    axes.add_patch(Rectangle((column, row), 1, 1, facecolor=shade, edgecolor=BACKGROUND, linewidth=1.2))
     weight = "bold" if low > 0.5 or high < 0.5 else "normal"
     text = f"{100 * chance:.0f}" + (" %" if roomy else "")
     height, size = (0.37, 7.5) if roomy else (0.5, 6.0)
@@ -95,4 +95,4 @@ def _shade(chance: float) -> tuple[str, str]:
     light, dark = (0xF6, 0xF9, 0xFC), (0x08, 0x3A, 0x6B)
     mixed = [a + (b - a) * chance**1.3 for a, b in zip(light, dark, strict=True)]
     bright = luminance(*(channel / 255 for channel in mixed))
-    return "#" + "".join(f"{round(channel):02x}" for channel in mixed), INK if bright > 0.2 else PAPER
+    return "#" + "".join(f"{round(channel):02x}" for channel in mixed), INK if bright > 0.2 else BACKGROUND

@@ -1,4 +1,4 @@
-"""How figures look: one style for all, and for each searcher a colour, dash and marker that it keeps.
+"""How plots look: one style for all, and for each searcher a colour, dash and marker.
 
 Colours are those of Okabe and Ito ("Color Universal Design", 2008), which people with any common colour
 vision tell apart, without the yellow that is lost on white. Dashes and markers carry the same in grey.
@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import colorsys
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
+
+from dse.campaign.showing import MARKERS
 
 INK = "#1a1a1a"
 MUTED = "#5f5f5f"
 RULE = "#d9d9d9"
-PAPER = "#ffffff"
+BACKGROUND = "#ffffff"
 
 VERMILLION, BLUE, GREEN, SKY = "#d55e00", "#0072b2", "#009e73", "#56b4e9"
 ORANGE, PURPLE, BLACK, GREY = "#e69f00", "#b35a93", "#000000", "#7f7f7f"
@@ -26,6 +29,7 @@ SOLID: Dash = ()
 DASHED: Dash = (4.5, 1.8)
 DOTTED: Dash = (1.1, 1.4)
 MIXED: Dash = (6.0, 1.5, 1.1, 1.5)
+NO_LOOKS: Mapping[str, Mapping[str, str]] = MappingProxyType({})
 
 FONT = "DejaVu Sans"
 """The one font that matplotlib brings along, so that pictures are the same on every machine."""
@@ -52,45 +56,34 @@ class Style:
         return (0, self.dash) if self.dash else "-"
 
 
-_OWN: dict[str, tuple[str, Dash, str]] = {
-    "random": (GREY, DOTTED, "o"),
-    "walk": (ORANGE, SOLID, "^"),
-    "grid": (GREY, DASHED, "x"),
-    "bayesian": (BLACK, SOLID, "D"),
-    "genetic": (GREEN, SOLID, "s"),
-    "gamma": (SKY, DASHED, "v"),
-    "cem": (PURPLE, MIXED, "P"),
-    "ppo": (BLUE, DASHED, "X"),
-    "ppo-categorical": (BLUE, DOTTED, "d"),
-    "factored-ppo": (BLUE, MIXED, "h"),
-    "marl": (VERMILLION, SOLID, "o"),
-    "marl-6": (VERMILLION, DASHED, "*"),
-    "team": (PURPLE, SOLID, "p"),
-    "local": (PURPLE, DASHED, "8"),
-}
+_LINES = {"solid": SOLID, "dashed": DASHED, "dotted": DOTTED, "mixed": MIXED}
 _HUES = (ORANGE, BLACK, GREEN, SKY, PURPLE, BLUE, VERMILLION, GREY)
-_DASHES = (SOLID, DASHED, DOTTED, MIXED)
-_MARKERS = "<>p8sv^DPXodh*"
 
 
-def styles(searchers: Sequence[str], reference: str | None = None) -> dict[str, Style]:
-    """A style for each of a campaign's searchers: its own if it is one of ours, else the next that is free.
+def styles(
+    searchers: Sequence[str], reference: str | None = None, looks: Mapping[str, Mapping[str, str]] = NO_LOOKS
+) -> dict[str, Style]:
+    """A style for each of a campaign's searchers: that of `looks`, or else the next that is free.
 
-    It depends on the names and their order alone, not on which of them a figure shows. The `reference`
-    leads. Beyond 32 names looks come round again.
+    It depends on the names and their order alone, not on which of them a plot shows. The `reference` leads.
+    Beyond 32 names looks come round again.
     """
-    free = [(hue, dash) for dash in _DASHES for hue in _HUES]
-    taken = {_OWN[name][:2] for name in searchers if name in _OWN}
-    free = [look for look in free if look not in taken]
+    own = {name: _look(looks[name]) for name in searchers if name in looks}
+    taken = {look[:2] for look in own.values()}
+    free = [(hue, dash) for dash in _LINES.values() for hue in _HUES if (hue, dash) not in taken]
     found, others = {}, 0
     for name in searchers:
-        if name in _OWN:
-            colour, dash, marker = _OWN[name]
+        if name in own:
+            colour, dash, marker = own[name]
         else:
-            (colour, dash), marker = free[others % len(free)], _MARKERS[others % len(_MARKERS)]
+            (colour, dash), marker = free[others % len(free)], MARKERS[others % len(MARKERS)]
             others += 1
         found[name] = Style(colour, dash, marker, readable(colour), name == reference)
     return found
+
+
+def _look(look: Mapping[str, str]) -> tuple[str, Dash, str]:
+    return look["colour"], _LINES[look["line"]], look["marker"]
 
 
 def readable(colour: str, contrast: float = 4.5) -> str:
@@ -176,8 +169,8 @@ def house_style() -> Iterator[None]:
         "ytick.major.width": 0.6,
         "xtick.major.pad": 2.5,
         "ytick.major.pad": 2.5,
-        "figure.facecolor": PAPER,
-        "savefig.facecolor": PAPER,
+        "figure.facecolor": BACKGROUND,
+        "savefig.facecolor": BACKGROUND,
         "svg.fonttype": "none",
         "svg.hashsalt": "dse",
         "pdf.fonttype": 42,

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from dse.analysis.formats import NOTHING, Section, Table, counted, figure, names, over_target
-from dse.analysis.limits import seeds, without
 from dse.analysis.repriced.ranking import Place, Ranked, Ranking
 from dse.analysis.repriced.repricing import Repriced
-from dse.analysis.repriced.words import ranking_sentence, scope, why, words_of
 from dse.analysis.study import Study
 from dse.cost import unit_of
+from dse.report.formats import NOTHING, Section, Table, counted, figure, names, over_target
+from dse.report.limits import seeds, without
+from dse.report.repriced.words import ranking_sentence, scope, why, words_of
 
 COLUMNS = (
     "network",

@@ -1,17 +1,17 @@
-"""A study's result in sentences: the headline, who needs fewer samples, where the evidence is thin."""
+"""What a study comes to in sentences: the headline, who needs fewer samples, where the evidence is thin."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from dse.analysis import limits
-from dse.analysis.findings import Band, Comparison, Efficiency, Interval, LedgerRow
-from dse.analysis.formats import counted, factor, names, over_target
+from dse.analysis.findings import Band, Comparison, Efficiency, Findings, Interval, LedgerRow
+from dse.analysis.regret import problem_label
 from dse.analysis.study import Study
+from dse.report import limits
+from dse.report.formats import counted, factor, names, over_target
 
-BASELINE = "ppo"
-"""Whose samples the headline counts the reference's against, as the paper does."""
 FEW_SEEDS = 5
 MOST_INFEASIBLE = 0.5
 SIGNIFICANT = 0.05
@@ -19,47 +19,80 @@ SAME = 5e-4
 """Ratios to the best known that print alike, to three decimals, are not said to differ."""
 
 
-def headline(study: Study, gap: Mapping[str, Band], efficiency: Sequence[Efficiency]) -> str:
+@dataclass(frozen=True)
+class Conclusions:
+    """The result in a sentence, with its interval, and sentences on what a sceptic should know first."""
+
+    headline: str
+    warnings: tuple[str, ...]
+
+
+def conclude(study: Study, findings: Findings) -> Conclusions:
+    """What is said of a study above all its figures."""
+    return Conclusions(_headline(study, findings), tuple(_warnings(study, findings)))
+
+
+def refuted(study: Study) -> tuple[str, ...]:
+    """A sentence for each cell whose best is below what was proven to be the least."""
+    optima = study.about.get("optima", {})
+    return tuple(
+        f"CERTIFICATE BEATEN: {cell.searcher} found {cell.best!r} on {problem_label(cell)}, below "
+        f"{optima[problem_label(cell)]['lower_bound']!r}, which was proven to be the least; please report it"
+        for cell in study.beaten
+    )
+
+
+def _headline(study: Study, findings: Findings) -> str:
     """Who ends nearest to the best known, how near, and what the reference searcher makes of its samples."""
     done = len(study.summaries)
     sofar = f"So far ({done:,} of {study.planned:,} cells): " if done < study.planned else ""
-    gap = {name: band for name, band in gap.items() if name not in study.cut}
-    ends = {name: final(band) for name, band in gap.items()}
-    ends = {name: end for name, end in ends.items() if _finite(end)}
+    gap = _whole(study, findings.gap)
+    ends = {name: band.end for name, band in gap.items() if band.end.finite}
     if not gap:
-        whole = f"{done:,} of {study.planned:,} cells are done"
-        if not done:
-            return f"{whole}."
-        if not study.solved:
-            return f"{whole}, and none has found a feasible mapping."
-        if len(study.cut) == len(study.searchers):
-            return f"No searcher has the whole budget of {counted(study.budget, 'sample')}: {whole}."
-        return f"No searcher has a run on every problem yet: {whole}."
+        return _nobody(study)
     if not ends:
         return f"{sofar}No searcher's typical run has found a feasible mapping."
     least = min(end.value for end in ends.values())
     leaders = [name for name, end in ends.items() if end.value <= least + SAME]
-    level = [name for name in level_with_best(ends) if name not in leaders]
+    level = [name for name in _level_with_best(ends) if name not in leaders]
     reference = study.reference
     text = f"{names(leaders)} {'ends' if len(leaders) == 1 else 'end'} nearest to {_goal(study)}: "
     text += f"{_times(ends[leaders[0]])} over {_problems(len(study.solved), None)}"
     text += f", not told apart from {names(level)}" if level else ""
     if reference not in leaders:
         text += f"; {_end_of(study, ends, gap)}"
-    spoken = [e for e in efficiency if (e.searcher, e.other) == (reference, BASELINE)]
-    text += f"; {spoken[0].sentence}" if spoken else ""
+    for row in findings.efficiency:
+        if (row.searcher, row.other) == (reference, study.baseline):
+            text += f"; {efficiency_sentence(study, row)}"
     return f"{sofar}{text}."
 
 
-def efficiency_sentence(
-    searcher: str, other: str, ratio: Interval | None, reached: int, problems: int
-) -> str:
+def _nobody(study: Study) -> str:
+    """The headline where no searcher can be compared with another."""
+    done = len(study.summaries)
+    whole = f"{done:,} of {study.planned:,} cells are done"
+    if not done:
+        return f"{whole}."
+    if not study.solved:
+        return f"{whole}, and none has found a feasible mapping."
+    if len(study.cut) == len(study.searchers):
+        return f"No searcher has the whole budget of {counted(study.budget, 'sample')}: {whole}."
+    return f"No searcher has a run on every problem yet: {whole}."
+
+
+def efficiency_sentence(study: Study, row: Efficiency) -> str:
     """A sample-efficiency ratio in words, without a full stop."""
+    both = f" (both up to {row.budget:,} samples)" if row.budget < study.budget else ""
+    return _compared(row) + both
+
+
+def _compared(row: Efficiency) -> str:
+    searcher, other, ratio = row.searcher, row.other, row.ratio
     goal = f"{other}'s final figure"
-    if not problems:
+    if not row.problems:
         return f"neither {searcher} nor {other} has found anything feasible"
-    fails = problems - reached
-    never = f"no run of {searcher} reaches it on {_problems(fails, problems)}"
+    fails = row.problems - row.reached
+    never = f"no run of {searcher} reaches it on {_problems(fails, row.problems)}"
     if ratio is None:
         return f"{searcher} does not reach {goal}: {never} (censored)"
     if math.isinf(ratio.value):
@@ -77,11 +110,8 @@ def efficiency_sentence(
     return f"{text}; {never}" if fails else text
 
 
-def warnings(
-    study: Study, gap: Mapping[str, Band], comparisons: Sequence[Comparison], ledger: Sequence[LedgerRow]
-) -> Iterator[str]:
-    """Sentences on what a sceptic should know before believing the figures."""
-    yield from study.beaten
+def _warnings(study: Study, findings: Findings) -> Iterator[str]:
+    yield from refuted(study)
     yield from limits.sentences(study)
     if study.missing:
         lacking = ", ".join(f"{count:,} of {name}" for name, count in study.missing.items())
@@ -93,17 +123,17 @@ def warnings(
         yield f"Failed: {key} ({reason}){more}."
     yield from _few_seeds(study)
     yield from _targets(study)
-    yield from _infeasible(study, ledger)
-    yield from _overlaps({name: band for name, band in gap.items() if name not in study.cut})
-    yield from _powerless(comparisons)
-    spent = [f"{row.elsewhere:,} by {row.searcher}" for row in ledger if row.elsewhere]
+    yield from _infeasible(study, findings.ledger)
+    yield from _overlaps(_whole(study, findings.gap))
+    yield from _powerless(findings.comparisons)
+    spent = [f"{row.elsewhere:,} by {row.searcher}" for row in findings.ledger if row.elsewhere]
     if spent:
         yield f"Samples spent outside the budget, as declared: {', '.join(spent)}."
 
 
-def final(band: Band) -> Interval:
-    """A band's end: the figure at the full budget."""
-    return Interval(float(band.centre[-1]), float(band.low[-1]), float(band.high[-1]))
+def _whole(study: Study, gap: Mapping[str, Band]) -> dict[str, Band]:
+    """The bands of the searchers that have the campaign's whole budget."""
+    return {name: band for name, band in gap.items() if name not in study.cut}
 
 
 def _few_seeds(study: Study) -> Iterator[str]:
@@ -156,15 +186,15 @@ def _infeasible(study: Study, ledger: Sequence[LedgerRow]) -> Iterator[str]:
             yield f"{barren:,} of {row.searcher}'s {row.cells:,} runs have found nothing feasible."
 
 
-def level_with_best(ends: Mapping[str, Interval]) -> list[str]:
+def _level_with_best(ends: Mapping[str, Interval]) -> list[str]:
     """Those whose interval overlaps with that of the lowest, without the lowest."""
     best = min(ends, key=lambda name: ends[name].value)
     return [name for name, end in ends.items() if name != best and end.low <= ends[best].high]
 
 
 def _overlaps(gap: Mapping[str, Band]) -> Iterator[str]:
-    ends = {name: end for name, end in zip(gap, map(final, gap.values()), strict=True) if _finite(end)}
-    level = level_with_best(ends) if ends else []
+    ends = {name: band.end for name, band in gap.items() if band.end.finite}
+    level = _level_with_best(ends) if ends else []
     if level:
         best = min(ends, key=lambda name: ends[name].value)
         whose = f"{names(level)}'s" if len(level) == 1 else f"those of {names(level)}"
@@ -211,10 +241,6 @@ def _problems(count: int, of: int | None) -> str:
     if of == 1:
         return "the problem"
     return f"all {of} problems" if count == of else f"{count} of {of} problems"
-
-
-def _finite(end: Interval) -> bool:
-    return math.isfinite(end.value)
 
 
 def _times(end: Interval) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from dse.analysis.formats import counted, names
 from dse.analysis.study import Study
+from dse.report.formats import counted, names
 
 
 def seeds(study: Study, ends: bool = False) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dse.analysis.formats import counted, names
 from dse.analysis.repriced.ranking import LEAST_SEEDS, Pairs, Ranking
 from dse.analysis.repriced.repricing import Repriced
+from dse.report.formats import counted, names
 from dse.spec.reasons import Reason
 
 MOST_CLAUSES = 3

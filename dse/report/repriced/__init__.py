@@ -1,0 +1,8 @@
+"""A campaign's winners under other cost models, as tables and in words."""
+
+from __future__ import annotations
+
+from dse.report.repriced.table import repriced_table
+from dse.report.repriced.words import caveat, finding
+
+__all__ = ["caveat", "finding", "repriced_table"]

@@ -1,0 +1,191 @@
+"""What is said of a study: the headline, sample efficiency in words, where the evidence is thin."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from dse.analysis.analysis import analyse
+from dse.analysis.findings import Efficiency
+from dse.campaign.summary import Summary
+from dse.report.conclusions import Conclusions, conclude, efficiency_sentence, refuted
+from tests.analysis.report_cases import A, B, cell
+from tests.analysis.test_findings import OPTIMA, RESAMPLES, seeds, study
+
+
+def concluded(cells: Sequence[Summary], **about: Any) -> Conclusions:
+    """What is said of a study of those cells."""
+    made = study(cells, **about)
+    return conclude(made, analyse(made, RESAMPLES))
+
+
+def efficiencies(cells: Sequence[Summary]) -> tuple[tuple[Efficiency, ...], list[str]]:
+    """The sample efficiencies of a study of those cells, and what is said of each."""
+    made = study(cells)
+    rows = analyse(made, RESAMPLES).efficiency
+    return rows, [efficiency_sentence(made, row) for row in rows]
+
+
+def test_a_certificate_that_is_beaten_is_said_first() -> None:
+    beaten = study(seeds("walk", [0.5]), optima=OPTIMA)
+    (said,) = refuted(beaten)
+    assert said.startswith("CERTIFICATE BEATEN: walk found 0.5 on net:a on edge, latency, below 1.0")
+    assert concluded(beaten.summaries, optima=OPTIMA).warnings[0] == said
+
+
+# Sample efficiency in words
+
+
+def test_efficiency_is_told_in_both_directions() -> None:
+    cells = [*seeds("marl", [1.0] * 6, at=9), *seeds("ppo", [2.0] * 6, at=399)]
+    (there, back), said = efficiencies(cells)
+    assert (there.ratio.value, there.censored) == (40, False)
+    assert said[0] == "marl needs 40x fewer samples than ppo to reach ppo's final figure"
+    assert (back.ratio, back.censored, back.reached) == (None, True, 0)
+    assert said[1] == (
+        "ppo does not reach marl's final figure: no run of ppo reaches it on the problem (censored)"
+    )
+
+
+def test_an_efficiency_that_may_be_chance_says_so() -> None:
+    cells = [cell("marl", [(sample, 1.0)], seed=seed) for seed, sample in enumerate([9, 90, 900])]
+    cells += [cell("ppo", [(sample, 1.0)], seed=seed) for seed, sample in enumerate([99, 100, 400])]
+    (there, _), said = efficiencies(cells)
+    assert there.ratio.low < 1 < there.ratio.high
+    assert "marl needs 1.7x more samples than ppo" in said[0]
+    assert said[0].endswith("], an interval that includes 1")
+    assert "ppo needs 1.7x fewer samples than marl" in said[1]
+
+
+def test_a_problem_that_is_never_reached_is_counted_and_told() -> None:
+    third = ("net:a", "cloud", "latency")
+    cells = [*seeds("marl", [1.0] * 5), *seeds("ppo", [2.0] * 5, at=99)]
+    cells += [*seeds("marl", [1.0] * 5, B), *seeds("ppo", [2.0] * 5, B, at=99)]
+    cells += [*seeds("marl", [9.0] * 5, third), *seeds("ppo", [2.0] * 5, third)]
+    (there, _), said = efficiencies(cells)
+    assert (there.ratio.value, there.reached, there.problems, there.censored) == (100, 2, 3, True)
+    assert said[0].endswith("; no run of marl reaches it on 1 of 3 problems")
+
+
+def test_who_finds_anything_is_beyond_compare_with_who_finds_nothing() -> None:
+    (_, back), said = efficiencies([*seeds("marl", [1.0] * 3), *seeds("ppo", [math.inf] * 3)])
+    assert said[0] == "marl finds feasible mappings where ppo finds none"
+    assert back.ratio is None
+
+
+# The headline and the warnings
+
+
+def test_the_headline_names_the_nearest_and_the_reference() -> None:
+    cells = [*seeds("cem", [1.01, 1.02, 1.03]), *seeds("marl", [2.0, 2.0, 2.0], at=9)]
+    cells += seeds("ppo", [4.0, 4.0, 4.0], at=99)
+    assert concluded(cells, optima=OPTIMA, reference="marl", baseline="ppo").headline == (
+        "cem ends nearest to the proven optimum: 1.020 times it [1.010, 1.030] over 1 problem; marl ends at "
+        "2.000 times it; marl needs 10x fewer samples than ppo to reach ppo's final figure."
+    )
+
+
+def test_the_headline_does_not_tell_apart_what_overlaps() -> None:
+    cells = [*seeds("walk", [1.0, 2.0, 3.0]), *seeds("cem", [1.5, 2.5, 3.5]), *seeds("grid", [9.0] * 3)]
+    conclusions = concluded(cells, optima=OPTIMA)
+    assert "walk ends nearest" in conclusions.headline
+    assert ", not told apart from cem" in conclusions.headline
+    assert any("The interval of the best, walk, overlaps with cem's" in text for text in conclusions.warnings)
+
+
+def test_those_who_end_alike_share_the_headline() -> None:
+    cells = [*seeds("walk", [1.0] * 5), *seeds("cem", [1.0] * 5), *seeds("marl", [3.0] * 5)]
+    headline = concluded(cells, optima=OPTIMA, reference="marl").headline
+    assert headline.startswith(
+        "walk and cem end nearest to the proven optimum: 1.000 times it over 1 problem"
+    )
+    assert "; marl ends at 3.000 times it" in headline
+
+
+def test_without_a_proof_the_headline_speaks_of_the_best_known() -> None:
+    conclusions = concluded(seeds("walk", [1.0] * 5))
+    assert "nearest to the best known:" in conclusions.headline
+    assert any("On the problem no optimum is proven:" in text for text in conclusions.warnings)
+    begun = concluded(seeds("walk", [1.0] * 5), seeds=6)
+    assert any("On the problem no optimum is proven yet (a campaign" in text for text in begun.warnings)
+
+
+@pytest.mark.parametrize(
+    ("cells", "about", "said"),
+    [
+        ([], {"searchers": ["marl"], "problems": [A], "seeds": 2}, "0 of 2 cells are done."),
+        (
+            seeds("walk", [1.0]),
+            {"problems": [A, B]},
+            "No searcher has a run on every problem yet: 1 of 2 cells are done.",
+        ),
+        (
+            [*seeds("marl", [2.0]), *seeds("walk", [math.inf, math.inf])],
+            {},
+            "So far (3 of 4 cells): marl ends nearest to the best known: 1.000 times it",
+        ),
+        (
+            [*seeds("walk", [2.0, math.inf, math.inf])],
+            {},
+            "No searcher's typical run has found a feasible mapping.",
+        ),
+        (
+            [*seeds("walk", [2.0] * 5), *seeds("marl", [math.inf] * 5)],
+            {"reference": "marl"},
+            "; marl's typical run has found nothing feasible.",
+        ),
+        (
+            [*seeds("walk", [math.inf])],
+            {},
+            "1 of 1 cells are done, and none has found a feasible mapping.",
+        ),
+    ],
+)
+def test_the_headline_of_a_campaign_with_little_in_it(
+    cells: list[Summary], about: dict[str, Any], said: str
+) -> None:
+    assert said in concluded(cells, **about).headline
+
+
+def test_thin_evidence_is_warned_of() -> None:
+    wasteful = [replace(one, infeasible={"l1_too_small": 900}) for one in seeds("walk", [1.0, math.inf])]
+    failed = {"net_a--edge--latency--cem--s0": "RuntimeError: no", "net_a--edge--latency--cem--s1": "again"}
+    warnings = concluded(
+        [*wasteful, *seeds("marl", [2.0, 2.0])], searchers=["walk", "marl", "cem"], failed=failed
+    ).warnings
+    said = "\n".join(warnings)
+    assert "Cells not done: 2 of cem." in said
+    assert "Failed: net_a--edge--latency--cem--s0 (RuntimeError: no), and 1 more cell." in said
+    assert "Only 2 seeds a problem" in said
+    assert "90% of walk's samples are infeasible." in said
+    assert "1 of walk's 2 runs have found nothing feasible." in said
+    assert (
+        "With 1 problem and 1 comparison, no corrected p value of the signed-rank test can be below 1" in said
+    )
+
+
+def test_one_seed_makes_no_interval() -> None:
+    conclusions = concluded([*seeds("marl", [1.0]), *seeds("walk", [2.0])])
+    assert "[" not in conclusions.headline
+    assert (
+        "Only 1 seed a problem: there are no intervals, and any difference may be chance."
+        in conclusions.warnings
+    )
+
+
+def test_solid_evidence_is_not_warned_of() -> None:
+    problems = [(f"net:{name}", f"machine{place}", "latency") for name in "ab" for place in range(4)]
+    cells = [
+        one
+        for place, problem in enumerate(problems)
+        for name, loss in (("marl", 1.0), ("walk", 2.0 + place))
+        for one in seeds(name, [loss] * 5, problem)
+    ]
+    optima = {
+        f"{p[0]} on {p[1]}, {p[2]}": {"status": "optimal", "lower_bound": 1.0, "loss": 1.0} for p in problems
+    }
+    assert concluded(cells, optima=optima).warnings == ()
