@@ -1,16 +1,18 @@
-"""What several test files use: the command line, run in this process."""
+"""What several test files use: the command line, and campaigns, run in this process."""
 
 from __future__ import annotations
 
 import json
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
+from dse.campaign import runner
+from dse.campaign.executors import InProcess
 from dse.cli import main
 
 # The same examples in every run; `pytest --hypothesis-profile fresh` draws others.
@@ -54,6 +56,14 @@ class Outcome:
 
 
 Dse = Callable[..., Outcome]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def campaigns_in_process() -> Iterator[None]:
+    """Campaigns run in this process unless a test names an executor: workers take seconds to start."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runner, "LocalProcesses", InProcess)
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
-import signal
-import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from dse.campaign.config import NamedCell
+from dse.campaign.executors import Executor, LocalProcesses, MakeExecutor
 from dse.campaign.store import Store
 from dse.campaign.summary import Summary
-from dse.campaign.worker import Board, Outcome, Task, prepare_process, run_task
+from dse.campaign.worker import Board, Outcome, Task, run_task
 from dse.search.run import make_ready
 from dse.support.errors import InputError
 
 MOST_DEATHS = 3
 """How often the process of a cell may die before the cell counts as failed."""
-PATIENCE_SECONDS = 10.0
-"""How long workers have to stop after Ctrl-C before they are terminated; journals keep their samples."""
 LOOK_SECONDS = 0.25
 COMPILE_SECONDS = 5.0
 """Making kernels ready takes longer than this only where they have to be compiled."""
@@ -51,20 +46,16 @@ class CampaignResult:
     interrupted: bool
 
 
-def local_processes(workers: int) -> Executor:
-    """Worker processes on this machine, started afresh so that they inherit no state."""
-    context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(workers, mp_context=context, initializer=prepare_process)
-
-
 def run_campaign(
     store: Store,
     display: Display,
     *,
     workers: int,
-    make_executor: Callable[[int], Executor] = local_processes,
+    make_executor: MakeExecutor | None = None,
 ) -> CampaignResult:
     """Run the store's unfinished cells, `workers` at a time, and write `curves.parquet`.
+
+    They run on what `make_executor` makes, by default worker processes on this machine.
 
     It is written before the first cell too: a run that is killed leaves what the campaign was in full.
 
@@ -83,7 +74,7 @@ def run_campaign(
         compile_kernels(waiting, display)
         store.write_curves()
         tasks = [_task(store, named, board_path, place) for place, named in enumerate(waiting)]
-        run = _Run(store, display, board, workers, make_executor)
+        run = _Run(store, display, board, workers, make_executor or LocalProcesses)
         start = time.monotonic()
         try:
             run.all(tasks)
@@ -118,19 +109,6 @@ def _task(store: Store, named: NamedCell, board_path: Path, place: int) -> Task:
     return Task(named, store.record_path(key), store.journal_path(key), board_path, place)
 
 
-@contextlib.contextmanager
-def interrupts_ignored() -> Iterator[None]:
-    """Ignore Ctrl-C for a moment: a process that starts meanwhile ignores it from its first instruction."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
 class _Run:
     """One run of a campaign: which tasks are out, and whose processes have died how often."""
 
@@ -140,7 +118,7 @@ class _Run:
         display: Display,
         board: Board,
         workers: int,
-        make_executor: Callable[[int], Executor],
+        make_executor: MakeExecutor,
     ) -> None:
         self.store = store
         self.display = display
@@ -157,16 +135,15 @@ class _Run:
             with self._executor() as executor:
                 try:
                     self._until_broken(executor, waiting)
-                except BrokenProcessPool:
+                except BrokenExecutor:
                     self._put_back(waiting)
 
     def _until_broken(self, executor: Executor, waiting: deque[Task]) -> None:
         while waiting or self.out:
             while waiting and len(self.out) < self._most_at_once(waiting):
                 task = waiting[0]
-                with interrupts_ignored():
-                    self.out[executor.submit(run_task, task)] = task
-                # Only now: a pool that has just broken refuses the task, which then still waits.
+                self.out[executor.submit(run_task, task)] = task
+                # Only now: an executor that has just broken refuses the task, which then still waits.
                 waiting.popleft()
                 self.display.started(task.named)
             done, _ = wait(self.out, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED)
@@ -221,14 +198,7 @@ class _Run:
     def _stop(self, executor: Executor) -> None:
         self.display.notice("stopping")
         self.board.stop()
-        executor.shutdown(wait=False, cancel_futures=True)
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while time.monotonic() < deadline and any(
-            child.is_alive() for child in multiprocessing.active_children()
-        ):
-            time.sleep(0.05)
-        for child in multiprocessing.active_children():
-            child.terminate()
+        executor.shutdown(cancel_futures=True)
         for future, task in self.out.items():
             if future.done() and not future.cancelled() and future.exception() is None:
                 outcome = future.result()

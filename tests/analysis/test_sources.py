@@ -6,7 +6,6 @@ import dataclasses
 import io
 import shutil
 import sqlite3
-from concurrent.futures import Executor
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +17,9 @@ from dse.analysis.repriced.repricing import LOWERED
 from dse.analysis.sources import LEDGER, RECORDS
 from dse.analysis.study import Study, load_study
 from dse.campaign.curves import CURVES
+from dse.campaign.executors import InProcess
 from dse.campaign.progress import LineDisplay
-from dse.campaign.runner import local_processes, run_campaign
+from dse.campaign.runner import run_campaign
 from dse.campaign.store import Store
 from dse.support.errors import unknown
 from tests.campaign.campaign_searchers import Raising
@@ -139,11 +139,11 @@ def test_without_curves_a_campaign_under_maestro_says_that_paddings_are_lost(
 def test_a_run_that_is_killed_leaves_what_the_campaign_was_in_full(tmp_path: Path) -> None:
     seen: list[Study] = []
 
-    def look(workers: int) -> Executor:
+    def look(workers: int) -> InProcess:
         # What is there now is all that a kill would leave.
         shutil.copytree(tmp_path / "whole", tmp_path / "killed")
         seen.append(load_study(tmp_path / "killed"))
-        return local_processes(workers)
+        return InProcess(workers)
 
     plan = campaign(("random", None), budget=BUDGET)
     with Store(tmp_path / "whole", plan) as store:

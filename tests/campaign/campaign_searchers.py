@@ -1,15 +1,36 @@
-"""Searchers that misbehave in a campaign's worker processes."""
+"""Searchers that misbehave in a campaign's workers, and an executor whose workers die with them."""
 
 from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, Future
 from dataclasses import dataclass
+from multiprocessing import parent_process
 from pathlib import Path
 
 import numpy as np
 
+from dse.campaign.executors import InProcess
+from dse.campaign.worker import Outcome, Task
 from dse.search.evaluator import Evaluator
+
+
+class Died(BaseException):
+    """What happens to a worker that is no process of its own where a worker would be killed."""
+
+
+class Breaking(InProcess):
+    """An executor whose one worker, and with it the executor, is gone when a search has `Died`."""
+
+    def submit(self, function: Callable[[Task], Outcome], task: Task, /) -> Future[Outcome]:
+        try:
+            return super().submit(function, task)
+        except Died:
+            future: Future[Outcome] = Future()
+            future.set_exception(BrokenExecutor("the worker is gone"))
+            return future
 
 
 @dataclass(frozen=True)
@@ -33,7 +54,7 @@ class Quitter:
 
 @dataclass(frozen=True)
 class Dying:
-    """Kills its own process; with a `once` file, only the first time."""
+    """Kills its own process, if that is a worker's; with a `once` file, only the first time."""
 
     once: str = ""
 
@@ -43,4 +64,6 @@ class Dying:
             if evaluate.remaining < 1000 and not (self.once and Path(self.once).exists()):
                 if self.once:
                     Path(self.once).touch()
+                if parent_process() is None:
+                    raise Died
                 os.kill(os.getpid(), signal.SIGKILL)

@@ -11,6 +11,7 @@ import pytest
 
 from dse.campaign.config import Campaign, NamedProblem, Variant
 from dse.campaign.curves import CURVES, read_curves
+from dse.campaign.executors import InProcess, LocalProcesses, MakeExecutor
 from dse.campaign.progress import LineDisplay
 from dse.campaign.reading import load_campaign
 from dse.campaign.runner import CampaignResult, run_campaign
@@ -22,7 +23,7 @@ from dse.search.searcher import make_searcher
 from dse.spec.accelerator import PRESETS
 from dse.support.errors import InputError
 from tests import ROOT
-from tests.campaign.campaign_searchers import Dying, Quitter, Raising
+from tests.campaign.campaign_searchers import Breaking, Dying, Quitter, Raising
 from workloads import load_layer
 
 BUDGET = 1500
@@ -44,11 +45,14 @@ def campaign(*searchers: tuple[str, object], seeds: int = 1, budget: int = BUDGE
     return Campaign("test", budget, tuple(range(seeds)), problems, variants)
 
 
-def run(folder: Path, plan: Campaign, workers: int = 2) -> tuple[CampaignResult, str]:
-    """Run a campaign; returns how it ended and what was shown."""
+def run(
+    folder: Path, plan: Campaign, *, make_executor: MakeExecutor = InProcess
+) -> tuple[CampaignResult, str]:
+    """Run a campaign, in this process unless told otherwise; returns how it ended and what was shown."""
     shown = io.StringIO()
     with Store(folder, plan) as store:
-        return run_campaign(store, LineDisplay(shown), workers=workers), shown.getvalue()
+        result = run_campaign(store, LineDisplay(shown), workers=2, make_executor=make_executor)
+    return result, shown.getvalue()
 
 
 def records(folder: Path) -> dict[str, tuple[list, list]]:
@@ -60,16 +64,12 @@ def records(folder: Path) -> dict[str, tuple[list, list]]:
     return found
 
 
-def test_records_do_not_depend_on_the_number_of_workers(tmp_path: Path) -> None:
-    plan = campaign(("random", None), ("walk", None))
-    result, shown = run(tmp_path / "one", plan, workers=1)
-    run(tmp_path / "two", plan, workers=2)
+def test_all_cells_run_and_only_their_records_are_left(tmp_path: Path) -> None:
+    result, shown = run(tmp_path, campaign(("random", None), ("walk", None)))
     assert result == CampaignResult(cells=4, done=4, failed=0, interrupted=False)
     assert "[4/4]" in shown
-    alone = records(tmp_path / "one")
-    assert len(alone) == 4
-    assert alone == records(tmp_path / "two")
-    assert not list((tmp_path / "one" / "journals").iterdir())
+    assert len(records(tmp_path)) == 4
+    assert not list((tmp_path / "journals").iterdir())
 
 
 def test_a_raising_searcher_fails_alone_and_is_tried_again(tmp_path: Path) -> None:
@@ -86,20 +86,19 @@ def test_a_raising_searcher_fails_alone_and_is_tried_again(tmp_path: Path) -> No
     assert "2 of them are done already" in shown
 
 
-def test_a_worker_that_dies_goes_on_from_its_journal(tmp_path: Path) -> None:
+def test_records_do_not_depend_on_where_cells_run_or_on_a_worker_that_dies(tmp_path: Path) -> None:
     flag = tmp_path / "died"
     plan = campaign(("dying", Dying(once=str(flag))), ("random", None))
-    result, shown = run(tmp_path / "campaign", plan)
+    result, shown = run(tmp_path / "processes", plan, make_executor=LocalProcesses)
     assert flag.exists()
     assert result.done == 4
     assert "goes on from its journal" in shown
-    flag.touch()
-    run(tmp_path / "undisturbed", plan)
-    assert records(tmp_path / "campaign") == records(tmp_path / "undisturbed")
+    run(tmp_path / "undisturbed", plan, make_executor=InProcess)
+    assert records(tmp_path / "processes") == records(tmp_path / "undisturbed")
 
 
 def test_a_searcher_that_always_kills_its_process_fails_and_takes_nobody_along(tmp_path: Path) -> None:
-    result, shown = run(tmp_path, campaign(("dying", Dying()), ("random", None)))
+    result, shown = run(tmp_path, campaign(("dying", Dying()), ("random", None)), make_executor=Breaking)
     assert (result.done, result.failed) == (2, 2)
     assert shown.count("its process died 3 times") == 2
 
@@ -224,7 +223,7 @@ def test_an_interrupted_searcher_with_less_goes_on_from_its_journal(tmp_path: Pa
     flag = tmp_path / "died"
     plan = campaign(("dying", Dying(once=str(flag))), ("random", None), seeds=2)
     plan = limited(plan, "dying", 1, 1200)
-    result, shown = run(tmp_path / "campaign", plan)
+    result, shown = run(tmp_path / "campaign", plan, make_executor=Breaking)
     assert flag.exists()
     assert (result.cells, result.done) == (6, 6)
     assert "goes on from its journal" in shown

@@ -1,0 +1,99 @@
+"""Where a campaign's cells run: on an executor, shaped like those of `concurrent.futures`.
+
+An executor is handed `run_task` and a task, both of which pickle, and gives a future of the outcome. What a
+task leaves on disk, its journal and its record, is where the task says, so that an executor's workers must
+see the campaign's folder. An executor whose workers die raises `BrokenExecutor`, from `submit` or from the
+futures; the campaign then makes another one, and cells go on from their journals.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from typing import Any, Protocol
+
+from dse.campaign.worker import Outcome, Task, prepare_process
+
+PATIENCE_SECONDS = 10.0
+"""How long workers have to stop when a campaign ends early; then they are terminated. Journals are kept."""
+
+
+class Executor(Protocol):
+    """Runs tasks, at once or later, here or elsewhere: any executor of `concurrent.futures` is one."""
+
+    def submit(self, function: Callable[[Task], Outcome], task: Task, /) -> Future[Outcome]:
+        """Have `function(task)` run."""
+        ...
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """End. With `cancel_futures` the campaign ends early: running tasks stop at their next sample."""
+        ...
+
+
+MakeExecutor = Callable[[int], Executor]
+"""Makes an executor that runs so many tasks at a time."""
+
+
+class LocalProcesses(ProcessPoolExecutor):
+    """Worker processes on this machine, started afresh so that they inherit no state, deaf to Ctrl-C."""
+
+    def __init__(self, workers: int) -> None:
+        super().__init__(
+            workers, mp_context=multiprocessing.get_context("spawn"), initializer=prepare_process
+        )
+
+    def submit(self, *arguments: Any, **named: Any) -> Future[Any]:
+        """Have a function run in a worker, which this may start."""
+        with _interrupts_ignored():
+            return super().submit(*arguments, **named)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """End; workers that do not stop in time, when the campaign ends early, are terminated."""
+        super().shutdown(wait=wait and not cancel_futures, cancel_futures=cancel_futures)
+        if not cancel_futures:
+            return
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while time.monotonic() < deadline and multiprocessing.active_children():
+            time.sleep(0.05)
+        for child in multiprocessing.active_children():
+            child.terminate()
+
+
+class InProcess:
+    """No workers: each task runs where it is submitted, before `submit` returns.
+
+    A searcher that kills its process kills the campaign, and Ctrl-C interrupts it wherever it is.
+    """
+
+    def __init__(self, workers: int = 1) -> None:
+        """`workers` is what every executor is made with; here one task runs at a time."""
+
+    def submit(self, function: Callable[[Task], Outcome], task: Task, /) -> Future[Outcome]:
+        """Run `function(task)`."""
+        future: Future[Outcome] = Future()
+        try:
+            future.set_result(function(task))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Nothing is left to end."""
+
+
+@contextlib.contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """Ignore Ctrl-C for a moment: a process that starts meanwhile ignores it from its first instruction."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

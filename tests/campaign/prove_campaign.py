@@ -1,0 +1,28 @@
+"""Campaigns at length, run by `make prove`: workers that are processes, and really die."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dse.campaign.executors import LocalProcesses
+from tests.campaign import test_campaign
+from tests.campaign.test_campaign import (
+    test_a_searcher_that_always_kills_its_process_fails_and_takes_nobody_along,
+    test_an_interrupted_searcher_with_less_goes_on_from_its_journal,
+)
+
+DEATHS = (
+    test_a_searcher_that_always_kills_its_process_fails_and_takes_nobody_along,
+    test_an_interrupted_searcher_with_less_goes_on_from_its_journal,
+)
+
+
+@pytest.mark.parametrize("death", DEATHS, ids=lambda death: death.__name__.removeprefix("test_"))
+def test_a_worker_of_the_short_suite_dies_as_a_process_does(
+    death: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(test_campaign, "Breaking", LocalProcesses)
+    death(tmp_path)
