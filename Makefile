@@ -1,6 +1,6 @@
-# make quickstart   set up and run the main job        make test   set up and run the tests
-# make lint         set up and check style and types        make prove   check optima and cost model at length
-# make optima       write the table of proven optima  make docs         build the documentation into site/
+# make quickstart   set up and run the main job        make test   set up and run the tests, in minutes
+# make lint         set up and check style and types   make prove  run the tests that take an hour
+# make optima       write the table of proven optima    make docs   build the documentation into site/
 
 VENV := .venv
 STAMP := $(VENV)/.installed
@@ -8,12 +8,16 @@ SUPPORTED := import sys; sys.exit(sys.version_info < (3, 11))
 CANDIDATES := python3 python3.11 python3.12 python3.13 python3.14
 PYTHON ?= $(firstword $(foreach name,$(CANDIDATES),$(shell $(name) -c '$(SUPPORTED)' 2>/dev/null && echo $(name))))
 
+# Libraries are installed without bytecode; where it may be kept, each is compiled once, not in every process.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: quickstart test lint prove optima docs install
 
 quickstart: install
 	$(VENV)/bin/dse run results/campaigns/quickstart.toml
 
 test: install
+	$(VENV)/bin/python -m tests.warm_up
 	$(VENV)/bin/python -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal
 
 lint: install
@@ -22,7 +26,8 @@ lint: install
 	$(VENV)/bin/mypy
 
 prove: install
-	$(VENV)/bin/python -m pytest tests/prove_certify.py tests/prove_loopnest.py
+	$(VENV)/bin/python -m tests.warm_up
+	$(VENV)/bin/python -m pytest $(shell find tests -name 'prove_*.py')
 
 optima: install
 	$(VENV)/bin/python -m experiments.optima

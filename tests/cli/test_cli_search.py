@@ -107,7 +107,8 @@ def network(tmp_path: Path) -> str:
 
 def samples(record: Record) -> list[Any]:
     """A record's columns, to be compared bit by bit."""
-    return [record.genes().tobytes(), *(column.tobytes() for column in vars(record.evaluations()).values())]
+    columns = record.evaluations().columns().values()
+    return [record.genes().tobytes(), *(column.tobytes() for column in columns)]
 
 
 def failed(outcome: Outcome) -> str:
