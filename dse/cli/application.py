@@ -17,11 +17,12 @@ def build() -> Any:
     app = typer.Typer(add_completion=False, rich_markup_mode="rich", context_settings=_SETTINGS)
     app.callback()(_dse)
     for module in pkgutil.iter_modules(commands.__path__):
+        name = module.name.replace("_", "-")
         command = importlib.import_module(f"{commands.__name__}.{module.name}").command
         if isinstance(command, typer.Typer):
-            app.add_typer(command, name=module.name, context_settings=_SETTINGS)
+            app.add_typer(command, name=name, context_settings=_SETTINGS)
         else:
-            app.command(name=module.name, context_settings=_SETTINGS)(command)
+            app.command(name=name, context_settings=_SETTINGS)(command)
     return typer.main.get_command(app)
 
 

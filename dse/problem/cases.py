@@ -61,9 +61,19 @@ def read_cases(path: str) -> Cases:
     Raises InputError naming the file and the line at the first one that is malformed.
     """
     name = "standard input" if path == STANDARD_INPUT else path or repr(path)
-    rows = [_case_row(text, f"{name} line {number}") for number, text in _lines(path, name)]
-    if not rows:
+    cases = parse_cases(_lines(path, name), name)
+    if not len(cases):
         raise InputError(f"{name} holds no cases; expected one JSON object a line")
+    return cases
+
+
+def parse_cases(lines: Iterable[tuple[int, str]], name: str) -> Cases:
+    """The cases in numbered lines of JSON; InputError naming `name` and the line that is malformed."""
+    rows = [_case_row(text, f"{name} line {number}") for number, text in lines]
+    if not rows:
+        nothing = MappingBatch(np.empty((0, ROW_COLUMNS), np.int64))
+        empty = np.empty((0, LAYER_COLUMNS), np.int64), np.empty((0, len(HARDWARE)), np.int64)
+        return Cases(*empty, nothing, CaseExtras.none(0))
     array = np.array([integers for integers, _ in rows], dtype=np.int64)
     widths = (LAYER_COLUMNS, len(HARDWARE), ROW_COLUMNS, 2, len(CAPACITIES))
     parts = np.split(array, np.cumsum(widths)[:-1], axis=1)

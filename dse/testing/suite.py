@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from dse.search.searcher import Searcher, make_searcher
 from dse.support.errors import InputError
 from dse.testing import conduct, records
 from dse.testing.candidate import GLOBAL_RANDOM, REUSABLE, SAME_SEED, Candidate
-from dse.testing.verdict import Broken, Verdict
+from dse.testing.verdict import ContractRule, Verdict, judge
 
 TIME_LIMIT = 300.0
 """Seconds after which a single search of at most 1,200 samples is given up."""
 
 
 @dataclass(frozen=True)
-class Rule:
+class Rule(ContractRule[Candidate]):
     """A rule, as a sentence about a searcher. It is judged only where the rules that it `needs` are kept."""
 
-    name: str
-    sentence: str
-    check: Callable[[Candidate], str]
     needs: tuple[str, ...] = ("inside", "budget")
 
 
@@ -75,31 +71,9 @@ def check_searcher(
     return list(check_rules(searcher, rules=rules, time_limit=time_limit))
 
 
-def broken(verdicts: Iterable[Verdict]) -> str:
-    """The verdicts on rules that are not kept, as text; empty if there are none."""
-    return "\n".join(str(verdict) for verdict in verdicts if not verdict.passed)
-
-
 def _verdicts(searcher: Searcher, rules: tuple[Rule, ...], time_limit: float) -> Iterator[Verdict]:
-    kept: set[str] = set()
     with Candidate(searcher, time_limit) as candidate:
         if any(rule.check is records.fresh_process for rule in rules):
             # Each spends seconds on imports: they begin now, beside the searches of the other rules.
             _ = candidate.fresh_runs
-        for rule in rules:
-            verdict = _judge(rule, candidate, kept)
-            if verdict.passed:
-                kept.add(rule.name)
-            yield verdict
-
-
-def _judge(rule: Rule, candidate: Candidate, kept: set[str]) -> Verdict:
-    missing = [need for need in rule.needs if need not in kept]
-    if missing:
-        return Verdict(rule.name, rule.sentence, None, f"not judged: it builds on {missing[0]!r}", 0.0)
-    start = time.perf_counter()
-    try:
-        passed, why = True, rule.check(candidate)
-    except Broken as broken_rule:
-        passed, why = False, str(broken_rule)
-    return Verdict(rule.name, rule.sentence, passed, why, time.perf_counter() - start)
+        yield from judge(rules, candidate)

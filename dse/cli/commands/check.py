@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from dse.cli import output
 from dse.cli.options import Json
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dse.testing import Verdict
+from dse.cli.verdict_view import report_verdicts
 
 
 def command(
@@ -32,30 +26,5 @@ def command(
     from dse.testing import check_rules
 
     verdicts = check_rules(make_searcher(name, parse_settings(settings or [])))
-    if json:
-        judged = list(verdicts)
-        kept = all(verdict.passed for verdict in judged)
-        rules = [asdict(verdict) for verdict in judged]
-        output.print_json({"searcher": name, "passed": kept, "rules": rules})
-    else:
-        kept = _show(name, verdicts)
-    if not kept:
+    if not report_verdicts("searcher", name, verdicts, json):
         raise typer.Exit(1)
-
-
-def _show(name: str, verdicts: Iterator[Verdict]) -> bool:
-    """Print each verdict as it is reached; return whether all rules are kept."""
-    console = output.make_console()
-    output.print_heading(console, f"{name}:")
-    judged = []
-    for verdict in verdicts:
-        console.print(f"{verdict.word:<4}  {verdict.sentence}", style=STYLES[verdict.passed], soft_wrap=True)
-        console.print(f"      {verdict.why}", soft_wrap=True)
-        judged.append(verdict)
-    failed = sum(verdict.passed is False for verdict in judged)
-    outcome = f"breaks {failed} of {len(judged)} rules" if failed else f"keeps all {len(judged)} rules"
-    output.print_heading(console, f"{name} {outcome}")
-    return not failed
-
-
-STYLES = {True: "", False: "bold red", None: "dim"}

@@ -1,0 +1,41 @@
+"""What a contract suite says of a searcher or a cost model, as JSON or for people."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from dse.cli import output
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dse.testing import Verdict
+
+
+def report_verdicts(kind: str, name: str, verdicts: Iterator[Verdict], json: bool) -> bool:
+    """Print the verdicts on the `kind` of that name; return whether all rules are kept."""
+    if not json:
+        return _show(name, verdicts)
+    judged = list(verdicts)
+    kept = all(verdict.passed for verdict in judged)
+    output.print_json({kind: name, "passed": kept, "rules": [asdict(verdict) for verdict in judged]})
+    return kept
+
+
+def _show(name: str, verdicts: Iterator[Verdict]) -> bool:
+    """Print each verdict as it is reached; return whether all rules are kept."""
+    console = output.make_console()
+    output.print_heading(console, f"{name}:")
+    judged = []
+    for verdict in verdicts:
+        console.print(f"{verdict.word:<4}  {verdict.sentence}", style=STYLES[verdict.passed], soft_wrap=True)
+        console.print(f"      {verdict.why}", soft_wrap=True)
+        judged.append(verdict)
+    failed = sum(verdict.passed is False for verdict in judged)
+    outcome = f"breaks {failed} of {len(judged)} rules" if failed else f"keeps all {len(judged)} rules"
+    output.print_heading(console, f"{name} {outcome}")
+    return not failed
+
+
+STYLES = {True: "", False: "bold red", None: "dim"}

@@ -1,0 +1,142 @@
+"""The rules on what a cost model declares: what it says it can do, it can."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, replace
+
+import numpy as np
+
+from dse.cost import CostBatch
+from dse.optimum import certify
+from dse.problem.cases import Cases, parse_cases
+from dse.problem.problem import Problem
+from dse.spec.accelerator import PRESETS
+from dse.spec.layer import Layer
+from dse.spec.mapping import MappingBatch
+from dse.support.errors import InputError, format_exception
+from dse.testing.cost_models.candidate import STRIDED, ModelCandidate, Setting, difference
+from dse.testing.verdict import Broken
+
+SILENT = "it does not say so"
+EXPLAINED = 20
+"""Mappings a setting whose detail is looked at."""
+SMALL = Layer("CONV", 8, 4, 6, 6, 3, 3)
+SAMPLES = 5000
+CLOSE = 1e-9
+"""Relative: sums of parts are rounded."""
+
+
+def strides(candidate: ModelCandidate) -> str:
+    """A strided and padded layer, handed over as it is, has exactly its MACs in ordinary mappings."""
+    if not candidate.model.prices_strides:
+        return f"{SILENT}: a Problem hands it lowered layers"
+    setting = next(setting for setting in candidate.settings if setting.layer is STRIDED)
+    costs = candidate.price(setting, setting.ordinary)
+    if not (costs.macs[costs.valid] == STRIDED.macs).any():
+        raise Broken(
+            f"expected {STRIDED.macs} MACs of {STRIDED} in some mapping, got {costs.macs[costs.valid][:3]}"
+        )
+    lowered = candidate.model.evaluate(STRIDED.lowered(), setting.accelerator, setting.ordinary)
+    if difference(costs, lowered) is None:
+        raise Broken(f"expected {STRIDED} to cost otherwise than its lowered layer, all figures are the same")
+    return f"{len(costs)} mappings of {STRIDED}"
+
+
+def cases(candidate: ModelCandidate) -> str:
+    """A mapping costs the same as a case; layers and machines that cannot be are refused, not raised."""
+    model = candidate.model
+    if not model.prices_cases:
+        return SILENT
+    for setting in candidate.settings:
+        problem = Problem(setting.layer, setting.accelerator, "edp", model)
+        mappings = [setting.ordinary[index] for index in range(EXPLAINED)]
+        lines = enumerate((json.dumps(problem.case(mapping)) for mapping in mappings), 1)
+        given = parse_cases(lines, setting.name)
+        seen = difference(candidate.price(setting, MappingBatch.of(mappings)), _priced(candidate, given))
+        if seen:
+            raise Broken(f"expected cases of {setting.name} to cost what the mappings cost; {seen}")
+        for number in (0, -1, 2**62):
+            odd = replace(given, layers=given.layers.copy(), hardware=given.hardware.copy())
+            for row in range(len(given)):
+                columns = odd.layers if row % 2 else odd.hardware
+                columns[row, 1 + row // 2 % (columns.shape[1] - 1)] = number
+            _priced(candidate, odd)
+    return f"{EXPLAINED * len(candidate.settings)} cases, and as many odd layers and machines"
+
+
+def _priced(candidate: ModelCandidate, given: Cases) -> CostBatch:
+    try:
+        return candidate.model.price_cases(given.layers, given.hardware, given.mappings.rows, given.extras)
+    except Exception as error:
+        raise Broken(f"expected prices of cases; it raised {format_exception(error)}") from error
+
+
+def detail(candidate: ModelCandidate) -> str:
+    """Cycles and energies by name add up to the figures, buffers to what the mapping needs."""
+    explained = 0
+    for setting, costs in zip(candidate.settings, candidate.costs, strict=True):
+        for row in (*range(EXPLAINED), *range(len(costs) - EXPLAINED, len(costs))):
+            explained += _check_detail(candidate, setting, costs, row)
+    return f"{explained} mappings explained" if candidate.model.explains else SILENT
+
+
+def _check_detail(candidate: ModelCandidate, setting: Setting, costs: CostBatch, row: int) -> bool:
+    found = candidate.model.detail(candidate.layer(setting), setting.accelerator, setting.all[row])
+    where = f"mapping {row} of {setting.name}"
+    if found is None:
+        if candidate.model.explains and costs.valid[row]:
+            raise Broken(f"expected a Detail of {where}, which it accepts, got None")
+        return False
+    if not (candidate.model.explains and costs.valid[row]):
+        raise Broken(f"expected None for {where}, which it does not say that it explains, got a Detail")
+    for name, parts, figure in (
+        ("cycles", sum(found.cycles.values()), costs.cycles[row]),
+        ("energy_nj", sum(found.energy_nj.values()), costs.energy_nj[row]),
+        ("l1_size", sum(found.buffers["L1"].values()), costs.l1_size[row]),
+        ("l2_size", sum(found.buffers["L2"].values()), costs.l2_size[row]),
+    ):
+        if not np.isclose(parts, figure, rtol=CLOSE, atol=0):
+            raise Broken(f"expected parts of {name} that add up to {figure} for {where}, they make {parts}")
+    return True
+
+
+def constants(candidate: ModelCandidate) -> str:
+    """Each constant can be replaced, is in the spec then, and some figure depends on it."""
+    model = candidate.model
+    kind = model.constants_type
+    if kind is None:
+        return SILENT
+    names = [item.name for item in fields(kind)]
+    plain = kind()
+    for name in names:
+        replaced = replace(plain, **{name: 2 * getattr(plain, name)})
+        other = model.with_constants(replaced)
+        inside = other.spec.removeprefix(f"{model.name}(").removesuffix(")")
+        if other.spec == model.spec or kind.parse(inside, "spec") != replaced:
+            raise Broken(f"expected a spec that names {name}={getattr(replaced, name)!r}, got {other.spec!r}")
+        setting = candidate.settings[0]
+        changed = other.evaluate(candidate.layer(setting), setting.accelerator, setting.all)
+        if difference(candidate.costs[0], changed) is None:
+            raise Broken(f"expected some figure to depend on {name}; doubled, it changes none")
+    return ", ".join(names)
+
+
+def proofs(candidate: ModelCandidate) -> str:
+    """The optimum of a small layer is certified, costs what the certificate says, and is not beaten."""
+    if not candidate.model.provable:
+        return SILENT
+    problem = Problem(SMALL, PRESETS["edge"], "edp", candidate.model)
+    try:
+        best = certify(problem, cache=False).best
+    except InputError as error:
+        raise Broken(f"expected an optimum to be certified; {error}") from error
+    if best is None:
+        raise Broken(f"expected an optimum of {SMALL}, none is found")
+    claimed = problem.price(np.array([best.genes], np.int64)).loss[0]
+    if claimed != best.loss:
+        raise Broken(f"expected the optimum to cost {best.loss:.6g}, as certified; it costs {claimed:.6g}")
+    losses = problem.price(problem.space.sample(np.random.default_rng(0), SAMPLES)).loss
+    if losses.min() < best.loss:
+        raise Broken(f"expected nothing below the optimum of {best.loss:.6g}, found {losses.min():.6g}")
+    return f"the optimum of {SMALL}, beside {SAMPLES:,} random points"

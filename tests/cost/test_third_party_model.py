@@ -1,0 +1,104 @@
+"""A cost model in somebody else's package is found, checked and used like ours."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests import ROOT
+
+EXAMPLE = ROOT / "examples" / "third_party_cost_model"
+CLI = "import sys; from dse.cli import main; sys.exit(main())"
+WHERE = ("--layer", "resnet18:0", "--accelerator", "edge", "--cost-model", "roofline")
+CAMPAIGN = """\
+name = "roofline"
+budget = 20
+seeds = 1
+cost_model = "roofline"
+layers = ["resnet18:0"]
+accelerators = ["edge"]
+objectives = ["edp"]
+[searchers.random]
+"""
+FROM_PYTHON = """\
+import dse
+from dse.spec.accelerator import PRESETS
+from workloads import load_layer
+problem = dse.Problem(load_layer("resnet18:0"), PRESETS["edge"], "edp", "roofline")
+print(dse.search(problem, "random", budget=20, seed=0).best.loss)
+"""
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that the example has been installed into, without a network."""
+    folder = tmp_path_factory.mktemp("third_party_model")
+    # A copy, because building leaves files beside the sources.
+    source = shutil.copytree(EXAMPLE, folder / "source")
+    target = folder / "target"
+    options = ["--quiet", "--no-index", "--no-deps", "--no-build-isolation", "--target", str(target)]
+    run([sys.executable, "-m", "pip", "install", "--disable-pip-version-check", *options, str(source)])
+    return target
+
+
+def dse(installed: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return run([sys.executable, "-c", CLI, *arguments], PYTHONPATH=str(installed))
+
+
+def run(command: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
+    ended = subprocess.run(
+        command, env={**os.environ, **environment}, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert ended.returncode in (0, 2), ended
+    return ended
+
+
+def test_it_is_listed_with_its_package_and_what_it_can_do(installed: Path) -> None:
+    listed = json.loads(dse(installed, "list", "cost-models", "--json").stdout)["cost-models"]
+    models = {entry["name"]: entry for entry in listed}
+    assert set(models) == {"loopnest", "maestro", "roofline"}
+    assert models["roofline"]["package"] == "dse-roofline"
+    assert not any(models["roofline"][ability] for ability in ("default", "strides", "cases", "proofs"))
+
+
+def test_it_keeps_the_contract(installed: Path) -> None:
+    checked = dse(installed, "check-cost-model", "roofline")
+    assert "FAIL" not in checked.stdout
+    assert checked.stdout.splitlines()[-1].startswith("roofline keeps all")
+
+
+def test_the_same_search_by_the_command_a_campaign_and_python(installed: Path, tmp_path: Path) -> None:
+    options = ("--objective", "edp", "--searcher", "random", "--budget", "20", "--seed", "0", "--json")
+    searched = json.loads(dse(installed, "search", *WHERE, *options).stdout)
+    assert searched["cost_model"] == "roofline"
+    python = run([sys.executable, "-c", FROM_PYTHON], PYTHONPATH=str(installed))
+    assert float(python.stdout) == searched["best"]["loss"]
+    campaign, out = tmp_path / "campaign.toml", tmp_path / "out"
+    campaign.write_text(CAMPAIGN)
+    dse(installed, "run", str(campaign), "--out", str(out), "--workers", "1")
+    [cell] = (out / "cells").glob("*.parquet")
+    import pyarrow.parquet as pq
+
+    assert min(pq.read_table(cell)["loss"].to_pylist()) == searched["best"]["loss"]
+
+
+def test_what_it_does_not_declare_is_refused_in_a_line(installed: Path, tmp_path: Path) -> None:
+    cases = tmp_path / "cases.jsonl"
+    cases.write_text("{}\n")
+    for arguments, message in (
+        (("evaluate", "--cases", str(cases), *WHERE[4:]), "'roofline' prices no cases; expected loopnest or"),
+        (("certify", *WHERE, "--objective", "edp"), "can be certified, got 'roofline'"),
+        (
+            ("evaluate", *WHERE[:4], "--mapping", "nvdla", "--cost-model", "roofline(x=1)"),
+            "unknown cost model",
+        ),
+    ):
+        refused = dse(installed, *arguments)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert message in refused.stderr
