@@ -75,7 +75,7 @@ def show_layer(
         console.print(nest, soft_wrap=True)
     if certificate.status == "bounded":
         console.print(f"no mapping is below {certificate.lower_bound:.6g} {unit}", soft_wrap=True)
-    console.print(_proof(certificate, problem.model.name), soft_wrap=True)
+    console.print(_proof(certificate, problem), soft_wrap=True)
     for check in entry.get("verified", []):
         sign, style = ("verified", "green") if check["passed"] else ("NOT VERIFIED", "red")
         console.print(f"{sign}: {check['name']} ({check['seen']})", style=style, soft_wrap=True)
@@ -120,20 +120,16 @@ def _claim(certificate: Certificate) -> str:
     return f"best found, at most {certificate.gap:.2%} above the optimum:"
 
 
-_GROUPS = {
-    "loopnest": "outer tiles, cluster size and outer parallel dim",
-    "maestro": "outer tiles and cluster size",
-}
-
-
-def _proof(certificate: Certificate, model: str) -> str:
+def _proof(certificate: Certificate, problem: Problem) -> str:
     """What was enumerated and what was bounded, in a sentence."""
+    from dse.optimum.models import certifier_of
+
     counts = certificate.counts
     kept = ", kept from an earlier run" if certificate.cached else ""
     left = f", {counts.open:,} left" if counts.open else ""
     return (
         f"proof over {counts.mappings:,} mappings in {certificate.seconds:.2g} s{kept}: "
-        f"{counts.groups:,} choices of {_GROUPS[model]}, {counts.too_large:,} too large for the "
+        f"{counts.groups:,} choices of {certifier_of(problem).GROUP}, {counts.too_large:,} too large for the "
         f"buffers, {counts.bounded:,} ruled out by their bound, {counts.solved:,} solved{left}"
     )
 

@@ -110,7 +110,9 @@ class Bounds(Protocol):
 
 
 class Certifier(Protocol):
-    """The module `bounds` in a cost model's folder."""
+    """The module `bounds` in a cost model's folder. `GROUP` says in words what a group is a choice of."""
+
+    GROUP: str
 
     def refuse(self, problem: Problem) -> None:
         """InputError unless the optimum of the problem, of perfect factors, can be proven."""

@@ -1,4 +1,4 @@
-"""A check of a proof is worth something because it shares no code with the solver."""
+"""What belongs to a proof: models that declare it, a check that shares nothing with the solver, a key to keep it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,27 @@ from pathlib import Path
 import pytest
 
 import dse
+from dse.cost import models_with
+from dse.cost.maestro import Maestro
 from dse.optimum.cache import sources
-from dse.optimum.models import MODELS
+from dse.optimum.models import MODELS, refuse
+from dse.problem.problem import Problem
+from dse.spec.accelerator import PRESETS
+from dse.spec.layer import Layer
+from dse.support.errors import InputError
+
+
+class Heir(Maestro):
+    """A model of another name that inherits what MAESTRO declares."""
+
+    name = "heir"
+
+
+def test_the_models_that_declare_proofs_are_those_that_have_bounds() -> None:
+    assert set(MODELS) <= set(models_with("provable"))
+    problem = Problem(Layer.fc(2, 2), PRESETS["edge"], cost_model=Heir())
+    with pytest.raises(InputError, match="'loopnest' and 'maestro' can be certified, got 'heir'"):
+        refuse(problem)
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -27,7 +27,9 @@ from dse.support.jit import load_kernels
 if TYPE_CHECKING:
     from dse.optimum.loopnest.instance import Instance
 
-__all__ = ["LoopNestBounds", "make_bounds", "refuse"]
+__all__ = ["GROUP", "LoopNestBounds", "make_bounds", "refuse"]
+
+GROUP = "outer tiles, cluster size and outer parallel dim"
 
 
 @dataclass(frozen=True)

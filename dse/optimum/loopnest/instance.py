@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from dse.cost.loopnest.constants import Constants
 from dse.optimum.choices import (
     ORDER_TABLE,
     allowed_orders,
@@ -25,6 +25,10 @@ from dse.spec.objective import clock_hertz, objective_named
 from dse.spec.reasons import Reason
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import InputError
+
+if TYPE_CHECKING:
+    from dse.cost.loopnest import LoopNest
+
 
 MODEL = "loopnest"
 OBJECTIVES = ("latency", "energy", "edp")
@@ -127,7 +131,7 @@ def _facts(problem: Problem) -> IntArray:
 
 
 def _constants(problem: Problem) -> FloatArray:
-    constants = getattr(problem.model, "constants", None) or Constants()
+    constants = cast("LoopNest", problem.model).constants
     energies = (constants.mac_pj, constants.l1_pj, constants.noc_pj, constants.l2_pj, constants.dram_pj)
     return np.array([*energies, clock_hertz(problem.accelerator)], dtype=np.float64)
 

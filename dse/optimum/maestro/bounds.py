@@ -35,7 +35,9 @@ from dse.support.jit import load_kernels
 if TYPE_CHECKING:
     from dse.optimum.maestro.instance import Instance
 
-__all__ = ["MaestroBounds", "make_bounds", "refuse"]
+__all__ = ["GROUP", "MaestroBounds", "make_bounds", "refuse"]
+
+GROUP = "outer tiles and cluster size"
 
 
 @dataclass(frozen=True)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from dse.cost.loopnest.constants import Constants
 from dse.optimum.verification.enumeration import Groups, allowed_orders, allowed_parallels, group_keys
 from dse.optimum.verification.loopnest.outer_check import Outer, output_words
 from dse.problem.problem import Problem
 from dse.spec.objective import clock_hertz, objective_named
 from dse.support.arrays import BoolArray, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from dse.cost.loopnest import LoopNest
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,7 @@ def figures(problem: Problem, cycles: IntArray, dram: IntArray) -> tuple[FloatAr
     for axis, window in enumerate((layer.R, layer.S)):
         inputs *= layer.output[axis] * min(layer.stride[axis], window) + max(window - layer.stride[axis], 0)
     words = inputs + layer.K * layer.C * layer.R * layer.S + output_words(layer)
-    constants = getattr(problem.model, "constants", None) or Constants()
+    constants = cast("LoopNest", problem.model).constants
     energy = 1e-3 * (
         layer.macs * constants.mac_pj
         + (4.0 * layer.macs + words) * constants.l1_pj
