@@ -1,4 +1,4 @@
-"""What belongs to a proof: models that declare it, a check that shares nothing with the solver, a key to keep it."""
+"""What belongs to a proof: models that declare it, checks that share nothing with the solver, a cache key."""
 
 from __future__ import annotations
 
