@@ -29,13 +29,13 @@ def convergence(runs: Runs) -> dict[Triple, dict[str, Band]]:
     return found
 
 
-def returns(runs: Runs) -> dict[Triple, dict[str, Band]]:
+def mean_losses(runs: Runs) -> dict[Triple, dict[str, Band]]:
     """Medians of the mean loss in each part of the run."""
     found: dict[Triple, dict[str, Band]] = {}
     for (problem, searcher), stratum in runs.strata.items():
-        parts = len(stratum.cells[0].returns)
-        if parts and all(len(cell.returns) == parts for cell in stratum.cells):
-            values = np.array([cell.returns for cell in stratum.cells], np.float64)
+        parts = len(stratum.cells[0].mean_losses)
+        if parts and all(len(cell.mean_losses) == parts for cell in stratum.cells):
+            values = np.array([cell.mean_losses for cell in stratum.cells], np.float64)
             ends = part_ends(runs.study.budget_of(searcher), parts)
             found.setdefault(problem, {})[searcher] = Band(ends, *median_curve(values, stratum.counts))
     return found
@@ -102,7 +102,7 @@ def analyse(study: Study, resamples: int = RESAMPLES) -> Findings:
     runs = Runs(study, resamples)
     return Findings(
         convergence=convergence(runs),
-        returns=returns(runs),
+        mean_losses=mean_losses(runs),
         gap=gap(runs),
         gap_seeds=gap_seeds(runs),
         ecdf=ecdf(runs),

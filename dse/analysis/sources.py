@@ -102,7 +102,7 @@ def _read_ledger(path: Path) -> list[Entry]:
 
 
 def _summary(text: str | None) -> Summary | None:
-    return Summary(**json.loads(text)) if text else None
+    return Summary.from_dict(json.loads(text)) if text else None
 
 
 def _select(path: Path, options: str, query: str) -> list[tuple[Any, ...]]:

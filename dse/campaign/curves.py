@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from dse.campaign.summary import STEPS, Summary
+from dse.campaign.summary import ON_DISK, STEPS, Summary
 from dse.support.errors import InputError
 from dse.support.files import whole_file
 
@@ -22,10 +22,10 @@ def write_curves(path: Path, summaries: Iterable[Summary], about: Mapping[str, A
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    rows = sorted(summaries, key=lambda summary: summary.key)
+    rows = [summary.to_dict() for summary in sorted(summaries, key=lambda summary: summary.key)]
     columns: dict[str, Any] = {}
-    for name in Summary.__dataclass_fields__:
-        values = [getattr(row, name) for row in rows]
+    for name in (ON_DISK.get(name, name) for name in Summary.__dataclass_fields__):
+        values = [row[name] for row in rows]
         if name == "infeasible":
             columns[name] = [json.dumps(value, sort_keys=True) for value in values]
         elif name == "steps":
@@ -61,4 +61,4 @@ def read_curves(path: Path) -> tuple[list[Summary], dict[str, Any]]:
 def _summary(row: dict[str, Any]) -> Summary:
     steps = {step: row.pop(f"step_{step}") for step in STEPS}
     row["infeasible"] = json.loads(row["infeasible"])
-    return Summary(**row, steps=steps)
+    return Summary.from_dict(row | {"steps": steps})

@@ -109,12 +109,12 @@ class Store:
 
     def finish(self, summary: Summary) -> None:
         """Enter a finished cell."""
-        self.ledger.finish(summary.key, dataclasses.asdict(summary))
+        self.ledger.finish(summary.key, summary.to_dict())
 
     def summaries(self) -> list[Summary]:
         """The finished cells of the campaign, by key."""
         found = dict(self.kept)
-        found |= {row["key"]: Summary(**row) for row in self.ledger.summaries()}
+        found |= {row["key"]: Summary.from_dict(row) for row in self.ledger.summaries()}
         return [found[key] for key in sorted(found) if key in self.cells]
 
     def prove_optima(self) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 import numpy as np
 
@@ -14,13 +16,17 @@ from dse.spec.reasons import Reason
 STEPS = ("index", "loss", "cycles", "energy_nj", "l1_size", "l2_size")
 """What is kept of each improvement: the sample that made it (from 0), and its figures."""
 
+ON_DISK = {"mean_losses": "returns"}
+"""What files call fields of a Summary whose names have changed since the first were written."""
+
 
 @dataclass(frozen=True)
 class Summary:
     """One cell's result. `steps` holds, for each of STEPS, the figures of each sample that beat all before.
 
     `genes` is the best point (empty where nothing feasible was found), `infeasible` counts samples by reason,
-    `returns` is the mean loss of the feasible samples in each of up to 100 equal parts of the run.
+    `mean_losses` are those of the feasible samples in each of up to 100 equal parts of the run, `inf` where
+    there is none.
     """
 
     key: str
@@ -42,8 +48,18 @@ class Summary:
     searcher_seconds: float
     model_seconds: float
     genes: list[int]
-    returns: list[float]
+    mean_losses: list[float]
     steps: dict[str, list[float]] = field(repr=False)
+
+    @classmethod
+    def from_dict(cls, row: Mapping[str, Any]) -> Summary:
+        """The summary that `to_dict` gave."""
+        ours = {stored: name for name, stored in ON_DISK.items()}
+        return cls(**{ours.get(name, name): value for name, value in row.items()})
+
+    def to_dict(self) -> dict[str, Any]:
+        """The summary as plain data, by the names that it has on disk."""
+        return {ON_DISK.get(item.name, item.name): getattr(self, item.name) for item in fields(self)}
 
     @property
     def best(self) -> float:
@@ -89,7 +105,7 @@ def summarise(named: NamedCell, record: Record, times: RunTimes) -> Summary:
         searcher_seconds=round(times.searcher, 3),
         model_seconds=round(times.model, 3),
         genes=[] if best is None else record.genes(best, best + 1)[0].tolist(),
-        returns=_mean_losses(evaluations.loss),
+        mean_losses=_mean_losses(evaluations.loss),
         steps=steps,
     )
 

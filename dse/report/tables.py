@@ -45,7 +45,7 @@ REDUCTION_HEADS = ("searcher", "seeds", "median", "best", "median / {0}'s", "bes
 
 
 def make_tables(
-    study: Study, findings: Findings, reductions: Sequence[Reduction], repriced: Repriced
+    study: Study, findings: Findings, reductions: Sequence[Reduction], repriced: Sequence[Repriced]
 ) -> tuple[Table, ...]:
     """All tables of a report, in the order of NAMES."""
     return (

@@ -18,7 +18,7 @@ from dse.analysis.study import Study, Triple, load_study
 from dse.report.conclusions import Conclusions, conclude, efficiency_sentence, refuted
 from dse.report.formats import Section, Table, as_csv, latex, markdown, wordy
 from dse.report.limits import samples, seeds
-from dse.report.repriced import caveat, finding
+from dse.report.repriced import caveat, finding, notes
 from dse.report.tables import NAMES, make_tables
 from dse.support.errors import InputError, StorageError
 from dse.support.files import write_json, write_whole
@@ -42,7 +42,7 @@ class Report:
     conclusions: Conclusions
     rows: tuple[Reduction, ...]
     regrets: tuple[Regret, ...]
-    repriced: Repriced
+    repriced: tuple[Repriced, ...]
     tables: tuple[Table, ...]
 
     @property
@@ -127,7 +127,7 @@ def table_files(report: Report) -> dict[str, str]:
 def reduction_markdown(report: Report) -> str:
     """The headline, what the sceptic should know, and the tables of standing and of reduction."""
     parts = [f"# Campaign {report.study.name}\n\n{report.conclusions.headline}\n\n{scope(report)}\n"]
-    parts.append(f"{finding(report.repriced)} {caveat(report.repriced)}\n")
+    parts += [f"{finding(found)} {caveat(found)}\n" for found in report.repriced]
     if report.conclusions.warnings:
         parts.append("".join(f"- **{sentence}**\n" for sentence in report.conclusions.warnings))
     standing, reduction = (_table(report, name) for name in ("standing", "reduction"))
@@ -172,7 +172,7 @@ def summary(report: Report) -> dict[str, Any]:
             asdict(row) | {"sentence": efficiency_sentence(study, row)} for row in findings.efficiency
         ],
         "comparisons": [asdict(row) for row in findings.comparisons],
-        "repriced": _repriced(report.repriced),
+        "repriced": [_repriced(found) for found in report.repriced],
     }
 
 
@@ -185,7 +185,7 @@ def _repriced(repriced: Repriced) -> dict[str, Any]:
         "infeasible": dict(repriced.infeasible),
         "pairs": asdict(overall.pairs) if overall else None,
         "ranking": [asdict(row) for row in overall.rows] if overall else [],
-        "notes": list(repriced.notes),
+        "notes": notes(repriced),
     }
 
 
@@ -193,7 +193,8 @@ def print_report(console: Console, report: Report, path: Path, names: Sequence[s
     """Show the headline, tables and warnings: the tables of `names` in full, or SHOWN in brief."""
     console.print(report.conclusions.headline, style="bold", soft_wrap=True, markup=False)
     console.print(scope(report), soft_wrap=True, markup=False)
-    console.print(finding(report.repriced), soft_wrap=True, markup=False)
+    for found in report.repriced:
+        console.print(finding(found), soft_wrap=True, markup=False)
     asked = [section for name in names for section in _table(report, name).sections]
     unasked = [section for name in SHOWN for section in _table(report, name).brief]
     for section in asked if names else unasked:

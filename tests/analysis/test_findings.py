@@ -105,8 +105,8 @@ def test_curves_of_a_problem_are_medians_over_its_seeds() -> None:
 
 
 def test_mean_losses_are_medians_over_seeds_at_the_end_of_each_part() -> None:
-    cells = [replace(one, returns=[10.0, one.best]) for one in seeds("walk", [1.0, 2.0, 9.0])]
-    band = found(cells).returns[A]["walk"]
+    cells = [replace(one, mean_losses=[10.0, one.best]) for one in seeds("walk", [1.0, 2.0, 9.0])]
+    band = found(cells).mean_losses[A]["walk"]
     assert (band.samples.tolist(), band.centre.tolist()) == ([500, 1000], [10, 2])
 
 

@@ -169,7 +169,7 @@ def test_the_pages_campaign_file_makes_the_same_cells(whole: Path, tmp_path: Pat
 
 def test_curves_end_at_the_searchers_own_budget(report: Report) -> None:
     figures = report.findings
-    for bands in (figures.gap, *figures.convergence.values(), *figures.returns.values()):
+    for bands in (figures.gap, *figures.convergence.values(), *figures.mean_losses.values()):
         assert {name: int(band.samples[-1]) for name, band in bands.items()} == {
             "random": 600,
             "walk": 600,
@@ -193,7 +193,7 @@ def test_figures_of_ends_leave_out_who_ends_before(report: Report) -> None:
     assert "genetic" not in report.conclusions.headline
     assert {row.searcher for row in standings(found, figures).rows} == set(both)
     assert standings(found, figures).lacking == "genetic (300 samples a run)"
-    overall = reprice(found, RESAMPLES).overall
+    overall = reprice(found, RESAMPLES)[0].overall
     assert overall is not None
     assert {row.searcher for row in overall.rows} == set(both)
 

@@ -31,7 +31,7 @@ def cell(layer: str, searcher: str, seed: int, losses: list[float]) -> Summary:
         key=f"{layer}-{searcher}-{seed}", fingerprint="", layer=f"net:{layer}", network="net", repeats=1,
         accelerator="edge", clock_ghz=1.0, objective="edp", searcher=searcher, type=searcher, seed=seed,
         budget=1000, samples=1000, distinct=1000, infeasible={}, elsewhere=0, searcher_seconds=0.0,
-        model_seconds=0.0, genes=[], returns=[], steps=steps,
+        model_seconds=0.0, genes=[], mean_losses=[], steps=steps,
     )  # fmt: skip
 
 

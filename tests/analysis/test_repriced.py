@@ -1,25 +1,33 @@
-"""Winners under the other cost model: what they cost there, who changes places, and what is said of it."""
+"""Winners under other cost models: what they cost there, who changes places, and what is said of it."""
 
 from __future__ import annotations
 
 import csv
 import json
+import re
 from dataclasses import replace
+from importlib.metadata import EntryPoint
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from dse.analysis.analysis import analyse
 from dse.analysis.repriced import Repriced, reprice
 from dse.analysis.repriced.pricing import NOT_RECORDED
-from dse.analysis.repriced.ranking import Drawn, Entry, Ranking, rank
+from dse.analysis.repriced.ranking import Contender, Ranking, Resampled, rank
 from dse.analysis.study import Study
 from dse.campaign.curves import CURVES, write_curves
+from dse.cost import GROUP, CostBatch, registry
+from dse.cost.loopnest import LoopNest
 from dse.problem.evaluation import evaluate
-from dse.report.repriced import finding
+from dse.report.page import render
+from dse.report.repriced import finding, notes, repriced_table
 from dse.report.repriced.words import ranking_sentence
 from dse.report.writing import write_report
-from dse.spec.accelerator import load_accelerator
+from dse.spec.accelerator import Accelerator, load_accelerator
+from dse.spec.layer import Layer
 from tests.analysis.report_cases import campaign, cell
 from tests.analysis.repriced_cases import ACCELERATOR, LAYER, chosen, points, problem
 from tests.conftest import Dse
@@ -38,8 +46,9 @@ def gamed(seeds: int = 4) -> Study:
     return chosen({"gamer": gamers, "sound": found.choose(above, found.loopnest.loss, seeds)})
 
 
-def told(study: Study) -> Repriced:
-    return reprice(study, RESAMPLES)
+def by_the_other(study: Study) -> Repriced:
+    (found,) = reprice(study, RESAMPLES)
+    return found
 
 
 def write(study: Study, folder: Path) -> Path:
@@ -56,7 +65,7 @@ def test_a_winner_costs_what_the_other_model_makes_of_the_strided_layer(model: s
     found = points()
     both = np.isfinite(found.maestro.loss) & np.isfinite(found.loopnest.loss)
     places = found.choose(both, found.by(model).loss, 3)
-    (group,) = told(chosen({"walk": places}, model)).groups
+    (group,) = by_the_other(chosen({"walk": places}, model)).groups
     layer = load_layer(LAYER)
     assert layer.strided
     expected = []
@@ -73,7 +82,7 @@ def test_a_winner_that_the_other_model_does_not_take_is_counted_with_its_reason(
     lost = np.isfinite(found.maestro.loss) & ~np.isfinite(found.loopnest.loss)
     kept = np.isfinite(found.maestro.loss) & np.isfinite(found.loopnest.loss)
     bad, good = (found.choose(mask, found.maestro.loss, 3) for mask in (lost, kept))
-    repriced = told(chosen({"walk": [*bad[:2], good[0]], "grid": good}))
+    repriced = by_the_other(chosen({"walk": [*bad[:2], good[0]], "grid": good}))
     assert repriced.overall is not None
     first, last = sorted(repriced.overall.rows, key=lambda row: row.other.rank)
     assert (first.searcher, first.infeasible, first.winners) == ("grid", {}, 3)
@@ -87,12 +96,12 @@ def test_a_winner_that_the_other_model_does_not_take_is_counted_with_its_reason(
 def test_a_searcher_that_found_nothing_has_no_winner_and_is_last_by_both_models() -> None:
     found = points()
     both = np.isfinite(found.maestro.loss) & np.isfinite(found.loopnest.loss)
-    repriced = told(chosen({"walk": found.choose(both, found.maestro.loss, 3), "grid": [None] * 3}))
+    repriced = by_the_other(chosen({"walk": found.choose(both, found.maestro.loss, 3), "grid": [None] * 3}))
     assert repriced.overall is not None
     assert [(row.searcher, row.own.rank, row.other.rank, row.winners) for row in repriced.overall.rows] == [
         ("walk", 1, 1, 3), ("grid", 2, 2, 0),
     ]  # fmt: skip
-    assert repriced.overall.pairs.kept == 1
+    assert repriced.overall.pairs.concordant == 1
     assert (repriced.winners, repriced.infeasible) == (3, {})
 
 
@@ -100,25 +109,25 @@ def test_where_no_winner_is_feasible_nobody_is_compared() -> None:
     found = points()
     lost = np.isfinite(found.maestro.loss) & ~np.isfinite(found.loopnest.loss)
     places = found.choose(lost, found.maestro.loss, 6)
-    repriced = told(chosen({"walk": places[:3], "grid": places[3:]}))
+    repriced = by_the_other(chosen({"walk": places[:3], "grid": places[3:]}))
     assert repriced.overall is None
     assert "the searchers cannot be compared over all problems. 6 of 6 winners are infeasible" in finding(
         repriced
     )
-    assert told(chosen({"walk": [None, None]})).winners == 0
-    assert finding(told(chosen({"walk": [None, None]}))) == "No winner is priced by loopnest."
+    assert by_the_other(chosen({"walk": [None, None]})).winners == 0
+    assert finding(by_the_other(chosen({"walk": [None, None]}))) == "No winner is priced by loopnest."
 
 
 # Who changes places
 
 
-def entry(own: list[float], other: list[float], seeds: int = 5) -> Entry:
+def entry(own: list[float], other: list[float], seeds: int = 5) -> Contender:
     """Figures whose resamples are those given, and whose value is their median."""
-    drawn = [Drawn(float(np.median(draws)), np.array(draws)) for draws in (own, other)]
-    return Entry(*drawn, seeds=seeds, winners=seeds, infeasible={})
+    drawn = [Resampled(float(np.median(draws)), np.array(draws)) for draws in (own, other)]
+    return Contender(*drawn, seeds=seeds, winners=seeds, infeasible={})
 
 
-def ranked(**entries: Entry) -> Ranking:
+def ranked(**entries: Contender) -> Ranking:
     return rank("net", "latency", 1, entries)
 
 
@@ -126,16 +135,16 @@ LOW, HIGH, WIDE = [1.0, 1.1], [2.0, 2.1], [0.5, 4.0]
 
 
 def test_two_change_places_only_if_each_is_ahead_beyond_doubt() -> None:
-    assert ranked(a=entry(LOW, HIGH), b=entry(HIGH, LOW)).pairs.changed == 1
-    assert ranked(a=entry(LOW, LOW), b=entry(HIGH, HIGH)).pairs.kept == 1
-    assert ranked(a=entry(LOW, HIGH), b=entry(HIGH, WIDE)).pairs.lost == 1
-    assert ranked(a=entry(LOW, HIGH), b=entry(LOW, LOW)).pairs.parted == 1
-    assert ranked(a=entry(WIDE, WIDE), b=entry(LOW, HIGH)).pairs.open == 1
+    assert ranked(a=entry(LOW, HIGH), b=entry(HIGH, LOW)).pairs.discordant == 1
+    assert ranked(a=entry(LOW, LOW), b=entry(HIGH, HIGH)).pairs.concordant == 1
+    assert ranked(a=entry(LOW, HIGH), b=entry(HIGH, WIDE)).pairs.tied_by_other == 1
+    assert ranked(a=entry(LOW, HIGH), b=entry(LOW, LOW)).pairs.tied_by_own == 1
+    assert ranked(a=entry(WIDE, WIDE), b=entry(LOW, HIGH)).pairs.tied_by_both == 1
 
 
 def test_fewer_than_three_seeds_back_no_change() -> None:
     found = ranked(a=entry(LOW, HIGH, seeds=2), b=entry(HIGH, LOW))
-    assert (found.pairs.open, found.rows[0].passes, found.rows[1].other.rank) == (1, (), 1)
+    assert (found.pairs.tied_by_both, found.rows[0].passes, found.rows[1].other.rank) == (1, (), 1)
     assert ranking_sentence(found, "maestro", "loopnest") == (
         "With 2 seeds, no change of rank by loopnest can be told from chance: that takes 3."
     )
@@ -148,7 +157,7 @@ def test_infinite_figures_rank_last_and_tie_with_each_other() -> None:
         ("a", 1, 2), ("b", 2, 2), ("c", 3, 1),
     ]  # fmt: skip
     assert found.rows[2].passes == ("a", "b")
-    assert (found.pairs.changed, found.pairs.lost) == (2, 1)
+    assert (found.pairs.discordant, found.pairs.tied_by_other) == (2, 1)
 
 
 def test_what_changes_is_said_of_those_who_pass_together_first() -> None:
@@ -171,14 +180,14 @@ def test_that_nothing_changes_is_said_too() -> None:
 
 
 def test_a_searcher_that_games_the_model_is_passed_by_a_sound_one() -> None:
-    repriced = told(gamed())
+    repriced = by_the_other(gamed())
     assert repriced.overall is not None
     assert [row.searcher for row in repriced.overall.rows] == ["gamer", "sound"]
     assert repriced.overall.rows[1].passes == ("gamer",)
     assert finding(repriced) == (
         "By loopnest, sound would be ahead of gamer; by maestro it is the other way round."
     )
-    again = told(gamed())
+    again = by_the_other(gamed())
     assert again == repriced
 
 
@@ -188,12 +197,14 @@ def test_a_searcher_that_games_the_model_is_passed_by_a_sound_one() -> None:
 def test_an_old_folder_and_one_without_genes_say_why_there_are_no_prices() -> None:
     study = gamed()
     bare = replace(study, about={**study.about, "definitions": {}})
-    assert finding(told(bare)).startswith("No winner is priced by loopnest. This folder does not say what")
+    assert finding(by_the_other(bare)).startswith(
+        "No winner is priced by loopnest. This folder does not say what"
+    )
     lost = replace(study, summaries=tuple(replace(one, genes=[]) for one in study.summaries))
-    assert finding(told(lost)) == f"No winner is priced by loopnest. {NOT_RECORDED}"
+    assert finding(by_the_other(lost)) == f"No winner is priced by loopnest. {NOT_RECORDED}"
     for genes in ([0] * 12, [99] * 13):
         wrong = replace(study, summaries=(replace(study.summaries[0], genes=genes), *study.summaries[1:]))
-        assert "A winner's mapping cannot be read from this folder: " in finding(told(wrong))
+        assert "A winner's mapping cannot be read from this folder: " in finding(by_the_other(wrong))
 
 
 def test_a_problem_that_cannot_be_priced_leaves_the_others(tmp_path: Path) -> None:
@@ -204,12 +215,12 @@ def test_a_problem_that_cannot_be_priced_leaves_the_others(tmp_path: Path) -> No
         for seed in range(4)
     ]
     about = {**study.about, "problems": [*study.about["problems"], ["net:a", "edge", "latency"]]}
-    repriced = told(replace(study, about=about, summaries=(*study.summaries, *extra)))
+    repriced = by_the_other(replace(study, about=about, summaries=(*study.summaries, *extra)))
     assert repriced.overall is not None
     assert repriced.overall.problems == 1
     assert [group.network for group in repriced.groups] == ["resnet18"]
-    assert repriced.notes[0].startswith("Not priced on 1 of 2 problems: This folder does not say")
-    assert repriced.notes[0] in finding(repriced)
+    assert notes(repriced)[0].startswith("Not priced on 1 of 2 problems: This folder does not say")
+    assert notes(repriced)[0] in finding(repriced)
 
 
 def test_the_report_shows_both_rankings_in_every_form(tmp_path: Path, dse: Dse) -> None:
@@ -220,6 +231,7 @@ def test_the_report_shows_both_rankings_in_every_form(tmp_path: Path, dse: Dse) 
     assert "resnet18: latency of the same mappings by maestro and by loopnest" in out
     with (folder / "tables" / "repriced.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
+    assert {row["cost_model"] for row in rows} == {"loopnest"}
     assert [(row["network"], row["searcher"], row["rank"], row["repriced_rank"]) for row in rows] == [
         ("", "gamer", "1", "2"), ("", "sound", "2", "1"),
         ("resnet18", "gamer", "1", "2"), ("resnet18", "sound", "2", "1"),
@@ -229,7 +241,7 @@ def test_the_report_shows_both_rankings_in_every_form(tmp_path: Path, dse: Dse) 
     for name in ("repriced.md", "repriced.tex"):
         assert "would pass" in (folder / "tables" / name).read_text()
     assert sentence in (folder / "tables" / "reduction.md").read_text()
-    summary = json.loads((folder / "summary.json").read_text())["repriced"]
+    summary = json.loads((folder / "summary.json").read_text())["repriced"][0]
     assert (summary["cost_model"], summary["winners"], summary["finding"]) == ("loopnest", 8, sentence)
     assert summary["ranking"][1]["passes"] == ["gamer"]
 
@@ -238,4 +250,55 @@ def test_a_folder_whose_winners_cannot_be_priced_has_an_empty_table(tmp_path: Pa
     write_report(campaign(tmp_path, [cell("walk", [(0, 6.0)])]), pictures=False)
     assert (tmp_path / "tables" / "repriced.csv").read_text().count("\n") == 1
     assert (tmp_path / "tables" / "repriced.md").read_text() == ""
-    assert json.loads((tmp_path / "summary.json").read_text())["repriced"]["ranking"] == []
+    assert json.loads((tmp_path / "summary.json").read_text())["repriced"][0]["ranking"] == []
+
+
+# Any number of models
+
+
+class Halved(LoopNest):
+    """Another model that anybody might install: half of loopnest's energy."""
+
+    name = "halved"
+
+    def prepared(self, layer: Layer, accelerator: Accelerator) -> Any:
+        price = super().prepared(layer, accelerator)
+
+        def halved(*given: Any) -> CostBatch:
+            costs = price(*given)
+            return replace(costs, energy_nj=costs.energy_nj / 2)
+
+        return halved
+
+
+def installed(monkeypatch: pytest.MonkeyPatch, **models: str) -> None:
+    """Have those models installed beside ours."""
+    entries = [EntryPoint(name, value, GROUP) for name, value in (registry.OURS | models).items()]
+    monkeypatch.setattr(registry, "_entries", lambda: tuple(entries))
+
+
+def test_every_other_model_that_is_installed_prices_the_winners(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    found = points("edp")
+    both = np.isfinite(found.maestro.loss) & np.isfinite(found.loopnest.loss)
+    study = chosen({"walk": found.choose(both, found.maestro.loss, 3)}, objective="edp")
+    installed(monkeypatch, halved=f"{__name__}:Halved")
+    repriced = reprice(study, RESAMPLES)
+    assert [one.other for one in repriced] == ["halved", "loopnest"]
+    half, whole = (one.groups[0].rows[0].other.value for one in repriced)
+    assert half == pytest.approx(whole / 2)
+    table = repriced_table(study, repriced)
+    assert [row[0] for row in table.rows] == ["halved"] * 2 + ["loopnest"] * 2
+    text = render(study, analyse(study, RESAMPLES), repriced=repriced)
+    for link in ('<a href="#repriced">By halved</a>', '<a href="#repriced-by-2">By loopnest</a>'):
+        assert link in text
+    ids = re.findall(r'\bid="([^"]+)"', text)
+    assert len(ids) == len(set(ids))
+
+
+def test_a_model_that_cannot_be_loaded_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed(monkeypatch, broken="nowhere:Model")
+    broken, loopnest = reprice(gamed(), RESAMPLES)
+    assert finding(broken).startswith("No winner is priced by broken. cost model 'broken' (entry point")
+    assert loopnest.overall is not None

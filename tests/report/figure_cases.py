@@ -94,4 +94,4 @@ def _summary(
     names = {"layer": layer, "accelerator": accelerator, "objective": objective}
     made = cell(searcher, run, A, seed=seed, budget=budget)
     steps = made.steps if run else {name: [] for name in STEPS}
-    return replace(made, **names, returns=means.tolist(), steps=steps)
+    return replace(made, **names, mean_losses=means.tolist(), steps=steps)

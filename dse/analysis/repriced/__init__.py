@@ -1,8 +1,7 @@
-"""A campaign's winners under the other cost model, and what becomes of the searchers' ranking there."""
+"""A campaign's winners under each other cost model, and what becomes of the searchers' ranking there."""
 
 from __future__ import annotations
 
-from dse.analysis.repriced.pricing import other_model
 from dse.analysis.repriced.ranking import Place, Ranked, Ranking
 from dse.analysis.repriced.repricing import Repriced, reprice
 
@@ -11,6 +10,5 @@ __all__ = [
     "Ranked",
     "Ranking",
     "Repriced",
-    "other_model",
     "reprice",
 ]

@@ -17,7 +17,6 @@ import numpy as np
 from dse.analysis.problems import Made
 from dse.analysis.reduction import LayerFigures
 from dse.campaign.summary import Summary
-from dse.cost import other_models
 from dse.problem.problem import Problem
 from dse.spec.reasons import Reason
 from dse.support.errors import InputError
@@ -41,11 +40,6 @@ class Winner:
     def loss(self) -> float:
         """In the objective's unit under the other model."""
         return self.point.loss
-
-
-def other_model(cost_model: str) -> str:
-    """The model that a campaign's winners are priced by again."""
-    return other_models(cost_model)[0]
 
 
 def price_winners(made: Made, cells: Sequence[Summary], model: str) -> tuple[Winner, ...]:

@@ -8,6 +8,7 @@ would have to err. With fewer than LEAST_SEEDS seeds of either nobody is ahead.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -25,7 +26,7 @@ LEAST_SEEDS = 3
 
 
 @dataclass(frozen=True)
-class Drawn:
+class Resampled:
     """A searcher's figure under one model, and what it is in each resample of its seeds."""
 
     value: float
@@ -33,14 +34,14 @@ class Drawn:
 
 
 @dataclass(frozen=True)
-class Entry:
+class Contender:
     """A searcher's figures: by the campaign's model, and those of the same mappings by the other one.
 
     `infeasible` counts, by reason, those of its `winners` that the other model does not take.
     """
 
-    own: Drawn
-    other: Drawn
+    own: Resampled
+    other: Resampled
     seeds: int
     winners: int
     infeasible: Mapping[str, int]
@@ -71,26 +72,27 @@ class Ranked:
 
 @dataclass(frozen=True)
 class Pairs:
-    """How many pairs of searchers change places, keep their order, or are told apart by one model alone.
+    """How the two models order pairs of searchers, in Kendall's words.
 
-    `lost`: by the campaign's; `parted`: by the other; `open`: by neither.
+    Both order a `concordant` pair alike and a `discordant` one the other way round. A tied pair is one of
+    which nobody is ahead: by the campaign's own model, by the other, or by both.
     """
 
-    changed: int = 0
-    kept: int = 0
-    lost: int = 0
-    parted: int = 0
-    open: int = 0
+    concordant: int = 0
+    discordant: int = 0
+    tied_by_own: int = 0
+    tied_by_other: int = 0
+    tied_by_both: int = 0
 
     @property
-    def told(self) -> int:
-        """The pairs that are told apart by either model."""
-        return self.changed + self.kept + self.lost + self.parted
+    def ordered(self) -> int:
+        """The pairs that are not tied by both."""
+        return self.concordant + self.discordant + self.tied_by_own + self.tied_by_other
 
     @property
     def all(self) -> int:
         """All pairs."""
-        return self.told + self.open
+        return self.ordered + self.tied_by_both
 
 
 @dataclass(frozen=True)
@@ -109,20 +111,16 @@ class Ranking:
     """The fewest seeds of a searcher."""
 
 
-def rank(network: str, objective: str, problems: int, entries: Mapping[str, Entry]) -> Ranking:
+def rank(network: str, objective: str, problems: int, entries: Mapping[str, Contender]) -> Ranking:
     """The ranking of the searchers of `entries`."""
     names = list(entries)
     passes: dict[str, list[str]] = {name: [] for name in names}
-    counts = dict.fromkeys(("changed", "kept", "lost", "parted", "open"), 0)
+    counts: Counter[str] = Counter()
     for one, other in combinations(names, 2):
         before, after = (_ahead(entries[one], entries[other], which) for which in ("own", "other"))
-        kind = "open"
-        if before and after:
-            kind = "kept" if before == after else "changed"
-        elif before or after:
-            kind = "lost" if before else "parted"
+        kind = _kind(before, after)
         counts[kind] += 1
-        if kind == "changed":
+        if kind == "discordant":
             first, last = (one, other) if after < 0 else (other, one)
             passes[first].append(last)
     places = [_places([getattr(entry, which) for entry in entries.values()]) for which in ("own", "other")]
@@ -135,7 +133,16 @@ def rank(network: str, objective: str, problems: int, entries: Mapping[str, Entr
     return Ranking(network, objective, problems, tuple(rows), Pairs(**counts), fewest)
 
 
-def _ahead(one: Entry, other: Entry, which: str) -> int:
+def _kind(before: int, after: int) -> str:
+    """Which of the counts of Pairs a pair belongs to, by who is ahead under either model."""
+    if before and after:
+        return "concordant" if before == after else "discordant"
+    if before or after:
+        return "tied_by_other" if before else "tied_by_own"
+    return "tied_by_both"
+
+
+def _ahead(one: Contender, other: Contender, which: str) -> int:
     """-1 if `one` is ahead under that model, 1 if `other` is, 0 if they are not told apart."""
     if min(one.seeds, other.seeds) < LEAST_SEEDS:
         return 0
@@ -143,7 +150,7 @@ def _ahead(one: Entry, other: Entry, which: str) -> int:
     return int(low > 1 + TOLERANCE) - int(high < 1 - TOLERANCE)
 
 
-def _places(figures: Sequence[Drawn]) -> list[Place]:
+def _places(figures: Sequence[Resampled]) -> list[Place]:
     values = np.array([figure.value for figure in figures])
     ranks = 1 + (order_of(values[:, None], values[None, :]) > 0).sum(axis=1)
     return [

@@ -11,19 +11,13 @@ import numpy as np
 from dse.analysis.findings import RESAMPLES
 from dse.analysis.problems import make_problems
 from dse.analysis.reduction import Group, groups, layer_at, resampled_medians, seed_figures
-from dse.analysis.repriced.pricing import Winner, other_model, price_winners, reasons
-from dse.analysis.repriced.ranking import Drawn, Entry, Ranking, rank
+from dse.analysis.repriced.pricing import Winner, price_winners, reasons
+from dse.analysis.repriced.ranking import Contender, Ranking, Resampled, rank
 from dse.analysis.runs import Runs, Stratum
 from dse.analysis.stats.bootstrap import interquartile_mean, resampled_interquartile_means, side_by_side
 from dse.analysis.study import Study, Triple
-from dse.campaign.curves import CURVES
-from dse.cost import cost_model
+from dse.cost import cost_model, other_models
 from dse.support.errors import InputError
-
-LOWERED = (
-    "Without {} this folder does not keep strides and paddings: layers are priced as if they had none, "
-    "padding as data."
-)
 
 Winners = Mapping[tuple[Triple, str], tuple[Winner, ...]]
 """The winners of each searcher on each problem that is priced, in the order of its cells."""
@@ -34,7 +28,9 @@ class Repriced:
     """What a campaign's winners cost under the `other` model.
 
     `overall` is None where nothing can be compared. `infeasible` counts, by reason, those of the `winners`
-    that the other model does not take. `notes` are sentences on what could not be priced, or not exactly.
+    that the other model does not take. `unpriced` counts, by reason, those of the `problems` whose winners
+    could not be priced. `lowered` says that strided layers were priced without strides and paddings, as the
+    folder does not keep them.
     """
 
     model: str
@@ -43,28 +39,43 @@ class Repriced:
     groups: tuple[Ranking, ...]
     winners: int
     infeasible: Mapping[str, int]
-    notes: tuple[str, ...]
+    problems: int
+    unpriced: Mapping[str, int]
+    lowered: bool = False
 
 
-def reprice(study: Study, resamples: int = RESAMPLES) -> Repriced:
-    """Price the winners of all cells of a study; no search's budget is touched."""
-    model, other = study.cost_model, other_model(study.cost_model)
-    winners, notes = _priced(study, other)
+def reprice(study: Study, resamples: int = RESAMPLES) -> tuple[Repriced, ...]:
+    """The winners of all cells of a study by each of the other installed models; no budget is touched."""
     runs = Runs(study, resamples)
+    return tuple(reprice_by(runs, model) for model in other_models(study.cost_model))
+
+
+def reprice_by(runs: Runs, other: str) -> Repriced:
+    """The winners of a study's runs by one other model, which may be one that cannot be loaded."""
+    study = runs.study
+    try:
+        strides = cost_model(other).prices_strides
+    except InputError as error:
+        unpriced = {str(error): len(study.problems)}
+        return Repriced(study.cost_model, other, None, (), 0, {}, len(study.problems), unpriced)
+    winners, unpriced = _priced(study, other)
     every = [one for found in winners.values() for one in found if one.found]
+    definitions = study.about.get("definitions", {}).values()
     return Repriced(
-        model,
+        study.cost_model,
         other,
         _overall(runs, winners),
         tuple(_groups(study, winners)),
         len(every),
         reasons(every),
-        tuple(notes),
+        len(study.problems),
+        unpriced,
+        lowered=bool(winners) and strides and any(one.get("lowered") for one in definitions),
     )
 
 
-def _priced(study: Study, model: str) -> tuple[Winners, list[str]]:
-    """The winners, and why those of some problems are not priced."""
+def _priced(study: Study, model: str) -> tuple[Winners, dict[str, int]]:
+    """The winners, and on how many problems they are not priced, by reason."""
     found: dict[tuple[Triple, str], tuple[Winner, ...]] = {}
     failed: dict[str, int] = defaultdict(int)
     for problem, made in make_problems(study).items():
@@ -78,15 +89,7 @@ def _priced(study: Study, model: str) -> tuple[Winners, list[str]]:
             mine = study.cells(problem, name)
             if mine:
                 found[problem, name] = tuple(next(priced) for _ in mine)
-    notes = [_note(reason, count, len(study.problems)) for reason, count in failed.items()]
-    definitions = study.about.get("definitions", {}).values()
-    if found and cost_model(model).prices_strides and any(one.get("lowered") for one in definitions):
-        notes.append(LOWERED.format(CURVES))
-    return found, notes
-
-
-def _note(reason: str, count: int, of: int) -> str:
-    return reason if count == of else f"Not priced on {count} of {of} problems: {reason}"
+    return found, dict(failed)
 
 
 def _overall(runs: Runs, winners: Winners) -> Ranking | None:
@@ -114,11 +117,11 @@ def _overall(runs: Runs, winners: Winners) -> Ranking | None:
     return rank("", "", len(problems), entries)
 
 
-def _typical(strata: Iterable[Stratum], ratios: Iterable[np.ndarray]) -> Drawn:
+def _typical(strata: Iterable[Stratum], ratios: Iterable[np.ndarray]) -> Resampled:
     """The interquartile mean of the ratios' logs, as a ratio."""
     logs = np.log(np.concatenate(list(ratios)))
     draws = resampled_interquartile_means(logs, side_by_side([stratum.counts for stratum in strata]))
-    return Drawn(float(np.exp(interquartile_mean(logs))), np.exp(draws))
+    return Resampled(float(np.exp(interquartile_mean(logs))), np.exp(draws))
 
 
 def _groups(study: Study, winners: Winners) -> Iterator[Ranking]:
@@ -137,7 +140,9 @@ def _groups(study: Study, winners: Winners) -> Iterator[Ranking]:
             yield rank(*group, len(problems), entries)
 
 
-def _network(study: Study, winners: Winners, group: Group, problems: list[Triple], name: str) -> Entry | None:
+def _network(
+    study: Study, winners: Winners, group: Group, problems: list[Triple], name: str
+) -> Contender | None:
     """A searcher's figures of a network, over the seeds that have all of its layers."""
     own, other, mine = [], [], []
     for problem in problems:
@@ -149,11 +154,11 @@ def _network(study: Study, winners: Winners, group: Group, problems: list[Triple
     if not len(figures[0]):
         return None
     before, after = (
-        Drawn(float(np.median(found)), resampled_medians((*group, name), found)) for found in figures
+        Resampled(float(np.median(found)), resampled_medians((*group, name), found)) for found in figures
     )
     return _entry(before, after, len(figures[0]), mine)
 
 
-def _entry(own: Drawn, other: Drawn, seeds: int, winners: list[Winner]) -> Entry:
+def _entry(own: Resampled, other: Resampled, seeds: int, winners: list[Winner]) -> Contender:
     found = [one for one in winners if one.found]
-    return Entry(own, other, seeds, len(found), reasons(found))
+    return Contender(own, other, seeds, len(found), reasons(found))

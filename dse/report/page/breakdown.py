@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping as Table
 from dataclasses import dataclass
 
-from dse.cost import Detail
+from dse.cost import Detail, models_with
 from dse.problem.evaluation import Evaluation, evaluate
 from dse.problem.problem import Problem
 from dse.report.page.numbers import NONE, percent, prefixed
 from dse.spec.mapping import Mapping
-
-DETAILED = "loopnest"
-"""The cost model that says what its figures are made of."""
 
 
 @dataclass(frozen=True)
@@ -47,16 +44,17 @@ class Breakdown:
 
 
 def break_down(problem: Problem, mapping: Mapping, evaluation: Evaluation) -> Breakdown | None:
-    """The breakdown by the campaign's model, or else by the one that has it; None where it has no figures."""
-    found, own = evaluation, evaluation.detail is not None
+    """The breakdown by the campaign's model, or else by the first that explains itself, if it has figures."""
+    found, own, by = evaluation, evaluation.detail is not None, problem.model.name
     if not own:
-        found = evaluate(problem.layer, problem.accelerator, mapping, DETAILED)
+        by = next(iter(models_with("explains")), by)
+        found = evaluate(problem.layer, problem.accelerator, mapping, by)
     if found.detail is None or found.breakdown is None:
         return None
     detail = found.detail
     kinds = tuple(dict.fromkeys(kind for words in detail.words.values() for kind in words))
     return Breakdown(
-        by=DETAILED,
+        by=by,
         own=own,
         infeasible=found.reason or "",
         against="" if own else _against(found, evaluation, problem.model.name),

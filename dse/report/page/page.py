@@ -57,13 +57,13 @@ def render(
     figures: Mapping[str, str] | None = None,
     tables: Iterable[Section] = (),
     linked: Iterable[str] = (),
-    repriced: Repriced | None = None,
+    repriced: Sequence[Repriced] = (),
 ) -> str:
     """The whole page.
 
     `figures` are SVG documents by name, `tables` come in the order in which they are shown, and `linked` are
-    files beside the page (`tables/reduction.csv`) that it names. `repriced` are the winners under the other
-    cost model. The same arguments give the same text.
+    files beside the page (`tables/reduction.csv`) that it names. `repriced` are the winners under other cost
+    models. The same arguments give the same text.
     """
     problems = make_problems(study)
     conclusions = conclude(study, findings)
@@ -84,7 +84,7 @@ def render(
             files=_by_stem(linked),
             overview=_overview(mappings),
             mappings=mappings,
-            repriced=page_repriced(study, repriced) if repriced else None,
+            repriced=page_repriced(study, repriced),
             origin=origin,
             problems=_problems(origin),
             settings_known=bool(study.about.get("settings")),

@@ -1,14 +1,15 @@
-"""The winners under the other cost model as the page shows them."""
+"""The winners under other cost models as the page shows them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dse.analysis.repriced import Repriced
 from dse.analysis.repriced.ranking import LEAST_SEEDS
 from dse.analysis.study import Study
 from dse.report.page.tables import PageTable, page_table
-from dse.report.repriced import caveat, finding, repriced_table
+from dse.report.repriced import caveat, finding, repriced_sections
 
 MANY = 4
 """Rankings beyond these are folded."""
@@ -25,8 +26,12 @@ class PageRanking:
 
 @dataclass(frozen=True)
 class PageRepriced:
-    """All rankings, the result in words, and how they are to be read."""
+    """All rankings by one other model, the result in words, and how they are to be read.
 
+    `anchor` is the section's id on the page.
+    """
+
+    anchor: str
     other: str
     finding: str
     caveat: str
@@ -34,12 +39,19 @@ class PageRepriced:
     rankings: tuple[PageRanking, ...]
 
 
-def page_repriced(study: Study, repriced: Repriced) -> PageRepriced:
-    """The section of the page."""
-    words, *sections = repriced_table(study, repriced).sections or (("", [], []),)
+def page_repriced(study: Study, repriced: Sequence[Repriced]) -> tuple[PageRepriced, ...]:
+    """The sections of the page, one for each other model."""
+    return tuple(_section(study, found, place) for place, found in enumerate(repriced, 1))
+
+
+def _section(study: Study, repriced: Repriced, place: int) -> PageRepriced:
+    anchor = "repriced" if place == 1 else f"repriced-by-{place}"
+    words, *sections = tuple(repriced_sections(study, repriced)) or (("", [], []),)
     rankings = []
-    for place, ((_, sentence), section) in enumerate(zip(words[2], sections, strict=True)):
-        first = place == 0 and repriced.overall is not None
-        folded = place > 0 and len(sections) > MANY + 1
+    for number, ((_, sentence), section) in enumerate(zip(words[2], sections, strict=True)):
+        first = number == 0 and repriced.overall is not None
+        folded = number > 0 and len(sections) > MANY + 1
         rankings.append(PageRanking("" if first else sentence, page_table(*section), folded))
-    return PageRepriced(repriced.other, finding(repriced), caveat(repriced), LEAST_SEEDS, tuple(rankings))
+    return PageRepriced(
+        anchor, repriced.other, finding(repriced), caveat(repriced), LEAST_SEEDS, tuple(rankings)
+    )

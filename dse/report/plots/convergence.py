@@ -65,10 +65,10 @@ def convergence_figure(study: Study, findings: Findings, problems: Sequence[Trip
     return figure
 
 
-def returns_figure(study: Study, findings: Findings, problems: Sequence[Triple], looks: Looks) -> Figure:
+def mean_loss_figure(study: Study, findings: Findings, problems: Sequence[Triple], looks: Looks) -> Figure:
     """A row for each problem: the mean loss of the samples drawn, and beside it the best so far.
 
-    This is Figure 5 of arXiv:2507.16249, with losses in place of returns: lower is better in both.
+    The form of Figure 5 of arXiv:2507.16249, with losses in place of returns: lower is better in both.
     """
     names = labelled(study, 13)
     found = [findings.convergence.get(problem, {}) for problem in problems]
@@ -80,7 +80,7 @@ def returns_figure(study: Study, findings: Findings, problems: Sequence[Triple],
     )
     for place, (problem, best) in enumerate(zip(problems, found, strict=True)):
         left, right = panels[2 * place : 2 * place + 2]
-        drawn = {name: coarse(band) for name, band in findings.returns.get(problem, {}).items()}
+        drawn = {name: coarse(band) for name, band in findings.mean_losses.get(problem, {}).items()}
         _frame(left, problem, problems)
         frame(right)
         for axes, bands in ((left, drawn), (right, best)):

@@ -10,7 +10,7 @@ from dse.analysis.findings import Findings
 from dse.analysis.study import Study, Triple
 from dse.report.limits import missing, without
 from dse.report.plots.contests import distribution_figure, efficiency_figure
-from dse.report.plots.convergence import convergence_figure, gap_figure, returns_figure
+from dse.report.plots.convergence import convergence_figure, gap_figure, mean_loss_figure
 from dse.report.plots.matrix import improvement_figure
 from dse.report.plots.shares import ecdf_figure, profile_figure
 from dse.report.plots.style import house_style, styles
@@ -124,7 +124,7 @@ def draw(study: Study, findings: Findings) -> dict[str, Drawing]:
         "far. A searcher that learns draws lower losses with time." + _first_of(study),
         study.problems[:MOST],
         ROWS,
-        lambda problems: returns_figure(study, findings, problems, looks),
+        lambda problems: mean_loss_figure(study, findings, problems, looks),
     )
     return {drawing.name: drawing for drawing in drawings}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dse.report.repriced.table import repriced_table
-from dse.report.repriced.words import caveat, finding
+from dse.report.repriced.table import repriced_sections, repriced_table
+from dse.report.repriced.words import caveat, finding, notes
 
-__all__ = ["caveat", "finding", "repriced_table"]
+__all__ = ["caveat", "finding", "notes", "repriced_sections", "repriced_table"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from dse.analysis.repriced.ranking import Place, Ranked, Ranking
 from dse.analysis.repriced.repricing import Repriced
@@ -14,6 +14,7 @@ from dse.report.limits import seeds, without
 from dse.report.repriced.words import ranking_sentence, scope, why, words_of
 
 COLUMNS = (
+    "cost_model",
     "network",
     "objective",
     "problems",
@@ -33,12 +34,16 @@ COLUMNS = (
 )
 
 
-def repriced_table(study: Study, repriced: Repriced) -> Table:
+def repriced_table(study: Study, repriced: Sequence[Repriced]) -> Table:
     """The whole table; over all problems `network` and `objective` are empty, and the figures are ratios."""
-    reasons = list(repriced.infeasible)
-    rankings = _rankings(repriced)
-    rows = [_row(ranking, row, reasons) for ranking in rankings for row in ranking.rows]
-    sections = tuple(_sections(study, repriced)) if rankings else ()
+    reasons = list(dict.fromkeys(reason for found in repriced for reason in found.infeasible))
+    rows = [
+        (found.other, *_row(ranking, row, reasons))
+        for found in repriced
+        for ranking in _rankings(found)
+        for row in ranking.rows
+    ]
+    sections = tuple(section for found in repriced for section in repriced_sections(study, found))
     return Table("repriced", (*COLUMNS, *reasons), tuple(rows), sections, sections)
 
 
@@ -55,12 +60,17 @@ def _row(ranking: Ranking, row: Ranked, reasons: list[str]) -> tuple[object, ...
     return (*group, row.searcher, row.seeds, *places, " ".join(row.passes), *counts)
 
 
-def _sections(study: Study, repriced: Repriced) -> Iterator[Section]:
-    """The findings in words, then the ranking over all problems and those of each network."""
+def repriced_sections(study: Study, repriced: Repriced) -> Iterator[Section]:
+    """By one other model: the findings in words, the ranking over all problems, and those of each network.
+
+    Nothing where there is no ranking.
+    """
     model, other, overall = repriced.model, repriced.other, repriced.overall
     what = f"Winners under {model}, priced by {other}: who would change places"
-    told = [[scope(found), ranking_sentence(found, model, other)] for found in _rankings(repriced)]
-    yield what, ["ranking of", "in words"], told
+    words = [[scope(found), ranking_sentence(found, model, other)] for found in _rankings(repriced)]
+    if not words:
+        return
+    yield what, ["ranking of", "in words"], words
     if overall:
         over = f"{counted(overall.problems, 'problem')} and {seeds(study, ends=True)}"
         title = (

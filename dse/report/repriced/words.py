@@ -6,9 +6,14 @@ from collections.abc import Mapping
 
 from dse.analysis.repriced.ranking import LEAST_SEEDS, Pairs, Ranking
 from dse.analysis.repriced.repricing import Repriced
+from dse.campaign.curves import CURVES
 from dse.report.formats import counted, names
 from dse.spec.reasons import Reason
 
+LOWERED = (
+    f"Without {CURVES} this folder does not keep strides and paddings: layers are priced as if they had "
+    "none, padding as data."
+)
 MOST_CLAUSES = 3
 """So many groups of searchers that would pass others are named; the other pairs are counted."""
 
@@ -16,15 +21,26 @@ MOST_CLAUSES = 3
 def finding(repriced: Repriced) -> str:
     """The result over all problems, in a few sentences."""
     if not repriced.winners:
-        return " ".join([f"No winner is priced by {repriced.other}.", *repriced.notes])
+        return " ".join([f"No winner is priced by {repriced.other}.", *notes(repriced)])
     parts = [
         ranking_sentence(repriced.overall, repriced.model, repriced.other)
         if repriced.overall
         else f"By {repriced.other}, the searchers cannot be compared over all problems.",
         _infeasible(repriced),
-        *repriced.notes,
+        *notes(repriced),
     ]
     return " ".join(filter(None, parts))
+
+
+def notes(repriced: Repriced) -> list[str]:
+    """What could not be priced, and why, and what was not priced exactly."""
+    found = [
+        reason
+        if count == repriced.problems
+        else f"Not priced on {count} of {repriced.problems} problems: {reason}"
+        for reason, count in repriced.unpriced.items()
+    ]
+    return [*found, LOWERED] if repriced.lowered else found
 
 
 def caveat(repriced: Repriced) -> str:
@@ -40,22 +56,22 @@ def ranking_sentence(ranking: Ranking, model: str, other: str) -> str:
     pairs = ranking.pairs
     if not pairs.all:
         return f"By {other} as by {model}, there is one searcher to rank."
-    if ranking.seeds < LEAST_SEEDS and not pairs.told:
+    if ranking.seeds < LEAST_SEEDS and not pairs.ordered:
         return (
             f"With {counted(ranking.seeds, 'seed')}, no change of rank by {other} can be told from chance: "
             f"that takes {LEAST_SEEDS}."
         )
     of = f"of {counted(pairs.all, 'pair')}"
-    if not pairs.changed:
+    if not pairs.discordant:
         return f"By {other}, no two searchers would change places: {of}, {_shares(pairs, model, other)}."
     if pairs.all == 1:
         return f"By {other}, {_passing(ranking)}; by {model} it is the other way round."
-    alike = f"{pairs.kept:,}" if pairs.kept else "none"
-    verb = "is" if pairs.kept < 2 else "are"
-    doubt = pairs.all - pairs.changed - pairs.kept
+    alike = f"{pairs.concordant:,}" if pairs.concordant else "none"
+    verb = "is" if pairs.concordant < 2 else "are"
+    doubt = pairs.all - pairs.discordant - pairs.concordant
     rest = f", and {doubt:,} {'is' if doubt == 1 else 'are'} not told apart by one or both" if doubt else ""
     return (
-        f"By {other}, {_passing(ranking)}: {of}, {pairs.changed:,} would change places, {alike} {verb} in "
+        f"By {other}, {_passing(ranking)}: {of}, {pairs.discordant:,} would change places, {alike} {verb} in "
         f"the same order by both{rest}."
     )
 
@@ -67,20 +83,20 @@ def _passing(ranking: Ranking) -> str:
         if row.passes:
             together.setdefault(row.passes, []).append(row.searcher)
     clauses = sorted(together.items(), key=lambda clause: -len(clause[0]) * len(clause[1]))
-    told = [
+    said = [
         f"{names(ahead)} {'of' if place else 'would be ahead of'} {names(behind)}"
         for place, (behind, ahead) in enumerate(clauses[:MOST_CLAUSES])
     ]
     rest = sum(len(ahead) * len(behind) for behind, ahead in clauses[MOST_CLAUSES:])
-    return "; ".join([*told, *([f"and so in {counted(rest, 'more pair')}"] if rest else [])])
+    return "; ".join([*said, *([f"and so in {counted(rest, 'more pair')}"] if rest else [])])
 
 
 def _shares(pairs: Pairs, model: str, other: str) -> str:
     parts = (
-        (pairs.kept, "in the same order by both"),
-        (pairs.lost, f"told apart by {model} alone"),
-        (pairs.parted, f"told apart by {other} alone"),
-        (pairs.open, "told apart by neither"),
+        (pairs.concordant, "in the same order by both"),
+        (pairs.tied_by_other, f"told apart by {model} alone"),
+        (pairs.tied_by_own, f"told apart by {other} alone"),
+        (pairs.tied_by_both, "told apart by neither"),
     )
     return names([f"{count:,} {'is' if count == 1 else 'are'} {what}" for count, what in parts if count])
 
