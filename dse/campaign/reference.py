@@ -17,15 +17,15 @@ OPTIMUM_SECONDS = 30.0
 def template_figures(campaign: Campaign) -> dict[str, dict[str, dict[str, Any]]]:
     """By template and problem label: repeats, loss, seconds and joules. Infeasible fits are left out."""
     found: dict[str, dict[str, dict[str, Any]]] = {}
-    for name, fit in TEMPLATES.items():
-        points = {problem.label: _figures(problem, fit) for problem in campaign.problems}
+    for name in TEMPLATES:
+        points = {problem.label: _figures(problem, name) for problem in campaign.problems}
         found[name] = {label: figures for label, figures in points.items() if figures is not None}
     return found
 
 
-def _figures(named: NamedProblem, fit: Any) -> dict[str, Any] | None:
+def _figures(named: NamedProblem, template: str) -> dict[str, Any] | None:
     problem = named.problem
-    evaluations = problem.evaluate(MappingBatch.of([fit(problem.layer, problem.accelerator)]))
+    evaluations = problem.evaluate(MappingBatch.of([problem.template(template)]))
     if evaluations.reason[0]:
         return None
     return {

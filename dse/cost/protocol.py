@@ -81,6 +81,8 @@ class CostModel:
     """The units of `area` and `power`, where they are known ones."""
     prices_strides: ClassVar[bool] = False
     """Whether strides and paddings are priced as they are. If not, a Problem hands over `layer.lowered()`."""
+    output_halo: ClassVar[bool] = False
+    """Whether a PE's buffer must hold an output tile with the halo of its inputs (a quirk of MAESTRO)."""
     prices_cases: ClassVar[bool] = False
     """Whether there is `price_cases`."""
     explains: ClassVar[bool] = False

@@ -24,9 +24,9 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from dse.cost.maestro.buffers import TENSORS, needed_buffers
+from dse.cost.maestro.buffers import needed_buffers
 from dse.spec.accelerator import UNLIMITED, Accelerator
-from dse.spec.layer import DIMS, Layer
+from dse.spec.layer import DIMS, TENSORS, Layer
 from dse.spec.mapping import Level, Mapping, MappingBatch
 from dse.support.validation import INT64_MAX, whole_number
 

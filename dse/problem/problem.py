@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dse.cost import BUFFERS, DEFAULT_COST_MODEL, CostModel, Detail, PriceRows, cost_model
+from dse.cost.adapter import Adapted
 from dse.problem.cases import case_line
 from dse.problem.evaluations import Criteria, Evaluations
+from dse.problem.templates import TEMPLATES
 from dse.space.mapping_space import MappingSpace
 from dse.spec.accelerator import Accelerator
 from dse.spec.layer import Layer
 from dse.spec.mapping import Mapping, MappingBatch
 from dse.spec.objective import clock_hertz, objective_named
 from dse.support.arrays import IntArray
-from dse.support.errors import InputError, shorten
+from dse.support.errors import unknown
 from dse.support.hashing import digest
 
 if TYPE_CHECKING:
@@ -63,11 +65,7 @@ class Problem:
         """The cost model."""
         if isinstance(self.cost_model, str):
             return cost_model(self.cost_model)
-        if not isinstance(self.cost_model, CostModel):
-            raise InputError(
-                f"cost_model must be a name or a dse.cost.CostModel, got {shorten(self.cost_model)}"
-            )
-        return self.cost_model
+        return self.cost_model if isinstance(self.cost_model, CostModel) else Adapted(self.cost_model)
 
     def price(self, genes: IntArray) -> Evaluations:
         """What the points in `genes`, int64 (n, genes) and inside the space, cost, and their losses."""
@@ -76,6 +74,12 @@ class Problem:
     def evaluate(self, mappings: MappingBatch) -> Evaluations:
         """What mappings cost, whether or not they are in the space; infeasible ones get a reason."""
         return self._priced(mappings.rows)
+
+    def template(self, name: str) -> Mapping:
+        """A known dataflow (see `dse.problem.templates`), fitted to the layer as it is priced."""
+        if name not in TEMPLATES:
+            raise unknown("template", name, TEMPLATES)
+        return TEMPLATES[name](self._priced_layer, self.accelerator, output_halo=self.model.output_halo)
 
     def explain(self, mapping: Mapping) -> str:
         """Why the mapping is not feasible, with figures ("L1 needs 4096 of 512 elements"), or "feasible"."""
@@ -128,8 +132,11 @@ class Problem:
 
     @cached_property
     def _price_rows(self) -> PriceRows:
-        layer = self.layer if self.model.prices_strides else self.layer.lowered()
-        return self.model.prepared(layer, self.accelerator)
+        return self.model.prepared(self._priced_layer, self.accelerator)
+
+    @property
+    def _priced_layer(self) -> Layer:
+        return self.layer if self.model.prices_strides else self.layer.lowered()
 
     @cached_property
     def _rules(self) -> FeasibilityRules:

@@ -15,6 +15,10 @@ idle PEs count, and so do tiles too small to keep the PEs fed. Traffic is counte
 fetched again whenever a loop moves at or outside the innermost one that changes it, and an output that is
 not finished is written and read again.
 
+The layer is as it is priced: with its stride under a cost model that prices strides, lowered under others
+(`Problem.template` sees to that). Padding counts as input. Along a dim of stride s and filter F, n outputs
+need `n min(s, F) + F - min(s, F)` input rows: with a stride beyond the filter, some rows are skipped.
+
 Where not even the smallest tiles fit, a template is the mapping of smallest tiles in one cluster, and
 pricing says what does not fit.
 """
@@ -25,22 +29,32 @@ import math
 from collections.abc import Callable
 from collections.abc import Mapping as Table
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
-from dse.cost.maestro.buffers import COUPLED, TENSORS
 from dse.space.chains import divisors
 from dse.space.genes import MAPPED_DIMS
 from dse.spec.accelerator import Accelerator
-from dse.spec.layer import DIMS, Layer
+from dse.spec.layer import COUPLED, DIMS, TENSORS, Layer
 from dse.spec.mapping import Level, Mapping
 from dse.support.arrays import BoolArray, FloatArray
 
 Options = dict[str, FloatArray]
-Template = Callable[[Layer, Accelerator], Mapping]
 
 MAX_OPTIONS = 2**20
 """Combinations looked at in one step: where there are more, the longest lists of sizes are thinned out."""
+
+
+class Template(Protocol):
+    """Fits a dataflow to a layer, as it is, and an accelerator.
+
+    With `output_halo` L1 has to hold a tile of outputs with the halo of its inputs.
+    """
+
+    def __call__(self, layer: Layer, accelerator: Accelerator, *, output_halo: bool = True) -> Mapping:
+        """The mapping."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -61,7 +75,7 @@ class Dataflow:
         return outer, inner
 
 
-def nvdla(layer: Layer, accelerator: Accelerator) -> Mapping:
+def nvdla(layer: Layer, accelerator: Accelerator, *, output_halo: bool = True) -> Mapping:
     """Weights stationary, after NVIDIA's Deep Learning Accelerator (nvdla.org, hardware architecture).
 
     Clusters share out output channels, a cluster's PEs input channels, which they sum into the same
@@ -69,10 +83,10 @@ def nvdla(layer: Layer, accelerator: Accelerator) -> Mapping:
     NVDLA multiplier keeps one; in a depthwise layer, which sums over no channels, both levels share out
     its channels.
     """
-    return fit(Dataflow("K", "C", "KCYX", "KCYX"), layer, accelerator)
+    return fit(Dataflow("K", "C", "KCYX", "KCYX"), layer, accelerator, output_halo)
 
 
-def shidiannao(layer: Layer, accelerator: Accelerator) -> Mapping:
+def shidiannao(layer: Layer, accelerator: Accelerator, *, output_halo: bool = True) -> Mapping:
     """Outputs stationary, after ShiDianNao (Du et al., ISCA 2015).
 
     Clusters share out output rows, a cluster's PEs output columns; an output stays where it is until its
@@ -80,10 +94,10 @@ def shidiannao(layer: Layer, accelerator: Accelerator) -> Mapping:
     not fit on chip; a fully connected layer, which has a single row and column, keeps one PE busy, where
     theirs shares out its outputs.
     """
-    return fit(Dataflow("Y", "X", "KYXC", "KYXC"), layer, accelerator)
+    return fit(Dataflow("Y", "X", "KYXC", "KYXC"), layer, accelerator, output_halo)
 
 
-def eyeriss(layer: Layer, accelerator: Accelerator) -> Mapping:
+def eyeriss(layer: Layer, accelerator: Accelerator, *, output_halo: bool = True) -> Mapping:
     """By rows, after Eyeriss (Chen et al., JSSC 2017).
 
     Clusters share out output rows, like the columns of its array. A PE keeps its filters, slides along one
@@ -91,17 +105,17 @@ def eyeriss(layer: Layer, accelerator: Accelerator) -> Mapping:
     parallel dim here, so a PE keeps whole filters and R rows of inputs, where Eyeriss gives every filter
     row its own PE, and the PEs of a cluster share out input channels alone.
     """
-    return fit(Dataflow("Y", "C", "YKCX", "KCYX", single="Y"), layer, accelerator)
+    return fit(Dataflow("Y", "C", "YKCX", "KCYX", single="Y"), layer, accelerator, output_halo)
 
 
 TEMPLATES: dict[str, Template] = {"nvdla": nvdla, "shidiannao": shidiannao, "eyeriss": eyeriss}
-"""The templates by name: each is a function of a layer and an accelerator."""
+"""The templates by name."""
 
 
-def fit(dataflow: Dataflow, layer: Layer, accelerator: Accelerator) -> Mapping:
-    """The mapping of `layer.lowered()` by `dataflow`, its tiles chosen by this module's rule."""
+def fit(dataflow: Dataflow, layer: Layer, accelerator: Accelerator, output_halo: bool) -> Mapping:
+    """The mapping of `layer` by `dataflow`, its tiles chosen by this module's rule."""
     outer = _fit_outer(dataflow, layer, accelerator)
-    inner = _fit_inner(dataflow, layer, accelerator, outer) if outer else None
+    inner = _fit_inner(dataflow, layer, accelerator, outer, output_halo) if outer else None
     if not outer or not inner:
         outer = {"cluster": accelerator.num_pes, **dict.fromkeys(MAPPED_DIMS, 1)}
         inner = outer
@@ -135,7 +149,7 @@ def _fit_outer(dataflow: Dataflow, layer: Layer, accelerator: Accelerator) -> di
 
 
 def _fit_inner(
-    dataflow: Dataflow, layer: Layer, accelerator: Accelerator, outer: dict[str, int]
+    dataflow: Dataflow, layer: Layer, accelerator: Accelerator, outer: dict[str, int], output_halo: bool
 ) -> dict[str, int] | None:
     """Step 2: the inner tiles; None if nothing fits L1."""
     parallel = dataflow.parallel(layer)[1]
@@ -144,7 +158,7 @@ def _fit_inner(
         return _Cut(layer, outer, options, parallel, np.array(outer["cluster"]))
 
     options = _grid({dim: divisors(1 if dim in dataflow.single else outer[dim]) for dim in MAPPED_DIMS})
-    options = _where(options, cut(options).l1_need() <= accelerator.l1_size)
+    options = _where(options, cut(options).l1_need(output_halo) <= accelerator.l1_size)
     times = cut(options).times(np.array(1 / accelerator.simd_lanes), accelerator.noc_bandwidth)
     options = _where(options, _least(times))
     return _cheapest(options, cut, dataflow.inner_order)
@@ -218,13 +232,16 @@ class _Cut:
         transfer = np.maximum(inputs + weights, outputs) / bandwidth
         return self.all_trips() * np.maximum(macs * cycles_per_mac, transfer)
 
-    def l1_need(self) -> FloatArray:
-        """MAESTRO's L1 need of a PE that holds such tiles."""
-        inputs, weights, outputs = (self._volume(dims, halo=True) for dims in COUPLED[self.layer.type])
+    def l1_need(self, output_halo: bool) -> FloatArray:
+        """The L1 need of a PE that holds such tiles."""
+        inputs, weights, outputs = (
+            self._volume(dims, halo=tensor != "output" or output_halo)
+            for tensor, dims in zip(TENSORS, COUPLED[self.layer.type], strict=True)
+        )
         return 2 * (inputs + weights + outputs)
 
     def l2_need(self) -> FloatArray:
-        """MAESTRO's L2 need of such tiles; it may leave out the last cluster's outputs, here they count."""
+        """The L2 need of such tiles. MAESTRO may leave out the last cluster's outputs; here they count."""
         inputs, weights, outputs = self._array_volumes()
         return 2 * (inputs + weights + outputs)
 
@@ -256,8 +273,11 @@ class _Cut:
 
     def _volume(self, dims: str, *, halo: bool) -> FloatArray:
         """Elements of one tile of a tensor; `halo` counts Y and X in inputs."""
-        window = {"R": np.array(float(self.layer.R)), "S": np.array(float(self.layer.S))}
-        extents = {**self.tiles, **window}
+        extents = {**self.tiles, "R": np.array(float(self.layer.R)), "S": np.array(float(self.layer.S))}
         if halo:
-            extents |= {"Y": extents["Y"] + self.layer.R - 1, "X": extents["X"] + self.layer.S - 1}
+            for dim, window, stride in zip(
+                "YX", (self.layer.R, self.layer.S), self.layer.stride, strict=True
+            ):
+                pitch = min(stride, window)
+                extents[dim] = extents[dim] * pitch + window - pitch
         return math.prod((extents[dim] for dim in dims), start=np.ones(1))

@@ -14,6 +14,14 @@ DIMS = ("K", "C", "Y", "X", "R", "S")
 """Output channels, input channels, input rows and columns, filter rows and columns."""
 
 TYPES = ("CONV", "DSCONV")
+
+TENSORS = ("input", "weight", "output")
+COUPLED = {
+    "CONV": ("CYX", "KCRS", "KYX"),
+    "DSCONV": ("CYX", "CRS", "CYX"),
+}
+"""The dims that index each of TENSORS; a depthwise layer has its output channels in C."""
+
 MAX_SIZE = 2**31 - 1
 
 

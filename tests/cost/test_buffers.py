@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from dse.cost import cost_model
-from dse.cost.maestro.buffers import TENSORS, needed_buffers
+from dse.cost.maestro.buffers import needed_buffers
 from dse.space.mapping_space import MappingSpace
 from dse.spec.accelerator import PRESETS
-from dse.spec.layer import DIMS, Layer
+from dse.spec.layer import DIMS, TENSORS, Layer
 from dse.spec.mapping import CLUSTER, Level, Mapping, MappingBatch
 from tests.cost.mapping_strategies import LAYERS
 

@@ -133,11 +133,6 @@ def test_a_name_that_two_packages_offer_is_refused(monkeypatch: pytest.MonkeyPat
         cost_model_class("two")
 
 
-def test_an_object_that_is_no_cost_model_is_refused() -> None:
-    with pytest.raises(InputError, match=r"cost_model must be a name or a dse\.cost\.CostModel, got"):
-        Problem(LAYER, EDGE, "edp", Unregistered())  # type: ignore[arg-type]
-
-
 def test_a_record_depends_on_the_models_version(monkeypatch: pytest.MonkeyPatch) -> None:
     cell = Cell(Problem(LAYER, EDGE, "edp", Least()), "random", make_searcher("random"), 0, 10)
     assert cell.identity["versions"]["model least"] == "1"

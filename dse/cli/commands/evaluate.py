@@ -83,7 +83,7 @@ def _evaluate_mapping(
     layer, accelerator = load_layer(layer_name), load_accelerator(accelerator_name)
     if objective:
         objective_named(objective)
-    mapping = _mapping(mapping_name, layer, accelerator)
+    mapping = _mapping(mapping_name, layer, accelerator, model)
     evaluation = evaluate(layer, accelerator, mapping, model)
     what = {"layer": layer_name, "accelerator": accelerator_name, "cost_model": model}
     what |= {"objective": objective} if objective else {}
@@ -97,13 +97,14 @@ def _evaluate_mapping(
     console.print(_nest(layer, accelerator, mapping, evaluation.detail), soft_wrap=True)
 
 
-def _mapping(name: str, layer: Layer, accelerator: Accelerator) -> Mapping:
+def _mapping(name: str, layer: Layer, accelerator: Accelerator, model: str) -> Mapping:
     """The template of that name fitted to the layer and accelerator, or the mapping in a JSON file."""
+    from dse.problem.problem import Problem
     from dse.problem.templates import TEMPLATES
     from dse.spec.mapping import Mapping
 
     if name in TEMPLATES:
-        return TEMPLATES[name](layer, accelerator)
+        return Problem(layer, accelerator, cost_model=model).template(name)
     path = Path(name)
     if path.suffix != ".json" and not path.exists():
         raise unknown("mapping", name, TEMPLATES, "the templates (or name a .json file)")

@@ -25,6 +25,7 @@ class Maestro(CostModel):
 
     name = "maestro"
     version = "0.1.0"
+    output_halo = True
     prices_cases = True
     provable = True
 

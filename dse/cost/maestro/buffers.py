@@ -13,16 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dse.spec.layer import DIMS, Layer
+from dse.spec.layer import COUPLED, DIMS, Layer
 from dse.spec.mapping import CLUSTER, INNER_TILE, OUTER_PARALLEL, OUTER_TILE, MappingBatch
 from dse.support.arrays import IntArray
-
-TENSORS = ("input", "weight", "output")
-COUPLED = {
-    "CONV": ("CYX", "KCRS", "KYX"),
-    "DSCONV": ("CYX", "CRS", "CYX"),
-}
-"""The dims that index each of TENSORS; a depthwise layer has its output channels in C."""
 
 K, C, Y, X, R, S = range(len(DIMS))
 _FILTER = {Y: R, X: S}
@@ -30,7 +23,7 @@ _FILTER = {Y: R, X: S}
 
 @dataclass(frozen=True)
 class Buffers:
-    """Needed elements of n mappings, double buffering included: arrays (n, 3), columns as TENSORS.
+    """Needed elements of n mappings, double buffering included: arrays (n, 3), a column for each of TENSORS.
 
     `l1` is one PE's buffer, `l2` the shared one.
     """
