@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dse.cli import output
+from dse.cli.best_view import show_best, show_folder, show_totals
 from dse.cost import unit_of
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from dse.optimum.certificate import Certificate
     from dse.problem.problem import Problem
 
@@ -51,8 +50,6 @@ def show_layer(
     problem: Problem, certificate: Certificate, entry: Mapping[str, Any], out: Path | None
 ) -> None:
     """Print one certificate, its best mapping as a nest of loops."""
-    from dse.problem.loop_nest import loop_nest
-
     console, unit = output.make_console(), unit_of(problem.objective, problem.model.name)
     title = f"{entry['layer']} ({problem.layer}), {entry['accelerator']}, cost model {problem.model_spec}"
     output.print_heading(console, title)
@@ -64,22 +61,15 @@ def show_layer(
         }
         console.print(words[certificate.status], style="red")
     else:
-        console.print(
-            f"{_claim(certificate)} {problem.objective} {best.loss:.6g} {unit}: {best.cycles:,} cycles, "
-            f"{best.energy_nj:,.6g} nJ, L1 {best.l1_size:,} and L2 {best.l2_size:,} elements",
-            style="green",
-            soft_wrap=True,
-        )
-        detail = problem.detail(best.mapping)
-        nest = loop_nest(problem.layer, best.mapping, problem.accelerator, detail.buffers if detail else None)
-        console.print(nest, soft_wrap=True)
+        claim = f"{_claim(certificate)} {problem.objective} {best.loss:.6g} {unit}"
+        show_best(console, problem, claim, best)
     if certificate.status == "bounded":
         console.print(f"no mapping is below {certificate.lower_bound:.6g} {unit}", soft_wrap=True)
     console.print(_proof(certificate, problem), soft_wrap=True)
     for check in entry.get("verified", []):
         sign, style = ("verified", "green") if check["passed"] else ("NOT VERIFIED", "red")
         console.print(f"{sign}: {check['name']} ({check['seen']})", style=style, soft_wrap=True)
-    _show_folder(console, out)
+    show_folder(console, out)
 
 
 def show_network(data: Mapping[str, Any], out: Path | None) -> None:
@@ -94,15 +84,7 @@ def show_network(data: Mapping[str, Any], out: Path | None) -> None:
     heads = ("layer", "repeats", "status", f"{objective} {unit}", "cycles", "energy nJ", "seconds")
     title = f"{data['network']}, {data['accelerator']}, least {objective}, cost model {data['cost_model']}"
     output.print_table(console, title, heads, rows)
-    total = data["totals"]
-    if total:
-        console.print(
-            f"whole network: {total['latency']:.6g} s, {total['energy']:.6g} J, EDP {total['edp']:.6g} J s",
-            style="green",
-            soft_wrap=True,
-        )
-    else:
-        console.print("no totals: some layer has no feasible mapping", style="red")
+    show_totals(console, data["totals"])
     if data["lower_bound"] is not None:
         bound = f"{data['lower_bound']:.6g} {unit}"
         console.print(
@@ -111,7 +93,7 @@ def show_network(data: Mapping[str, Any], out: Path | None) -> None:
     if any("verified" in entry for entry in data["layers"]):
         passed = sum(all(check["passed"] for check in entry["verified"]) for entry in data["layers"])
         console.print(f"verified: {passed} of {len(data['layers'])} layers")
-    _show_folder(console, out)
+    show_folder(console, out)
 
 
 def _claim(certificate: Certificate) -> str:
@@ -132,8 +114,3 @@ def _proof(certificate: Certificate, problem: Problem) -> str:
         f"{counts.groups:,} choices of {certifier_of(problem).GROUP}, {counts.too_large:,} too large for the "
         f"buffers, {counts.bounded:,} ruled out by their bound, {counts.solved:,} solved{left}"
     )
-
-
-def _show_folder(console: Console, out: Path | None) -> None:
-    if out is not None:
-        console.print(f"written to {out}", soft_wrap=True)

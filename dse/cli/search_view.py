@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dse.cli import output
+from dse.cli.best_view import show_best, show_folder, show_totals
 from dse.support.errors import InputError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from dse.problem.problem import Problem
     from dse.search.api import Result
     from dse.search.evaluator import Progress
@@ -64,7 +63,6 @@ class Bar:
 def show_layer(result: Result, layer: str, accelerator: str, out: Path | None) -> None:
     """Print one search's result, its best mapping as a nest of loops."""
     from dse.cost import unit_of
-    from dse.problem.loop_nest import loop_nest
 
     console, problem = output.make_console(), result.cell.problem
     title = f"{result.cell.name} on {layer} ({problem.layer}), {accelerator}, cost model {problem.model_spec}"
@@ -80,18 +78,11 @@ def show_layer(result: Result, layer: str, accelerator: str, out: Path | None) -
     if best is None:
         console.print("nothing feasible was found", style="red")
     else:
-        console.print(
-            f"best {problem.objective} {best.loss:.6g} {unit_of(problem.objective, problem.model.name)}, "
-            f"found by sample {best.index:,}: {best.cycles:,} cycles, {best.energy_nj:,.6g} nJ, "
-            f"L1 {best.l1_size:,} and L2 {best.l2_size:,} elements",
-            style="green",
-            soft_wrap=True,
-        )
-        detail = problem.detail(best.mapping)
-        nest = loop_nest(problem.layer, best.mapping, problem.accelerator, detail.buffers if detail else None)
-        console.print(nest, soft_wrap=True)
+        value = f"{best.loss:.6g} {unit_of(problem.objective, problem.model.name)}"
+        claim = f"best {problem.objective} {value}, found by sample {best.index:,}"
+        show_best(console, problem, claim, best)
         console.print(_gap(problem, best.loss), soft_wrap=True)
-    _show_folder(console, out)
+    show_folder(console, out)
 
 
 def _gap(problem: Problem, loss: float) -> str:
@@ -129,19 +120,5 @@ def show_network(data: Mapping[str, Any], out: Path | None) -> None:
     for entry in data["layers"]:
         if "failure" in entry:
             console.print(f"failed: {entry['layer']}: {entry['failure']}", style="red", soft_wrap=True)
-    totals = data["totals"]
-    if totals:
-        console.print(
-            f"whole network: {totals['latency']:.6g} s, {totals['energy']:.6g} J, "
-            f"EDP {totals['edp']:.6g} J s",
-            style="green",
-            soft_wrap=True,
-        )
-    else:
-        console.print("no totals: some layer has no feasible mapping", style="red", soft_wrap=True)
-    _show_folder(console, out)
-
-
-def _show_folder(console: Console, out: Path | None) -> None:
-    if out is not None:
-        console.print(f"written to {out}", soft_wrap=True)
+    show_totals(console, data["totals"])
+    show_folder(console, out)

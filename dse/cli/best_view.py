@@ -1,0 +1,48 @@
+"""The best mappings in words, as `dse search` and `dse certify` both show them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from dse.optimum.certificate import Best as Proven
+    from dse.problem.problem import Problem
+    from dse.search.api import Best as Found
+
+
+def show_best(console: Console, problem: Problem, claim: str, best: Found | Proven) -> None:
+    """Print what is claimed of the best mapping, its figures, and the mapping as a nest of loops."""
+    from dse.problem.loop_nest import loop_nest
+
+    console.print(
+        f"{claim}: {best.cycles:,} cycles, {best.energy_nj:,.6g} nJ, L1 {best.l1_size:,} and "
+        f"L2 {best.l2_size:,} elements",
+        style="green",
+        soft_wrap=True,
+    )
+    detail = problem.detail(best.mapping)
+    nest = loop_nest(problem.layer, best.mapping, problem.accelerator, detail.buffers if detail else None)
+    console.print(nest, soft_wrap=True)
+
+
+def show_totals(console: Console, totals: Mapping[str, float] | None) -> None:
+    """Print what a network's layers come to, if all of them have a mapping."""
+    if totals:
+        console.print(
+            f"whole network: {totals['latency']:.6g} s, {totals['energy']:.6g} J, "
+            f"EDP {totals['edp']:.6g} J s",
+            style="green",
+            soft_wrap=True,
+        )
+    else:
+        console.print("no totals: some layer has no feasible mapping", style="red", soft_wrap=True)
+
+
+def show_folder(console: Console, out: Path | None) -> None:
+    """Say where the results are, if they are anywhere."""
+    if out is not None:
+        console.print(f"written to {out}", soft_wrap=True)
