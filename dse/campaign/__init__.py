@@ -1,1 +1,12 @@
-"""Campaigns: every searcher on every problem from every seed, run in parallel, recorded and resumable."""
+"""Campaigns: many runs, in parallel, on disk. Every searcher on every problem from every seed.
+
+config      what a campaign is, and its cells        reading     the same from a TOML file
+runner      cells go to workers and come back        executors   where the workers are
+worker      a cell, from where its journal ends      progress    how a campaign is getting on
+store       a campaign's folder, and in it           ledger      the states of its cells
+summary     what a finished cell comes to            curves      the summaries of all of them
+reference   optima and templates to compare with     showing     what the file hands to reports
+network     a search for every layer of a network    machine     what it ran on
+
+Imports `optimum` and what stands below it; nothing that analyses or reports.
+"""

@@ -15,7 +15,7 @@ from dse.campaign.config import NamedCell
 from dse.campaign.executors import Executor, LocalProcesses, MakeExecutor
 from dse.campaign.store import Store
 from dse.campaign.summary import Summary
-from dse.campaign.worker import Board, Outcome, Task, run_task
+from dse.campaign.worker import Outcome, SharedProgress, Task, run_task
 from dse.search.run import make_ready
 from dse.support.errors import InputError
 
@@ -66,15 +66,15 @@ def run_campaign(
     display.begin(store, len(waiting))
     interrupted = False
     if waiting:
-        board_path = store.folder / ".board"
+        progress_path = store.folder / ".progress"
         try:
-            board = Board(board_path, len(waiting))
+            progress = SharedProgress(progress_path, len(waiting))
         except OSError as error:
             raise InputError(f"folder {str(store.folder)!r} cannot be written: {error.strerror}") from None
         compile_kernels(waiting, display)
         store.write_curves()
-        tasks = [_task(store, named, board_path, place) for place, named in enumerate(waiting)]
-        run = _Run(store, display, board, workers, make_executor or LocalProcesses)
+        tasks = [_task(store, named, progress_path, place) for place, named in enumerate(waiting)]
+        run = _Run(store, display, progress, workers, make_executor or LocalProcesses)
         start = time.monotonic()
         try:
             run.all(tasks)
@@ -85,7 +85,7 @@ def run_campaign(
             finished = len(waiting) - len(store.unfinished())
             store.ran(finished, workers, time.monotonic() - start)
             store.write_curves()
-            board_path.unlink(missing_ok=True)
+            progress_path.unlink(missing_ok=True)
     elif store.outdated:
         store.write_curves()
     done = len(store.summaries())
@@ -104,9 +104,9 @@ def compile_kernels(cells: list[NamedCell], display: Display) -> None:
         )
 
 
-def _task(store: Store, named: NamedCell, board_path: Path, place: int) -> Task:
+def _task(store: Store, named: NamedCell, progress_path: Path, place: int) -> Task:
     key = named.key
-    return Task(named, store.record_path(key), store.journal_path(key), board_path, place)
+    return Task(named, store.record_path(key), store.journal_path(key), progress_path, place)
 
 
 class _Run:
@@ -116,13 +116,13 @@ class _Run:
         self,
         store: Store,
         display: Display,
-        board: Board,
+        progress: SharedProgress,
         workers: int,
         make_executor: MakeExecutor,
     ) -> None:
         self.store = store
         self.display = display
-        self.board = board
+        self.progress = progress
         self.workers = workers
         self.make_executor = make_executor
         self.deaths: Counter[str] = Counter()
@@ -150,7 +150,7 @@ class _Run:
             for future in done:
                 outcome = future.result()
                 self._enter(self.out.pop(future), outcome)
-            self.display.look({task.named.key: self.board.read(task.place) for task in self.out.values()})
+            self.display.look({task.named.key: self.progress.read(task.place) for task in self.out.values()})
 
     def _most_at_once(self, waiting: deque[Task]) -> int:
         """A cell that was there at two deaths runs alone, to see whether it is the one that kills."""
@@ -197,7 +197,7 @@ class _Run:
 
     def _stop(self, executor: Executor) -> None:
         self.display.notice("stopping")
-        self.board.stop()
+        self.progress.stop()
         executor.shutdown(cancel_futures=True)
         for future, task in self.out.items():
             if future.done() and not future.cancelled() and future.exception() is None:

@@ -69,7 +69,7 @@ class Store:
         try:
             self.optima: dict[str, Any] = {}
             self.runs: list[dict[str, Any]] = []
-            self._told: dict[str, Any] = {}
+            self._written: dict[str, Any] = {}
             self.kept = self._kept_curves()
             self.ledger = Ledger(folder / "ledger.sqlite")
             self._enter_cells()
@@ -130,14 +130,14 @@ class Store:
     def write_curves(self) -> Path:
         """Write `curves.parquet` from all finished cells; returns its path."""
         path = self.folder / CURVES
-        self._told = self._about()
-        write_curves(path, self.summaries(), self._told)
+        self._written = self._about()
+        write_curves(path, self.summaries(), self._written)
         return path
 
     @property
     def outdated(self) -> bool:
         """Whether `curves.parquet` is not there, or says otherwise than the campaign's file what it is."""
-        return plain(self._about()) != plain(self._told)
+        return plain(self._about()) != plain(self._written)
 
     def close(self) -> None:
         """Let others have the folder."""
@@ -192,7 +192,7 @@ class Store:
         if not path.exists():
             return {}
         summaries, about = read_curves(path)
-        self._told = about
+        self._written = about
         self.optima = dict(about.get("optima", {}))
         self.runs = list(about.get("runs", []))
         kept = {summary.key: summary for summary in summaries}

@@ -20,9 +20,9 @@ from dse.support.errors import InputError, StorageError, format_exception
 from dse.support.hashing import digest
 
 STOP = 0
-"""Place in the board of the number that tells all workers to stop."""
+"""Place among the shared numbers of the one that tells all workers to stop."""
 PER_CELL = 2
-"""Numbers of a cell in the board: samples, and the lowest loss."""
+"""Shared numbers of a cell: samples, and the lowest loss."""
 
 
 class Stopped(Exception):
@@ -31,12 +31,12 @@ class Stopped(Exception):
 
 @dataclass(frozen=True)
 class Task:
-    """A cell to run, the files it owns, and its place in the board that shows how far cells are."""
+    """A cell to run, the files it owns, and its place in the shared progress."""
 
     named: NamedCell
     record_path: Path
     journal_path: Path
-    board_path: Path
+    progress_path: Path
     place: int
 
 
@@ -51,11 +51,11 @@ class Outcome:
     stopped: bool = False
 
 
-class Board:
+class SharedProgress:
     """Numbers that workers write and the campaign's process reads, in a file: no lock, no queue to break."""
 
     def __init__(self, path: Path, cells: int | None = None) -> None:
-        """Map the board at `path`; with `cells`, make it new for that many."""
+        """Map the numbers at `path`; with `cells`, make them new for that many."""
         if cells is not None:
             np.zeros(1 + PER_CELL * cells).tofile(path)
         self._numbers = np.memmap(path, dtype=np.float64, mode="r+")
@@ -96,12 +96,12 @@ def run_task(task: Task) -> Outcome:
 
 
 def _run(task: Task) -> Summary:
-    board = Board(task.board_path)
+    shared = SharedProgress(task.progress_path)
     named, cell = task.named, task.named.cell
 
     def observe(progress: Progress) -> None:
-        board.show(task.place, progress.samples, progress.best_loss)
-        if board.stopping and progress.samples < progress.budget:
+        shared.show(task.place, progress.samples, progress.best_loss)
+        if shared.stopping and progress.samples < progress.budget:
             raise Stopped
 
     finished = _finished(task)

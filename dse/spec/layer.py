@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, make_dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any
 
@@ -99,9 +100,13 @@ class Layer:
             if "type" not in entry:
                 raise InputError(f"{where} lacks 'type'; expected one of {', '.join(_KINDS)}")
             raise unknown("type", kind, _KINDS, where)
-        described = read(_KINDS[kind], entry, where)
-        with within(where, _label(described.name)):
-            return described.layer()
+        values = dict(vars(read(_KINDS[kind], entry, where)))
+        with within(where, _label(values["name"])):
+            if kind == "GEMM":
+                return cls.gemm(values["M"], values["N"], values["K"], **_labels(values))
+            if kind == "FC":
+                return cls.fc(values["outputs"], values["inputs"], **_labels(values))
+            return cls(**values)
 
     def to_dict(self) -> dict[str, Any]:
         """The loops as plain data (without the labels); `from_dict` reads it back."""
@@ -149,68 +154,28 @@ class Layer:
         return f"{self.type} {sizes}{stride}{padding}"
 
 
-Size = Annotated[int, Limits(ge=1, le=MAX_SIZE)]
+def _schema(*sizes: str, **more: tuple[Any, Any]) -> type[Schema]:
+    """What a file says of a layer: its type, required `sizes`, `more` with type and default, and labels."""
+    size = Annotated[int, Limits(ge=1, le=MAX_SIZE)]
+    repeats = Annotated[int, Limits(ge=1, le=INT64_MAX)]
+    optional = [(name, kind, field(default=default)) for name, (kind, default) in more.items()]
+    labels = [("name", str, field(default="")), ("repeats", repeats, field(default=1))]
+    fields: list[Any] = [("type", str), *((name, size) for name in sizes), *optional, *labels]
+    return make_dataclass("LayerEntry", fields, bases=(Schema,), frozen=True)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Described(Schema):
-    """What a file says of any layer."""
-
-    type: str
-    name: str = ""
-    repeats: Annotated[int, Limits(ge=1, le=INT64_MAX)] = 1
-
-    @property
-    def labels(self) -> dict[str, Any]:
-        """What the layer is called and how often it runs."""
-        return {"name": self.name, "repeats": self.repeats}
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Convolution(_Described):
-    K: Size
-    C: Size
-    Y: Size
-    X: Size
-    R: Size
-    S: Size
-    stride: Any = (1, 1)
-    padding: Any = (0, 0)
-
-    def layer(self) -> Layer:
-        return Layer(**vars(self))
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Depthwise(_Convolution):
-    K: Size = 1
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Product(_Described):
-    M: Size
-    N: Size
-    K: Size
-
-    def layer(self) -> Layer:
-        return Layer.gemm(self.M, self.N, self.K, **self.labels)
-
-
-@dataclass(frozen=True, kw_only=True)
-class _FullyConnected(_Described):
-    outputs: Size
-    inputs: Size
-
-    def layer(self) -> Layer:
-        return Layer.fc(self.outputs, self.inputs, **self.labels)
-
-
-_KINDS: dict[str, type[_Convolution | _Product | _FullyConnected]] = {
-    "CONV": _Convolution,
-    "DSCONV": _Depthwise,
-    "GEMM": _Product,
-    "FC": _FullyConnected,
+# A stride or padding is one number or two: the layer itself sees to that.
+_STEPS = {"stride": (Any, 1), "padding": (Any, 0)}
+_KINDS = {
+    "CONV": _schema(*DIMS, **_STEPS),
+    "DSCONV": _schema(*DIMS[1:], K=(int, 1), **_STEPS),
+    "GEMM": _schema("M", "N", "K"),
+    "FC": _schema("outputs", "inputs"),
 }
+
+
+def _labels(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {"name": values["name"], "repeats": values["repeats"]}
 
 
 def _pair(value: object, what: str, *, least: int) -> tuple[int, int]:
