@@ -238,7 +238,7 @@ def test_a_reference_named_after_the_last_cell_reaches_the_curves(tmp_path: Path
     written = path.stat().st_mtime_ns
     run(tmp_path, plan)
     assert path.stat().st_mtime_ns == written
-    run(tmp_path, dataclasses.replace(plan, reference="walk"))
+    run(tmp_path, dataclasses.replace(plan, showing={"reference": "walk"}))
     after, about = read_curves(path)
     assert about["reference"] == "walk"
     assert after == before
