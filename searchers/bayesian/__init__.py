@@ -5,15 +5,17 @@ The method is EGO (Jones, Schonlau and Welch, Journal of Global Optimization, 19
 The processes and their kernels are scikit-optimize's. Where this departs from its `Optimizer`, whose every
 `tell` takes minutes at 500 samples:
 
-- A mapping is described by its tiles in octaves, the turns and the use of its PEs and the nesting of its
-  loops, not by its genes. Needed L1 and L2 have processes of their own, which infeasible samples teach too.
+- A design is described by the features that its space has for surrogates, not by its genes: a mapping by
+  log2 of its tiles, the turns and the use of its PEs and the nesting of its loops. The need of each buffer
+  has a process of its own, which infeasible samples teach too. Nothing here asks what the designs are: in a
+  space of other things than mappings there are fewer processes, and all else stays the same.
 - A process learns from `points` samples at most: those near the best, and some of the others. Its
   hyperparameters are fitted again when there are `refit` times as many samples as the last time.
 - Candidates are random points and neighbours of the best, and then neighbours of the best candidates. Those
   of a batch are picked in turn, each as if those before had come out as expected (the kriging believer of
   Ginsbourger, Le Riche and Carraro, 2010).
 - A descent that no longer improves gives way to one from new random points, which learns the objective from
-  samples of its own. A mapping that an earlier descent has paid for is remembered, not paid for again.
+  samples of its own. A design that an earlier descent has evaluated is remembered, not evaluated again.
 
 Defaults were chosen on the development problems (campaign dev8: layers of AlexNet, ResNet-18, ResNet-50 and
 BERT-base on five accelerators), at 300 to 5,000 samples.
@@ -72,4 +74,4 @@ class Bayesian:
 
         # Sums in another order, as on another number of threads, would end in other samples.
         with threadpool_limits(limits=1):
-            drive(Strategy(self, evaluate.space, evaluate.objective, rng), evaluate)
+            drive(Strategy(self, evaluate.space, rng), evaluate)

@@ -7,16 +7,15 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
-from scipy.special import log_ndtr
 from sklearn.exceptions import ConvergenceWarning
 from skopt.learning import GaussianProcessRegressor
 from skopt.learning.gaussian_process.kernels import ConstantKernel, Matern, Sum, WhiteKernel
 
 from dse.support.arrays import FloatArray
+from searchers.common.gaussian_process import explained
 
-# Lengths are in units of features (octaves, or 0/1), variances in that of the standardised target.
+# Length scales are in units of features (log2, or 0/1), variances in that of the standardised target.
 _LENGTH, _LENGTHS = 4.0, (0.3, 100.0)
 _VARIANCE, _VARIANCES = 4.0, (1e-2, 1e3)
 _NOISE, _NOISES = 1e-2, (1e-5, 0.3)
@@ -24,7 +23,7 @@ _LEAST_VARIANCE = 1e-10
 
 
 class Surrogate:
-    """A figure of mappings as a Gaussian process, whose Matern kernel has a length for each feature."""
+    """A figure of designs as a Gaussian process, whose Matern kernel has a length scale for each feature."""
 
     def __init__(self, width: int, seed: int) -> None:
         """Of `width` features. scikit-learn is given the `seed` lest it look at global random states."""
@@ -34,7 +33,7 @@ class Surrogate:
 
     @property
     def lengths(self) -> FloatArray:
-        """The length scale of each feature."""
+        """The ARD length scale of each feature."""
         lengths: FloatArray = np.exp(self._kernel.theta[1:-1])
         return lengths
 
@@ -56,7 +55,7 @@ class Surrogate:
             self._kernel, optimizer=optimizer, normalize_y=True, random_state=self._seed
         )
         with warnings.catch_warnings():
-            # A length at its upper bound is a feature without influence: no reason to warn.
+            # A length scale at its upper bound is a feature without influence: no reason to warn.
             warnings.simplefilter("ignore", ConvergenceWarning)
             self._model.fit(features, targets)
 
@@ -70,20 +69,14 @@ class Posterior:
         self._scale = float(model.y_train_std_)
         shared = self._kernel(features, model.X_train_)
         self.mean: FloatArray = shared @ model.alpha_ * self._scale + float(model.y_train_mean_)
-        self._explained = solve_triangular(model.L_, shared.T, lower=True, check_finite=False)
-        explained = np.einsum("ij,ij->j", self._explained, self._explained)
-        self.variance = np.maximum(self._kernel.diag(features) - explained, _LEAST_VARIANCE) * self._scale**2
+        self._explained = explained(model.L_, shared)
+        known = np.einsum("ij,ij->j", self._explained, self._explained)
+        self.variance = np.maximum(self._kernel.diag(features) - known, _LEAST_VARIANCE) * self._scale**2
 
     def covariance(self) -> FloatArray:
         """Between the points: (n, n)."""
         joint: FloatArray = self._kernel(self._features) - self._explained.T @ self._explained
         return joint * self._scale**2
-
-
-def log_chance_below(mean: FloatArray, variance: FloatArray, limit: float) -> FloatArray:
-    """The log of the chance that normal variables are below `limit`."""
-    chances: FloatArray = log_ndtr((limit - mean) / np.sqrt(variance))
-    return chances
 
 
 def _kernel(width: int) -> Sum:

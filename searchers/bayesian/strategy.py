@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dse.problem.problem import Evaluations
-from dse.space.mapping_space import MappingSpace
-from dse.support.arrays import IntArray
-from searchers.bayesian.history import History
+from dse.support.arrays import FloatArray, IntArray
 from searchers.bayesian.models import Models
+from searchers.common.descent import DescentSamples
+from searchers.common.features import VaryingFeatures
+from searchers.common.history import History
 
 if TYPE_CHECKING:
+    from dse.problem.evaluations import Evaluations
+    from dse.space.protocol import Space
     from searchers.bayesian import Bayesian
 
 
@@ -35,59 +37,54 @@ _STRAYS, _FEW = 1024, 64
 
 
 class Descent:
-    """Samples that led to one another: `rows` of the history, and the `keys` of their mappings."""
+    """Samples that led to one another, and the `keys` of their designs."""
 
     def __init__(self) -> None:
-        self.rows: list[int] = []
+        self.samples = DescentSamples(_PROGRESS)
         self.keys: set[bytes] = set()
-        self.idle = 0
-        self.fit_at = 0.0
-        self._best = np.inf
+        self.refit_at = 0.0
+        """Samples from which on the hyperparameters are fitted again."""
 
     def join(self, rows: IntArray, history: History) -> None:
         """Samples of the history are now of this descent."""
         self.keys.update(history.keys(history.genes[rows]))
-        for row in rows.tolist():
-            self.rows.append(row)
-            loss = history.losses[row]
-            self.idle = 0 if loss < (1 - _PROGRESS) * self._best else self.idle + 1
-            self._best = min(self._best, loss)
+        self.samples.join(rows, history.losses)
 
     def elites(self, history: History) -> IntArray:
         """Its best samples, best first, one of each loss: equal ones differ in trifles.
 
         They are feasible ones; where there are none, those that come nearest to fit in the buffers.
         """
-        rows = np.array(self.rows)
-        losses = history.losses[rows]
+        rows = self.samples.rows
+        losses: FloatArray = history.losses[rows]
         if np.isinf(losses).all():
-            losses = np.maximum(history.needs[rows], 0).sum(axis=1)
-        told = np.isfinite(losses)
-        _, first = np.unique(losses[told], return_index=True)
-        elites: IntArray = rows[told][first[:_ELITES]]
+            losses = np.where(history.refused[rows], np.nan, np.maximum(history.needs[rows], 0).sum(axis=1))
+        finite = np.isfinite(losses)
+        _, first = np.unique(losses[finite], return_index=True)
+        elites: IntArray = rows[finite][first[:_ELITES]]
         return elites
 
 
 class Strategy:
     """The state of one search by `settings`."""
 
-    def __init__(
-        self, settings: Bayesian, space: MappingSpace, objective: str, rng: np.random.Generator
-    ) -> None:
+    def __init__(self, settings: Bayesian, space: Space, rng: np.random.Generator) -> None:
         self._settings = settings
         self._space = space
         self._rng = rng
-        self._history = History(space, objective)
+        self._history = History(space, VaryingFeatures(space))
         self._models = Models(self._history, int(rng.integers(2**31)))
         self._descent = Descent()
 
     def ask(self) -> IntArray:
         """The next batch. What is already known joins the descent without being asked for."""
         settings, history = self._settings, self._history
-        if self._descent.idle >= max(settings.patience, len(self._descent.rows) / 2):
+        samples = self._descent.samples
+        if samples.idle >= max(settings.patience, len(samples) / 2):
             self._descent = Descent()
-        for _ in range(_RECALLS if not history.complete else 0):
-            missing = settings.initial - len(self._descent.rows)
+        complete = history.designs >= self._space.designs
+        for _ in range(_RECALLS if not complete else 0):
+            missing = settings.initial - len(self._descent.samples)
             size = missing if missing > 0 else self._size
             genes = self._beginning(size) if missing > 0 else self._proposal(size)
             seen = history.find(genes)
@@ -102,15 +99,13 @@ class Strategy:
 
     def tell(self, genes: IntArray, evaluations: Evaluations) -> None:
         """Learn what the batch costs."""
-        start = len(self._history)
-        self._history.add(genes, evaluations)
-        self._descent.join(np.arange(start, len(self._history)), self._history)
+        self._descent.join(self._history.add(genes, evaluations), self._history)
 
     @property
     def _size(self) -> int:
         """Of a batch."""
         shares = (
-            len(self._descent.rows) * self._settings.batch,
+            len(self._descent.samples) * self._settings.batch,
             len(self._history) * self._settings.late_batch,
         )
         return max(1, round(max(shares)))
@@ -128,29 +123,30 @@ class Strategy:
         """
         settings, history, models, descent = self._settings, self._history, self._models, self._descent
         elites = descent.elites(history)
-        refit = len(descent.rows) >= descent.fit_at
-        own = self._relevant(np.array(descent.rows), elites)
+        rows = descent.samples.rows
+        refit = len(rows) >= descent.refit_at
+        own = self._relevant(rows, elites)
         if not models.learn(own, self._relevant(np.arange(len(history)), elites), refit):
             return self._distinct(self._space.sample(self._rng, size), set(descent.keys))
         if refit:
-            descent.fit_at = len(descent.rows) * settings.refit
+            descent.refit_at = len(rows) * settings.refit
         # `inf` where nothing is feasible.
-        best = float(np.log2(history.losses[descent.rows].min()))
+        best = float(np.log2(history.losses[rows].min()))
         taken = set(descent.keys)
         genes = self._distinct(self._candidates(history.genes[elites]), taken)
-        guess = models.guess(history.describe(genes))
+        predicted = models.predict(history.describe(genes))
         for _ in range(_CLIMBS):
-            top = np.argsort(-guess.merit(best), kind="stable")[:_CLIMBERS]
+            top = np.argsort(-predicted.merit(best), kind="stable")[:_CLIMBERS]
             higher = self._distinct(self._neighbours(genes[top]), taken)
             genes = np.concatenate([genes, higher])
-            guess = guess.joined(models.guess(history.describe(higher)))
-        top = np.argsort(-guess.merit(best), kind="stable")[: 2 * size + _SPARE]
-        genes, log_chance = genes[top], guess.log_chance[top]
+            predicted = predicted.joined(models.predict(history.describe(higher)))
+        top = np.argsort(-predicted.merit(best), kind="stable")[: 2 * size + _SPARE]
+        genes, log_chance = genes[top], predicted.log_chance[top]
         unseen = history.find(genes) < 0
         return genes[models.batch(history.describe(genes), log_chance, best, unseen, size)]
 
     def _candidates(self, elites: IntArray) -> IntArray:
-        """Random points, and what is up to three steps from vectors (n, 13), the best first."""
+        """Random points, and what is up to three steps from vectors (n, genes), the best first."""
         space, rng = self._space, self._rng
         near = self._neighbours(elites[:_CENTRES])
         twice = space.neighbour(rng, space.neighbour(rng, np.repeat(elites, _WALKS, axis=0)))
@@ -158,12 +154,12 @@ class Strategy:
         return np.concatenate([space.sample(rng, _RANDOMS), near, twice, thrice])
 
     def _neighbours(self, genes: IntArray) -> IntArray:
-        """All neighbours of the vectors (n, 13)."""
+        """All neighbours of the vectors (n, genes)."""
         near = [block.neighbours(vector) for vector in genes for block in self._space.blocks]
         return np.concatenate([genes[:0], *near])
 
     def _distinct(self, genes: IntArray, taken: set[bytes]) -> IntArray:
-        """One vector for each mapping that is not `taken`; these are, from now on."""
+        """One vector for each design that is not `taken`; these are, from now on."""
         chosen = []
         for row, key in enumerate(self._history.keys(genes)):
             if key not in taken:

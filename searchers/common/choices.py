@@ -40,10 +40,6 @@ class Choices:
         """Uniformly drawn vectors, made canonical: (count, genes)."""
         return self._space.canonical(self._space.sample(rng, count))
 
-    def normal(self, genes: IntArray) -> IntArray:
-        """The canonical vectors."""
-        return self._space.canonical(genes)
-
     def changes(
         self, vectors: IntArray, rng: np.random.Generator, most: int, blocks: tuple[Block, ...]
     ) -> tuple[IntArray, IntArray]:

@@ -3,28 +3,35 @@
 Each agent has a block of genes (a dim's tiles, a level's loop order, the parallel dims, the cluster size)
 and, with those of the others held, would set it to the value that the critic likes best; the agent that gains
 most moves, and the others respond to that. Some teams do so at a time, from the best sample and from good
-ones with a few blocks kicked, and what they would have priced is bought by expected improvement times the
-chance to fit.
+ones with a few blocks perturbed, and what is evaluated of their proposals is selected by expected improvement
+times the chance to fit. A search repeats (see `Search` in search.py):
 
-The critic foretells each factor of the objective and each buffer's need, and learns from samples that did not
+- `ask`: fit the critic, start teams, let their agents respond, select a batch;
+- `tell`: calibrate the critic by what was evaluated.
+
+The critic predicts each factor of the objective and each buffer's need, and learns from samples that did not
 fit too. It works on what the loops of a mapping imply (turns, reuse, footprints, traffic): a sum of such
-counts with learned weights, and a Gaussian process around it that learns which kinds of them tell most. How
-far it errs beyond what it says is watched, and it is doubted accordingly. It learns from the samples of its
-own descent, and from some of the best of earlier ones: a descent that no longer improves gives way to
-another, from new random points, whose critic is mistaken elsewhere. What earlier descents have paid for is
-remembered at no cost.
+counts with learned weights, and a Gaussian process around it with an ARD length scale for each kind of them.
+How far it errs beyond the deviations that it states is observed, and these are calibrated by it. It learns
+from the samples of its own descent, and from some of the best of earlier ones: a descent that no longer
+improves gives way to another, from new random points, whose critic is mistaken elsewhere. What earlier
+descents have evaluated is remembered at no cost.
 
-How the PEs are arranged (the parallel dims and the cluster size) decides how good a mapping can become, and
-wide descents may never come by the best arrangement, as it is good with few tiles and orders only. So after
-the first three descents half of the samples go to surveys: short descents that keep an arrangement of their
-own, and end early where they lag behind the best. Which arrangement is next, a Gaussian process of what is
-known of the others says.
+The spatial mapping (the parallel dims and the cluster size) decides how good a mapping can become, and wide
+descents may never come by the best one, as it is good with few tiles and orders only. So after the first
+three descents half of the samples go to restricted searches: short descents that keep a spatial mapping of
+their own, and end early where they lag behind the best. Which spatial mapping is next, a Gaussian process of
+what is known of the others says.
+
+In a space whose designs are not mappings the critic learns from the features that the space has for
+surrogates, with a length scale for each and without sums, and predicts the objective as a whole; there are no
+restricted searches. All else stays the same.
 
 Departures from the usual scheme of centralised training and decentralised execution (Lowe et al.,
 "Multi-Agent Actor-Critic for Mixed Cooperative-Competitive Environments", NeurIPS 2017): there is no policy
 network, each agent's policy being its best response; and the critic is no network but a Gaussian process,
-which at these sample sizes foretells more. `policy = "uniform"` is the control in which all choose uniformly,
-as often.
+which at these sample sizes predicts better. `policy = "uniform"` is the control in which all choose
+uniformly, as often.
 
 Defaults were chosen on the problems of results/campaigns/devhard.toml: see results/tuning.
 """
@@ -55,7 +62,7 @@ class Team:
     memory: int = 250
     """Samples that the critic learns from at most."""
     teams: int = 4
-    """Teams that propose at a time: one begins at the best sample, the others at good ones, kicked."""
+    """Teams that propose at a time: one begins at the best sample, the others at good ones, perturbed."""
     moves: int = 2
     """Moves of a team, each by the agent that gains most, before proposals are compared."""
     values: int = 40
@@ -63,15 +70,15 @@ class Team:
     ranks: float = 3.0
     """The mean rank of the samples at which teams begin."""
     kick: int = 3
-    """Blocks set at random where a team begins: one to so many."""
+    """Blocks set at random where a team begins from a perturbed sample: one to so many."""
     batch: float = 0.03
-    """Samples paid for at a time, as a part of those of the descent; at least one."""
+    """Size of a batch, as a part of the samples of the descent; at least one."""
     late_batch: float = 0.004
     """Likewise, as a part of all samples so far: it bounds the time of a large budget."""
     most: int = 32
-    """Samples paid for at a time, at most."""
+    """Size of a batch, at most."""
     curiosity: float = 3.0
-    """How far the critic's own doubt is believed: 0 is not at all, 1 as it is seen to be."""
+    """By what the critic's calibrated deviations are multiplied for the expected improvement: exploration."""
     patience: int = 80
     """Samples without improvement that end a descent, if they are also the `share` of it."""
     share: float = 0.5
@@ -79,22 +86,22 @@ class Team:
     later_start: int = 8
     """Random points that the descents after the first begin with."""
     lent: int = 60
-    """Samples of others from which their critics learn too, of all arrangements the best first."""
+    """Samples that a critic borrows from other descents, of each spatial mapping the best first."""
     surveys: float = 0.5
-    """Part of the samples, after the first three descents, that goes to surveys: descents that keep the
-    parallel dims and the cluster size with which they began."""
+    """Part of the samples, after the first three descents, that goes to restricted searches: descents that
+    keep the parallel dims and the cluster size with which they began."""
     survey_start: int = 6
-    """Random points that a survey begins with."""
+    """Random points that a restricted search begins with."""
     survey_teams: int = 2
-    """Teams that propose at a time in a survey."""
+    """Teams that propose at a time in a restricted search."""
     survey_batch: int = 2
-    """Samples that a survey pays for at a time, at least."""
+    """Size of a batch in a restricted search, at least."""
     survey_patience: int = 30
-    """Like `patience`, for a survey."""
+    """Like `patience`, for a restricted search."""
     grace: int = 8
-    """Samples after which a survey may end for being behind."""
+    """Samples after which a restricted search may end for being behind."""
     lag: float = 12.0
-    """It does when octaves behind the best, times its samples beyond the grace, come to more."""
+    """It does when log2 of its best over the best of all, times its samples beyond the grace, is more."""
     policy: str = "critic"
     """`critic`, or the control: `uniform` has every agent and the batch choose uniformly, as often."""
 
@@ -115,7 +122,7 @@ class Team:
             raise unknown("policy", self.policy, POLICIES)
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
-        """Descend, again and again, until the budget is spent."""
+        """Ask, evaluate and tell until the budget is spent."""
         from threadpoolctl import threadpool_limits
 
         # Imported before the limit is set: it reaches only the libraries that are loaded.
@@ -123,6 +130,7 @@ class Team:
 
         # Sums in another order, as on another number of threads, would end in other samples.
         with threadpool_limits(limits=1):
-            search = Search(self, evaluate, rng)
-            while True:
-                search.descend()
+            search = Search(self, evaluate.space, evaluate.objective, rng)
+            while evaluate.remaining:
+                batch = search.ask()
+                search.tell(batch, evaluate(batch.genes))

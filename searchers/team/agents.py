@@ -1,4 +1,4 @@
-"""The agents, one for each block of a mapping: each would set its block to what the critic likes best."""
+"""The agents, one for each block of a design: each would set its block to what the critic likes best."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dse.space.blocks import Block
+from dse.space.protocol import Block
 from dse.support.arrays import FloatArray, IntArray
 from searchers.common.choices import Choices
 
 Judge = Callable[[IntArray], FloatArray]
-"""What agents go by: for vectors (n, 13) a number each, the less the better."""
+"""What agents go by: for vectors (n, genes) a number each, the less the better."""
 
 
 @dataclass(frozen=True)
 class Considered:
-    """All that teams of agents have thought of: vectors (n, 13), what the judge said, and of which team."""
+    """What teams of agents have considered: vectors (n, genes), what the judge said, and of which team."""
 
     genes: IntArray
     judged: FloatArray
     team: IntArray
 
     def best(self, team: int, count: int) -> IntArray:
-        """The vectors of a team that are judged best, best first: (m, 13), m at most `count`."""
+        """The vectors of a team that are judged best, best first: (m, genes), m at most `count`."""
         rows = np.flatnonzero(self.team == team)
         best: IntArray = self.genes[rows[np.argsort(self.judged[rows], kind="stable")[:count]]]
         return best
@@ -39,15 +39,15 @@ class Agents:
         self._values = values
         self._rng = rng
 
-    def kicked(self, vector: IntArray, most: int, blocks: tuple[Block, ...]) -> IntArray:
-        """The vector (13,) with one to `most` of the blocks set at random."""
+    def perturbed(self, vector: IntArray, most: int, blocks: tuple[Block, ...]) -> IntArray:
+        """The vector (genes,) with one to `most` of the blocks set at random."""
         count = int(self._rng.integers(1, most + 1))
         for index in self._rng.permutation(len(blocks))[:count].tolist():
             vector = self._choices.drawn(blocks[index], vector, self._rng, 1)[0]
         return vector
 
     def respond(self, teams: IntArray, moves: int, judge: Judge, blocks: tuple[Block, ...]) -> Considered:
-        """Teams begin at the vectors (t, 13); in each of so many moves all agents weigh their values.
+        """Teams begin at the vectors (t, genes); in each of so many moves all agents weigh their values.
 
         What is liked best, of all agents of a team, is what the team does next: the agent whose response
         gains most moves, and the others respond to that.

@@ -8,30 +8,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.support.arrays import FloatArray, IntArray, SingleArray
+from dse.support.arrays import FloatArray, SingleArray
+from searchers.common.gaussian_process import cholesky, explained, solve
 from searchers.team.critic_kernel import covariances
-from searchers.team.features import SUMMANDS
+from searchers.team.features import Features
 
 AnyFloats = NDArray[Any]
 
 _LENGTHS = (1.0, 2.0, 4.0, 8.0)
 """Length scales to choose from, in units of the root of the number of features, which have variance 1."""
 _NOISES = (1e-4, 1e-3, 1e-2)
-_USUAL = np.concatenate([
-    # Outer level: tiles, turns, units at work, parallel dim, order, returns, held, held together, moved.
-    [0.75, 1.0, 0.25, 0.0, -1.0, 0.75, 0.75, 1.0, 0.75],
-    # Inner level.
-    [-0.75, -0.75, 0.25, -0.5, -1.0, -0.5, -0.5, -0.5, -0.25],
-    # Cluster, steps.
-    [0.25, 0.75],
-])  # fmt: skip
-"""Octaves by which the groups of features are stretched at first: half of what was the likeliest, on average,
-for 36 descents on the problems of results/campaigns/devhard.toml."""
-_STRETCHES = (-3.0, 3.0)
+_LOG2_SCALES = (-3.0, 3.0)
+"""The least and the greatest length scale of a group, in log2 and relative to the common one."""
 _PRIOR = 0.125
-"""The log likelihood that an octave beyond the usual costs, times its square."""
+"""The log likelihood that an ARD length scale costs for being twice or half as large as it was at first, or
+four times that for a factor of four, as its log2 is squared."""
 _ROUNDS = 2
-"""Times that every group is stretched or shrunk by an octave, if that is likelier."""
+"""Times that every group's length scale is halved or doubled, if that is likelier."""
 _LINEAR = 1.0
 """The variance of the linear part of the kernel; that of its other part is 1."""
 _LEAST_VARIANCE = 1e-6
@@ -40,49 +33,43 @@ _LEAST_SHARE = 1e-6
 
 
 class Critic:
-    """Foretells figures, in octaves, from features.
+    """Predicts figures, in log2, from features.
 
     A buffer holds a sum of footprints and energy goes into a sum of accesses: the trend of a figure is such
     a sum, its weights learned by non-negative least squares of relative errors (Lawson and Hanson, 1974).
     Around it is a Gaussian process (Rasmussen and Williams, 2006) of a linear and a rational quadratic
-    (Cauchy) kernel. All figures share the kernel, whose length and noise are those of the greatest
+    (Cauchy) kernel. All figures share the kernel, whose length scale and noise are those of the greatest
     likelihood among a few, so that one factorisation serves all; each has a mean and a scale of its own.
-    So are the stretches of features by group: what tells more of the cost counts for more.
+    So are the ARD length scales, one a group of features: what tells more of the cost has a shorter one.
     """
 
-    def __init__(self, groups: IntArray, factors: int) -> None:
-        """`groups` (features,) says of which group each feature is; the first `factors` figures decide."""
-        self._groups, self._factors = groups, factors
+    def __init__(self, describe: Features, factors: int) -> None:
+        """Of features by `describe`; the kernel is chosen by the first `factors` figures."""
+        self._groups, self._addends, self._usual = describe.groups, describe.addends, describe.log2_scales
+        self._factors = factors
         self._length, self._noise = _LENGTHS[1], _NOISES[1]
-        self.stretch = _USUAL.copy()
-        """Octaves by which the features of each group are stretched."""
+        self.log2_scales = self._usual.copy()
+        """The ARD length scale of each group, in log2 and relative to the common one: (groups,)."""
 
-    def learn(self, features: SingleArray, figures: FloatArray, refit: bool, restretch: bool) -> None:
-        """Learn from points (n, features) with figures (n, m), instead of what was known before.
+    def fit(self, features: SingleArray, figures: FloatArray, choose: bool, choose_scales: bool) -> None:
+        """Learn from points (n, width) with figures (n, m), instead of what was known before.
 
-        All figures but the last get a trend. `refit` chooses the length and the noise anew, and with it
-        `restretch` how the groups are stretched.
+        All figures but the last get a trend. `choose` has the length scale and the noise chosen anew, and
+        with it `choose_scales` the ARD length scales.
         """
-        counts = _counts(features)
-        self._weights = np.zeros((SUMMANDS + 1, figures.shape[1]))
-        self._least = np.ones(figures.shape[1])
-        for figure in range(figures.shape[1] - 1):
-            weights = _weights(counts, np.exp2(figures[:, figure]))
-            if weights.any():
-                self._weights[:, figure] = weights
-                self._least[figure] = _LEAST_SHARE * (counts @ weights).mean()
+        self._fit_trend(features, figures)
         rest = figures - self._trend(features)
         self._mean, self._scale = rest.mean(axis=0), rest.std(axis=0) + 1e-9
         targets = (rest - self._mean) / self._scale
-        self._know(features)
-        if refit:
-            self._choose(features, targets[:, : self._factors], restretch)
-        self._condition(targets, self._length, self._noise)
+        self._hold(features)
+        if choose:
+            self._choose(features, targets[:, : self._factors], choose_scales)
+        self._condition(targets)
         self._means_of = (self._solution * self._scale).astype(np.float32)
 
-    def means(self, features: SingleArray) -> FloatArray:
-        """The expected figures of other points: (n, features) to (n, m)."""
-        shared = self._kernel(self._stretched(features), self._known, self._length)
+    def predict(self, features: SingleArray) -> FloatArray:
+        """The expected figures of other points: (n, width) to (n, m)."""
+        shared = self._kernel(self._scaled(features), self._known)
         means: FloatArray = shared @ self._means_of + (self._mean + self._trend(features))
         return means
 
@@ -92,99 +79,107 @@ class Critic:
         The expected figures (n, m), the covariance of the points (n, n) and the variance (m,) of each figure
         by which it is to be multiplied.
         """
-        from scipy.linalg.lapack import dtrtrs
-
         # Variances are what little is left of differences: single precision would not do.
-        points = self._stretched(features).astype(np.float64)
-        shared = self._kernel(points, self._points, self._length)
-        explained, _ = dtrtrs(self._factor, shared.T, lower=1)
-        covariance = self._kernel(points, points, self._length) - explained.T @ explained
+        points = self._scaled(features).astype(np.float64)
+        shared = self._kernel(points, self._points)
+        reduction = explained(self._factor, shared)
+        covariance = self._kernel(points, points) - reduction.T @ reduction
         np.fill_diagonal(covariance, np.maximum(covariance.diagonal(), _LEAST_VARIANCE))
         means = shared @ self._means_of + (self._mean + self._trend(features))
         return means, covariance, self._amplitudes * self._scale**2
 
-    def _stretched(self, features: SingleArray) -> SingleArray:
-        scales = np.exp2(self.stretch).astype(np.float32)
-        stretched: SingleArray = features[:, :-SUMMANDS] * scales[self._groups]
-        return stretched
+    def _counts(self, features: SingleArray) -> FloatArray:
+        """What may add up to a figure, and one for what is always there: (n, addends + 1)."""
+        logs = features[:, features.shape[1] - self._addends :].astype(np.float64)
+        return np.column_stack([np.exp2(logs), np.ones(len(logs))])
 
-    def _know(self, features: SingleArray) -> None:
-        """Hold the features of the points that are known, and their products."""
-        self._known = self._stretched(features)
+    def _fit_trend(self, features: SingleArray, figures: FloatArray) -> None:
+        """Learn the sums of counts."""
+        counts = self._counts(features)
+        self._weights = np.zeros((self._addends + 1, figures.shape[1]))
+        self._least = np.ones(figures.shape[1])
+        for figure in range(figures.shape[1] - 1):
+            weights = _weights(counts, np.exp2(figures[:, figure]))
+            if weights.any():
+                self._weights[:, figure] = weights
+                self._least[figure] = _LEAST_SHARE * (counts @ weights).mean()
+
+    def _trend(self, features: SingleArray) -> FloatArray:
+        """log2 of the learned sums: (n, m)."""
+        logs: FloatArray = np.log2(self._counts(features) @ self._weights + self._least)
+        return logs
+
+    def _scaled(self, features: SingleArray) -> SingleArray:
+        """The kernel's features over their length scales: (n, width - addends)."""
+        inverse = np.exp2(-self.log2_scales).astype(np.float32)
+        scaled: SingleArray = features[:, : features.shape[1] - self._addends] * inverse[self._groups]
+        return scaled
+
+    def _hold(self, features: SingleArray) -> None:
+        """Hold the points that are known at the present length scales, and their products."""
+        self._known = self._scaled(features)
         self._points = self._known.astype(np.float64)
         self._products = self._points @ self._points.T
         self._squares = np.square(self._points).sum(axis=1)
 
-    def _choose(self, features: SingleArray, targets: FloatArray, restretch: bool) -> None:
+    def _choose(self, features: SingleArray, targets: FloatArray, choose_scales: bool) -> None:
         """Choose the kernel of the greatest likelihood, one of its parts after the other."""
-
-        def likelihood() -> float:
-            excess = float(np.square(self.stretch - _USUAL).sum())
-            return self._condition(targets, self._length, self._noise) - _PRIOR * excess
-
         best = -np.inf
-        for _ in range(_ROUNDS if restretch else 1):
+        for _ in range(_ROUNDS if choose_scales else 1):
             for length, noise in product(_LENGTHS, _NOISES):
-                kept = self._length, self._noise
+                before = self._length, self._noise
                 self._length, self._noise = length, noise
-                found = likelihood()
+                found = self._likelihood(targets)
                 if found > best:
                     best = found
                 else:
-                    self._length, self._noise = kept
-            for group in np.unique(self._groups).tolist() if restretch else ():
-                kept = self.stretch[group]
-                for step in (1.0, -1.0):
-                    self.stretch[group] = np.clip(kept + step, *_STRETCHES)
-                    self._know(features)
-                    found = likelihood()
-                    if found > best:
-                        best = found
-                        break
-                    self.stretch[group] = kept
-            if restretch:
-                self._know(features)
+                    self._length, self._noise = before
+            if choose_scales:
+                best = self._choose_scales(features, targets, best)
+                self._hold(features)
 
-    def _trend(self, features: SingleArray) -> FloatArray:
-        """Octaves of the learned sums: (n, m)."""
-        counts = _counts(features)
-        octaves: FloatArray = np.log2(counts @ self._weights + self._least)
-        return octaves
+    def _choose_scales(self, features: SingleArray, targets: FloatArray, best: float) -> float:
+        """Halve or double each group's length scale if that is likelier than `best`: the best after that."""
+        for group in np.unique(self._groups).tolist():
+            before = self.log2_scales[group]
+            for step in (-1.0, 1.0):
+                self.log2_scales[group] = np.clip(before + step, *_LOG2_SCALES)
+                self._hold(features)
+                found = self._likelihood(targets)
+                if found > best:
+                    best = found
+                    break
+                self.log2_scales[group] = before
+        return best
 
-    def _condition(self, targets: FloatArray, length: float, noise: float) -> float:
+    def _likelihood(self, targets: FloatArray) -> float:
+        """The log likelihood of the present kernel, less what unusual length scales cost."""
+        unusual = float(np.square(self.log2_scales - self._usual).sum())
+        return self._condition(targets) - _PRIOR * unusual
+
+    def _condition(self, targets: FloatArray) -> float:
         """Solve for the targets (n, m): the log likelihood, each figure at its best amplitude."""
-        # LAPACK itself: for matrices as small as these, scipy's own checks would take as long.
-        from scipy.linalg.lapack import dpotrf, dpotrs
-
         count = len(targets)
         kernel = np.empty((count, count))
-        covariances(self._products, self._squares, self._squares, *self._scales(length, np.float64), kernel)
-        kernel[np.diag_indices(count)] += noise
-        self._factor, failed = dpotrf(kernel, lower=1, clean=1)
-        if failed:
-            raise np.linalg.LinAlgError("the critic's covariances are not positive definite")
-        self._solution, _ = dpotrs(self._factor, targets, lower=1)
+        covariances(self._products, self._squares, self._squares, *self._factors_of(np.float64), kernel)
+        kernel[np.diag_indices(count)] += self._noise
+        self._factor = cholesky(kernel)
+        self._solution = solve(self._factor, targets)
         self._amplitudes = np.maximum((targets * self._solution).sum(axis=0) / count, 1e-9)
         halves = np.log(self._factor.diagonal()).sum()
         return float((-0.5 * count * np.log(self._amplitudes) - halves).sum())
 
-    def _kernel(self, ones: AnyFloats, others: AnyFloats, length: float) -> AnyFloats:
-        """The covariances of points (n, features) and others (m, features): (n, m)."""
+    def _kernel(self, ones: AnyFloats, others: AnyFloats) -> AnyFloats:
+        """The covariances of scaled points (n, ...) and others (m, ...): (n, m)."""
         products = ones @ others.T
         squares = (np.square(points).sum(axis=1) for points in (ones, others))
-        covariances(products, *squares, *self._scales(length, products.dtype.type), products)
+        covariances(products, *squares, *self._factors_of(products.dtype.type), products)
         return products
 
-    def _scales(self, length: float, number: type[Any]) -> tuple[Any, Any]:
+    def _factors_of(self, number: type[Any]) -> tuple[Any, Any]:
         """By what the square of a distance and a product are multiplied, as the given kind of number."""
         width = max(len(self._groups), 1)
-        return number(0.5 / (length**2 * width)), number(_LINEAR / width)
-
-
-def _counts(features: SingleArray) -> FloatArray:
-    """What may add up to a figure, and one for what is always there: (n, SUMMANDS + 1)."""
-    octaves = features[:, -SUMMANDS:].astype(np.float64)
-    return np.column_stack([np.exp2(octaves), np.ones(len(octaves))])
+        return number(0.5 / (self._length**2 * width)), number(_LINEAR / width)
 
 
 def _weights(counts: FloatArray, figures: FloatArray) -> FloatArray:

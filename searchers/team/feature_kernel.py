@@ -43,7 +43,7 @@ def describe(rows, facts, columns, mean, deviation, out):
         cluster = rows[row, CLUSTER]
         spread, order = rows[row, OUTER_PARALLEL], rows[row, OUTER_ORDER : OUTER_ORDER + DIMS]
         _level(wholes, outer, facts[NUM_PES] // cluster, spread, order, 0.0, facts, values[:LEVEL_WIDTH])
-        # What goes by inside does so in each of the clusters at work and in each turn of the outer loops.
+        # The inner level moves this in each of the clusters at work, and in each turn of the outer loops.
         steps = values[ALL_TURNS] + values[WORKING]
         spread, order = rows[row, INNER_PARALLEL], rows[row, INNER_ORDER : INNER_ORDER + DIMS]
         _level(outer, inner, cluster, spread, order, steps, facts, values[LEVEL_WIDTH : 2 * LEVEL_WIDTH])
@@ -100,7 +100,7 @@ def _depth(order, dim):
 
 @njit(**OPTIONS)
 def _returns(log_turns, order, tensor, depthwise):
-    """Octaves of how often a tensor comes: the turns of the loops down to the last that moves it."""
+    """log2 of how often a tensor comes: the turns of the loops down to the last that moves it."""
     so_far, latest = 0.0, 0.0
     for place in range(DIMS):
         dim = order[place]
@@ -119,7 +119,7 @@ def _returns(log_turns, order, tensor, depthwise):
 
 @njit(**OPTIONS)
 def _footprints(tiles, spread, busy, facts, out):
-    """Write the octaves of the elements of weights, inputs, outputs and all of them in `busy` units."""
+    """Write log2 of the elements of weights, inputs, outputs and all of them in `busy` units."""
     k, c, y, x = tiles[K], tiles[C], tiles[Y], tiles[X]
     if spread == K:
         k *= busy

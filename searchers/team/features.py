@@ -1,12 +1,13 @@
-"""A mapping as the numbers that the critic learns from: what it holds where, and how often it comes again."""
+"""A design as the numbers that the critic learns from: for a mapping, what it holds where and how often."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Protocol
+
 import numpy as np
 
-from dse.space.genes import MAPPED_DIMS
-from dse.space.mapping_space import MappingSpace
-from dse.support.arrays import IntArray, SingleArray
+from dse.support.arrays import FloatArray, IntArray, SingleArray
+from searchers.common.features import VaryingFeatures, probes
 from searchers.team.feature_kernel import (
     CLUSTERS,
     HELD,
@@ -24,74 +25,128 @@ from searchers.team.feature_kernel import (
     describe,
 )
 
-_PROBES = 1024
+if TYPE_CHECKING:
+    from dse.space.protocol import MappingStructure, Space
 
-_SUMMANDS = [
+_DIMS = ("K", "C", "Y", "X")
+_ADDENDS = [
     level + first + tensor
     for level in (0, LEVEL_WIDTH)
     for first in (HELD, TOGETHER, MOVED)
     for tensor in range(TENSORS)
 ] + [STEPS]
-SUMMANDS = len(_SUMMANDS)
-"""Counts that figures may be sums of: elements held and moved, by level and tensor, and a PE's steps."""
-
 _KINDS = (TURNS, WORKING, SPREAD, NESTING, RETURNS, HELD, TOGETHER, MOVED)
 """Where each kind of column of a level begins, but for the first, the tiles."""
 _LEVEL_GROUPS = len(_KINDS) + 1
+_LOG2_SCALES = -np.concatenate([
+    # Outer level: tiles, turns, units at work, parallel dim, order, returns, held, held together, moved.
+    [0.75, 1.0, 0.25, 0.0, -1.0, 0.75, 0.75, 1.0, 0.75],
+    # Inner level.
+    [-0.75, -0.75, 0.25, -0.5, -1.0, -0.5, -0.5, -0.5, -0.25],
+    # Cluster, steps.
+    [0.25, 0.75],
+])  # fmt: skip
+"""Half of what was the likeliest, on average, for 36 descents on the problems of
+results/campaigns/devhard.toml."""
 
 
-class Features:
-    """What gene vectors decode to, as rows of numbers: sizes and counts in octaves (log2), standardised.
+class Features(Protocol):
+    """What vectors (n, genes) stand for, as rows (n, width) of single precision.
+
+    The last `addends` columns are log2 of counts that figures may be sums of; those before are standardised,
+    for the kernel, and of the `groups` given by a number each (width - addends,).
+    """
+
+    @property
+    def addends(self) -> int: ...
+    @property
+    def groups(self) -> IntArray: ...
+    @property
+    def log2_scales(self) -> FloatArray:
+        """Each group's length scale at first, in log2 and relative to the common one: (groups,)."""
+        ...
+
+    def __call__(self, genes: IntArray, /) -> SingleArray: ...
+
+
+def features_of(space: Space) -> Features:
+    """Loop counts where designs are mappings, and the space's own features where they are not."""
+    return LoopFeatures(space, space.structure) if space.structure else PlainFeatures(space)
+
+
+class PlainFeatures:
+    """The features that a space has for surrogates, standardised, each a group of its own; no addends."""
+
+    addends = 0
+
+    def __init__(self, space: Space) -> None:
+        self._plain = VaryingFeatures(space)
+        drawn = self._plain(probes(space))
+        self._mean, self._deviation = drawn.mean(axis=0), drawn.std(axis=0)
+
+    @property
+    def groups(self) -> IntArray:
+        """Each column is one."""
+        return np.arange(len(self._mean))
+
+    @property
+    def log2_scales(self) -> FloatArray:
+        """Nothing is known of any."""
+        return np.zeros(len(self._mean))
+
+    def __call__(self, genes: IntArray) -> SingleArray:
+        """The features of the vectors (n, genes): (n, width)."""
+        found: SingleArray = ((self._plain(genes) - self._mean) / self._deviation).astype(np.float32)
+        return found
+
+
+class LoopFeatures:
+    """What the loops of a mapping imply: sizes and counts in log2, standardised.
 
     For each level: the tiles; the turns of every loop, in which the units of the level share the parallel
     dim; how many units work and what share of them; how often each tensor (weights, inputs, outputs) comes
     again as the loops turn; the elements of each tensor, and of all, in a unit and in all units that work;
-    and the product of the last two, how much of each tensor, and of all, goes by. Then the cluster and the
+    and the product of the last two, how much of each tensor, and of all, is moved. Then the cluster and the
     steps of a PE. The parallel dims are 0/1 each, and a loop order is a 0/1 for every two dims: which is
     outside. These are counts that follow from the loops; bandwidths, energies and prices are not among them.
-    What is the same all over the space is left out. The last SUMMANDS columns are octaves as they are.
+    What is the same all over the space is left out. Addends are the elements held and moved, by level and
+    tensor, and a PE's steps.
     """
 
-    def __init__(self, space: MappingSpace) -> None:
-        layer = space.layer
-        self._space = space
-        self._facts = np.array(
-            [
-                space.accelerator.num_pes,
-                layer.R,
-                layer.S,
-                layer.type == "DSCONV",
-                *(layer.loops[dim] for dim in MAPPED_DIMS),
-            ],
-            np.int64,
-        )
+    addends = len(_ADDENDS)
+
+    def __init__(self, space: Space, structure: MappingStructure) -> None:
+        layer = structure.layer
+        self._structure = structure
+        sizes = [layer.loops[dim] for dim in _DIMS]
+        depthwise = layer.type == "DSCONV"
+        self._facts = np.array([structure.accelerator.num_pes, layer.R, layer.S, depthwise, *sizes], np.int64)
         self._columns = np.arange(WIDTH)
         self._mean, self._deviation = np.zeros(WIDTH), np.ones(WIDTH)
-        # A generator of its own, always the same: no draw of the search's.
-        probes = self(space.sample(np.random.default_rng(0), _PROBES)).astype(np.float64)
-        varying = np.flatnonzero(np.ptp(probes, axis=0) > 0)
-        plain = np.zeros(SUMMANDS)
-        self._columns = np.concatenate([varying, _SUMMANDS])
-        self._mean = np.concatenate([probes[:, varying].mean(axis=0), plain])
-        self._deviation = np.concatenate([probes[:, varying].std(axis=0), plain + 1])
+        drawn = self(probes(space)).astype(np.float64)
+        varying = np.flatnonzero(np.ptp(drawn, axis=0) > 0)
+        plain = np.zeros(self.addends)
+        self._columns = np.concatenate([varying, _ADDENDS])
+        self._mean = np.concatenate([drawn[:, varying].mean(axis=0), plain])
+        self._deviation = np.concatenate([drawn[:, varying].std(axis=0), plain + 1])
 
     @property
     def groups(self) -> IntArray:
-        """Of each column but the summands, a number: nine for the kinds of each level, then one each."""
-        columns = self._columns[:-SUMMANDS]
+        """Of each column for the kernel: nine kinds for each level, then the cluster and the steps."""
+        columns = self._columns[: -self.addends]
         level, place = np.divmod(columns, LEVEL_WIDTH)
         kinds = np.searchsorted(_KINDS, place, side="right") + _LEVEL_GROUPS * level
         groups: IntArray = np.where(columns < CLUSTERS, kinds, columns - CLUSTERS + 2 * _LEVEL_GROUPS)
         return groups
 
     @property
-    def width(self) -> int:
-        """How many there are."""
-        return len(self._columns)
+    def log2_scales(self) -> FloatArray:
+        """What has proved likely for each group."""
+        return _LOG2_SCALES
 
     def __call__(self, genes: IntArray) -> SingleArray:
-        """The features of the vectors (n, 13): (n, width)."""
-        found = np.empty((len(genes), self.width), np.float32)
-        rows = self._space.decode(genes).rows
+        """The features of the vectors (n, genes): (n, width)."""
+        found = np.empty((len(genes), len(self._columns)), np.float32)
+        rows = self._structure.decode(genes).rows
         describe(rows, self._facts, self._columns, self._mean, self._deviation, found)
         return found

@@ -15,11 +15,11 @@ from dse.search.searcher import make_searcher
 from dse.spec.accelerator import PRESETS
 from dse.support.errors import InputError
 from searchers.bayesian import Bayesian
-from searchers.bayesian.features import Features
-from searchers.bayesian.gaussian import Surrogate, log_chance_below
-from searchers.bayesian.history import History
+from searchers.bayesian.gaussian import Surrogate
 from searchers.bayesian.models import Models
-from searchers.common.improvement import log_improvement
+from searchers.common.acquisition import log_improvement
+from searchers.common.features import VaryingFeatures
+from searchers.common.history import History
 from searchers.random import Random
 from workloads import load_layer
 
@@ -46,7 +46,7 @@ def mappings(record: Record, problem: Problem = PROBLEM) -> int:
 
 def history_of(samples: int, problem: Problem = PROBLEM, seed: int = 0) -> History:
     """Random samples."""
-    history = History(problem.space, problem.objective)
+    history = History(problem.space, VaryingFeatures(problem.space))
     genes = problem.space.sample(np.random.default_rng(seed), samples)
     history.add(genes, problem.price(genes))
     return history
@@ -73,7 +73,7 @@ def test_the_same_seed_draws_the_same_and_another_does_not() -> None:
     assert (first != other).any()
 
 
-def test_restarts_never_pay_twice_for_a_mapping() -> None:
+def test_restarts_never_evaluate_a_mapping_twice() -> None:
     record = run(120, searcher=IMPATIENT)
     assert mappings(record) == 120
 
@@ -92,17 +92,17 @@ def test_a_search_without_anything_feasible_looks_for_what_needs_least() -> None
 def test_features_are_the_same_for_vectors_of_the_same_mapping_and_differ_for_others() -> None:
     space = PROBLEM.space
     genes = space.sample(np.random.default_rng(1), 3000)
-    describe = Features(space)
+    describe = VaryingFeatures(space)
     described = describe(genes)
     assert (described == describe(space.encode(space.decode(genes)))).all()
     assert len(np.unique(described, axis=0)) == len(np.unique(space.decode(genes).rows, axis=0))
 
 
 def test_features_leave_out_what_the_space_fixes() -> None:
-    assert Features(PROBLEM.space)(PROBLEM.space.sample(np.random.default_rng(0), 2)).shape == (2, 33)
+    assert VaryingFeatures(PROBLEM.space)(PROBLEM.space.sample(np.random.default_rng(0), 2)).shape == (2, 33)
     # Both parallel dims and the cluster vary, with the turns and the use of the PEs; no tile or order does.
-    assert Features(SMALL.space)(SMALL.space.sample(np.random.default_rng(0), 2)).shape[1] < 14
-    assert Features(ONE.space)(ONE.space.sample(np.random.default_rng(0), 2)).shape[1] <= 5
+    assert VaryingFeatures(SMALL.space)(SMALL.space.sample(np.random.default_rng(0), 2)).shape[1] < 14
+    assert VaryingFeatures(ONE.space)(ONE.space.sample(np.random.default_rng(0), 2)).shape[1] <= 5
 
 
 def test_a_depthwise_layer_that_spreads_filters_spreads_channels() -> None:
@@ -111,7 +111,7 @@ def test_a_depthwise_layer_that_spreads_filters_spreads_channels() -> None:
     filters[:, [1, 7]] = 0
     channels = filters.copy()
     channels[:, [1, 7]] = 1
-    describe = Features(space)
+    describe = VaryingFeatures(space)
     assert (describe(filters) == describe(channels)).all()
 
 
@@ -119,12 +119,12 @@ def test_a_history_keeps_figures_of_what_does_not_fit_and_none_of_what_is_refuse
     history = history_of(300)
     infeasible = ~np.isfinite(history.losses)
     assert infeasible.any()
-    assert np.isfinite(history.figures).all()
-    assert (history.figures[~infeasible] == np.log2(history.losses[~infeasible])).all()
+    assert np.isfinite(history.objective).all()
+    assert (history.objective[~infeasible] == np.log2(history.losses[~infeasible])).all()
     assert ((history.needs > 0).any(axis=1) == infeasible).all()
     broken = history_of(300, ANY)
     assert broken.refused.any()
-    assert (np.isnan(broken.figures) == broken.refused).all()
+    assert (np.isnan(broken.objective) == broken.refused).all()
 
 
 def test_a_history_finds_the_first_sample_of_a_mapping() -> None:
@@ -136,10 +136,10 @@ def test_a_history_finds_the_first_sample_of_a_mapping() -> None:
 def test_the_posterior_is_that_of_scikit_optimize() -> None:
     history = history_of(80)
     surrogate = Surrogate(history.features.shape[1], seed=0)
-    surrogate.fit(history.features[:60], history.figures[:60], steps=5)
+    surrogate.fit(history.features[:60], history.objective[:60], steps=5)
     posterior = surrogate.at(history.features[60:])
     mean, covariance = surrogate._model.predict(history.features[60:], return_cov=True)
-    noise = np.exp(surrogate._kernel.theta[-1]) * history.figures[:60].var()
+    noise = np.exp(surrogate._kernel.theta[-1]) * history.objective[:60].var()
     np.testing.assert_allclose(posterior.mean, mean)
     np.testing.assert_allclose(posterior.covariance() + noise * np.eye(20), covariance, atol=1e-8)
     np.testing.assert_allclose(posterior.variance, np.diag(posterior.covariance()))
@@ -159,30 +159,30 @@ def test_nothing_is_learned_where_there_are_no_figures() -> None:
     assert not Models(history, seed=0).learn(refused, refused, refit=True)
 
 
-def test_a_batch_is_what_a_process_would_pick_that_is_told_its_own_means() -> None:
+def test_a_batch_is_what_a_process_would_pick_that_believes_its_own_means() -> None:
     history = history_of(90)
     rows, free = np.arange(60), list(range(60, 90))
     models = Models(history, seed=0)
     models.learn(rows, rows, refit=True)
     chances = np.zeros(30)
-    best = float(np.median(history.figures))
+    best = float(np.median(history.objective))
     counts = np.ones(30, np.bool_)
     picks = models.batch(history.features[60:], chances, best, counts, 4)
     kernel = models._objective._model.kernel_
-    scale, centre = history.figures[rows].std(), history.figures[rows].mean()
-    told, noise = rows.tolist(), [float(np.exp(kernel.theta[-1]))] * 60
+    scale, centre = history.objective[rows].std(), history.objective[rows].mean()
+    known_rows, noise = rows.tolist(), [float(np.exp(kernel.theta[-1]))] * 60
     for pick in picks:
         joint = kernel.k1(history.features) * scale**2
-        known = np.linalg.inv(joint[np.ix_(told, told)] + np.diag(noise) * scale**2)
-        gain = joint[np.ix_(free, told)] @ known
-        variance = np.diag(joint)[free] - np.einsum("ij,ij->i", gain, joint[np.ix_(free, told)])
+        known = np.linalg.inv(joint[np.ix_(known_rows, known_rows)] + np.diag(noise) * scale**2)
+        gain = joint[np.ix_(free, known_rows)] @ known
+        variance = np.diag(joint)[free] - np.einsum("ij,ij->i", gain, joint[np.ix_(free, known_rows)])
         mean = centre + joint[np.ix_(free, rows)] @ np.linalg.solve(
-            joint[np.ix_(rows, rows)] + noise[0] * scale**2 * np.eye(60), history.figures[rows] - centre
+            joint[np.ix_(rows, rows)] + noise[0] * scale**2 * np.eye(60), history.objective[rows] - centre
         )
         merit = log_improvement(mean, np.sqrt(np.maximum(variance, 1e-9)), best)
         assert free[int(np.argmax(merit))] == 60 + pick
         best = min(best, mean[int(np.argmax(merit))])
-        told.append(60 + pick)
+        known_rows.append(60 + pick)
         noise.append(1e-9)
         free.remove(60 + pick)
 
@@ -197,12 +197,6 @@ def test_a_batch_ends_with_the_last_point_that_counts() -> None:
     assert counts[picks].sum() == 4
     assert counts[picks[-1]]
     assert sorted(models.batch(history.features[60:], np.zeros(30), 0.0, counts, 11)) == list(range(30))
-
-
-def test_the_log_of_a_chance_stays_finite_where_the_chance_does_not() -> None:
-    chances = log_chance_below(np.array([0.0, 100.0]), np.array([1.0, 0.01]), 0.0)
-    assert chances[0] == pytest.approx(np.log(0.5))
-    assert -np.inf < chances[1] < -1e5
 
 
 @pytest.mark.parametrize(

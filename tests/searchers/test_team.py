@@ -1,7 +1,8 @@
-"""Teams of agents and their critic: what is foretold, who moves, what is bought, and when all starts anew."""
+"""Teams of agents and their critic: what is predicted, who moves, what is selected, and restarts."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -16,14 +17,13 @@ from dse.spec.mapping import Level, Mapping, MappingBatch
 from dse.support.errors import InputError
 from dse.testing import landscapes
 from searchers.common.choices import Choices
+from searchers.common.history import History, objective_factors
 from searchers.local import Local
 from searchers.random import Random
 from searchers.team import Team
 from searchers.team.agents import Agents
-from searchers.team.arrangements import Arrangements
-from searchers.team.choosing import choose, log_chance_to_fit
+from searchers.team.calibration import Calibration, Prediction
 from searchers.team.critic import Critic
-from searchers.team.descent import Doubt
 from searchers.team.feature_kernel import (
     ALL_MOVED,
     HELD,
@@ -39,33 +39,61 @@ from searchers.team.feature_kernel import (
     WORKING,
     describe,
 )
-from searchers.team.features import SUMMANDS, Features
-from searchers.team.history import History
+from searchers.team.features import LoopFeatures, features_of
 from searchers.team.search import Search
+from searchers.team.spatial import SpatialMappings
 from workloads import load_layer
 
 PROBLEM = Problem(load_layer("alexnet:conv2"), PRESETS["eyeriss-small"], "edp", "maestro")
 SPACE = PROBLEM.space
-ARRANGEMENT = [GENE_NAMES.index(name) for name in ("outer.parallel", "inner.parallel", "cluster")]
+SPATIAL = [GENE_NAMES.index(name) for name in ("outer.parallel", "inner.parallel", "cluster")]
 OTHERS = [landscapes.any_tiles(), landscapes.small(), landscapes.single(), landscapes.infeasible()]
 
 
 def run(searcher, budget: int, problem: Problem = PROBLEM, seed: int = 0) -> Record:
-    record = Record(13)
-    with pytest.raises(BudgetExhausted):
+    record = Record(len(problem.space.sizes))
+    with suppress(BudgetExhausted):
         searcher.search(Evaluator(problem, budget, record=record), np.random.default_rng(seed))
     return record
 
 
-def taught(history: History) -> Critic:
-    """A critic of EDP that has learned what the history tells, and that nothing is refused."""
-    critic = Critic(history.describe.groups, factors=2)
-    critic.learn(history.features, np.pad(history.figures, ((0, 0), (0, 1))), refit=True, restretch=True)
+class Descents:
+    """A search that goes on descent by descent, and what it has evaluated."""
+
+    def __init__(self, settings: Team, problem: Problem = PROBLEM) -> None:
+        self.record = Record(13)
+        self._evaluate = Evaluator(problem, 5000, record=self.record)
+        self.search = Search(settings, problem.space, problem.objective, np.random.default_rng(0))
+        self.batch = self.search.ask()
+        """What the present descent begins with, asked for and not evaluated yet."""
+
+    def tell(self) -> None:
+        self.search.tell(self.batch, self._evaluate(self.batch.genes))
+
+    def descend(self) -> None:
+        """Evaluate all that the present descent asks for."""
+        descent = self.search._descent
+        while self.search._descent is descent:
+            self.tell()
+            self.batch = self.search.ask()
+
+
+def figures(history: History) -> np.ndarray:
+    """Of the objective's factors, and each buffer's need over its capacity, in log2."""
+    return np.column_stack([history.figures, history.needs])
+
+
+def fitted(history: History) -> Critic:
+    """A critic of EDP that has learned what is in the history, and that nothing is refused."""
+    critic = Critic(history.describe, factors=2)
+    targets = np.pad(figures(history), ((0, 0), (0, 1)))
+    critic.fit(history.features, targets, choose=True, choose_scales=True)
     return critic
 
 
 def history_of(genes: np.ndarray, problem: Problem = PROBLEM) -> History:
-    history = History(problem.space, problem.objective)
+    space = problem.space
+    history = History(space, features_of(space), objective_factors(space, problem.objective))
     history.add(genes, problem.price(genes))
     return history
 
@@ -110,7 +138,7 @@ def test_where_all_is_refused_it_goes_on_to_other_points() -> None:
     assert len(np.unique(run(Team(), 400, landscapes.refused()).genes(), axis=0)) == 400
 
 
-def test_no_mapping_is_paid_for_twice_and_a_small_space_is_seen_whole() -> None:
+def test_no_mapping_is_evaluated_twice_and_a_small_space_is_seen_whole() -> None:
     genes = run(Team(), 400).genes()
     assert len(np.unique(SPACE.decode(genes).rows, axis=0)) == 400
     assert len(np.unique(run(Team(), 100, landscapes.small()).genes(), axis=0)) == 16
@@ -166,54 +194,56 @@ def test_on_a_depthwise_layer_a_spread_of_filters_is_one_of_channels() -> None:
 
 
 def test_features_are_standardised_and_none_is_constant() -> None:
-    features = Features(SPACE)(SPACE.sample(np.random.default_rng(5), 4000))[:, :-SUMMANDS]
+    features = LoopFeatures(SPACE, SPACE.structure)
+    features = features(SPACE.sample(np.random.default_rng(5), 4000))[:, : -features.addends]
     assert abs(features.mean(axis=0)).max() < 0.15
     assert features.std(axis=0).min() > 0.5
 
 
-def test_the_critic_foretells_what_it_was_not_told() -> None:
+def test_the_critic_predicts_what_it_has_not_learned_from() -> None:
     rng = np.random.default_rng(0)
     history = history_of(Choices(SPACE).sample(rng, 300))
     unseen = history_of(Choices(SPACE).sample(rng, 200))
-    critic = taught(history)
-    errors = (critic.means(unseen.features)[:, :4] - unseen.figures).std(axis=0)
-    assert (errors < 0.45 * unseen.figures.std(axis=0)).all()
+    critic, truth = fitted(history), figures(unseen)
+    errors = (critic.predict(unseen.features)[:, :4] - truth).std(axis=0)
+    assert (errors < 0.45 * truth.std(axis=0)).all()
     means, covariance, scales = critic.posterior(unseen.features)
-    np.testing.assert_allclose(means, critic.means(unseen.features), atol=1e-2)
+    np.testing.assert_allclose(means, critic.predict(unseen.features), atol=1e-2)
     deviations = np.sqrt(np.outer(covariance.diagonal(), scales))[:, :4]
-    assert (np.mean(abs(means[:, :4] - unseen.figures) < 2 * deviations, axis=0) > 0.8).all()
+    assert (np.mean(abs(means[:, :4] - truth) < 2 * deviations, axis=0) > 0.8).all()
 
 
 def test_the_critic_is_sure_of_what_it_knows() -> None:
     history = history_of(Choices(SPACE).sample(np.random.default_rng(1), 100))
-    critic = taught(history)
+    critic, truth = fitted(history), figures(history)
     means, covariance, scales = critic.posterior(history.features)
-    assert abs(means[:, :4] - history.figures).max() < 0.1 * history.figures.std()
+    assert abs(means[:, :4] - truth).max() < 0.1 * truth.std()
     elsewhere = critic.posterior(history_of(Choices(SPACE).sample(np.random.default_rng(2), 50)).features)
     assert covariance.diagonal().mean() < 0.2 * elsewhere[1].diagonal().mean()
     assert (scales > 0).all()
 
 
 def test_the_critic_learns_which_features_tell_most() -> None:
-    """A cost that follows from one group of features stretches that group beyond all others."""
+    """A cost that follows from one group of features shortens its length scale more than any other."""
     history = history_of(Choices(SPACE).sample(np.random.default_rng(3), 120))
     groups = history.describe.groups
-    usual = Critic(groups, factors=1).stretch
+    usual = Critic(history.describe, factors=1).log2_scales
     for group in (3, 9):
-        critic = Critic(groups, factors=1)
+        critic = Critic(history.describe, factors=1)
         member = np.flatnonzero(groups == group)[0]
         costs = np.sin(2 * history.features[:, member].astype(np.float64))
-        critic.learn(history.features, np.column_stack([costs, 0 * costs]), refit=True, restretch=True)
-        gains = (critic.stretch - usual)[np.unique(groups)]
+        targets = np.column_stack([costs, 0 * costs])
+        critic.fit(history.features, targets, choose=True, choose_scales=True)
+        gains = (usual - critic.log2_scales)[np.unique(groups)]
         assert np.unique(groups)[np.argmax(gains)] == group
         assert gains.max() > 0 > gains.min()
 
 
 def test_the_critic_copes_with_one_figure_for_all() -> None:
     history = history_of(Choices(SPACE).sample(np.random.default_rng(1), 30))
-    critic = Critic(history.describe.groups, factors=1)
-    critic.learn(history.features, np.full((30, 2), 7.0), refit=True, restretch=True)
-    np.testing.assert_allclose(critic.means(history.features), 7.0, atol=1e-2)
+    critic = Critic(history.describe, factors=1)
+    critic.fit(history.features, np.full((30, 2), 7.0), choose=True, choose_scales=True)
+    np.testing.assert_allclose(critic.predict(history.features), 7.0, atol=1e-2)
 
 
 def test_history_has_figures_of_what_does_not_fit_and_none_of_what_is_refused() -> None:
@@ -221,17 +251,17 @@ def test_history_has_figures_of_what_does_not_fit_and_none_of_what_is_refused() 
     evaluations, history = PROBLEM.price(genes), history_of(genes)
     feasible = np.isfinite(evaluations.loss)
     assert 0 < feasible.sum() < 200
-    assert np.isfinite(history.figures).all()
-    assert ((history.figures[:, 2:] < 0).all(axis=1) == feasible).all()
-    products = history.figures[feasible, :2].sum(axis=1) - np.log2(evaluations.loss[feasible])
+    assert np.isfinite(figures(history)).all()
+    assert ((history.needs < 0).all(axis=1) == feasible).all()
+    products = history.objective[feasible] - np.log2(evaluations.loss[feasible])
     np.testing.assert_allclose(products, products[0])
     elsewhere = landscapes.refused()
     refused = history_of(Choices(elsewhere.space).sample(np.random.default_rng(0), 50), elsewhere)
     assert refused.refused.all()
-    assert np.isnan(refused.figures).all()
+    assert np.isnan(figures(refused)).all()
 
 
-def test_history_finds_what_was_paid_for() -> None:
+def test_history_finds_what_was_evaluated() -> None:
     genes = Choices(SPACE).sample(np.random.default_rng(0), 20)
     history = history_of(np.concatenate([genes[:10], genes[:5]]))
     assert history.find(genes).tolist() == [*range(10), *[-1] * 10]
@@ -256,49 +286,24 @@ def test_the_agent_that_gains_most_moves_and_the_others_respond() -> None:
         assert mine[1 : first + 1].min() <= mine[0] - gain
 
 
-def test_kicks_change_few_blocks() -> None:
+def test_a_perturbed_vector_differs_in_few_blocks() -> None:
     choices, rng = Choices(SPACE), np.random.default_rng(0)
     agents, vector = Agents(choices, 40, rng), choices.sample(rng, 1)[0]
     changed = [
-        sum(bool((kicked != vector)[list(block.genes)].any()) for block in SPACE.blocks)
-        for kicked in (agents.kicked(vector, 3, choices.blocks) for _ in range(200))
+        sum(bool((perturbed != vector)[list(block.genes)].any()) for block in SPACE.blocks)
+        for perturbed in (agents.perturbed(vector, 3, choices.blocks) for _ in range(200))
     ]
     assert set(changed) <= {0, 1, 2, 3}
     assert {1, 2, 3} <= set(changed)
 
 
-def test_the_chance_to_fit_is_that_of_all_buffers() -> None:
-    needs, deviations = np.array([[0.0, -9.0], [0.0, 0.0], [-1.0, 2.0]]), np.full((3, 2), 0.5)
-    chances = np.exp(log_chance_to_fit(needs, deviations))
-    np.testing.assert_allclose(chances[:2], [0.5, 0.25], rtol=1e-6)
-    assert chances[2] < 1e-3
-
-
-def test_a_batch_does_not_ask_the_same_twice() -> None:
-    """Two candidates that go together are as one: the second choice is the one that tells more."""
-    cost, covariance = np.array([0.0, 0.01, 0.2]), np.array([[1, 0.999, 0], [0.999, 1, 0], [0, 0, 1.0]])
-    counts, log_chance = np.ones(3, np.bool_), np.zeros(3)
-    assert choose(cost, covariance, 1.0, log_chance, 0.5, counts, 2) == [0, 2]
-    assert choose(cost, covariance, 1.0, log_chance, 0.5, counts, 9) == [0, 2, 1]
-
-
-def test_what_is_known_already_does_not_count_towards_a_batch() -> None:
-    cost, counts = np.array([0.0, 1.0, 2.0]), np.array([False, True, True])
-    assert choose(cost, np.eye(3), 1.0, np.zeros(3), 3.0, counts, 1) == [0, 1]
-
-
 def test_it_starts_anew_where_it_no_longer_improves() -> None:
-    ends: list[int] = []
-    record = Record(13)
-    evaluate = Evaluator(PROBLEM, 600, record=record, observers=[lambda seen: ends.append(seen.samples)])
-    search = Search(Team(patience=30, share=0.1), evaluate, np.random.default_rng(0))
-    search.descend()
-    losses = record.evaluations().loss
+    descents = Descents(Team(patience=30, share=0.1))
+    descents.descend()
+    losses = descents.record.evaluations().loss
     assert 50 < len(losses) < 600
     assert losses[-30:].min() >= 0.999 * losses[:-30].min()
-    before = len(ends)
-    search.descend()
-    assert ends[before] - ends[before - 1] == Team().later_start
+    assert len(descents.batch.genes) == Team().later_start
 
 
 @pytest.mark.parametrize(
@@ -309,39 +314,38 @@ def test_it_may_give_up_before_its_critic_has_learned(problem: Problem) -> None:
     assert len(run(impatient, 60, problem)) == 60
 
 
-def test_a_critic_learns_from_its_own_descent_however_much_it_is_lent() -> None:
-    search = Search(Team(memory=12, lent=500), Evaluator(PROBLEM, 900), np.random.default_rng(0))
-    search.descend()
-    descent = search._open()
-    search._proposals(descent)
-    assert len(descent.lent) > 12
-    assert len(descent.rows) == Team().later_start
-    assert len(descent.critic._known) == len(descent.lent) + 6
+def test_a_critic_learns_from_its_own_descent_however_much_it_borrows() -> None:
+    descents = Descents(Team(memory=12, lent=500))
+    descents.descend()
+    descents.tell()
+    descent = descents.search._descent
+    assert len(descent.borrowed) > 12
+    assert len(descent.samples) == Team().later_start
+    descents.search.ask()
+    assert len(descent.critic._known) == len(descent.borrowed) + 6
 
 
-def test_a_descent_is_given_what_earlier_ones_have_paid_for() -> None:
-    """In a space of 16 mappings a second descent has all of them, and pays for one only to begin with."""
-    record = Record(13)
-    search = Search(Team(start=4), Evaluator(landscapes.small(), 40, record=record), np.random.default_rng(0))
-    search.descend()
-    assert len(np.unique(record.genes(), axis=0)) == 16
-    before = len(record)
-    search.descend()
-    assert len(record) == before + 1
+def test_a_descent_is_given_what_earlier_ones_have_evaluated() -> None:
+    """In a space of 16 mappings a second descent has all of them, and evaluates one only to begin with."""
+    descents = Descents(Team(start=4), landscapes.small())
+    descents.descend()
+    assert len(np.unique(descents.record.genes(), axis=0)) == 16
+    before = len(descents.record)
+    descents.descend()
+    assert len(descents.record) == before + 1
 
 
-def test_a_survey_keeps_the_arrangement_of_the_pes_and_ends_soon_where_it_lags() -> None:
-    """Four surveys have as many arrangements; one that lags far behind ends with few samples."""
-    record = Record(13)
-    evaluate = Evaluator(PROBLEM, 5000, record=record)
-    search = Search(Team(patience=30, share=0.1, surveys=1.0, lag=0.5), evaluate, np.random.default_rng(0))
+def test_a_restricted_search_keeps_its_spatial_mapping_and_ends_soon_where_it_lags() -> None:
+    """Four of them have as many spatial mappings; one that lags far behind ends with few samples."""
+    descents = Descents(Team(patience=30, share=0.1, surveys=1.0, lag=0.5))
+    record = descents.record
     for _ in range(3):
-        search.descend()
+        descents.descend()
     seen, lags = set(), []
     for _ in range(4):
         before = len(record)
-        search.descend()
-        kept, losses = record.genes()[before:, ARRANGEMENT], record.evaluations().loss
+        descents.descend()
+        kept, losses = record.genes()[before:, SPATIAL], record.evaluations().loss
         assert (kept == kept[0]).all()
         seen.add(tuple(kept[0]))
         lags.append(losses[before:].min() / losses[:before].min())
@@ -350,67 +354,87 @@ def test_a_survey_keeps_the_arrangement_of_the_pes_and_ends_soon_where_it_lags()
     assert max(lags) > 1.5
 
 
-def test_the_next_survey_is_of_what_has_most_in_common_with_the_best() -> None:
-    """One of three arrangements came out far ahead of the others: the next has its parallel dims."""
+def test_the_next_restricted_search_has_most_in_common_with_the_best() -> None:
+    """One of three spatial mappings came out far ahead of the others: the next has its parallel dims."""
     genes = np.repeat(Choices(SPACE).sample(np.random.default_rng(0), 1), 24, axis=0)
-    genes[:, ARRANGEMENT] = np.repeat([[0, 3, 8], [1, 0, 2], [2, 2, 14]], 8, axis=0)
+    genes[:, SPATIAL] = np.repeat([[0, 3, 8], [1, 0, 2], [2, 2, 14]], 8, axis=0)
     history = history_of(genes)
     history.scores[:] = np.repeat([1e3, 1e4, 5e3], 8)
-    arrangements, rng = Arrangements(SPACE), np.random.default_rng(0)
-    found = [tuple(arrangements.next(rng, history).tolist()) for _ in range(4)]
-    assert all(arrangement[:2] == (0, 3) for arrangement in found)
+    spatial, rng = SpatialMappings(SPACE, SPACE.structure), np.random.default_rng(0)
+    found = [tuple(spatial.begin(rng, history).tolist()) for _ in range(4)]
+    assert all(mapping[:2] == (0, 3) for mapping in found)
     assert len(set(found)) == 4
-    anything = {tuple(arrangements.next(rng, None)[:2].tolist()) for _ in range(20)}
+    anything = {tuple(spatial.begin(rng, None)[:2].tolist()) for _ in range(20)}
     assert len(anything) > 5
 
 
-def test_every_arrangement_is_surveyed_before_any_is_again() -> None:
+def test_every_spatial_mapping_is_searched_before_any_is_again() -> None:
     space = landscapes.small().space
-    arrangements, rng = Arrangements(space), np.random.default_rng(0)
-    count = int(np.prod(space.sizes[ARRANGEMENT]))
+    spatial, rng = SpatialMappings(space, space.structure), np.random.default_rng(0)
+    count = int(np.prod(space.sizes[SPATIAL]))
     history = history_of(Choices(space).sample(rng, 50), landscapes.small())
-    found = [tuple(arrangements.next(rng, history).tolist()) for _ in range(2 * count)]
+    found = [tuple(spatial.begin(rng, history).tolist()) for _ in range(2 * count)]
     assert len(set(found[:count])) == count
     assert sorted(found[:count]) == sorted(found[count:])
 
 
-def test_surveys_have_their_part_of_the_samples() -> None:
+def test_restricted_searches_have_their_part_of_the_samples() -> None:
     parts = {}
     for surveys in (0.0, 0.7):
-        record = Record(13)
-        evaluate = Evaluator(PROBLEM, 5000, record=record)
-        search = Search(Team(patience=30, share=0.1, surveys=surveys), evaluate, np.random.default_rng(0))
+        descents = Descents(Team(patience=30, share=0.1, surveys=surveys))
+        record = descents.record
         for _ in range(3):
-            search.descend()
+            descents.descend()
         first, kept = len(record), 0
         while len(record) < 2000:
             before = len(record)
-            search.descend()
+            descents.descend()
             genes = record.genes()[before:]
-            kept += len(genes) if (genes[:, ARRANGEMENT] == genes[0, ARRANGEMENT]).all() else 0
+            kept += len(genes) if (genes[:, SPATIAL] == genes[0, SPATIAL]).all() else 0
         parts[surveys] = kept / (len(record) - first)
     assert parts[0.0] < 0.3
     assert 0.6 < parts[0.7] < 0.85
 
 
-def test_a_critic_that_errs_more_than_it_says_is_doubted() -> None:
-    doubt, rng = Doubt(), np.random.default_rng(0)
-    assert doubt.variance == 1
-    doubt.see(rng.normal(0, 1, (300, 2)) * [0.1, 5.0], np.ones((300, 2)))
-    assert doubt.variance[0] == 1
-    assert 12 < doubt.variance[1] < 40
-    doubt.see(rng.normal(0, 1, (300, 2)), np.ones((300, 2)))
-    assert doubt.variance.max() < 2
+def test_calibration_widens_what_errs_more_than_stated() -> None:
+    calibration, rng = Calibration(), np.random.default_rng(0)
+    assert calibration.variance == 1
+    stated = Prediction(np.zeros((300, 2)), np.ones((300, 2)))
+    calibration.observe(stated, rng.normal(0, 1, (300, 2)) * [0.1, 5.0])
+    assert calibration.variance[0] == 1
+    assert 12 < calibration.variance[1] < 40
+    calibration.observe(stated, rng.normal(0, 1, (300, 2)))
+    assert calibration.variance.max() < 2
+
+
+def test_calibration_learns_nothing_from_refused_points() -> None:
+    calibration = Calibration()
+    figures = np.array([[np.nan, 100.0], [9.0, 0.0]])
+    calibration.observe(Prediction(np.zeros((2, 2)), np.ones((2, 2))), figures)
+    alone = Calibration()
+    alone.observe(Prediction(np.zeros((1, 2)), np.ones((1, 2))), figures[1:])
+    np.testing.assert_array_equal(calibration.variance, alone.variance)
+
+
+def test_a_batch_is_told_with_what_was_predicted_of_it() -> None:
+    """The first batch of a descent is random; of later ones each point has its own prediction."""
+    descents = Descents(Team())
+    assert descents.batch.predicted is None
+    for _ in range(12):
+        descents.tell()
+        descents.batch = descents.search.ask()
+    batch, search = descents.batch, descents.search
+    means = search._descent.critic.predict(search._describe(batch.genes))
+    np.testing.assert_allclose(batch.predicted.mean, means[:, :-1], atol=1e-2)
+    assert (batch.predicted.deviation > 0).all()
 
 
 def test_later_descents_begin_with_points_that_fit() -> None:
-    record = Record(13)
-    evaluate = Evaluator(PROBLEM, 2000, record=record)
-    search = Search(Team(patience=10, share=0.1), evaluate, np.random.default_rng(0))
-    search.descend()
-    begin = len(record)
-    search.descend()
-    fits = np.isfinite(record.evaluations().loss)
+    descents = Descents(Team(patience=10, share=0.1))
+    descents.descend()
+    begin = len(descents.record)
+    descents.descend()
+    fits = np.isfinite(descents.record.evaluations().loss)
     assert fits[begin : begin + 8].mean() > 2 * fits[:20].mean() + 0.2
 
 

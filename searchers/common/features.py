@@ -1,0 +1,32 @@
+"""What surrogates look at: the features of a space that say something."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dse.support.arrays import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from dse.space.protocol import Space
+
+_PROBES = 1024
+
+
+def probes(space: Space) -> IntArray:
+    """Random vectors (n, genes) by which features are chosen and scaled: for a space always the same."""
+    # None is drawn from a search's own generator.
+    return space.sample(np.random.default_rng(0), _PROBES)
+
+
+class VaryingFeatures:
+    """The features of a space but for those that are the same everywhere."""
+
+    def __init__(self, space: Space) -> None:
+        self._space = space
+        self._varying = np.flatnonzero(np.ptp(space.features(probes(space)), axis=0))
+
+    def __call__(self, genes: IntArray) -> FloatArray:
+        """The features of the vectors (n, genes): (n, width)."""
+        return self._space.features(genes)[:, self._varying]

@@ -1,0 +1,51 @@
+"""What a critic learns from: which samples, and their figures."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dse.support.arrays import FloatArray, IntArray
+from searchers.common.history import History
+
+_BEST = 0.75
+"""Of the samples that a critic learns from, how many are the best of its descent, where it has more."""
+
+
+def ranked(history: History, rows: IntArray) -> IntArray:
+    """The rows, best first."""
+    best_first: IntArray = rows[np.argsort(history.scores[rows], kind="stable")]
+    return best_first
+
+
+def training_rows(best_first: IntArray, most: int, rng: np.random.Generator) -> IntArray:
+    """All rows of a descent, or so many: the best of them and some others."""
+    if len(best_first) <= most:
+        return best_first
+    kept = int(most * _BEST)
+    return np.concatenate([best_first[:kept], rng.permutation(best_first[kept:])[: most - kept]])
+
+
+def training_figures(history: History, rows: IntArray) -> FloatArray:
+    """The figures that a critic is to predict, (n, factors + buffers + 1), in log2.
+
+    Those of the objective, then the needs over the capacities, then whether a point is refused: half or minus
+    half. Refused points are taken for as costly as any, so that nobody is drawn to what has no figures.
+    """
+    refused = history.refused[rows]
+    figures, needs = history.figures[rows], history.needs[rows]
+    if refused.any():
+        told = ~refused
+        figures[refused] = figures[told].max(axis=0) if told.any() else 0.0
+        needs[refused] = needs[told].mean(axis=0) if told.any() else 0.0
+    return np.column_stack([figures, needs, np.where(refused, 0.5, -0.5)])
+
+
+def diverse(history: History, kinds: IntArray, count: int) -> IntArray:
+    """So many rows of the history, the best of each kind before the second best; kinds (n,) are numbers."""
+    best_first = np.argsort(history.scores, kind="stable")
+    order = np.argsort(kinds[best_first], kind="stable")
+    sorted_kinds = kinds[best_first][order]
+    firsts = np.flatnonzero(np.diff(sorted_kinds, prepend=-1))
+    places = np.empty(len(order), np.int64)
+    places[order] = np.arange(len(order)) - np.repeat(firsts, np.diff(firsts, append=len(order)))
+    return best_first[np.argsort(places, kind="stable")[:count]]
