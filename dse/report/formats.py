@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -93,6 +91,7 @@ def counted(count: int, noun: str) -> str:
 
 def markdown(section: Section) -> str:
     """A section as a Markdown table under its heading."""
+    # pandas would need tabulate for this, one more dependency for the two lines of a head.
     title, heads, rows = section
     lines = [f"## {title}", "", _line(heads), _line(["---", *["---:"] * (len(heads) - 1)])]
     return "\n".join([*lines, *map(_line, rows)]) + "\n"
@@ -100,6 +99,7 @@ def markdown(section: Section) -> str:
 
 def latex(section: Section) -> str:
     """A section as a LaTeX table with booktabs' rules; what TeX would read as commands is escaped."""
+    # pandas' to_latex leaves captions and the signs < > | as they are, which TeX prints as others.
     title, heads, rows = section
     # A table of a column that holds sentences, not figures, needs its lines broken.
     columns = "".join("p{0.6\\textwidth}" if wordy(column) else "l" if place == 0 else "r"
@@ -128,16 +128,13 @@ def escaped(text: str) -> str:
 
 def as_csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Rows as CSV: figures with all their digits, empty where there is none."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(columns)
-    for row in rows:
-        writer.writerow([_plain(value) for value in row])
-    return out.getvalue()
+    import pandas as pd
 
-
-def _plain(value: object) -> object:
-    return "" if value is None or (isinstance(value, float) and math.isnan(value)) else value
+    # As objects, so that a column of whole numbers with a gap in it does not become one of fractions.
+    text: str = pd.DataFrame(list(rows), columns=list(columns), dtype=object).to_csv(
+        index=False, lineterminator="\n"
+    )
+    return text
 
 
 def wordy(cells: Sequence[str]) -> bool:

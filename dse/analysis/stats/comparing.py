@@ -40,6 +40,7 @@ def signed_rank_p(order: ArrayLike, size: ArrayLike) -> float:
     sign 0 are dropped; equal magnitudes share their mean rank. The distribution is that of the ranks at
     hand with each sign a fair coin, so that ties cost no approximation.
     """
+    # SciPy's wilcoxon is exact where nothing ties, or by trying all signs, 2 ** n of them.
     signs, sizes = np.asarray(order), np.asarray(size, np.float64)
     sizes, signs = sizes[signs != 0], signs[signs != 0]
     if not len(signs):
@@ -59,6 +60,7 @@ def signed_rank_p(order: ArrayLike, size: ArrayLike) -> float:
 
 def holm(p_values: ArrayLike) -> FloatArray:
     """Holm's step-down correction of p values that are tested together; NaN stays NaN and is not counted."""
+    # SciPy corrects for false discoveries alone, and statsmodels would be a dependency for five lines.
     p = np.asarray(p_values, np.float64)
     corrected = np.full(len(p), np.nan)
     tested = np.flatnonzero(np.isfinite(p))
