@@ -16,8 +16,8 @@ from dse.analysis.dependence import depend
 from dse.campaign.reading import load_campaign
 from dse.problem.problem import Problem
 from dse.search.api import search
+from dse.search.gene_groups import best_points, correlations, gene_tree
 from experiments import RESULTS
-from searchers.marl.assignment import best_points, correlations, gene_tree
 from workloads import load_layer
 
 HERE = RESULTS / "paper"

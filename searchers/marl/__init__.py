@@ -26,13 +26,14 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from dse.search.evaluator import BudgetExhausted
+from dse.search.gene_groups import cluster_genes, correlations
 from dse.search.searcher import make_searcher, searchers
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, unknown
 from dse.support.validation import whole_number
 from searchers.common.sub_budget import SubBudget
 from searchers.common.visited import Visited
-from searchers.marl.assignment import cluster_genes, correlations, read_groups
+from searchers.marl.assignment import read_groups
 from searchers.marl.ppo import Learning, play
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from dse.analysis.stats.dependence import PairTest, association_test, correlatio
 from dse.report.plots import png, svg
 from dse.report.plots.correlation import correlation_figure
 from dse.search.api import search
+from dse.search.gene_groups import best_points, cluster_genes, correlations, gene_tree
 from dse.space.genes import GENE_NAMES
 from dse.support.errors import InputError
-from searchers.marl.assignment import best_points, cluster_genes, correlations, gene_tree
 from tests.conftest import Dse
 
 CONV = ("--layer", "vgg16:conv4_2", "--accelerator", "eyeriss-small")

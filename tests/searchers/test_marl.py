@@ -14,6 +14,7 @@ import pytest
 from dse.problem.evaluations import Criteria, Evaluations
 from dse.problem.problem import Problem
 from dse.search.evaluator import BudgetExhausted, Evaluator
+from dse.search.gene_groups import cluster_genes, correlations, gene_tree
 from dse.search.record import COLUMNS, Record
 from dse.search.run import Cell, run_cell
 from dse.search.searcher import make_searcher
@@ -25,7 +26,6 @@ from searchers.common.sub_budget import SubBudget
 from searchers.common.visited import Visited
 from searchers.marl import MARL
 from searchers.marl.agents import Agents, Clipping, Weights
-from searchers.marl.assignment import cluster_genes, correlations, gene_tree
 from searchers.marl.policies import Actions, Categorical, Gaussian, Policy
 from searchers.marl.ppo import ObservationNormalizer, draw
 from searchers.marl.rewards import advantages, standardised

@@ -59,7 +59,7 @@ def command(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Correlate the genes of good samples, cluster them, and deal them to agents as marl does.
+    """Correlate the genes of good samples, cluster them, and deal them to agents.
 
     This is the analysis of Figure 4 and Algorithm 1 of arXiv:2507.16249, with tests that allow for the number
     of pairs.
@@ -109,9 +109,9 @@ def _agents(asked: list[int] | None, genes: int) -> list[int]:
 
 
 def _analyse(result: Result, top: float, threshold: float, agents: list[int]) -> Dependence:
-    """The searcher's own assignment, applied to the samples; a core that knows no searcher tests it."""
+    """The groups of genes that go together in the samples, and the tests of whether they do."""
     from dse.analysis.dependence import depend
-    from searchers.marl.assignment import best_points, cluster_genes, correlations, gene_tree
+    from dse.search.gene_groups import best_points, cluster_genes, correlations, gene_tree
 
     genes, losses = result.record.genes(), result.record.evaluations().loss
     matrix = correlations(genes, losses, top)

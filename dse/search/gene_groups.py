@@ -1,0 +1,73 @@
+"""Genes that go together in good samples, and groups of them: pure functions of a record's genes and losses.
+
+The steps are those of Algorithm 1 of arXiv:2507.16249: the best of the points, the Pearson correlations
+between their genes, an agglomerative clustering in which genes are 1 - |r| apart, and a cut through its tree.
+Distances between clusters are the means of those between their genes.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dse.support.arrays import FloatArray, IntArray
+from dse.support.errors import InputError
+
+TOP = 0.15
+"""The share of the points that counts as good."""
+
+
+def best_points(genes: IntArray, losses: FloatArray, top: float = TOP) -> IntArray:
+    """The share `top` of the points (n, genes) with the lowest losses, best first.
+
+    At least two points are kept, and of infeasible ones none.
+    """
+    feasible = np.flatnonzero(np.isfinite(losses))
+    keep = max(2, math.ceil(top * len(losses)))
+    return genes[feasible[np.argsort(losses[feasible], kind="stable")[:keep]]]
+
+
+def correlations(genes: IntArray, losses: FloatArray, top: float = TOP) -> FloatArray:
+    """Pearson's r between the genes, (genes, genes), over the `best_points`.
+
+    A gene that is constant among them has no correlation with another, nor has any gene if fewer than two
+    points are feasible.
+    """
+    best = best_points(genes, losses, top)
+    matrix = np.eye(genes.shape[1])
+    if len(best) < 2:
+        return matrix
+    varied = np.flatnonzero(np.ptp(best, axis=0))
+    if len(varied):
+        matrix[np.ix_(varied, varied)] = np.corrcoef(best[:, varied], rowvar=False)
+    np.fill_diagonal(matrix, 1.0)
+    return matrix
+
+
+def gene_tree(corr: FloatArray) -> FloatArray:
+    """The clustering of genes with correlations `corr` as scipy's linkage matrix: (genes - 1, 4)."""
+    from scipy.cluster.hierarchy import linkage
+    from scipy.spatial.distance import squareform
+
+    distances = np.clip(1 - np.abs(corr), 0, 1)
+    np.fill_diagonal(distances, 0)
+    tree: FloatArray = linkage(squareform((distances + distances.T) / 2), method="average")
+    return tree
+
+
+def cluster_genes(corr: FloatArray, n: int) -> IntArray:
+    """The cluster of each gene, (genes,), with `n` clusters, counted from 0 in the genes' order."""
+    genes = len(corr)
+    if not 1 <= n <= genes:
+        raise InputError(f"clusters must be at least 1 and at most {genes}, the number of genes, got {n}")
+    if genes == 1:
+        return np.zeros(1, np.int64)
+    clusters = [[gene] for gene in range(genes)]
+    for left, right in gene_tree(corr)[: genes - n, :2].astype(np.int64):
+        clusters.append(clusters[left] + clusters[right])
+        clusters[left], clusters[right] = [], []
+    labels = np.empty(genes, np.int64)
+    for label, cluster in enumerate(sorted(sorted(cluster) for cluster in clusters if cluster)):
+        labels[cluster] = label
+    return labels
