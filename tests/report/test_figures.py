@@ -20,7 +20,7 @@ from PIL import Image
 from dse.analysis.analysis import analyse
 from dse.analysis.findings import Band, Efficiency, Findings, Improvement, Interval
 from dse.analysis.study import Study
-from dse.report.plots import Drawing, draw, pdf, png, remove_stale, svg, write_figures
+from dse.report.plots import Drawing, draw, gap_figure, pdf, png, remove_stale, svg, write_figures
 from dse.report.plots.convergence import PARTS, coarse, limits
 from dse.report.plots.drawing import NAMES
 from dse.report.plots.files import few_colours
@@ -369,3 +369,9 @@ def band_of(samples: Any, centre: list[float]) -> Band:
 
 def replace_in(findings: Findings, **parts: Any) -> Findings:
     return replace(findings, **parts)
+
+
+def test_a_plot_can_be_drawn_by_its_own_function() -> None:
+    study = made_up(["walk", "marl"], PROBLEMS[:1])
+    alone = gap_figure(study, findings_of(study))
+    assert png(alone) == png(draw(study, findings_of(study))["gap"].build())

@@ -23,7 +23,7 @@ from dse.report.plots.canvas import (
 )
 from dse.report.plots.convergence import labelled, seeds
 from dse.report.plots.scales import number
-from dse.report.plots.style import BACKGROUND, INK, Style, short, short_names, widest
+from dse.report.plots.style import BACKGROUND, INK, Style, house_style, looks_of, short, short_names, widest
 from dse.support.arrays import FloatArray
 
 if TYPE_CHECKING:
@@ -39,8 +39,10 @@ DOTS = 160
 """A row of more cells than this shows so many of them, evenly spaced in rank."""
 
 
-def distribution_figure(study: Study, findings: Findings, looks: Looks) -> Figure:
+@house_style()
+def distribution_figure(study: Study, findings: Findings, looks: Looks | None = None) -> Figure:
     """A row for each searcher, the best median first: all runs' final ratios, middle half and median."""
+    looks = looks or looks_of(study)
     ratios = {name: values[~np.isnan(values)] for name, values in findings.gap_seeds.items()}
     ratios = {name: values for name, values in ratios.items() if len(values)}
     names = short_names(study.searchers)
@@ -134,8 +136,10 @@ def _quartiles(ends: FloatArray) -> tuple[float, float, float]:
     return float(quarter), float(middle), float(three)
 
 
-def efficiency_figure(study: Study, findings: Findings, looks: Looks) -> Figure:
+@house_style()
+def efficiency_figure(study: Study, findings: Findings, looks: Looks | None = None) -> Figure:
     """Two columns: how many times fewer samples the reference needs than each other, and each than it."""
+    looks = looks or looks_of(study)
     reference = study.reference
     ahead = [row for row in findings.efficiency if row.searcher == reference]
     behind = [row for row in findings.efficiency if row.other == reference]

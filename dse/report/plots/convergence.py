@@ -27,7 +27,7 @@ from dse.report.plots.canvas import (
 )
 from dse.report.plots.labels import Ends, end_labels, high_enough, room
 from dse.report.plots.scales import unit_scale
-from dse.report.plots.style import Style, short, short_names
+from dse.report.plots.style import Style, house_style, looks_of, short, short_names
 from dse.support.arrays import FloatArray
 
 if TYPE_CHECKING:
@@ -46,8 +46,12 @@ PARTS = 20
 """The losses drawn are averaged over so many parts of the run: single hundredths hide each other."""
 
 
-def convergence_figure(study: Study, findings: Findings, problems: Sequence[Triple], looks: Looks) -> Figure:
+@house_style()
+def convergence_figure(
+    study: Study, findings: Findings, problems: Sequence[Triple], looks: Looks | None = None
+) -> Figure:
     """A panel for each problem: the median over seeds of the best loss so far, with its interval."""
+    looks = looks or looks_of(study)
     columns = 1 if len(problems) == 1 else 2
     names = labelled(study, 18 if columns == 1 else 13)
     bands = [findings.convergence.get(problem, {}) for problem in problems]
@@ -65,11 +69,15 @@ def convergence_figure(study: Study, findings: Findings, problems: Sequence[Trip
     return figure
 
 
-def mean_loss_figure(study: Study, findings: Findings, problems: Sequence[Triple], looks: Looks) -> Figure:
+@house_style()
+def mean_loss_figure(
+    study: Study, findings: Findings, problems: Sequence[Triple], looks: Looks | None = None
+) -> Figure:
     """A row for each problem: the mean loss of the samples drawn, and beside it the best so far.
 
     The form of Figure 5 of arXiv:2507.16249, with losses in place of returns: lower is better in both.
     """
+    looks = looks or looks_of(study)
     names = labelled(study, 13)
     found = [findings.convergence.get(problem, {}) for problem in problems]
     few = _most(found) <= FEW
@@ -92,8 +100,10 @@ def mean_loss_figure(study: Study, findings: Findings, problems: Sequence[Triple
     return figure
 
 
-def gap_figure(study: Study, findings: Findings, looks: Looks) -> Figure:
+@house_style()
+def gap_figure(study: Study, findings: Findings, looks: Looks | None = None) -> Figure:
     """Over all problems: how many times the best known loss each searcher's best so far is."""
+    looks = looks or looks_of(study)
     names = labelled(study)
     few = len(findings.gap) <= MANY
     grid = Grid(

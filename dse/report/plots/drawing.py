@@ -13,7 +13,7 @@ from dse.report.plots.contests import distribution_figure, efficiency_figure
 from dse.report.plots.convergence import convergence_figure, gap_figure, mean_loss_figure
 from dse.report.plots.matrix import improvement_figure
 from dse.report.plots.shares import ecdf_figure, profile_figure
-from dse.report.plots.style import house_style, styles
+from dse.report.plots.style import house_style, looks_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -59,7 +59,7 @@ def draw(study: Study, findings: Findings) -> dict[str, Drawing]:
 
     What needs a second searcher is left out where there is one only.
     """
-    looks = styles(study.searchers, study.reference, study.looks)
+    looks = looks_of(study)
     drawings = [
         Drawing(
             "gap",

@@ -12,7 +12,17 @@ from dse.analysis.findings import Findings, Improvement
 from dse.analysis.study import Study
 from dse.report.plots.canvas import WIDTH, add_panel, bare, heading, new_figure, note
 from dse.report.plots.convergence import seeds
-from dse.report.plots.style import BACKGROUND, INK, MUTED, Style, luminance, short_names, widest
+from dse.report.plots.style import (
+    BACKGROUND,
+    INK,
+    MUTED,
+    Style,
+    house_style,
+    looks_of,
+    luminance,
+    short_names,
+    widest,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,8 +31,10 @@ if TYPE_CHECKING:
 DASH = "\N{EN DASH}"
 
 
-def improvement_figure(study: Study, findings: Findings, looks: Mapping[str, Style]) -> Figure:
+@house_style()
+def improvement_figure(study: Study, findings: Findings, looks: Mapping[str, Style] | None = None) -> Figure:
     """A matrix of how likely a run of the row's searcher ends lower than one of the column's; best first."""
+    looks = looks or looks_of(study)
     found = findings.improvement
     order = ranked(found)
     count = max(len(order), 1)

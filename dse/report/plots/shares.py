@@ -23,7 +23,7 @@ from dse.report.plots.canvas import (
 )
 from dse.report.plots.convergence import MANY, early, labelled, seeds
 from dse.report.plots.labels import end_labels, high_enough, room
-from dse.report.plots.style import Style, short, short_names
+from dse.report.plots.style import Style, house_style, looks_of, short, short_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,8 +33,10 @@ Looks = Mapping[str, Style]
 NOBODY = "no searcher has runs with a feasible sample on every problem"
 
 
-def ecdf_figure(study: Study, findings: Findings, looks: Looks) -> Figure:
+@house_style()
+def ecdf_figure(study: Study, findings: Findings, looks: Looks | None = None) -> Figure:
     """The share of (problem, seed, target) triples that each searcher has reached after so many samples."""
+    looks = looks or looks_of(study)
     names = labelled(study)
     grid = Grid((room(names.values()),), max(2.6, high_enough(len(findings.ecdf))), above=UNTITLED)
     how = f"all problems, {seeds(study)}; targets from the best known figure to 11 times it; higher is better"
@@ -53,8 +55,10 @@ def ecdf_figure(study: Study, findings: Findings, looks: Looks) -> Figure:
     return figure
 
 
-def profile_figure(study: Study, findings: Findings, looks: Looks) -> Figure:
+@house_style()
+def profile_figure(study: Study, findings: Findings, looks: Looks | None = None) -> Figure:
     """The share of runs that end within so many times the best known figure, with its interval."""
+    looks = looks or looks_of(study)
     names = short_names(study.searchers)
     few = len(findings.profiles) <= MANY
     grid = Grid((room(names.values()),), max(2.6, high_enough(len(findings.profiles))), above=UNTITLED)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from dse.analysis.study import Study
 from dse.campaign.showing import MARKERS
 
 INK = "#1a1a1a"
@@ -80,6 +81,11 @@ def styles(
             others += 1
         found[name] = Style(colour, dash, marker, readable(colour), name == reference)
     return found
+
+
+def looks_of(study: Study) -> dict[str, Style]:
+    """The styles of a study's searchers."""
+    return styles(study.searchers, study.reference, study.looks)
 
 
 def _look(look: Mapping[str, str]) -> tuple[str, Dash, str]:
