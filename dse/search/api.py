@@ -16,7 +16,7 @@ from dse.problem.problem import Problem
 from dse.search.evaluator import Observer
 from dse.search.record import Record, count_distinct, read_parquet, write_parquet
 from dse.search.run import Cell, open_journal, run_cell
-from dse.search.searcher import GROUP, Searcher, make_searcher
+from dse.search.searcher import GROUP, Searcher, default_searcher, make_searcher
 from dse.spec.mapping import Mapping as DataflowMapping
 from dse.spec.reasons import Reason
 from dse.support.errors import InputError, StorageError, difference, shorten
@@ -131,7 +131,7 @@ class Result:
 
 def search(
     problem: Problem,
-    searcher: str | Searcher = "random",
+    searcher: str | Searcher | None = None,
     *,
     budget: int,
     seed: int = 0,
@@ -141,12 +141,12 @@ def search(
 ) -> Result:
     """Search `problem` with `budget` samples; the same as a campaign's cell with the same seed.
 
-    `searcher` is a registered name with `settings`, or a searcher; one whose class is not registered counts
-    under its class's name. With `out`, a folder, the samples are journalled while the search runs, a search
-    that was interrupted goes on, and the record stays there. Raises InputError for wrong input, and what the
-    searcher raises.
+    `searcher` is a registered name with `settings`, or a searcher; without one it is the default searcher.
+    One whose class is not registered counts under its class's name. With `out`, a folder, the samples are
+    journalled while the search runs, a search that was interrupted goes on, and the record stays there.
+    Raises InputError for wrong input, and what the searcher raises.
     """
-    cell = _cell(problem, searcher, settings, seed, budget)
+    cell = _cell(problem, searcher or default_searcher(), settings, seed, budget)
     if out is None:
         return Result(cell, run_cell(cell, observers=observers))
     folder = Path(out)
@@ -178,7 +178,7 @@ def _cell(
     if settings:
         raise InputError(f"settings are for a searcher given by name; {shorten(searcher)} has its own")
     home = f"{made.__module__}:{made.__qualname__}"
-    # So that Random() draws the same samples as "random".
+    # So that an instance with default settings draws the same samples as its name.
     name = next((entry.name for entry in entry_points(group=GROUP) if entry.value == home), made.__name__)
     return Cell(problem, name, searcher, seed, budget)
 

@@ -7,7 +7,7 @@ import difflib
 import tomllib
 from collections.abc import Iterable, Mapping
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, Any, Protocol, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_type_hints
 
 import numpy as np
 
@@ -66,9 +66,12 @@ def searchers() -> tuple[str, ...]:
     return tuple(sorted({entry.name for entry in entry_points(group=GROUP)}))
 
 
-def default_searcher() -> str:
-    """The searcher taken where none is named: that of the entry point `searcher` of DEFAULT_GROUP."""
-    chosen = {entry.value for entry in entry_points(group=DEFAULT_GROUP, name="searcher")}
+def default_searcher(role: Literal["searcher", "sampler"] = "searcher") -> str:
+    """The searcher taken where none is named: that of the entry point `role` of DEFAULT_GROUP.
+
+    A `sampler` is one whose samples show a space as it is.
+    """
+    chosen = {entry.value for entry in entry_points(group=DEFAULT_GROUP, name=role)}
     named = sorted({entry.name for entry in entry_points(group=GROUP) if entry.value in chosen})
     if len(named) != 1:
         raise InputError(f"name a searcher: {', '.join(searchers())}")

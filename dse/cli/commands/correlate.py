@@ -32,8 +32,11 @@ def command(
     accelerator: AcceleratorName,
     objective: Annotated[str, typer.Option(help="What is minimised.", metavar="OBJECTIVE")] = "latency",
     searcher: Annotated[
-        str, typer.Option(help="Who draws the samples; tests hold for random alone.", metavar="SEARCHER")
-    ] = "random",
+        str | None,
+        typer.Option(
+            help="Who draws the samples, by default uniformly: only then do tests hold.", metavar="SEARCHER"
+        ),
+    ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option(
@@ -66,7 +69,7 @@ def command(
     """
     from dse.problem.problem import Problem
     from dse.search.api import search
-    from dse.search.searcher import parse_settings
+    from dse.search.searcher import default_searcher, parse_settings
     from dse.space.mapping_space import parse_fixed
     from dse.spec.accelerator import load_accelerator
     from dse.support.files import make_folder
@@ -84,7 +87,8 @@ def command(
     chosen = parse_settings(settings or [])
     if out is not None:
         make_folder(out)
-    result = search(problem, searcher, budget=samples, seed=seed, settings=chosen)
+    drawn_by = searcher or default_searcher("sampler")
+    result = search(problem, drawn_by, budget=samples, seed=seed, settings=chosen)
     found = _analyse(result, top, threshold, dealt_to)
     data = _about(result, layer, accelerator) | {"top": top} | found.to_dict()
     if out is not None:
