@@ -20,7 +20,7 @@ import numpy as np
 
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.validation import whole_number
-from searchers.common.points import scores
+from searchers.common.scores import scores
 from searchers.common.settings import probability, share
 from searchers.common.visited import Visited
 

@@ -24,7 +24,7 @@ import numpy as np
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError
 from dse.support.validation import whole_number
-from searchers.common.points import scores
+from searchers.common.scores import scores
 from searchers.common.settings import probability
 from searchers.common.visited import Visited
 

@@ -196,6 +196,37 @@ def test_nobody_imports_an_experiment_and_only_the_command_line_knows_a_workload
     assert {here for here, there in known if there == "workloads"} <= {"dse.cli", "experiments", "workloads"}
 
 
+# Spaces
+
+USE_THE_STRUCTURE = {
+    "searchers.gamma.operators",
+    "searchers.team.feature_kernel",
+    "searchers.team.features",
+    "searchers.team.spatial",
+}
+"""What looks at the mappings behind the genes where a space has them, and does something else without."""
+
+
+def test_searchers_know_of_a_space_what_every_space_has() -> None:
+    for item in imports():
+        if item.source.startswith("searchers."):
+            there = module_of(item.target)
+            assert there == "dse.space.protocol" or not there.startswith("dse.space"), item
+            assert there != "dse.spec.mapping" or item.source in USE_THE_STRUCTURE, item
+
+
+def test_nobody_else_knows_how_many_genes_a_mapping_has() -> None:
+    secret = {"dse.space.genes.GENE_NAMES", "dse.space.mapping_space.NUM_GENES", "dse.space.kernel.GENES"}
+    assert [
+        str(item) for item in imports() if item.target in secret and room(item.source) != "dse.space"
+    ] == []
+    for module, tree in trees().items():
+        if room(module) in ("searchers", "dse.search", "dse.testing"):
+            numbers = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+            assert 13 not in numbers, module
+            assert ", 13)" not in ast.unparse(tree), module
+
+
 # Names
 
 COMMON_WORDS = {"random", "walk", "grid", "local", "team"}

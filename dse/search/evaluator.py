@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from dse.problem.evaluations import Criteria, Evaluations
 from dse.search.journal import Journal
 from dse.search.record import Record
-from dse.space.mapping_space import MappingSpace
 from dse.space.protocol import Space
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError
@@ -96,9 +95,9 @@ class Evaluator:
             )
 
     @property
-    def space(self) -> MappingSpace:
+    def space(self) -> Space:
         """The space that the genes are of."""
-        return self.__problem.space  # type: ignore[return-value]
+        return self.__problem.space
 
     @property
     def objective(self) -> str:

@@ -13,18 +13,16 @@ from __future__ import annotations
 from dse.space.genes import GENE_NAMES, LEVELS, MAPPED_DIMS
 from dse.space.protocol import Block, Space
 
-__all__ = ["Block", "make_blocks"]
-
 
 def make_blocks(space: Space) -> tuple[Block, ...]:
     """The blocks of a mapping space: four tile chains, two orders, the parallel dims and the cluster size."""
-    named: list[tuple[str, str, tuple[str, ...]]] = [
-        *((f"tile.{dim}", "tiles", (f"outer.tile.{dim}", f"inner.tile.{dim}")) for dim in MAPPED_DIMS),
-        *((f"{level}.order", "order", (f"{level}.order",)) for level in LEVELS),
-        ("parallel", "parallel", tuple(f"{level}.parallel" for level in LEVELS)),
-        ("cluster", "cluster", ("cluster",)),
+    named: list[tuple[str, tuple[str, ...]]] = [
+        *((f"tile.{dim}", (f"outer.tile.{dim}", f"inner.tile.{dim}")) for dim in MAPPED_DIMS),
+        *((f"{level}.order", (f"{level}.order",)) for level in LEVELS),
+        ("parallel", tuple(f"{level}.parallel" for level in LEVELS)),
+        ("cluster", ("cluster",)),
     ]
     return tuple(
-        Block(name, kind, tuple(map(GENE_NAMES.index, genes)), index, space)
-        for index, (name, kind, genes) in enumerate(named)
+        Block(name, tuple(map(GENE_NAMES.index, genes)), index, space)
+        for index, (name, genes) in enumerate(named)
     )

@@ -47,7 +47,6 @@ class Block:
     """
 
     name: str
-    kind: str
     genes: tuple[int, ...]
     index: int
     _space: Space = field(repr=False)

@@ -29,6 +29,12 @@ RULES: tuple[Rule, ...] = (
     Rule("budget", "spends exactly the whole budget, and ends", conduct.budget, ("inside",)),
     Rule("one-choice", "searches where genes have one choice", conduct.one_choice),
     Rule("small-space", "spends the whole budget in a smaller space", conduct.small_space, ("one-choice",)),
+    Rule(
+        "any-space",
+        "searches a space that has nothing to do with mappings",
+        conduct.any_space,
+        ("one-choice",),
+    ),
     Rule("infeasible", "survives a landscape where nothing is feasible", conduct.infeasible),
     Rule(SAME_SEED, "draws the same record from the same seed", records.same_seed),
     Rule("other-seed", "draws another record from another seed", records.other_seed),

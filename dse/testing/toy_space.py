@@ -57,10 +57,7 @@ class ToySpace:
     def __init__(self) -> None:
         self.sizes: IntArray = np.array([gene.size for gene in _GENES], dtype=np.int64)
         self.sizes.setflags(write=False)
-        self.blocks = tuple(
-            Block(name, _GENES[genes[0]].kind, genes, index, self)
-            for index, (name, genes) in enumerate(_BLOCKS)
-        )
+        self.blocks = tuple(Block(name, genes, index, self) for index, (name, genes) in enumerate(_BLOCKS))
 
     @property
     def identity(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.support.arrays import FloatArray, IntArray
-from searchers.common.points import scores
+from searchers.common.scores import scores
 from searchers.common.visited import Visited
 
 if TYPE_CHECKING:

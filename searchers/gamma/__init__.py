@@ -32,7 +32,7 @@ import numpy as np
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.validation import whole_number
-from searchers.common.points import scores
+from searchers.common.scores import scores
 from searchers.common.settings import probability, share
 from searchers.common.visited import Visited
 from searchers.gamma.operators import Operators

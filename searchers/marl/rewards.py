@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from dse.support.arrays import BoolArray, FloatArray
-from searchers.common.points import scores
+from searchers.common.scores import scores
 
 if TYPE_CHECKING:
     from dse.problem.problem import Evaluations

@@ -9,7 +9,7 @@ import numpy as np
 from dse.spec.mapping import CLUSTER
 from dse.support.arrays import FloatArray, IntArray
 from searchers.common.acquisition import log_improvement
-from searchers.common.points import BEYOND_ANY_LOSS
+from searchers.common.scores import BEYOND_ANY_LOSS
 
 if TYPE_CHECKING:
     from dse.space.protocol import MappingStructure, Space

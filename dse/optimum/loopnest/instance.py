@@ -20,7 +20,7 @@ from dse.optimum.choices import (
 from dse.optimum.loopnest import dims
 from dse.problem.problem import Problem
 from dse.space.chains import Chain, divisors
-from dse.space.genes import GENE_NAMES, MAPPED_DIMS, ORDERS
+from dse.space.genes import MAPPED_DIMS, ORDERS
 from dse.spec.objective import clock_hertz, objective_named
 from dse.spec.reasons import Reason
 from dse.support.arrays import FloatArray, IntArray
@@ -86,7 +86,7 @@ def refuse(problem: Problem) -> None:
             f"certified, got {problem.objective!r}"
         )
     # The model says of any mapping that the counts of a layer could leave 64 bits.
-    anything = problem.price(np.zeros((1, len(GENE_NAMES)), dtype=np.int64))
+    anything = problem.price(np.zeros((1, len(problem.space.genes)), dtype=np.int64))
     if anything.reason[0] == int(Reason.OUT_OF_RANGE):
         raise InputError(f"layer {problem.layer} is too large to certify: its counts could leave 64 bits")
 

@@ -15,7 +15,7 @@ from dse.report.plots.canvas import WIDTH, add_panel, heading, log_axis, new_fig
 from dse.report.plots.scales import number, unit_scale
 from dse.report.plots.style import INK, MUTED, clean, house_style
 from dse.search.record import Record
-from dse.space.genes import GENE_NAMES, MAPPED_DIMS, ORDERS
+from dse.space.genes import MAPPED_DIMS, ORDERS
 from dse.spec.mapping import (
     CLUSTER,
     INNER_ORDER,
@@ -108,7 +108,7 @@ def traces(problem: Problem, record: Record) -> dict[str, Trace]:
             name = f"{level}.tile.{dim}"
             found[name] = _sized(name, rows[:, tile + place], best)
     found["cluster"] = _sized("cluster", rows[:, CLUSTER], best)
-    assert set(found) == set(GENE_NAMES)
+    assert set(found) == {gene.name for gene in problem.space.genes}
     return found
 
 

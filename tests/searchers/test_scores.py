@@ -9,7 +9,7 @@ from dse.problem.problem import Evaluations, Problem
 from dse.spec.accelerator import PRESETS
 from dse.spec.reasons import Reason
 from dse.support.errors import InputError
-from searchers.common.points import scores
+from searchers.common.scores import scores
 from searchers.common.settings import probability, share
 from workloads import load_layer
 
