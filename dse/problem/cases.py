@@ -33,7 +33,7 @@ INT64_MIN = -INT64_MAX - 1
 LAYER_COLUMNS = 9
 HARDWARE = ("num_pes", "noc_bandwidth", "offchip_bandwidth", "noc_latency", "simd_lanes")
 CAPACITIES = ("l1_size", "l2_size")
-FIGURES = ("cycles", "macs", "energy_nj", "power", "area", "l1_size", "l2_size")
+PRINTED = ("cycles", "macs", "energy_nj", "power", "area", "l1_size", "l2_size")
 STANDARD_INPUT = "-"
 
 
@@ -96,13 +96,13 @@ def case_line(
 
 def results(costs: CostBatch) -> Iterator[dict[str, Any]]:
     """Each row of `costs` as plain data: status, reason and the figures, which are None where invalid."""
-    columns = [getattr(costs, name).tolist() for name in FIGURES]
+    columns = [getattr(costs, name).tolist() for name in PRINTED]
     for valid, code, *figures in zip(costs.valid.tolist(), costs.reason.tolist(), *columns, strict=True):
         if valid:
             numbers = [value if math.isfinite(value) else None for value in figures]
-            yield {"status": "ok", "reason": None, **dict(zip(FIGURES, numbers, strict=True))}
+            yield {"status": "ok", "reason": None, **dict(zip(PRINTED, numbers, strict=True))}
         else:
-            yield {"status": "invalid", "reason": Reason(code).text, **dict.fromkeys(FIGURES)}
+            yield {"status": "invalid", "reason": Reason(code).text, **dict.fromkeys(PRINTED)}
 
 
 CaseRow = tuple[list[int], float]

@@ -1,4 +1,4 @@
-"""What a search was told: every sample in order, in memory while it runs and as Parquet when it is done."""
+"""The samples of a search, all of them in order: in memory while it runs and as Parquet when it is done."""
 
 from __future__ import annotations
 

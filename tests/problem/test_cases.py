@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dse.cost import cost_model, cost_models
-from dse.problem.cases import FIGURES, case_line, read_cases
+from dse.problem.cases import PRINTED, case_line, read_cases
 from dse.problem.templates import TEMPLATES
 from dse.spec.accelerator import PRESETS
 from dse.spec.layer import Layer
@@ -25,7 +25,7 @@ from tests import DATA
 from tests.conftest import Dse
 
 GOLDEN = DATA / "golden.jsonl.gz"
-RESULT_KEYS = ["status", "reason", *FIGURES]
+RESULT_KEYS = ["status", "reason", *PRINTED]
 EXACT, CLOSE = ("cycles", "macs", "l1_size", "l2_size"), ("energy_nj", "power", "area")
 LAYER = Layer("CONV", 64, 64, 56, 56, 3, 3, padding=(1, 1))
 
@@ -87,7 +87,7 @@ def test_all_recorded_cases_agree_with_what_maestro_printed(dse: Dse) -> None:
         assert result["status"] == recorded["status"], number
         if recorded["status"] == "invalid":
             assert result["reason"]
-            assert all(result[name] is None for name in FIGURES)
+            assert all(result[name] is None for name in PRINTED)
         else:
             assert [result[name] for name in EXACT] == [recorded[name] for name in EXACT], number
             for name in CLOSE:
@@ -101,7 +101,7 @@ def test_a_case_line_prices_as_the_mapping_that_it_was_made_of(dse: Dse, write: 
     for layer in (LAYER, LAYER.lowered()):
         [result] = priced(dse, write(case_line(layer, mapping, edge)))
         assert result["status"] == "ok"
-        assert [result[name] for name in FIGURES] == [getattr(costs, name)[0] for name in FIGURES]
+        assert [result[name] for name in PRINTED] == [getattr(costs, name)[0] for name in PRINTED]
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_a_line_of_the_right_types_gets_a_result_whatever_its_values(
     assert result["status"] in ("ok", "invalid")
     if result["status"] == "invalid":
         assert result["reason"]
-        assert all(result[name] is None for name in FIGURES)
+        assert all(result[name] is None for name in PRINTED)
 
 
 @pytest.mark.parametrize("model", cost_models())

@@ -11,7 +11,7 @@ import pytest
 
 from dse.cost.loopnest import LoopNest
 from dse.cost.loopnest.reference import price
-from dse.problem.cases import FIGURES, case_line
+from dse.problem.cases import PRINTED, case_line
 from dse.problem.problem import Problem
 from dse.problem.templates import TEMPLATES
 from dse.spec.accelerator import PRESETS, Accelerator
@@ -63,7 +63,7 @@ def test_a_winners_line_costs_what_the_winner_does(
     for place, result in enumerate(priced(*(problem.case(mapping) for mapping in mappings))):
         assert result["status"] == "ok"
         assert result["macs"] == layer.macs
-        assert [result[name] for name in FIGURES] == [getattr(found, name)[place] for name in FIGURES]
+        assert [result[name] for name in PRINTED] == [getattr(found, name)[place] for name in PRINTED]
 
 
 @pytest.mark.parametrize("layer", ["resnet18:0", "mobilenet_v2:features.2.depthwise", "bert_base:scores"])
@@ -129,8 +129,8 @@ def test_many_layers_and_machines_in_any_order_are_priced_each_by_itself(priced:
         batch = space.decode(space.sample(rng, 1))
         lines.append(case_line(layer, batch[0], accelerator, whole=True))
         costs = LoopNest().evaluate(layer, accelerator, MappingBatch(batch.rows))
-        expected.append([getattr(costs, name)[0] for name in FIGURES])
-    assert [[result[name] for name in FIGURES] for result in priced(*lines)] == expected
+        expected.append([getattr(costs, name)[0] for name in PRINTED])
+    assert [[result[name] for name in PRINTED] for result in priced(*lines)] == expected
 
 
 @pytest.mark.parametrize(
@@ -156,4 +156,4 @@ def test_a_layer_that_cannot_be_priced_is_invalid_and_says_why(
     assert before == after
     assert before["status"] == "ok"
     assert (result["status"], result["reason"]) == ("invalid", reason)
-    assert all(result[name] is None for name in FIGURES)
+    assert all(result[name] is None for name in PRINTED)
