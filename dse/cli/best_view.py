@@ -24,8 +24,7 @@ def show_best(console: Console, problem: Problem, claim: str, best: Found | Prov
         style="green",
         soft_wrap=True,
     )
-    detail = problem.detail(best.mapping)
-    nest = loop_nest(problem.layer, best.mapping, problem.accelerator, detail.buffers if detail else None)
+    nest = loop_nest(problem.layer, best.mapping, problem.accelerator, problem.model)
     console.print(nest, soft_wrap=True)
 
 

@@ -111,6 +111,13 @@ class CostModel:
         """What the figures of one mapping are made of; None if it is not valid, or nothing is explained."""
         return None
 
+    def buffer_needs(
+        self, layer: Layer, accelerator: Accelerator, mapping: DataflowMapping
+    ) -> dict[str, dict[str, int]] | None:
+        """Elements that L1 and L2 must hold, by tensor, double buffering included; None if unknown."""
+        detail = self.detail(layer, accelerator, mapping)
+        return detail.buffers if detail else None
+
     def price_cases(
         self,
         layers: IntArray,

@@ -15,7 +15,8 @@
     left out, as they run once: c0, y1
 
 Loops that end in 0 walk over the outer tiles, in 1 over the inner tiles of an outer one; y and x count
-outputs. The buffers are MAESTRO's, which hold every tile twice: the next arrives while one is in use.
+outputs. The buffers are as the cost model has them, here MAESTRO's; they hold every tile twice: the next
+arrives while one is in use.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from dse.cost.maestro.buffers import needed_buffers
+from dse.cost import CostModel
 from dse.spec.accelerator import UNLIMITED, Accelerator
 from dse.spec.layer import DIMS, TENSORS, Layer
-from dse.spec.mapping import Level, Mapping, MappingBatch
+from dse.spec.mapping import Level, Mapping
 from dse.support.validation import INT64_MAX, whole_number
 
 INDENT = "  "
@@ -40,15 +41,16 @@ Needs = dict[str, dict[str, int]]
 
 
 def loop_nest(
-    layer: Layer, mapping: Mapping, accelerator: Accelerator | None = None, needs: Needs | None = None
+    layer: Layer, mapping: Mapping, accelerator: Accelerator | None = None, model: CostModel | None = None
 ) -> str:
     """The loops of `mapping` over `layer`, with tiles, trips and buffers, as lines of text.
 
-    The buffers are `needs`, or MAESTRO's for `layer.lowered()`. Without an accelerator the number of clusters
-    is open, and L2 is that of one cluster. Raises InputError where there is no such nest: sizes below 1, or
-    clusters larger than the array.
+    The buffers are those of the cost model, and left out where it does not say what they hold. Without an
+    accelerator the number of clusters is open, and L2 is that of one cluster. Raises InputError where there
+    is no such nest: sizes below 1, or clusters larger than the array.
     """
     mapping = _checked(layer, mapping, accelerator)
+    needs = _needs(layer, mapping, accelerator, model) if model else None
     clusters = accelerator.num_pes // mapping.cluster_size if accelerator else None
     outer = _loops(layer, mapping.outer, 0, layer.loops, {}, clusters)
     tiles = {loop.dim: loop.tile for loop in outer}
@@ -56,12 +58,12 @@ def loop_nest(
     inner = _loops(layer, mapping.inner, 1, tiles, starts, mapping.cluster_size)
     nest = [
         *((loop.text(), loop.note()) for loop in outer if loop.shown),
-        (_buffer_line("L2", layer, mapping, accelerator, needs), None),
+        *_buffer_lines("L2", accelerator, needs),
         *((loop.text(), loop.note()) for loop in inner if loop.shown),
-        (_buffer_line("L1", layer, mapping, accelerator, needs), None),
+        *_buffer_lines("L1", accelerator, needs),
         (_work_line(layer, inner), None),
     ]
-    lines = list(_title(layer, as_it_is=needs is not None))
+    lines = list(_title(layer, lowered=bool(model and not model.prices_strides)))
     if accelerator:
         lines.append(_array_line(accelerator, mapping, outer, inner))
     lines += ["", *_indented(nest)]
@@ -162,10 +164,16 @@ def _loops(
     ]
 
 
-def _title(layer: Layer, *, as_it_is: bool) -> Iterator[str]:
+def _needs(layer: Layer, mapping: Mapping, accelerator: Accelerator | None, model: CostModel) -> Needs | None:
+    """What the buffers hold on the accelerator, or on a machine of one cluster."""
+    machine = accelerator or Accelerator(mapping.cluster_size, UNLIMITED, UNLIMITED, UNLIMITED, UNLIMITED)
+    return model.buffer_needs(layer, machine, mapping)
+
+
+def _title(layer: Layer, *, lowered: bool) -> Iterator[str]:
     name = f"{layer.name}: " if layer.name else ""
     yield f"{name}{layer}, {_count(layer.macs, 'MAC')}"
-    if layer.lowered() != layer and not as_it_is:
+    if lowered and layer.lowered() != layer:
         yield f"mapped as {layer.lowered()}"
 
 
@@ -199,16 +207,17 @@ def _steps(outer: _Loop, inner: _Loop) -> int:
     return rounds * in_tile(outer.tile) + in_tile(min(outer.tile, rest))
 
 
-def _buffer_line(
-    name: str, layer: Layer, mapping: Mapping, accelerator: Accelerator | None, needs: Needs | None
-) -> str:
-    """What a buffer holds at the first step, by tensor."""
-    if needs is None:
-        num_pes = accelerator.num_pes if accelerator else mapping.cluster_size
-        needed = needed_buffers(layer, num_pes, MappingBatch.of([mapping]))
-        volumes = [int(size) // 2 for size in (needed.l1 if name == "L1" else needed.l2)[0]]
-    else:
-        volumes = [needs[name][tensor] // 2 for tensor in TENSORS]
+def _buffer_lines(
+    name: str, accelerator: Accelerator | None, needs: Needs | None
+) -> Iterator[tuple[str, None]]:
+    """The line on a buffer, if it is known what it holds."""
+    if needs is not None:
+        yield _buffer_line(name, accelerator, needs[name]), None
+
+
+def _buffer_line(name: str, accelerator: Accelerator | None, held: dict[str, int]) -> str:
+    """What a buffer holds, by tensor."""
+    volumes = [held[tensor] // 2 for tensor in TENSORS]
     parts = " + ".join(f"{volume:,} {tensor}" for volume, tensor in zip(volumes, TENSORS, strict=True))
     total = 2 * sum(volumes)
     if accelerator is None:

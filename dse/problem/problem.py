@@ -121,7 +121,7 @@ class Problem:
     def _priced(self, rows: IntArray) -> Evaluations:
         costs = self._price_rows(rows)
         losses, reasons = self._rules.judge(rows, costs)
-        return Evaluations(**costs.figures(), loss=losses, reason=reasons, criteria=self.criteria)
+        return Evaluations(*costs.values(), losses, reasons, self.criteria)
 
     @cached_property
     def criteria(self) -> Criteria:

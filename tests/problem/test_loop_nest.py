@@ -10,11 +10,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dse.problem.loop_nest
-from dse.problem.loop_nest import loop_nest
+from dse.cost import cost_model
 from dse.spec.accelerator import PRESETS, Accelerator
 from dse.spec.layer import DIMS, Layer
 from dse.spec.mapping import Level, Mapping
 from tests.cost.mapping_strategies import INT64_MAX, LAYERS, mappings, perfect_factors, refusal
+
+
+def loop_nest(layer: Layer, mapping: Mapping, accelerator: Accelerator | None = None) -> str:
+    return dse.problem.loop_nest.loop_nest(layer, mapping, accelerator, cost_model("maestro"))
+
+
+def test_a_model_that_does_not_say_what_buffers_hold_is_not_spoken_for() -> None:
+    mapping = Mapping(Level("K", DIMS, (1, 64, 8, 16, 3, 3)), 4, Level("C", DIMS, (1, 1, 8, 8, 3, 3)))
+    nest = dse.problem.loop_nest.loop_nest(LAYERS[0], mapping, PRESETS["edge"])
+    assert "a PE does" in nest
+    assert "holds" not in nest
+    assert "mapped as" not in nest
 
 
 def test_the_module_shows_what_it_prints() -> None:

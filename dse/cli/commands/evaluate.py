@@ -25,7 +25,6 @@ from dse.support.errors import InputError, unknown
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dse.cost import Detail
     from dse.problem.evaluation import Breakdown, Evaluation
     from dse.spec.accelerator import Accelerator
     from dse.spec.layer import Layer
@@ -94,7 +93,7 @@ def _evaluate_mapping(
     title = f"{mapping_name} mapping of {layer_name} ({layer}) on {accelerator_name}, cost model {model}"
     output.print_heading(console, title)
     _show(console, evaluation, objective, model)
-    console.print(_nest(layer, accelerator, mapping, evaluation.detail), soft_wrap=True)
+    console.print(_nest(layer, accelerator, mapping, model), soft_wrap=True)
 
 
 def _mapping(name: str, layer: Layer, accelerator: Accelerator, model: str) -> Mapping:
@@ -118,12 +117,13 @@ def _mapping(name: str, layer: Layer, accelerator: Accelerator, model: str) -> M
     return Mapping.from_json(text, where)
 
 
-def _nest(layer: Layer, accelerator: Accelerator, mapping: Mapping, detail: Detail | None) -> str:
+def _nest(layer: Layer, accelerator: Accelerator, mapping: Mapping, model: str) -> str:
     """The mapping as loops, or why it has none: sizes that no loop can have."""
+    from dse.cost import cost_model
     from dse.problem.loop_nest import loop_nest
 
     try:
-        return loop_nest(layer, mapping, accelerator, detail.buffers if detail else None)
+        return loop_nest(layer, mapping, accelerator, cost_model(model))
     except InputError as error:
         return f"no loop nest: {error}"
 

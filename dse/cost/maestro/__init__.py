@@ -12,9 +12,11 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from dse.cost.figures import CostBatch
+from dse.cost.maestro.buffers import needed_buffers
 from dse.cost.protocol import Baseline, CaseExtras, CostModel
 from dse.spec.accelerator import Accelerator
-from dse.spec.layer import DIMS, TYPES, Layer
+from dse.spec.layer import DIMS, TENSORS, TYPES, Layer
+from dse.spec.mapping import Mapping as DataflowMapping
 from dse.spec.mapping import MappingBatch
 from dse.support.arrays import IntArray
 from dse.support.jit import load_kernels, share_out
@@ -43,6 +45,14 @@ class Maestro(CostModel):
             return price_cases(layers, hardware, rows, wrap=False, threads=threads)
 
         return price
+
+    def buffer_needs(
+        self, layer: Layer, accelerator: Accelerator, mapping: DataflowMapping
+    ) -> dict[str, dict[str, int]]:
+        """What the first step holds, tensor by tensor: see `dse.cost.maestro.buffers`."""
+        needed = needed_buffers(layer, accelerator.num_pes, MappingBatch.of([mapping]))
+        stores = {"L1": needed.l1[0].tolist(), "L2": needed.l2[0].tolist()}
+        return {store: dict(zip(TENSORS, sizes, strict=True)) for store, sizes in stores.items()}
 
     def price_cases(
         self,

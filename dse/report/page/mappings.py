@@ -15,6 +15,7 @@ from dse.analysis.problems import Made
 from dse.analysis.regret import OPTIMAL
 from dse.analysis.study import Study, Triple
 from dse.campaign.summary import Summary
+from dse.cost import cost_model
 from dse.cost.maestro.dataflow_text import maestro_text
 from dse.problem.evaluation import Evaluation, evaluate
 from dse.problem.loop_nest import loop_nest
@@ -141,10 +142,10 @@ def _priced(study: Study, cell: Summary, made: Made) -> tuple[Priced | None, str
 def _price(study: Study, cell: Summary, problem: Problem) -> Priced:
     mapping = problem.space.decode(np.array([cell.genes], dtype=np.int64))[0]
     evaluation = evaluate(problem.layer, problem.accelerator, mapping, study.cost_model)
-    loss, detail = evaluation.loss[problem.objective], evaluation.detail
+    loss = evaluation.loss[problem.objective]
     name = re.sub(r"[^A-Za-z0-9._-]+", "_", f"{cell.layer}--{cell.accelerator}--{cell.objective}")
     return Priced(
-        nest=loop_nest(problem.layer, mapping, problem.accelerator, detail.buffers if detail else None),
+        nest=loop_nest(problem.layer, mapping, problem.accelerator, cost_model(study.cost_model)),
         json=_json(mapping),
         maestro=maestro_text(problem.layer, mapping),
         file=f"{name}.json",
