@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dse.cost.figures import Figures
 from dse.spec.objective import objective_named
+from dse.spec.reasons import Reason
 from dse.support.arrays import CodeArray, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,13 @@ class Evaluations(Figures):
     loss: FloatArray
     reason: CodeArray
     criteria: Criteria = UNKNOWN
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row a point: the figures, `loss`, and `reason` in words ("feasible" if it is)."""
+        import pandas as pd
+
+        words = {code: Reason(code).text for code in np.unique(self.reason).tolist()}
+        return pd.DataFrame(self.columns() | {"reason": [words[code] for code in self.reason.tolist()]})
 
     @property
     def capacities(self) -> IntArray:

@@ -71,9 +71,13 @@ class Problem:
         """What the points in `genes`, int64 (n, genes) and inside the space, cost, and their losses."""
         return self._priced(self.space.decode(genes).rows)
 
-    def evaluate(self, mappings: MappingBatch) -> Evaluations:
-        """What mappings cost, whether or not they are in the space; infeasible ones get a reason."""
-        return self._priced(mappings.rows)
+    def evaluate(self, mappings: Mapping | MappingBatch) -> Evaluations:
+        """What a mapping, or each of a batch, costs, whether or not it is in the space.
+
+        Infeasible ones get a reason. `evaluate(...).to_frame()` is a table of them.
+        """
+        batch = MappingBatch.of([mappings]) if isinstance(mappings, Mapping) else mappings
+        return self._priced(batch.rows)
 
     def template(self, name: str) -> Mapping:
         """A known dataflow (see `dse.problem.templates`), fitted to the layer as it is priced."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import entry_points
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dse.problem.problem import Problem
-from dse.search.evaluator import Observer
+from dse.search.evaluator import Observer, Progress, SearchEnded
 from dse.search.record import Record, count_distinct, read_parquet, write_parquet
 from dse.search.run import Cell, open_journal, run_cell
 from dse.search.searcher import GROUP, Searcher, default_searcher, make_searcher
@@ -24,6 +24,7 @@ from dse.support.files import make_folder, write_json
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 RECORD, JOURNAL, RESULT, MAPPING = "record.parquet", "record.journal", "result.json", "mapping.json"
 
@@ -73,12 +74,27 @@ class Result:
 
     @cached_property
     def history(self) -> pd.DataFrame:
-        """Every sample in order: a column a gene, the figures, `loss` and `reason` (a Reason code)."""
+        """Every sample in order: a column a gene, the figures, `loss`, and `reason` in words.
+
+        A gene's column has what it stands for: a tile size, a dim, an order such as KCYX, a cluster size.
+        """
         import pandas as pd
 
-        genes, evaluations = self.record.genes(), self.record.evaluations()
-        columns = {gene.name: genes[:, i] for i, gene in enumerate(self.cell.problem.space.genes)}
-        return pd.DataFrame(columns | evaluations.columns())
+        named = self.cell.problem.space.decode(self.record.genes()).named()
+        columns = {gene.name: named[gene.name] for gene in self.cell.problem.space.genes}
+        return pd.concat([pd.DataFrame(columns), self.record.evaluations().to_frame()], axis=1)
+
+    def plot(self) -> Figure:
+        """The best loss so far against samples, as a matplotlib figure."""
+        from dse.search.result_view import best_so_far
+
+        return best_so_far(self)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the search, its best figures and the loop nest."""
+        from dse.search.result_view import as_html
+
+        return as_html(self)
 
     @cached_property
     def distinct(self) -> int:
@@ -137,6 +153,7 @@ def search(
     seed: int = 0,
     settings: Mapping[str, Any] | None = None,
     observers: Iterable[Observer] = (),
+    on_progress: Callable[[Progress], bool | None] | None = None,
     out: Path | str | None = None,
 ) -> Result:
     """Search `problem` with `budget` samples; the same as a campaign's cell with the same seed.
@@ -144,9 +161,13 @@ def search(
     `searcher` is a registered name with `settings`, or a searcher; without one it is the default searcher.
     One whose class is not registered counts under its class's name. With `out`, a folder, the samples are
     journalled while the search runs, a search that was interrupted goes on, and the record stays there.
-    Raises InputError for wrong input, and what the searcher raises.
+    `on_progress` is called with a Progress after every batch; where it returns False the search ends there,
+    and the result has what was found. With `out` the same call goes on from such an end. Raises InputError
+    for wrong input, and what the searcher raises.
     """
     cell = _cell(problem, searcher or default_searcher(), settings, seed, budget)
+    if on_progress is not None:
+        observers = (*observers, _ending(on_progress))
     if out is None:
         return Result(cell, run_cell(cell, observers=observers))
     folder = Path(out)
@@ -156,9 +177,21 @@ def search(
     if record is None:
         with open_journal(cell, journal_path) as journal:
             record = run_cell(cell, journal, observers)
+            if len(record) < budget:
+                return Result(cell, record)
             write_parquet(record, path, {"identity": cell.identity})
             journal.discard()
     return Result(cell, record, path)
+
+
+def _ending(on_progress: Callable[[Progress], bool | None]) -> Observer:
+    """An observer that ends the search where `on_progress` returns False."""
+
+    def observe(progress: Progress) -> None:
+        if on_progress(progress) is False:
+            raise SearchEnded
+
+    return observe
 
 
 def _cell(

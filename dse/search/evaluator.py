@@ -22,6 +22,10 @@ class BudgetExhausted(Exception):
     """The budget is spent. A searcher may let it pass: it ends the search, and all samples are recorded."""
 
 
+class SearchEnded(Exception):
+    """An observer raises it to end a search before its budget: what was drawn until then is kept."""
+
+
 class ReplayMismatch(InputError):
     """A search that is being resumed asks for other samples than its journal holds."""
 
@@ -40,7 +44,7 @@ class Progress:
 
 
 Observer = Callable[[Progress], None]
-"""Called after every batch. It sees the search and cannot change it."""
+"""Called after every batch. It sees the search and cannot change it, but may end it: see SearchEnded."""
 
 
 class SearchProblem(Protocol):

@@ -16,7 +16,7 @@ import numpy as np
 from dse import __version__
 from dse.cost import model_origin
 from dse.problem.problem import Evaluations, Problem
-from dse.search.evaluator import BudgetExhausted, Evaluator, Observer, SearchProblem
+from dse.search.evaluator import BudgetExhausted, Evaluator, Observer, SearchEnded, SearchProblem
 from dse.search.journal import Journal
 from dse.search.record import Record
 from dse.search.searcher import Searcher, searcher_origin
@@ -133,6 +133,7 @@ def run_cell(
 
     Numerical libraries run on one thread meanwhile, so that sums do not depend on the machine. What the
     searcher raises passes through, after the journal has all samples drawn till then. `times` is filled in.
+    A search that an observer ends (SearchEnded) has a shorter record.
     """
     from threadpoolctl import threadpool_limits
 
@@ -144,15 +145,18 @@ def run_cell(
     try:
         with threadpool_limits(1):
             cell.searcher.search(evaluate, cell.rng())
-    except BudgetExhausted:
+    except (BudgetExhausted, SearchEnded):
         pass
     finally:
         times.searcher += time.process_time() - start - times.model
         if journal is not None:
             journal.sync(record, force=True)
     if evaluate.remaining:
-        # If the gate has failed and the searcher has swallowed that, this raises it again.
-        evaluate(np.empty((0, len(cell.problem.space.sizes)), np.int64))
+        try:
+            # If the gate has failed, or an observer has ended the search, this raises that again.
+            evaluate(np.empty((0, len(cell.problem.space.sizes)), np.int64))
+        except SearchEnded:
+            return record
         raise SearcherStopped(
             f"searcher {cell.name!r} stopped with {evaluate.remaining} of {cell.budget} samples left"
         )

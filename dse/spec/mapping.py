@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dse.spec.layer import DIMS
 from dse.support import strict_json
@@ -127,6 +128,20 @@ class MappingBatch:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def named(self) -> dict[str, NDArray[Any]]:
+        """The columns by name, each of length n: `outer.order` (KCYX, as R and S follow), `outer.parallel`,
+        `outer.tile.K` to `outer.tile.S`, likewise `inner`, and `cluster`.
+        """
+        dims = np.array(DIMS)
+        found: dict[str, NDArray[Any]] = {"cluster": self.rows[:, CLUSTER]}
+        for level, first in (("outer", OUTER_PARALLEL), ("inner", INNER_PARALLEL)):
+            orders = dims[self.rows[:, first + OUTER_ORDER : first + OUTER_TILE]]
+            found[f"{level}.order"] = np.array(["".join(order).removesuffix("RS") for order in orders])
+            found[f"{level}.parallel"] = dims[self.rows[:, first]]
+            tiles = self.rows[:, first + OUTER_TILE : first + OUTER_TILE + len(DIMS)]
+            found |= {f"{level}.tile.{dim}": tiles[:, place] for place, dim in enumerate(DIMS)}
+        return found
 
     def __getitem__(self, index: int) -> Mapping:
         """The mapping in row `index`."""

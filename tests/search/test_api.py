@@ -68,12 +68,48 @@ def test_the_best_is_the_first_sample_with_the_lowest_loss() -> None:
 
 
 def test_the_history_is_a_table_of_every_sample() -> None:
-    result = dse.search(PROBLEM, budget=50, seed=3)
+    result = dse.search(PROBLEM, "random", budget=50, seed=3)
     history = result.history
     assert list(history.columns[:13]) == [gene.name for gene in PROBLEM.space.genes]
     assert history["loss"].min() == result.best.loss  # type: ignore[union-attr]
-    assert (history.iloc[:, :13].to_numpy() == result.record.genes()).all()
-    assert ((history["reason"] == 0) == np.isfinite(history["loss"])).all()
+    for index in (0, 17, 49):
+        row, mapping = history.iloc[index], PROBLEM.space.decode(result.record.genes())[index]
+        assert row["outer.tile.K"] == mapping.outer["K"]
+        assert row["inner.tile.X"] == mapping.inner["X"]
+        assert row["outer.parallel"] == mapping.outer.parallel
+        assert row["inner.parallel"] == mapping.inner.parallel
+        assert (*row["inner.order"], "R", "S") == mapping.inner.order
+        assert row["cluster"] == mapping.cluster_size
+    assert ((history["reason"] == "feasible") == np.isfinite(history["loss"])).all()
+
+
+def test_one_mapping_is_priced_and_shown_as_a_table() -> None:
+    mapping = PROBLEM.template("nvdla")
+    frame = PROBLEM.evaluate(mapping).to_frame()
+    assert frame["reason"].tolist() == ["feasible"]
+    assert frame["loss"][0] == PROBLEM.evaluate(MappingBatch.of([mapping])).loss[0]
+
+
+def test_a_notebook_shows_the_best_mapping_and_a_curve() -> None:
+    result = dse.search(PROBLEM, "random", budget=200)
+    shown = result._repr_html_()
+    assert f"{result.best.cycles:,} cycles" in shown  # type: ignore[union-attr]
+    assert "parallel" in shown
+    (axes,) = result.plot().axes
+    curve = axes.lines[0].get_ydata()
+    assert curve[-1] == result.best.loss  # type: ignore[index, union-attr]
+    assert (np.diff(curve) <= 0).all()  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("searcher", ["walk", "genetic"])
+def test_a_search_ends_where_the_user_has_seen_enough_and_can_go_on(searcher: str, tmp_path: Path) -> None:
+    whole = dse.search(PROBLEM, searcher, budget=400)
+    ended = dse.search(PROBLEM, searcher, budget=400, out=tmp_path, on_progress=lambda at: at.samples < 150)
+    assert 150 <= len(ended.record) < 400
+    assert ended.best is not None
+    genes = whole.record.genes()
+    assert (ended.record.genes() == genes[: len(ended.record)]).all()
+    assert (dse.search(PROBLEM, searcher, budget=400, out=tmp_path).record.genes() == genes).all()
 
 
 def test_plain_data_say_all_about_the_search_and_its_best_mapping() -> None:

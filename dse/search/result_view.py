@@ -1,0 +1,63 @@
+"""A search's result as a notebook shows it: a figure, and HTML."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from dse.search.api import Result
+
+
+def best_so_far(result: Result) -> Figure:
+    """The best loss so far against samples, both on log scales; nothing is drawn before a feasible sample."""
+    from matplotlib.figure import Figure
+
+    problem = result.cell.problem
+    losses = np.minimum.accumulate(result.record.evaluations().loss)
+    feasible = np.flatnonzero(np.isfinite(losses))
+    figure = Figure(figsize=(6.4, 4), layout="constrained")
+    axes = figure.subplots()
+    axes.step(feasible + 1, losses[feasible], where="post")
+    axes.set(
+        xscale="log", yscale="log", xlabel="samples", ylabel=f"best {problem.objective} ({unit(result)})"
+    )
+    axes.set_title(heading(result), fontsize="medium", loc="left")
+    axes.grid(visible=True, alpha=0.3)
+    return figure
+
+
+def as_html(result: Result) -> str:
+    """The search in a line, its best figures, and the best mapping as a loop nest."""
+    from dse.problem.loop_nest import loop_nest
+
+    best, problem = result.best, result.cell.problem
+    samples = f"{len(result.record):,} samples, {result.distinct:,} distinct mappings"
+    head = f"<p><b>{escape(heading(result))}</b>: {samples}</p>"
+    if best is None:
+        return f"{head}<p>nothing feasible was found</p>"
+    figures = (
+        f"best {problem.objective} {best.loss:.6g} {unit(result)}, found by sample {best.index:,}: "
+        f"{best.cycles:,} cycles, {best.energy_nj:,.6g} nJ, "
+        f"L1 {best.l1_size:,} and L2 {best.l2_size:,} elements"
+    )
+    detail = problem.detail(best.mapping)
+    nest = loop_nest(problem.layer, best.mapping, problem.accelerator, detail.buffers if detail else None)
+    return f"{head}<p>{escape(figures)}</p><pre>{escape(nest)}</pre>"
+
+
+def heading(result: Result) -> str:
+    """Who searched what."""
+    problem = result.cell.problem
+    return f"{result.cell.name} on {problem.layer}, cost model {problem.model_spec}"
+
+
+def unit(result: Result) -> str:
+    """The unit of the objective."""
+    from dse.cost import unit_of
+
+    return unit_of(result.cell.problem.objective, result.cell.problem.model_spec)
