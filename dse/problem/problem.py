@@ -125,7 +125,8 @@ class Problem:
     def _priced(self, rows: IntArray) -> Evaluations:
         costs = self._price_rows(rows)
         losses, reasons = self._rules.judge(rows, costs)
-        return Evaluations(*costs.values(), losses, reasons, self.criteria)
+        columns: list[Any] = [*costs.values(), losses, reasons, self.criteria]
+        return Evaluations(*columns)
 
     @cached_property
     def criteria(self) -> Criteria:
