@@ -45,8 +45,7 @@ def as_html(result: Result) -> str:
         f"{best.cycles:,} cycles, {best.energy_nj:,.6g} nJ, "
         f"L1 {best.l1_size:,} and L2 {best.l2_size:,} elements"
     )
-    detail = problem.detail(best.mapping)
-    nest = loop_nest(problem.layer, best.mapping, problem.accelerator, detail.buffers if detail else None)
+    nest = loop_nest(problem.layer, best.mapping, problem.accelerator, problem.model)
     return f"{head}<p>{escape(figures)}</p><pre>{escape(nest)}</pre>"
 
 
