@@ -17,7 +17,9 @@ from dse.testing.runs import OTHER_WORLD, WatchedRun, difference, run
 from dse.testing.verdict import Broken
 
 REFERENCE = 1200
-"""Samples of the runs that are compared with each other: enough for learners to begin to learn."""
+"""Samples of the runs that are compared with each other: enough for learners to begin to learn.
+
+Other searches are a half or a quarter as long at most."""
 
 SAME_SEED, GLOBAL_RANDOM, REUSABLE = "same-seed", "global-random-ignored", "reusable"
 
@@ -27,9 +29,10 @@ FRESH = (Surroundings(hash_seed=1, threads=1), Surroundings(hash_seed=2, threads
 class Candidate:
     """A searcher under check. Use it as a context manager: it starts processes, and ends them."""
 
-    def __init__(self, searcher: Searcher, time_limit: float) -> None:
+    def __init__(self, searcher: Searcher, time_limit: float, samples: int = REFERENCE) -> None:
         self.searcher = searcher
         self.time_limit = time_limit
+        self.samples = samples
         self.runs: list[WatchedRun] = []
         self._processes = contextlib.ExitStack()
         self.pickled, self.pickling_failure = _pickled(searcher)
@@ -78,20 +81,22 @@ class Candidate:
         if self.pickled is None:
             return ()
         return tuple(
-            self._processes.enter_context(FreshRun(self.pickled, REFERENCE, 0, surroundings, self.time_limit))
+            self._processes.enter_context(
+                FreshRun(self.pickled, self.samples, 0, surroundings, self.time_limit)
+            )
             for surroundings in FRESH
         )
 
     @cached_property
     def reference(self) -> WatchedRun:
         """The run that others are compared with: the given object's first."""
-        return self.run(convolution, REFERENCE, searcher=self.searcher)
+        return self.run(convolution, self.samples, searcher=self.searcher)
 
     @cached_property
     def repeated(self) -> WatchedRun:
         """The same search again, by the same object, among other global random states."""
         _ = self.reference
-        return self.run(convolution, REFERENCE, searcher=self.searcher, world=OTHER_WORLD)
+        return self.run(convolution, self.samples, searcher=self.searcher, world=OTHER_WORLD)
 
     @cached_property
     def unlike(self) -> tuple[str, str] | None:
@@ -99,9 +104,9 @@ class Candidate:
         seen = difference(self.reference, self.repeated)
         if seen is None:
             return None
-        first, second = (self.run(convolution, REFERENCE) for _ in range(2))
-        elsewhere = self.run(convolution, REFERENCE, world=OTHER_WORLD)
-        again = self.run(convolution, REFERENCE, searcher=self.searcher)
+        first, second = (self.run(convolution, self.samples) for _ in range(2))
+        elsewhere = self.run(convolution, self.samples, world=OTHER_WORLD)
+        again = self.run(convolution, self.samples, searcher=self.searcher)
         for rule, other in ((SAME_SEED, second), (GLOBAL_RANDOM, elsewhere), (REUSABLE, again)):
             parting = difference(first, other)
             if parting is not None:

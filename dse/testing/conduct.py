@@ -8,13 +8,15 @@ import json
 import numpy as np
 
 from dse.testing import landscapes
-from dse.testing.candidate import REFERENCE, Candidate
+from dse.testing.candidate import Candidate
 from dse.testing.imports import forbidden_imports
 from dse.testing.verdict import Broken
 
 ODD, SCARCE = 37, 100
 HOPELESS = 300
+"""The most samples where nothing is feasible."""
 EASY = 600
+"""The most samples on the way to an easy optimum."""
 TENFOLD = 10
 """A planted optimum must be approached as by a tenth of the samples at random; who does as well as ten times
 the samples has gone downhill for sure, and may explore."""
@@ -74,10 +76,12 @@ def inside(candidate: Candidate) -> str:
 def budget(candidate: Candidate) -> str:
     """It spends one, an odd number and many samples, all of them, and then ends."""
     if candidate.reference.failure is not None:
-        raise Broken(f"expected {REFERENCE:,} samples on a convolution; {candidate.reference.failure}")
+        raise Broken(
+            f"expected {candidate.samples:,} samples on a convolution; {candidate.reference.failure}"
+        )
     candidate.whole_run(landscapes.convolution, 1, "on a convolution")
     candidate.whole_run(landscapes.any_tiles, ODD, "where tiles may have any size")
-    return f"1, {ODD} and {REFERENCE:,} samples"
+    return f"1, {ODD} and {candidate.samples:,} samples"
 
 
 def charged(candidate: Candidate) -> str:
@@ -114,9 +118,10 @@ def any_space(candidate: Candidate) -> str:
 
 def infeasible(candidate: Candidate) -> str:
     """It goes on where every loss is infinite."""
-    candidate.whole_run(landscapes.infeasible, HOPELESS, "where no mapping fits the buffers, all losses inf")
-    candidate.whole_run(landscapes.refused, HOPELESS, "where the cost model refuses all, all losses inf")
-    return f"{HOPELESS} samples where no mapping fits, and where the cost model refuses all"
+    samples = min(HOPELESS, candidate.samples)
+    candidate.whole_run(landscapes.infeasible, samples, "where no mapping fits the buffers, all losses inf")
+    candidate.whole_run(landscapes.refused, samples, "where the cost model refuses all, all losses inf")
+    return f"{samples} samples where no mapping fits, and where the cost model refuses all"
 
 
 def random_states_kept(candidate: Candidate) -> str:
@@ -156,24 +161,24 @@ def quiet(candidate: Candidate) -> str:
 
 def easy_optimum(candidate: Candidate) -> str:
     """It finds what is easy to find, and goes downhill."""
-    problem = landscapes.planted()
+    problem, samples = landscapes.planted(), min(EASY, candidate.samples)
     chance = problem.price(problem.space.sample(np.random.default_rng(1), CHANCE_POINTS)).loss
     lowest = problem.price((problem.space.sizes // 2)[np.newaxis]).loss[0]
-    ended = candidate.whole_run(landscapes.planted, EASY, "on a landscape with one optimum")
-    best, reach = ended.losses.min(), _median_best(chance, EASY // TENFOLD)
+    ended = candidate.whole_run(landscapes.planted, samples, "on a landscape with one optimum")
+    best, reach = ended.losses.min(), _median_best(chance, samples // TENFOLD)
     if best > reach:
         raise Broken(
-            f"expected the best of {EASY} samples to be within {reach / lowest:.1f} times the optimum, where "
-            f"{EASY // TENFOLD} random ones get; it is {best / lowest:.1f} times"
+            f"expected the best of {samples} samples to be within {reach / lowest:.1f} times the optimum, "
+            f"where {samples // TENFOLD} random ones get; it is {best / lowest:.1f} times"
         )
-    late, poor = np.median(ended.losses[-EASY // LATE :]), np.quantile(chance, POOR)
-    if late > poor and best > _median_best(chance, EASY * TENFOLD):
+    late, poor = np.median(ended.losses[-samples // LATE :]), np.quantile(chance, POOR)
+    if late > poor and best > _median_best(chance, samples * TENFOLD):
         raise Broken(
-            f"expected the last {EASY // LATE} samples not to be worse than most random points; half of them "
-            f"are over {late / lowest:.1f} times the optimum, as are {np.mean(chance > late):.0%} of all "
-            "points: does it maximise?"
+            f"expected the last {samples // LATE} samples not to be worse than most random points; half of "
+            f"them are over {late / lowest:.1f} times the optimum, "
+            f"as are {np.mean(chance > late):.0%} of all points: does it maximise?"
         )
-    return f"{best / lowest:.2f} times the optimum after {EASY} samples; {reach / lowest:.2f} would do"
+    return f"{best / lowest:.2f} times the optimum after {samples} samples; {reach / lowest:.2f} would do"
 
 
 def _median_best(losses: np.ndarray, samples: int) -> float:

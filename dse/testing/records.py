@@ -9,44 +9,46 @@ import numpy as np
 
 from dse.search.journal import Journal
 from dse.search.record import Record
-from dse.testing.candidate import GLOBAL_RANDOM, REFERENCE, REUSABLE, SAME_SEED, Candidate
+from dse.testing.candidate import GLOBAL_RANDOM, REUSABLE, SAME_SEED, Candidate
 from dse.testing.landscapes import convolution
 from dse.testing.runs import WatchedRun, difference
 from dse.testing.verdict import Broken
 
-CUTS = (1, 213, REFERENCE - 1)
-"""Samples that are safe in the journal of a search that is resumed."""
+SAFE = 0.178
+"""The part of a resumed search that is safe in its journal; one sample and all but one are tried as well."""
 TORN_SAMPLES, TORN_BYTES = 64, 7
 """What was being written when it died, and how much of that is missing."""
 
 SHORT = 300
+"""The most samples from each of two seeds."""
 MANY_THREADS = 3
 
 
 def same_seed(candidate: Candidate) -> str:
     """One seed gives one record."""
     _raise_if(candidate, SAME_SEED, "expected the same record from the same seed")
-    return f"{REFERENCE:,} samples, drawn twice"
+    return f"{candidate.samples:,} samples, drawn twice"
 
 
 def global_random_ignored(candidate: Candidate) -> str:
     """Global random states have no influence."""
     _raise_if(candidate, GLOBAL_RANDOM, "expected the same record whatever the global random states")
-    return f"{REFERENCE:,} samples under two states of random, numpy.random and torch"
+    return f"{candidate.samples:,} samples under two states of random, numpy.random and torch"
 
 
 def reusable(candidate: Candidate) -> str:
     """One object serves any number of searches."""
     _raise_if(candidate, REUSABLE, "expected the same record from the same object's next search")
-    return f"{REFERENCE:,} samples, drawn twice by one object"
+    return f"{candidate.samples:,} samples, drawn twice by one object"
 
 
 def other_seed(candidate: Candidate) -> str:
     """Another seed gives another record."""
-    one, other = (candidate.run(convolution, SHORT, seed=seed, threads=MANY_THREADS) for seed in (0, 1))
+    samples = min(SHORT, candidate.samples)
+    one, other = (candidate.run(convolution, samples, seed=seed, threads=MANY_THREADS) for seed in (0, 1))
     if difference(one, other) is None:
-        raise Broken(f"expected another record from another seed, got the same {SHORT} samples: use `rng`")
-    return f"{SHORT} samples from either of two seeds"
+        raise Broken(f"expected another record from another seed, got the same {samples} samples: use `rng`")
+    return f"{samples} samples from either of two seeds"
 
 
 def fresh_process(candidate: Candidate) -> str:
@@ -59,22 +61,23 @@ def fresh_process(candidate: Candidate) -> str:
         candidate.runs.append(ended)
         _require_same(candidate.reference, ended, f"expected the same record {where}")
     processes = " and with ".join(str(started.surroundings) for started in candidate.fresh_runs)
-    return f"{REFERENCE:,} samples with {processes}"
+    return f"{candidate.samples:,} samples with {processes}"
 
 
 def resume(candidate: Candidate) -> str:
     """A search that was cut off goes on to the record that it would have had."""
-    for cut in CUTS:
+    cuts = (1, int(SAFE * candidate.samples), candidate.samples - 1)
+    for cut in cuts:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "journal")
             _write_torn_journal(path, candidate.reference.record, cut)
             with _journal(path) as journal:
-                ended = candidate.run(convolution, REFERENCE, journal=journal)
+                ended = candidate.run(convolution, candidate.samples, journal=journal)
         expected = f"expected the same record after a restart at sample {cut}"
         if ended.failure is not None:
             raise Broken(f"{expected}; {ended.failure.replace(repr(str(path)), 'of the first search')}")
         _require_same(candidate.reference, ended, expected)
-    return f"restarts at samples {', '.join(map(str, CUTS))} of {REFERENCE:,}, with a torn last line"
+    return f"restarts at samples {', '.join(map(str, cuts))} of {candidate.samples:,}, with a torn last line"
 
 
 def _raise_if(candidate: Candidate, rule: str, expected: str) -> None:

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 
 from dse.search.searcher import Searcher, make_searcher
 from dse.support.errors import InputError
+from dse.support.validation import whole_number
 from dse.testing import conduct, records
-from dse.testing.candidate import GLOBAL_RANDOM, REUSABLE, SAME_SEED, Candidate
+from dse.testing.candidate import GLOBAL_RANDOM, REFERENCE, REUSABLE, SAME_SEED, Candidate
 from dse.testing.verdict import ContractRule, Verdict, judge
 
+LEAST = 100
+"""Fewer samples than this would not tell searchers apart."""
 TIME_LIMIT = 300.0
 """Seconds after which a single search of at most 1,200 samples is given up."""
 
@@ -57,28 +60,39 @@ RULES: tuple[Rule, ...] = (
 
 
 def check_rules(
-    searcher: Searcher | str, *, rules: Iterable[Rule] = RULES, time_limit: float = TIME_LIMIT
+    searcher: Searcher | str,
+    *,
+    rules: Iterable[Rule] = RULES,
+    time_limit: float = TIME_LIMIT,
+    samples: int = REFERENCE,
 ) -> Iterator[Verdict]:
     """Judge a searcher, or the registered one of that name, rule by rule: the verdicts as they are reached.
 
-    A search that takes longer than `time_limit` seconds breaks the rule that it is made for. An unknown name
-    or a plug-in that cannot be loaded is an InputError.
+    A search that takes longer than `time_limit` seconds breaks the rule that it is made for. No search is
+    longer than `samples`: fewer are for a first look at a slow searcher, which has to begin to learn within
+    them. An unknown name or a plug-in that cannot be loaded is an InputError.
     """
     subject = make_searcher(searcher) if isinstance(searcher, str) else searcher
     if isinstance(subject, type) or not callable(getattr(subject, "search", None)):
         raise InputError(f"expected an object like Random(), with search(evaluate, rng), got {subject!r}")
-    return _verdicts(subject, tuple(rules), time_limit)
+    return _verdicts(subject, tuple(rules), time_limit, whole_number(samples, "samples", least=LEAST))
 
 
 def check_searcher(
-    searcher: Searcher | str, *, rules: Iterable[Rule] = RULES, time_limit: float = TIME_LIMIT
+    searcher: Searcher | str,
+    *,
+    rules: Iterable[Rule] = RULES,
+    time_limit: float = TIME_LIMIT,
+    samples: int = REFERENCE,
 ) -> list[Verdict]:
     """All verdicts of `check_rules`, in the order of the rules."""
-    return list(check_rules(searcher, rules=rules, time_limit=time_limit))
+    return list(check_rules(searcher, rules=rules, time_limit=time_limit, samples=samples))
 
 
-def _verdicts(searcher: Searcher, rules: tuple[Rule, ...], time_limit: float) -> Iterator[Verdict]:
-    with Candidate(searcher, time_limit) as candidate:
+def _verdicts(
+    searcher: Searcher, rules: tuple[Rule, ...], time_limit: float, samples: int
+) -> Iterator[Verdict]:
+    with Candidate(searcher, time_limit, samples) as candidate:
         if any(rule.check is records.fresh_process for rule in rules):
             # Each spends seconds on imports: they begin now, beside the searches of the other rules.
             _ = candidate.fresh_runs
