@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import io
+from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +18,7 @@ from dse.campaign.progress import LineDisplay
 from dse.campaign.reading import load_campaign
 from dse.campaign.runner import CampaignResult, run_campaign
 from dse.campaign.store import Store
+from dse.campaign.worker import Outcome, Task
 from dse.cli.commands.run import find_layers
 from dse.problem.problem import Problem
 from dse.search.record import read_parquet
@@ -70,6 +73,19 @@ def test_all_cells_run_and_only_their_records_are_left(tmp_path: Path) -> None:
     assert "[4/4]" in shown
     assert len(records(tmp_path)) == 4
     assert not list((tmp_path / "journals").iterdir())
+
+
+def test_each_cell_goes_to_the_executor_once(tmp_path: Path) -> None:
+    seen: list[str] = []
+
+    class Counting(InProcess):
+        def submit(self, function: Callable[[Task], Outcome], task: Task, /) -> Future[Outcome]:
+            seen.append(task.named.key)
+            return super().submit(function, task)
+
+    plan = campaign(("random", None), ("walk", None), budget=200)
+    run(tmp_path, plan, make_executor=Counting)
+    assert sorted(seen) == sorted(named.key for named in plan.cells())
 
 
 def test_a_raising_searcher_fails_alone_and_is_tried_again(tmp_path: Path) -> None:

@@ -1,0 +1,33 @@
+"""The tests see what goes wrong: each fault that is put in makes one of them fail."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.faults.faults import FAULTS, Fault
+from tests.faults.injection import copy_code, inject, run_tests
+
+
+@pytest.fixture(scope="session")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the code, for one fault at a time."""
+    folder = tmp_path_factory.mktemp("faulty")
+    copy_code(folder)
+    return folder
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_a_fault_is_seen(fault: Fault, copy: Path) -> None:
+    ran = inject(fault, copy)
+    # 1: tests ran and some failed; another code would mean that they could not be run.
+    assert ran.returncode == 1, ran.stdout + ran.stderr
+    assert "error" not in ran.stdout.splitlines()[-1], ran.stdout
+
+
+@pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "plain"])
+def test_without_a_fault_the_same_tests_pass(compiled: bool, copy: Path) -> None:
+    tests = [test for fault in FAULTS if fault.compiled is compiled for test in fault.tests]
+    ran = run_tests(tests, copy, compiled=compiled)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
