@@ -1,0 +1,41 @@
+"""README and docs: what they link to is there, and what they show runs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from dse.cli import commands
+from tests import ROOT
+
+PAGES = sorted(
+    page.relative_to(ROOT).as_posix()
+    for folder in (".", "docs", "results", "results/*")
+    for page in ROOT.glob(f"{folder}/*.md")
+)
+LINK = re.compile(r"\]\((?!https?://|#|mailto:)([^)#\s]+)")
+COMMAND = re.compile(r"^(?:\$ )?dse ([a-z-]+)", re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_link_leads_to_a_file_of_the_repository(page: str) -> None:
+    there = (ROOT / page).parent
+    links = LINK.findall((ROOT / page).read_text(encoding="utf-8"))
+    assert [link for link in links if not (there / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", ["README.md", *(page for page in PAGES if page.startswith("docs/"))])
+def test_every_command_that_is_shown_exists(page: str) -> None:
+    known = {path.stem.replace("_", "-") for path in Path(commands.__path__[0]).glob("[!_]*.py")}
+    blocks = re.findall(r"```\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert {name for block in blocks for name in COMMAND.findall(block)} <= known
+
+
+def test_the_python_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    exec(compile(code, "README.md", "exec"), {})
+    ratio, status = capsys.readouterr().out.splitlines()[0].split()
+    assert status == "optimal"
+    assert 1 <= float(ratio) < 1.1
