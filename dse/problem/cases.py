@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import gzip
 import math
+import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from operator import itemgetter
@@ -18,16 +19,16 @@ from typing import Any
 
 import numpy as np
 
-from dse.cost import CaseExtras, CostBatch
-from dse.spec.accelerator import Accelerator
+from dse.cost import CaseExtras, CostBatch, CostModel
+from dse.spec.accelerator import CLOCK_GHZ, Accelerator
 from dse.spec.layer import DIMS, TYPES, Layer
 from dse.spec.mapping import COLUMNS as ROW_COLUMNS
-from dse.spec.mapping import Mapping, MappingBatch
+from dse.spec.mapping import Level, Mapping, MappingBatch
 from dse.spec.reasons import Reason
 from dse.support import strict_json
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, shorten, unknown
-from dse.support.validation import INT64_MAX, keys, positive_number, table, whole_number
+from dse.support.validation import INT64_MAX, keys, table, whole_number
 
 INT64_MIN = -INT64_MAX - 1
 LAYER_COLUMNS = 9
@@ -105,6 +106,67 @@ def results(costs: CostBatch) -> Iterator[dict[str, Any]]:
             yield {"status": "invalid", "reason": Reason(code).text, **dict.fromkeys(PRINTED)}
 
 
+def price_cases(model: CostModel, cases: Cases) -> Iterator[dict[str, Any]]:
+    """The result of each case under a cost model, as `results` has it; a reason names the field."""
+    costs = model.price_cases(cases.layers, cases.hardware, cases.mappings.rows, cases.extras)
+    # No figure of some models depends on the clock, but no machine has such a one.
+    impossible = ~((cases.extras.clocks >= CLOCK_GHZ[0]) & (cases.extras.clocks <= CLOCK_GHZ[1]))
+    refused = impossible & costs.valid
+    costs.valid[refused] = False
+    costs.reason[refused] = Reason.BAD_HARDWARE
+    for place, result in enumerate(results(costs)):
+        if not costs.valid[place]:
+            field = _field_at_fault(cases, place, Reason(int(costs.reason[place])))
+            result["reason"] += f": {field}" if field else ""
+        yield result
+
+
+def _field_at_fault(cases: Cases, place: int, reason: Reason) -> str:
+    """The first field of a case that the reason is about, with its value; empty where no single one is."""
+    mapping = cases.mappings[place]
+    layer, hardware = cases.layers[place].tolist(), cases.hardware[place].tolist()
+    match reason:
+        case Reason.ZERO_TILE:
+            dims = DIMS[1:] if TYPES[layer[0]] == "DSCONV" else DIMS
+            return _tile_at_fault(mapping, dims, lambda level, dim: level[dim] < 1)
+        case Reason.PARTIAL_FILTER:
+            filters = dict(zip(DIMS, layer[1:7], strict=True))
+            return _tile_at_fault(
+                mapping, "RS", lambda level, dim: level.parallel != dim and level[dim] != filters[dim]
+            )
+        case Reason.CLUSTER_TOO_LARGE:
+            return f"mapping.cluster_size is {mapping.cluster_size}, hardware.num_pes is {hardware[0]}"
+        case Reason.BAD_HARDWARE:
+            pes, noc, offchip, latency, lanes = hardware
+            l1, l2 = (size or 1 for size in cases.extras.capacities[place].tolist())
+            clock = float(cases.extras.clocks[place])
+            return _complaint(lambda: Accelerator(pes, l1, l2, noc, offchip, latency, lanes, clock))
+        case Reason.BAD_LAYER:
+            kind, k, c, y, x, r, s, *stride = layer
+            rows, columns = cases.extras.paddings[place].tolist()
+            sizes = (k, c, y - 2 * rows, x - 2 * columns, r, s)
+            return _complaint(lambda: Layer(TYPES[kind], *sizes, (stride[0], stride[1]), (rows, columns)))
+    return ""
+
+
+def _tile_at_fault(mapping: Mapping, dims: Iterable[str], wrong: Callable[[Level, str], bool]) -> str:
+    """The first tile, the outer level's first, that is wrong."""
+    for name, level in (("outer", mapping.outer), ("inner", mapping.inner)):
+        for dim in dims:
+            if wrong(level, dim):
+                return f"mapping.{name}.tile.{dim} is {level[dim]}"
+    return ""
+
+
+def _complaint(make: Callable[[], object]) -> str:
+    """What a layer or an accelerator refuses, without its name in front."""
+    try:
+        make()
+    except InputError as error:
+        return re.sub(r"^(accelerator|layer): ", "", str(error))
+    return ""
+
+
 CaseRow = tuple[list[int], float]
 """A line as integers (layer, hardware, mapping, paddings, capacities) and its clock."""
 
@@ -156,8 +218,18 @@ def _hardware_row(data: object, where: str) -> tuple[list[int], list[int], float
         if name in entry:
             size = _integer(entry[name], f"{where}.{name}")
             capacities[place] = size if size > 0 else -1
-    clock = positive_number(entry.get("clock_ghz", 1), f"{where}.clock_ghz")
+    clock = _clock(entry.get("clock_ghz", 1), f"{where}.clock_ghz")
     return [_integer(entry.get(name, 1), f"{where}.{name}") for name in HARDWARE], capacities, clock
+
+
+def _clock(value: object, what: str) -> float:
+    """A number of any value: one that is no clock's is the case's own to be refused."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(f"{what} must be a number, got {shorten(value)}")
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
 
 
 def _integer(value: object, what: str) -> int:

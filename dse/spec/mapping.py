@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.spec.layer import DIMS
+from dse.spec.accelerator import Accelerator
+from dse.spec.layer import DIMS, Layer
 from dse.support import strict_json
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, shorten, unknown
@@ -83,6 +84,24 @@ class Mapping:
             "cluster_size": self.cluster_size,
             "inner": self.inner.to_dict(),
         }
+
+    def check_ranges(self, layer: Layer, accelerator: Accelerator, where: str = "mapping") -> None:
+        """InputError unless each tile is from 1 to its loop's trips and the cluster from 1 to the PE count.
+
+        A depthwise layer has no loop over K: nothing is asked of its tile there.
+        """
+        trips = {dim: n for dim, n in layer.loops.items() if not (layer.type == "DSCONV" and dim == "K")}
+        sizes = [
+            (f"{name}.tile.{dim}", level[dim], most, f"what the layer has of {dim}")
+            for name, level in (("outer", self.outer), ("inner", self.inner))
+            for dim, most in trips.items()
+        ]
+        sizes.append(("cluster_size", self.cluster_size, accelerator.num_pes, "the accelerator's PEs"))
+        for field, size, most, meaning in sizes:
+            if not 1 <= size <= most:
+                raise InputError(
+                    f"{where}: {field} must be from 1 to {most} ({meaning}), got {shorten(size)}"
+                )
 
     @classmethod
     def from_json(cls, text: str, where: str = "mapping") -> Mapping:

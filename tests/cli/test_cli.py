@@ -276,7 +276,8 @@ def test_a_fixed_gene_shrinks_the_space_and_is_shown(dse: Dse) -> None:
 
 def evaluated(dse: Dse, *arguments: str) -> dict[str, Any]:
     outcome = dse("evaluate", *arguments, "--json")
-    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.code == (0 if outcome.json["feasible"] else 1)
+    assert outcome.err == ""
     result = outcome.json
     assert isinstance(result, dict)
     return result
@@ -288,7 +289,7 @@ def test_a_template_is_priced_as_its_mapping_is(
     dse: Dse, template: str, options: tuple[str, ...], model: str
 ) -> None:
     layer, edge = load_layer("resnet18:1"), PRESETS["edge"]
-    mapping = TEMPLATES[template](layer, edge)
+    mapping = Problem(layer, edge, cost_model=model).template(template)
     costs = cost_model(model).evaluate(layer, edge, MappingBatch.of([mapping]))
     result = evaluated(dse, *RESNET_ON_EDGE, "--mapping", template, *options)
     assert result["cost_model"] == model
@@ -339,19 +340,43 @@ def test_a_mapping_that_does_not_fit_has_costs_and_says_why_it_is_infeasible(
     assert "loss by objective" not in shown
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "complaint"),
+    [
+        ("outer.tile.K", -4, "outer.tile.K must be from 1 to 64 (what the layer has of K), got -4"),
+        ("inner.tile.X", 0, "inner.tile.X must be from 1 to 56 (what the layer has of X), got 0"),
+        ("outer.tile.Y", 100_000, "outer.tile.Y must be from 1 to 56 (what the layer has of Y), got 100000"),
+        ("cluster_size", -1, "cluster_size must be from 1 to 256 (the accelerator's PEs), got -1"),
+        ("cluster_size", 257, "cluster_size must be from 1 to 256 (the accelerator's PEs), got 257"),
+    ],
+)
+def test_a_mapping_file_with_sizes_out_of_range_is_refused_by_field(
+    dse: Dse, tmp_path: Path, field: str, value: int, complaint: str
+) -> None:
+    data = TEMPLATES["nvdla"](load_layer("resnet18:1"), PRESETS["edge"]).to_dict()
+    *parents, last = field.split(".")
+    place = data
+    for key in parents:
+        place = place[key]
+    place[last] = value
+    path = tmp_path / "mapping.json"
+    path.write_text(json.dumps(data))
+    message = dse("evaluate", *RESNET_ON_EDGE, "--mapping", str(path)).refused()
+    assert message == f"mapping file {str(path)!r}: {complaint}"
+
+
 def test_a_mapping_that_the_model_refuses_is_invalid_with_its_reason(dse: Dse, tmp_path: Path) -> None:
     data = TEMPLATES["nvdla"](load_layer("resnet18:1"), PRESETS["edge"]).to_dict()
-    data["outer"]["tile"]["K"] = 0
+    data["outer"]["tile"]["R"] = 1
     path = tmp_path / "mapping.json"
     path.write_text(json.dumps(data))
     result = evaluated(dse, *RESNET_ON_EDGE, "--mapping", str(path))
     assert (result["status"], result["feasible"]) == ("invalid", False)
-    assert result["reason"] == "a tile size is zero or negative"
+    assert result["reason"] == "a filter dim (R or S) is neither parallel nor whole"
     assert result["cycles"] is result["breakdown"] is None
     shown = dse("evaluate", *RESNET_ON_EDGE, "--mapping", str(path))
-    assert shown.code == 0
-    assert "not feasible: a tile size is zero or negative" in shown.out
-    assert "no loop nest: outer.tile.K must be at least 1, got 0" in shown.out
+    assert shown.code == 1
+    assert "not feasible: a filter dim (R or S) is neither parallel nor whole" in shown.out
 
 
 def test_people_see_the_loss_the_costs_and_the_loops(dse: Dse) -> None:

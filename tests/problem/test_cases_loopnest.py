@@ -155,5 +155,6 @@ def test_a_layer_that_cannot_be_priced_is_invalid_and_says_why(
     before, result, after = priced(line, wrong, line)
     assert before == after
     assert before["status"] == "ok"
-    assert (result["status"], result["reason"]) == ("invalid", reason)
+    assert result["status"] == "invalid"
+    assert result["reason"].partition(":")[0] == reason
     assert all(result[name] is None for name in PRINTED)

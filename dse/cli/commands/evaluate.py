@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from dse.spec.mapping import Mapping
 
 CASES_SHOWN = 20
+INFEASIBLE = 1
+"""The exit code for a mapping that is not feasible, as for a search that found none that is."""
 
 
 def command(
@@ -88,12 +90,14 @@ def _evaluate_mapping(
     what |= {"objective": objective} if objective else {}
     if json:
         output.print_json({**evaluation.to_dict(), **what, "mapping": mapping.to_dict()})
-        return
-    console = output.make_console()
-    title = f"{mapping_name} mapping of {layer_name} ({layer}) on {accelerator_name}, cost model {model}"
-    output.print_heading(console, title)
-    _show(console, evaluation, objective, model)
-    console.print(_nest(layer, accelerator, mapping, model), soft_wrap=True)
+    else:
+        console = output.make_console()
+        title = f"{mapping_name} mapping of {layer_name} ({layer}) on {accelerator_name}, cost model {model}"
+        output.print_heading(console, title)
+        _show(console, evaluation, objective, model)
+        console.print(_nest(layer, accelerator, mapping, model), soft_wrap=True)
+    if not evaluation.feasible:
+        raise typer.Exit(INFEASIBLE)
 
 
 def _mapping(name: str, layer: Layer, accelerator: Accelerator, model: str) -> Mapping:
@@ -114,7 +118,9 @@ def _mapping(name: str, layer: Layer, accelerator: Accelerator, model: str) -> M
         raise InputError(f"{where} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise InputError(f"{where} is not UTF-8 text: {error.reason} at byte {error.start}") from None
-    return Mapping.from_json(text, where)
+    mapping = Mapping.from_json(text, where)
+    mapping.check_ranges(layer, accelerator, where)
+    return mapping
 
 
 def _nest(layer: Layer, accelerator: Accelerator, mapping: Mapping, model: str) -> str:
@@ -178,14 +184,14 @@ def _cost_rows(
 
 def _evaluate_cases(path: str, model_name: str, json: bool) -> None:
     from dse.cost import cost_model, models_with
-    from dse.problem.cases import read_cases, results
+    from dse.problem.cases import price_cases, read_cases
 
     model = cost_model(model_name)
     if not model.prices_cases:
         able = models_with("prices_cases")
         raise InputError(f"cost model {model_name!r} prices no cases; expected {' or '.join(able)}")
     cases = read_cases(path)
-    found = results(model.price_cases(cases.layers, cases.hardware, cases.mappings.rows, cases.extras))
+    found = price_cases(model, cases)
     if json:
         sys.stdout.writelines(jsonlib.dumps(result, allow_nan=False) + "\n" for result in found)
     else:
