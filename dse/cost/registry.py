@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Literal
 
 from dse.cost.protocol import CostModel
 from dse.spec.objective import objective_named
-from dse.support.errors import InputError, format_exception, unknown
+from dse.support.errors import InputError, unknown
+from dse.support.plugins import entry_named, load_entry, names_of, origins
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -30,17 +31,12 @@ Ability = Literal["prices_strides", "prices_cases", "explains", "provable", "con
 
 def cost_models() -> tuple[str, ...]:
     """The names of all installed cost models, ours and others', in alphabetical order."""
-    return tuple(sorted({entry.name for entry in _entries()}))
+    return names_of(_entries())
 
 
 def cost_model_class(name: str) -> type[CostModel]:
     """The cost model of that name; InputError if there is none, or if it cannot be loaded."""
-    entry = _entry(name)
-    origin = f"cost model {name!r} (entry point {entry.value!r} of {_distribution(entry)})"
-    try:
-        loaded = entry.load()
-    except Exception as error:
-        raise InputError(f"{origin} cannot be loaded: {format_exception(error)}") from error
+    loaded, origin = load_entry(entry_named(name, _entries(), "cost model"), "cost model")
     if not (isinstance(loaded, type) and issubclass(loaded, CostModel)):
         raise InputError(f"{origin} must be a subclass of dse.cost.CostModel")
     if loaded.__dict__.get("name", name) != name:
@@ -89,7 +85,7 @@ def unit_of(objective: str, spec: str) -> str:
 
 def model_origin(name: str) -> dict[str, str]:
     """The distribution that offers the cost model `name`, with its version; empty if none is installed."""
-    return {entry.dist.name: entry.dist.version for entry in _entries() if entry.name == name and entry.dist}
+    return origins(name, _entries())
 
 
 def _declares(name: str, ability: Ability) -> bool:
@@ -107,17 +103,3 @@ def _entries() -> tuple[EntryPoint, ...]:
     found = tuple(entry_points(group=GROUP))
     known = {entry.name for entry in found}
     return (*found, *(EntryPoint(name, at, GROUP) for name, at in OURS.items() if name not in known))
-
-
-def _entry(name: str) -> EntryPoint:
-    found = {entry.value: entry for entry in _entries() if entry.name == name}
-    if not found:
-        raise unknown("cost model", name, cost_models())
-    if len(found) > 1:
-        owners = " and ".join(sorted(_distribution(entry) for entry in found.values()))
-        raise InputError(f"cost model {name!r} is offered by {owners}; uninstall all but one")
-    return next(iter(found.values()))
-
-
-def _distribution(entry: EntryPoint) -> str:
-    return f"{entry.dist.name} {entry.dist.version}" if entry.dist else "an unnamed distribution"

@@ -6,13 +6,14 @@ import dataclasses
 import difflib
 import tomllib
 from collections.abc import Iterable, Mapping
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_type_hints
 
 import numpy as np
 
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, shorten, unknown
+from dse.support.plugins import entry_named, load_entry, names_of, origins
 from dse.support.schema import typed
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def drive(strategy: AskTell, evaluate: Evaluator) -> None:
 
 def searchers() -> tuple[str, ...]:
     """The names of all installed searchers, ours and others', in alphabetical order."""
-    return tuple(sorted({entry.name for entry in entry_points(group=GROUP)}))
+    return names_of(entry_points(group=GROUP))
 
 
 def default_searcher(role: Literal["searcher", "sampler"] = "searcher") -> str:
@@ -72,7 +73,7 @@ def default_searcher(role: Literal["searcher", "sampler"] = "searcher") -> str:
     A `sampler` is one whose samples show a space as it is.
     """
     chosen = {entry.value for entry in entry_points(group=DEFAULT_GROUP, name=role)}
-    named = sorted({entry.name for entry in entry_points(group=GROUP) if entry.value in chosen})
+    named = names_of(entry for entry in entry_points(group=GROUP) if entry.value in chosen)
     if len(named) != 1:
         raise InputError(f"name a searcher: {', '.join(searchers())}")
     return named[0]
@@ -80,12 +81,8 @@ def default_searcher(role: Literal["searcher", "sampler"] = "searcher") -> str:
 
 def searcher_class(name: str) -> type[Searcher]:
     """The searcher of that name. One that cannot be loaded is an InputError that says where it is from."""
-    entry = _entry(name)
-    origin = f"searcher {name!r} (entry point {entry.value!r} of {_distribution(entry)})"
-    try:
-        loaded = entry.load()
-    except Exception as error:
-        raise InputError(f"{origin} cannot be loaded: {type(error).__name__}: {_one_line(error)}") from error
+    entry = entry_named(name, entry_points(group=GROUP), "searcher", "the installed searchers")
+    loaded, origin = load_entry(entry, "searcher")
     frozen = isinstance(loaded, type) and getattr(loaded, "__dataclass_params__", None)
     if not (frozen and frozen.frozen and callable(getattr(loaded, "search", None))):
         raise InputError(f"{origin} must be a frozen dataclass with a method search(evaluate, rng)")
@@ -133,23 +130,7 @@ def parse_settings(texts: Iterable[str], where: str = "--set") -> dict[str, Any]
 
 def searcher_origin(name: str) -> dict[str, str]:
     """The distribution that offers the searcher `name`, with its version; empty if none is installed."""
-    return {
-        entry.dist.name: entry.dist.version for entry in entry_points(group=GROUP, name=name) if entry.dist
-    }
-
-
-def _entry(name: str) -> EntryPoint:
-    found = {entry.value: entry for entry in entry_points(group=GROUP, name=name)}
-    if not found:
-        raise unknown("searcher", name, searchers(), "the installed searchers")
-    if len(found) > 1:
-        owners = " and ".join(sorted(_distribution(entry) for entry in found.values()))
-        raise InputError(f"searcher {name!r} is offered by {owners}; uninstall all but one")
-    return next(iter(found.values()))
-
-
-def _distribution(entry: EntryPoint) -> str:
-    return f"{entry.dist.name} {entry.dist.version}" if entry.dist else "an unnamed distribution"
+    return origins(name, entry_points(group=GROUP))
 
 
 def _unknown_setting(key: object, names: list[str], where: str) -> InputError:
