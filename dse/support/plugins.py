@@ -15,7 +15,7 @@ def names_of(entries: Iterable[EntryPoint]) -> tuple[str, ...]:
 
 
 def entry_named(name: str, entries: Iterable[EntryPoint], kind: str, where: str = "") -> EntryPoint:
-    """The entry of that name. InputError if none of `where` one looked has it, or if two packages offer it."""
+    """The entry of that name. InputError if nobody offers it (`where` one looked), or if two packages do."""
     entries = tuple(entries)
     found = {entry.value: entry for entry in entries if entry.name == name}
     if not found:
