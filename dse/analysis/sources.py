@@ -7,19 +7,17 @@ which only the samples were kept has neither that nor a ledger. Nothing here wri
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from dse.campaign.config import LIMITS, NamedCell, NamedProblem, Variant, safe_name
 from dse.campaign.curves import CURVES, read_curves
-from dse.campaign.ledger import DONE, FAILED
+from dse.campaign.ledger import DONE, FAILED, LEDGER, read_ledger
+from dse.campaign.stored import check_record
 from dse.campaign.summary import Summary, summarise
 from dse.problem.problem import Problem
 from dse.search.record import Record, read_parquet
@@ -27,9 +25,9 @@ from dse.search.run import Cell, RunTimes
 from dse.search.searcher import Searcher, make_searcher
 from dse.spec.accelerator import Accelerator
 from dse.spec.layer import Layer
-from dse.support.errors import InputError, StorageError, format_exception
+from dse.support.errors import InputError, StorageError, format_exception, within
 
-LEDGER, RECORDS = "ledger.sqlite", "cells"
+RECORDS = "cells"
 
 
 @dataclass(frozen=True)
@@ -83,31 +81,8 @@ def read_folder(folder: Path) -> tuple[list[Summary], dict[str, Any]]:
 
 def _read_ledger(path: Path) -> list[Entry]:
     """The ledger's cells in the campaign's order; none where there is no ledger."""
-    if not path.is_file():
-        return []
-    query = "SELECT key, identity, state, reason, summary FROM cells ORDER BY rowid"
-    try:
-        # Without a log of writes nobody has it open: read as it lies, SQLite leaves no files beside it.
-        rows = _select(
-            path, "mode=ro" if path.with_name(f"{path.name}-wal").exists() else "immutable=1", query
-        )
-        return [
-            Entry(key, json.loads(identity), state, reason, _summary(summary))
-            for key, identity, state, reason, summary in rows
-        ]
-    except sqlite3.Error as error:
-        raise InputError(f"ledger {str(path)!r} cannot be read: {error}") from None
-    except (TypeError, ValueError) as error:
-        raise InputError(f"ledger {str(path)!r} is damaged: {format_exception(error)}") from None
-
-
-def _summary(text: str | None) -> Summary | None:
-    return Summary.from_dict(json.loads(text)) if text else None
-
-
-def _select(path: Path, options: str, query: str) -> list[tuple[Any, ...]]:
-    with closing(sqlite3.connect(f"file:{quote(str(path))}?{options}", uri=True)) as database:
-        return database.execute(query).fetchall()
+    rows = read_ledger(path) if path.is_file() else []
+    return [Entry(row.key, row.identity, row.state, row.reason, row.summary) for row in rows]
 
 
 def _read_records(folder: Path, entries: Mapping[str, Entry], done: Iterable[Summary]) -> Iterator[Entry]:
@@ -121,6 +96,7 @@ def _read_records(folder: Path, entries: Mapping[str, Entry], done: Iterable[Sum
             continue
         try:
             record, about = read_parquet(path)
+            about = check_record(about, "what it says of its cell")
             entry = entries.get(key) or Entry(key, about["identity"])
             if problem_part(key) not in problems:
                 problems[problem_part(key)] = _problem(entry.identity["problem"])
@@ -129,11 +105,11 @@ def _read_records(folder: Path, entries: Mapping[str, Entry], done: Iterable[Sum
         except StorageError:
             raise
         except InputError as error:
-            raise InputError(f"record {str(path)!r} cannot be reported: {error}") from None
-        except (KeyError, TypeError, ValueError) as error:
             raise InputError(
-                f"record {str(path)!r} does not say what its cell was: {format_exception(error)}"
+                f"record {str(path)!r} cannot be reported: {error}; remove it to run its cell again"
             ) from None
+        except (IndexError, ValueError) as error:
+            raise InputError(f"record {str(path)!r} is of no cell: {format_exception(error)}") from None
         sibling = siblings.get(problem_part(key))
         if sibling is not None:
             names = ("layer", "network", "repeats", "accelerator")
@@ -173,14 +149,9 @@ def _layer(identity: Mapping[str, Any]) -> dict[str, Any]:
 def read_cell(path: Path) -> tuple[Problem, Record]:
     """A cell's problem and its samples, from its record alone."""
     record, about = read_parquet(path)
-    try:
-        return _problem(about["identity"]["problem"]), record
-    except InputError:
-        raise
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(
-            f"record {str(path)!r} does not say what its cell was: {format_exception(error)}"
-        ) from None
+    where = f"record {str(path)!r}"
+    with within(where):
+        return _problem(check_record(about, "what it says of its cell")["identity"]["problem"]), record
 
 
 def _named_cell(entry: Entry, problem: Problem) -> NamedCell:

@@ -7,11 +7,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from dse.campaign.stored import check_about, check_summary, parse
 from dse.campaign.summary import ON_DISK, STEPS, Summary
 from dse.support.errors import InputError
 from dse.support.files import whole_file
 
 CURVES = "curves.parquet"
+_KEY = b"dse.campaign"
 
 
 def write_curves(path: Path, summaries: Iterable[Summary], about: Mapping[str, Any]) -> None:
@@ -38,27 +40,50 @@ def write_curves(path: Path, summaries: Iterable[Summary], about: Mapping[str, A
             columns[name] = pa.array(values, pa.list_(pa.float32()))
         else:
             columns[name] = values
-    arrow = pa.table(columns).replace_schema_metadata({b"dse.campaign": json.dumps(about, sort_keys=True)})
+    arrow = pa.table(columns).replace_schema_metadata({_KEY: json.dumps(about, sort_keys=True)})
     with whole_file(path, "curves") as file:
         pq.write_table(arrow, file, compression="zstd", compression_level=12, write_page_checksum=True)
 
 
 def read_curves(path: Path) -> tuple[list[Summary], dict[str, Any]]:
-    """The summaries in a file that `write_curves` wrote, and what it says about the campaign."""
+    """The summaries in a file that `write_curves` wrote, and what it says about the campaign.
+
+    An InputError says what is wrong with it, and what to do.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    where = f"curves {str(path)!r}"
     try:
-        arrow = pq.read_table(path, page_checksum_verification=True)
-        about = json.loads(arrow.schema.metadata[b"dse.campaign"])
-        return [_summary(row) for row in arrow.to_pylist()], about
+        arrow = pq.read_table(pa.BufferReader(path.read_bytes()), page_checksum_verification=True)
+        metadata, rows = arrow.schema.metadata or {}, arrow.to_pylist()
     except OSError as error:
-        raise InputError(f"curves {str(path)!r} cannot be read: {error.strerror or error}") from None
-    except (pa.ArrowException, KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{str(path)!r} does not hold a campaign's curves: {error}") from None
+        # Arrow's own complaints about the content are of this kind too, without a number.
+        raise _refused(path, f"{where} cannot be read: {error.strerror or error}") from None
+    except (pa.ArrowException, ValueError, MemoryError) as error:
+        raise _refused(path, f"{where} cannot be read: {error}") from None
+    try:
+        if _KEY not in metadata:
+            raise InputError(f"{where} does not say what its campaign was")
+        about = check_about(parse(metadata[_KEY], f"{where}: the campaign"), f"{where}: the campaign")
+        return [_summary(row, f"{where}: row {place}") for place, row in enumerate(rows)], about
+    except InputError as error:
+        raise _refused(path, str(error)) from None
 
 
-def _summary(row: dict[str, Any]) -> Summary:
+def _summary(row: dict[str, Any], where: str) -> Summary:
+    missing = [f"step_{step}" for step in STEPS if f"step_{step}" not in row]
+    if missing or "infeasible" not in row:
+        raise InputError(f"{where} lacks {', '.join(map(repr, missing or ['infeasible']))}")
     steps = {step: row.pop(f"step_{step}") for step in STEPS}
-    row["infeasible"] = json.loads(row["infeasible"])
-    return Summary.from_dict(row | {"steps": steps})
+    infeasible = parse(row["infeasible"], f"{where}: infeasible")
+    return check_summary(row | {"infeasible": infeasible, "steps": steps}, where)
+
+
+def _refused(path: Path, said: str) -> InputError:
+    """The message with what to do: whether the file can be made again depends on what is beside it."""
+    if (path.parent / "ledger.sqlite").exists() or any(path.parent.glob("cells/*.parquet")):
+        return InputError(
+            f"{said}; remove the file: `dse run` makes it again from the ledger and cells/ beside it"
+        )
+    return InputError(f"{said}; put back a good copy, for nothing else is kept of its cells here")

@@ -5,15 +5,22 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
-from dse.support.errors import InputError
+from dse.campaign.stored import check_identity, check_summary, parse
+from dse.campaign.summary import Summary
+from dse.support.errors import InputError, shorten
+from dse.support.hashing import digest
 
 FORMAT = 1
-PENDING, DONE, FAILED = "pending", "done", "failed"
+PENDING, DONE, FAILED = STATES = "pending", "done", "failed"
+LEDGER = "ledger.sqlite"
 
+_COLUMNS = ("key", "fingerprint", "identity", "state", "reason", "summary")
 _TABLES = """
 CREATE TABLE IF NOT EXISTS cells (
     key TEXT PRIMARY KEY,
@@ -21,36 +28,127 @@ CREATE TABLE IF NOT EXISTS cells (
     identity TEXT NOT NULL,
     state TEXT NOT NULL DEFAULT 'pending',
     reason TEXT,
-    summary TEXT
+    summary TEXT,
+    checksum TEXT
 );
 """
+
+
+@dataclass(frozen=True)
+class Row:
+    """A cell as the ledger has it, all of it checked: a finished one has a summary, a failed one a reason."""
+
+    key: str
+    fingerprint: str
+    identity: Mapping[str, Any]
+    state: str
+    reason: str | None
+    summary: Summary | None
+
+
+def read_ledger(path: Path) -> list[Row]:
+    """The cells of the ledger at `path` in the campaign's order, with nothing written beside it.
+
+    InputError where it is damaged: it says what is wrong, and what to do.
+    """
+    # Without a log of writes nobody has it open: read as it lies, SQLite leaves no files beside it.
+    options = "mode=ro" if path.with_name(f"{path.name}-wal").exists() else "immutable=1"
+    with (
+        _explaining(path),
+        closing(sqlite3.connect(f"file:{quote(str(path))}?{options}", uri=True)) as database,
+    ):
+        return _rows(database)
+
+
+def _rows(database: sqlite3.Connection) -> list[Row]:
+    """All rows, in order, each held against its checksum. Ledgers of older versions have none."""
+    sound = database.execute("PRAGMA quick_check(1)").fetchone()
+    if sound != ("ok",):
+        raise InputError(f"{shorten(sound and sound[0])} (by SQLite's own check)")
+    checksum = "checksum" if "checksum" in _columns(database) else "NULL"
+    query = f"SELECT {', '.join(_COLUMNS)}, {checksum} FROM cells ORDER BY rowid"
+    return [_row(row[:-1], row[-1]) for row in database.execute(query).fetchall()]
+
+
+def _columns(database: sqlite3.Connection) -> list[str]:
+    return [column[1] for column in database.execute("PRAGMA table_info(cells)")]
+
+
+def _row(values: tuple[Any, ...], checksum: object) -> Row:
+    key, fingerprint, identity, state, reason, summary = values
+    where = f"cell {shorten(key)}"
+    if checksum is not None and checksum != _checksum(values):
+        raise InputError(f"{where} does not agree with its checksum")
+    named = isinstance(key, str) and key.isprintable() and key.count("--") >= 4
+    if not named or state not in STATES or not isinstance(reason, str | None):
+        raise InputError(f"{where} has a key, a state or a reason that no cell has")
+    known = check_identity(parse(identity, f"{where}: identity"), f"{where}: identity")
+    if digest(known) != fingerprint:
+        raise InputError(f"{where}: identity is not what its fingerprint says")
+    if state != DONE:
+        return Row(key, fingerprint, known, state, reason, None)
+    found = check_summary(parse(summary, f"{where}: summary"), f"{where}: summary")
+    if (found.key, found.fingerprint) != (key, fingerprint):
+        raise InputError(f"{where}: summary is of another cell, {shorten(found.key)}")
+    return Row(key, fingerprint, known, state, None, found)
+
+
+def _checksum(values: Iterable[object]) -> str:
+    return digest(list(map(str, values)))
+
+
+@contextmanager
+def _explaining(path: Path) -> Iterator[None]:
+    """Put the ledger's name before what is said of it, and behind it what to do."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        # What Python itself complains of, such as text that is not UTF-8, has no number.
+        number = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+        if number & 255 != sqlite3.SQLITE_ERROR:
+            # A full disk, a lock, a missing right: the ledger itself may be well.
+            raise InputError(
+                f"ledger {str(path)!r} cannot be used: {error}; finished cells are kept"
+            ) from None
+        raise InputError(_damaged(path, error)) from None
+    except (InputError, sqlite3.Error, UnicodeError, OverflowError, MemoryError) as error:
+        raise InputError(_damaged(path, error)) from None
+
+
+def _damaged(path: Path, said: object) -> str:
+    return (
+        f"ledger {str(path)!r} is damaged: {said}; remove it (and {path.name}-wal and -shm) "
+        "and run the campaign again: finished cells are kept in cells/ and curves.parquet, "
+        "unfinished ones in journals/"
+    )
 
 
 class Ledger:
     """What is known of each cell: its fingerprint, its state, why it failed or what it came to."""
 
     def __init__(self, path: Path) -> None:
-        """Open the ledger at `path`, made if it is not there. Raises InputError where that cannot be."""
+        """Open the ledger at `path`, made if it is not there. InputError if that fails or it is damaged."""
         self.path = path
-        with self._explaining():
+        with _explaining(path):
             self._database = sqlite3.connect(path, isolation_level=None)
-            self._database.execute("PRAGMA journal_mode = WAL")
-            self._database.execute("PRAGMA synchronous = FULL")
-            version = self._database.execute("PRAGMA user_version").fetchone()[0]
-            if version not in (0, FORMAT):
-                raise InputError(f"ledger {str(path)!r} has format {version}, this program reads {FORMAT}")
-            self._database.executescript(_TABLES)
-            self._database.execute(f"PRAGMA user_version = {FORMAT}")
+            try:
+                self._prepare()
+            except BaseException:
+                self._database.close()
+                raise
 
     def add(self, cells: Mapping[str, Mapping[str, Any]], fingerprints: Mapping[str, str]) -> None:
         """Enter cells, by key, that are not in it yet; all of them or none."""
-        rows = [(key, fingerprints[key], json.dumps(cells[key], sort_keys=True)) for key in cells]
-        with self._explaining():
+        rows = []
+        for key, identity in cells.items():
+            values = (key, fingerprints[key], json.dumps(identity, sort_keys=True), PENDING, None, None)
+            rows.append((*values, _checksum(values)))
+        with _explaining(self.path):
             self._database.execute("BEGIN IMMEDIATE")
             try:
-                self._database.executemany(
-                    "INSERT OR IGNORE INTO cells (key, fingerprint, identity) VALUES (?, ?, ?)", rows
-                )
+                columns = ", ".join((*_COLUMNS, "checksum"))
+                query = f"INSERT OR IGNORE INTO cells ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?)"
+                self._database.executemany(query, rows)
             except BaseException:
                 self._database.execute("ROLLBACK")
                 raise
@@ -58,57 +156,51 @@ class Ledger:
 
     def remove(self, keys: Iterable[str]) -> None:
         """Strike cells out, as if they had never been entered."""
-        with self._explaining():
+        with _explaining(self.path):
             self._database.executemany("DELETE FROM cells WHERE key = ?", [(key,) for key in keys])
 
     def finish(self, key: str, summary: Mapping[str, Any]) -> None:
         """Write down that a cell is done, and what it came to (plain data)."""
-        with self._explaining():
-            self._database.execute(
-                "UPDATE cells SET state = ?, reason = NULL, summary = ? WHERE key = ?",
-                (DONE, json.dumps(summary), key),
-            )
+        self._enter(key, DONE, None, json.dumps(summary))
 
     def fail(self, key: str, reason: str) -> None:
         """Write down that a cell has failed, and why."""
-        with self._explaining():
-            self._database.execute(
-                "UPDATE cells SET state = ?, reason = ? WHERE key = ?", (FAILED, reason, key)
-            )
+        self._enter(key, FAILED, " ".join(reason.split()), None)
 
-    def summaries(self) -> list[dict[str, Any]]:
-        """What the finished cells came to."""
-        with self._explaining():
-            rows = self._database.execute("SELECT summary FROM cells WHERE state = ?", (DONE,)).fetchall()
-        return [json.loads(row[0]) for row in rows]
+    def rows(self) -> list[Row]:
+        """All cells, each held against its checksum."""
+        with _explaining(self.path):
+            return _rows(self._database)
 
     def states(self) -> dict[str, tuple[str, str | None]]:
         """Every cell's state and, of a failed one, the reason."""
-        with self._explaining():
+        with _explaining(self.path):
             rows = self._database.execute("SELECT key, state, reason FROM cells").fetchall()
         return {key: (state, reason) for key, state, reason in rows}
-
-    def fingerprints(self) -> dict[str, str]:
-        """Every cell's fingerprint."""
-        with self._explaining():
-            return dict(self._database.execute("SELECT key, fingerprint FROM cells").fetchall())
-
-    def identity(self, key: str) -> dict[str, Any]:
-        """All that the cell's record depends on, as it was when the cell was entered."""
-        with self._explaining():
-            row = self._database.execute("SELECT identity FROM cells WHERE key = ?", (key,)).fetchone()
-        found: dict[str, Any] = json.loads(row[0])
-        return found
 
     def close(self) -> None:
         """Let go of the file."""
         self._database.close()
 
-    @contextmanager
-    def _explaining(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise InputError(
-                f"ledger {str(self.path)!r} cannot be used: {error}; finished cells are kept beside it"
-            ) from None
+    def _prepare(self) -> None:
+        """Make the table, or bring an older version's up to date; see that nothing in it is damaged."""
+        self._database.execute("PRAGMA journal_mode = WAL")
+        self._database.execute("PRAGMA synchronous = FULL")
+        version = self._database.execute("PRAGMA user_version").fetchone()[0]
+        if version not in (0, FORMAT):
+            raise InputError(f"it has format {version}, this program reads {FORMAT}")
+        self._database.executescript(_TABLES)
+        if "checksum" not in _columns(self._database):
+            self._database.execute("ALTER TABLE cells ADD COLUMN checksum TEXT")
+        self._database.execute(f"PRAGMA user_version = {FORMAT}")
+        _rows(self._database)
+
+    def _enter(self, key: str, state: str, reason: str | None, summary: str | None) -> None:
+        with _explaining(self.path):
+            query = "SELECT fingerprint, identity FROM cells WHERE key = ?"
+            fingerprint, identity = self._database.execute(query, (key,)).fetchone()
+            checksum = _checksum((key, fingerprint, identity, state, reason, summary))
+            self._database.execute(
+                "UPDATE cells SET state = ?, reason = ?, summary = ?, checksum = ? WHERE key = ?",
+                (state, reason, summary, checksum, key),
+            )

@@ -13,12 +13,13 @@ from typing import Any
 
 from dse.campaign.config import Campaign, NamedCell
 from dse.campaign.curves import CURVES, read_curves, write_curves
-from dse.campaign.ledger import DONE, FAILED, Ledger
+from dse.campaign.ledger import DONE, FAILED, LEDGER, Ledger, Row
 from dse.campaign.machine import this_machine
 from dse.campaign.reference import optimum_figures, template_figures
 from dse.campaign.summary import Summary
 from dse.problem.problem import Problem
 from dse.support.errors import InputError, difference
+from dse.support.files import refuse_links
 
 
 def plain(data: dict[str, Any]) -> dict[str, Any]:
@@ -52,8 +53,10 @@ class Store:
         self.campaign = campaign
         self.cells = {named.key: named for named in campaign.cells()}
         try:
-            for part in (folder, self.records, self.journals):
-                part.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(parents=True, exist_ok=True)
+            refuse_links(folder)
+            for part in (self.records, self.journals):
+                part.mkdir(exist_ok=True)
             self._lock = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         except OSError as error:
             raise InputError(
@@ -71,7 +74,7 @@ class Store:
             self.runs: list[dict[str, Any]] = []
             self._written: dict[str, Any] = {}
             self.kept = self._kept_curves()
-            self.ledger = Ledger(folder / "ledger.sqlite")
+            self.ledger = Ledger(folder / LEDGER)
             self._enter_cells()
         except BaseException:
             os.close(self._lock)
@@ -114,7 +117,7 @@ class Store:
     def summaries(self) -> list[Summary]:
         """The finished cells of the campaign, by key."""
         found = dict(self.kept)
-        found |= {row["key"]: Summary.from_dict(row) for row in self.ledger.summaries()}
+        found |= {row.key: row.summary for row in self.ledger.rows() if row.summary is not None}
         return [found[key] for key in sorted(found) if key in self.cells]
 
     def prove_optima(self) -> None:
@@ -211,18 +214,14 @@ class Store:
     def _enter_cells(self) -> None:
         """Enter the campaign's cells in the ledger, after seeing that it holds no others."""
         try:
-            known = self.ledger.fingerprints()
-            states = self.ledger.states()
-            changed = [key for key, fingerprint in known.items() if self._changed(key, fingerprint)]
-            for key in changed:
-                if (
-                    states[key][0] == DONE
-                    or self.record_path(key).exists()
-                    or self.journal_path(key).exists()
-                ):
-                    raise self._refusal(key, begun=states[key][0] != DONE)
-            self.ledger.remove(changed)
-            known = {key: fingerprint for key, fingerprint in known.items() if key not in changed}
+            known = {row.key: row for row in self.ledger.rows()}
+            changed = [row for row in known.values() if self._changed(row.key, row.fingerprint)]
+            for row in changed:
+                begun = self.record_path(row.key).exists() or self.journal_path(row.key).exists()
+                if row.state == DONE or begun:
+                    raise self._refusal(row)
+                del known[row.key]
+            self.ledger.remove(row.key for row in changed)
             new = [key for key in self.cells if key not in known]
             identities = {key: self.cells[key].cell.identity for key in new}
             self.ledger.add(identities, {key: self.cells[key].cell.fingerprint for key in new})
@@ -233,14 +232,15 @@ class Store:
     def _changed(self, key: str, fingerprint: str) -> bool:
         return key not in self.cells or self.cells[key].cell.fingerprint != fingerprint
 
-    def _refusal(self, key: str, begun: bool) -> InputError:
+    def _refusal(self, row: Row) -> InputError:
         """Why a cell of the ledger, finished or begun, is none of the campaign's."""
+        key = row.key
         if key not in self.cells:
             return self._foreign(key)
         named = self.cells[key]
-        change = difference(self.ledger.identity(key), plain(named.cell.identity))
+        change = difference(row.identity, plain(named.cell.identity))
         anew = ""
-        if begun and self.journal_path(key).exists():
+        if row.state != DONE and self.journal_path(key).exists():
             anew = f", or remove its samples in {str(self.journal_path(key))!r} to begin it anew"
         return InputError(
             f"folder {str(self.folder)!r} holds another {named.label}: {change}; "

@@ -52,10 +52,10 @@ class Summary:
     steps: dict[str, list[float]] = field(repr=False)
 
     @classmethod
-    def from_dict(cls, row: Mapping[str, Any]) -> Summary:
-        """The summary that `to_dict` gave."""
+    def renamed(cls, row: Mapping[str, Any]) -> dict[str, Any]:
+        """What `to_dict` gave, by the names of the fields."""
         ours = {stored: name for name, stored in ON_DISK.items()}
-        return cls(**{ours.get(name, name): value for name, value in row.items()})
+        return {ours.get(name, name): value for name, value in row.items()}
 
     def to_dict(self) -> dict[str, Any]:
         """The summary as plain data, by the names that it has on disk."""

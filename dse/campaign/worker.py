@@ -57,7 +57,10 @@ class SharedProgress:
     def __init__(self, path: Path, cells: int | None = None) -> None:
         """Map the numbers at `path`; with `cells`, make them new for that many."""
         if cells is not None:
-            np.zeros(1 + PER_CELL * cells).tofile(path)
+            # Made anew: a link that somebody has put there is not written through.
+            path.unlink(missing_ok=True)
+            with path.open("xb") as file:
+                file.write(np.zeros(1 + PER_CELL * cells).tobytes())
         self._numbers = np.memmap(path, dtype=np.float64, mode="r+")
 
     def stop(self) -> None:

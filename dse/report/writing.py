@@ -21,7 +21,7 @@ from dse.report.limits import samples, seeds
 from dse.report.repriced import caveat, finding, notes
 from dse.report.tables import NAMES, make_tables
 from dse.support.errors import InputError, StorageError
-from dse.support.files import write_json, write_whole
+from dse.support.files import refuse_links, write_json, write_whole
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -91,6 +91,7 @@ def write_report(folder: Path, *, run: str | None = None, pictures: bool = True)
     `pictures`, `figures/` holds the figures as PNG and PDF and `index.html` is the whole report in one page.
     `run` is the key of a cell whose genes are drawn too. StorageError where something cannot be written.
     """
+    refuse_links(folder)
     report = make_report(folder)
     drawing = _gene_drawing(report.study, run) if run is not None else None
     tables = folder / "tables"

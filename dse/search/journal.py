@@ -14,6 +14,7 @@ time holds it.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -190,6 +191,10 @@ class Journal:
         try:
             yield
         except OSError as error:
+            if error.errno == errno.ELOOP:
+                raise StorageError(
+                    f"journal {str(self.path)!r} is a link; remove it: nothing is written through it"
+                ) from None
             raise StorageError(
                 f"journal {str(self.path)!r} cannot be {deed}: {error.strerror or error}; "
                 "what it already holds is kept, run again to go on"
@@ -235,7 +240,7 @@ def _header(cell: Mapping[str, Any]) -> bytes:
 def _open_locked(path: Path) -> int:
     """A descriptor of the file at `path`, made if need be, that no other process has open as a journal."""
     while True:
-        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             # Whoever held it may have removed it between the opening and the locking.

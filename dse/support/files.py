@@ -25,7 +25,9 @@ def whole_file(path: Path, what: str = "file") -> Iterator[BinaryIO]:
         if not path.parent.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            with part.open("wb") as file:
+            # Made anew: a link that somebody has put there is not written through.
+            part.unlink(missing_ok=True)
+            with part.open("xb") as file:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
@@ -56,6 +58,24 @@ def make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StorageError(f"folder {str(folder)!r} cannot be made: {error.strerror}") from None
+
+
+def refuse_links(folder: Path) -> None:
+    """See that nothing directly in `folder` is a symbolic link, which would let files elsewhere be written.
+
+    The folder itself may be one. A StorageError names the link.
+    """
+    try:
+        links = sorted(entry.name for entry in os.scandir(folder) if entry.is_symlink())
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise StorageError(f"folder {str(folder)!r} cannot be read: {error.strerror}") from None
+    if links:
+        raise StorageError(
+            f"{str(folder / links[0])!r} is a link: results are not written through links inside a folder; "
+            "put what it points to in its place, or remove it"
+        )
 
 
 def _sync_folder(folder: Path) -> None:

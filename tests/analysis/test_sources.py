@@ -53,7 +53,9 @@ def unfinish(folder: Path, *keys: str) -> None:
     """Make the ledger forget that cells were finished."""
     with sqlite3.connect(folder / LEDGER) as database:
         for key in keys:
-            database.execute("UPDATE cells SET state = 'pending', summary = NULL WHERE key = ?", (key,))
+            database.execute(
+                "UPDATE cells SET state = 'pending', summary = NULL, checksum = NULL WHERE key = ?", (key,)
+            )
     database.close()
 
 
