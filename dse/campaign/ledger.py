@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from dse.campaign.stored import check_identity, check_summary, parse
 from dse.campaign.summary import Summary
+from dse.support import strict_json
 from dse.support.errors import InputError, shorten
 from dse.support.hashing import digest
 
@@ -82,7 +83,7 @@ def _row(values: tuple[Any, ...], checksum: object) -> Row:
     named = isinstance(key, str) and key.isprintable() and key.count("--") >= 4
     if not named or state not in STATES or not isinstance(reason, str | None):
         raise InputError(f"{where} has a key, a state or a reason that no cell has")
-    known = check_identity(parse(identity, f"{where}: identity"), f"{where}: identity")
+    known = check_identity(_strict(identity, f"{where}: identity"), f"{where}: identity")
     if digest(known) != fingerprint:
         raise InputError(f"{where}: identity is not what its fingerprint says")
     if state != DONE:
@@ -91,6 +92,12 @@ def _row(values: tuple[Any, ...], checksum: object) -> Row:
     if (found.key, found.fingerprint) != (key, fingerprint):
         raise InputError(f"{where}: summary is of another cell, {shorten(found.key)}")
     return Row(key, fingerprint, known, state, None, found)
+
+
+def _strict(text: object, where: str) -> Any:
+    if not isinstance(text, str):
+        raise InputError(f"{where} must be JSON text, got {shorten(text)}")
+    return strict_json.parse(text, where)
 
 
 def _checksum(values: Iterable[object]) -> str:
