@@ -1,0 +1,131 @@
+"""A machine of any number of storage levels above its MACs, the outermost first."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+from dse.support.errors import InputError, shorten, unknown
+from dse.support.validation import positive_number, whole_number
+
+MOST_INSTANCES = 2**31 - 1
+MOST_WORDS = 2**60
+FIRST_FILLS = ("counted", "elided")
+
+Names = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Level:
+    """One level of storage, or a mere fan-out if it keeps nothing. Figures are those of one instance.
+
+    `capacity` is in words, `bandwidth`s in words a cycle: of reads, of fills and updates, or of all of them
+    (None: unlimited). A physical access moves `block` words and takes `read_pj`, `write_pj` (fills) or
+    `update_pj`; an instance at work leaks `leak_pj` a cycle; `cluster` instances share a physical row.
+    Below an instance are `fan_out` instances of the next level (or MACs), over which the dims in `spread`
+    (None: any) may be spread; without `multicast` each of them is sent its own copy of what several of them
+    read, and without `reduction` each writes a partial sum of its own. The level `keeps` these tensors, and a
+    mapping may have it keep those in `may_keep` (None: any).
+    """
+
+    name: str
+    capacity: int | None = None
+    fan_out: int = 1
+    keeps: Names = ()
+    may_keep: Names | None = None
+    spread: Names | None = None
+    multicast: bool = True
+    reduction: bool = True
+    read_bandwidth: float | None = None
+    write_bandwidth: float | None = None
+    shared_bandwidth: float | None = None
+    block: int = 1
+    read_pj: float = 0.0
+    write_pj: float = 0.0
+    update_pj: float = 0.0
+    leak_pj: float = 0.0
+    cluster: int = 1
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise InputError(f"level: name must be text, got {shorten(self.name)}")
+        if self.capacity is not None:
+            whole_number(self.capacity, f"level {self.name}: capacity", least=0, most=MOST_WORDS)
+        whole_number(self.fan_out, f"level {self.name}: fan_out", most=MOST_INSTANCES)
+        for field in ("block", "cluster"):
+            whole_number(getattr(self, field), f"level {self.name}: {field}", most=MOST_WORDS)
+        for field in ("read_bandwidth", "write_bandwidth", "shared_bandwidth"):
+            if getattr(self, field) is not None:
+                positive_number(getattr(self, field), f"level {self.name}: {field}")
+        for field in ("read_pj", "write_pj", "update_pj", "leak_pj"):
+            not_negative(getattr(self, field), f"level {self.name}: {field}")
+
+    def allows(self, kept: Names) -> bool:
+        """Whether a mapping may have the level keep exactly these tensors."""
+        open_ones = self.may_keep
+        return set(self.keeps) <= set(kept) and (
+            open_ones is None or set(kept) <= {*self.keeps, *open_ones}
+        )
+
+
+@dataclass(frozen=True)
+class Machine:
+    """`levels` from the outermost in, then the MACs, one of which takes `mac_pj`.
+
+    `first_fill` says whether the words of an output that come down before there is anything to add to are
+    counted as fills (they are never read). `clock_ghz` turns cycles into seconds.
+    """
+
+    name: str
+    levels: tuple[Level, ...]
+    mac_pj: float
+    first_fill: str = "elided"
+    clock_ghz: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not self.levels:
+            raise InputError(f"machine {self.name}: no levels; it needs at least one")
+        names = [level.name for level in self.levels]
+        for name in names:
+            if names.count(name) > 1:
+                raise InputError(f"machine {self.name}: level {name!r} is there twice")
+        if self.first_fill not in FIRST_FILLS:
+            raise unknown("first_fill", self.first_fill, FIRST_FILLS, f"machine {self.name}")
+        not_negative(self.mac_pj, f"machine {self.name}: mac_pj")
+        positive_number(self.clock_ghz, f"machine {self.name}: clock_ghz")
+        if self.macs > MOST_INSTANCES:
+            raise InputError(f"machine {self.name}: {self.macs} MACs are more than {MOST_INSTANCES}")
+
+    @cached_property
+    def instances(self) -> tuple[int, ...]:
+        """How many instances each level has."""
+        return tuple(
+            math.prod(level.fan_out for level in self.levels[:place]) for place in range(len(self.levels))
+        )
+
+    @cached_property
+    def macs(self) -> int:
+        """How many MACs there are."""
+        return math.prod(level.fan_out for level in self.levels)
+
+
+def not_negative(value: object, what: str) -> float:
+    """`value` as a finite float of 0 or more."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(f"{what} must be a number, got {shorten(value)}")
+    if value == 0:
+        return 0.0
+    return positive_number(value, what) if value > 0 else _refuse(value, what)
+
+
+def _refuse(value: object, what: str) -> float:
+    raise InputError(f"{what} must not be negative, got {shorten(value)}")
+
+
+def sram_pj(depth: float, width: int) -> float:
+    """Energy of one access, in pJ, of a memory of `depth` rows of `width` bits.
+
+    A line through two points of Eyeriss's table: 0.5 kB takes one unit for 16 bits, 100 kB six units.
+    """
+    return width / 16 * (1 + 5 / 99.5 * (width * depth / 8192 - 0.5))
