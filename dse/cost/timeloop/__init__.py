@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dse.cost.timeloop.faults import Fault, fault_text
-from dse.cost.timeloop.layout import Layout
+from dse.cost.timeloop.layout import Layout, RowArray
 from dse.cost.timeloop.machine import Level, Machine
 from dse.cost.timeloop.mapping import HierarchyMapping, LevelMapping
 from dse.cost.timeloop.tables import tables
@@ -29,6 +29,7 @@ __all__ = [
     "LevelMapping",
     "Machine",
     "Priced",
+    "RowArray",
     "Workload",
     "fault_text",
     "layout_of",
@@ -78,10 +79,10 @@ def prepared(workload: Workload, machine: Machine) -> Callable[..., Priced]:
     levels, tensors = len(machine.levels), len(workload.tensors)
     columns = layout_of(workload, machine).columns
 
-    def price(rows: IntArray, threads: int = 1, counts: bool = False) -> Priced:
+    def price(rows: RowArray, threads: int = 1, counts: bool = False) -> Priced:
         n = len(rows)
-        if rows.shape != (n, columns):
-            raise ValueError(f"rows must have {columns} columns, got an array of shape {rows.shape}")
+        if rows.shape != (n, columns) or rows.dtype != np.int32:
+            raise ValueError(f"rows must be int32 of shape (n, {columns}), got {rows.dtype} {rows.shape}")
         whole, energy = np.empty((4, n), dtype=np.int64), np.empty(n)
         accesses = np.zeros((n if counts else 0, levels, tensors, 3), dtype=np.int64)
 

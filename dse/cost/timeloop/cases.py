@@ -134,7 +134,6 @@ def _price_group(
     except InputError as error:
         yield from (_invalid(str(error)) for _ in places)
         return
-    # Factors beyond 64 bits fit no dim, and neither does 0.
     mappings = [cases[place].mapping for place in places]
     priced = price(layout_of(workload, machine).encode(mappings))
     columns = zip(

@@ -69,21 +69,24 @@ def read_nest(row, layer, moves, axes, levels, loops, spread, box, extents, by_l
                     )
                 else:
                     flow[tensor] *= wide
-        visited = 0
-        for slot in range(base + 3 * dims - 1, base + 2 * dims - 1, -1):
-            dim = row[slot]
-            if dim < 0 or dim >= dims:
-                return ORDER, place, 0
-            visited |= 1 << dim
-            factor = row[base + dim]
-            if factor != 1:
-                if not grows(factor, box[dim], layer[SIZES + dim]):
-                    return FACTORS, wrong_dim(row, layer, dims, places, width), 0
-                loops[0, count], loops[1, count], loops[2, count] = dim, factor, box[dim]
-                count += 1
-                grow(dim, factor, box, current, moves)
-        if visited != (1 << dims) - 1:
+        entries, visited, looping = 0, 0, 0
+        for dim in range(dims):
+            entry = row[base + 2 * dims + dim]
+            entries |= entry
+            visited |= 1 << (entry & 63)
+            looping |= row[base + dim] ^ 1
+        if entries >> 6 or visited != (1 << dims) - 1:
             return ORDER, place, 0
+        if looping:
+            for slot in range(base + 3 * dims - 1, base + 2 * dims - 1, -1):
+                dim = row[slot]
+                factor = row[base + dim]
+                if factor != 1:
+                    if not grows(factor, box[dim], layer[SIZES + dim]):
+                        return FACTORS, wrong_dim(row, layer, dims, places, width), 0
+                    loops[0, count], loops[1, count], loops[2, count] = dim, factor, box[dim]
+                    count += 1
+                    grow(dim, factor, box, current, moves)
         by_level[2, place] = count
         kept, words = 0, 0
         for tensor in range(tensors):
