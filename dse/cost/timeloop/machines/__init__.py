@@ -1,0 +1,1 @@
+"""Machines that come with the package, as TOML files; `dse.cost.timeloop.presets` finds them by name."""

@@ -1,0 +1,122 @@
+"""Machines by name: those that come as files, Gemmini-like ones of any size, two-level accelerators, files."""
+
+from __future__ import annotations
+
+import re
+from os import PathLike, fspath
+from pathlib import Path
+
+from dse.cost.timeloop.architecture import read_machine
+from dse.cost.timeloop.machine import Level, Machine, sram_pj
+from dse.spec.accelerator import PRESETS as ACCELERATORS
+from dse.spec.accelerator import Accelerator
+from dse.support.errors import InputError, unknown
+from dse.support.toml import is_toml
+
+MACHINES = ("eyeriss_like", "simba_like", "simple_weight_stationary", "simple_output_stationary")
+GEMMINI = "gemmini-PES-SCRATCHPAD-ACCUMULATOR"
+DEFAULT_GEMMINI = (16, 16384, 1024)
+
+_GEMMINI_NAME = re.compile(r"gemmini-([1-9]\d{0,8})-([1-9]\d{0,8})-([1-9]\d{0,8})")
+
+
+def load_machine(name: str | PathLike[str]) -> Machine:
+    """A machine by its name, or the one in the TOML file at the path `name`.
+
+    `gemmini-16-16384-1024` (or `gemmini`) is the Gemmini-like machine of a side of 16 PEs with so many rows of
+    scratchpad and accumulator. An accelerator's name is that accelerator as a machine.
+    """
+    text = fspath(name)
+    if text in MACHINES:
+        return read_machine(str(Path(__file__).parent / "machines" / f"{text}.toml"))
+    if text == "gemmini":
+        return gemmini(*DEFAULT_GEMMINI)
+    found = _GEMMINI_NAME.fullmatch(text)
+    if found:
+        return gemmini(*map(int, found.groups()))
+    if text in ACCELERATORS:
+        return machine_of(ACCELERATORS[text], text)
+    if is_toml(text):
+        return read_machine(text)
+    raise unknown("machine", text, [*MACHINES, "gemmini", GEMMINI, *ACCELERATORS, "FILE.toml"])
+
+
+def gemmini(pe_dim: int, scratchpad_depth: int, accumulator_depth: int) -> Machine:
+    """The machine of the DOSA data set (Hong et al., MICRO 2023): weights in `pe_dim` x `pe_dim` PEs.
+
+    The scratchpad has rows of `pe_dim` words of 8 bits, an accumulator belongs to one column and has rows of
+    one word of 32 bits.
+    """
+    if pe_dim < 1 or scratchpad_depth < 1 or accumulator_depth < 1:
+        raise InputError("gemmini: its side and its depths must be at least 1")
+    scratchpad = sram_pj(scratchpad_depth, 8 * pe_dim)
+    accumulator, register = sram_pj(accumulator_depth, 32), sram_pj(1, 8)
+    levels = (
+        Level("DRAM", keeps=("W", "I", "O"), may_keep=(), block=64, shared_bandwidth=8, **_each(6400.0)),
+        Level(
+            "Scratchpad",
+            capacity=scratchpad_depth * pe_dim,
+            fan_out=pe_dim,
+            keeps=("W", "I"),
+            may_keep=(),
+            spread=("K",),
+            block=pe_dim,
+            shared_bandwidth=2 * pe_dim,
+            **_each(scratchpad),
+        ),
+        Level(
+            "Accumulator",
+            capacity=accumulator_depth,
+            fan_out=pe_dim,
+            keeps=("O",),
+            may_keep=(),
+            spread=("C",),
+            shared_bandwidth=2,
+            **_each(accumulator),
+        ),
+        Level("Registers", capacity=1, keeps=("W",), may_keep=(), **_each(register)),
+    )
+    name = f"gemmini-{pe_dim}-{scratchpad_depth}-{accumulator_depth}"
+    return Machine(name, levels, mac_pj=0.5608, first_fill="counted")
+
+
+def machine_of(accelerator: Accelerator, name: str = "accelerator") -> Machine:
+    """An array of PEs with L1s and a shared L2 as a hierarchy; a word costs what it does under `loopnest`.
+
+    What it cannot hold is left out: latencies, and that a step's transfers hide behind the step before.
+    """
+    from dse.cost.loopnest.constants import Constants
+
+    costs, everything = Constants(), ("W", "I", "O")
+    levels = (
+        Level(
+            "DRAM",
+            keeps=everything,
+            may_keep=(),
+            shared_bandwidth=accelerator.offchip_bandwidth,
+            **_each(costs.dram_pj),
+        ),
+        Level(
+            "L2",
+            capacity=accelerator.l2_size,
+            fan_out=accelerator.num_pes,
+            keeps=everything,
+            may_keep=(),
+            shared_bandwidth=accelerator.noc_bandwidth,
+            **_each(costs.l2_pj + costs.noc_pj),
+        ),
+        Level(
+            "L1",
+            capacity=accelerator.l1_size,
+            fan_out=accelerator.simd_lanes,
+            keeps=everything,
+            may_keep=(),
+            **_each(costs.l1_pj),
+        ),
+    )
+    return Machine(name, levels, costs.mac_pj, clock_ghz=accelerator.clock_ghz)
+
+
+def _each(pj: float) -> dict[str, float]:
+    """The energy of an access of any kind."""
+    return {"read_pj": pj, "write_pj": pj, "update_pj": pj}
