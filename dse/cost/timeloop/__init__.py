@@ -61,7 +61,7 @@ class Priced:
     @property
     def valid(self) -> BoolArray:
         """Whether a mapping has a price."""
-        return self.fault == 0
+        return np.equal(self.fault, 0)
 
 
 def layout_of(workload: Workload, machine: Machine) -> Layout:

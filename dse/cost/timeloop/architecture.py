@@ -2,31 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Annotated, Any
 
-from dse.cost.timeloop.machine import FIRST_FILLS, MOST_WORDS, Level, Machine, not_negative, sram_pj
+from dse.cost.timeloop.machine import (
+    MOST_INSTANCES,
+    MOST_WORDS,
+    Bandwidth,
+    Energy,
+    Level,
+    Machine,
+    not_negative,
+    sram_pj,
+)
 from dse.cost.timeloop.workload import CONV_DIMS, MATRIX_DIMS
 from dse.support.errors import InputError, shorten, unknown
+from dse.support.schema import Limits, Schema, read
 from dse.support.toml import read_toml
-from dse.support.validation import keys, positive_number, table, whole_number
 
 TENSORS = ("W", "I", "O")
 DIMS = tuple(dict.fromkeys((*CONV_DIMS, *MATRIX_DIMS)))
 BY_SIZE = "by size"
-WORD_BITS = 8
 
-_LEVEL_KEYS = (
-    *("keeps", "may_keep", "size", "size_bytes", "word_bits", "fan_out", "spread", "multicast", "reduction"),
-    *("bandwidth", "read_bandwidth", "write_bandwidth", "block", "cluster"),
-    *("access_pj", "read_pj", "write_pj", "update_pj", "leak_pj"),
-)
-_ENERGIES = ("read_pj", "write_pj", "update_pj")
-_BANDWIDTHS = {
-    "bandwidth": "shared_bandwidth",
-    "read_bandwidth": "read_bandwidth",
-    "write_bandwidth": "write_bandwidth",
-}
+_Text = Annotated[str, Limits("text", min_length=1)]
+_Bits = Annotated[int, Limits(ge=1, le=2**16)]
+_Words = Annotated[int, Limits(ge=1, le=MOST_WORDS)]
+_Count = Annotated[int, Limits(ge=1, le=MOST_INSTANCES)]
+_Rate = Annotated[float, Limits("a finite number above 0", gt=0, allow_inf_nan=False)]
+_Picojoules = Annotated[float, Limits("a finite number of 0 or more", ge=0, allow_inf_nan=False)]
+
+
+@dataclass(frozen=True)
+class _LevelTable(Schema):
+    """The keys of one [[levels]] table; what is None is not there."""
+
+    name: _Text
+    keeps: list[str] | None = None
+    may_keep: list[str] = field(default_factory=list)
+    size: _Words | None = None
+    size_bytes: _Words | None = None
+    word_bits: _Bits | None = None
+    fan_out: _Count = 1
+    spread: list[str] | None = None
+    multicast: bool = True
+    reduction: bool = True
+    bandwidth: _Rate | None = None
+    read_bandwidth: _Rate | None = None
+    write_bandwidth: _Rate | None = None
+    block: _Count = 1
+    cluster: _Count = 1
+    access_pj: Any = None
+    read_pj: _Picojoules | None = None
+    write_pj: _Picojoules | None = None
+    update_pj: _Picojoules | None = None
+    leak_pj: _Picojoules = 0.0
+
+
+@dataclass(frozen=True)
+class _MachineFile(Schema):
+    name: _Text
+    mac_pj: _Picojoules
+    levels: Annotated[list[_LevelTable], Limits("one or more [[levels]] tables", min_length=1)]
+    first_fill: str = "elided"
+    clock_ghz: _Rate = 1.0
+    word_bits: _Bits = 8
 
 
 def read_machine(path: str) -> Machine:
@@ -37,122 +76,88 @@ def read_machine(path: str) -> Machine:
 
 def machine_from_dict(data: object, where: str) -> Machine:
     """The machine that parsed TOML describes; `where` names the place in messages."""
-    entry = table(data, where)
-    keys(entry, where, required=("name", "mac_pj", "levels"), optional=("first_fill", "clock_ghz", "word_bits"))
-    _text(entry["name"], f"{where}: name")
-    not_negative(entry["mac_pj"], f"{where}: mac_pj")
-    clock = positive_number(entry.get("clock_ghz", 1.0), f"{where}: clock_ghz")
-    bits = whole_number(entry.get("word_bits", WORD_BITS), f"{where}: word_bits", most=2**16)
-    first_fill = entry.get("first_fill", "elided")
-    if first_fill not in FIRST_FILLS:
-        raise unknown("first_fill", first_fill, FIRST_FILLS, where)
-    if not isinstance(entry["levels"], list) or not entry["levels"]:
-        raise InputError(f"{where}: levels must be tables headed [[levels]], the outermost first")
+    file = read(_MachineFile, data, where)
     levels = tuple(
-        _read_level(level, f"{where}: levels[{place}]", bits, outermost=place == 0)
-        for place, level in enumerate(entry["levels"])
+        _level(table, file.word_bits, f"{where}: levels[{place}] ({table.name})", outermost=place == 0)
+        for place, table in enumerate(file.levels)
     )
     try:
-        return Machine(entry["name"], levels, entry["mac_pj"], first_fill, clock)
+        return Machine(file.name, levels, file.mac_pj, file.first_fill, file.clock_ghz)
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
 
 
-def _read_level(data: object, where: str, bits: int, *, outermost: bool) -> Level:
-    entry = table(data, where)
-    keys(entry, where, required=("name",), optional=_LEVEL_KEYS)
-    _text(entry["name"], f"{where}: name")
-    where = f"{where} ({entry['name']})"
-    keeps, may_keep = _kept(entry, where, outermost=outermost)
-    bits = whole_number(entry.get("word_bits", bits), f"{where}: word_bits", most=2**16)
-    counts = {
-        key: whole_number(entry.get(key, 1), f"{where}: {key}", most=2**31 - 1)
-        for key in ("block", "cluster", "fan_out")
-    }
-    bandwidths = {
-        field: positive_number(entry[key], f"{where}: {key}")
-        for key, field in _BANDWIDTHS.items()
-        if key in entry
-    }
-    capacity = _capacity(entry, where, bits)
+def _level(table: _LevelTable, word_bits: int, where: str, *, outermost: bool) -> Level:
+    keeps, may_keep = _kept(table, where, outermost=outermost)
+    bits = table.word_bits or word_bits
+    capacity = _capacity(table, bits, where)
+    spread = None if table.spread is None else _names(table.spread, DIMS, "dim", f"{where}: spread")
     return Level(
-        name=entry["name"],
+        name=table.name,
         capacity=capacity,
+        fan_out=table.fan_out,
         keeps=keeps,
         may_keep=may_keep,
-        spread=_names(entry["spread"], DIMS, "dim", f"{where}: spread") if "spread" in entry else None,
-        multicast=_flag(entry, "multicast", where),
-        reduction=_flag(entry, "reduction", where),
-        leak_pj=not_negative(entry.get("leak_pj", 0), f"{where}: leak_pj"),
-        **counts,
-        **bandwidths,
-        **_energies(entry, where, capacity, counts["block"], bits),
+        spread=spread,
+        multicast=table.multicast,
+        reduction=table.reduction,
+        bandwidth=Bandwidth(table.read_bandwidth, table.write_bandwidth, table.bandwidth),
+        energy=_energy(table, capacity, bits, where),
+        block=table.block,
+        leak_pj=table.leak_pj,
+        cluster=table.cluster,
     )
 
 
-def _kept(
-    entry: Mapping[str, Any], where: str, *, outermost: bool
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _kept(table: _LevelTable, where: str, *, outermost: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The tensors that the level keeps, and those that it may keep besides."""
-    keeps = _names(entry.get("keeps", list(TENSORS) if outermost else []), TENSORS, "tensor", f"{where}: keeps")
-    may_keep = _names(entry.get("may_keep", []), TENSORS, "tensor", f"{where}: may_keep")
-    twice = [name for name in keeps if name in may_keep]
-    if twice:
-        raise InputError(f"{where}: {twice[0]} is in keeps and in may_keep; name it in one of them")
-    if outermost and set(keeps) != set(TENSORS):
-        raise InputError(f"{where}: the outermost level keeps all of {', '.join(TENSORS)}; got {list(keeps)}")
+    default = list(TENSORS) if outermost else []
+    keeps = _names(default if table.keeps is None else table.keeps, TENSORS, "tensor", f"{where}: keeps")
+    may_keep = _names(table.may_keep, TENSORS, "tensor", f"{where}: may_keep")
+    for name in keeps:
+        if name in may_keep:
+            raise InputError(f"{where}: {name} is in keeps and in may_keep; name it in one of them")
+    if outermost and len(keeps) < len(TENSORS):
+        raise InputError(f"{where}: the outermost level keeps all of {', '.join(TENSORS)}, got {list(keeps)}")
     return keeps, may_keep
 
 
-def _capacity(entry: Mapping[str, Any], where: str, bits: int) -> int | None:
+def _capacity(table: _LevelTable, bits: int, where: str) -> int | None:
     """The level's words: `size`, or as many as `size_bytes` hold; None if neither is there."""
-    if "size" in entry and "size_bytes" in entry:
+    if table.size is not None and table.size_bytes is not None:
         raise InputError(f"{where}: size and size_bytes are both there; give the size in words or in bytes")
-    if "size_bytes" in entry:
-        size = whole_number(entry["size_bytes"], f"{where}: size_bytes", most=MOST_WORDS)
-        if size * 8 < bits:
-            raise InputError(f"{where}: size_bytes must hold a word of {bits} bits, got {size}")
-        return size * 8 // bits
-    return whole_number(entry["size"], f"{where}: size", most=MOST_WORDS) if "size" in entry else None
+    if table.size_bytes is None:
+        return table.size
+    words = table.size_bytes * 8 // bits
+    if not words:
+        raise InputError(f"{where}: size_bytes must hold a word of {bits} bits, got {table.size_bytes}")
+    return words
 
 
-def _energies(
-    entry: Mapping[str, Any], where: str, capacity: int | None, block: int, bits: int
-) -> dict[str, float]:
-    """The energy of a read, a fill and an update: one for all, one each, or by the size of the memory."""
-    named = [key for key in _ENERGIES if key in entry]
-    if "access_pj" not in entry:
-        return {key: not_negative(entry.get(key, 0), f"{where}: {key}") for key in _ENERGIES}
-    if named:
-        raise InputError(f"{where}: access_pj and {named[0]} are both there; give one for all or one each")
-    access = entry["access_pj"]
-    if access != BY_SIZE:
-        if isinstance(access, str):
-            raise InputError(f"{where}: access_pj must be a number or {BY_SIZE!r}, got {shorten(access)}")
-        return dict.fromkeys(_ENERGIES, not_negative(access, f"{where}: access_pj"))
+def _energy(table: _LevelTable, capacity: int | None, bits: int, where: str) -> Energy:
+    """What accesses take: one figure for all kinds, one each (0 where there is none), or by the size."""
+    each = {"read_pj": table.read_pj, "write_pj": table.write_pj, "update_pj": table.update_pj}
+    given = {key: pj for key, pj in each.items() if pj is not None}
+    if table.access_pj is None:
+        return Energy(**given)
+    if given:
+        raise InputError(
+            f"{where}: access_pj and {next(iter(given))} are both there; give one for all or one each"
+        )
+    if table.access_pj != BY_SIZE:
+        if isinstance(table.access_pj, str):
+            wanted = f"a number or {BY_SIZE!r}"
+            raise InputError(f"{where}: access_pj must be {wanted}, got {shorten(table.access_pj)}")
+        return Energy.of_any(not_negative(table.access_pj, f"{where}: access_pj"))
     if capacity is None:
         raise InputError(f"{where}: access_pj is {BY_SIZE!r}, but there is no size; give size or size_bytes")
-    return dict.fromkeys(_ENERGIES, sram_pj(capacity / block, block * bits))
+    return Energy.of_any(sram_pj(capacity / table.block, table.block * bits))
 
 
-def _names(value: object, known: tuple[str, ...], kind: str, where: str) -> tuple[str, ...]:
-    if not isinstance(value, list):
-        raise InputError(f"{where} must be a list of names, got {shorten(value)}")
-    for name in value:
+def _names(names: list[str], known: tuple[str, ...], kind: str, where: str) -> tuple[str, ...]:
+    for name in names:
         if name not in known:
             raise unknown(kind, name, known, where)
-        if value.count(name) > 1:
+        if names.count(name) > 1:
             raise InputError(f"{where}: {name} is there twice")
-    return tuple(value)
-
-
-def _text(value: object, where: str) -> None:
-    if not isinstance(value, str) or not value:
-        raise InputError(f"{where} must be text, got {shorten(value)}")
-
-
-def _flag(entry: Mapping[str, Any], key: str, where: str) -> bool:
-    value = entry.get(key, True)
-    if not isinstance(value, bool):
-        raise InputError(f"{where}: {key} must be true or false, got {shorten(value)}")
-    return value
+    return tuple(names)

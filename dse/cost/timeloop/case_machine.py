@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from dse.cost.timeloop.machine import FIRST_FILLS, Level, Machine
+from dse.cost.timeloop.machine import FIRST_FILLS, Bandwidth, Energy, Level, Machine
 from dse.cost.timeloop.workload import integer
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.validation import keys, table
 
 WORDS = ("capacity",)
 COUNTS = ("block", "cluster")
-NUMBERS = ("read_bw", "write_bw", "shared_bw", "read_pj", "write_pj", "update_pj", "leak_pj")
+BANDWIDTHS = ("read_bw", "write_bw", "shared_bw")
+ENERGIES = ("read_pj", "write_pj", "update_pj")
+NUMBERS = (*BANDWIDTHS, *ENERGIES, "leak_pj")
 FLAGS = ("multicast", "reduction")
-NAMES = {"read_bw": "read_bandwidth", "write_bw": "write_bandwidth", "shared_bw": "shared_bandwidth"}
 
 
 def read_hardware(data: object, where: str) -> dict[str, Any]:
@@ -77,5 +78,6 @@ def _level(data: dict[str, Any], instances: int, below: int) -> Level:
             f" got {below}"
         )
     known = {key: value for key, value in data.items() if key != "instances" and value is not None}
-    known = {NAMES.get(key, key): value for key, value in known.items()}
-    return Level(fan_out=below // instances, **known)
+    bandwidth = Bandwidth(*(known.pop(key, None) for key in BANDWIDTHS))
+    energy = Energy(*(known.pop(key, 0.0) for key in ENERGIES))
+    return Level(fan_out=below // instances, bandwidth=bandwidth, energy=energy, **known)

@@ -105,10 +105,7 @@ def price_cases(cases: Sequence[HierarchyCase], *, detail: bool = False) -> list
     """
     results = [_invalid(case.reason) for case in cases]
     for places in _alike(cases):
-        first = cases[places[0]]
-        assert first.workload is not None
-        assert first.machine is not None
-        for place, result in zip(places, _price_group(first.workload, first.machine, cases, places), strict=True):
+        for place, result in zip(places, _price_group([cases[place] for place in places]), strict=True):
             results[place] = result
     if detail:
         for case, result in zip(cases, results, strict=True):
@@ -126,16 +123,17 @@ def _alike(cases: Sequence[HierarchyCase]) -> Iterator[list[int]]:
     yield from groups.values()
 
 
-def _price_group(
-    workload: Workload, machine: Machine, cases: Sequence[HierarchyCase], places: list[int]
-) -> Iterator[Result]:
+def _price_group(cases: Sequence[HierarchyCase]) -> Iterator[Result]:
+    """The results of cases that share a layer and a machine."""
+    workload, machine = cases[0].workload, cases[0].machine
+    assert workload is not None
+    assert machine is not None
     try:
         price = prepared(workload, machine)
     except InputError as error:
-        yield from (_invalid(str(error)) for _ in places)
+        yield from (_invalid(str(error)) for _ in cases)
         return
-    mappings = [cases[place].mapping for place in places]
-    priced = price(layout_of(workload, machine).encode(mappings))
+    priced = price(layout_of(workload, machine).encode([case.mapping for case in cases]))
     columns = zip(
         priced.cycles.tolist(),
         priced.energy_pj.tolist(),

@@ -73,7 +73,7 @@ def price_rows(rows, start, stop, layer, moves, axes, levels, rates, whole, ener
 def count_accesses(layer, moves, axes, loops, passes, extents, back, by_level, by_tensor, accesses):
     """Reads, fills and updates of every level and tensor, 0 where it is not kept."""
     places, tensors = accesses.shape[0], accesses.shape[1]
-    used, parts, first = by_level[0], by_level[1], by_level[2]
+    parts, first = by_level[1], by_level[2]
     last = first[0]
     passes[last] = 1
     for loop in range(last - 1, -1, -1):

@@ -1,8 +1,8 @@
 """Mappings as rows of integers, which is how batches of them are priced.
 
-A row has, for each level from the outermost in: the temporal factor of every dim, the spatial factor of every
-dim, the order of the temporal loops (places of dims, the outermost loop first), and for every tensor whether the
-level keeps it (1) or not (0).
+A row has, for each level from the outermost in: the temporal factor of every dim, the spatial factor of
+every dim, the order of the temporal loops (places of dims, the outermost loop first), and for every tensor
+whether the level keeps it (1) or not (0).
 """
 
 from __future__ import annotations

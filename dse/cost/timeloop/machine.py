@@ -17,16 +17,38 @@ Names = tuple[str, ...]
 
 
 @dataclass(frozen=True)
+class Bandwidth:
+    """Words a cycle of one instance: of reads, of fills and updates, of all of them; None is unlimited."""
+
+    read: float | None = None
+    write: float | None = None
+    shared: float | None = None
+
+
+@dataclass(frozen=True)
+class Energy:
+    """Of one physical access, in pJ: of a read, of a write of a fill, of a write of an update."""
+
+    read_pj: float = 0.0
+    write_pj: float = 0.0
+    update_pj: float = 0.0
+
+    @classmethod
+    def of_any(cls, pj: float) -> Energy:
+        """The same energy for an access of any kind."""
+        return cls(pj, pj, pj)
+
+
+@dataclass(frozen=True)
 class Level:
     """One level of storage, or a mere fan-out if it keeps nothing. Figures are those of one instance.
 
-    `capacity` is in words, `bandwidth`s in words a cycle: of reads, of fills and updates, or of all of them
-    (None: unlimited). A physical access moves `block` words and takes `read_pj`, `write_pj` (fills) or
-    `update_pj`; an instance at work leaks `leak_pj` a cycle; `cluster` instances share a physical row.
-    Below an instance are `fan_out` instances of the next level (or MACs), over which the dims in `spread`
-    (None: any) may be spread; without `multicast` each of them is sent its own copy of what several of them
-    read, and without `reduction` each writes a partial sum of its own. The level `keeps` these tensors, and a
-    mapping may have it keep those in `may_keep` (None: any).
+    `capacity` is in words (None: unlimited). A physical access moves `block` words; an instance at work leaks
+    `leak_pj` a cycle; `cluster` instances share a physical row. Below an instance are `fan_out` instances of
+    the next level (or MACs), over which the dims in `spread` (None: any) may be spread; without `multicast`
+    each of them is sent its own copy of what several of them read, and without `reduction` each writes a
+    partial sum of its own. The level `keeps` these tensors, and a mapping may have it keep those in
+    `may_keep` (None: any).
     """
 
     name: str
@@ -37,36 +59,31 @@ class Level:
     spread: Names | None = None
     multicast: bool = True
     reduction: bool = True
-    read_bandwidth: float | None = None
-    write_bandwidth: float | None = None
-    shared_bandwidth: float | None = None
+    bandwidth: Bandwidth = Bandwidth()
+    energy: Energy = Energy()
     block: int = 1
-    read_pj: float = 0.0
-    write_pj: float = 0.0
-    update_pj: float = 0.0
     leak_pj: float = 0.0
     cluster: int = 1
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise InputError(f"level: name must be text, got {shorten(self.name)}")
+        what = f"level {self.name}"
         if self.capacity is not None:
-            whole_number(self.capacity, f"level {self.name}: capacity", least=0, most=MOST_WORDS)
-        whole_number(self.fan_out, f"level {self.name}: fan_out", most=MOST_INSTANCES)
+            whole_number(self.capacity, f"{what}: capacity", least=0, most=MOST_WORDS)
+        whole_number(self.fan_out, f"{what}: fan_out", most=MOST_INSTANCES)
         for field in ("block", "cluster"):
-            whole_number(getattr(self, field), f"level {self.name}: {field}", most=MOST_WORDS)
-        for field in ("read_bandwidth", "write_bandwidth", "shared_bandwidth"):
-            if getattr(self, field) is not None:
-                positive_number(getattr(self, field), f"level {self.name}: {field}")
-        for field in ("read_pj", "write_pj", "update_pj", "leak_pj"):
-            not_negative(getattr(self, field), f"level {self.name}: {field}")
+            whole_number(getattr(self, field), f"{what}: {field}", most=MOST_WORDS)
+        for kind, words in vars(self.bandwidth).items():
+            if words is not None:
+                positive_number(words, f"{what}: {kind} bandwidth")
+        for field, pj in {**vars(self.energy), "leak_pj": self.leak_pj}.items():
+            not_negative(pj, f"{what}: {field}")
 
     def allows(self, kept: Names) -> bool:
         """Whether a mapping may have the level keep exactly these tensors."""
         open_ones = self.may_keep
-        return set(self.keeps) <= set(kept) and (
-            open_ones is None or set(kept) <= {*self.keeps, *open_ones}
-        )
+        return set(self.keeps) <= set(kept) and (open_ones is None or set(kept) <= {*self.keeps, *open_ones})
 
 
 @dataclass(frozen=True)

@@ -79,9 +79,7 @@ def _parse_level(text: str) -> LevelMapping:
     return LevelMapping(keep, tuple(temporal), tuple(spatial))
 
 
-def read_mapping(
-    data: object, dims: Iterable[str], tensors: Iterable[str], where: str
-) -> HierarchyMapping:
+def read_mapping(data: object, dims: Iterable[str], tensors: Iterable[str], where: str) -> HierarchyMapping:
     """The mapping that parsed JSON describes; factors may have any value.
 
     Raises InputError, beginning with `where`, where a type, a key or a name is wrong.
@@ -94,9 +92,7 @@ def read_mapping(
     )
 
 
-def _read_level(
-    data: object, dims: frozenset[str], tensors: frozenset[str], where: str
-) -> LevelMapping:
+def _read_level(data: object, dims: frozenset[str], tensors: frozenset[str], where: str) -> LevelMapping:
     entry = table(data, where)
     keys(entry, where, required=("keep", "temporal", "spatial"))
     for key in entry:

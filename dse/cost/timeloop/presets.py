@@ -1,4 +1,4 @@
-"""Machines by name: those that come as files, Gemmini-like ones of any size, two-level accelerators, files."""
+"""Machines by name: those that come as files, Gemmini-like ones of any size, accelerators, TOML files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from os import PathLike, fspath
 from pathlib import Path
 
 from dse.cost.timeloop.architecture import read_machine
-from dse.cost.timeloop.machine import Level, Machine, sram_pj
+from dse.cost.timeloop.machine import Bandwidth, Energy, Level, Machine, sram_pj
 from dse.spec.accelerator import PRESETS as ACCELERATORS
 from dse.spec.accelerator import Accelerator
 from dse.support.errors import InputError, unknown
@@ -23,8 +23,8 @@ _GEMMINI_NAME = re.compile(r"gemmini-([1-9]\d{0,8})-([1-9]\d{0,8})-([1-9]\d{0,8}
 def load_machine(name: str | PathLike[str]) -> Machine:
     """A machine by its name, or the one in the TOML file at the path `name`.
 
-    `gemmini-16-16384-1024` (or `gemmini`) is the Gemmini-like machine of a side of 16 PEs with so many rows of
-    scratchpad and accumulator. An accelerator's name is that accelerator as a machine.
+    `gemmini-16-16384-1024` (or `gemmini`) is the Gemmini-like machine with a side of 16 PEs and so many rows
+    of scratchpad and accumulator. An accelerator's name is that accelerator as a machine.
     """
     text = fspath(name)
     if text in MACHINES:
@@ -52,7 +52,14 @@ def gemmini(pe_dim: int, scratchpad_depth: int, accumulator_depth: int) -> Machi
     scratchpad = sram_pj(scratchpad_depth, 8 * pe_dim)
     accumulator, register = sram_pj(accumulator_depth, 32), sram_pj(1, 8)
     levels = (
-        Level("DRAM", keeps=("W", "I", "O"), may_keep=(), block=64, shared_bandwidth=8, **_each(6400.0)),
+        Level(
+            "DRAM",
+            keeps=("W", "I", "O"),
+            may_keep=(),
+            block=64,
+            bandwidth=Bandwidth(shared=8),
+            energy=Energy.of_any(6400.0),
+        ),
         Level(
             "Scratchpad",
             capacity=scratchpad_depth * pe_dim,
@@ -61,8 +68,8 @@ def gemmini(pe_dim: int, scratchpad_depth: int, accumulator_depth: int) -> Machi
             may_keep=(),
             spread=("K",),
             block=pe_dim,
-            shared_bandwidth=2 * pe_dim,
-            **_each(scratchpad),
+            bandwidth=Bandwidth(shared=2 * pe_dim),
+            energy=Energy.of_any(scratchpad),
         ),
         Level(
             "Accumulator",
@@ -71,10 +78,10 @@ def gemmini(pe_dim: int, scratchpad_depth: int, accumulator_depth: int) -> Machi
             keeps=("O",),
             may_keep=(),
             spread=("C",),
-            shared_bandwidth=2,
-            **_each(accumulator),
+            bandwidth=Bandwidth(shared=2),
+            energy=Energy.of_any(accumulator),
         ),
-        Level("Registers", capacity=1, keeps=("W",), may_keep=(), **_each(register)),
+        Level("Registers", capacity=1, keeps=("W",), may_keep=(), energy=Energy.of_any(register)),
     )
     name = f"gemmini-{pe_dim}-{scratchpad_depth}-{accumulator_depth}"
     return Machine(name, levels, mac_pj=0.5608, first_fill="counted")
@@ -93,8 +100,8 @@ def machine_of(accelerator: Accelerator, name: str = "accelerator") -> Machine:
             "DRAM",
             keeps=everything,
             may_keep=(),
-            shared_bandwidth=accelerator.offchip_bandwidth,
-            **_each(costs.dram_pj),
+            bandwidth=Bandwidth(shared=accelerator.offchip_bandwidth),
+            energy=Energy.of_any(costs.dram_pj),
         ),
         Level(
             "L2",
@@ -102,8 +109,8 @@ def machine_of(accelerator: Accelerator, name: str = "accelerator") -> Machine:
             fan_out=accelerator.num_pes,
             keeps=everything,
             may_keep=(),
-            shared_bandwidth=accelerator.noc_bandwidth,
-            **_each(costs.l2_pj + costs.noc_pj),
+            bandwidth=Bandwidth(shared=accelerator.noc_bandwidth),
+            energy=Energy.of_any(costs.l2_pj + costs.noc_pj),
         ),
         Level(
             "L1",
@@ -111,12 +118,7 @@ def machine_of(accelerator: Accelerator, name: str = "accelerator") -> Machine:
             fan_out=accelerator.simd_lanes,
             keeps=everything,
             may_keep=(),
-            **_each(costs.l1_pj),
+            energy=Energy.of_any(costs.l1_pj),
         ),
     )
     return Machine(name, levels, costs.mac_pj, clock_ghz=accelerator.clock_ghz)
-
-
-def _each(pj: float) -> dict[str, float]:
-    """The energy of an access of any kind."""
-    return {"read_pj": pj, "write_pj": pj, "update_pj": pj}

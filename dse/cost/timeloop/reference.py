@@ -131,20 +131,16 @@ def evaluate(workload: Workload, machine: Machine, mapping: HierarchyMapping) ->
     mac_pj = workload.macs * machine.mac_pj
     named = {level.name: kept for level, kept in zip(machine.levels, counts, strict=True) if kept}
     utilization = workload.macs / (machine.macs * cycles)
-    return Costs(
-        cycles, sum(level_pj.values()) + mac_pj, utilization, workload.macs, level_pj, mac_pj, named
-    )
+    return Costs(cycles, sum(level_pj.values()) + mac_pj, utilization, workload.macs, level_pj, mac_pj, named)
 
 
-def _misfit(
-    workload: Workload, machine: Machine, mapping: HierarchyMapping
-) -> tuple[Fault, int, int] | None:
+def _misfit(workload: Workload, machine: Machine, mapping: HierarchyMapping) -> tuple[Fault, int, int] | None:
     """The first thing that keeps a mapping from being priced: the fault, where it is, what is needed."""
-    for place, level in enumerate(mapping.levels):
-        if any(len({dim for dim, _ in loops}) < len(loops) for loops in (level.temporal, level.spatial)):
+    for place, mapped in enumerate(mapping.levels):
+        if any(len(dict(loops)) < len(loops) for loops in (mapped.temporal, mapped.spatial)):
             return Fault.ORDER, place, 0
     for place, (dim, size) in enumerate(workload.dims):
-        loops = [loop for level in mapping.levels for loop in (*level.temporal, *level.spatial)]
+        loops = [loop for mapped in mapping.levels for loop in (*mapped.temporal, *mapped.spatial)]
         factors = [n for name, n in loops if name == dim]
         if min(factors, default=1) < 1 or math.prod(factors) != size:
             return Fault.FACTORS, place, 0
@@ -181,8 +177,8 @@ def motion(tensor: Tensor, loop: _Loop) -> Motion:
 def delivered(tensor: Tensor, box: Mapping[str, int], outside: list[_Loop]) -> int:
     """D: words of `tensor` that an instance with the tile of `box` receives over the run.
 
-    `outside` are the temporal loops outside the tile, from the innermost. Each is met at one iteration and the
-    next, while those inside of it go back by one step.
+    `outside` are the temporal loops outside the tile, from the innermost. Each is met at one iteration and
+    the next, while those inside of it go back by one step.
     """
     extents = tensor.extents(box)
     full = math.prod(extents)
@@ -282,9 +278,9 @@ def _level_cycles(level: Level, kept: dict[str, Counts], compute_cycles: int) ->
         write += (counts.fills + counts.updates) / compute_cycles
     slowest = 0.0
     for bandwidth, demand in (
-        (level.read_bandwidth, read),
-        (level.write_bandwidth, write),
-        (level.shared_bandwidth, write + read),
+        (level.bandwidth.read, read),
+        (level.bandwidth.write, write),
+        (level.bandwidth.shared, write + read),
     ):
         if bandwidth is not None and bandwidth < demand:
             quotient = bandwidth / demand
@@ -298,7 +294,7 @@ def _level_pj(level: Level, kept: dict[str, Counts], cycles: int, used: int, ins
     rows = min(used, instances / level.cluster)
     energy = 0.0
     for counts in kept.values():
-        energy += -(-counts.reads // level.block) * level.read_pj * rows
-        energy += -(-counts.fills // level.block) * level.write_pj * rows
-        energy += -(-counts.updates // level.block) * level.update_pj * rows
+        energy += -(-counts.reads // level.block) * level.energy.read_pj * rows
+        energy += -(-counts.fills // level.block) * level.energy.write_pj * rows
+        energy += -(-counts.updates // level.block) * level.energy.update_pj * rows
     return energy + level.leak_pj * cycles * (used if kept else 1)

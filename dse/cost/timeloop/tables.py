@@ -52,9 +52,7 @@ def tables(workload: Workload, machine: Machine) -> Tables:
         _layer(workload, machine, moves),
         moves,
         starts.astype(np.int64),
-        np.array(
-            [_level(workload, machine, place) for place in range(len(machine.levels))], dtype=np.int64
-        ),
+        np.array([_level(workload, machine, place) for place in range(len(machine.levels))], dtype=np.int64),
         _rates(workload, machine),
     )
 
@@ -119,12 +117,9 @@ def _level(workload: Workload, machine: Machine, place: int) -> list[int]:
 def _rates(workload: Workload, machine: Machine) -> FloatArray:
     rates = np.zeros((len(machine.levels) + 1, RATE_COLUMNS))
     for place, (level, instances) in enumerate(zip(machine.levels, machine.instances, strict=True)):
-        bandwidths = (level.read_bandwidth, level.write_bandwidth, level.shared_bandwidth)
         rates[place] = (
-            *(np.inf if words is None else words for words in bandwidths),
-            level.read_pj,
-            level.write_pj,
-            level.update_pj,
+            *(np.inf if words is None else words for words in vars(level.bandwidth).values()),
+            *vars(level.energy).values(),
             level.leak_pj,
             instances / level.cluster,
         )

@@ -1,4 +1,4 @@
-"""What is computed, as an N-level machine sees it: dims with sizes, and tensors whose axes are sums of dims."""
+"""What is computed, as an N-level machine sees it: dims with sizes, tensors whose axes are sums of dims."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Workload:
-    """`dims` with their sizes, whose points are the MACs, and the tensors that they use, the output last or not.
+    """`dims` with their sizes, whose points are the MACs, and the tensors that these use.
 
     Raises InputError for sizes below 1, for anything but one output, for a tensor over an unknown dim, and
     where counts would not fit in 64 bits.
@@ -66,7 +66,7 @@ class Workload:
                     whole_number(factor, f"layer: tensors.{tensor.name}: the coefficient of {dim}")
         if self._most_words() > MOST_WORDS:
             raise InputError(
-                f"layer: its counts could exceed {MOST_WORDS:.3g}, more than is counted; make its dims smaller"
+                f"layer: its counts could exceed {MOST_WORDS:.3g}, more than is counted; shrink its dims"
             )
 
     @cached_property
@@ -223,7 +223,7 @@ def _tensors(entry: Mapping[str, Any], where: str) -> Iterator[Tensor]:
         if not isinstance(output, bool):
             raise InputError(f"{place}.output must be true or false")
         if not isinstance(tensor["axes"], list):
-            raise InputError(f"{place}.axes must be a list of tables such as {{\"P\": 2, \"R\": 1}}")
+            raise InputError(f'{place}.axes must be a list of tables such as {{"P": 2, "R": 1}}')
         axes = [dict(_sizes(axis, f"{place}.axes")) for axis in tensor["axes"]]
         for axis in axes:
             keys(axis, f"{place}.axes", required=(), optional=dims)
