@@ -80,11 +80,6 @@ class Level:
         for field, pj in {**vars(self.energy), "leak_pj": self.leak_pj}.items():
             not_negative(pj, f"{what}: {field}")
 
-    def allows(self, kept: Names) -> bool:
-        """Whether a mapping may have the level keep exactly these tensors."""
-        open_ones = self.may_keep
-        return set(self.keeps) <= set(kept) and (open_ones is None or set(kept) <= {*self.keeps, *open_ones})
-
 
 @dataclass(frozen=True)
 class Machine:

@@ -145,8 +145,9 @@ def _misfit(workload: Workload, machine: Machine, mapping: HierarchyMapping) -> 
         if min(factors, default=1) < 1 or math.prod(factors) != size:
             return Fault.FACTORS, place, 0
     for place, (level, mapped) in enumerate(zip(machine.levels, mapping.levels, strict=True)):
-        missing = set(required(workload, machine, place)) - set(mapped.keep)
-        if missing or not level.allows(mapped.keep):
+        must, kept = set(required(workload, machine, place)), set(mapped.keep)
+        closed = level.may_keep is not None and kept - must - set(level.may_keep)
+        if must - kept or closed:
             return Fault.KEEP, place, 0
         if level.spread is not None and any(n > 1 and dim not in level.spread for dim, n in mapped.spatial):
             return Fault.SPREAD, place, 0
