@@ -61,6 +61,8 @@ def build_machine(entry: dict[str, Any]) -> Machine:
     """The machine that a checked entry describes; InputError where its values can be no machine's."""
     levels = entry["levels"]
     instances = [*(level["instances"] for level in levels), entry["macs"]]
+    if not levels:
+        raise InputError("hardware: no levels; it needs at least one")
     if instances[0] != 1:
         raise InputError(f"hardware: there must be one instance of the outermost level, got {instances[0]}")
     built = tuple(

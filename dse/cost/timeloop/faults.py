@@ -33,10 +33,10 @@ def fault_text(fault: Fault, where: int, need: int, workload: Workload, machine:
     if fault == Fault.ORDER:
         return f"{name}: the order of its loops must name each dim once"
     if fault == Fault.KEEP:
-        open_ones = "" if level.may_keep == () else ", may keep " + _list(level.may_keep, "the others")
-        return f"{name}: must keep {_list(required(workload, machine, where), 'nothing')}{open_ones}"
+        text = f"{name}: must keep {_list(required(workload, machine, where))}"
+        return text if level.may_keep is None else f"{text} and may keep {_list(level.may_keep)} besides"
     if fault == Fault.SPREAD:
-        return f"{name}: only {_list(level.spread, 'any dim')} may be spread below it"
+        return f"{name}: {_list(level.spread or ())} may be spread below it, and no other dim"
     if fault == Fault.FAN_OUT:
         return f"{name}: spreads over {need} of {level.fan_out} instances below it"
     return f"{name}: needs {need} of {level.capacity} words"
@@ -47,5 +47,5 @@ def required(workload: Workload, machine: Machine, place: int) -> tuple[str, ...
     return workload.tensor_names if place == 0 else machine.levels[place].keeps
 
 
-def _list(names: tuple[str, ...] | None, otherwise: str) -> str:
-    return ", ".join(names) if names else ("no tensor or dim" if names == () else otherwise)
+def _list(names: tuple[str, ...]) -> str:
+    return ", ".join(names) or "none"

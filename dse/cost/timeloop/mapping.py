@@ -38,25 +38,25 @@ class HierarchyMapping:
     def text(self) -> str:
         """The mapping in one line, as in `L1[WIO] K16 C4X - L0[O] P14`: levels by number, 0 the innermost."""
         return " - ".join(
-            f"L{number}[{_names(level.keep)}] {_loops(level)}"
+            " ".join([f"L{number}[{_names(level.keep)}]", *_loops(level)])
             for number, level in zip(reversed(range(len(self.levels))), self.levels, strict=True)
         )
 
     @classmethod
     def parse(cls, text: str) -> HierarchyMapping:
         """The mapping that `text` describes; names of more than one letter are separated by commas."""
-        return cls(tuple(_parse_level(part) for part in text.split(" - ")))
+        return cls(tuple(_parse_level(part) for part in _BETWEEN.split(text)))
 
 
 def _names(keep: tuple[str, ...]) -> str:
     return ("" if all(len(name) == 1 for name in keep) else ",").join(keep)
 
 
-def _loops(level: LevelMapping) -> str:
-    loops = [f"{dim}{n}" for dim, n in level.temporal] + [f"{dim}{n}X" for dim, n in level.spatial]
-    return " ".join(loops) or "-"
+def _loops(level: LevelMapping) -> list[str]:
+    return [f"{dim}{n}" for dim, n in level.temporal] + [f"{dim}{n}X" for dim, n in level.spatial]
 
 
+_BETWEEN = re.compile(r"\s-\s+(?=L\d+\[)")
 _LEVEL = re.compile(r"\s*L\d+\[([^\]]*)\]\s*(.*?)\s*")
 _LOOP = re.compile(r"([A-Za-z_]+?)(\d+)([XY]?)")
 
@@ -68,7 +68,7 @@ def _parse_level(text: str) -> LevelMapping:
     names, loops = found.groups()
     temporal: list[Loop] = []
     spatial: list[Loop] = []
-    for word in [] if loops == "-" else loops.split():
+    for word in loops.split():
         loop = _LOOP.fullmatch(word)
         if not loop:
             raise InputError(f"mapping: {shorten(word)} is no loop; write one as in K16 or C4X")

@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import Any
 
 from dse.spec.layer import MAX_SIZE, Layer
-from dse.support.errors import InputError, unknown
-from dse.support.validation import INT64_MAX, keys, table, whole_number
+from dse.support.errors import InputError, shorten, unknown
+from dse.support.validation import keys, table, whole_number
 
 Axis = tuple[tuple[str, int], ...]
 """A tensor's axis: the dims that it sums, each with its coefficient."""
@@ -238,4 +238,6 @@ def _pair(value: object, where: str) -> tuple[int, int]:
 
 def integer(value: object, where: str) -> int:
     """`value` as an int of any size: whether it is in range is for the price to say."""
-    return whole_number(value, where, least=-INT64_MAX)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise InputError(f"{where} must be a whole number, got {shorten(value)}")
+    return value
