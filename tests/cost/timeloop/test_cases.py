@@ -89,7 +89,7 @@ INVALID: list[tuple[Callable[[Line], object], str]] = [
     (lambda line: line["hardware"]["levels"][1].update(capacity=1), "of 1 words"),
     (lambda line: line["hardware"]["levels"][1].update(shared_bw=0), "shared bandwidth must be"),
     (lambda line: line["mapping"].pop(), "the mapping has 3 levels, the machine 4"),
-    (lambda line: line["mapping"][0]["temporal"].append(["K", 2**70]), "the factors of K"),
+    (lambda line: line["mapping"][2].update(temporal=[["K", 2**70]]), "the factors of K"),
     (lambda line: line["mapping"][0]["temporal"].extend([["P", 1]] * 2), "two loops of one kind"),
     (lambda line: line["mapping"][0]["keep"].pop(), "DRAM: must keep W, I, O"),
 ]
