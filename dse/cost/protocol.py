@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -92,6 +92,9 @@ class CostModel:
     constants_type: ClassVar[type[ModelConstants] | None] = None
     """The kind of its `constants`, if a user may replace some: there is `with_constants` then."""
 
+    hierarchical: ClassVar[bool] = False
+    """Whether it prices machines of any number of levels, by `price_lines`, and no accelerator."""
+
     @property
     def spec(self) -> str:
         """The model in words that `cost_model` reads: its name, and the constants that were replaced."""
@@ -132,6 +135,14 @@ class CostModel:
         A layer or a machine that cannot be is a row that is not valid.
         """
         raise NotImplementedError(f"cost model {self.name!r} prices no cases")
+
+    def price_lines(self, lines: Iterable[tuple[str, str]], *, detail: bool = False) -> list[dict[str, Any]]:
+        """The results of cases in a language of the model's own, as plain data in the lines' order.
+
+        A line comes with its place for messages; InputError at the first one that is malformed. With
+        `detail`, a result says what its figures are made of.
+        """
+        raise NotImplementedError(f"cost model {self.name!r} prices no lines")
 
     def with_constants(self, constants: ModelConstants) -> CostModel:
         """The model with constants of its `constants_type`."""

@@ -19,19 +19,28 @@ if TYPE_CHECKING:
 GROUP = "dse.cost_models"
 """The entry-point group under which any installed package offers cost models."""
 
-OURS = {"loopnest": "dse.cost.loopnest:LoopNest", "maestro": "dse.cost.maestro:Maestro"}
+OURS = {
+    "loopnest": "dse.cost.loopnest:LoopNest",
+    "maestro": "dse.cost.maestro:Maestro",
+    "timeloop": "dse.cost.timeloop.model:Timeloop",
+}
 """Our own entry points, for a checkout that was installed before it had them."""
 
 DEFAULT_COST_MODEL = "loopnest"
 """The model of a Problem, and of every command that prices mappings, unless told otherwise."""
 
-Ability = Literal["prices_strides", "prices_cases", "explains", "provable", "constants_type"]
+Ability = Literal["prices_strides", "prices_cases", "explains", "provable", "constants_type", "hierarchical"]
 """What a model declares: see CostModel."""
 
 
 def cost_models() -> tuple[str, ...]:
-    """The names of all installed cost models, ours and others', in alphabetical order."""
-    return names_of(_entries())
+    """The installed cost models of mappings onto an accelerator, by name, ours and others', in order."""
+    return tuple(name for name in _names() if not _declares(name, "hierarchical"))
+
+
+def hierarchy_models() -> tuple[str, ...]:
+    """The installed cost models of machines of any number of levels, by name, in order."""
+    return models_with("hierarchical")
 
 
 def cost_model_class(name: str) -> type[CostModel]:
@@ -47,6 +56,9 @@ def cost_model_class(name: str) -> type[CostModel]:
 def cost_model(spec: str) -> CostModel:
     """The cost model of that name; `loopnest(dram_pj=640)` is `loopnest` with constants of one's own."""
     name, bracket, rest = spec.partition("(")
+    if name in hierarchy_models():
+        able = ", ".join(cost_models())
+        raise InputError(f"cost model {name!r} prices cases of its own only; expected one of {able} here")
     if not bracket:
         return cost_model_class(name)()
     made = cost_model_class(name) if name in cost_models() and rest.endswith(")") else None
@@ -66,7 +78,7 @@ def model_with(name: str, constants: str) -> CostModel:
 
 def models_with(ability: Ability) -> tuple[str, ...]:
     """The names of the installed models that declare an ability; those that cannot be loaded have none."""
-    return tuple(name for name in cost_models() if _declares(name, ability))
+    return tuple(name for name in _names() if _declares(name, ability))
 
 
 def other_models(spec: str) -> tuple[str, ...]:
@@ -86,6 +98,10 @@ def unit_of(objective: str, spec: str) -> str:
 def model_origin(name: str) -> dict[str, str]:
     """The distribution that offers the cost model `name`, with its version; empty if none is installed."""
     return origins(name, _entries())
+
+
+def _names() -> tuple[str, ...]:
+    return names_of(_entries())
 
 
 def _declares(name: str, ability: Ability) -> bool:

@@ -83,6 +83,19 @@ def parse_cases(lines: Iterable[tuple[int, str]], name: str) -> Cases:
     return Cases(layers, hardware, MappingBatch(mappings), extras)
 
 
+def case_lines(path: str) -> Iterator[tuple[str, str]]:
+    """The lines of a file of cases, plain or gzipped, each with its place for messages.
+
+    Raises InputError where the file cannot be read, or holds none.
+    """
+    name = "standard input" if path == STANDARD_INPUT else path or repr(path)
+    number = 0
+    for number, text in _lines(path, name):
+        yield f"{name} line {number}", text
+    if not number:
+        raise InputError(f"{name} holds no cases; expected one JSON object a line")
+
+
 def case_line(
     layer: Layer, mapping: Mapping, accelerator: Accelerator, *, whole: bool = False
 ) -> dict[str, Any]:

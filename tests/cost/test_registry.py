@@ -16,6 +16,7 @@ from dse.cost import (
     cost_model,
     cost_model_class,
     cost_models,
+    hierarchy_models,
     models_with,
     other_models,
     registry,
@@ -79,13 +80,21 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_our_models_are_entries_like_anybodys() -> None:
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"][GROUP]
     assert declared == registry.OURS
-    assert set(declared) <= set(cost_models())
+    assert set(declared) <= {*cost_models(), *hierarchy_models()}
 
 
 def test_a_model_declares_what_it_can_do() -> None:
-    assert models_with("prices_strides") == models_with("explains") == ("loopnest",)
+    assert models_with("prices_strides") == ("loopnest", "timeloop")
+    assert models_with("explains") == ("loopnest",)
     assert models_with("prices_cases") == models_with("provable") == ("loopnest", "maestro")
     assert models_with("constants_type") == ("loopnest",)
+    assert models_with("hierarchical") == hierarchy_models() == ("timeloop",)
+
+
+def test_a_model_of_hierarchies_prices_no_accelerator() -> None:
+    assert "timeloop" not in cost_models()
+    with pytest.raises(InputError, match="'timeloop' prices cases of its own only; expected one of loopnest"):
+        cost_model("timeloop")
 
 
 @pytest.mark.usefixtures("installed")

@@ -33,6 +33,14 @@ if TYPE_CHECKING:
 CASES_SHOWN = 20
 INFEASIBLE = 1
 """The exit code for a mapping that is not feasible, as for a search that found none that is."""
+HEADS = {"cycles": "cycles", "macs": "MACs", "energy_nj": "energy nJ", "l1_size": "L1", "l2_size": "L2"}
+HIERARCHY_HEADS = {
+    "cycles": "cycles",
+    "energy_uj": "energy uJ",
+    "edp": "EDP J cycles",
+    "utilization": "utilisation",
+}
+"""The figures of cases, and how a table calls them."""
 
 
 def command(
@@ -56,6 +64,9 @@ def command(
     ] = None,
     cost_model: CostModelName = None,
     constants: ConstantsFile = None,
+    detail: Annotated[
+        bool, typer.Option("--detail", help="With --cases under timeloop: accesses by level and tensor.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Price a mapping of a layer on an accelerator, or the cases in a file."""
@@ -65,8 +76,10 @@ def command(
         extra = [name for name, value in {**named, "--objective": objective}.items() if value is not None]
         if extra:
             raise InputError(f"{extra[0]} does not go with --cases: each case holds its own")
-        _evaluate_cases(cases, model, json)
+        _evaluate_cases(cases, model, detail, json)
         return
+    if detail:
+        raise InputError("--detail goes with --cases: a single mapping is shown with it anyway")
     missing = [name for name, value in named.items() if value is None]
     if layer is None or accelerator is None or mapping is None:
         raise InputError(f"evaluate needs {', '.join(missing)} (or --cases FILE)")
@@ -182,7 +195,28 @@ def _cost_rows(
     ]
 
 
-def _evaluate_cases(path: str, model_name: str, json: bool) -> None:
+def _evaluate_cases(path: str, model_name: str, detail: bool, json: bool) -> None:
+    from dse.cost import cost_model_class, hierarchy_models
+    from dse.problem.cases import case_lines
+
+    if model_name in hierarchy_models():
+        heads = HIERARCHY_HEADS
+        model = cost_model_class(model_name)()
+        found = model.price_lines(case_lines(path), detail=detail)
+    else:
+        heads = HEADS
+        if detail:
+            able = " or ".join(hierarchy_models())
+            raise InputError(f"--detail goes with --cost-model {able}, got {model_name!r}")
+        found = _price_cases(path, model_name)
+    if json:
+        sys.stdout.writelines(jsonlib.dumps(result, allow_nan=False) + "\n" for result in found)
+    else:
+        _show_cases(found, heads)
+
+
+def _price_cases(path: str, model_name: str) -> list[dict[str, Any]]:
+    """The results of cases that hold an accelerator and a mapping onto it."""
     from dse.cost import cost_model, models_with
     from dse.problem.cases import price_cases, read_cases
 
@@ -191,23 +225,18 @@ def _evaluate_cases(path: str, model_name: str, json: bool) -> None:
         able = models_with("prices_cases")
         raise InputError(f"cost model {model_name!r} prices no cases; expected {' or '.join(able)}")
     cases = read_cases(path)
-    found = price_cases(model, cases)
-    if json:
-        sys.stdout.writelines(jsonlib.dumps(result, allow_nan=False) + "\n" for result in found)
-    else:
-        _show_cases(list(found))
+    return list(price_cases(model, cases))
 
 
-def _show_cases(found: list[dict[str, Any]]) -> None:
+def _show_cases(found: list[dict[str, Any]], heads: dict[str, str]) -> None:
+    """A table of the first cases; `heads` are the figures' columns."""
     console = output.make_console()
     statuses = Counter(result["status"] for result in found)
     counts = f"{len(found):,} cases: {statuses['ok']:,} ok, {statuses['invalid']:,} invalid"
-    figures = ("cycles", "macs", "energy_nj", "l1_size", "l2_size")
     rows = [
-        (number, *(result[name] for name in figures), result["reason"] or "ok")
+        (number, *(result[figure] for figure in heads), result["reason"] or "ok")
         for number, result in enumerate(found[:CASES_SHOWN], 1)
     ]
-    heads = ("case", "cycles", "MACs", "energy nJ", "L1", "L2", "status")
-    output.print_table(console, counts, heads, rows)
+    output.print_table(console, counts, ("case", *heads.values(), "status"), rows)
     if len(found) > CASES_SHOWN:
         console.print(f"and {len(found) - CASES_SHOWN:,} more; --json prints every case", soft_wrap=True)

@@ -104,7 +104,7 @@ def _units(objective: str) -> str:
 
 def cost_models() -> list[Entry]:
     """The cost models that installed packages register, and what each can do; one is the default."""
-    from dse.cost import DEFAULT_COST_MODEL, cost_models, model_origin, models_with
+    from dse.cost import DEFAULT_COST_MODEL, cost_models, hierarchy_models, model_origin, models_with
 
     able = {head: models_with(ability) for head, ability in ABILITIES.items()}
     return [
@@ -114,7 +114,7 @@ def cost_models() -> list[Entry]:
             **{head: name in names for head, names in able.items()},
             "package": next(iter(model_origin(name)), None),
         }
-        for name in cost_models()
+        for name in sorted((*cost_models(), *hierarchy_models()))
     ]
 
 
@@ -159,6 +159,7 @@ ABILITIES: dict[str, Ability] = {
     "detail": "explains",
     "proofs": "provable",
     "constants": "constants_type",
+    "hierarchies": "hierarchical",
 }
 """What the columns of the cost models say: what each declares."""
 
