@@ -28,12 +28,15 @@ def cost(cost_model: CostModelName = None, json: Json = False) -> None:
     Where DSE_MAESTRO names a MAESTRO executable, it is timed too.
     """
     from dse.bench import cost as bench
-    from dse.cost import cost_models
+    from dse.cost import cost_models, hierarchy_models
     from dse.spec.accelerator import load_accelerator
     from workloads import load_layer
 
     layer, accelerator = load_layer(LAYER), load_accelerator(ACCELERATOR)
     where = {"layer": LAYER, "accelerator": ACCELERATOR}
+    if cost_model in hierarchy_models():
+        _hierarchies(json)
+        return
     report: dict[str, list[dict[str, Any]]] = {}
     for model in [cost_model] if cost_model else cost_models():
         for name, rows in bench.cost(layer, accelerator, model).items():
@@ -41,7 +44,19 @@ def cost(cost_model: CostModelName = None, json: Json = False) -> None:
     if json:
         output.print_json(report)
     else:
-        _show(report)
+        _show(report, TABLES)
+
+
+def _hierarchies(json: bool) -> None:
+    """Measure the cost model of machines of any number of levels."""
+    from dse.bench import hierarchies as bench
+    from workloads import load_layer
+
+    report = bench.cost(load_layer(LAYER))
+    if json:
+        output.print_json({name: [{**row, "layer": LAYER} for row in rows] for name, rows in report.items()})
+    else:
+        _show(report, HIERARCHY_TABLES)
 
 
 @command.command()
@@ -161,7 +176,7 @@ def _show_searchers(rows: list[dict[str, Any]], budget: int) -> None:
 
 COMMON = ("layers", "optimal", "infeasible", "median_seconds", "worst_seconds")
 
-TABLES = {
+TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
     "cost": (
         f"Batches of random feasible mappings of {LAYER} on {ACCELERATOR}, best of several repeats",
         ("model", "tiles", "threads", "mappings_per_second"),
@@ -174,9 +189,22 @@ TABLES = {
 }
 
 
-def _show(report: dict[str, list[dict[str, Any]]]) -> None:
+HIERARCHY_TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "cost": (
+        f"Batches of random mappings of {LAYER} that fit, best of several repeats",
+        ("accelerator", "levels", "threads", "mappings_per_second"),
+    ),
+    "one_row": ("One row at a time, made ready", ("accelerator", "levels", "microseconds")),
+    "baselines": (
+        "The plain reference, one mapping at a time; the ratio is to batches on one thread",
+        ("accelerator", "levels", "milliseconds", "ratio"),
+    ),
+}
+
+
+def _show(report: dict[str, list[dict[str, Any]]], tables: dict[str, tuple[str, tuple[str, ...]]]) -> None:
     console = output.make_console()
-    for key, (title, columns) in TABLES.items():
+    for key, (title, columns) in tables.items():
         if report[key]:
             rows = [[_rounded(row[column]) for column in columns] for row in report[key]]
             output.print_table(console, title, [column.replace("_", " ") for column in columns], rows)

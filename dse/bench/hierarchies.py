@@ -1,0 +1,86 @@
+"""How fast mappings onto machines of any number of levels are priced."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dse.bench.cost import BASELINE_REPEATS, BATCH, SINGLE_ROWS, best_seconds
+from dse.cost.timeloop import Machine, Workload, layout_of, prepared, reference
+from dse.cost.timeloop.layout import Layout, RowArray
+from dse.cost.timeloop.presets import load_machine
+from dse.cost.timeloop.workload import workload_of
+from dse.space.chains import primes
+from dse.spec.layer import Layer
+
+MACHINES = ("gemmini", "eyeriss_like", "simba_like")
+"""Of four, seven and nine levels."""
+
+REFERENCE_ROWS = 20
+OUTER_WEIGHT = 6
+"""How much more often than to another place a factor goes to the outermost level, so that tiles fit."""
+
+Row = dict[str, Any]
+
+
+def cost(layer: Layer, machines: tuple[str, ...] = MACHINES) -> dict[str, list[Row]]:
+    """The pricing rates for random mappings of a layer that fit, in the tables of `dse.bench.cost.cost`."""
+    report: dict[str, list[Row]] = {"cost": [], "one_row": [], "baselines": []}
+    workload = workload_of(layer)
+    for name in machines:
+        machine = load_machine(name)
+        rows, price = fitting_rows(workload, machine, BATCH), prepared(workload, machine)
+        what = {"model": "timeloop", "tiles": "factors", "accelerator": name, "levels": len(machine.levels)}
+        rates = {threads: len(rows) / best_seconds(partial(price, rows, threads)) for threads in (1, 2)}
+        for threads, rate in rates.items():
+            report["cost"].append({**what, "threads": threads, "mappings_per_second": rate})
+        single = [rows[place : place + 1] for place in range(SINGLE_ROWS)]
+        seconds = best_seconds(lambda single=single, price=price: [price(row) for row in single])
+        report["one_row"].append({**what, "microseconds": seconds / len(single) * 1e6})
+        mappings = [layout_of(workload, machine).decode(row) for row in rows[:REFERENCE_ROWS]]
+        each = [partial(reference.evaluate, workload, machine, mapping) for mapping in mappings]
+        seconds = best_seconds(lambda each=each: [price() for price in each], BASELINE_REPEATS) / len(each)
+        entry = {"name": "reference", "milliseconds": seconds * 1e3, "ratio": seconds * rates[1]}
+        report["baselines"].append({**what, **entry})
+    return report
+
+
+def fitting_rows(workload: Workload, machine: Machine, count: int, seed: int = 0) -> RowArray:
+    """`count` random mappings that fit, keeping what each level has to keep."""
+    rng, price = np.random.default_rng(seed), prepared(workload, machine)
+    found: list[RowArray] = []
+    while sum(map(len, found)) < count:
+        rows = random_rows(workload, machine, count, rng)
+        found.append(rows[price(rows).valid])
+    return np.concatenate(found)[:count]
+
+
+def random_rows(workload: Workload, machine: Machine, count: int, rng: np.random.Generator) -> RowArray:
+    """Rows whose factors multiply to the sizes, every prime of a dim at a random place that is open to it."""
+    layout = layout_of(workload, machine)
+    rows = np.ones((count, layout.columns), dtype=np.int32)
+    for place, level in enumerate(machine.levels):
+        dims = np.tile(np.arange(len(workload.dims)), (count, 1))
+        rows[:, layout.order(place)] = rng.permuted(dims, axis=1)
+        keeps = workload.tensor_names if place == 0 else level.keeps
+        rows[:, layout.keep(place)] = [name in keeps for name in workload.tensor_names]
+    for dim, (name, size) in enumerate(workload.dims):
+        columns, weights = _places(layout, machine, dim, name)
+        for prime in primes(size):
+            rows[np.arange(count), rng.choice(columns, size=count, p=weights / weights.sum())] *= prime
+    return rows
+
+
+def _places(layout: Layout, machine: Machine, dim: int, name: str) -> tuple[list[int], Any]:
+    """The columns where factors of a dim may be, and how often they go there."""
+    temporal = [layout.temporal(level).start + dim for level in range(layout.levels)]
+    spatial = [
+        layout.spatial(place).start + dim
+        for place, level in enumerate(machine.levels)
+        if level.fan_out > 1 and (level.spread is None or name in level.spread)
+    ]
+    weights = np.ones(len(temporal) + len(spatial))
+    weights[0] = OUTER_WEIGHT
+    return temporal + spatial, weights
