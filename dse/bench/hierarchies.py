@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -14,11 +15,12 @@ from dse.cost.timeloop.presets import load_machine
 from dse.cost.timeloop.workload import workload_of
 from dse.space.chains import primes
 from dse.spec.layer import Layer
+from dse.support.errors import InputError
 
 MACHINES = ("gemmini", "eyeriss_like", "simba_like")
 """Of four, seven and nine levels."""
 
-REFERENCE_ROWS = 20
+REFERENCE_ROWS, DRAWS = 20, 4
 OUTER_WEIGHT = 6
 """How much more often than to another place a factor goes to the outermost level, so that tiles fit."""
 
@@ -37,24 +39,33 @@ def cost(layer: Layer, machines: tuple[str, ...] = MACHINES) -> dict[str, list[R
         for threads, rate in rates.items():
             report["cost"].append({**what, "threads": threads, "mappings_per_second": rate})
         single = [rows[place : place + 1] for place in range(SINGLE_ROWS)]
-        seconds = best_seconds(lambda single=single, price=price: [price(row) for row in single])
+        seconds = best_seconds(partial(_each, price, single))
         report["one_row"].append({**what, "microseconds": seconds / len(single) * 1e6})
         mappings = [layout_of(workload, machine).decode(row) for row in rows[:REFERENCE_ROWS]]
-        each = [partial(reference.evaluate, workload, machine, mapping) for mapping in mappings]
-        seconds = best_seconds(lambda each=each: [price() for price in each], BASELINE_REPEATS) / len(each)
+        plain = partial(reference.evaluate, workload, machine)
+        seconds = best_seconds(partial(_each, plain, mappings), BASELINE_REPEATS) / len(mappings)
         entry = {"name": "reference", "milliseconds": seconds * 1e3, "ratio": seconds * rates[1]}
         report["baselines"].append({**what, **entry})
     return report
 
 
+def _each(price: Callable[[Any], object], mappings: Iterable[object]) -> None:
+    for mapping in mappings:
+        price(mapping)
+
+
 def fitting_rows(workload: Workload, machine: Machine, count: int, seed: int = 0) -> RowArray:
-    """`count` random mappings that fit, keeping what each level has to keep."""
+    """`count` random mappings that fit, of `DRAWS` times as many; where fewer do, again and again the same."""
     rng, price = np.random.default_rng(seed), prepared(workload, machine)
-    found: list[RowArray] = []
-    while sum(map(len, found)) < count:
-        rows = random_rows(workload, machine, count, rng)
-        found.append(rows[price(rows).valid])
-    return np.concatenate(found)[:count]
+    found = np.concatenate(
+        [
+            rows[price(rows).valid]
+            for rows in (random_rows(workload, machine, count, rng) for _ in range(DRAWS))
+        ]
+    )
+    if not len(found):
+        raise InputError(f"no random mapping of the layer fits machine {machine.name}; choose a larger one")
+    return found[rng.integers(len(found), size=count)]
 
 
 def random_rows(workload: Workload, machine: Machine, count: int, rng: np.random.Generator) -> RowArray:

@@ -127,6 +127,9 @@ def test_wrong_usage_is_refused_in_one_line(dse: Dse, arguments: list[str], comp
         (["evaluate", *RESNET_ON_EDGE, "--mapping", "nvdla", "--cost-model", "mastro"], "'maestro'"),
         (["evaluate", "--cases", "x.jsonl", "--layer", "resnet18:1"], "--layer does not go with --cases"),
         (["evaluate", "--cases", "x.jsonl", "--cost-model", "mastro"], "unknown cost model 'mastro'"),
+        (["evaluate", "--cases", "x.jsonl", "--detail"], "--detail goes with --cost-model timeloop"),
+        (["evaluate", *RESNET_ON_EDGE, "--mapping", "nvdla", "--detail"], "--detail goes with --cases"),
+        (["evaluate", *RESNET_ON_EDGE, "--mapping", "nvdla", "--cost-model", "timeloop"], "cases of its own"),
         (["bench", "cost", "--cost-model", "mastro"], "unknown cost model 'mastro'"),
     ],
 )

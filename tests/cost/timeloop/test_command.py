@@ -1,0 +1,54 @@
+"""`dse evaluate --cases` and `dse bench cost` under the model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dse.bench import hierarchies
+from dse.cost.timeloop import prepared
+from dse.cost.timeloop.presets import load_machine
+from dse.cost.timeloop.workload import convolution
+from tests import DATA
+from tests.conftest import Dse
+from tests.cost.timeloop import published
+
+ROWS = DATA / "timeloop" / "exercises.jsonl.gz"
+TIMELOOP = ("--cost-model", "timeloop")
+
+
+def test_a_file_of_cases_gets_a_json_line_each(dse: Dse) -> None:
+    lines = dse("evaluate", "--cases", str(ROWS), *TIMELOOP, "--json", "--detail").out.splitlines()
+    found, expected = [json.loads(line) for line in lines], published.rows("exercises")
+    assert [result["cycles"] for result in found] == [row["expected"]["cycles"] for row in expected]
+    assert [result["counts"] for result in found] == [row["expected"]["counts"] for row in expected]
+
+
+def test_a_table_shows_the_first_cases(dse: Dse) -> None:
+    shown = dse("evaluate", "--cases", str(ROWS), *TIMELOOP).out
+    assert "20 cases: 20 ok, 0 invalid" in shown
+    assert "86,016" in shown
+
+
+def test_a_malformed_line_is_refused_before_any_output(dse: Dse, tmp_path: Path) -> None:
+    path = tmp_path / "cases.jsonl"
+    path.write_text(json.dumps(published.rows("dosa")[0]) + "\n{}\n")
+    message = dse("evaluate", "--cases", str(path), *TIMELOOP, "--json").refused()
+    assert "line 2 lacks 'layer'" in message
+
+
+def test_an_empty_file_holds_no_cases(dse: Dse, tmp_path: Path) -> None:
+    path = tmp_path / "cases.jsonl"
+    path.write_text("")
+    assert "holds no cases" in dse("evaluate", "--cases", str(path), *TIMELOOP).refused()
+
+
+@pytest.mark.parametrize("name", hierarchies.MACHINES)
+def test_the_bench_prices_random_mappings_that_fit(name: str) -> None:
+    workload, machine = convolution({"R": 3, "P": 8, "Q": 8, "C": 16, "K": 16}), load_machine(name)
+    rows = hierarchies.fitting_rows(workload, machine, 500)
+    assert prepared(workload, machine)(rows).valid.all()
+    assert len(np.unique(rows, axis=0)) > 50
