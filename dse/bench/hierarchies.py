@@ -55,7 +55,7 @@ def _each(price: Callable[[Any], object], mappings: Iterable[object]) -> None:
 
 
 def fitting_rows(workload: Workload, machine: Machine, count: int, seed: int = 0) -> RowArray:
-    """`count` random mappings that fit, of `DRAWS` times as many; where fewer do, again and again the same."""
+    """`count` random mappings that fit, out of `DRAWS` times as many; repeated where fewer do."""
     rng, price = np.random.default_rng(seed), prepared(workload, machine)
     found = np.concatenate(
         [
@@ -79,9 +79,19 @@ def random_rows(workload: Workload, machine: Machine, count: int, rng: np.random
         rows[:, layout.keep(place)] = [name in keeps for name in workload.tensor_names]
     for dim, (name, size) in enumerate(workload.dims):
         columns, weights = _places(layout, machine, dim, name)
-        for prime in primes(size):
+        for prime in prime_factors(size):
             rows[np.arange(count), rng.choice(columns, size=count, p=weights / weights.sum())] *= prime
     return rows
+
+
+def prime_factors(size: int) -> list[int]:
+    """The prime factors of a size, each as often as it divides it."""
+    found = []
+    for prime in primes(size):
+        while size % prime == 0:
+            found.append(prime)
+            size //= prime
+    return found
 
 
 def _places(layout: Layout, machine: Machine, dim: int, name: str) -> tuple[list[int], Any]:

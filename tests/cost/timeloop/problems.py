@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
+from dse.bench.hierarchies import prime_factors
 from dse.cost.timeloop import Layout, layout_of
 from dse.cost.timeloop.layout import RowArray
 from dse.cost.timeloop.machine import Bandwidth, Energy, Level, Machine
@@ -78,7 +79,7 @@ def random_rows(workload: Workload, machine: Machine, n: int, rng: np.random.Gen
         rows[:, layout.keep(level)] = level == 0 or rng.random(len(layout.tensors)) < 0.5
     for place, (_, size) in enumerate(workload.dims):
         columns = _factor_columns(layout, machine, place)
-        for prime in primes(size):
+        for prime in prime_factors(size):
             rows[np.arange(n), rng.choice(columns, size=n)] *= prime
     return rows
 
@@ -90,13 +91,3 @@ def _factor_columns(layout: Layout, machine: Machine, dim: int) -> list[int]:
         layout.spatial(place).start + dim for place, level in enumerate(machine.levels) if level.fan_out > 1
     ]
     return temporal + spatial
-
-
-def primes(n: int) -> Iterator[int]:
-    """The prime factors of n, each as often as it divides n."""
-    prime = 2
-    while n > 1:
-        while n % prime == 0:
-            yield prime
-            n //= prime
-        prime += 1
