@@ -214,7 +214,9 @@ def test_list_names_what_there_is(dse: Dse, tmp_path: Path, monkeypatch: pytest.
     assert [entry["name"] for entry in found["accelerators"]] == list(PRESETS)
     assert [entry["name"] for entry in found["objectives"]] == list(OBJECTIVES)
     models = {entry["name"]: entry for entry in found["cost-models"]}
-    assert {name: entry["default"] for name, entry in models.items()} == {"loopnest": True, "maestro": False}
+    assert set(models) == {"loopnest", "maestro", "timeloop"}
+    assert [name for name, entry in models.items() if entry["default"]] == ["loopnest"]
+    assert [name for name, entry in models.items() if entry["hierarchies"]] == ["timeloop"]
     abilities = ("strides", "cases", "detail", "proofs", "constants")
     assert {ability for ability in abilities if models["loopnest"][ability]} == set(abilities)
     assert {ability for ability in abilities if models["maestro"][ability]} == {"cases", "proofs"}
