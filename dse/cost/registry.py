@@ -56,12 +56,13 @@ def cost_model_class(name: str) -> type[CostModel]:
 def cost_model(spec: str) -> CostModel:
     """The cost model of that name; `loopnest(dram_pj=640)` is `loopnest` with constants of one's own."""
     name, bracket, rest = spec.partition("(")
-    if name in hierarchy_models():
+    named = not bracket or (name in _names() and rest.endswith(")"))
+    made = cost_model_class(name) if named else None
+    if made is not None and made.hierarchical:
         able = ", ".join(cost_models())
         raise InputError(f"cost model {name!r} prices cases of its own only; expected one of {able} here")
-    if not bracket:
-        return cost_model_class(name)()
-    made = cost_model_class(name) if name in cost_models() and rest.endswith(")") else None
+    if made is not None and not bracket:
+        return made()
     if made is None or made.constants_type is None:
         raise unknown("cost model", spec, cost_models())
     return made().with_constants(made.constants_type.parse(rest[:-1], f"cost model {spec!r}"))
