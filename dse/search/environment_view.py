@@ -10,6 +10,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from dse.problem.loop_nest import loop_nest
 from dse.problem.problem import Evaluations
 from dse.search.evaluator import Evaluator, SearchProblem
 from dse.search.record import Record
@@ -21,6 +22,10 @@ Observations = SingleArray
 
 OBSERVED = ("cycles", "power", "energy_nj", "area")
 """The figures that an observation holds, in order: latency, power, energy, area."""
+
+ACTIONS = {"categorical": 1, "gaussian": 1, "discrete": 32}
+"""The forms of actions, and the steps of an episode by default."""
+RENDER_MODES = ("ansi",)
 
 # Observations are base-2 logarithms over this many binary orders: what an int64 holds comes below 1.
 _BINARY_ORDERS = 64
@@ -48,31 +53,44 @@ class Options(TypedDict, total=False):
     - `problem` and `budget`: the environment draws that many samples of the problem and keeps their `record`;
       or `evaluator`: it draws them there, and the record is its owner's.
     - `actions`: `categorical` (the default), the genes themselves; or `gaussian`, a number in [-1, 1] a gene,
-      stretched over the gene's values and rounded, as Gaussian policies want.
+      stretched over the gene's values and rounded, as Gaussian policies want; or `discrete`, one number that
+      sets one gene of the last point to one value, as Q-learners such as DQN want. An episode then begins at
+      a random point, which costs nothing, and each observation ends in the point's genes, from 0 to 1.
     - `reward`: `1/x` (the default), reference / loss (arXiv:2507.16249), -1 if infeasible (as in ArchGym); or
       `-log`, minus the natural logarithm of loss / reference, -3 if infeasible or below that.
     - `reference`: the loss in the objective's unit that is rewarded with 1 (or 0); None (the default) takes
       the first feasible loss that is drawn.
     - `episode_steps`: an episode's length. The default is 1: a point's cost does not depend on the points
       before it, so each step is a decision of its own and crediting it with later rewards only adds noise.
-      ArchGym has 100, at the price of that noise, so that the agent sees the last point's figures.
+      ArchGym has 100, at the price of that noise, so that the agent sees the last point's figures. With
+      `discrete` actions, which go on from the last point, the default is 32.
+    - `render_mode`: None (the default), or `ansi`: `render()` returns the best mapping so far as a text.
+
+    What happens when the budget is spent depends on whose it is. Of its own budget, an environment makes
+    nothing: further steps draw nothing and cost nothing, with a reward of 0, `truncated`, and
+    `info["exhausted"]`, so that a learner that goes on comes to its end. With an `evaluator`, they raise its
+    BudgetExhausted.
     """
 
     problem: SearchProblem | None
     budget: int | None
     evaluator: Evaluator | None
-    actions: Literal["categorical", "gaussian"]
+    actions: Literal["categorical", "gaussian", "discrete"]
     reward: Literal["1/x", "-log"]
     reference: float | None
-    episode_steps: int
+    episode_steps: int | None
+    render_mode: str | None
 
 
 class StepResult(NamedTuple):
-    """What n actions led to: observations (n, 4), rewards (n,), and their evaluations."""
+    """What n actions led to: observations (n, observed), rewards (n,), and evaluations of what was drawn.
+
+    Where the budget ended before the last of them, there are fewer evaluations; the others' rows are zeros.
+    """
 
     observations: Observations
     rewards: FloatArray
-    evaluations: Evaluations
+    evaluations: Evaluations | None
 
 
 class View:
@@ -86,10 +104,13 @@ class View:
         actions: str = "categorical",
         reward: str = "1/x",
         reference: float | None = None,
-        episode_steps: int = 1,
+        episode_steps: int | None = None,
+        render_mode: str | None = None,
     ) -> None:
-        if actions not in ("categorical", "gaussian"):
-            raise unknown("actions", actions, ("categorical", "gaussian"))
+        if actions not in ACTIONS:
+            raise unknown("actions", actions, ACTIONS)
+        if render_mode not in (None, *RENDER_MODES):
+            raise unknown("render_mode", render_mode, RENDER_MODES)
         if reward not in REWARDS:
             raise unknown("reward", reward, REWARDS)
         self._record: Record | None = None
@@ -97,8 +118,12 @@ class View:
         if evaluator is not None and not (problem is None and budget is None):
             raise InputError("an environment takes a problem and a budget, or an evaluator, not both")
         self.sizes: IntArray = self.evaluator.space.sizes
-        self.episode_steps = whole_number(episode_steps, "episode_steps")
-        self._gaussian = actions == "gaussian"
+        self._actions = actions
+        steps = ACTIONS[actions] if episode_steps is None else episode_steps
+        self.episode_steps = whole_number(steps, "episode_steps")
+        self.render_mode = render_mode
+        self._points: IntArray | None = None
+        self._best: tuple[float, IntArray | None] = (np.inf, None)
         self._form = REWARDS[reward]
         self._reference = None if reference is None else positive_number(reference, "reference")
 
@@ -119,30 +144,97 @@ class View:
         """Whether the budget is spent."""
         return self.evaluator.remaining == 0
 
+    @property
+    def observed(self) -> int:
+        """How many numbers an observation has: the figures, and the genes where actions change them."""
+        return len(OBSERVED) + (len(self.sizes) if self._actions == "discrete" else 0)
+
+    def begin(self, rng: np.random.Generator, n: int) -> Observations:
+        """Begin n episodes: what they observe first, (n, observed)."""
+        if self._actions == "discrete":
+            self._points = self.evaluator.space.sample(rng, n)
+        return self._observations(None, n)
+
     def observation_space(self) -> spaces.Space[Any]:
-        """Four figures, each from 0 to 1."""
-        return spaces.Box(0.0, 1.0, (len(OBSERVED),), np.float32)
+        """Numbers from 0 to 1."""
+        return spaces.Box(0.0, 1.0, (self.observed,), np.float32)
 
     def action_space(self, genes: Sequence[int] | None = None) -> spaces.Space[Any]:
         """The actions that choose the genes at these positions, by default all."""
         sizes = self.sizes if genes is None else self.sizes[list(genes)]
-        if self._gaussian:
+        if self._actions == "discrete":
+            return spaces.Discrete(int(sizes.sum()))
+        if self._actions == "gaussian":
             return spaces.Box(-1.0, 1.0, (len(sizes),), np.float32)
         return spaces.MultiDiscrete(sizes)
 
     def genes(self, actions: NDArray[Any]) -> IntArray:
-        """The gene vectors that actions (n, genes) choose: (n, genes)."""
-        if not self._gaussian:
+        """The gene vectors that actions (n, genes), or (n,) where they are discrete, choose: (n, genes)."""
+        if self._actions == "categorical":
             return np.asarray(actions, dtype=np.int64)
+        if self._actions == "discrete":
+            return self._changed(np.asarray(actions))
         if not np.isfinite(actions).all():
             raise ValueError("actions must be finite numbers from -1 to 1")
         shares = (np.clip(np.asarray(actions, dtype=np.float64), -1.0, 1.0) + 1.0) / 2.0
         return np.rint(shares * (self.sizes - 1)).astype(np.int64)
 
     def draw(self, genes: IntArray) -> StepResult:
-        """Evaluate points (n, genes): n samples. BudgetExhausted if fewer are left; those are still drawn."""
-        evaluations = self.evaluator(genes)
-        return StepResult(observe(evaluations), self._rewards(evaluations), evaluations)
+        """Evaluate points (n, genes): n samples, or as many as are left.
+
+        If fewer are left of an evaluator that was given, BudgetExhausted is raised when they are drawn.
+        """
+        n = len(genes)
+        if self._actions == "discrete":
+            self._points = genes
+        drawn = genes if self._record is None else genes[: self.evaluator.remaining]
+        if not len(drawn):
+            return StepResult(self._observations(None, n), np.zeros(n), None)
+        evaluations = self.evaluator(drawn)
+        lowest = int(evaluations.loss.argmin())
+        if evaluations.loss[lowest] < self._best[0]:
+            self._best = float(evaluations.loss[lowest]), drawn[lowest].copy()
+        rewards = np.zeros(n)
+        rewards[: len(drawn)] = self._rewards(evaluations)
+        return StepResult(self._observations(evaluations, n), rewards, evaluations)
+
+    def render(self) -> str:
+        """The best point so far: a loop nest where the space is of mappings, else its genes."""
+        loss, genes = self._best
+        if genes is None:
+            return "nothing feasible has been drawn yet\n"
+        head = f"{self.evaluator.objective} {loss:.6g}\n"
+        structure = self.evaluator.space.structure
+        if structure is None:
+            return head + "".join(
+                f"{name} {value}\n" for name, value in zip(self.names, genes.tolist(), strict=True)
+            )
+        mapping = structure.decode(genes[np.newaxis])[0]
+        return head + loop_nest(structure.layer, mapping, structure.accelerator)
+
+    def _changed(self, actions: NDArray[Any]) -> IntArray:
+        """The last points with one gene each set to one value: the actions count the values of all genes."""
+        if self._points is None:
+            raise InputError("reset the environment before the first step")
+        if len(actions) != len(self._points):
+            raise ValueError(f"actions must be {len(self._points)}, one an environment, got {len(actions)}")
+        ends = np.cumsum(self.sizes)
+        if actions.ndim != 1 or actions.min() < 0 or actions.max() >= ends[-1]:
+            raise ValueError(f"an action must be a number from 0 to {ends[-1] - 1}, got {actions.tolist()}")
+        gene = np.searchsorted(ends, actions, side="right")
+        points = self._points.copy()
+        points[np.arange(len(points)), gene] = actions - (ends - self.sizes)[gene]
+        return points
+
+    def _observations(self, evaluations: Evaluations | None, n: int) -> Observations:
+        """What n environments observe, (n, observed); zeros for figures that there are none of."""
+        seen = np.zeros((n, self.observed), np.float32)
+        if evaluations is not None:
+            figures = observe(evaluations)
+            seen[: len(figures), : len(OBSERVED)] = figures
+        if self._points is not None:
+            seen[:, len(OBSERVED) :] = self._points / np.maximum(self.sizes - 1, 1)
+        return seen
 
     def _rewards(self, evaluations: Evaluations) -> FloatArray:
         feasible = evaluations.reason == 0

@@ -10,8 +10,8 @@ A step chooses a mapping, and the reward says how good it is. Importing this mod
     print(problem.space.decode(record.genes())[record.best])
 
 Every step is a sample of the budget. The step that spends the last one returns `truncated`, and later steps
-raise BudgetExhausted. What the environments take is documented at Options, from what to observe to how the
-reward is made.
+draw nothing: a learner that is told to learn for longer ends with what it has. What the environments take is
+documented at Options, from what to observe to how the reward is made.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from pettingzoo import ParallelEnv
 
 from dse.problem.problem import Evaluations
-from dse.search.environment_view import OBSERVED, REWARDS, Observations, Options, View, observe
+from dse.search.environment_view import OBSERVED, RENDER_MODES, REWARDS, Observations, Options, View, observe
 from dse.search.record import Record
 from dse.spec.reasons import Reason
 from dse.support.arrays import BoolArray, IntArray
@@ -56,14 +56,16 @@ class MappingEnv(gymnasium.Env[Observations, Actions]):
     """One mapping a step. See Options for what it takes.
 
     A step's info holds the point's `genes`, its figures and `loss` as in Evaluations, and the `reason` in
-    words ("feasible" if it is). The observation is of the point just drawn, zeros after a reset.
+    words ("feasible" if it is), or, once the budget is spent, nothing but `exhausted`. The observation is of
+    the point just drawn, with figures of zero after a reset.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}  # type: ignore[misc]
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": list(RENDER_MODES), "render_fps": 1}  # type: ignore[misc]
 
     def __init__(self, **options: Unpack[Options]) -> None:
         self._view = View(**options)
         self._steps = 0
+        self.render_mode = self._view.render_mode
         self.observation_space = self._view.observation_space()
         self.action_space = self._view.action_space()
 
@@ -72,13 +74,17 @@ class MappingEnv(gymnasium.Env[Observations, Actions]):
         """All samples drawn; with an `evaluator` given, its owner has it (InputError)."""
         return self._view.record
 
+    def render(self) -> str | None:
+        """The best mapping so far as a text, with the render mode `ansi`."""
+        return self._view.render() if self.render_mode else None
+
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observations, dict[str, Any]]:
         """Begin an episode; it costs nothing, and does not give the budget back."""
         super().reset(seed=seed)
         self._steps = 0
-        return np.zeros(len(OBSERVED), np.float32), {}
+        return self._view.begin(self.np_random, 1)[0], {}
 
     def step(self, action: Actions) -> tuple[Observations, float, bool, bool, dict[str, Any]]:
         """Draw the mapping that the action chooses."""
@@ -86,7 +92,7 @@ class MappingEnv(gymnasium.Env[Observations, Actions]):
         drawn = self._view.draw(genes)
         self._steps += 1
         ended = self._steps >= self._view.episode_steps
-        info = _info(genes, drawn.evaluations, 0)
+        info = _info(genes, drawn.evaluations)
         return drawn.observations[0], float(drawn.rewards[0]), ended, self._view.exhausted, info
 
 
@@ -95,14 +101,19 @@ class MappingVectorEnv(VectorEnv[Observations, Actions, NDArray[Any]]):
 
     Episodes begin and end together; the step that ends them returns the observation of the next reset, and
     the last one in `final_obs`. Infos are as MappingEnv's, in arrays. Of a step that asks for more than the
-    budget has left, what is left is drawn, and BudgetExhausted is raised.
+    budget has left, what is left is drawn; the other environments are `exhausted`.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": [], "autoreset_mode": AutoresetMode.SAME_STEP}  # type: ignore[misc]
+    metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
+        "render_modes": list(RENDER_MODES),
+        "render_fps": 1,
+        "autoreset_mode": AutoresetMode.SAME_STEP,
+    }
 
     def __init__(self, num_envs: int = 1, **options: Unpack[Options]) -> None:
         self._view = View(**options)
         self._steps = 0
+        self.render_mode = self._view.render_mode
         self.num_envs = whole_number(num_envs, "num_envs")
         self.single_observation_space = self._view.observation_space()
         self.single_action_space = self._view.action_space()
@@ -118,9 +129,13 @@ class MappingVectorEnv(VectorEnv[Observations, Actions, NDArray[Any]]):
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observations, dict[str, Any]]:
         """Begin new episodes; it costs nothing, and does not give the budget back."""
-        super().reset(seed=seed if isinstance(seed, int) else None)
+        super().reset(seed=seed[0] if isinstance(seed, list) else seed)
         self._steps = 0
-        return self._blank(), {}
+        return self._view.begin(self.np_random, self.num_envs), {}
+
+    def render(self) -> tuple[str, ...] | None:
+        """The best mapping of all environments so far as a text, once for each, with the mode `ansi`."""
+        return (self._view.render(),) * self.num_envs if self.render_mode else None
 
     def step(
         self, actions: Actions
@@ -132,17 +147,28 @@ class MappingVectorEnv(VectorEnv[Observations, Actions, NDArray[Any]]):
         observations, rewards, evaluations = self._view.draw(genes)
         self._steps += 1
         ended, exhausted = self._steps >= self._view.episode_steps, self._view.exhausted
-        infos: dict[str, Any] = {"genes": genes, **{name: getattr(evaluations, name) for name in _FIGURES}}
-        infos["reason"] = np.array([Reason(int(code)).text for code in evaluations.reason], dtype=object)
-        infos |= {f"_{name}": np.ones(self.num_envs, np.bool_) for name in tuple(infos)}
+        infos = self._infos(genes, evaluations)
         if ended or exhausted:
-            infos |= {"final_obs": observations, "_final_obs": np.ones(self.num_envs, np.bool_)}
-            observations = self._blank()
+            infos |= {"final_obs": observations, "_final_obs": self._all(True)}
+            observations = self._view.begin(self.np_random, self.num_envs)
             self._steps = 0
         return observations, rewards, self._all(ended), self._all(exhausted), infos
 
-    def _blank(self) -> Observations:
-        return np.zeros((self.num_envs, len(OBSERVED)), np.float32)
+    def _infos(self, genes: IntArray, evaluations: Evaluations | None) -> dict[str, Any]:
+        """The infos in arrays, each with a mask of the environments that drew something."""
+        count = 0 if evaluations is None else len(evaluations)
+        drawn = np.arange(self.num_envs) < count
+        infos: dict[str, Any] = {"genes": genes}
+        if evaluations is not None:
+            columns = {name: getattr(evaluations, name) for name in _FIGURES}
+            columns["reason"] = np.array([Reason(int(c)).text for c in evaluations.reason], dtype=object)
+            for name, column in columns.items():
+                infos[name] = np.zeros(self.num_envs, column.dtype)
+                infos[name][:count] = column
+        infos |= {f"_{name}": drawn for name in tuple(infos)}
+        if count < self.num_envs:
+            infos |= {"exhausted": ~drawn, "_exhausted": ~drawn}
+        return infos
 
     def _all(self, flag: bool) -> BoolArray:
         return np.full(self.num_envs, flag)
@@ -156,14 +182,20 @@ class MappingParallelEnv(ParallelEnv[str, Observations, Any]):  # type: ignore[m
     for several. All agents see the same observation and get the same reward and info, as MappingEnv's.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"name": "dse_mapping_v0", "render_modes": []}
-    render_mode = None
+    metadata: ClassVar[dict[str, Any]] = {
+        "name": "dse_mapping_v0",
+        "render_modes": list(RENDER_MODES),
+        "render_fps": 1,
+    }
 
     def __init__(
         self, groups: Sequence[Sequence[str | int]] | None = None, **options: Unpack[Options]
     ) -> None:
+        if options.get("actions") == "discrete":
+            raise InputError("agents choose the values of their genes: actions are categorical or gaussian")
         self._view = View(**options)
         self._steps = 0
+        self.render_mode = self._view.render_mode
         genes = self._view.names
         parts = _partition(groups, genes)
         names = ["+".join(genes[gene] for gene in part) for part in parts]
@@ -195,6 +227,10 @@ class MappingParallelEnv(ParallelEnv[str, Observations, Any]):  # type: ignore[m
         blank = np.zeros(len(OBSERVED), np.float32)
         return {agent: blank.copy() for agent in self.agents}, {agent: {} for agent in self.agents}
 
+    def render(self) -> str | None:
+        """The best mapping so far as a text, with the render mode `ansi`."""
+        return self._view.render() if self.render_mode else None
+
     def step(
         self, actions: Mapping[str, Any]
     ) -> tuple[
@@ -219,7 +255,7 @@ class MappingParallelEnv(ParallelEnv[str, Observations, Any]):  # type: ignore[m
             dict.fromkeys(agents, float(drawn.rewards[0])),
             dict.fromkeys(agents, ended),
             dict.fromkeys(agents, exhausted),
-            {agent: _info(genes, drawn.evaluations, 0) for agent in agents},
+            {agent: _info(genes, drawn.evaluations) for agent in agents},
         )
 
     def _agent_space(self, part: tuple[int, ...]) -> spaces.Space[Any]:
@@ -239,9 +275,12 @@ class MappingParallelEnv(ParallelEnv[str, Observations, Any]):  # type: ignore[m
         return joint
 
 
-def _info(genes: IntArray, evaluations: Evaluations, row: int) -> dict[str, Any]:
-    figures = {name: getattr(evaluations, name)[row].item() for name in _FIGURES}
-    return {"genes": genes[row].copy(), **figures, "reason": Reason(int(evaluations.reason[row])).text}
+def _info(genes: IntArray, evaluations: Evaluations | None) -> dict[str, Any]:
+    """What a step says of the one point that it drew, or that the budget was spent."""
+    if evaluations is None:
+        return {"exhausted": True}
+    figures = {name: getattr(evaluations, name)[0].item() for name in _FIGURES}
+    return {"genes": genes[0].copy(), **figures, "reason": Reason(int(evaluations.reason[0])).text}
 
 
 def _partition(groups: Sequence[Sequence[str | int]] | None, names: Sequence[str]) -> list[tuple[int, ...]]:

@@ -14,9 +14,10 @@ import pytest
 from gymnasium.utils.env_checker import check_env as check_gymnasium_env
 from gymnasium.vector import AutoresetMode
 from pettingzoo.test import parallel_api_test
-from stable_baselines3 import PPO
+from stable_baselines3 import DQN, PPO
 from stable_baselines3.common.env_checker import check_env as check_stable_baselines_env
 
+from dse.problem.loop_nest import loop_nest
 from dse.problem.problem import Evaluations, Problem
 from dse.search.environments import MappingEnv, MappingParallelEnv, MappingVectorEnv, observe
 from dse.search.evaluator import BudgetExhausted, Evaluator
@@ -26,6 +27,7 @@ from dse.spec.accelerator import PRESETS
 from dse.spec.mapping import MappingBatch
 from dse.support.errors import InputError
 from dse.testing.landscapes import refused
+from dse.testing.toy_problem import ToyProblem
 from workloads import load_layer
 
 ENV = "dse/Mapping-v0"
@@ -96,7 +98,7 @@ def act(env: MappingEnv | MappingVectorEnv | MappingParallelEnv) -> tuple:
 
 @pytest.mark.parametrize("make", [one_env, four_envs, agents_env])
 @pytest.mark.parametrize("episode_steps", [1, 100])
-def test_the_step_that_spends_the_last_sample_is_truncated_and_later_ones_raise(
+def test_the_step_that_spends_the_last_sample_is_truncated_and_later_ones_draw_nothing(
     make: Make, episode_steps: int
 ) -> None:
     env = make(budget=8, episode_steps=episode_steps)
@@ -112,18 +114,102 @@ def test_the_step_that_spends_the_last_sample_is_truncated_and_later_ones_raise(
         assert (flags[1] == (step == steps - 1)).all()
     for _ in range(2):
         env.reset()
-        with pytest.raises(BudgetExhausted, match="all 8 samples are spent"):
-            act(env)
+        after = act(env)
+        values = [[*part.values()] if isinstance(env, MappingParallelEnv) else part for part in after]
+        assert not np.any(values[0])
+        assert not np.any(values[1])
+        assert np.all(values[3])
+        infos = values[4] if isinstance(env, MappingParallelEnv) else [values[4]]
+        assert all(np.all(info["exhausted"]) for info in infos)
     assert len(env.record) == 8
 
 
 def test_a_vector_step_larger_than_what_is_left_draws_what_is_left() -> None:
     env = four_envs(budget=10)
     for _ in range(2):
-        act(env)
-    with pytest.raises(BudgetExhausted, match="of a batch of 4, 2 were evaluated"):
-        act(env)
+        assert "exhausted" not in act(env)[4]
+    _, rewards, _, truncated, infos = act(env)
     assert len(env.record) == 10
+    assert truncated.all()
+    assert rewards.astype(bool).tolist() == [True, True, False, False]
+    assert infos["exhausted"].tolist() == [False, False, True, True]
+    assert infos["_loss"].tolist() == [True, True, False, False]
+    np.testing.assert_array_equal(infos["loss"][:2], env.record.evaluations().loss[8:])
+    np.testing.assert_array_equal(infos["genes"][:2], env.record.genes()[8:])
+
+
+@pytest.mark.parametrize("make", [MappingEnv, MappingVectorEnv, MappingParallelEnv])
+def test_the_owner_of_an_evaluator_hears_that_its_budget_is_spent(make: Make) -> None:
+    env = make(evaluator=Evaluator(PROBLEM, 1))
+    for _ in range(2):
+        env.reset()
+        if env._view.exhausted:
+            with pytest.raises(BudgetExhausted, match="all 1 samples are spent"):
+                act(env)
+        else:
+            act(env)
+
+
+@pytest.mark.parametrize("steps", [None, 5])
+def test_discrete_actions_set_one_gene_of_the_last_point(steps: int | None) -> None:
+    env = gymnasium.make(ENV, problem=PROBLEM, budget=300, actions="discrete", episode_steps=steps)
+    check_gymnasium_env(env.unwrapped)
+    check_stable_baselines_env(env.unwrapped)
+    env = MappingEnv(problem=PROBLEM, budget=200, actions="discrete", episode_steps=steps)
+    assert env.action_space == gymnasium.spaces.Discrete(SIZES.sum())
+    with pytest.raises(InputError, match="reset the environment before the first step"):
+        env.step(0)
+    start, _ = env.reset(seed=3)
+    assert not start[:4].any()
+    last = np.rint(start[4:] * np.maximum(SIZES - 1, 1)).astype(int)
+    every = [(gene, value) for gene in range(13) for value in range(SIZES[gene])]
+    for action in (0, 23, 24, len(every) - 1, *range(30, 57)):
+        gene, value = every[action]
+        last[gene] = value
+        observation, _, terminated, _, info = env.step(action)
+        np.testing.assert_array_equal(info["genes"], last)
+        np.testing.assert_allclose(observation[4:], last / np.maximum(SIZES - 1, 1), rtol=1e-6)
+        assert terminated == (len(env.record) >= (steps or 32))
+    with pytest.raises(ValueError, match=f"an action must be a number from 0 to {len(every) - 1}"):
+        env.step(len(every))
+    with pytest.raises(InputError, match="actions are categorical or gaussian"):
+        MappingParallelEnv(problem=PROBLEM, budget=1, actions="discrete")
+
+
+def test_a_discrete_vector_step_changes_each_environments_own_point() -> None:
+    env = MappingVectorEnv(3, problem=PROBLEM, budget=9, actions="discrete", episode_steps=2)
+    start = env.reset(seed=1)[0]
+    assert len(np.unique(start, axis=0)) == 3
+    first = env.step(np.array([1, 1, 1]))[4]["genes"]
+    infos = env.step(np.array([0, 1, 2]))[4]
+    assert infos["genes"][:, 0].tolist() == [0, 1, 2]
+    np.testing.assert_array_equal(infos["genes"][:, 1:], first[:, 1:])
+    assert (infos["final_obs"][:, :4] == observe(PROBLEM.price(infos["genes"]))).all()
+
+
+@pytest.mark.parametrize("make", [one_env, four_envs, agents_env])
+def test_ansi_shows_the_best_mapping_so_far(make: Make) -> None:
+    assert make(budget=8).render() is None
+    env = make(budget=400, render_mode="ansi")
+    env.reset()
+    assert "nothing feasible" in str(env.render())
+    while np.isinf(env.record.evaluations().loss).all():
+        env.reset()
+        act(env)
+    shown = env.render()
+    shown = shown[0] if isinstance(shown, tuple) else shown
+    best = env.record.evaluations().loss.min()
+    assert shown.startswith(f"edp {best:.6g}\n")
+    mapping = PROBLEM.space.decode(env.record.genes())[env.record.best]
+    assert loop_nest(PROBLEM.layer.lowered(), mapping, PROBLEM.accelerator) in shown
+
+
+def test_other_designs_are_shown_by_their_genes() -> None:
+    problem = ToyProblem()
+    env = MappingEnv(problem=problem, budget=50, render_mode="ansi")
+    for _ in range(50):
+        env.step(env.action_space.sample())
+    assert env.render().splitlines()[1].startswith(problem.space.genes[0].name)
 
 
 @pytest.mark.parametrize("make", [MappingEnv, MappingVectorEnv, MappingParallelEnv])
@@ -319,6 +405,7 @@ def test_long_episodes_show_the_last_point_and_blank_at_their_beginning() -> Non
         ({"actions": "gausian"}, "unknown actions 'gausian'; did you mean 'gaussian'?"),
         ({"reward": "x"}, "unknown reward 'x'"),
         ({"reference": 0.0}, "reference must be a finite number above 0, got 0.0"),
+        ({"render_mode": "human"}, "unknown render_mode 'human'; expected one of ansi"),
         ({"episode_steps": 0}, "episode_steps must be at least 1, got 0"),
     ],
 )
@@ -376,6 +463,15 @@ def test_plain_stable_baselines_learns_on_it() -> None:
     losses, reasons = record.evaluations().loss, record.evaluations().reason
     assert problem.evaluate(MappingBatch.of([best])).loss[0] == losses.min()
     assert (reasons[-256:] == 0).mean() > (reasons[:256] == 0).mean() + 0.1
+
+
+def test_learners_that_are_told_to_learn_for_longer_end_with_what_they_have() -> None:
+    env = gymnasium.make(ENV, problem=PROBLEM, budget=512)
+    PPO("MlpPolicy", env, n_steps=128, seed=0, device="cpu").learn(2000)
+    assert len(env.unwrapped.record) == 512
+    env = gymnasium.make(ENV, problem=PROBLEM, budget=300, actions="discrete")
+    DQN("MlpPolicy", env, learning_starts=50, seed=0, device="cpu").learn(400)
+    assert len(env.unwrapped.record) == 300
 
 
 def test_gymnasium_finds_the_environment_by_the_name_of_its_module() -> None:
