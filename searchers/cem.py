@@ -21,7 +21,7 @@ import numpy as np
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.validation import whole_number
 from searchers.common.scores import scores
-from searchers.common.settings import probability, share
+from searchers.common.settings import MOST_POINTS, MOST_REPEATS, probability, share
 from searchers.common.visited import Visited
 
 if TYPE_CHECKING:
@@ -46,12 +46,12 @@ class CEM:
     """How often a point whose mapping was drawn before is drawn again."""
 
     def __post_init__(self) -> None:
-        whole_number(self.batch, "batch")
+        whole_number(self.batch, "batch", most=MOST_POINTS)
         share(self.elite, "elite")
         share(self.smoothing, "smoothing")
         probability(self.floor, "floor")
         whole_number(self.patience, "patience", least=0)
-        whole_number(self.retries, "retries", least=0)
+        whole_number(self.retries, "retries", least=0, most=MOST_REPEATS)
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Draw, look at the best, and move towards them, until the budget is spent."""

@@ -25,7 +25,7 @@ from dse.support.arrays import IntArray
 from dse.support.errors import InputError
 from dse.support.validation import whole_number
 from searchers.common.scores import scores
-from searchers.common.settings import probability
+from searchers.common.settings import MOST_POINTS, MOST_REPEATS, probability
 from searchers.common.visited import Visited
 
 if TYPE_CHECKING:
@@ -59,15 +59,15 @@ class Genetic:
     libraries: ClassVar[tuple[str, ...]] = ("deap",)
 
     def __post_init__(self) -> None:
-        whole_number(self.population, "population", least=2)
+        whole_number(self.population, "population", least=2, most=MOST_POINTS)
         whole_number(self.elite, "elite", least=0)
         if self.elite >= self.population:
             raise InputError(f"elite must be less than the population of {self.population}, got {self.elite}")
-        whole_number(self.tournament, "tournament")
+        whole_number(self.tournament, "tournament", most=MOST_POINTS)
         for name in ("crossover", "exchange", "mutation", "step"):
             probability(getattr(self, name), name)
         whole_number(self.patience, "patience", least=0)
-        whole_number(self.retries, "retries", least=0)
+        whole_number(self.retries, "retries", least=0, most=MOST_REPEATS)
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Breed generation after generation until the budget is spent."""

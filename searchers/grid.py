@@ -19,6 +19,7 @@ import numpy as np
 
 from dse.support.arrays import IntArray
 from dse.support.validation import whole_number
+from searchers.common.settings import MOST_POINTS
 
 if TYPE_CHECKING:
     from dse.search.evaluator import Evaluator
@@ -36,7 +37,7 @@ class Grid:
     batch: int = 1024
 
     def __post_init__(self) -> None:
-        whole_number(self.batch, "batch")
+        whole_number(self.batch, "batch", most=MOST_POINTS)
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Go on from point to point until the budget is spent."""

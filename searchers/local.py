@@ -21,7 +21,7 @@ from dse.support.arrays import IntArray
 from dse.support.validation import whole_number
 from searchers.common.choices import Choices
 from searchers.common.scores import scores
-from searchers.common.settings import probability
+from searchers.common.settings import MOST_POINTS, probability
 from searchers.common.visited import Visited
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ class Local:
     """Kicks without a better point after which all but what was visited is forgotten; 0: never."""
 
     def __post_init__(self) -> None:
-        whole_number(self.starts, "starts")
-        whole_number(self.values, "values")
+        whole_number(self.starts, "starts", most=MOST_POINTS)
+        whole_number(self.values, "values", most=MOST_POINTS)
         probability(self.near, "near")
         whole_number(self.kick, "kick", least=2)
         whole_number(self.patience, "patience", least=0)

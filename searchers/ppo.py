@@ -31,6 +31,7 @@ import numpy as np
 
 from dse.support.errors import InputError, unknown
 from dse.support.validation import positive_number, whole_number
+from searchers.common.settings import MOST_POINTS, MOST_REPEATS, MOST_UNITS
 
 if TYPE_CHECKING:
     from stable_baselines3 import PPO as Agent
@@ -109,11 +110,13 @@ class PPO:
         for name, known in (("actions", tuple(_TUNED)), ("reward", ("1/x", "-log"))):
             if getattr(self, name) not in known:
                 raise unknown(name, getattr(self, name), known)
-        for name in ("envs", "minibatches", "epochs", "episode_steps"):
-            whole_number(getattr(self, name), name)
+        for name in ("envs", "minibatches", "episode_steps"):
+            whole_number(getattr(self, name), name, most=MOST_POINTS)
+        whole_number(self.epochs, "epochs", most=MOST_REPEATS)
         whole_number(self.patience, "patience", least=0)
         tuned = self._tuned
-        samples = self.envs * whole_number(tuned.steps, "steps")
+        samples = self.envs * whole_number(tuned.steps, "steps", most=MOST_POINTS)
+        whole_number(samples, "envs * steps", most=MOST_POINTS)
         if samples % self.minibatches or samples < 2 * self.minibatches:
             raise InputError(
                 f"minibatches must be equal parts of envs * steps = {samples} samples, of 2 or more each, "
@@ -125,8 +128,9 @@ class PPO:
             raise InputError(f"entropy must be a finite number from 0, got {tuned.entropy}")
         if not 0 <= self.discount <= 1:
             raise InputError(f"discount must be between 0 and 1, got {self.discount}")
+        whole_number(len(self.hidden), "hidden: layers", least=0, most=8)
         for units in self.hidden:
-            whole_number(units, "hidden: units of a layer")
+            whole_number(units, "hidden: units of a layer", most=MOST_UNITS)
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Let one agent after another learn until the budget is spent."""

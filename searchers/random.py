@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dse.support.validation import whole_number
+from searchers.common.settings import MOST_POINTS
 
 if TYPE_CHECKING:
     from dse.search.evaluator import Evaluator
@@ -20,7 +21,7 @@ class Random:
     batch: int = 1024
 
     def __post_init__(self) -> None:
-        whole_number(self.batch, "batch")
+        whole_number(self.batch, "batch", most=MOST_POINTS)
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Draw until the budget is spent."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from dse.support.errors import InputError
 from dse.support.validation import whole_number
+from searchers.common.settings import MOST_POINTS
 
 if TYPE_CHECKING:
     from dse.search.evaluator import Evaluator
@@ -34,7 +35,7 @@ class Walk:
     uphill: float = 0.0
 
     def __post_init__(self) -> None:
-        whole_number(self.walkers, "walkers")
+        whole_number(self.walkers, "walkers", most=MOST_POINTS)
         whole_number(self.patience, "patience")
         if not 0 <= self.uphill <= 1:
             raise InputError(f"uphill must be between 0 and 1, got {self.uphill}")

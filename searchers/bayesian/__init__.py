@@ -31,6 +31,7 @@ import numpy as np
 from dse.search.searcher import drive
 from dse.support.errors import InputError
 from dse.support.validation import positive_number, whole_number
+from searchers.common.settings import MOST_DATA, MOST_POINTS
 
 if TYPE_CHECKING:
     from dse.search.evaluator import Evaluator
@@ -56,8 +57,8 @@ class Bayesian:
     libraries: ClassVar[tuple[str, ...]] = ("scikit-optimize", "scikit-learn", "scipy")
 
     def __post_init__(self) -> None:
-        whole_number(self.initial, "initial", least=2)
-        whole_number(self.points, "points", least=10)
+        whole_number(self.initial, "initial", least=2, most=MOST_POINTS)
+        whole_number(self.points, "points", least=10, most=MOST_DATA)
         whole_number(self.patience, "patience")
         for name in ("batch", "late_batch"):
             if positive_number(getattr(self, name), name) > 1:

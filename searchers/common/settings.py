@@ -4,6 +4,15 @@ from __future__ import annotations
 
 from dse.support.errors import InputError, shorten
 
+MOST_POINTS = 100_000
+"""Points that a searcher may hold or draw at a time: beyond it, memory ends before the first sample."""
+MOST_DATA = 10_000
+"""Samples that a Gaussian process may learn from: its matrix is their square, its time their cube."""
+MOST_UNITS = 4096
+"""Units of a hidden layer."""
+MOST_REPEATS = 1000
+"""Times that anything may be done between two samples: epochs, retries, moves."""
+
 
 def probability(value: float, what: str) -> float:
     """`value` if it is a number from 0 to 1."""

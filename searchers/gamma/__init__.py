@@ -33,7 +33,7 @@ from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.validation import whole_number
 from searchers.common.scores import scores
-from searchers.common.settings import probability, share
+from searchers.common.settings import MOST_POINTS, MOST_REPEATS, probability, share
 from searchers.common.visited import Visited
 from searchers.gamma.operators import Operators
 
@@ -71,8 +71,8 @@ class Rates:
     """How often a mapping that was drawn before takes a small step away."""
 
     def __post_init__(self) -> None:
-        whole_number(self.population, "population", least=2)
-        whole_number(self.loci, "loci", least=0)
+        whole_number(self.population, "population", least=2, most=MOST_POINTS)
+        whole_number(self.loci, "loci", least=0, most=MOST_REPEATS)
         share(self.parents, "parents")
         share(self.elite, "elite")
         for name in ("tile_crossover", "reorder", "tile_mutation", "parallel_mutation", "small_steps"):
@@ -80,7 +80,7 @@ class Rates:
         if not isinstance(self.graded, bool):
             raise InputError(f"graded must be true or false, got {shorten(self.graded)}")
         whole_number(self.patience, "patience", least=0)
-        whole_number(self.retries, "retries", least=0)
+        whole_number(self.retries, "retries", least=0, most=MOST_REPEATS)
 
 
 PRESETS = {

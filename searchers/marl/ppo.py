@@ -16,7 +16,7 @@ import numpy as np
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.validation import positive_number, whole_number
-from searchers.common.settings import share
+from searchers.common.settings import MOST_POINTS, MOST_REPEATS, MOST_UNITS, share
 from searchers.common.visited import Visited
 from searchers.marl.agents import Agents, Clipping
 from searchers.marl.policies import ActionArray, Actions, Policy
@@ -69,11 +69,11 @@ class Learning:
     """How often a point whose mapping was drawn before is drawn again; 0: it is evaluated once more."""
 
     def __post_init__(self) -> None:
-        whole_number(self.batch, "batch", least=2)
-        whole_number(self.epochs, "epochs")
-        whole_number(self.hidden, "hidden")
+        whole_number(self.batch, "batch", least=2, most=MOST_POINTS)
+        whole_number(self.epochs, "epochs", most=MOST_REPEATS)
+        whole_number(self.hidden, "hidden", most=MOST_UNITS)
         whole_number(self.patience, "patience", least=0)
-        whole_number(self.retries, "retries", least=0)
+        whole_number(self.retries, "retries", least=0, most=MOST_REPEATS)
         share(self.elite, "elite")
         for name in ("learning_rate", "clip", "max_norm"):
             positive_number(getattr(self, name), name)

@@ -42,8 +42,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from dse.support.errors import unknown
-from dse.support.validation import positive_number, whole_number
-from searchers.common.settings import probability
+from dse.support.validation import INT64_MAX, positive_number, whole_number
+from searchers.common.settings import MOST_DATA, MOST_POINTS, MOST_REPEATS, probability
 
 if TYPE_CHECKING:
     import numpy as np
@@ -108,13 +108,15 @@ class Team:
     libraries: ClassVar[tuple[str, ...]] = ("scipy",)
 
     def __post_init__(self) -> None:
-        for name, least in (
-            ("start", 2), ("memory", 10), ("teams", 1), ("moves", 1), ("values", 2), ("kick", 1),
-            ("most", 1), ("patience", 1), ("later_start", 1),
-            ("survey_start", 1), ("survey_teams", 1), ("survey_batch", 1), ("survey_patience", 1),
-            ("lent", 0), ("grace", 0),
+        for name, least, most in (
+            ("start", 2, MOST_POINTS), ("memory", 10, MOST_DATA), ("teams", 1, MOST_POINTS),
+            ("moves", 1, MOST_REPEATS), ("values", 2, MOST_POINTS), ("kick", 1, MOST_REPEATS),
+            ("most", 1, MOST_POINTS), ("patience", 1, INT64_MAX), ("later_start", 1, MOST_POINTS),
+            ("survey_start", 1, MOST_POINTS), ("survey_teams", 1, MOST_POINTS),
+            ("survey_batch", 1, MOST_POINTS), ("survey_patience", 1, INT64_MAX),
+            ("lent", 0, MOST_DATA), ("grace", 0, INT64_MAX),
         ):  # fmt: skip
-            whole_number(getattr(self, name), name, least=least)
+            whole_number(getattr(self, name), name, least=least, most=most)
         for name in ("ranks", "batch", "late_batch", "curiosity", "share", "lag"):
             positive_number(getattr(self, name), name)
         probability(self.surveys, "surveys")
