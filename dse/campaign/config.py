@@ -17,6 +17,10 @@ LIMITS = ("seeds", "budget")
 """What a searcher may have less of than the campaign."""
 
 
+LONGEST_KEY = 160
+"""Letters of the names in a cell's key, from which files are named."""
+
+
 @dataclass(frozen=True)
 class NamedProblem:
     """A problem and what the campaign calls its parts, as in `vgg16:conv1_2`, `edge`, `edp`."""
@@ -74,7 +78,11 @@ class NamedCell:
         problem = self.problem
         parts = (problem.layer, problem.accelerator, problem.objective, self.variant.name)
         safe = [safe_name(part) for part in parts]
-        if any(re.search(r"[^A-Za-z0-9._:-]", part) for part in parts):
+        long = sum(map(len, safe)) > LONGEST_KEY
+        if long:
+            # File names end at 255 bytes.
+            safe = [part[: LONGEST_KEY // len(safe)] for part in safe]
+        if long or any(re.search(r"[^A-Za-z0-9._:-]", part) for part in parts):
             # Two names that differ in such characters only must not become one.
             safe.append(digest(parts)[:8])
         return "--".join([*safe, f"s{self.cell.seed}"])

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
+from math import prod
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,13 +29,17 @@ FindLayers = Callable[[str], Mapping[str, Layer]]
 
 LISTS = ("layers", "accelerators", "objectives")
 NAME = Limits("letters, digits, '.', '-' or '_'", pattern="^[A-Za-z0-9][A-Za-z0-9._-]*$")
-Names = Annotated[list[str], Limits("a list of one or more names", min_length=1)]
+PRINTABLE = r"^[^\p{C}\p{Zl}\p{Zp}]+$"
+Name = Annotated[str, Limits("a line of text", pattern=PRINTABLE)]
+Names = Annotated[list[Name], Limits("a list of one or more names", min_length=1)]
+MOST_CELLS = 100_000
+"""Of a campaign: a million would take days before the first sample."""
 
 
 @dataclass(frozen=True)
 class _ProblemEntry(Schema):
-    layer: str
-    accelerator: str
+    layer: Name
+    accelerator: Name
     objective: str
 
 
@@ -69,12 +74,14 @@ def load_campaign(path: str, find_layers: FindLayers) -> Campaign:
     """The campaign in the TOML file at `path`. Whatever is wrong with it is an InputError that says where."""
     where = f"campaign {path!r}"
     file = read(_CampaignFile, read_toml(path, where), where)
+    variants = tuple(_variant(name, file, where) for name in file.searchers)
+    runs = sum(file.seeds if variant.seeds is None else variant.seeds for variant in variants)
     return Campaign(
         name=file.name,
         budget=file.budget,
         seeds=tuple(range(file.seed, file.seed + file.seeds)),
-        variants=tuple(_variant(name, file, where) for name in file.searchers),
-        problems=_problems(file, where, Path(path).parent, find_layers),
+        variants=variants,
+        problems=_problems(file, runs, where, Path(path).parent, find_layers),
         showing=read_showing(vars(file), file.searchers, Path(path).parent, where),
     )
 
@@ -115,11 +122,14 @@ def _no_setting_of(kind: str, limits: Iterable[str], place: str) -> None:
 
 
 def _problems(
-    file: _CampaignFile, where: str, folder: Path, find_layers: FindLayers
+    file: _CampaignFile, runs: int, where: str, folder: Path, find_layers: FindLayers
 ) -> tuple[NamedProblem, ...]:
+    """The problems, each of which has so many `runs`."""
     model = _model(file, where, folder)
     named: dict[tuple[str, str, str], NamedProblem] = {}
+    asked = len(file.problems) or prod(len(getattr(file, name)) for name in LISTS)
     for place, entry in _combinations(file, where):
+        _refuse_too_many(max(asked, len(named)), runs, where)
         if entry.objective not in OBJECTIVES:
             raise unknown("objective", entry.objective, OBJECTIVES, place)
         with within(place):
@@ -129,7 +139,16 @@ def _problems(
                 problem = Problem(layer, machine, entry.objective, model, file.tiles, file.fixed)
                 key = (name, entry.accelerator, entry.objective)
                 named[key] = NamedProblem(name, entry.accelerator, problem)
+    _refuse_too_many(len(named), runs, where)
     return tuple(named.values())
+
+
+def _refuse_too_many(problems: int, runs: int, where: str) -> None:
+    if problems * runs > MOST_CELLS:
+        raise InputError(
+            f"{where} has {problems * runs:,} cells or more ({problems:,} problems, each with {runs:,} runs "
+            f"of searchers and seeds); at most {MOST_CELLS:,}, so make it several campaigns"
+        )
 
 
 def _model(file: _CampaignFile, where: str, folder: Path) -> str:

@@ -24,7 +24,7 @@ MARKERS = "<>p8sv^DPXodh*x"
 class Published(Schema):
     """Ratios to the reference's figure of a network, by searcher, that a `source` has published."""
 
-    source: str
+    source: Annotated[str, Limits("a line of text", pattern=r"^[^\p{C}\p{Zl}\p{Zp}]+$")]
     network: str
     objective: str
     ratios: dict[str, Annotated[float, Limits("a finite ratio above 0", gt=0, allow_inf_nan=False)]]

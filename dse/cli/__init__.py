@@ -10,7 +10,7 @@ import typer
 from typer.exceptions import TyperException
 
 from dse.cli.application import build
-from dse.support.errors import InputError
+from dse.support.errors import InputError, one_line
 
 DONE, FAILED, WRONG_INPUT, INTERRUPTED, READER_LEFT = 0, 1, 2, 130, 141
 
@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _refuse(message: str, code: int = WRONG_INPUT) -> int:
-    print("dse: error:", " ".join(message.split()), file=sys.stderr)
+    print("dse: error:", one_line(message), file=sys.stderr)
     return code
 
 

@@ -10,6 +10,9 @@ from dse.support.schema import Schema, read
 from dse.support.toml import read_toml
 from dse.support.validation import positive_number
 
+RANGE = (1e-30, 1e30)
+"""Least and greatest constant: beyond them, figures would leave the range of a float."""
+
 
 @dataclass(frozen=True)
 class ModelConstants(Schema):
@@ -18,6 +21,10 @@ class ModelConstants(Schema):
     def __post_init__(self) -> None:
         for item in fields(self):
             number = positive_number(getattr(self, item.name), f"constants: {item.name}")
+            if not RANGE[0] <= number <= RANGE[1]:
+                raise InputError(
+                    f"constants: {item.name} must be from {RANGE[0]:g} to {RANGE[1]:g}, got {shorten(number)}"
+                )
             object.__setattr__(self, item.name, number)
 
     @classmethod

@@ -14,8 +14,9 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from functools import partial
 from operator import itemgetter
-from typing import Any
+from typing import IO, Any, cast
 
 import numpy as np
 
@@ -36,6 +37,8 @@ HARDWARE = ("num_pes", "noc_bandwidth", "offchip_bandwidth", "noc_latency", "sim
 CAPACITIES = ("l1_size", "l2_size")
 PRINTED = ("cycles", "macs", "energy_nj", "power", "area", "l1_size", "l2_size")
 STANDARD_INPUT = "-"
+MOST_LETTERS, MOST_LINES = 1 << 20, 1_000_000
+"""Of a line, and of a file."""
 
 
 @dataclass(frozen=True)
@@ -292,11 +295,18 @@ def _quick_level(level: Any) -> list[int]:
 
 
 def _lines(path: str, name: str) -> Iterator[tuple[int, str]]:
-    """The numbered lines of a file; blank lines are forgiven at its end only."""
+    """The numbered lines of a file; blank lines are forgiven at its end only.
+
+    A file need not have an end, or fit into memory once it is unpacked: lines and their number are bounded.
+    """
     blank = 0
     try:
         with _opened(path) as stream:
-            for number, raw in enumerate(stream, 1):
+            for number, raw in enumerate(iter(partial(stream.readline, MOST_LETTERS + 1), b""), 1):
+                if len(raw) > MOST_LETTERS:
+                    raise InputError(f"{name} line {number} is longer than {MOST_LETTERS:,} letters")
+                if number > MOST_LINES:
+                    raise InputError(f"{name} has more than {MOST_LINES:,} lines; split it")
                 text = _decoded(raw, f"{name} line {number}")
                 if not text.strip():
                     blank = blank or number
@@ -311,13 +321,13 @@ def _lines(path: str, name: str) -> Iterator[tuple[int, str]]:
 
 
 @contextmanager
-def _opened(path: str) -> Iterator[Iterable[bytes]]:
+def _opened(path: str) -> Iterator[IO[bytes]]:
     """The lines of a file or of standard input, unpacked if they are gzipped."""
     source: str | int = 0 if path == STANDARD_INPUT else path
     with open(source, "rb", closefd=source != 0) as stream:
         if stream.peek(2).startswith(b"\x1f\x8b"):
-            with gzip.open(stream) as unpacked:
-                yield unpacked
+            with gzip.GzipFile(fileobj=stream) as unpacked:
+                yield cast("IO[bytes]", unpacked)
         else:
             yield stream
 

@@ -93,7 +93,7 @@ def markdown(section: Section) -> str:
     """A section as a Markdown table under its heading."""
     # pandas would need tabulate for this, one more dependency for the two lines of a head.
     title, heads, rows = section
-    lines = [f"## {title}", "", _line(heads), _line(["---", *["---:"] * (len(heads) - 1)])]
+    lines = [f"## {plain_markdown(title)}", "", _line(heads), _line(["---", *["---:"] * (len(heads) - 1)])]
     return "\n".join([*lines, *map(_line, rows)]) + "\n"
 
 
@@ -131,10 +131,23 @@ def as_csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     import pandas as pd
 
     # As objects, so that a column of whole numbers with a gap in it does not become one of fractions.
-    text: str = pd.DataFrame(list(rows), columns=list(columns), dtype=object).to_csv(
+    shown = [[_no_formula(cell) for cell in row] for row in rows]
+    text: str = pd.DataFrame(shown, columns=list(columns), dtype=object).to_csv(
         index=False, lineterminator="\n"
     )
     return text
+
+
+def plain_markdown(text: str) -> str:
+    """Text that Markdown shows as it is: no column ends in it, no HTML and no link begins."""
+    for sign, shown in (("|", r"\|"), ("<", "&lt;"), ("](", r"]\(")):
+        text = text.replace(sign, shown)
+    return text
+
+
+def _no_formula(cell: object) -> object:
+    """A cell that no spreadsheet takes for a formula: text that begins like one has a quote before it."""
+    return f"'{cell}" if isinstance(cell, str) and cell[1:] and cell[0] in "=+-@" else cell
 
 
 def wordy(cells: Sequence[str]) -> bool:
@@ -143,4 +156,4 @@ def wordy(cells: Sequence[str]) -> bool:
 
 
 def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+    return f"| {' | '.join(map(plain_markdown, cells))} |"

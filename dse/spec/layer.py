@@ -50,6 +50,8 @@ class Layer:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
             raise InputError(f"layer: name must be text, got {shorten(self.name)}")
+        if not self.name.isprintable():
+            raise InputError(f"layer: name must be a line of text, got {shorten(self.name)}")
         label = _label(self.name)
         if self.type not in TYPES:
             raise unknown("type", self.type, TYPES, label)

@@ -59,9 +59,15 @@ def difference(there: object, here: object, names: tuple[str, str] = ("there", "
     return _difference(there, here, names, "")
 
 
+def one_line(text: str) -> str:
+    """Text in one line, with escapes in place of what a terminal would not show but obey."""
+    line = " ".join(text.split())
+    return line if line.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
+
+
 def format_exception(error: BaseException) -> str:
     """An exception in one line, with the place that raised it, for what a plug-in may raise."""
-    text = " ".join(str(error).split())
+    text = one_line(str(error))
     kind = type(error).__name__
     said = f"{kind}: {text}" if text else kind
     frames = traceback.extract_tb(error.__traceback__)

@@ -9,7 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from dse.support.errors import StorageError
+from dse.support.errors import InputError, StorageError
+
+MOST_BYTES = 16 << 20
+"""The size of a file that a user may hand over: a million lines of TOML have no more."""
 
 
 @contextlib.contextmanager
@@ -58,6 +61,18 @@ def make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StorageError(f"folder {str(folder)!r} cannot be made: {error.strerror}") from None
+
+
+def read_bounded(path: str | Path, where: str, most: int = MOST_BYTES) -> bytes:
+    """The content of a file that the user names, which may have no end; an InputError if it is too large.
+
+    `where` names the file in messages. OSError is left to the caller.
+    """
+    with open(path, "rb") as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise InputError(f"{where} cannot be read: it is larger than {most >> 20} MiB")
+    return content
 
 
 def refuse_links(folder: Path) -> None:

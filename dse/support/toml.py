@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import tomllib
-from pathlib import Path
 from typing import Any
 
 from dse.support.errors import InputError
+from dse.support.files import read_bounded
 
 
 def is_toml(path: str) -> bool:
@@ -17,9 +17,11 @@ def is_toml(path: str) -> bool:
 def read_toml(path: str, where: str) -> dict[str, Any]:
     """The parsed file at `path`; `where` names it in messages, as in "network file 'net.toml'"."""
     try:
-        content = Path(path).read_bytes()
+        content = read_bounded(path, where)
     except OSError as error:
         raise InputError(f"{where} cannot be read: {error.strerror or error}; name a TOML file") from None
+    except InputError:
+        raise
     except ValueError as error:  # a path with a NUL character
         raise InputError(f"{where} cannot be read: {error}; name a TOML file") from None
     try:

@@ -189,7 +189,7 @@ def test_a_plug_in_with_a_setting_of_that_name_is_told_so(
         ('"latency"', '"latnecy"', "unknown objective 'latnecy'.*did you mean 'latency'"),
         ('"edge"', '"egde"', "unknown accelerator 'egde'"),
         ('"resnet18:3"', '"resnet18:99"', "resnet18:99"),
-        ('"resnet18:3"', "7", r"layers\[1\] must be text, got 7"),
+        ('"resnet18:3"', "7", r"layers\[1\] must be a line of text, got 7"),
         ("[searchers.random]", "[searchers.rnadom]", "unknown searcher 'rnadom'.*did you mean 'random'"),
         (
             "walkers = 2",
@@ -211,7 +211,7 @@ def test_a_plug_in_with_a_setting_of_that_name_is_told_so(
         (
             "[searchers.random]",
             f"{PROBLEM}[searchers.random]".replace('"edge"', "3"),
-            r"problems\[0\].accelerator must be text, got 3",
+            r"problems\[0\].accelerator must be a line of text, got 3",
         ),
         (
             "[searchers.random]",

@@ -166,7 +166,8 @@ def test_damaged_curves_are_refused_in_one_line(tmp_path: Path, dse: Dse, damage
 def test_curves_that_do_not_say_what_the_campaign_was_are_refused(tmp_path: Path, dse: Dse) -> None:
     write_curves(tmp_path / CURVES, [cell("walk", [(0, 6.0)])], {"campaign": "test"})
     assert (
-        "does not say what its campaign was: KeyError: 'problems'" in dse("report", str(tmp_path)).refused()
+        "the campaign lacks 'budget', 'cost_model', 'seeds', 'searchers', 'problems'"
+        in dse("report", str(tmp_path)).refused()
     )
 
 

@@ -21,6 +21,7 @@ from dse.cli.options import (
     chosen_model,
 )
 from dse.support.errors import InputError, unknown
+from dse.support.files import read_bounded
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -126,7 +127,7 @@ def _mapping(name: str, layer: Layer, accelerator: Accelerator, model: str) -> M
         raise unknown("mapping", name, TEMPLATES, "the templates (or name a .json file)")
     where = f"mapping file {name!r}"
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_bounded(path, where).decode("utf-8-sig")
     except OSError as error:
         raise InputError(f"{where} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
