@@ -14,7 +14,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .PHONY: quickstart test lint prove optima docs install
 
 quickstart: install
-	$(VENV)/bin/dse run results/campaigns/quickstart.toml
+	$(VENV)/bin/dse run quickstart
 
 test: install
 	$(VENV)/bin/python -m tests.warm_up

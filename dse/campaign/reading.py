@@ -6,6 +6,7 @@ import dataclasses
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from importlib import resources
 from itertools import product
 from math import prod
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Annotated, Any
 
 from dse.campaign.config import LIMITS, Campaign, NamedProblem, Variant
 from dse.campaign.showing import read_showing
-from dse.cost import cost_model, cost_models, model_with
+from dse.cost import DEFAULT_COST_MODEL, cost_model, cost_models, model_with
 from dse.problem.problem import Problem
 from dse.search.searcher import make_searcher, searcher_class
 from dse.spec.accelerator import load_accelerator
@@ -50,10 +51,10 @@ class _CampaignFile(Schema):
     name: Annotated[str, NAME]
     budget: Annotated[int, Limits(ge=1, le=10**9)]
     seeds: Annotated[int, Limits(ge=1, le=100_000)]
-    cost_model: str
     searchers: Annotated[
         dict[str, dict[str, Any]], Limits("one or more tables such as [searchers.random]", min_length=1)
     ]
+    cost_model: str = DEFAULT_COST_MODEL
     seed: Annotated[int, Limits(ge=0, le=INT64_MAX)] = 0
     reference: str | None = None
     baseline: str | None = None
@@ -68,6 +69,24 @@ class _CampaignFile(Schema):
     problems: Annotated[list[_ProblemEntry], Limits("one or more [[problems]] tables", min_length=1)] = field(
         default_factory=list
     )
+
+
+def named_campaigns() -> dict[str, str]:
+    """The campaigns that come along, by name: the paths of their files."""
+    found = [Path(str(item)) for item in (resources.files("dse.campaign") / "named").iterdir()]
+    return {path.stem: str(path) for path in sorted(found) if is_toml(path.name)}
+
+
+def campaign_path(name: str) -> str:
+    """The file of a campaign that is named by its path, or by its name if it comes along."""
+    if Path(name).is_file():
+        return name
+    named = named_campaigns()
+    if name in named:
+        return named[name]
+    if is_toml(name) or Path(name).exists() or Path(name).name != name:
+        return name
+    raise unknown("campaign", name, [*named, "FILE.toml"])
 
 
 def load_campaign(path: str, find_layers: FindLayers) -> Campaign:

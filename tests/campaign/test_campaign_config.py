@@ -9,8 +9,9 @@ import pytest
 
 from dse.campaign import reading
 from dse.campaign.config import LIMITS, Campaign
-from dse.campaign.reading import load_campaign
+from dse.campaign.reading import campaign_path, load_campaign, named_campaigns
 from dse.cli.commands.run import find_layers
+from dse.cost import DEFAULT_COST_MODEL
 from dse.search.searcher import searcher_class, searchers
 from dse.support.errors import InputError
 
@@ -240,3 +241,23 @@ def test_a_campaign_without_searchers_is_refused(tmp_path: Path) -> None:
     text = GOOD[: GOOD.index("[searchers.random]")] + "[searchers]\n"
     with pytest.raises(InputError, match=r"must be one or more tables such as \[searchers.random\]"):
         read(tmp_path, text)
+
+
+def test_the_cost_model_is_the_default_where_none_is_named(tmp_path: Path) -> None:
+    campaign = read(tmp_path, GOOD.replace('cost_model = "maestro"\n', ""))
+    assert campaign.cost_model == DEFAULT_COST_MODEL
+
+
+def test_campaigns_that_come_along_are_found_by_name_wherever_the_user_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "quickstart" in named_campaigns()
+    for name, path in named_campaigns().items():
+        assert load_campaign(campaign_path(name), find_layers).name == name
+        assert campaign_path(name) == path
+    (tmp_path / "quickstart").write_text("my own")
+    assert campaign_path("quickstart") == "quickstart"
+    assert campaign_path("absent.toml") == "absent.toml"
+    with pytest.raises(InputError, match="unknown campaign 'quikstart'; did you mean 'quickstart'"):
+        campaign_path("quikstart")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import signal
@@ -19,13 +20,14 @@ from dse.cost import cost_model
 from dse.cost.maestro import program
 from dse.problem.problem import Problem
 from dse.problem.templates import TEMPLATES
+from dse.search.searcher import make_searcher
 from dse.space.mapping_space import MappingSpace
 from dse.spec.accelerator import PRESETS
 from dse.spec.mapping import MappingBatch
 from dse.spec.objective import OBJECTIVES, loss
 from tests import DATA
 from tests.conftest import Dse
-from workloads import NETWORKS, load_layer
+from workloads import NETWORKS, load_layer, load_layers
 
 RUN = [sys.executable, "-c", "import sys; from dse.cli import main; sys.exit(main())"]
 RESNET_ON_EDGE = ("--layer", "resnet18:1", "--accelerator", "edge")
@@ -227,7 +229,8 @@ def test_list_names_what_there_is(dse: Dse, tmp_path: Path, monkeypatch: pytest.
         "area": "mm2 (loopnest), model units (maestro)",
         "power": "mW (loopnest), model units (maestro)",
     }
-    small, torn = found["campaigns"]
+    quickstart, small, torn = found["campaigns"]
+    assert (quickstart["file"], quickstart["name"]) == ("quickstart", "quickstart")
     assert small == {
         "file": "results/campaigns/small.toml",
         "name": "small",
@@ -246,6 +249,37 @@ def test_list_of_one_kind_shows_that_kind_alone(dse: Dse, kind: str) -> None:
     shown = dse("list", kind)
     assert shown.code == 0
     assert all(entry["name"] in shown.out for entry in found[kind])
+
+
+def test_searchers_are_listed_with_a_sentence_and_their_settings(dse: Dse) -> None:
+    for entry in dse("list", "searchers", "--json").json["searchers"]:
+        assert " " in entry["sentence"]
+        made = make_searcher(entry["name"])
+        defaults = {item.name: item.default for item in dataclasses.fields(made) if item.init}
+        assert entry["settings"] == json.loads(json.dumps(defaults))
+    shown = " ".join(dse("list", "searchers").out.split())
+    assert "population=" in shown
+
+
+def test_a_networks_layers_are_listed_with_their_loops(dse: Dse) -> None:
+    layers = load_layers("mobilenet_v2")
+    found = dse("list", "layers", "mobilenet_v2", "--json").json["layers"]
+    assert [entry["macs"] for entry in found] == [layer.macs for layer in layers]
+    first, second = found[:2]
+    assert first["name"] == f"mobilenet_v2:{layers[0].name}"
+    assert (first["loops"], first["stride"], first["padding"]) == (
+        "CONV K32 C3 Y224 X224 R3 S3",
+        [2, 2],
+        [1, 1],
+    )
+    assert second["loops"].startswith("DSCONV K1 C32")
+    assert any(entry["repeats"] > 1 for entry in found)
+    shown = dse("list", "layers", "mobilenet_v2").out
+    assert "CONV K32 C3 Y224 X224 R3 S3" in shown
+    assert f"{layers[0].macs:,}" in shown
+    assert "takes one network" in dse("list", "layers").refused()
+    assert "takes no network" in dse("list", "searchers", "vgg16").refused()
+    assert "did you mean 'vgg16'" in dse("list", "layers", "vgg1").refused()
 
 
 # space

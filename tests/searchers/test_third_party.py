@@ -44,7 +44,10 @@ def run(command: list[str], **environment: str) -> subprocess.CompletedProcess[s
 def test_it_is_listed_with_its_package(installed: Path) -> None:
     listed = json.loads(dse(installed, "list", "searchers", "--json").stdout)["searchers"]
     expected = {"name": "annealing", "object": "dse_annealing:Annealing", "package": "dse-annealing"}
-    assert expected in listed
+    [entry] = [entry for entry in listed if entry["name"] == "annealing"]
+    assert expected == {key: entry[key] for key in expected}
+    assert entry["sentence"]
+    assert "chains" in entry["settings"]
     assert "random" in [entry["name"] for entry in listed]
 
 

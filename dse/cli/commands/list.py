@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable
+from dataclasses import MISSING, Field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +13,8 @@ import typer
 from dse.cli import output
 from dse.cli.options import Json
 from dse.spec.accelerator import PRESETS, UNLIMITED
-from dse.support.errors import unknown
+from dse.spec.layer import DIMS
+from dse.support.errors import InputError, unknown
 
 if TYPE_CHECKING:
     from dse.cost import Ability
@@ -24,24 +26,31 @@ def command(
     kind: Annotated[
         str,
         typer.Argument(
-            help="One of searchers, workloads, accelerators, objectives, cost-models, campaigns; or all.",
+            help="One of searchers, workloads, accelerators, objectives, cost-models, campaigns; or all. "
+            "Or layers, and a network.",
             metavar="[KIND]",
         ),
     ] = "",
+    network: Annotated[
+        str, typer.Argument(help="Of layers: whose, as in vgg16 or FILE.toml.", metavar="[NETWORK]")
+    ] = "",
     json: Json = False,
 ) -> None:
-    """List searchers, workloads, accelerators, objectives, cost models or campaigns."""
-    if kind and kind not in KINDS:
-        raise unknown("kind", kind, KINDS, "dse list")
+    """List searchers, workloads, accelerators, objectives, cost models, campaigns, or a network's layers."""
+    if kind and kind not in (*KINDS, LAYERS):
+        raise unknown("kind", kind, [*KINDS, LAYERS], "dse list")
+    if (kind == LAYERS) != bool(network):
+        wanted = "one network, as in dse list layers vgg16"
+        raise InputError(f"dse list {kind} takes {wanted if kind == LAYERS else 'no network'}")
     kinds = [kind] if kind else list(KINDS)
-    found = {name: KINDS[name]() for name in kinds}
+    found = {LAYERS: layers(network)} if network else {name: KINDS[name]() for name in kinds}
     if json:
         output.print_json(found)
         return
     console = output.make_console()
     for name, entries in found.items():
         if entries:
-            columns = list(entries[0])
+            columns = [column for column in entries[0] if column not in HIDDEN]
             rows = [[_shown(entry[column]) for column in columns] for entry in entries]
             output.print_table(console, name, [HEADS.get(column, column) for column in columns], rows)
         else:
@@ -49,15 +58,61 @@ def command(
 
 
 def searchers() -> list[Entry]:
-    """The searchers that installed packages register."""
+    """The searchers that installed packages register: what each is, its settings and their defaults."""
     from importlib.metadata import entry_points
 
     from dse.search.searcher import GROUP
 
     points = sorted(entry_points(group=GROUP), key=lambda point: point.name)
     return [
-        {"name": point.name, "object": point.value, "package": point.dist.name if point.dist else None}
+        {
+            "name": point.name,
+            **_described(point.name),
+            "object": point.value,
+            "package": point.dist.name if point.dist else None,
+        }
         for point in points
+    ]
+
+
+def _described(searcher: str) -> Entry:
+    """A searcher's sentence and settings; None of one that cannot be loaded, `dse check` says why."""
+    from dse.search.searcher import searcher_class
+
+    try:
+        found = searcher_class(searcher)
+    except InputError:
+        return {"sentence": None, "settings": None}
+    # A dataclass without a docstring gets its signature for one.
+    written = found.__doc__ or ""
+    sentence = None if written.startswith(f"{found.__name__}(") else written.partition("\n")[0] or None
+    settings = {item.name: _default(item) for item in fields(found) if item.init}  # type: ignore[arg-type]
+    return {"sentence": sentence, "settings": settings}
+
+
+def _default(item: Field[Any]) -> Any:
+    """A setting's default as plain data; "required" where it has none."""
+    if item.default_factory is not MISSING:
+        value = item.default_factory()
+    else:
+        value = "required" if item.default is MISSING else item.default
+    return value if isinstance(value, bool | int | float | str | list | tuple | dict | None) else str(value)
+
+
+def layers(network: str) -> list[Entry]:
+    """The distinct layers of a network, or the layer of a layer's name."""
+    from workloads import layer_specs, load_layers
+
+    return [
+        {
+            "name": name,
+            "loops": f"{layer.type} " + " ".join(f"{dim}{getattr(layer, dim)}" for dim in DIMS),
+            "stride": list(layer.stride),
+            "padding": list(layer.padding),
+            "repeats": layer.repeats,
+            "macs": layer.macs,
+        }
+        for name, layer in zip(layer_specs(network), load_layers(network), strict=True)
     ]
 
 
@@ -119,11 +174,16 @@ def cost_models() -> list[Entry]:
 
 
 def campaigns() -> list[Entry]:
-    """The campaign files under results/campaigns of the current directory."""
-    return [_campaign(path) for path in sorted(Path("results/campaigns").glob("*.toml"))]
+    """The campaigns that come along, and the files under results/campaigns of the current directory."""
+    from dse.campaign.reading import named_campaigns
+
+    named = {name: Path(path) for name, path in named_campaigns().items()}
+    ours = {path.resolve() for path in named.values()}
+    here = [path for path in sorted(Path("results/campaigns").glob("*.toml")) if path.resolve() not in ours]
+    return [_campaign(path, file) for file, path in (*named.items(), *((str(path), path) for path in here))]
 
 
-def _campaign(path: Path) -> Entry:
+def _campaign(path: Path, file: str) -> Entry:
     """What a campaign file says of itself; a broken one is listed too, `dse run` says what is wrong."""
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -132,7 +192,7 @@ def _campaign(path: Path) -> Entry:
     chosen = {key: data.get(key) for key in ("name", "budget", "seeds", "cost_model")}
     searchers = data.get("searchers")
     return {
-        "file": str(path),
+        "file": file,
         **chosen,
         "searchers": list(searchers) if isinstance(searchers, dict) else None,
     }
@@ -141,6 +201,8 @@ def _campaign(path: Path) -> Entry:
 def _shown(value: object) -> object:
     if value == UNLIMITED:
         return "unlimited"
+    if isinstance(value, dict):
+        return ", ".join(f"{name}={item}" for name, item in value.items()) or "none"
     return ", ".join(map(str, value)) if isinstance(value, list) else value
 
 
@@ -162,6 +224,12 @@ ABILITIES: dict[str, Ability] = {
     "hierarchies": "hierarchical",
 }
 """What the columns of the cost models say: what each declares."""
+
+LAYERS = "layers"
+"""The kind that is listed of one network only."""
+
+HIDDEN = ("object",)
+"""What JSON alone says."""
 
 HEADS = {
     "distinct_layers": "distinct",

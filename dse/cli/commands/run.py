@@ -20,11 +20,17 @@ FAILED, INTERRUPTED = 1, 130
 
 
 def command(
-    campaign: Annotated[str, typer.Argument(help="The campaign's TOML file.", metavar="FILE")],
+    campaign: Annotated[
+        str,
+        typer.Argument(
+            help="The campaign's TOML file, or one that comes along: quickstart.", metavar="FILE|NAME"
+        ),
+    ],
     out: Annotated[
         Path | None,
         typer.Option(
-            help="The folder for its results; by default one of its name beside campaigns/.", metavar="DIR"
+            help="The folder for its results; by default one of its name beside campaigns/, or in results/.",
+            metavar="DIR",
         ),
     ] = None,
     workers: Annotated[
@@ -37,14 +43,16 @@ def command(
 ) -> None:
     """Run a campaign's cells and report on them. Run it again to go on where it was interrupted."""
     from dse.campaign.progress import LiveDisplay, make_display
-    from dse.campaign.reading import load_campaign
+    from dse.campaign.reading import campaign_path, load_campaign
     from dse.campaign.runner import run_campaign
     from dse.campaign.store import Store
     from dse.support.validation import whole_number
 
     workers = whole_number(workers, "--workers", most=1024) if workers is not None else os.cpu_count() or 1
-    plan = load_campaign(campaign, find_layers)
-    folder = out or default_folder(Path(campaign), plan.name)
+    path = campaign_path(campaign)
+    plan = load_campaign(path, find_layers)
+    # One that comes along has its results where the user is, not where it is installed.
+    folder = out or default_folder(Path(path if path == campaign else "results/campaigns/any"), plan.name)
     display = make_display()
     # A cluster's scheduler ends jobs so: stop as at Ctrl-C.
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
