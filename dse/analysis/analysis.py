@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 
 from dse.analysis.budgets import geomeans, versus
@@ -41,11 +43,14 @@ def mean_losses(runs: Runs) -> dict[Triple, dict[str, Band]]:
     return found
 
 
-def gap(runs: Runs) -> dict[str, Band]:
-    """Interquartile means of the best so far over the target."""
+def gap(runs: Runs, problems: Collection[Triple] | None = None) -> dict[str, Band]:
+    """Interquartile means of the best so far over the target, on all problems or on `problems` alone."""
     found = {}
     for searcher in runs.aggregated:
-        strata, grid = runs.of(searcher), runs.grid_of(searcher)
+        strata = [pair for pair in runs.of(searcher) if problems is None or pair[0] in problems]
+        if not strata:
+            continue
+        grid = runs.grid_of(searcher)
         logs = [np.log(stratum.losses(grid) / runs.targets[problem]) for problem, stratum in strata]
         counts = side_by_side([stratum.counts for _, stratum in strata])
         curve = interquartile_curve(np.concatenate(logs), counts)

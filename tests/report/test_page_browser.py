@@ -146,6 +146,8 @@ def test_copying_works_where_the_browser_has_no_clipboard_for_files(page: Browse
     page.command("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
     page.run("window.real = navigator.clipboard; return real.writeText('before')")
     page.run("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
+    page.run("location.hash = '#mapping-2'")
+    wait_until(page, "return document.getElementById('mapping-2').offsetHeight > 0")
     page.click("[data-copy=mapping-2-json]")
     wait_for(page, "[data-copy=mapping-2-json]", "Copied")
     copied = page.run("return real.readText()")
@@ -174,6 +176,72 @@ def wait_for(page: Browser, selector: str, text: str) -> None:
     assert page.run(script, selector, text) == text
 
 
+def wait_until(page: Browser, script: str) -> None:
+    """Wait until a function's body returns true."""
+    waiting = f"""return new Promise((resolve) => {{
+        const test = () => {{ {script} }}, end = Date.now() + 5000;
+        const look = () => test() || Date.now() > end ? resolve(test()) : setTimeout(look, 10);
+        look();
+    }})"""
+    assert page.run(waiting) is True
+
+
+# Charts and filters
+
+CURVES = "document.querySelectorAll('figure.chart[data-chart=over] path.curve').length"
+
+
+def show_chart(page: Browser) -> None:
+    page.run("document.querySelector('figure.chart[data-chart=over]').scrollIntoView()")
+    wait_until(page, f"return {CURVES} === 3")
+
+
+def test_a_click_on_a_searcher_hides_its_curves_and_its_rows_and_another_shows_them(page: Browser) -> None:
+    show_chart(page)
+    rows = "return document.querySelectorAll('table.standing tbody tr:not([hidden])').length"
+    page.run("scrollTo(0, document.querySelector('.controls').offsetTop - 80)")
+    page.click("[data-key='1']")
+    wait_until(page, f"return {CURVES} === 2")
+    assert page.run(rows) == 2
+    assert page.run("return document.querySelector(\"[data-key='1']\").ariaPressed") == "false"
+    page.click("[data-key='1']")
+    wait_until(page, f"return {CURVES} === 3")
+    assert page.run(rows) == 3
+
+
+def test_a_filter_leaves_its_problems_in_charts_cards_and_the_standing(page: Browser) -> None:
+    show_chart(page)
+    before = page.run("return document.querySelector('table.standing tbody').textContent")
+    page.run("""const one = document.querySelector('select[data-filter=objective]');
+        one.value = 'edp'; one.dispatchEvent(new Event('change'))""")
+    shown = "return [...document.querySelectorAll('.grid .chart:not([hidden]) .on')].map(e => e.textContent)"
+    assert page.run(shown) == ["on edge, edp"] * 2
+    assert page.run("return document.getElementById('scope').textContent") == "2 of 4 problems chosen."
+    assert page.run("return document.querySelector('#cards > :not([hidden]) .on').textContent").endswith(
+        "edp"
+    )
+    assert page.run("return document.querySelector('table.standing tbody').textContent") != before
+
+
+def test_arrow_keys_read_a_charts_values_and_say_them(page: Browser) -> None:
+    show_chart(page)
+    page.press("figure.chart[data-chart=over] svg", "\ue012")
+    said = page.run("return document.getElementById('status').textContent")
+    assert "samples: " in said
+    assert "walk" in said
+    tip = "return document.querySelector('figure.chart[data-chart=over] .tip').innerText"
+    assert page.run(tip).startswith("after ")
+
+
+def test_an_axis_turns_linear_at_a_click(page: Browser) -> None:
+    show_chart(page)
+    drawn = "return document.querySelector('figure.chart[data-chart=over] path.curve').getAttribute('d')"
+    before = page.run(drawn)
+    page.run("document.querySelector('[data-axis=x][data-scale=linear]').click()")
+    wait_until(page, f"return {CURVES} === 3")
+    assert page.run(drawn) != before
+
+
 # Looks
 
 
@@ -182,6 +250,7 @@ def test_the_page_logs_nothing_and_asks_for_nothing(window: Browser, pages: Page
         window.console(), window.requests()
         window.open(path)
         window.click(LOSSES)
+        window.run("scrollTo(0, 0)")
         window.click("details summary")
         assert window.console() == []
         asked = [address for address in window.requests() if not address.startswith("data:")]
@@ -195,7 +264,7 @@ def test_names_that_would_be_markup_are_shown_as_they_are(window: Browser, pages
         == "</title><style>*{display:none}</style>&lt;"
     )
     assert window.run("return document.querySelectorAll('img, iframe, embed, u, s').length") == 0
-    assert window.run("return document.scripts.length") == 1
+    assert window.run("return document.scripts.length") == 2  # The data, and the script.
     assert "<script>alert(4)</script>" in window.run("return document.body.innerText")
 
 
@@ -269,7 +338,7 @@ def test_without_script_everything_can_be_read_and_nothing_pretends_to_work(
             window.run("return [...document.querySelectorAll('button')].every(b => b.offsetWidth === 0)")
             is True
         )
-        window.click("details summary")
+        window.click("#mapping-1 details:last-of-type summary")
         assert window.run("return document.getElementById('mapping-1-json').offsetHeight") > 100
         assert window.run("return document.querySelector('.scripted').offsetHeight") == 0
     finally:

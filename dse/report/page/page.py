@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -24,6 +25,7 @@ from dse.analysis.repriced import Repriced
 from dse.analysis.study import Study
 from dse.report.conclusions import conclude
 from dse.report.page.captions import captions
+from dse.report.page.explorer import as_markup, explorer_data, filters, legend, marks
 from dse.report.page.mappings import BestMapping, best_mappings
 from dse.report.page.markup import breakable, nest_markup
 from dse.report.page.numbers import NONE, prefixed, quantity, ratio_text
@@ -40,15 +42,18 @@ Section = tuple[str, Sequence[str], Sequence[Sequence[str]]]
 """A table's title, column heads and cells."""
 
 TEMPLATE = "page.html.jinja"
+REDRAWN = r"gap|convergence(-\d+)?"
+"""The figures that the page's script draws anew from data; without scripts these stay."""
 
 
 @dataclass(frozen=True)
 class PageFigure:
-    """A figure on the page: what it is called, the drawing, and how to read it."""
+    """A figure on the page: what it is called, the drawing, how to read it, whether the script redraws it."""
 
     label: str
     svg: Markup
     caption: str
+    redrawn: bool
 
 
 def render(
@@ -69,7 +74,7 @@ def render(
     conclusions = conclude(study, findings)
     mappings = best_mappings(study, problems)
     origin = provenance(study, problems)
-    script = _read("page.js")
+    script = _read("page.js") + _read("charts.js")
     return (
         _environment()
         .get_template(TEMPLATE)
@@ -86,10 +91,14 @@ def render(
             mappings=mappings,
             repriced=page_repriced(study, repriced),
             origin=origin,
+            data=as_markup(explorer_data(study, findings)),
+            filters=filters(study),
+            legend=legend(study),
+            marks=marks(study),
             problems=_problems(origin),
             settings_known=bool(study.about.get("settings")),
             policy=content_policy(script),
-            # Both are ours: in a style or script element nothing is escaped.
+            # These are ours: in a style or script element nothing is escaped.
             css=Markup(_read("page.css")),
             js=Markup(script),
         )
@@ -109,7 +118,8 @@ def _figures(study: Study, findings: Findings, figures: Mapping[str, str]) -> li
     known, found = captions(study, findings, figures), []
     for place, (name, svg) in enumerate(figures.items(), 1):
         drawing = inline_svg(svg, f"figure{place}", known[name].title)
-        found.append(PageFigure(known[name].title, drawing, known[name].text))
+        redrawn = re.fullmatch(REDRAWN, name) is not None
+        found.append(PageFigure(known[name].title, drawing, known[name].text, redrawn))
     return found
 
 
