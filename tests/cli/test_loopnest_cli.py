@@ -10,7 +10,7 @@ import pytest
 
 from dse.cli.detail_view import bar
 from dse.cost.loopnest import LoopNest
-from dse.problem.templates import TEMPLATES
+from dse.problem.problem import Problem
 from dse.spec.accelerator import PRESETS
 from dse.spec.mapping import MappingBatch
 from tests.conftest import Dse
@@ -42,7 +42,7 @@ def test_a_strided_layer_is_priced_as_it_is(dse: Dse) -> None:
     layer, accelerator = load_layer(LAYER), PRESETS[ACCELERATOR]
     assert layer.strided
     result = evaluated(dse, "shidiannao")
-    mapping = MappingBatch.of([TEMPLATES["shidiannao"](layer, accelerator)])
+    mapping = MappingBatch.of([Problem(layer, accelerator).template("shidiannao")])
     assert result["cycles"] == LoopNest().evaluate(layer, accelerator, mapping).cycles[0]
     lowered = LoopNest().evaluate(layer.lowered(), accelerator, mapping)
     assert result["energy_nj"] != lowered.energy_nj[0]
