@@ -51,7 +51,8 @@ def show_layer(
 ) -> None:
     """Print one certificate, its best mapping as a nest of loops."""
     console, unit = output.make_console(), unit_of(problem.objective, problem.model.name)
-    title = f"{entry['layer']} ({problem.layer}), {entry['accelerator']}, cost model {problem.model_spec}"
+    machine = problem.accelerator.called(entry["accelerator"])
+    title = f"{entry['layer']} ({problem.layer}), {machine}, cost model {problem.model_spec}"
     output.print_heading(console, title)
     best = certificate.best
     if best is None:

@@ -65,7 +65,8 @@ def show_layer(result: Result, layer: str, accelerator: str, out: Path | None) -
     from dse.cost import unit_of
 
     console, problem = output.make_console(), result.cell.problem
-    title = f"{result.cell.name} on {layer} ({problem.layer}), {accelerator}, cost model {problem.model_spec}"
+    machine = problem.accelerator.called(accelerator)
+    title = f"{result.cell.name} on {layer} ({problem.layer}), {machine}, cost model {problem.model_spec}"
     output.print_heading(console, title)
     infeasible = sum(result.refusals.values())
     why = "; ".join(f"{reason.text}: {count:,}" for reason, count in result.refusals.items())

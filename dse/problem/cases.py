@@ -13,7 +13,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
 from typing import IO, Any, cast
@@ -106,7 +106,7 @@ def case_line(
 
     With `whole` it has the accelerator's capacities and clock too, which some cost models ask for.
     """
-    names = [item.name for item in fields(Accelerator)] if whole else HARDWARE
+    names = accelerator.to_dict() if whole else HARDWARE
     hardware = {name: getattr(accelerator, name) for name in names}
     return {"layer": layer.to_dict(), "mapping": mapping.to_dict(), "hardware": hardware}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from os import PathLike, fspath
 from typing import Any
@@ -14,6 +14,7 @@ from dse.support.validation import positive_number, whole_number
 
 UNLIMITED = 2**30
 MAX_FIGURE = 2**40
+MAX_WORD_BITS = 1024
 CLOCK_GHZ = (1e-6, 1e6)
 """Slowest and fastest clock: beyond them, seconds and joules would leave the range of a float."""
 
@@ -22,7 +23,8 @@ CLOCK_GHZ = (1e-6, 1e6)
 class Accelerator(Schema):
     """Sizes in elements, bandwidths in elements per cycle, latency in cycles, clock in GHz.
 
-    `l1_size` is one PE's buffer, `l2_size` the shared one, `simd_lanes` a PE's MACs per cycle.
+    `l1_size` is one PE's buffer, `l2_size` the shared one, `simd_lanes` a PE's MACs per cycle. `name` is a
+    label: two accelerators are equal if their figures are.
     """
 
     num_pes: int
@@ -33,10 +35,15 @@ class Accelerator(Schema):
     noc_latency: int = 1
     simd_lanes: int = 1
     clock_ghz: float = 1.0
+    name: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name.isprintable():
+            raise InputError(f"accelerator: name must be printable text, got {shorten(self.name)}")
         for item in fields(self):
             value, what = getattr(self, item.name), f"accelerator: {item.name}"
+            if item.name == "name":
+                continue
             if item.name == "clock_ghz":
                 number: float = positive_number(value, what)
                 if not CLOCK_GHZ[0] <= number <= CLOCK_GHZ[1]:
@@ -51,12 +58,19 @@ class Accelerator(Schema):
 
     @classmethod
     def from_dict(cls, data: object, where: str = "accelerator") -> Accelerator:
-        """The accelerator that parsed JSON or TOML describes; `where` names the place in messages."""
-        return read(cls, data, where, "accelerator")
+        """The accelerator that parsed JSON or TOML describes; `where` names the place in messages.
+
+        Sizes may be in bytes instead: `l1_bytes`, `l2_bytes`, with the `word_bits` of an element.
+        """
+        return read(cls, _in_elements(data, where), where, "accelerator")
 
     def to_dict(self) -> dict[str, Any]:
-        """The figures as plain data; `from_dict` reads it back."""
-        return asdict(self)
+        """The figures as plain data (without the name); `from_dict` reads it back."""
+        return {name: value for name, value in asdict(self).items() if name != "name"}
+
+    def called(self, given: str) -> str:
+        """What a user named it by, such as a file, with its own name if it has one."""
+        return f"{given} ({self.name})" if self.name else given
 
     @cached_property
     def cluster_sizes(self) -> tuple[int, ...]:
@@ -67,6 +81,32 @@ class Accelerator(Schema):
     def cycle_seconds(self) -> float:
         """Seconds of one clock cycle."""
         return 1.0 / (self.clock_ghz * 1e9)
+
+
+def _in_elements(data: object, where: str) -> object:
+    """The table with sizes in elements, where it has them in bytes."""
+    if not isinstance(data, dict):
+        return data
+    given = {name: f"{name[:2]}_size" for name in ("l1_bytes", "l2_bytes") if name in data}
+    if not given and "word_bits" not in data:
+        return data
+    if not given:
+        raise InputError(
+            f"{where}: word_bits goes with l1_bytes or l2_bytes; sizes are in elements otherwise"
+        )
+    if "word_bits" not in data:
+        raise InputError(f"{where}: {', '.join(given)} needs word_bits, the bits of an element")
+    bits = whole_number(data["word_bits"], f"{where}: word_bits", most=MAX_WORD_BITS)
+    found = {name: value for name, value in data.items() if name not in given and name != "word_bits"}
+    for name, size in given.items():
+        if size in found:
+            raise InputError(f"{where} has both {size!r} and {name!r}; keep one of them")
+        found[size] = whole_number(data[name], f"{where}: {name}", most=8 * MAX_FIGURE) * 8 // bits
+        if not found[size]:
+            raise InputError(
+                f"{where}: {name} must hold at least one element of {bits} bits, got {data[name]}"
+            )
+    return found
 
 
 PRESETS: dict[str, Accelerator] = {

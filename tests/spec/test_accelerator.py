@@ -133,3 +133,42 @@ def test_a_byte_order_mark_is_no_part_of_a_file(tmp_path: Path) -> None:
     path = write(tmp_path, **FIGURES)
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
     assert load_accelerator(path) == PRESETS["eyeriss"]
+
+
+def test_a_name_is_a_label_and_no_part_of_what_an_accelerator_is(tmp_path: Path) -> None:
+    mine = load_accelerator(write(tmp_path, **FIGURES, name='"My chip"'))
+    assert mine.name == "My chip"
+    assert mine == PRESETS["eyeriss"]
+    assert hash(mine) == hash(PRESETS["eyeriss"])
+    assert "name" not in mine.to_dict()
+    assert "name must be printable text" in refusal(write(tmp_path, **FIGURES, name='"a\\u001b[31m"'))
+    assert "name must be text, got 3" in refusal(write(tmp_path, **FIGURES, name=3))
+    assert mine.called("mine.toml") == "mine.toml (My chip)"
+    assert PRESETS["eyeriss"].called("eyeriss") == "eyeriss"
+
+
+def test_sizes_may_be_in_bytes(tmp_path: Path) -> None:
+    others = {name: figure for name, figure in FIGURES.items() if name not in ("l1_size", "l2_size")}
+    both = write(tmp_path, **others, l1_bytes=1024, l2_bytes=216_000, word_bits=16)
+    assert load_accelerator(both) == PRESETS["eyeriss"]
+    mixed = write(tmp_path, **others, l1_size=512, l2_bytes=108_000, word_bits=8)
+    assert load_accelerator(mixed) == PRESETS["eyeriss"]
+    rounded = write(tmp_path, **others, l1_bytes=100, l2_size=9, word_bits=12)
+    assert load_accelerator(rounded).l1_size == 66
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [
+        ({"l1_size": 1, "l1_bytes": 2, "l2_size": 3, "word_bits": 8}, "has both 'l1_size' and 'l1_bytes'"),
+        ({"l1_bytes": 2, "l2_size": 3}, "l1_bytes needs word_bits"),
+        ({"l1_size": 2, "l2_size": 3, "word_bits": 8}, "word_bits goes with l1_bytes or l2_bytes"),
+        ({"l1_bytes": 2, "word_bits": 8}, "lacks 'l2_size'"),
+        ({"l1_bytes": 2.5, "l2_size": 3, "word_bits": 8}, "l1_bytes must be a whole number, got 2.5"),
+        ({"l1_bytes": 1, "l2_size": 3, "word_bits": 16}, "must hold at least one element of 16 bits, got 1"),
+        ({"l1_bytes": 1, "l2_size": 3, "word_bits": 0}, "word_bits must be at least 1, got 0"),
+    ],
+)
+def test_sizes_in_bytes_are_checked_strictly(tmp_path: Path, sizes: dict[str, Any], expected: str) -> None:
+    others = {name: figure for name, figure in FIGURES.items() if name not in ("l1_size", "l2_size")}
+    assert expected in refusal(write(tmp_path, **others, **sizes))

@@ -106,7 +106,8 @@ def _evaluate_mapping(
         output.print_json({**evaluation.to_dict(), **what, "mapping": mapping.to_dict()})
     else:
         console = output.make_console()
-        title = f"{mapping_name} mapping of {layer_name} ({layer}) on {accelerator_name}, cost model {model}"
+        machine = accelerator.called(accelerator_name)
+        title = f"{mapping_name} mapping of {layer_name} ({layer}) on {machine}, cost model {model}"
         output.print_heading(console, title)
         _show(console, evaluation, objective, model)
         console.print(_nest(layer, accelerator, mapping, model), soft_wrap=True)
