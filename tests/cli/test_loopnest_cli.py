@@ -11,6 +11,7 @@ import pytest
 from dse.cli.detail_view import bar
 from dse.cost.loopnest import LoopNest
 from dse.problem.problem import Problem
+from dse.problem.templates import TEMPLATES
 from dse.spec.accelerator import PRESETS
 from dse.spec.mapping import MappingBatch
 from tests.conftest import Dse
