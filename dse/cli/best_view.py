@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,13 +28,22 @@ def show_best(console: Console, problem: Problem, claim: str, best: Found | Prov
     console.print(nest, soft_wrap=True)
 
 
-def show_totals(console: Console, totals: Mapping[str, float] | None) -> None:
-    """Print what a network's layers come to, if all of them have a mapping."""
+def show_totals(console: Console, data: Mapping[str, Any]) -> None:
+    """Print what a network's layers come to, if all of them have a mapping, and what that is the least of."""
+    totals, objective = data["totals"], data["objective"]
     if totals:
         console.print(
             f"whole network: {totals['latency']:.6g} s, {totals['energy']:.6g} J, "
             f"EDP {totals['edp']:.6g} J s",
             style="green",
+            soft_wrap=True,
+        )
+        name = "EDP" if objective == "edp" else objective
+        layers = len(data["layers"])
+        console.print(
+            f"totals: {layers:,} distinct layer{'s' * (layers != 1)}, each times its repeats; EDP is total "
+            f"energy times total latency. Each layer's {name} was minimised by itself"
+            + (", which need not make the network's the least." if objective == "edp" else "."),
             soft_wrap=True,
         )
     else:

@@ -85,7 +85,7 @@ def show_network(data: Mapping[str, Any], out: Path | None) -> None:
     heads = ("layer", "repeats", "status", f"{objective} {unit}", "cycles", "energy nJ", "seconds")
     title = f"{data['network']}, {data['accelerator']}, least {objective}, cost model {data['cost_model']}"
     output.print_table(console, title, heads, rows)
-    show_totals(console, data["totals"])
+    show_totals(console, data)
     if data["lower_bound"] is not None:
         bound = f"{data['lower_bound']:.6g} {unit}"
         console.print(

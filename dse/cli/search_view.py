@@ -121,5 +121,5 @@ def show_network(data: Mapping[str, Any], out: Path | None) -> None:
     for entry in data["layers"]:
         if "failure" in entry:
             console.print(f"failed: {entry['layer']}: {entry['failure']}", style="red", soft_wrap=True)
-    show_totals(console, data["totals"])
+    show_totals(console, data)
     show_folder(console, out)

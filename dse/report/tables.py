@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
 
 from dse.analysis.findings import Findings
-from dse.analysis.reduction import Reduction
+from dse.analysis.reduction import Reduction, groups
 from dse.analysis.repriced import Repriced
 from dse.analysis.study import Study
 from dse.report.budget_tables import geomean_table, standing_table, targets_table, versus_table
@@ -24,6 +24,14 @@ from dse.report.formats import (
 )
 from dse.report.limits import missing, without
 from dse.report.repriced import repriced_table
+
+NetworkLayers = Callable[[str], int | None]
+"""How many distinct layers a network has, by its name; None where nobody knows."""
+
+
+def unknown_network(name: str) -> None:
+    """The network's layers, where none is known."""
+
 
 NAMES = (
     "standing",
@@ -45,13 +53,17 @@ REDUCTION_HEADS = ("searcher", "seeds", "median", "best", "median / {0}'s", "bes
 
 
 def make_tables(
-    study: Study, findings: Findings, reductions: Sequence[Reduction], repriced: Sequence[Repriced]
+    study: Study,
+    findings: Findings,
+    reductions: Sequence[Reduction],
+    repriced: Sequence[Repriced],
+    network_layers: NetworkLayers = unknown_network,
 ) -> tuple[Table, ...]:
     """All tables of a report, in the order of NAMES."""
     return (
         standing_table(study, findings),
         geomean_table(study, findings),
-        _reduction(study, reductions),
+        _reduction(study, reductions, network_layers),
         versus_table(study, findings),
         _efficiency(study, findings),
         targets_table(study, findings),
@@ -69,15 +81,18 @@ def _whole(name: str, columns: Sequence[str], rows: Sequence[tuple[object, ...]]
     return Table(name, tuple(columns), tuple(rows), sections, sections)
 
 
-def _reduction(study: Study, reductions: Sequence[Reduction]) -> Table:
+def _reduction(study: Study, reductions: Sequence[Reduction], network_layers: NetworkLayers) -> Table:
     rows = tuple(tuple(getattr(row, name) for name in REDUCTION_COLUMNS) for row in reductions)
     full = [row for row in reductions if row.budget == study.budget]
-    whole, brief = (tuple(reduction_sections(found, study)) for found in (reductions, full))
+    whole, brief = (tuple(reduction_sections(found, study, network_layers)) for found in (reductions, full))
     return Table("reduction", REDUCTION_COLUMNS, rows, whole, brief)
 
 
-def reduction_sections(rows: Sequence[Reduction], study: Study) -> Iterator[Section]:
+def reduction_sections(
+    rows: Sequence[Reduction], study: Study, network_layers: NetworkLayers = unknown_network
+) -> Iterator[Section]:
     """A section for each network, objective and budget."""
+    group_of = groups(study.problems)
     for network, objective, budget in dict.fromkeys((r.network, r.objective, r.budget) for r in rows):
         members = [r for r in rows if (r.network, r.objective, r.budget) == (network, objective, budget)]
         published = _published(study, members)
@@ -95,7 +110,21 @@ def reduction_sections(rows: Sequence[Reduction], study: Study) -> Iterator[Sect
             for row in members
         ]
         title = f"{network}: {_unit(study, objective)} after {budget:,} samples a layer"
-        yield title + without(study, budget), heads, cells
+        layers = [problem[0] for problem, group in group_of.items() if group == (network, objective)]
+        yield f"{title}; {_made_of(objective, layers, network_layers)}{without(study, budget)}", heads, cells
+
+
+def _made_of(objective: str, layers: Sequence[str], network_layers: NetworkLayers) -> str:
+    """Which of a network's layers a figure is of, and how it is made of theirs."""
+    count, whole = len(layers), network_layers(layers[0].rpartition(":")[0])
+    of = f"{count:,} of {whole:,}" if whole else f"{count:,}"
+    found = f"{of} distinct layer{'s' * ((whole or count) != 1)}"
+    if objective in ("area", "power"):
+        return f"the largest of {found}"
+    if objective == "edp":
+        product = "total energy times total latency, where each layer's EDP was minimised by itself"
+        return f"{found}, each times its repeats: {product}"
+    return f"{found}, each times its repeats"
 
 
 def _published(study: Study, rows: Sequence[Reduction]) -> dict[str, dict[str, float]]:

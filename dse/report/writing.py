@@ -19,7 +19,7 @@ from dse.report.conclusions import Conclusions, conclude, efficiency_sentence, r
 from dse.report.formats import Section, Table, as_csv, latex, markdown, wordy
 from dse.report.limits import samples, seeds
 from dse.report.repriced import caveat, finding, notes
-from dse.report.tables import NAMES, make_tables
+from dse.report.tables import NAMES, NetworkLayers, make_tables, unknown_network
 from dse.support.errors import InputError, StorageError
 from dse.support.files import refuse_links, write_json, write_whole
 
@@ -66,7 +66,7 @@ class Report:
         return refuted(self.study)
 
 
-def make_report(folder: Path) -> Report:
+def make_report(folder: Path, network_layers: NetworkLayers = unknown_network) -> Report:
     """The report of the campaign in `folder`. InputError where there is none, or it is damaged."""
     study = load_study(folder)
     findings = analyse(study)
@@ -79,20 +79,28 @@ def make_report(folder: Path) -> Report:
     found.sort(key=lambda row: place[row.searcher])
     found.sort(key=lambda row: (row.layer, row.accelerator, row.objective, row.budget))
     repriced = reprice(study)
-    tables = make_tables(study, findings, rows, repriced)
+    tables = make_tables(study, findings, rows, repriced, network_layers)
     conclusions = conclude(study, findings)
     return Report(study, findings, conclusions, tuple(rows), tuple(found), repriced, tables)
 
 
-def write_report(folder: Path, *, run: str | None = None, pictures: bool = True) -> tuple[Report, Path]:
+def write_report(
+    folder: Path,
+    *,
+    run: str | None = None,
+    pictures: bool = True,
+    network_layers: NetworkLayers = unknown_network,
+) -> tuple[Report, Path]:
     """Write the campaign's report into its folder; returns it and the path of what to open.
 
     `tables/` holds every table as CSV, Markdown and LaTeX, `summary.json` the result for programs. With
     `pictures`, `figures/` holds the figures as PNG and PDF and `index.html` is the whole report in one page.
-    `run` is the key of a cell whose genes are drawn too. StorageError where something cannot be written.
+    `run` is the key of a cell whose genes are drawn too, and `network_layers` says how many distinct layers
+    a network has, for titles that say how many of them the campaign has. StorageError where something
+    cannot be written.
     """
     refuse_links(folder)
-    report = make_report(folder)
+    report = make_report(folder, network_layers)
     drawing = _gene_drawing(report.study, run) if run is not None else None
     tables = folder / "tables"
     texts = table_files(report)

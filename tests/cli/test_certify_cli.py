@@ -176,6 +176,11 @@ def test_the_table_of_a_network_has_a_row_a_layer(dse: Dse, network: str) -> Non
     assert outcome.code == 0
     assert outcome.out.count("tiny.toml:") == 2
     assert "whole network" in outcome.out
+    assert "2 distinct layers, each times its repeats" in outcome.out
+    assert (
+        "Each layer's EDP was minimised by itself, which need not make the network's the least."
+        in outcome.out
+    )
     assert "verified: 2 of 2 layers" in outcome.out
     # The sum of the least EDPs is not the least EDP of the sum.
     assert "no mappings of its layers" not in outcome.out

@@ -369,6 +369,8 @@ def test_the_number_of_workers_changes_nothing_and_a_finished_network_is_not_sea
     assert two == one
     shown = search_network(dse, network, "--searcher", "random", "--out", out)
     assert "whole network: " in shown.out
+    assert "distinct layers, each times its repeats; EDP is total energy times total latency." in shown.out
+    assert "was minimised by itself" in shown.out
     assert " a/b c " in shown.out
 
 

@@ -254,3 +254,35 @@ def test_the_unit_of_a_figure_is_that_of_the_campaigns_model(tmp_path: Path, mod
     cells = [cell("walk", [(0, 6.5)], ("net:a", "edge", "area"))]
     _, path = write_report(campaign(tmp_path, cells, cost_model=model), pictures=False)
     assert f"## net: area ({unit}) after 1,000 samples a layer" in path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("whole", "layers"),
+    [(24, "1 of 24 distinct layers"), (1, "1 of 1 distinct layer,"), (None, "1 distinct layer,")],
+)
+def test_a_network_s_table_says_how_many_of_its_layers_it_is_of_and_that_they_count_by_repeats(
+    tmp_path: Path, whole: int | None, layers: str
+) -> None:
+    campaign(tmp_path, [cell("walk", [(0, 6.0)])])
+    asked = []
+    _, path = write_report(tmp_path, pictures=False, network_layers=lambda name: asked.append(name) or whole)
+    (title,) = [line for line in path.read_text().splitlines() if "after 1,000 samples a layer" in line]
+    assert layers in title
+    assert title.endswith("each times its repeats")
+    assert set(asked) == {"net"}
+
+
+def test_a_network_s_edp_is_said_to_be_a_product_of_totals_of_layers_each_minimised_by_itself() -> None:
+    from dse.report.tables import _made_of, unknown_network
+
+    assert "total energy times total latency" in _made_of("edp", ["net:a", "net:b"], lambda _: 3)
+    assert "each layer's EDP was minimised by itself" in _made_of("edp", ["net:a"], unknown_network)
+    assert _made_of("area", ["net:a", "net:b"], lambda _: 3) == "the largest of 2 of 3 distinct layers"
+
+
+def test_the_command_line_knows_how_many_layers_packaged_networks_have() -> None:
+    from dse.cli.networks import network_layers
+    from workloads import load
+
+    assert network_layers("vgg16") == len(load("vgg16").layers)
+    assert network_layers("net") is network_layers("missing.toml") is None

@@ -28,6 +28,7 @@ def command(
     json: Json = False,
 ) -> None:
     """Write a campaign's report (page, figures, tables) and print its result, also of an unfinished one."""
+    from dse.cli.networks import network_layers
     from dse.report.tables import NAMES
     from dse.report.writing import print_report, write_report
     from dse.support.errors import InputError, unknown
@@ -38,7 +39,7 @@ def command(
 
     if run is not None and tables_only:
         raise InputError("--run draws a figure, which --tables-only leaves out; give one of the two")
-    report, path = write_report(folder, run=run, pictures=not tables_only)
+    report, path = write_report(folder, run=run, pictures=not tables_only, network_layers=network_layers)
     if json:
         output.print_json(
             {
