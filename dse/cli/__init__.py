@@ -13,6 +13,8 @@ from dse.cli.application import build
 from dse.support.errors import InputError, one_line
 
 DONE, FAILED, WRONG_INPUT, INTERRUPTED, READER_LEFT = 0, 1, 2, 130, 141
+COMPLETE = "_DSE_COMPLETE"
+"""The variable by which a shell asks for completion."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -23,6 +25,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv) or ["--help"]
     try:
         app = build()
+        if COMPLETE in os.environ:
+            # A shell asks what could come next: typer's own main answers, and ends the process.
+            app(prog_name="dse")
         # Not through typer's own main, which prints errors its way and makes a reader that left a failure.
         with app.make_context("dse", arguments) as context:
             app.invoke(context)

@@ -14,7 +14,7 @@ from dse.cli import commands
 
 def build() -> Any:
     """The `dse` command with every subcommand that `dse.cli.commands` holds."""
-    app = typer.Typer(add_completion=False, rich_markup_mode="rich", context_settings=_SETTINGS)
+    app = typer.Typer(rich_markup_mode="rich", context_settings=_SETTINGS)
     app.callback()(_dse)
     for module in pkgutil.iter_modules(commands.__path__):
         name = module.name.replace("_", "-")

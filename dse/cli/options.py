@@ -6,11 +6,19 @@ from typing import Annotated
 
 import typer
 
+from dse.cli.completion import complete_accelerator, complete_layer, complete_model
+
 LAYER_OPTION = typer.Option(
-    "--layer", help="A layer: resnet18:1, vgg16:conv1_2 or FILE.toml:3.", metavar="LAYER"
+    "--layer",
+    help="A layer: resnet18:1, vgg16:conv1_2 or FILE.toml:3.",
+    metavar="LAYER",
+    autocompletion=complete_layer,
 )
 ACCELERATOR_OPTION = typer.Option(
-    "--accelerator", help="A preset such as edge, or FILE.toml.", metavar="ACCELERATOR"
+    "--accelerator",
+    help="A preset such as edge, or FILE.toml.",
+    metavar="ACCELERATOR",
+    autocompletion=complete_accelerator,
 )
 
 LayerName = Annotated[str, LAYER_OPTION]
@@ -18,7 +26,10 @@ AcceleratorName = Annotated[str, ACCELERATOR_OPTION]
 CostModelName = Annotated[
     str | None,
     typer.Option(
-        "--cost-model", help="The cost model (dse list cost-models names the default).", metavar="MODEL"
+        "--cost-model",
+        help="The cost model (dse list cost-models names the default).",
+        metavar="MODEL",
+        autocompletion=complete_model,
     ),
 ]
 ConstantsFile = Annotated[

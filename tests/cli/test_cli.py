@@ -200,6 +200,48 @@ def test_a_full_disk_is_said_in_one_line() -> None:
     assert run.stderr == "dse: error: [Errno 28] No space left on device\n"
 
 
+# completion
+
+
+def completed(line: str) -> list[str]:
+    """What bash is offered for the last word of a line."""
+    words = line.split(" ")
+    asked = {"_DSE_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
+    run = subprocess.run(RUN, env={**os.environ, **asked}, capture_output=True, text=True, check=False)
+    assert run.stderr == ""
+    return run.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("dse eva", ["evaluate"]),
+        ("dse search --layer vgg", ["vgg16:"]),
+        ("dse search --layer vgg16:conv1", ["vgg16:conv1_1", "vgg16:conv1_2"]),
+        ("dse search --layer absent:", []),
+        ("dse certify --network mobile", ["mobilenet_v2"]),
+        ("dse search --accelerator eye", ["eyeriss", "eyeriss-small"]),
+        ("dse search --searcher gen", ["genetic"]),
+        ("dse evaluate --objective e", ["energy", "edp"]),
+        ("dse evaluate --cost-model maes", ["maestro"]),
+        ("dse check mar", ["marl"]),
+        ("dse run quick", ["quickstart"]),
+        ("dse list layers vgg", ["vgg16"]),
+    ],
+)
+def test_a_shell_is_offered_names(line: str, expected: list[str]) -> None:
+    assert completed(line) == expected
+
+
+def test_the_script_of_a_shell_asks_for_completion() -> None:
+    # Whatever shell the tests run under.
+    named = {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    command = [*RUN, "--show-completion", "bash"]
+    run = subprocess.run(command, env={**os.environ, **named}, capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert "_DSE_COMPLETE=complete_bash" in run.stdout
+
+
 # list
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from dse.cli import output
+from dse.cli.completion import complete_network
 from dse.cli.options import CostModelName, Json
 
 LAYER, ACCELERATOR = "resnet18:1", "edge"
@@ -107,7 +108,12 @@ def searchers(
 @command.command()
 def certify(
     networks: Annotated[
-        list[str] | None, typer.Argument(help="Networks; by default four.", metavar="[NETWORK]...")
+        list[str] | None,
+        typer.Argument(
+            help="Networks; by default four.",
+            metavar="[NETWORK]...",
+            autocompletion=complete_network,
+        ),
     ] = None,
     accelerators: Annotated[
         list[str] | None,

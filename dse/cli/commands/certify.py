@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dse.cli import output
+from dse.cli.completion import complete_network, complete_objective
 from dse.cli.options import (
     ACCELERATOR_OPTION,
     LAYER_OPTION,
@@ -31,9 +32,20 @@ def command(
     layer: Annotated[str | None, LAYER_OPTION] = None,
     network: Annotated[
         str | None,
-        typer.Option(help="A network instead of a layer: mobilenet_v2 or FILE.toml.", metavar="NETWORK"),
+        typer.Option(
+            help="A network instead of a layer: mobilenet_v2 or FILE.toml.",
+            metavar="NETWORK",
+            autocompletion=complete_network,
+        ),
     ] = None,
-    objective: Annotated[str, typer.Option(help="What to minimise.", metavar="OBJECTIVE")] = "latency",
+    objective: Annotated[
+        str,
+        typer.Option(
+            help="What to minimise.",
+            metavar="OBJECTIVE",
+            autocompletion=complete_objective,
+        ),
+    ] = "latency",
     time_limit: Annotated[
         float | None,
         typer.Option(help="Seconds for a layer; then the bound so far is given.", metavar="S"),

@@ -6,12 +6,20 @@ from typing import Annotated
 
 import typer
 
+from dse.cli.completion import complete_searcher
 from dse.cli.options import Json
 from dse.cli.verdict_view import report_verdicts
 
 
 def command(
-    name: Annotated[str, typer.Argument(help="A searcher (dse list searchers).", metavar="SEARCHER")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="A searcher (dse list searchers).",
+            metavar="SEARCHER",
+            autocompletion=complete_searcher,
+        ),
+    ],
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", help="A setting, as in agents=9; repeatable.", metavar="NAME=VALUE"),

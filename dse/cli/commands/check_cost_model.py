@@ -6,12 +6,20 @@ from typing import Annotated
 
 import typer
 
+from dse.cli.completion import complete_model
 from dse.cli.options import Json
 from dse.cli.verdict_view import report_verdicts
 
 
 def command(
-    name: Annotated[str, typer.Argument(help="A cost model (dse list cost-models).", metavar="MODEL")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="A cost model (dse list cost-models).",
+            metavar="MODEL",
+            autocompletion=complete_model,
+        ),
+    ],
     json: Json = False,
 ) -> None:
     """Check that a cost model keeps the rules of the arena, and say where it does not.

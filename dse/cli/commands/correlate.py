@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dse.cli import output
+from dse.cli.completion import complete_objective, complete_searcher
 from dse.cli.options import (
     AcceleratorName,
     ConstantsFile,
@@ -30,11 +31,20 @@ AGENTS = (2, 3, 6, 9)
 def command(
     layer: LayerName,
     accelerator: AcceleratorName,
-    objective: Annotated[str, typer.Option(help="What is minimised.", metavar="OBJECTIVE")] = "latency",
+    objective: Annotated[
+        str,
+        typer.Option(
+            help="What is minimised.",
+            metavar="OBJECTIVE",
+            autocompletion=complete_objective,
+        ),
+    ] = "latency",
     searcher: Annotated[
         str | None,
         typer.Option(
-            help="Who draws the samples, by default uniformly: only then do tests hold.", metavar="SEARCHER"
+            help="Who draws the samples, by default uniformly: only then do tests hold.",
+            metavar="SEARCHER",
+            autocompletion=complete_searcher,
         ),
     ] = None,
     settings: Annotated[

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dse.cli import output
+from dse.cli.completion import complete_objective
 from dse.cli.detail_view import show_detail
 from dse.cli.options import (
     ACCELERATOR_OPTION,
@@ -54,7 +55,12 @@ def command(
         ),
     ] = None,
     objective: Annotated[
-        str | None, typer.Option(help="Name the loss under this objective first.", metavar="OBJECTIVE")
+        str | None,
+        typer.Option(
+            help="Name the loss under this objective first.",
+            metavar="OBJECTIVE",
+            autocompletion=complete_objective,
+        ),
     ] = None,
     cases: Annotated[
         str | None,

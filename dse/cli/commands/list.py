@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dse.cli import output
+from dse.cli.completion import complete_network
 from dse.cli.options import Json
 from dse.spec.accelerator import PRESETS, UNLIMITED
 from dse.spec.layer import DIMS
@@ -32,7 +33,12 @@ def command(
         ),
     ] = "",
     network: Annotated[
-        str, typer.Argument(help="Of layers: whose, as in vgg16 or FILE.toml.", metavar="[NETWORK]")
+        str,
+        typer.Argument(
+            help="Of layers: whose, as in vgg16 or FILE.toml.",
+            metavar="[NETWORK]",
+            autocompletion=complete_network,
+        ),
     ] = "",
     json: Json = False,
 ) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dse.cli import output
+from dse.cli.completion import complete_campaign
 from dse.cli.options import Json
 from dse.support.errors import InputError
 
@@ -23,7 +24,9 @@ def command(
     campaign: Annotated[
         str,
         typer.Argument(
-            help="The campaign's TOML file, or one that comes along: quickstart.", metavar="FILE|NAME"
+            help="The campaign's TOML file, or one that comes along: quickstart.",
+            metavar="FILE|NAME",
+            autocompletion=complete_campaign,
         ),
     ],
     out: Annotated[

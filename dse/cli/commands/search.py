@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from dse.cli import output
+from dse.cli.completion import complete_network, complete_objective, complete_searcher
 from dse.cli.options import (
     ACCELERATOR_OPTION,
     LAYER_OPTION,
@@ -36,13 +37,26 @@ def command(
     layer: Annotated[str | None, LAYER_OPTION] = None,
     network: Annotated[
         str | None,
-        typer.Option(help="A network instead of a layer: mobilenet_v2 or FILE.toml.", metavar="NETWORK"),
+        typer.Option(
+            help="A network instead of a layer: mobilenet_v2 or FILE.toml.",
+            metavar="NETWORK",
+            autocompletion=complete_network,
+        ),
     ] = None,
-    objective: Annotated[str, typer.Option(help="What to minimise.", metavar="OBJECTIVE")] = "latency",
+    objective: Annotated[
+        str,
+        typer.Option(
+            help="What to minimise.",
+            metavar="OBJECTIVE",
+            autocompletion=complete_objective,
+        ),
+    ] = "latency",
     searcher: Annotated[
         str | None,
         typer.Option(
-            help="A registered searcher (dse list searchers); without it the default one.", metavar="SEARCHER"
+            help="A registered searcher (dse list searchers); without it the default one.",
+            metavar="SEARCHER",
+            autocompletion=complete_searcher,
         ),
     ] = None,
     budget: Annotated[
