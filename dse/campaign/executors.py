@@ -20,7 +20,7 @@ from typing import Any, Protocol
 from dse.campaign.worker import Outcome, Task, prepare_process
 
 PATIENCE_SECONDS = 10.0
-"""How long workers have to stop when a campaign ends early; then they are terminated. Journals are kept."""
+"""How long workers have to stop when a campaign ends early; then they are killed. Journals are kept."""
 
 
 class Executor(Protocol):
@@ -53,7 +53,7 @@ class LocalProcesses(ProcessPoolExecutor):
             return super().submit(*arguments, **named)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """End; workers that do not stop in time, when the campaign ends early, are terminated."""
+        """End; workers that do not stop in time, when the campaign ends early, are killed."""
         super().shutdown(wait=wait and not cancel_futures, cancel_futures=cancel_futures)
         if not cancel_futures:
             return
@@ -61,7 +61,8 @@ class LocalProcesses(ProcessPoolExecutor):
         while time.monotonic() < deadline and multiprocessing.active_children():
             time.sleep(0.05)
         for child in multiprocessing.active_children():
-            child.terminate()
+            # Not terminated: a process that is stopped itself (SIGSTOP) takes no other signal.
+            child.kill()
 
 
 class InProcess:

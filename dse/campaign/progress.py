@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO
 
 import numpy as np
@@ -12,6 +13,7 @@ from dse.campaign.config import NamedCell
 from dse.campaign.store import Store
 from dse.campaign.summary import Summary
 from dse.cost import unit_of
+from dse.support.errors import one_line
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -57,7 +59,9 @@ class LineDisplay:
         self._print(text)
 
     def _print(self, text: str) -> None:
-        print(text, file=self._stream, flush=True)
+        # Whoever read along may have left: the campaign goes on.
+        with suppress(OSError, ValueError):
+            print(one_line(text), file=self._stream, flush=True)
 
 
 class LiveDisplay:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 import typer
 from typer.exceptions import TyperException
 
 from dse.cli.application import build
 from dse.support.errors import InputError, one_line
+from dse.support.interrupts import ignore_interrupts
 
 DONE, FAILED, WRONG_INPUT, INTERRUPTED, READER_LEFT = 0, 1, 2, 130, 141
 COMPLETE = "_DSE_COMPLETE"
@@ -22,6 +24,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     0 done, 1 a search or cell failed, 2 the input was wrong: one line on stderr, never a traceback.
     """
+    _open_streams()
     arguments = list(sys.argv[1:] if argv is None else argv) or ["--help"]
     try:
         app = build()
@@ -40,6 +43,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except TyperException as error:
         return _refuse(_usage_message(error))
     except (KeyboardInterrupt, typer.Abort):
+        if argv is None:
+            # The process is ending: a further Ctrl-C would only have it say so at length.
+            ignore_interrupts()
         return INTERRUPTED
     except BrokenPipeError:
         _discard_output()
@@ -51,8 +57,23 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _refuse(message: str, code: int = WRONG_INPUT) -> int:
-    print("dse: error:", one_line(message), file=sys.stderr)
+    with suppress(OSError, ValueError):
+        print("dse: error:", one_line(message), file=sys.stderr, flush=True)
     return code
+
+
+def _open_streams() -> None:
+    """See that stdout and stderr lead somewhere: no file is to take the place of one that was closed."""
+    for number, name in ((0, "stdin"), (1, "stdout"), (2, "stderr")):
+        if getattr(sys, name) is None:
+            try:
+                os.fstat(number)
+            except OSError:
+                opened = os.open(os.devnull, os.O_RDWR)
+                if opened != number:
+                    os.dup2(opened, number, inheritable=True)
+                    os.close(opened)
+            setattr(sys, name, open(os.devnull, "r" if number == 0 else "w"))  # noqa: SIM115
 
 
 def _usage_message(error: TyperException) -> str:

@@ -18,6 +18,7 @@ from dse.space.chains import Chain, divisors, primes
 from dse.space.genes import MAPPED_DIMS, ORDERS
 from dse.spec.mapping import CLUSTER, INNER_PARALLEL, OUTER_ORDER, OUTER_TILE
 from dse.support.arrays import FloatArray, IntArray
+from dse.support.jit import OPTIONS
 
 # Gene positions: a level's genes begin at LEVEL_GENES * level.
 ORDER, PARALLEL, TILE, LEVEL_GENES, CLUSTER_GENE, GENES = 0, 1, 2, 6, 12, 13
@@ -46,7 +47,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def compiled(function: F) -> F:
     """A kernel, compiled when first called; to its callers it has the types that it is written with."""
-    kernel: F = njit(cache=True, nogil=True, error_model="numpy")(function)
+    kernel: F = njit(**OPTIONS)(function)
     return kernel
 
 

@@ -2,16 +2,38 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
+from multiprocessing import parent_process
 from pathlib import Path
 from types import ModuleType
 
-OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
-"""Options of every kernel: cached on disk, free of the interpreter lock, no zero-division checks."""
+
+def cacheable(package: Path = Path(__file__).parent) -> bool:
+    """Whether numba has a place for compiled kernels: where it is told, beside the sources, or at home.
+
+    Without one it would refuse to compile at all.
+    """
+    home = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "numba"
+    told = os.environ.get("NUMBA_CACHE_DIR")
+    return any(map(_writable, [Path(told)] if told else [package / "__pycache__", home]))
+
+
+def _writable(folder: Path) -> bool:
+    """Whether files can be made in a folder, which is made as numba would make it."""
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        return os.access(folder, os.W_OK | os.X_OK)
+    return False
+
+
+OPTIONS = {"cache": cacheable(), "nogil": True, "error_model": "numpy"}
+"""Options of every kernel: cached on disk if it can be, without interpreter lock and zero-division checks."""
 
 SMALLEST_SHARE = 256
 """Rows below which a further thread costs more than it saves."""
@@ -21,8 +43,21 @@ SMALLEST_SHARE = 256
 def load_kernels(name: str) -> ModuleType:
     """The module of kernels of this name, imported when it is first needed, none of them stale."""
     package = import_module(name.rpartition(".")[0])
-    drop_stale(Path(package.__path__[0]))
+    if OPTIONS["cache"]:
+        drop_stale(Path(package.__path__[0]))
+    else:
+        _say_uncached()
     return import_module(name)
+
+
+@cache
+def _say_uncached() -> None:
+    if parent_process() is None:
+        print(
+            "dse: compiled kernels cannot be kept: neither the installation nor the home can be written. "
+            "Every process compiles anew; NUMBA_CACHE_DIR=FOLDER names a place for them",
+            file=sys.stderr,
+        )
 
 
 def drop_stale(package: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dse.support.jit import drop_stale
+from dse.support.jit import cacheable, drop_stale
 
 
 @pytest.fixture
@@ -41,3 +41,19 @@ def test_an_index_that_another_process_has_just_removed_is_no_error(package: Pat
     (old.parent / "kernel-gone.nbi").symlink_to(old.parent / "gone")
     drop_stale(package)
     assert not old.exists()
+
+
+def test_without_a_place_for_compiled_kernels_none_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cacheable(tmp_path)
+    # What cannot be a folder cannot be written either, whoever asks.
+    nowhere = tmp_path / "file"
+    nowhere.touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(nowhere))
+    assert cacheable(tmp_path)
+    assert not cacheable(nowhere)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "new"))
+    assert cacheable(nowhere)

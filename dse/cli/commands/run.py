@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -49,6 +48,7 @@ def command(
     from dse.campaign.reading import campaign_path, load_campaign
     from dse.campaign.runner import run_campaign
     from dse.campaign.store import Store
+    from dse.support.interrupts import interrupted_once
     from dse.support.validation import whole_number
 
     workers = whole_number(workers, "--workers", most=1024) if workers is not None else os.cpu_count() or 1
@@ -57,14 +57,11 @@ def command(
     # One that comes along has its results where the user is, not where it is installed.
     folder = out or default_folder(Path(path if path == campaign else "results/campaigns/any"), plan.name)
     display = make_display()
-    # A cluster's scheduler ends jobs so: stop as at Ctrl-C.
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        with Store(folder, plan) as store:
+        with interrupted_once(), Store(folder, plan) as store:
             result = run_campaign(store, display, workers=workers)
             failures = store.failures()
     finally:
-        signal.signal(signal.SIGTERM, before)
         if isinstance(display, LiveDisplay):
             display.close()
     if result.interrupted:

@@ -182,10 +182,12 @@ def _search_network(task: NetworkSearch, workers: int, out: Path | None, json: b
     from dse.campaign.network import search_network
     from dse.campaign.progress import LiveDisplay, make_display
     from dse.cli.search_view import show_network
+    from dse.support.interrupts import interrupted_once
 
     display = make_display()
     try:
-        data, done = search_network(task, display, workers=workers, out=out)
+        with interrupted_once():
+            data, done = search_network(task, display, workers=workers, out=out)
     except KeyboardInterrupt:
         _stop("stopped", out)
     finally:

@@ -1,0 +1,43 @@
+"""Ctrl-C, while there is something to put away."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+STOPS = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextmanager
+def interrupted_once() -> Iterator[None]:
+    """The first Ctrl-C, or SIGTERM of a cluster's scheduler, is a KeyboardInterrupt; later ones are ignored.
+
+    They stay so: the process is ending, and what it puts away meanwhile is not to be cut off.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    interrupted = False
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        nonlocal interrupted
+        interrupted = True
+        ignore_interrupts()
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, interrupt) for number in STOPS}
+    try:
+        yield
+    finally:
+        if not interrupted:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def ignore_interrupts() -> None:
+    """From here on, no Ctrl-C."""
+    for number in STOPS:
+        signal.signal(number, signal.SIG_IGN)
