@@ -15,6 +15,8 @@ from dse.report.formats import counted, factor, names, over_target
 FEW_SEEDS = 5
 MOST_INFEASIBLE = 0.5
 SIGNIFICANT = 0.05
+LISTED = 3
+"""How many problems are named where a sentence is about some of them."""
 SAME = 5e-4
 """Ratios to the best known that print alike, to three decimals, are not said to differ."""
 
@@ -110,6 +112,29 @@ def _compared(row: Efficiency) -> str:
     return f"{text}; {never}" if fails else text
 
 
+def _misfits(study: Study) -> Iterator[str]:
+    """Which dataflow templates are feasible nowhere, or on some problems only, as fitted to the layers."""
+    alike: dict[tuple[str, ...], list[str]] = {}
+    labels = [study.label(problem) for problem in study.problems]
+    for template, figures in study.about.get("templates", {}).items():
+        without = tuple(label for label in labels if label not in figures)
+        if without:
+            alike.setdefault(without, []).append(template)
+    for without, templates in alike.items():
+        dataflows = f"dataflow{'s' * (len(templates) > 1)} {names(templates)}"
+        verb = "has" if len(templates) == 1 else "have"
+        if len(without) == len(labels):
+            yield f"The {dataflows} {verb} no fit on any problem: as fitted, not feasible."
+            continue
+        shown = "; ".join(without[:LISTED])
+        more = f"; and {len(without) - LISTED} more" if len(without) > LISTED else ""
+        share = _problems(len(without), len(labels))
+        yield (
+            f"The {dataflows} {verb} no fit on {share}: {shown}{more}. "
+            "Tables have no row of a dataflow for a network where one of its problems has no fit."
+        )
+
+
 def _warnings(study: Study, findings: Findings) -> Iterator[str]:
     yield from refuted(study)
     yield from limits.sentences(study)
@@ -121,6 +146,7 @@ def _warnings(study: Study, findings: Findings) -> Iterator[str]:
         key, reason = next(iter(failed.items()))
         more = f", and {counted(len(failed) - 1, 'more cell')}" if len(failed) > 1 else ""
         yield f"Failed: {key} ({reason}){more}."
+    yield from _misfits(study)
     yield from _few_seeds(study)
     yield from _targets(study)
     yield from _infeasible(study, findings.ledger)

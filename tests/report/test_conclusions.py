@@ -37,6 +37,22 @@ def test_a_certificate_that_is_beaten_is_said_first() -> None:
     assert concluded(beaten.summaries, optima=OPTIMA).warnings[0] == said
 
 
+def test_it_is_said_where_a_dataflow_has_no_fit() -> None:
+    cells = [*seeds("marl", [1.0] * 5), *seeds("marl", [1.0] * 5, B)]
+    made = study(cells)
+    first, second = (made.label(problem) for problem in made.problems)
+    point = {"repeats": 1, "loss": 1.0, "seconds": 1.0, "joules": 1.0}
+    fitted = {first: point, second: point}
+    templates = {"nvdla": fitted, "eyeriss": {first: point}, "shidiannao": {}}
+    said = [text for text in concluded(cells, templates=templates).warnings if "dataflow" in text]
+    assert said[0].startswith(f"The dataflow eyeriss has no fit on 1 of 2 problems: {second}. ")
+    assert said[1] == "The dataflow shidiannao has no fit on any problem: as fitted, not feasible."
+    assert len(said) == 2
+    none = concluded(cells, templates={"nvdla": {}, "eyeriss": {}}).warnings
+    assert "The dataflows nvdla and eyeriss have no fit on any problem: as fitted, not feasible." in none
+    assert not any("dataflow" in text for text in concluded(cells, templates={"nvdla": fitted}).warnings)
+
+
 # Sample efficiency in words
 
 
