@@ -217,6 +217,7 @@ def test_a_filter_leaves_its_problems_in_charts_cards_and_the_standing(page: Bro
     shown = "return [...document.querySelectorAll('.grid .chart:not([hidden]) .on')].map(e => e.textContent)"
     assert page.run(shown) == ["on edge, edp"] * 2
     assert page.run("return document.getElementById('scope').textContent") == "2 of 4 problems chosen."
+    assert page.run("return document.getElementById('over').textContent") == "Over 2 of 4 problems"
     assert page.run("return document.querySelector('#cards > :not([hidden]) .on').textContent").endswith(
         "edp"
     )

@@ -419,9 +419,10 @@
 
   function restand(places) {
     const table = document.querySelector("table.standing"), part = over(places);
-    const scope = document.getElementById("scope");
-    if (!table) return;
+    const scope = document.getElementById("scope"), heading = document.getElementById("over");
     const all = places.length === data.problems.length;
+    if (heading) heading.textContent = all ? "Over all problems" : `Over ${places.length} of ${data.problems.length} problems`;
+    if (!table) return;
     scope.hidden = all;
     scope.textContent = !places.length ? "No problem has all of these."
       : `${places.length} of ${data.problems.length} problems chosen${part ? "" : ": for these the ratios are not on this page"}.`;
