@@ -21,7 +21,9 @@ and 1.01 times the best known loss (geometric mean of medians over 3 seeds), cat
 
 from __future__ import annotations
 
+import os
 import random
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -144,7 +146,7 @@ class PPO:
             reward=self.reward,
             episode_steps=self.episode_steps,
         )
-        with _torch_apart():
+        with _no_folder_left(), _torch_apart():
             while True:
                 env = StableBaselinesEnv(shared)
                 agent = self._agent(env, seed=int(rng.integers(2**32)))
@@ -201,3 +203,18 @@ def _torch_apart() -> Iterator[None]:
         torch.set_rng_state(drawn)
         random.setstate(python)
         np.random.set_state(numpy)  # noqa: NPY002
+
+
+@contextmanager
+def _no_folder_left() -> Iterator[None]:
+    """See that the folder for compiled code, which torch makes with its first optimiser, goes in the end."""
+    place = "TORCHINDUCTOR_CACHE_DIR"
+    if place in os.environ:
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix="dse-torch-") as folder:
+        os.environ[place] = folder
+        try:
+            yield
+        finally:
+            os.environ.pop(place, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 import sys
@@ -214,3 +215,18 @@ def test_settings_out_of_range_are_refused(settings: dict, message: str) -> None
     with pytest.raises(InputError) as refusal:
         PPO(**settings)
     assert message in str(refusal.value)
+
+
+def test_a_search_leaves_no_folder_behind(tmp_path: Path) -> None:
+    # In a process of its own: torch makes its folder once, with the first optimiser.
+    search = ["search", "--layer", "vgg16:1", "--accelerator", "edge", "--searcher", "ppo", "--budget", "128"]
+    environment = {name: value for name, value in os.environ.items() if name != "TORCHINDUCTOR_CACHE_DIR"}
+    run = subprocess.run(
+        [sys.executable, "-m", "dse", *search, "--json"],
+        env=environment | {"TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode in (0, 1), run.stderr
+    assert not list(tmp_path.iterdir())
