@@ -386,7 +386,7 @@ def test_restricted_searches_have_their_part_of_the_samples() -> None:
         for _ in range(3):
             descents.descend()
         first, kept = len(record), 0
-        while len(record) < 700:
+        while len(record) < 1000:
             before = len(record)
             descents.descend()
             genes = record.genes()[before:]
