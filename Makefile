@@ -1,5 +1,5 @@
 # make quickstart   set up and run the main job        make test   set up and run the tests, in minutes
-# make lint         set up and check style and types   make prove  run the tests that take an hour
+# make lint         set up and check style and types   make prove  run the tests that take long
 # make optima       write the table of proven optima    make docs   build the documentation into site/
 
 VENV := .venv
