@@ -10,10 +10,10 @@ import numpy as np
 
 from dse.bench.cost import BASELINE_REPEATS, BATCH, SINGLE_ROWS, best_seconds
 from dse.cost.timeloop import Machine, Workload, layout_of, prepared, reference
-from dse.cost.timeloop.layout import Layout, RowArray
 from dse.cost.timeloop.presets import load_machine
-from dse.cost.timeloop.workload import workload_of
 from dse.space.chains import primes
+from dse.spec.hierarchy.layout import Layout, RowArray
+from dse.spec.hierarchy.workload import workload_of
 from dse.spec.layer import Layer
 from dse.support.errors import InputError
 

@@ -1,4 +1,4 @@
 """What is mapped onto what: layers, accelerators, mappings, objectives and reasons.
 
-Imports `support`.
+`hierarchy` has machines of any number of levels and mappings onto them. Imports `support`.
 """

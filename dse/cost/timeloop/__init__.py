@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from dse.cost.timeloop.faults import Fault, fault_text
-from dse.cost.timeloop.layout import Layout, RowArray
-from dse.cost.timeloop.machine import Level, Machine
-from dse.cost.timeloop.mapping import HierarchyMapping, LevelMapping
 from dse.cost.timeloop.tables import tables
-from dse.cost.timeloop.workload import Workload
+from dse.spec.hierarchy.layout import Layout, RowArray
+from dse.spec.hierarchy.machine import Level, Machine
+from dse.spec.hierarchy.mapping import HierarchyMapping, LevelMapping
+from dse.spec.hierarchy.workload import Workload
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 from dse.support.jit import load_kernels, share_out
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dse.cost.timeloop.machine import FIRST_FILLS, Bandwidth, Energy, Level, Machine
-from dse.cost.timeloop.workload import integer
+from dse.spec.hierarchy.machine import FIRST_FILLS, Bandwidth, Energy, Level, Machine
+from dse.spec.hierarchy.workload import integer
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.validation import keys, table
 

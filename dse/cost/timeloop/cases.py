@@ -15,9 +15,9 @@ import numpy as np
 from dse.cost.timeloop import layout_of, prepared, reference
 from dse.cost.timeloop.case_machine import build_machine, read_hardware
 from dse.cost.timeloop.faults import Fault, fault_text
-from dse.cost.timeloop.machine import Machine
-from dse.cost.timeloop.mapping import HierarchyMapping, read_mapping
-from dse.cost.timeloop.workload import Workload, read_parts
+from dse.spec.hierarchy.machine import Machine
+from dse.spec.hierarchy.mapping import HierarchyMapping, read_mapping
+from dse.spec.hierarchy.workload import Workload, read_parts
 from dse.support import strict_json
 from dse.support.errors import InputError
 from dse.support.validation import table

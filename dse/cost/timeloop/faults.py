@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from dse.cost.timeloop.machine import Machine
-from dse.cost.timeloop.workload import Workload
+from dse.spec.hierarchy.machine import Machine
+from dse.spec.hierarchy.workload import Workload
 
 
 class Fault(IntEnum):

@@ -6,10 +6,10 @@ import re
 from os import PathLike, fspath
 from pathlib import Path
 
-from dse.cost.timeloop.architecture import read_machine
-from dse.cost.timeloop.machine import Bandwidth, Energy, Level, Machine, sram_pj
 from dse.spec.accelerator import PRESETS as ACCELERATORS
 from dse.spec.accelerator import Accelerator
+from dse.spec.hierarchy.architecture import read_machine
+from dse.spec.hierarchy.machine import Bandwidth, Energy, Level, Machine, sram_pj
 from dse.support.errors import InputError, unknown
 from dse.support.toml import is_toml
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from itertools import product
 
 from dse.cost.timeloop.faults import Fault, fault_text, required
-from dse.cost.timeloop.machine import Level, Machine
-from dse.cost.timeloop.mapping import HierarchyMapping
-from dse.cost.timeloop.workload import Tensor, Workload
+from dse.spec.hierarchy.machine import Level, Machine
+from dse.spec.hierarchy.mapping import HierarchyMapping
+from dse.spec.hierarchy.workload import Tensor, Workload
 
 Motion = tuple[int, ...]
 """By how many words one iteration of a loop moves a tensor, along each axis."""

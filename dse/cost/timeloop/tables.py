@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dse.cost.timeloop.faults import required
-from dse.cost.timeloop.machine import Machine
-from dse.cost.timeloop.workload import Workload
+from dse.spec.hierarchy.machine import Machine
+from dse.spec.hierarchy.workload import Workload
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import InputError, unknown
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from dse.bench.hierarchies import prime_factors
 from dse.cost.timeloop import Layout, layout_of
-from dse.cost.timeloop.layout import RowArray
-from dse.cost.timeloop.machine import Bandwidth, Energy, Level, Machine
-from dse.cost.timeloop.workload import CONV_DIMS, Tensor, Workload, convolution
+from dse.spec.hierarchy.layout import RowArray
+from dse.spec.hierarchy.machine import Bandwidth, Energy, Level, Machine
+from dse.spec.hierarchy.workload import CONV_DIMS, Tensor, Workload, convolution
 
 SIZES = (1, 2, 3, 4, 6, 8, 12, 16)
 

@@ -11,7 +11,7 @@ import pytest
 from dse.bench import hierarchies
 from dse.cost.timeloop import prepared
 from dse.cost.timeloop.presets import load_machine
-from dse.cost.timeloop.workload import convolution
+from dse.spec.hierarchy.workload import convolution
 from tests import DATA
 from tests.conftest import Dse
 from tests.cost.timeloop import published

@@ -7,9 +7,9 @@ import pytest
 
 from dse.cost.timeloop import Machine, Priced, Workload, layout_of, prepared, reference
 from dse.cost.timeloop.faults import Fault
-from dse.cost.timeloop.layout import RowArray
-from dse.cost.timeloop.machine import Level
-from dse.cost.timeloop.workload import Tensor, convolution
+from dse.spec.hierarchy.layout import RowArray
+from dse.spec.hierarchy.machine import Level
+from dse.spec.hierarchy.workload import Tensor, convolution
 from dse.support.errors import InputError
 from tests.cost.timeloop.problems import (
     random_convolution,
@@ -100,7 +100,7 @@ def test_factors_whose_product_leaves_64_bits_are_a_fault_and_no_wrong_price() -
 
 
 def test_cycles_beyond_64_bits_are_a_fault() -> None:
-    from dse.cost.timeloop.machine import Bandwidth
+    from dse.spec.hierarchy.machine import Bandwidth
 
     workload = convolution({"K": 4})
     slow = Level("DRAM", bandwidth=Bandwidth(shared=1e-300))

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from dse.cost.timeloop.cases import CaseReader
-from dse.cost.timeloop.machine import Level, Machine, sram_pj
 from dse.cost.timeloop.presets import MACHINES, gemmini, load_machine
 from dse.spec.accelerator import PRESETS
+from dse.spec.hierarchy.machine import Level, Machine, sram_pj
 from dse.support.errors import InputError
 from tests.cost.timeloop import published
 

@@ -7,7 +7,7 @@ import pytest
 
 from dse.cost.timeloop import HierarchyMapping, LevelMapping, layout_of
 from dse.cost.timeloop.presets import load_machine
-from dse.cost.timeloop.workload import convolution, workload_of
+from dse.spec.hierarchy.workload import convolution, workload_of
 from dse.spec.layer import Layer
 from dse.support.errors import InputError
 from tests.cost.timeloop.problems import random_rows

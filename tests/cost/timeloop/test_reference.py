@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from dse.cost.timeloop import HierarchyMapping, Level, Machine, Workload, reference
 from dse.cost.timeloop.faults import Fault
-from dse.cost.timeloop.machine import Bandwidth, Energy
 from dse.cost.timeloop.presets import load_machine
-from dse.cost.timeloop.workload import convolution, matrix_product
+from dse.spec.hierarchy.machine import Bandwidth, Energy
+from dse.spec.hierarchy.workload import convolution, matrix_product
 
 
 def priced(workload: Workload, machine: Machine, text: str) -> reference.Costs:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.cost.timeloop.mapping import HierarchyMapping, LevelMapping, Loop
+from dse.spec.hierarchy.mapping import HierarchyMapping, LevelMapping, Loop
 from dse.support.errors import InputError
 
 RowArray = NDArray[np.int32]

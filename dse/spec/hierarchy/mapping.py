@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from dse.cost.timeloop.workload import integer
+from dse.spec.hierarchy.workload import integer
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.validation import keys, table
 

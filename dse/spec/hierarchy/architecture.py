@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from dse.cost.timeloop.machine import (
+from dse.spec.hierarchy.machine import (
     MOST_INSTANCES,
     MOST_WORDS,
     Bandwidth,
@@ -15,7 +15,7 @@ from dse.cost.timeloop.machine import (
     not_negative,
     sram_pj,
 )
-from dse.cost.timeloop.workload import CONV_DIMS, MATRIX_DIMS
+from dse.spec.hierarchy.workload import CONV_DIMS, MATRIX_DIMS
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.schema import Limits, Schema, read
 from dse.support.toml import read_toml
