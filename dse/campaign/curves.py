@@ -7,12 +7,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from dse.campaign.stored import check_about, check_summary, parse
+from dse.campaign.stored import MOST_CELLS, check_about, check_summary, parse
 from dse.campaign.summary import ON_DISK, STEPS, Summary
 from dse.support.errors import InputError
 from dse.support.files import whole_file
+from dse.support.parquet import read_table
 
 CURVES = "curves.parquet"
+OBJECT_BYTES = 64
+"""What a number takes in memory as an object in a list."""
 _KEY = b"dse.campaign"
 
 
@@ -50,25 +53,23 @@ def read_curves(path: Path) -> tuple[list[Summary], dict[str, Any]]:
 
     An InputError says what is wrong with it, and what to do.
     """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     where = f"curves {str(path)!r}"
     try:
-        arrow = pq.read_table(pa.BufferReader(path.read_bytes()), page_checksum_verification=True)
-        metadata, rows = arrow.schema.metadata or {}, arrow.to_pylist()
-    except OSError as error:
-        # Arrow's own complaints about the content are of this kind too, without a number.
-        raise _refused(path, f"{where} cannot be read: {error.strerror or error}") from None
-    except (pa.ArrowException, ValueError, MemoryError) as error:
-        raise _refused(path, f"{where} cannot be read: {error}") from None
-    try:
+        arrow = read_table(path, where, value_bytes=OBJECT_BYTES)
+        metadata = arrow.schema.metadata or {}
         if _KEY not in metadata:
             raise InputError(f"{where} does not say what its campaign was")
+        if arrow.num_rows > MOST_CELLS:
+            raise InputError(f"{where} has {arrow.num_rows:,} cells; at most {MOST_CELLS:,}")
         about = check_about(parse(metadata[_KEY], f"{where}: the campaign"), f"{where}: the campaign")
-        return [_summary(row, f"{where}: row {place}") for place, row in enumerate(rows)], about
+        return [_summary(row, f"{where}: row {place}") for place, row in enumerate(arrow.to_pylist())], about
+    except OSError as error:
+        raise _refused(path, f"{where} cannot be read: {error.strerror}") from None
     except InputError as error:
         raise _refused(path, str(error)) from None
+    except ValueError as error:
+        # Bytes that are no text.
+        raise _refused(path, f"{where} cannot be read: {error}") from None
 
 
 def _summary(row: dict[str, Any], where: str) -> Summary:

@@ -66,6 +66,10 @@ def _rows(database: sqlite3.Connection) -> list[Row]:
     sound = database.execute("PRAGMA quick_check(1)").fetchone()
     if sound != ("ok",):
         raise InputError(f"{shorten(sound and sound[0])} (by SQLite's own check)")
+    # A view may have rows without end, and a trigger do anything when a cell is entered.
+    active = database.execute("SELECT type FROM sqlite_master WHERE type IN ('view', 'trigger')").fetchone()
+    if active:
+        raise InputError(f"it has a {active[0]}, which no ledger has")
     checksum = "checksum" if "checksum" in _columns(database) else "NULL"
     query = f"SELECT {', '.join(_COLUMNS)}, {checksum} FROM cells ORDER BY rowid"
     return [_row(row[:-1], row[-1]) for row in database.execute(query).fetchall()]

@@ -114,7 +114,7 @@ def _short(name: str) -> str:
 def _folder(out: Path | None) -> Iterator[Path]:
     """`out`, or a folder that is removed in the end."""
     if out is not None:
-        make_folder(out / MAPPINGS)
+        make_folder(out, MAPPINGS)
         yield out
         return
     with tempfile.TemporaryDirectory(prefix="dse-") as folder:

@@ -14,8 +14,10 @@ from typing import Annotated, Any
 
 from dse.campaign.config import LIMITS, Campaign, NamedProblem, Variant
 from dse.campaign.showing import read_showing
+from dse.campaign.stored import MOST_CELLS, MOST_SEEDS
 from dse.cost import DEFAULT_COST_MODEL, cost_model, cost_models, model_with
 from dse.problem.problem import Problem
+from dse.search.run import MOST_SAMPLES
 from dse.search.searcher import make_searcher, searcher_class
 from dse.spec.accelerator import load_accelerator
 from dse.spec.layer import Layer
@@ -33,8 +35,6 @@ NAME = Limits("letters, digits, '.', '-' or '_'", pattern="^[A-Za-z0-9][A-Za-z0-
 PRINTABLE = r"^[^\p{C}\p{Zl}\p{Zp}]+$"
 Name = Annotated[str, Limits("a line of text", pattern=PRINTABLE)]
 Names = Annotated[list[Name], Limits("a list of one or more names", min_length=1)]
-MOST_CELLS = 100_000
-"""Of a campaign: a million would take days before the first sample."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,8 @@ class _CampaignFile(Schema):
     """The keys of a campaign's file. An empty list stands for one that is not there."""
 
     name: Annotated[str, NAME]
-    budget: Annotated[int, Limits(ge=1, le=10**9)]
-    seeds: Annotated[int, Limits(ge=1, le=100_000)]
+    budget: Annotated[int, Limits(ge=1, le=MOST_SAMPLES)]
+    seeds: Annotated[int, Limits(ge=1, le=MOST_SEEDS)]
     searchers: Annotated[
         dict[str, dict[str, Any]], Limits("one or more tables such as [searchers.random]", min_length=1)
     ]

@@ -19,7 +19,7 @@ from dse.campaign.reference import optimum_figures, template_figures
 from dse.campaign.summary import Summary
 from dse.problem.problem import Problem
 from dse.support.errors import InputError, difference
-from dse.support.files import refuse_links
+from dse.support.files import refuse_links, sync_folder
 
 
 def plain(data: dict[str, Any]) -> dict[str, Any]:
@@ -57,6 +57,8 @@ class Store:
             refuse_links(folder)
             for part in (self.records, self.journals):
                 part.mkdir(exist_ok=True)
+            for made in (folder, folder.parent):
+                sync_folder(made)
             self._lock = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         except OSError as error:
             raise InputError(

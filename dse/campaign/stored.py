@@ -14,12 +14,14 @@ from typing import Annotated, Any, ClassVar
 
 from dse.campaign.showing import Look, Published
 from dse.campaign.summary import STEPS, Summary
+from dse.search.run import MOST_SAMPLES
 from dse.support.errors import InputError, shorten
 from dse.support.schema import Limits, Schema, read
 from dse.support.validation import INT64_MAX
 
-MOST_SEEDS, MOST_SAMPLES = 100_000, 10**9
-"""What a campaign may have of seeds, and a cell of samples."""
+MOST_SEEDS = 100_000
+MOST_CELLS = 100_000
+"""Of a campaign: a million would take days before the first sample."""
 
 Count = Annotated[int, Limits(ge=0, le=INT64_MAX)]
 Seeds = Annotated[int, Limits(ge=1, le=MOST_SEEDS)]

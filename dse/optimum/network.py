@@ -56,8 +56,7 @@ def certify_network(
     name of each layer that is done.
     """
     if out is not None:
-        make_folder(out / MAPPINGS)
-        make_folder(out / CERTIFICATES)
+        make_folder(out, MAPPINGS, CERTIFICATES)
     layers, bounds = [], []
     for place, (spec, problem) in enumerate(problems.items()):
         found, entry = certify_layer(spec, accelerator, problem, **options)

@@ -19,6 +19,7 @@ import fcntl
 import json
 import os
 import struct
+import sys
 import time
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,6 +34,7 @@ from dse.problem.problem import Evaluations
 from dse.search.record import COLUMNS, Record
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, StorageError, shorten
+from dse.support.files import MOST_BYTES, sync_folder
 
 FRAME_ROWS = 256
 FRAME_SECONDS = 0.5
@@ -49,17 +51,23 @@ _CHECK = struct.Struct("<I")
 """Checksum of the frame's own head: without it a damaged length would look like a torn tail."""
 _FRAME_HEAD = _FRAME.size + _CHECK.size
 _MARKER = b"SMPL"
+_ZLIB_HEAD = 64
+"""More than zlib adds to what it cannot compress."""
 
 
 class Journal:
     """One cell's samples on disk. Use it as a context manager: it is locked while it is open."""
 
-    def __init__(self, path: Path, cell: Mapping[str, Any], sizes: Sequence[int]) -> None:
+    def __init__(
+        self, path: Path, cell: Mapping[str, Any], sizes: Sequence[int], *, most: int = sys.maxsize
+    ) -> None:
         """Open the journal of `cell` (plain data), or begin it; `sizes` are its genes' numbers of choices.
 
-        Raises InputError if it belongs to another cell, is damaged, in use, or cannot be read or written.
+        It holds no more than `most` samples. Raises InputError if it belongs to another cell, is damaged, in
+        use, or cannot be read or written.
         """
         self.path = path
+        self._most = most
         self._columns = _Columns(sizes)
         self._written_at = time.monotonic()
         header = _header(cell)
@@ -100,13 +108,14 @@ class Journal:
         self._written_at = now
 
     def close(self) -> None:
-        """See that the samples are on the disk, and let others have the journal."""
+        """See that the samples, and the file's name, are on the disk, and let others have the journal."""
         if self._file < 0:
             return
         file, self._file = self._file, -1
         try:
             with self._explaining("written"):
                 os.fsync(file)
+                sync_folder(self.path.parent)
         finally:
             os.close(file)
 
@@ -139,6 +148,9 @@ class Journal:
     def _recover(self, start: int) -> int:
         """Read the frames from byte `start` into `recovered`, cut a torn tail, and return where they end."""
         size = os.fstat(self._file).st_size
+        # A last frame may never have been filled.
+        if size > start + self._columns.most_bytes(self._most) + self._columns.most_bytes(MOST_ROWS):
+            raise self._damaged(start)
         offset = start
         while offset < size:
             head = os.pread(self._file, _FRAME_HEAD, offset)
@@ -150,6 +162,8 @@ class Journal:
             ):
                 if self._blank(offset, size):
                     break
+                raise self._damaged(offset)
+            if not 0 < rows <= min(MOST_ROWS, self._most - len(self.recovered)):
                 raise self._damaged(offset)
             payload = os.pread(self._file, length, offset + _FRAME_HEAD)
             if len(payload) < length:
@@ -207,6 +221,7 @@ class _Columns:
     def __init__(self, sizes: Sequence[int]) -> None:
         self._genes = [np.min_scalar_type(max(int(size) - 1, 0)).newbyteorder("<") for size in sizes]
         self._figures = {name: np.dtype(dtype).newbyteorder("<") for name, dtype in COLUMNS.items()}
+        self._dtypes = [*self._genes, *self._figures.values()]
 
     def frame(self, genes: IntArray, evaluations: Evaluations) -> bytes:
         columns = [genes[:, gene].astype(dtype) for gene, dtype in enumerate(self._genes)]
@@ -215,9 +230,17 @@ class _Columns:
         head = _FRAME.pack(_MARKER, len(genes), len(payload), zlib.crc32(payload))
         return head + _CHECK.pack(zlib.crc32(head)) + payload
 
+    def most_bytes(self, samples: int) -> int:
+        """The most that so many samples take, were each of them in a frame of its own."""
+        return samples * (sum(dtype.itemsize for dtype in self._dtypes) + _FRAME_HEAD + _ZLIB_HEAD)
+
     def read(self, payload: bytes, rows: int) -> tuple[IntArray, Evaluations]:
-        data = np.frombuffer(zlib.decompress(payload), np.uint8)
-        dtypes = [*self._genes, *self._figures.values()]
+        """A frame's samples; ValueError or zlib.error if it does not hold so many."""
+        dtypes = self._dtypes
+        whole = sum(rows * dtype.itemsize for dtype in dtypes)
+        data = np.frombuffer(zlib.decompressobj().decompress(payload, whole + 1), np.uint8)
+        if len(data) != whole:
+            raise ValueError("a frame of another size")
         ends = np.cumsum([rows * dtype.itemsize for dtype in dtypes])
         columns = [
             np.ascontiguousarray(part.reshape(dtype.itemsize, rows).T).view(dtype).reshape(rows)
@@ -263,7 +286,7 @@ def _mistaken(path: Path, file: int, header: bytes) -> str:
     _, version, length, checksum = _HEADER.unpack(head)
     if version != FORMAT:
         return f"journal {str(path)!r} has format {version}, this program reads {FORMAT}"
-    text = os.pread(file, length, _HEADER.size)
+    text = os.pread(file, min(length, MOST_BYTES), _HEADER.size)
     if len(text) < length or zlib.crc32(text) != checksum:
         return f"journal {str(path)!r} is damaged at byte 0, in its header; remove it to run its cell again"
     difference = _difference(json.loads(text), json.loads(header[_HEADER.size :]))

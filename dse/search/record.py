@@ -13,6 +13,7 @@ from dse.problem.problem import Evaluations
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, StorageError
 from dse.support.files import whole_file
+from dse.support.parquet import read_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -108,23 +109,23 @@ def write_parquet(record: Record, path: Path, cell: Mapping[str, Any]) -> None:
 def read_parquet(path: Path) -> tuple[Record, dict[str, Any]]:
     """The record in a file that `write_parquet` wrote, and its cell."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
+    where = f"record {str(path)!r}"
     try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise StorageError(f"record {str(path)!r} cannot be read: {error.strerror}") from None
-    try:
-        table = pq.read_table(pa.BufferReader(content), page_checksum_verification=True)
+        table = read_table(path, where)
         cell = json.loads(table.schema.metadata[_CELL_KEY])
         flat = table["genes"].combine_chunks().flatten().to_numpy().astype(np.int64)
         evaluations = Evaluations.of(
             {name: table[name].to_numpy().astype(dtype) for name, dtype in COLUMNS.items()}
         )
         width = table.schema.field("genes").type.list_size
-    except (pa.ArrowException, OSError, KeyError, TypeError, ValueError, AttributeError) as error:
+    except OSError as error:
+        raise StorageError(f"{where} cannot be read: {error.strerror}") from None
+    except InputError:
+        raise
+    except (pa.ArrowException, KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         reason = " ".join(str(error).split())
-        raise InputError(f"{str(path)!r} is not the record of a search: {reason}") from None
+        raise InputError(f"{where} is not of a search: {reason}") from None
     record = Record(width, capacity=max(table.num_rows, 1))
     record.append(flat.reshape(table.num_rows, width), evaluations)
     return record, cell

@@ -24,6 +24,9 @@ from dse.support.arrays import IntArray
 from dse.support.hashing import digest
 from dse.support.validation import whole_number
 
+MOST_SAMPLES = 10**9
+"""Of a search: they are kept in memory, 200 bytes each."""
+
 
 class SearcherStopped(RuntimeError):
     """A searcher ended before its budget was spent."""
@@ -41,7 +44,7 @@ class Cell:
 
     def __post_init__(self) -> None:
         whole_number(self.seed, "seed", least=0)
-        whole_number(self.budget, "budget")
+        whole_number(self.budget, "budget", most=MOST_SAMPLES)
 
     @cached_property
     def settings(self) -> dict[str, Any]:
@@ -165,4 +168,5 @@ def run_cell(
 
 def open_journal(cell: Cell, path: Path) -> Journal:
     """The journal of the cell at `path`, made if it is not there."""
-    return Journal(path, cell.identity, [gene.size for gene in cell.problem.space.genes])
+    sizes = [gene.size for gene in cell.problem.space.genes]
+    return Journal(path, cell.identity, sizes, most=cell.budget)

@@ -39,7 +39,7 @@ def whole_file(path: Path, what: str = "file") -> Iterator[BinaryIO]:
             with contextlib.suppress(OSError):
                 part.unlink()
             raise
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     except OSError as error:
         raise StorageError(f"{what} {str(path)!r} cannot be written: {error.strerror or error}") from None
 
@@ -55,12 +55,17 @@ def write_json(path: Path, value: object, what: str = "file") -> None:
     write_whole(path, json.dumps(value, indent=1, allow_nan=False) + "\n", what)
 
 
-def make_folder(folder: Path) -> None:
-    """Make a folder and those that it is in; a StorageError says why that cannot be."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StorageError(f"folder {str(folder)!r} cannot be made: {error.strerror}") from None
+def make_folder(folder: Path, *parts: str) -> None:
+    """Make a folder for results, those that it is in, and the folders `parts` in it.
+
+    A StorageError says why that cannot be; links in it are refused, as `refuse_links` says.
+    """
+    for made in (folder, *(folder / part for part in parts)):
+        try:
+            made.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StorageError(f"folder {str(made)!r} cannot be made: {error.strerror}") from None
+        refuse_links(made)
 
 
 def read_bounded(path: str | Path, where: str, most: int = MOST_BYTES) -> bytes:
@@ -93,7 +98,7 @@ def refuse_links(folder: Path) -> None:
         )
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """See that a renamed file has its new name on the disk too."""
     # Where a folder cannot be opened or synced (some network file systems), the file's content is safe.
     with contextlib.suppress(OSError):

@@ -9,12 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dse.campaign.curves import CURVES
+from dse.campaign.curves import CURVES, read_curves
 from dse.campaign.ledger import LEDGER, read_ledger
 from dse.campaign.store import Store
+from dse.search.record import read_parquet
 from dse.support.errors import InputError
 from tests.campaign.test_campaign import campaign, run
 from tests.conftest import Dse
@@ -125,6 +127,7 @@ def test_curves_alone_are_not_to_be_removed(folder: Path, dse: Dse) -> None:
         "UPDATE cells SET key = 'a--b', checksum = NULL",
         "UPDATE cells SET fingerprint = 7, checksum = NULL",
         "ALTER TABLE cells RENAME COLUMN summary TO other",
+        "CREATE TRIGGER later AFTER UPDATE ON cells BEGIN DELETE FROM cells; END",
     ],
 )
 def test_a_damaged_ledger_never_overrides_the_curves(folder: Path, dse: Dse, damage: str) -> None:
@@ -134,6 +137,29 @@ def test_a_damaged_ledger_never_overrides_the_curves(folder: Path, dse: Dse, dam
         assert "remove it (and ledger.sqlite-wal and -shm) and run the campaign again" in message
     (folder / LEDGER).unlink()
     assert dse("run", str(folder.parent / "test.toml"), "--tables-only").code == 0
+
+
+def test_what_would_unpack_without_bound_is_not_unpacked(folder: Path, dse: Dse, monkeypatch) -> None:
+    table = pq.read_table(folder / CURVES)
+    columns = {name: pa.repeat(table[name][0], 3000) for name in table.column_names}
+    pq.write_table(pa.table(columns).replace_schema_metadata(table.schema.metadata), folder / CURVES)
+    monkeypatch.setattr("dse.support.parquet.most_unpacked", lambda: 1 << 20)
+    for message in refusals(dse, folder):
+        assert (
+            "MiB; at most 1, a quarter of this memory; remove the file: `dse run` makes it again" in message
+        )
+    monkeypatch.undo()
+    monkeypatch.setattr("dse.campaign.curves.MOST_CELLS", 2999)
+    assert all("has 3,000 cells; at most 2,999" in message for message in refusals(dse, folder))
+
+
+def test_one_long_text_in_many_rows_is_measured_before_it_is_written_out(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("dse.support.parquet.most_unpacked", lambda: 1 << 20)
+    text = pa.DictionaryArray.from_arrays(pa.array([0] * 1000, pa.int32()), pa.array(["a" * 2000]))
+    pq.write_table(pa.table({"text": text}), tmp_path / "text.parquet")
+    for read in (read_curves, read_parquet):
+        with pytest.raises(InputError, match="would unpack to 1 MiB"):
+            read(tmp_path / "text.parquet")
 
 
 def test_a_ledger_of_an_older_version_is_read_and_gets_checksums(folder: Path) -> None:

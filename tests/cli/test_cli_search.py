@@ -428,6 +428,30 @@ def test_a_networks_folder_of_another_search_is_refused(dse: Dse, network: str, 
     assert "choose another folder with --out" in message.err
 
 
+@pytest.mark.parametrize(
+    ("command", "link"),
+    [
+        ("search --network {network} --searcher random --budget 10 --workers 1", "mappings"),
+        ("search --network {network} --searcher random --budget 10 --workers 1", "samples"),
+        ("search --network {network} --searcher random --budget 10 --workers 1", "mappings/00-first.json"),
+        ("search --layer {network}:first --searcher random --budget 10", "result.json"),
+        ("certify --network {network}", "certificates"),
+        ("correlate --layer {network}:first --samples 300", "correlation.json"),
+    ],
+)
+def test_nothing_is_written_through_a_link_under_out(
+    dse: Dse, network: str, tmp_path: Path, command: str, link: str
+) -> None:
+    out, outside = tmp_path / "out", tmp_path / "outside"
+    outside.mkdir()
+    (out / link).parent.mkdir(parents=True)
+    (out / link).symlink_to(outside)
+    asked = command.format(network=network).split()
+    refused = dse(*asked, "--accelerator", "edge-small", "--out", str(out)).refused()
+    assert refused.startswith(f"'{out / link}' is a link: ")
+    assert list(outside.iterdir()) == []
+
+
 def test_a_tight_accelerator_makes_a_network_without_totals(dse: Dse, network: str, tmp_path: Path) -> None:
     machine = tmp_path / "dwarf.toml"
     dwarf = Accelerator(4, l1_size=40, l2_size=64, noc_bandwidth=1, offchip_bandwidth=1)

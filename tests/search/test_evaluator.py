@@ -354,7 +354,7 @@ def test_a_damaged_record_is_refused_or_reads_as_it_was(tmp_path) -> None:
 def test_a_file_that_is_no_record_is_refused_by_name(tmp_path, content: bytes) -> None:
     path = tmp_path / "bad.parquet"
     path.write_bytes(content)
-    with pytest.raises(InputError, match=r"bad.parquet' is not the record of a search"):
+    with pytest.raises(InputError, match=r"bad.parquet' cannot be read: "):
         read_parquet(path)
     with pytest.raises(InputError, match=r"missing.parquet' cannot be read: No such file"):
         read_parquet(tmp_path / "missing.parquet")

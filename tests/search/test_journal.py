@@ -7,9 +7,11 @@ import os
 import re
 import resource
 import signal
+import struct
 import subprocess
 import sys
 import time
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -247,6 +249,29 @@ def room_for(size: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize(("samples", "rows"), [(300, 300), (200, 4000), (1, 10**9), (100, 0)])
+def test_a_journal_unpacks_to_no_more_than_its_budget(tmp_path: Path, samples: int, rows: int) -> None:
+    record, path = drawn(samples), tmp_path / "j"
+    write(path, record, samples)
+    content = bytearray(path.read_bytes())
+    place = content.index(b"SMPL")
+    # As somebody would who knows the format: the frame's own checksum agrees with what it says.
+    head = struct.pack("<4sI", b"SMPL", rows) + content[place + 8 : place + 16]
+    content[place : place + 20] = head + struct.pack("<I", zlib.crc32(head))
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=f"is damaged at byte {place}"):
+        Journal(path, CELL, SIZES, most=250)
+
+
+def test_a_journal_longer_than_its_budget_takes_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "j"
+    write(path, drawn(10), 10)
+    with path.open("r+b") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(InputError, match="is damaged at byte"):
+        Journal(path, CELL, SIZES, most=10)
 
 
 def test_a_frame_that_does_not_fit_on_the_disk_is_taken_back(tmp_path: Path) -> None:
