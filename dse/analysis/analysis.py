@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 import numpy as np
 
-from dse.analysis.budgets import geomeans, versus
+from dse.analysis.budgets import geomeans, standing, versus
 from dse.analysis.findings import RESAMPLES, Band, Findings, Profile
 from dse.analysis.rows import layers, ledger, runtimes
 from dse.analysis.runs import Runs
@@ -119,6 +119,7 @@ def analyse(study: Study, resamples: int = RESAMPLES) -> Findings:
         comparisons=comparisons(runs),
         ledger=tuple(ledger(runs)),
         geomeans=tuple(geomeans(runs)),
+        standing=tuple(standing(runs)),
         layers=tuple(layers(runs)),
         runtimes=tuple(runtimes(runs)),
     )

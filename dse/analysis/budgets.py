@@ -6,9 +6,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dse.analysis.findings import Geomean, Interval, Versus
+from dse.analysis.findings import Geomean, Interval, Standing, Versus
 from dse.analysis.runs import Runs, Stratum
-from dse.analysis.stats.bootstrap import interval, median_draws
+from dse.analysis.stats.bootstrap import (
+    Redraw,
+    interquartile_curve,
+    interval,
+    median_draws,
+    resampled_interquartile_means,
+    side_by_side,
+)
 from dse.analysis.versus import ends_lower
 from dse.support.arrays import FloatArray
 
@@ -26,11 +33,11 @@ def versus(runs: Runs) -> Iterator[Versus]:
         for budget in study.budgets_of(reference, other):
             # The order of the matrix of all against all, so that the same interval stands in both.
             if names.index(reference) > names.index(other):
-                chance = ends_lower([(a, b) for _, a, b in pairs], budget)
+                found = ends_lower([(a, b) for _, a, b in pairs], budget)
             else:
-                found = ends_lower([(b, a) for _, a, b in pairs], budget)
-                chance = Interval(1 - found.value, 1 - found.high, 1 - found.low)
-            yield Versus(reference, other, budget, chance, len(pairs), seeds, theirs)
+                turned = ends_lower([(b, a) for _, a, b in pairs], budget)
+                found = _turned(turned[0]), _turned(turned[1])
+            yield Versus(reference, other, budget, *found, len(pairs), seeds, theirs)
 
 
 def geomeans(runs: Runs) -> Iterator[Geomean]:
@@ -44,9 +51,36 @@ def geomeans(runs: Runs) -> Iterator[Geomean]:
                 median, resampled = _medians(stratum, budget)
                 logs.append(np.log(median / runs.targets[problem]))
                 draws.append(np.log(resampled / runs.targets[problem]))
-            ends = interval(np.exp(np.mean(draws, axis=0)))
-            ratio = Interval(float(np.exp(np.mean(logs))), *ends)
-            yield Geomean(name, budget, ratio, len(strata), seeds)
+            centre, drawn = float(np.exp(np.mean(logs))), np.array(draws)
+            ratio = Interval(centre, *interval(np.exp(drawn.mean(axis=0))))
+            wide = Redraw(*drawn.shape).figures(drawn).mean(axis=1)
+            over_problems = Interval(centre, *interval(np.exp(wide)))
+            yield Geomean(name, budget, ratio, over_problems, len(strata), seeds)
+
+
+def standing(runs: Runs) -> Iterator[Standing]:
+    """Each searcher's interquartile mean over all runs, at each budget that it has, and what a run costs."""
+    for name in runs.aggregated:
+        strata = runs.of(name)
+        counts = [stratum.counts for _, stratum in strata]
+        wide = Redraw(len(strata), len(counts[0])).counts(counts)
+        cells = [cell for _, stratum in strata for cell in stratum.cells]
+        spent = [
+            float(np.mean([cell.searcher_seconds for cell in cells])),
+            float(np.mean([cell.model_seconds for cell in cells])),
+        ]
+        budgets = np.array(runs.study.budgets_of(name))
+        logs = np.concatenate([np.log(s.losses(budgets) / runs.targets[problem]) for problem, s in strata])
+        narrow = interquartile_curve(logs, side_by_side(counts))
+        for budget, *ends, column in zip(budgets, *narrow, logs.T, strict=True):
+            ratio = Interval(*(float(np.exp(end)) for end in ends))
+            low, high = interval(np.exp(resampled_interquartile_means(column, wide)))
+            yield Standing(name, int(budget), ratio, Interval(ratio.value, low, high), *spent)
+
+
+def _turned(chance: Interval) -> Interval:
+    """The chance of the other one."""
+    return Interval(1 - chance.value, 1 - chance.high, 1 - chance.low)
 
 
 def _medians(stratum: Stratum, budget: int) -> tuple[float, FloatArray]:

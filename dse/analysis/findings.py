@@ -1,9 +1,12 @@
 """What a study comes to: every figure that tables, plots and the page show, as plain arrays.
 
 Intervals are 95 % percentile intervals of a seeded bootstrap in which each problem's seeds are drawn anew,
-apart from the other problems' (stratified). A run that has found nothing feasible counts as `inf`: medians,
-trimmed means and ranks bear it, and come out `inf` where too much of it is there. A ratio is always a loss
-over the problem's target (`Study.target`): 1 is the best known, 2 is twice that.
+apart from the other problems' (stratified): they are about these problems. Where a figure has a second one,
+`over_problems`, problems are drawn too: that one is about problems like these, and wider.
+
+A run that has found nothing feasible counts as `inf`: medians, trimmed means and ranks bear it, and come out
+`inf` where too much of it is there. A ratio is always a loss over the problem's target (`Study.target`): 1 is
+the best known, 2 is twice that.
 """
 
 from __future__ import annotations
@@ -91,6 +94,7 @@ class Versus:
     searcher: str
     budget: int
     chance: Interval
+    over_problems: Interval
     problems: int
     seeds: int
     other_seeds: int
@@ -106,8 +110,25 @@ class Geomean:
     searcher: str
     budget: int
     ratio: Interval
+    over_problems: Interval
     problems: int
     seeds: int
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A searcher's runs after `budget` samples over the targets: exp of the interquartile mean of the logs.
+
+    `own_seconds` and `model_seconds` are the CPU time of a mean run of the searcher's whole budget: its own,
+    and the cost model's.
+    """
+
+    searcher: str
+    budget: int
+    ratio: Interval
+    over_problems: Interval
+    own_seconds: float
+    model_seconds: float
 
 
 @dataclass(frozen=True)
@@ -118,7 +139,7 @@ class TargetRatio:
     at `budget`, the smaller of their two: a run that is not there by then is charged so many samples, in
     vain. `ratio` is the median over the `known` problems, those of `problems` on which either gets there
     in any run; None if there are none. It is `inf` where `searcher` does not get there, 0 where `reference`
-    does not; `reached` and `other_reached` count the problems on which each does.
+    does not; `missed` and `other_missed` are the problems on which no run of each does.
     """
 
     reference: str
@@ -126,10 +147,21 @@ class TargetRatio:
     tau: float
     budget: int
     ratio: Interval | None
-    reached: int
-    other_reached: int
+    over_problems: Interval | None
+    missed: tuple[Triple, ...]
+    other_missed: tuple[Triple, ...]
     known: int
     problems: int
+
+    @property
+    def reached(self) -> int:
+        """On how many problems a run of the reference gets there."""
+        return self.problems - len(self.missed)
+
+    @property
+    def other_reached(self) -> int:
+        """On how many problems a run of the other searcher gets there."""
+        return self.problems - len(self.other_missed)
 
 
 @dataclass(frozen=True)
@@ -151,6 +183,7 @@ class Efficiency:
     reached: int
     problems: int
     budget: int
+    over_problems: Interval | None = None
 
 
 @dataclass(frozen=True)
@@ -261,6 +294,8 @@ class Findings:
     """Of those that have the campaign's whole budget."""
     geomeans: tuple[Geomean, ...]
     """Of searchers with runs on every problem, at the tables' budgets."""
+    standing: tuple[Standing, ...]
+    """`gap` at the tables' budgets."""
     ledger: tuple[LedgerRow, ...]
     layers: tuple[LayerRow, ...]
     """Every problem, at the tables' budgets."""

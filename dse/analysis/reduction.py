@@ -21,6 +21,9 @@ from dse.support.arrays import FloatArray
 NO_RATIO = (np.nan, np.nan)
 RESAMPLES = 2000
 BUDGETS = (500, 2_000, 5_000, 20_000)
+FEW = 500
+"""Campaigns of no more samples are read at SMALL_BUDGETS: a sample is dear there."""
+SMALL_BUDGETS = (5, 20, 50, 100, 200)
 
 NamedTriple = tuple[str, str, str]
 """A problem by the names of its layer (`vgg16:conv1_2`), accelerator and objective."""
@@ -87,8 +90,9 @@ def groups(problems: Iterable[NamedTriple]) -> dict[NamedTriple, Group]:
 
 
 def budgets_up_to(whole: int) -> list[int]:
-    """The budgets at which tables read a campaign of `whole` samples: BUDGETS below that, and that."""
-    return sorted({*(budget for budget in BUDGETS if budget < whole), whole})
+    """The budgets at which tables read a campaign of `whole` samples: the usual ones below that, and that."""
+    usual = SMALL_BUDGETS if whole <= FEW else BUDGETS
+    return sorted({*(budget for budget in usual if budget < whole), whole})
 
 
 def reductions(

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from dse.analysis.findings import Interval, TargetRatio
 from dse.analysis.rows import TABLE_TAUS
 from dse.analysis.runs import Runs, Stratum
-from dse.analysis.stats.bootstrap import interval
+from dse.analysis.stats.bootstrap import Redraw, interval
 from dse.analysis.stats.efficiency import typical
 from dse.analysis.stats.runtimes import expected_running_time, times_to
+from dse.analysis.study import Triple
 from dse.support.arrays import FloatArray
 
 
@@ -29,22 +30,37 @@ def target_ratios(runs: Runs) -> Iterator[TargetRatio]:
         ]
         for place, tau in enumerate(TABLE_TAUS):
             at = [(a[place], b[place]) for a, b in times]
-            yield _ratio(reference, other, tau, budget, at)
+            mine, theirs = (_missed(pairs, at, side) for side in (0, 1))
+            yield TargetRatio(reference, other, tau, budget, *_ratio(at), mine, theirs, _known(at), len(at))
 
 
-def _ratio(
-    reference: str, other: str, tau: float, budget: int, at: list[tuple[FloatArray, FloatArray]]
-) -> TargetRatio:
-    """One row, from both searchers' running times on each problem: of the runs first, then of resamples."""
-    reached, theirs = (sum(bool(np.isfinite(pair[side][0])) for pair in at) for side in (0, 1))
+Times = tuple[FloatArray, FloatArray]
+"""Both searchers' expected running times on a problem: of the runs first, then of resamples."""
+
+
+def _ratio(at: list[Times]) -> tuple[Interval | None, Interval | None]:
+    """The median ratio over problems, with runs resampled and with problems too."""
     # Where neither gets there, nothing tells them apart, and nothing says that they are alike.
     known = [(a, b) for a, b in at if np.isfinite(a[0]) or np.isfinite(b[0])]
-    ratio = None
-    if known:
-        with np.errstate(invalid="ignore"):
-            values = typical(np.stack([b / a for a, b in known], axis=-1))
-        ratio = Interval(float(values[0]), *interval(values[1:]))
-    return TargetRatio(reference, other, tau, budget, ratio, reached, theirs, len(known), len(at))
+    if not known:
+        return None, None
+    with np.errstate(invalid="ignore"):
+        ratios = np.array([b / a for a, b in known])
+    values = typical(ratios.T)
+    wide = typical(Redraw(len(known), ratios.shape[1] - 1).figures(ratios[:, 1:]))
+    centre = float(values[0])
+    return Interval(centre, *interval(values[1:])), Interval(centre, *interval(wide))
+
+
+def _missed(
+    pairs: Sequence[tuple[Triple, Stratum, Stratum]], at: list[Times], side: int
+) -> tuple[Triple, ...]:
+    """The problems that one side has reached in no run."""
+    return tuple(pair[0] for pair, times in zip(pairs, at, strict=True) if np.isinf(times[side][0]))
+
+
+def _known(at: list[Times]) -> int:
+    return sum(bool(np.isfinite(a[0]) or np.isfinite(b[0])) for a, b in at)
 
 
 def _running_times(stratum: Stratum, target: float, budget: int) -> FloatArray:

@@ -8,7 +8,7 @@ import numpy as np
 
 from dse.analysis.findings import Comparison, Efficiency, Improvement, Interval
 from dse.analysis.runs import Runs, Stratum
-from dse.analysis.stats.bootstrap import interval
+from dse.analysis.stats.bootstrap import Redraw, interval
 from dse.analysis.stats.comparing import holm, order_of, resampled_improvement, signed_rank_p, victories
 from dse.analysis.stats.efficiency import resampled_speedup, speedup, typical
 from dse.support.arrays import IntArray
@@ -22,22 +22,25 @@ def improvement(runs: Runs) -> Improvement:
         for j, other in enumerate(names[:i]):
             pairs = [(a, b) for _, a, b in runs.shared(one, other)]
             if pairs:
-                found = ends_lower(pairs, runs.study.budget)
+                found, _ = ends_lower(pairs, runs.study.budget)
                 value[i, j], low[i, j], high[i, j] = found.value, found.low, found.high
                 value[j, i], low[j, i], high[j, i] = 1 - value[i, j], 1 - high[i, j], 1 - low[i, j]
         value[i, i] = low[i, i] = high[i, i] = 0.5
     return Improvement(names, value, low, high)
 
 
-def ends_lower(pairs: Sequence[tuple[Stratum, Stratum]], budget: int) -> Interval:
+def ends_lower(pairs: Sequence[tuple[Stratum, Stratum]], budget: int) -> tuple[Interval, Interval]:
     """The probability that a run of the first is lower than one of the second after `budget` samples.
 
-    The mean over `pairs`, each of a problem; ties count half.
+    The mean over `pairs`, each of a problem; ties count half. Once with runs resampled, once with problems
+    too.
     """
     at = np.array([budget])
     won = [(victories(a.losses(at)[:, 0], b.losses(at)[:, 0]), a, b) for a, b in pairs]
-    draws = [resampled_improvement(wins, a.counts, b.counts) for wins, a, b in won]
-    return Interval(float(np.mean([wins.mean() for wins, _, _ in won])), *interval(np.mean(draws, axis=0)))
+    draws = np.array([resampled_improvement(wins, a.counts, b.counts) for wins, a, b in won])
+    chance = float(np.mean([wins.mean() for wins, _, _ in won]))
+    wide = Redraw(*draws.shape).figures(draws).mean(axis=1)
+    return Interval(chance, *interval(draws.mean(axis=0))), Interval(chance, *interval(wide))
 
 
 def efficiency(runs: Runs) -> Iterator[Efficiency]:
@@ -59,12 +62,16 @@ def _efficiency(runs: Runs, searcher: str, other: str) -> Efficiency:
         if not np.isnan(value):
             values.append(value)
             draws.append(resampled_speedup(*pair, budget, mine.counts, theirs.counts))
-    ratio = None
+    ratio = over_problems = None
     centre = float(typical(np.array(values))) if values else 0.0
     if centre > 0:
         ratio = Interval(centre, *interval(typical(np.stack(draws, axis=-1))))
+        over_problems = Interval(
+            centre, *interval(typical(Redraw(*np.shape(draws)).figures(np.array(draws))))
+        )
     reached = sum(value > 0 for value in values)
-    return Efficiency(searcher, other, ratio, reached < len(values), reached, len(values), budget)
+    censored = reached < len(values)
+    return Efficiency(searcher, other, ratio, censored, reached, len(values), budget, over_problems)
 
 
 def comparisons(runs: Runs) -> tuple[Comparison, ...]:

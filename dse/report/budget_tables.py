@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-import numpy as np
-
-from dse.analysis.findings import Band, Findings, Interval
+from dse.analysis.findings import Findings, Interval
 from dse.analysis.study import Study
 from dse.report.formats import NOTHING, Section, Table, counted, factor, over_target, probability
 from dse.report.limits import missing, seeds
 
+WIDE = ("low_over_problems", "high_over_problems")
 VERSUS = (
     "reference",
     "searcher",
@@ -19,6 +18,7 @@ VERSUS = (
     "probability",
     "low",
     "high",
+    *WIDE,
     "problems",
     "reference_seeds",
     "searcher_seeds",
@@ -31,31 +31,52 @@ TARGETS = (
     "ratio",
     "low",
     "high",
+    *WIDE,
     "reference_reached",
     "searcher_reached",
     "known",
     "problems",
+    "reference_missed",
+    "searcher_missed",
 )
-GEOMEAN = ("searcher", "budget", "ratio", "low", "high", "problems", "seeds")
+GEOMEAN = ("searcher", "budget", "ratio", "low", "high", *WIDE, "problems", "seeds")
+STANDING = ("searcher", "budget", "ratio", "low", "high", *WIDE, "searcher_seconds", "model_seconds")
+MARK = "\0"
+"""Where a title says how its intervals are resampled."""
+PROBLEMS_TOO = "resampled over problems too"
+"""What is said of intervals about problems like those of the campaign."""
 
 
 def standing_table(study: Study, findings: Findings) -> Table:
     """The interquartile means of all runs over the optima, at each budget."""
-    found = {
-        (name, budget): Interval(*_at(band, budget))
-        for name, band in findings.gap.items()
-        for budget in study.budgets_of(name)
-    }
-    rows = [(*key, *_ends(row)) for key, row in found.items()]
-    shown = {key: _interval(row, over_target) for key, row in found.items()}
-    cells = [[name, *_at_budgets(study, name, shown)] for name in findings.gap]
+    rows = [
+        (
+            row.searcher,
+            row.budget,
+            *_ends(row.ratio),
+            *_wide(row.over_problems),
+            row.own_seconds,
+            row.model_seconds,
+        )
+        for row in findings.standing
+    ]
+    names = dict.fromkeys(row.searcher for row in findings.standing)
+    seconds = {row.searcher: row.own_seconds + row.model_seconds for row in findings.standing}
     scope = f"{counted(len(study.solved), 'problem')} and {seeds(study)}"
     title = (
-        f"Best loss after so many samples / {goal(study)}: interquartile mean over {scope}, 95 % interval"
-        f"{dashes(study)}"
+        f"Best loss after so many samples / {goal(study)}: interquartile mean of logarithms over {scope}, "
+        f"95 % interval{MARK}; CPU seconds of a run, cost model included{dashes(study)}"
     )
-    heads = ["searcher", *(f"{budget:,}" for budget in study.budgets)]
-    return _table("standing", ("searcher", "budget", "ratio", "low", "high"), rows, (title, heads, cells))
+    heads = ["searcher", *(f"{budget:,}" for budget in study.budgets), "CPU s a run"]
+
+    def section(title: str, found: Mapping[tuple[str, int], Interval]) -> Section:
+        shown = {key: _interval(row, over_target) for key, row in found.items()}
+        cells = [[name, *_at_budgets(study, name, shown), f"{seconds[name]:,.1f}"] for name in names]
+        return title, heads, cells
+
+    narrow = section(_titled(title, ""), {(row.searcher, row.budget): row.ratio for row in findings.standing})
+    wide = {(row.searcher, row.budget): row.over_problems for row in findings.standing}
+    return _table("standing", STANDING, rows, narrow, section(_titled(title, f" {PROBLEMS_TOO}"), wide))
 
 
 def versus_table(study: Study, findings: Findings) -> Table:
@@ -66,72 +87,101 @@ def versus_table(study: Study, findings: Findings) -> Table:
             row.searcher,
             row.budget,
             *_ends(row.chance),
+            *_wide(row.over_problems),
             row.problems,
             row.seeds,
             row.other_seeds,
         )
         for row in findings.versus
     ]
-    found = {(row.searcher, row.budget): row for row in findings.versus}
-    shown = {key: _interval(row.chance, probability) for key, row in found.items()}
     last = {row.searcher: row for row in findings.versus}
-    cells = [
-        [name, f"{row.seeds} : {row.other_seeds}", *_at_budgets(study, name, shown)]
-        for name, row in last.items()
-    ]
+    tests = {row.searcher: probability(row.p_holm) for row in findings.comparisons}
     me = study.reference
     title = (
         f"Probability that a run of {me} is lower after so many samples than one of the other, ties half, "
-        f"95 % interval{dashes(study)}"
+        f"95 % interval{MARK}; p of the signed-rank test over problems at the end, by Holm{dashes(study)}"
     )
-    heads = [f"{me} against", "seeds", *(f"{budget:,}" for budget in study.budgets)]
-    return _table("versus", VERSUS, rows, (title, heads, cells))
+    heads = [f"{me} against", "seeds", *(f"{budget:,}" for budget in study.budgets), "p (Holm)"]
+
+    def section(title: str, found: Mapping[tuple[str, int], Interval]) -> Section:
+        shown = {key: _interval(row, probability) for key, row in found.items()}
+        cells = [
+            [
+                name,
+                f"{row.seeds} : {row.other_seeds}",
+                *_at_budgets(study, name, shown),
+                tests.get(name, NOTHING),
+            ]
+            for name, row in last.items()
+        ]
+        return title, heads, cells
+
+    narrow = section(_titled(title, ""), {(row.searcher, row.budget): row.chance for row in findings.versus})
+    wide = {(row.searcher, row.budget): row.over_problems for row in findings.versus}
+    return _table("versus", VERSUS, rows, narrow, section(_titled(title, f" {PROBLEMS_TOO}"), wide))
 
 
 def targets_table(study: Study, findings: Findings) -> Table:
     """How many times fewer samples the reference needs to reach fixed targets."""
     rows = [
         (
-            *(row.reference, row.searcher, row.tau, row.budget, *_ends(row.ratio)),
+            *(row.reference, row.searcher, row.tau, row.budget, *_ends(row.ratio), *_wide(row.over_problems)),
             *(row.reached, row.other_reached, row.known, row.problems),
+            *("; ".join(map(study.label, missed)) for missed in (row.missed, row.other_missed)),
         )
         for row in findings.targets
     ]
     taus = sorted({row.tau for row in findings.targets}, reverse=True)
     found = {(row.searcher, row.tau): row for row in findings.targets}
     budgets = {row.searcher: row.budget for row in findings.targets}
-    cells = [
-        [
-            name,
-            f"{budget:,}",
-            *(_interval(found[name, tau].ratio, _times) for tau in taus),
-        ]
-        for name, budget in budgets.items()
-    ]
     me = study.reference
     title = (
         f"Times fewer samples {me} needs than the other to be within so many times the best known: ratio of "
         "expected running times up to the smaller of their budgets, median over problems where either gets "
-        f"there, 95 % interval; inf: the other mostly does not, 0: {me} mostly does not"
+        f"there, 95 % interval{MARK}; inf: the other mostly does not, 0: {me} mostly does not"
     )
     heads = [f"{me} against", "budget", *map(str, taus)]
-    return _table("targets", TARGETS, rows, (title, heads, cells))
+
+    def section(title: str, wide: bool) -> Section:
+        shown = {key: row.over_problems if wide else row.ratio for key, row in found.items()}
+        cells = [
+            [name, f"{budget:,}", *(_interval(shown[name, tau], _times) for tau in taus)]
+            for name, budget in budgets.items()
+        ]
+        return title, heads, cells
+
+    missed = [
+        [str(row.tau), name, str(len(problems)), "; ".join(map(study.label, problems))]
+        for row in findings.targets
+        for name, problems in ((me, row.missed), (row.searcher, row.other_missed))
+        if problems and (name != me or row is found[next(iter(budgets)), row.tau])
+    ]
+    unreached = ("Targets that no run reaches", ["within", "searcher", "problems", "which"], missed)
+    sections = [section(_titled(title, ""), False), section(_titled(title, f" {PROBLEMS_TOO}"), True)]
+    return _table("targets", TARGETS, rows, *sections, *([unreached] if missed else []))
 
 
 def geomean_table(study: Study, findings: Findings) -> Table:
     """The geometric mean of the medians over the optima, at each budget."""
     rows = [
-        (row.searcher, row.budget, *_ends(row.ratio), row.problems, row.seeds) for row in findings.geomeans
+        (row.searcher, row.budget, *_ends(row.ratio), *_wide(row.over_problems), row.problems, row.seeds)
+        for row in findings.geomeans
     ]
-    shown = {(row.searcher, row.budget): _interval(row.ratio, over_target) for row in findings.geomeans}
     fewest = {row.searcher: row.seeds for row in findings.geomeans}
-    cells = [[name, str(count), *_at_budgets(study, name, shown)] for name, count in fewest.items()]
     title = (
         f"Median best loss after so many samples / {goal(study)}: geometric mean over "
-        f"{counted(len(study.solved), 'problem')}, 95 % interval{dashes(study)}"
+        f"{counted(len(study.solved), 'problem')}, 95 % interval{MARK}{dashes(study)}"
     )
     heads = ["searcher", "seeds", *(f"{budget:,}" for budget in study.budgets)]
-    return _table("geomean", GEOMEAN, rows, (title, heads, cells))
+
+    def section(title: str, found: Mapping[tuple[str, int], Interval]) -> Section:
+        shown = {key: _interval(row, over_target) for key, row in found.items()}
+        cells = [[name, str(count), *_at_budgets(study, name, shown)] for name, count in fewest.items()]
+        return title, heads, cells
+
+    narrow = section(_titled(title, ""), {(row.searcher, row.budget): row.ratio for row in findings.geomeans})
+    wide = {(row.searcher, row.budget): row.over_problems for row in findings.geomeans}
+    return _table("geomean", GEOMEAN, rows, narrow, section(_titled(title, f" {PROBLEMS_TOO}"), wide))
 
 
 def goal(study: Study) -> str:
@@ -149,17 +199,20 @@ def dashes(study: Study) -> str:
     return f"; a dash: beyond the budget of {missing(study)}" if study.cut else ""
 
 
-def _at(band: Band, budget: int) -> tuple[float, float, float]:
-    place = int(np.searchsorted(band.samples, budget))
-    return float(band.centre[place]), float(band.low[place]), float(band.high[place])
-
-
 def _at_budgets(study: Study, name: str, shown: Mapping[tuple[str, int], str]) -> Iterator[str]:
     return (shown.get((name, budget), NOTHING) for budget in study.budgets)
 
 
 def _ends(found: Interval | None) -> tuple[float, float, float]:
     return (math.nan,) * 3 if found is None else (found.value, found.low, found.high)
+
+
+def _titled(title: str, how: str) -> str:
+    return title.replace(MARK, how)
+
+
+def _wide(found: Interval | None) -> tuple[float, float]:
+    return (math.nan,) * 2 if found is None else (found.low, found.high)
 
 
 def _interval(found: Interval | None, write: Callable[[float], str]) -> str:
@@ -174,6 +227,9 @@ def _times(value: float) -> str:
     return "inf" if math.isinf(value) else factor(value)
 
 
-def _table(name: str, columns: Sequence[str], rows: Sequence[tuple[object, ...]], section: Section) -> Table:
-    sections = (section,) if rows else ()
-    return Table(name, tuple(columns), tuple(rows), sections, sections)
+def _table(
+    name: str, columns: Sequence[str], rows: Sequence[tuple[object, ...]], *sections: Section
+) -> Table:
+    """A table; a page and a terminal show its first section."""
+    shown = sections if rows else ()
+    return Table(name, tuple(columns), tuple(rows), shown, shown[:1])

@@ -108,8 +108,17 @@ def _compared(row: Efficiency) -> str:
         f"{searcher} needs {share} samples {'as' if share == 'as many' else 'than'} {other} to reach {goal}"
     )
     text += f" [{factor(size.low)}, {factor(size.high)}]" if size.wide else ""
+    text += _elsewhere(row.over_problems, fewer)
     text += ", an interval that includes 1" if size.wide and size.low <= 1 <= size.high else ""
     return f"{text}; {never}" if fails else text
+
+
+def _elsewhere(over: Interval | None, fewer: bool) -> str:
+    """The interval about problems like these, in words."""
+    if over is None or not over.wide:
+        return ""
+    size = over if fewer else _inverse(over)
+    return f", on problems like these [{factor(size.low)}, {factor(size.high)}]"
 
 
 def _misfits(study: Study) -> Iterator[str]:

@@ -147,21 +147,25 @@ def _unit(study: Study, objective: str) -> str:
 
 
 def _efficiency(study: Study, findings: Findings) -> Table:
-    columns = ("searcher", "other", "ratio", "low", "high", "reached", "problems", "budget", "sentence")
+    ends = ("low", "high", "low_over_problems", "high_over_problems")
+    columns = ("searcher", "other", "ratio", *ends, "reached", "problems", "budget", "sentence")
     rows, cells = [], []
     for row in findings.efficiency:
         found, sentence = row.ratio, efficiency_sentence(study, row)
-        numbers = (math.nan,) * 3 if found is None else (found.value, found.low, found.high)
+        wide = row.over_problems
+        narrow = (math.nan,) * 3 if found is None else (found.value, found.low, found.high)
+        numbers = (*narrow, *((math.nan,) * 2 if wide is None else (wide.low, wide.high)))
         rows.append((row.searcher, row.other, *numbers, row.reached, row.problems, row.budget, sentence))
         shown = "censored" if found is None else factor(found.value)
         if found is not None and found.wide:
             shown += f" [{factor(found.low)}, {factor(found.high)}]"
-        cells.append([row.searcher, row.other, shown, f"{row.reached} of {row.problems}", sentence])
+        over = f"{factor(wide.low)} to {factor(wide.high)}" if wide is not None and wide.wide else "-"
+        cells.append([row.searcher, row.other, shown, over, f"{row.reached} of {row.problems}", sentence])
     title = (
         "Times fewer samples to reach the other's median final loss: ratio of expected running times, failed "
-        "runs counted on both sides, 95 % interval"
+        "runs counted on both sides, 95 % interval; beside it that resampled over problems too"
     )
-    heads = ["searcher", "reaching", "times fewer", "problems reached", "in words"]
+    heads = ["searcher", "reaching", "times fewer", "over problems too", "problems reached", "in words"]
     return _whole("efficiency", columns, rows, (title, heads, cells))
 
 

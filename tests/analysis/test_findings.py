@@ -192,3 +192,27 @@ def _same(one: object, other: object) -> bool:
     if isinstance(one, np.ndarray | float):
         return bool(np.array_equal(one, other, equal_nan=True))
     return one == other
+
+
+def test_intervals_over_problems_are_wider_where_problems_differ() -> None:
+    small = [1.0 + place / 100 for place in range(6)]
+    near = [*seeds("team", small), *seeds("b", [1.3] * 6)]
+    far = [*seeds("team", [1 + loss for loss in small], B), *seeds("b", [1.0] * 6, B)]
+    findings = found([*near, *far])
+    row = findings.geomeans[0]
+    assert row.ratio.high - row.ratio.low < 0.05
+    assert row.over_problems.low < 1.1 < 1.9 < row.over_problems.high
+    (versus,) = [row for row in findings.versus if row.budget == 1000]
+    assert (versus.chance.low, versus.chance.high) == (0.5, 0.5)
+    assert (versus.over_problems.low, versus.over_problems.high) == (0.0, 1.0)
+    (standing, _) = [row for row in findings.standing if row.budget == 1000]
+    assert standing.over_problems.high > standing.ratio.high
+    assert (standing.own_seconds, standing.model_seconds) == (0.5, 0.25)
+
+
+def test_targets_that_no_run_reaches_are_named() -> None:
+    cells = [*seeds("team", [1.0, 1.0]), *seeds("b", [3.0, 3.0])]
+    row = next(row for row in found(cells).targets if row.tau == 1.5)
+    assert row.missed == ()
+    assert row.other_missed == (A,)
+    assert (row.reached, row.other_reached) == (1, 0)

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from dse.analysis.stats.bootstrap import (
+    Redraw,
     generator,
     interquartile_curve,
     interquartile_mean,
@@ -174,3 +175,31 @@ def test_shares_and_their_intervals() -> None:
     assert centre.tolist() == [1, 0.25]
     # Resampled, one in four is drawn k times of four: none with 0.32, three or more with 0.051.
     assert (low.tolist(), high.tolist()) == ([1, 0], [1, 0.75])
+
+
+# Problems drawn too
+
+
+def test_problems_are_drawn_with_the_runs_of_each() -> None:
+    counts = [resample(generator("a"), 4, 300), resample(generator("b"), 6, 300)]
+    redraw = Redraw(2, 300)
+    drawn = redraw.counts(counts)
+    places = (redraw.problem == 0).sum(axis=1)
+    assert drawn.shape == (300, 10)
+    assert np.array_equal(drawn[:, :4].sum(axis=1), 4 * places)
+    assert np.array_equal(drawn[:, 4:].sum(axis=1), 6 * (2 - places))
+    assert {0, 1, 2} == set(places)
+
+
+def test_figures_of_problems_that_differ_vary_as_problems_do() -> None:
+    draws = np.repeat([[1.0], [2.0], [6.0]], 4000, axis=1)
+    means = Redraw(3, 4000).figures(draws).mean(axis=1)
+    by_hand = np.mean([[a, b, c] for a in (1, 2, 6) for b in (1, 2, 6) for c in (1, 2, 6)], axis=1)
+    assert np.mean(means) == pytest.approx(by_hand.mean(), rel=0.03)
+    assert np.std(means) == pytest.approx(by_hand.std(), rel=0.05)
+
+
+def test_a_problem_drawn_twice_brings_two_resamples_of_its_runs() -> None:
+    draws = np.arange(5000.0)[None]
+    pairs = Redraw(2, 5000).figures(np.concatenate([draws, draws]))
+    assert (pairs[:, 0] == pairs[:, 1]).mean() < 0.01

@@ -5,6 +5,9 @@ searcher on one problem) are drawn with replacement among themselves, so strata 
 are the 2.5 % and 97.5 % percentiles of the resampled figure, without interpolation: infinite losses, which
 stand for runs that found nothing feasible, pass through as what they are.
 
+Such an interval is about these problems. One about problems like them (`Redraw`) draws the problems with
+replacement too, and the runs of each problem drawn, so that a problem drawn twice has two resamples of runs.
+
 The interquartile mean over runs of all strata, with such intervals, is what Agarwal et al. recommend for
 few runs ("Deep Reinforcement Learning at the Edge of the Statistical Precipice", NeurIPS 2021).
 """
@@ -37,6 +40,34 @@ def resample(rng: np.random.Generator, runs: int, resamples: int) -> IntArray:
     if not runs:
         return np.zeros((resamples, 0), np.int64)
     return rng.multinomial(runs, np.full(runs, 1 / runs), size=resamples).astype(np.int64)
+
+
+class Redraw:
+    """Resamples of problems, each with a resample of its runs: what is said of problems not seen.
+
+    `problem` and `resample`, both (resamples, problems), say which problem stands at each place and which of
+    its stratum's resamples it brings.
+    """
+
+    def __init__(self, problems: int, resamples: int) -> None:
+        """Draw them; they depend on the two numbers alone."""
+        rng = generator("problems", str(problems), str(resamples))
+        self.problem = rng.integers(problems, size=(resamples, problems))
+        self.resample = rng.integers(resamples, size=(resamples, problems))
+
+    def figures(self, draws: FloatArray) -> FloatArray:
+        """Figures at the places drawn, (resamples, problems), of each problem's (problems, resamples)."""
+        return np.asarray(draws[self.problem, self.resample])
+
+    def counts(self, strata: Sequence[IntArray]) -> IntArray:
+        """How often each run is drawn, the strata side by side: (resamples, runs)."""
+        found = []
+        for place, counts in enumerate(strata):
+            rows, slots = np.nonzero(self.problem == place)
+            drawn = np.zeros_like(counts)
+            np.add.at(drawn, rows, counts[self.resample[rows, slots]])
+            found.append(drawn)
+        return side_by_side(found)
 
 
 def interval(values: FloatArray) -> tuple[float, float]:

@@ -14,6 +14,7 @@ from dse.report.plots.convergence import convergence_figure, gap_figure, mean_lo
 from dse.report.plots.matrix import improvement_figure
 from dse.report.plots.shares import ecdf_figure, profile_figure
 from dse.report.plots.style import house_style, looks_of
+from dse.report.plots.times import time_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,6 +33,7 @@ NAMES = (
     "distributions",
     "profiles",
     "ecdf",
+    "time",
     "improvement",
     "efficiency",
     "returns",
@@ -97,6 +99,13 @@ def draw(study: Study, findings: Findings) -> dict[str, Drawing]:
             "The share of targets, over all problems and seeds, that are reached after so many samples. The "
             "higher curve is better.",
             lambda: ecdf_figure(study, findings, looks),
+        ),
+        Drawing(
+            "time",
+            "By the clock",
+            "The best loss so far over the best known against time, where a sample takes a microsecond, ten "
+            "milliseconds or a minute: where samples are cheap, the searcher's own time counts too.",
+            lambda: time_figure(study, findings, looks),
         ),
     ]
     if len(study.searchers) > 1:

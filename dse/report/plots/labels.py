@@ -43,7 +43,7 @@ def end_labels(
     looks: Mapping[str, Style],
     names: Mapping[str, str],
     whiskers: bool = False,
-    early: Mapping[str, int] | None = None,
+    early: Mapping[str, float] | None = None,
 ) -> None:
     """Each searcher's name right of the panel, at the height of its curve's end or as near as there is room.
 
@@ -88,7 +88,7 @@ def end_labels(
         )
 
 
-def _early_end(axes: Axes, at: int, end: tuple[float, float, float], style: Style) -> None:
+def _early_end(axes: Axes, at: float, end: tuple[float, float, float], style: Style) -> None:
     """Where a curve ends before the others: a dot, and the interval there."""
     value, low, high = end
     if math.isfinite(low) and low < high:
