@@ -52,7 +52,7 @@ def _unpacked(metadata: Any, value_bytes: int) -> int:
         for column in range(metadata.num_columns)
     ]
     sizes = [max(column.total_uncompressed_size, value_bytes * column.num_values) for column in columns]
-    return max(sum(sizes), value_bytes * int(metadata.num_rows))
+    return int(max(sum(sizes), value_bytes * metadata.num_rows))
 
 
 def _texts(metadata: Any) -> list[str]:
