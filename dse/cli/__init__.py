@@ -29,8 +29,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         app = build()
         if COMPLETE in os.environ:
-            # A shell asks what could come next: typer's own main answers, and ends the process.
-            app(prog_name="dse")
+            from dse.cli.completion import answer
+
+            answer(app)
         # Not through typer's own main, which prints errors its way and makes a reader that left a failure.
         with app.make_context("dse", arguments) as context:
             app.invoke(context)

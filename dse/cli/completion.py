@@ -2,20 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import contextlib
+import io
+import os
+import sys
+from collections.abc import Callable, Iterable, MutableMapping
+
+
+def answer(app: Callable[..., object]) -> None:
+    """Have the application answer the shell that asks, which ends the process.
+
+    bash takes a word with a colon for several, and replaces only what is behind the colon.
+    """
+    before = _join_at_colons(os.environ) if os.environ.get("_DSE_COMPLETE") == "complete_bash" else ""
+    text = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(text):
+            app(prog_name="dse")
+    finally:
+        sys.stdout.writelines(line.removeprefix(before) for line in text.getvalue().splitlines(keepends=True))
+
+
+def _join_at_colons(asked: MutableMapping[str, str]) -> str:
+    """Put the words that bash asks with together where it broke them; what of the last one stays as it is."""
+    words = asked.get("COMP_WORDS", "").split("\n")[: int(asked.get("COMP_CWORD", 0)) + 1]
+    joined: list[str] = []
+    for place, word in enumerate(words):
+        if joined and ":" in (word[:1], words[place - 1][-1:]):
+            joined[-1] += word
+        elif word == "=" and joined[-1].startswith("--"):
+            # As if a space stood between an option and its value.
+            joined += [""] * (place == len(words) - 1)
+        else:
+            joined.append(word)
+    asked["COMP_WORDS"], asked["COMP_CWORD"] = "\n".join(joined), str(len(joined) - 1)
+    return joined[-1].removesuffix(words[-1].lstrip(":"))
 
 
 def complete_layer(incomplete: str) -> list[str]:
-    """Networks, and behind a network's colon its layers."""
+    """Networks, and the layers of one that is told from the others."""
     from dse.support.errors import InputError
     from workloads import NETWORKS, layer_specs
 
-    network, colon, _ = incomplete.rpartition(":")
+    networks = _beginning(incomplete, NETWORKS) or [incomplete.rpartition(":")[0]]
+    if len(networks) > 1:
+        return [f"{name}:" for name in networks]
     try:
-        found: Iterable[str] = layer_specs(network) if colon else (f"{name}:" for name in NETWORKS)
+        return _beginning(incomplete, layer_specs(networks[0]))
     except InputError:
-        found = ()
-    return _beginning(incomplete, found)
+        return []
 
 
 def complete_network(incomplete: str) -> list[str]:

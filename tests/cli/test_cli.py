@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ from typing import Any
 import pytest
 
 from dse.bench import cost as bench
-from dse.cli import commands
+from dse.cli import commands, main
 from dse.cost import cost_model
 from dse.cost.maestro import program
 from dse.problem.problem import Problem
@@ -27,7 +29,7 @@ from dse.spec.mapping import MappingBatch
 from dse.spec.objective import OBJECTIVES, loss
 from tests import DATA
 from tests.conftest import Dse
-from workloads import NETWORKS, load_layer, load_layers
+from workloads import NETWORKS, load, load_layer, load_layers
 
 RUN = [sys.executable, "-c", "import sys; from dse.cli import main; sys.exit(main())"]
 RESNET_ON_EDGE = ("--layer", "resnet18:1", "--accelerator", "edge")
@@ -203,21 +205,38 @@ def test_a_full_disk_is_said_in_one_line() -> None:
 # completion
 
 
-def completed(line: str) -> list[str]:
-    """What bash is offered for the last word of a line."""
-    words = line.split(" ")
-    asked = {"_DSE_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
-    run = subprocess.run(RUN, env={**os.environ, **asked}, capture_output=True, text=True, check=False)
-    assert run.stderr == ""
-    return run.stdout.split()
+Complete = Callable[[str], list[str]]
+
+
+@pytest.fixture
+def completed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Complete:
+    """What bash is offered for the last word of a line, which it breaks at colons and equals signs."""
+
+    def ask(line: str) -> list[str]:
+        words = [part for word in line.split(" ") for part in re.findall("[:=]|[^:=]+", word) or [""]]
+        monkeypatch.setenv("_DSE_COMPLETE", "complete_bash")
+        monkeypatch.setenv("COMP_WORDS", "\n".join(words))
+        monkeypatch.setenv("COMP_CWORD", str(len(words) - 1))
+        with pytest.raises(SystemExit) as end:
+            main([])
+        shown = capsys.readouterr()
+        assert (end.value.code, shown.err) == (0, "")
+        return shown.out.split()
+
+    return ask
 
 
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
         ("dse eva", ["evaluate"]),
-        ("dse search --layer vgg", ["vgg16:"]),
-        ("dse search --layer vgg16:conv1", ["vgg16:conv1_1", "vgg16:conv1_2"]),
+        ("dse search --layer resnet", ["resnet18:", "resnet50:"]),
+        ("dse search --layer mlp", [f"mlp:{layer.name}" for layer in load("mlp").layers]),
+        ("dse search --layer mlp:", [layer.name for layer in load("mlp").layers]),
+        ("dse search --layer vgg16:conv1", ["conv1_1", "conv1_2"]),
+        ("dse search --layer=vgg16:conv1", ["conv1_1", "conv1_2"]),
+        ("dse search --objective=", list(OBJECTIVES)),
+        ("dse search --layer vgg16:conv1_1 --accelerator eye", ["eyeriss", "eyeriss-small"]),
         ("dse search --layer absent:", []),
         ("dse certify --network mobile", ["mobilenet_v2"]),
         ("dse search --accelerator eye", ["eyeriss", "eyeriss-small"]),
@@ -229,7 +248,7 @@ def completed(line: str) -> list[str]:
         ("dse list layers vgg", ["vgg16"]),
     ],
 )
-def test_a_shell_is_offered_names(line: str, expected: list[str]) -> None:
+def test_a_shell_is_offered_names(completed: Complete, line: str, expected: list[str]) -> None:
     assert completed(line) == expected
 
 
