@@ -5,8 +5,18 @@ load_layer("vgg16:conv3_3")       one layer, by name or by index ("vgg16:1" is c
 load_layers("examples/network.toml")
 """
 
-from workloads.loading import layer_specs, load, load_layer, load_layers
-from workloads.network import CONVENTIONS, Network
+from workloads.loading import find, layer_specs, load, load_layer, load_layers
+from workloads.network import CONVENTIONS, LeftOut, Network
 from workloads.tables import NETWORKS
 
-__all__ = ["CONVENTIONS", "NETWORKS", "Network", "layer_specs", "load", "load_layer", "load_layers"]
+__all__ = [
+    "CONVENTIONS",
+    "NETWORKS",
+    "LeftOut",
+    "Network",
+    "find",
+    "layer_specs",
+    "load",
+    "load_layer",
+    "load_layers",
+]

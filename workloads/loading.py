@@ -6,6 +6,7 @@ from functools import cache
 from os import PathLike, fspath
 
 from dse.spec.layer import Layer
+from dse.spec.names import split_name
 from dse.support.errors import InputError, shorten, unknown, within
 from dse.support.toml import is_toml
 from workloads.network import CONVENTIONS, Network
@@ -29,29 +30,32 @@ def load(name: str | PathLike[str], convention: str = "true") -> Network:
     raise unknown("network", text, [*NETWORKS, "FILE.toml"])
 
 
+def find(spec: str, convention: str = "true") -> tuple[Network, Layer | None]:
+    """The network of "vgg16" or "vgg16:1", and the layer, if one is named."""
+    name, key = split_name(spec)
+    network = load(name, convention)
+    if key == "":
+        raise _no_layer(network, name, spec)
+    return network, None if key is None else _pick(network, key, spec)
+
+
 def load_layer(spec: str, convention: str = "true") -> Layer:
     """The layer of "vgg16:1" (counted from 0 among the distinct ones), "vgg16:conv1_2" or "FILE.toml:1"."""
-    name, key = _split(spec)
-    network = load(name, convention)
-    if key:
-        return _pick(network, key, spec)
-    raise InputError(
-        f"{spec!r} names no single layer; add one of its {len(network.layers)} as "
-        f"{name}:0 or {name}:{network.layers[0].name}"
-    )
+    network, layer = find(spec, convention)
+    if layer is None:
+        raise _no_layer(network, spec, spec)
+    return layer
 
 
 def load_layers(spec: str, convention: str = "true") -> tuple[Layer, ...]:
     """Every distinct layer of "vgg16" or "FILE.toml", or the one of "vgg16:1"."""
-    name, key = _split(spec)
-    if key is None:
-        return load(name, convention).layers
-    return (load_layer(spec, convention),)
+    network, layer = find(spec, convention)
+    return network.layers if layer is None else (layer,)
 
 
 def layer_specs(spec: str, convention: str = "true") -> tuple[str, ...]:
     """The layers of `load_layers(spec)` by name, as "vgg16:conv1_2": what `load_layer` takes."""
-    name, _ = _split(spec)
+    name, _ = split_name(spec)
     return tuple(f"{name}:{layer.name}" for layer in load_layers(spec, convention))
 
 
@@ -60,15 +64,14 @@ def _table(name: str, convention: str) -> Network:
     return NETWORKS[name].network(name, convention)
 
 
+def _no_layer(network: Network, name: str, spec: str) -> InputError:
+    return InputError(
+        f"{spec!r} names no single layer; add one of its {len(network.layers)} as "
+        f"{name}:0 or {name}:{network.layers[0].name}"
+    )
+
+
 def _pick(network: Network, key: str, spec: str) -> Layer:
     # A user's network goes by the name in its file; the spec says which file.
     with within(shorten(spec, 200)):
         return network.layer(key)
-
-
-def _split(spec: str) -> tuple[str, str | None]:
-    """The network and, behind the last colon, the layer; a path may hold colons too."""
-    network, colon, layer = spec.rpartition(":")
-    if not colon or (is_toml(spec) and not is_toml(network)):
-        return spec, None
-    return network, layer

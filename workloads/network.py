@@ -19,25 +19,43 @@ INDEX = re.compile(r"-?[0-9]+")
 
 
 @dataclass(frozen=True)
+class LeftOut:
+    """An operator of a model that became no layer: how often it is there, and why.
+
+    `macs` are the multiply-accumulates of all of them, in the sums of products that they do; None where
+    nobody knows.
+    """
+
+    operator: str
+    count: int
+    macs: int | None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
 class Network:
     """Distinct layers in order of first appearance, each with its name and repeat count.
 
-    Layers with equal loops are one: it has the name of the first and the repeats of all. `members[i]`
-    holds the names of all layers that `layers[i]` stands for. `source` says where the table comes from.
+    Groups and batches are folded into repeats (`Layer.folded`). Layers with equal loops are one: it has the
+    name of the first and the repeats of all. `members[i]` holds the names of all layers that `layers[i]`
+    stands for, `wholes[i]` those layers as they were before folding. `source` says where the table comes
+    from, `left_out` what of a model is no layer.
     """
 
     name: str
     source: str
     layers: tuple[Layer, ...]
     members: tuple[tuple[str, ...], ...]
+    wholes: tuple[tuple[Layer, ...], ...]
+    left_out: tuple[LeftOut, ...] = ()
 
     @classmethod
-    def of(cls, name: str, source: str, layers: Iterable[Layer]) -> Network:
+    def of(cls, name: str, source: str, layers: Iterable[Layer], left_out: Iterable[LeftOut] = ()) -> Network:
         """The network of some named layers, in the order in which it runs them."""
         groups: dict[Layer, list[Layer]] = {}
         for layer in layers:
-            groups.setdefault(layer, []).append(layer)
-        repeats = [sum(layer.repeats for layer in group) for group in groups.values()]
+            groups.setdefault(layer.folded(), []).append(layer)
+        repeats = [sum(layer.folded().repeats for layer in group) for group in groups.values()]
         macs = sum(layer.macs * count for layer, count in zip(groups, repeats, strict=True))
         if macs > INT64_MAX:
             raise InputError(
@@ -48,6 +66,8 @@ class Network:
             source,
             tuple(replace(layer, repeats=count) for layer, count in zip(groups, repeats, strict=True)),
             tuple(tuple(layer.name for layer in group) for group in groups.values()),
+            tuple(map(tuple, groups.values())),
+            tuple(left_out),
         )
 
     @property
@@ -85,5 +105,5 @@ class Network:
 
 
 def unpadded(layer: Layer) -> Layer:
-    """The layer in the `gamma` convention: the same input size, stride 1 and no padding."""
-    return replace(layer, stride=(1, 1), padding=(0, 0))
+    """The layer in the `gamma` convention: the same input size, stride 1, no padding and no dilation."""
+    return replace(layer, stride=(1, 1), padding=(0, 0), dilation=(1, 1))

@@ -6,21 +6,34 @@ source = "optional: where the sizes come from"
 name = "conv1"              # optional: "layer0" for the first entry, and so on
 type = "CONV"
 ...
+[[left_out]]                # optional: operators of the model it was made from that are no layers
+operator = "Softmax"
+count = 12
+macs = 0                    # left out where they are not known
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 from dse.spec.layer import Layer
 from dse.support.errors import InputError, shorten, within
 from dse.support.schema import Limits, Schema, read
 from dse.support.toml import read_toml
-from workloads.network import INDEX, Network, unpadded
+from dse.support.validation import INT64_MAX
+from workloads.network import INDEX, LeftOut, Network, unpadded
 
 LINE = Limits("a line of text")
+
+
+@dataclass(frozen=True)
+class _LeftOutEntry(Schema):
+    operator: Annotated[str, LINE]
+    count: Annotated[int, Limits(ge=1, le=INT64_MAX)]
+    macs: Annotated[int | None, Limits(ge=0, le=INT64_MAX)] = None
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -28,6 +41,7 @@ class _NetworkFile(Schema):
     name: Annotated[str, LINE]
     layers: Annotated[list[Any], Limits("one or more [[layers]] tables", min_length=1)]
     source: Annotated[str | None, LINE] = None
+    left_out: list[_LeftOutEntry] = field(default_factory=list)
 
 
 def read_network(path: str, convention: str) -> Network:
@@ -37,8 +51,9 @@ def read_network(path: str, convention: str) -> Network:
     name = _line(file.name, f"{where}: name")
     source = path if file.source is None else _line(file.source, f"{where}: source")
     layers = _named(file.layers, where)
+    left_out = [LeftOut(**vars(entry)) for entry in file.left_out]
     with within(where):
-        return Network.of(name, source, map(unpadded, layers) if convention == "gamma" else layers)
+        return Network.of(name, source, map(unpadded, layers) if convention == "gamma" else layers, left_out)
 
 
 def _named(entries: Iterable[object], where: str) -> list[Layer]:

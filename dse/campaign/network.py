@@ -21,8 +21,8 @@ from dse.search.api import Result
 from dse.search.network import MAPPINGS, NETWORK, layer_file, totals
 from dse.search.record import read_parquet
 from dse.search.searcher import make_searcher
+from dse.spec.names import is_network_file
 from dse.support.files import make_folder, write_json
-from dse.support.toml import is_toml
 
 SAMPLES = "samples"
 """The campaign in the folder of a network's search, beside the totals and the best mapping of each layer."""
@@ -107,7 +107,7 @@ def _entries(search: NetworkSearch, store: Store, *, kept: bool) -> list[dict[st
 
 def _short(name: str) -> str:
     """A name for files and messages: of a file's path only the file."""
-    return Path(name).name if is_toml(name) else name
+    return Path(name).name if is_network_file(name) else name
 
 
 @contextlib.contextmanager

@@ -21,6 +21,7 @@ from dse.search.run import MOST_SAMPLES
 from dse.search.searcher import make_searcher, searcher_class
 from dse.spec.accelerator import load_accelerator
 from dse.spec.layer import Layer
+from dse.spec.names import is_network_file, split_name
 from dse.spec.objective import OBJECTIVES
 from dse.support.errors import InputError, shorten, unknown, within
 from dse.support.schema import Limits, Schema, read
@@ -198,8 +199,7 @@ def _combinations(file: _CampaignFile, where: str) -> Iterator[tuple[str, _Probl
 
 def _beside(name: str, folder: Path) -> str:
     """A file's name as seen from the campaign file; other names as they are."""
-    file, colon, rest = name.partition(".toml:")
-    path = file + ".toml" if colon else name
-    if not is_toml(path) or not (folder / path).is_file():
+    path, layer = split_name(name)
+    if not is_network_file(path) or not (folder / path).is_file():
         return name
-    return str(folder / path) + (f":{rest}" if colon else "")
+    return str(folder / path) + (f":{layer}" if layer is not None else "")

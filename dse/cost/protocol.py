@@ -24,18 +24,21 @@ PriceRows = Callable[[IntArray], CostBatch]
 class CaseExtras:
     """What n cases say beside what every model prices: arrays with a row a case.
 
-    `paddings` (n, 2): of the input's rows and columns, those on each side that are padding. `capacities`
-    (n, 2): the elements of an L1 and of L2, 0 where a case does not say. `clocks` (n), in GHz.
+    `paddings` (n, 2): of the input's rows and columns, those on each side that are padding. `dilations`
+    (n, 2): of the filter's rows and columns. `capacities` (n, 2): the elements of an L1 and of L2, 0 where a
+    case does not say. `clocks` (n), in GHz.
     """
 
     paddings: IntArray
+    dilations: IntArray
     capacities: IntArray
     clocks: FloatArray
 
     @classmethod
     def none(cls, n: int) -> CaseExtras:
-        """Of cases that say nothing more: no padding, unknown buffers, 1 GHz."""
-        return cls(np.zeros((n, 2), np.int64), np.zeros((n, 2), np.int64), np.ones(n))
+        """Of cases that say nothing more: no padding, no dilation, unknown buffers, 1 GHz."""
+        nothing = np.zeros((n, 2), np.int64)
+        return cls(nothing, nothing + 1, nothing, np.ones(n))
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,8 @@ class CostModel:
     units: ClassVar[Mapping[str, str]] = {}
     """The units of `area` and `power`, where they are known ones."""
     prices_strides: ClassVar[bool] = False
-    """Whether strides and paddings are priced as they are. If not, a Problem hands over `layer.lowered()`."""
+    """Whether strides, paddings and dilations are priced as they are; if not, a Problem hands over
+    `layer.lowered()`."""
     output_halo: ClassVar[bool] = False
     """Whether a PE's buffer must hold an output tile with the halo of its inputs (a quirk of MAESTRO)."""
     prices_cases: ClassVar[bool] = False

@@ -27,7 +27,7 @@ from dse.spec.mapping import COLUMNS as ROW_COLUMNS
 from dse.spec.mapping import Level, Mapping, MappingBatch
 from dse.spec.reasons import Reason
 from dse.support import strict_json
-from dse.support.arrays import IntArray
+from dse.support.arrays import BoolArray, IntArray
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.validation import INT64_MAX, keys, table, whole_number
 
@@ -35,6 +35,7 @@ INT64_MIN = -INT64_MAX - 1
 LAYER_COLUMNS = 9
 HARDWARE = ("num_pes", "noc_bandwidth", "offchip_bandwidth", "noc_latency", "simd_lanes")
 CAPACITIES = ("l1_size", "l2_size")
+STEPS = ("stride", "padding", "dilation")
 PRINTED = ("cycles", "macs", "energy_nj", "power", "area", "l1_size", "l2_size")
 STANDARD_INPUT = "-"
 MOST_LETTERS, MOST_LINES = 1 << 20, 1_000_000
@@ -79,10 +80,10 @@ def parse_cases(lines: Iterable[tuple[int, str]], name: str) -> Cases:
         empty = np.empty((0, LAYER_COLUMNS), np.int64), np.empty((0, len(HARDWARE)), np.int64)
         return Cases(*empty, nothing, CaseExtras.none(0))
     array = np.array([integers for integers, _ in rows], dtype=np.int64)
-    widths = (LAYER_COLUMNS, len(HARDWARE), ROW_COLUMNS, 2, len(CAPACITIES))
+    widths = (LAYER_COLUMNS, len(HARDWARE), ROW_COLUMNS, 2, 2, len(CAPACITIES))
     parts = np.split(array, np.cumsum(widths)[:-1], axis=1)
-    layers, hardware, mappings, paddings, capacities = (part.copy() for part in parts)
-    extras = CaseExtras(paddings, capacities, np.array([clock for _, clock in rows]))
+    layers, hardware, mappings, paddings, dilations, capacities = (part.copy() for part in parts)
+    extras = CaseExtras(paddings, dilations, capacities, np.array([clock for _, clock in rows]))
     return Cases(layers, hardware, MappingBatch(mappings), extras)
 
 
@@ -127,14 +128,21 @@ def price_cases(model: CostModel, cases: Cases) -> Iterator[dict[str, Any]]:
     costs = model.price_cases(cases.layers, cases.hardware, cases.mappings.rows, cases.extras)
     # No figure of some models depends on the clock, but no machine has such a one.
     impossible = ~((cases.extras.clocks >= CLOCK_GHZ[0]) & (cases.extras.clocks <= CLOCK_GHZ[1]))
-    refused = impossible & costs.valid
-    costs.valid[refused] = False
-    costs.reason[refused] = Reason.BAD_HARDWARE
+    _refuse(costs, impossible, Reason.BAD_HARDWARE)
+    if not model.prices_strides:
+        _refuse(costs, (cases.extras.dilations != 1).any(axis=1), Reason.DILATED)
     for place, result in enumerate(results(costs)):
         if not costs.valid[place]:
             field = _field_at_fault(cases, place, Reason(int(costs.reason[place])))
             result["reason"] += f": {field}" if field else ""
         yield result
+
+
+def _refuse(costs: CostBatch, cases: BoolArray, reason: Reason) -> None:
+    """Make the valid ones of some cases invalid."""
+    refused = cases & costs.valid
+    costs.valid[refused] = False
+    costs.reason[refused] = reason
 
 
 def _field_at_fault(cases: Cases, place: int, reason: Reason) -> str:
@@ -160,8 +168,12 @@ def _field_at_fault(cases: Cases, place: int, reason: Reason) -> str:
         case Reason.BAD_LAYER:
             kind, k, c, y, x, r, s, *stride = layer
             rows, columns = cases.extras.paddings[place].tolist()
+            dilation = tuple(cases.extras.dilations[place].tolist())
             sizes = (k, c, y - 2 * rows, x - 2 * columns, r, s)
-            return _complaint(lambda: Layer(TYPES[kind], *sizes, (stride[0], stride[1]), (rows, columns)))
+            steps = (stride[0], stride[1]), (rows, columns)
+            return _complaint(lambda: Layer(TYPES[kind], *sizes, *steps, dilation=dilation))
+        case Reason.DILATED:
+            return f"layer.dilation is {cases.extras.dilations[place].tolist()}"
     return ""
 
 
@@ -184,7 +196,7 @@ def _complaint(make: Callable[[], object]) -> str:
 
 
 CaseRow = tuple[list[int], float]
-"""A line as integers (layer, hardware, mapping, paddings, capacities) and its clock."""
+"""A line as integers (layer, hardware, mapping, paddings, dilations, capacities) and its clock."""
 
 
 def _case_row(text: str, where: str) -> CaseRow:
@@ -203,26 +215,27 @@ def _checked_row(case: object, where: str) -> CaseRow:
     if missing:
         raise InputError(f"{where} lacks {', '.join(repr(key) for key in missing)}")
     mapping = Mapping.from_dict(entry["mapping"], f"{where}: mapping")
-    layer, padding = _layer_row(entry["layer"], f"{where}: layer")
+    layer, extent = _layer_row(entry["layer"], f"{where}: layer")
     hardware, capacities, clock = _hardware_row(entry["hardware"], f"{where}: hardware")
-    return [*layer, *hardware, *MappingBatch.of([mapping]).rows[0].tolist(), *padding, *capacities], clock
+    return [*layer, *hardware, *MappingBatch.of([mapping]).rows[0].tolist(), *extent, *capacities], clock
 
 
-def _layer_row(data: object, where: str) -> tuple[list[int], tuple[int, int]]:
-    """The columns of a layer, and what is padding of its Y and X, on each side."""
+def _layer_row(data: object, where: str) -> tuple[list[int], tuple[int, ...]]:
+    """The columns of a layer; and what is padding of its Y and X, on each side, and the dilations."""
     entry = table(data, where)
     kind = entry.get("type", TYPES[0])
     if kind not in TYPES:
         raise unknown("type", kind, TYPES, where)
     channels = DIMS if kind == "CONV" else DIMS[1:]
-    keys(entry, where, required=("type", *channels), optional=("K", "stride", "padding", "name", "repeats"))
+    keys(entry, where, required=("type", *channels), optional=("K", *STEPS, "name", "repeats"))
     sizes = {dim: _integer(entry.get(dim, 1), f"{where}.{dim}") for dim in DIMS}
     padding = _pair(entry.get("padding", 0), f"{where}.padding")
     for dim, pad in zip(("Y", "X"), padding, strict=True):
         # The input is the padded one, as MAESTRO knows no padding.
         sizes[dim] = min(sizes[dim] + 2 * pad, INT64_MAX) if pad >= 0 else 0
     stride = _pair(entry.get("stride", 1), f"{where}.stride")
-    return [TYPES.index(kind), *sizes.values(), *stride], padding
+    dilation = _pair(entry.get("dilation", 1), f"{where}.dilation")
+    return [TYPES.index(kind), *sizes.values(), *stride], (*padding, *dilation)
 
 
 def _hardware_row(data: object, where: str) -> tuple[list[int], list[int], float]:
@@ -282,7 +295,7 @@ def _quick_row(case: Any) -> CaseRow:
     usual = len(layer) == 8 and len(mapping) == 3 and len(hardware) == 5 and len(layer["stride"]) == 2
     if not usual or set(map(type, row)) != {int} or min(row) < INT64_MIN or max(row) > INT64_MAX:
         raise ValueError
-    return [TYPES.index(layer["type"]), *row, 0, 0, 0, 0], 1.0
+    return [TYPES.index(layer["type"]), *row, 0, 0, 1, 1, 0, 0], 1.0
 
 
 def _quick_level(level: Any) -> list[int]:

@@ -16,8 +16,9 @@ fetched again whenever a loop moves at or outside the innermost one that changes
 not finished is written and read again.
 
 The layer is as it is priced: with its stride under a cost model that prices strides, lowered under others
-(`Problem.template` sees to that). Padding counts as input. Along a dim of stride s and filter F, n outputs
-need `n min(s, F) + F - min(s, F)` input rows: with a stride beyond the filter, some rows are skipped.
+(`Problem.template` sees to that). Padding counts as input. Along a dim of stride s and filter F (as wide as
+its dilation makes it), n outputs need `n min(s, F) + F - min(s, F)` input rows: with a stride beyond the
+filter, some rows are skipped.
 
 Where not even the smallest tiles fit, a template is the mapping of smallest tiles in one cluster, and
 pricing says what does not fit.
@@ -275,9 +276,7 @@ class _Cut:
         """Elements of one tile of a tensor; `halo` counts Y and X in inputs."""
         extents = {**self.tiles, "R": np.array(float(self.layer.R)), "S": np.array(float(self.layer.S))}
         if halo:
-            for dim, window, stride in zip(
-                "YX", (self.layer.R, self.layer.S), self.layer.stride, strict=True
-            ):
+            for dim, (stride, window, *_) in zip("YX", self.layer.reads, strict=True):
                 pitch = min(stride, window)
                 extents[dim] = extents[dim] * pitch + window - pitch
         return math.prod((extents[dim] for dim in dims), start=np.ones(1))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, make_dataclass, replace
 from functools import cached_property
-from typing import Annotated, Any
+from math import gcd
+from typing import Annotated, Any, NamedTuple
 
 from dse.support.errors import InputError, shorten, unknown, within
 from dse.support.schema import Limits, Schema, read
@@ -26,13 +27,28 @@ COUPLED = {
 MAX_SIZE = 2**31 - 1
 
 
+class Reads(NamedTuple):
+    """Which input rows (or columns) the outputs read, counted from the first of the padded input.
+
+    Neighbouring outputs begin `stride` rows apart, and each reads within a `window` of them; `first` is the
+    first row that is no padding, and padding begins again at `end`. Where stride and dilation have a common
+    divisor g, only every g-th row is ever read, and those alone are counted.
+    """
+
+    stride: int
+    window: int
+    first: int
+    end: int
+
+
 @dataclass(frozen=True)
 class Layer:
     """One convolution: `type` CONV, or DSCONV (depthwise: the channels are C, and K is 1).
 
-    `Y` and `X` are the unpadded input's rows and columns; `stride` and `padding` are (rows, columns).
-    `name` and `repeats` (how often its network runs the layer) are labels: two layers are equal if
-    their loops are.
+    `Y` and `X` are the unpadded input's rows and columns; `stride`, `padding` and `dilation` are (rows,
+    columns). K and C are the channels of all `groups` together, `batch` is how many samples share the
+    weights: what is mapped is `folded()`, which has one of each. `name` and `repeats` (how often its network
+    runs the layer) are labels: two layers are equal if their loops are.
     """
 
     type: str
@@ -46,6 +62,9 @@ class Layer:
     padding: tuple[int, int] = (0, 0)
     name: str = field(default="", compare=False)
     repeats: int = field(default=1, compare=False)
+    dilation: tuple[int, int] = (1, 1)
+    groups: int = 1
+    batch: int = 1
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
@@ -59,14 +78,37 @@ class Layer:
             object.__setattr__(self, dim, whole_number(getattr(self, dim), f"{label}: {dim}", most=MAX_SIZE))
         object.__setattr__(self, "stride", _pair(self.stride, f"{label}: stride", least=1))
         object.__setattr__(self, "padding", _pair(self.padding, f"{label}: padding", least=0))
-        object.__setattr__(self, "repeats", whole_number(self.repeats, f"{label}: repeats"))
+        dilation = _pair(self.dilation, f"{label}: dilation", least=1)
+        # A filter of one row is the same at any dilation.
+        spread = (1 if self.R == 1 else dilation[0], 1 if self.S == 1 else dilation[1])
+        object.__setattr__(self, "dilation", spread)
+        for count in ("repeats", "groups", "batch"):
+            object.__setattr__(self, count, whole_number(getattr(self, count), f"{label}: {count}"))
+        self._check_channels(label)
+        self._check_sizes(label)
+        if self.macs > INT64_MAX:
+            raise InputError(f"{label}: its multiply-accumulates do not fit in 64 bits ({self.macs:.3g})")
+
+    def _check_channels(self, label: str) -> None:
         if self.type == "DSCONV" and self.K != 1:
             raise InputError(f"{label}: a DSCONV layer has its channels in C and K = 1, got K = {self.K}")
-        for dim, size, pad, window in (
-            ("Y", self.Y, self.padding[0], self.R),
-            ("X", self.X, self.padding[1], self.S),
+        if self.type == "DSCONV" and self.groups != 1:
+            raise InputError(f"{label}: a DSCONV layer has a group for each channel; leave out 'groups'")
+        for dim in ("K", "C"):
+            if getattr(self, dim) % self.groups:
+                raise InputError(
+                    f"{label}: {dim} = {getattr(self, dim)} does not split into {self.groups} equal groups; "
+                    f"K and C count the channels of all groups together"
+                )
+
+    def _check_sizes(self, label: str) -> None:
+        """See that the filter fits into the padded input."""
+        for dim, size, pad, taps, spread in (
+            ("Y", self.Y, self.padding[0], self.R, self.dilation[0]),
+            ("X", self.X, self.padding[1], self.S, self.dilation[1]),
         ):
-            if size + 2 * pad < window:
+            if size + 2 * pad < (taps - 1) * spread + 1:
+                window = f"{taps} at dilation {spread}" if spread > 1 else f"{taps}"
                 raise InputError(
                     f"{label}: {dim} = {size} with padding {pad} is smaller than its filter of {window}"
                 )
@@ -75,26 +117,27 @@ class Layer:
                 raise InputError(
                     f"{label}: {dim} = {size} with padding {pad} must stay at most {MAX_SIZE} when padded"
                 )
-        if self.macs > INT64_MAX:
-            raise InputError(f"{label}: its multiply-accumulates do not fit in 64 bits ({self.macs:.3g})")
 
     @classmethod
-    def gemm(cls, m: int, n: int, k: int, *, name: str = "", repeats: int = 1) -> Layer:
-        """The matrix product (m x k) times (k x n) as a convolution: K = n, C = k, Y = m."""
-        return cls("CONV", K=n, C=k, Y=m, X=1, R=1, S=1, name=name, repeats=repeats)
+    def gemm(cls, m: int, n: int, k: int, *, name: str = "", repeats: int = 1, batch: int = 1) -> Layer:
+        """The matrix product (m x k) times (k x n) as a convolution: K = n, C = k, Y = m.
+
+        A `batch` of products shares the (k x n) matrix; those that share none are `repeats`.
+        """
+        return cls("CONV", K=n, C=k, Y=m, X=1, R=1, S=1, name=name, repeats=repeats, batch=batch)
 
     @classmethod
-    def fc(cls, outputs: int, inputs: int, *, name: str = "", repeats: int = 1) -> Layer:
-        """A fully connected layer on one input vector: K = outputs, C = inputs."""
-        return cls.gemm(1, outputs, inputs, name=name, repeats=repeats)
+    def fc(cls, outputs: int, inputs: int, *, name: str = "", repeats: int = 1, batch: int = 1) -> Layer:
+        """A fully connected layer on one input vector, or a `batch` of them: K = outputs, C = inputs."""
+        return cls.gemm(1, outputs, inputs, name=name, repeats=repeats, batch=batch)
 
     @classmethod
     def from_dict(cls, data: object, where: str = "layer") -> Layer:
         """The layer that parsed JSON or TOML describes; `where` names the place in messages.
 
         Keys: `type` CONV or DSCONV with K, C, Y, X, R, S (K may be left out of a DSCONV) and optionally
-        stride and padding (a number or [rows, columns]); `type` GEMM with M, N, K; `type` FC with
-        outputs, inputs. Always optional: name, repeats.
+        stride, padding and dilation (a number or [rows, columns]) and, of a CONV, groups; `type` GEMM with M,
+        N, K; `type` FC with outputs, inputs. Always optional: batch, name, repeats.
         """
         entry = table(data, where)
         kind = entry.get("type")
@@ -105,35 +148,52 @@ class Layer:
         values = dict(vars(read(_KINDS[kind], entry, where)))
         with within(where, _label(values["name"])):
             if kind == "GEMM":
-                return cls.gemm(values["M"], values["N"], values["K"], **_labels(values))
+                return cls.gemm(values["M"], values["N"], values["K"], **_counts(values))
             if kind == "FC":
-                return cls.fc(values["outputs"], values["inputs"], **_labels(values))
+                return cls.fc(values["outputs"], values["inputs"], **_counts(values))
             return cls(**values)
 
     def to_dict(self) -> dict[str, Any]:
-        """The loops as plain data (without the labels); `from_dict` reads it back."""
+        """The loops as plain data (without the labels); `from_dict` reads it back.
+
+        What most layers do not have (dilation, groups, batch) is there only where a layer has it.
+        """
         sizes = {dim: getattr(self, dim) for dim in DIMS}
-        return {"type": self.type, **sizes, "stride": list(self.stride), "padding": list(self.padding)}
+        found = {"type": self.type, **sizes, "stride": list(self.stride), "padding": list(self.padding)}
+        if self.dilation != (1, 1):
+            found["dilation"] = list(self.dilation)
+        return found | {name: value for name, value in self._counts.items() if value != 1}
+
+    @property
+    def _counts(self) -> dict[str, int]:
+        return {"groups": self.groups, "batch": self.batch}
 
     @cached_property
     def output(self) -> tuple[int, int]:
-        """Rows and columns of the output."""
+        """Rows and columns of the output of one sample."""
         return (
-            (self.Y + 2 * self.padding[0] - self.R) // self.stride[0] + 1,
-            (self.X + 2 * self.padding[1] - self.S) // self.stride[1] + 1,
+            (self.Y + 2 * self.padding[0] - (self.R - 1) * self.dilation[0] - 1) // self.stride[0] + 1,
+            (self.X + 2 * self.padding[1] - (self.S - 1) * self.dilation[1] - 1) // self.stride[1] + 1,
         )
 
     @cached_property
     def macs(self) -> int:
-        """Real multiply-accumulates of one run of the layer."""
+        """Real multiply-accumulates of one run of the layer, all groups and samples."""
         rows, columns = self.output
-        return self.K * self.C * rows * columns * self.R * self.S
+        return self.batch * self.K * (self.C // self.groups) * rows * columns * self.R * self.S
 
     @cached_property
     def loops(self) -> dict[str, int]:
-        """Trip counts of the mapped loops: Y and X are in output units."""
+        """Trip counts of the mapped loops: Y and X are in output units. InputError of one to be folded."""
+        self._see_folded()
         rows, columns = self.output
         return {"K": self.K, "C": self.C, "Y": rows, "X": columns, "R": self.R, "S": self.S}
+
+    @cached_property
+    def reads(self) -> tuple[Reads, Reads]:
+        """Which input rows and which input columns the outputs read."""
+        axes = zip(self.stride, (self.R, self.S), self.dilation, self.padding, (self.Y, self.X), strict=True)
+        return tuple(_reads(*axis) for axis in axes)  # type: ignore[return-value]
 
     @property
     def strided(self) -> bool:
@@ -141,43 +201,88 @@ class Layer:
         return self.stride != (1, 1)
 
     def lowered(self) -> Layer:
-        """The unpadded stride-1 layer with the same outputs.
+        """The unpadded stride-1 layer without dilation that has the same outputs.
 
-        MACs, weights and outputs stay exact; input traffic then counts padding zeros and stride-1 halos.
+        MACs, weights and outputs stay exact; input traffic then counts padding zeros and the halos of a
+        filter that is neither strided nor dilated. InputError of one to be folded.
         """
+        self._see_folded()
         rows, columns = self.output
-        return replace(self, Y=rows + self.R - 1, X=columns + self.S - 1, stride=(1, 1), padding=(0, 0))
+        steps = {"stride": (1, 1), "padding": (0, 0), "dilation": (1, 1)}
+        return replace(self, Y=rows + self.R - 1, X=columns + self.S - 1, **steps)  # type: ignore[arg-type]
+
+    def folded(self) -> Layer:
+        """The layer of one group and one sample that is mapped, with `repeats` so that the work is the same.
+
+        Each group becomes a run of its own; groups of one input channel become depthwise runs of all
+        channels, one for each output that a channel has. Samples are stacked along rows, or else columns,
+        where the filter has one there and no padding, for their weights are shared; otherwise each is a run.
+        """
+        layer, repeats = self, self.repeats
+        if self.groups > 1:
+            outputs, channels = self.K // self.groups, self.C // self.groups
+            if channels == 1:
+                layer, repeats = replace(layer, type="DSCONV", K=1, groups=1), repeats * outputs
+            else:
+                layer = replace(layer, K=outputs, C=channels, groups=1)
+                repeats *= self.groups
+        for dim, place, taps in (("Y", 0, self.R), ("X", 1, self.S)):
+            if layer.batch > 1 and taps == 1 and self.padding[place] == 0:
+                # Rows that a stride leaves over at the end of a sample are read by no output.
+                size = (self.batch * self.output[place] - 1) * self.stride[place] + 1
+                layer = replace(layer, batch=1, **{dim: size})  # type: ignore[arg-type]
+        return replace(layer, batch=1, repeats=repeats * layer.batch)
+
+    def _see_folded(self) -> None:
+        for name, count in self._counts.items():
+            if count != 1:
+                raise InputError(
+                    f"{_label(self.name)}: with {name} = {count} it is no single run of loops; map "
+                    "layer.folded(), which has the same work with its repeats"
+                )
 
     def __str__(self) -> str:
-        """`CONV K64 C64 Y56 X56 R3 S3`, with stride and padding where they matter."""
+        """`CONV K64 C64 Y56 X56 R3 S3`, and what else it has: stride, padding, dilation, groups, batch."""
         sizes = " ".join(f"{dim}{getattr(self, dim)}" for dim in DIMS)
         stride = f" stride {_short(self.stride)}" if self.stride != (1, 1) else ""
         padding = f" padding {_short(self.padding)}" if self.padding != (0, 0) else ""
-        return f"{self.type} {sizes}{stride}{padding}"
+        dilation = f" dilation {_short(self.dilation)}" if self.dilation != (1, 1) else ""
+        counts = "".join(f" {name} {count}" for name, count in self._counts.items() if count != 1)
+        return f"{self.type} {sizes}{stride}{padding}{dilation}{counts}"
 
 
 def _schema(*sizes: str, **more: tuple[Any, Any]) -> type[Schema]:
     """What a file says of a layer: its type, required `sizes`, `more` with type and default, and labels."""
     size = Annotated[int, Limits(ge=1, le=MAX_SIZE)]
-    repeats = Annotated[int, Limits(ge=1, le=INT64_MAX)]
+    count = Annotated[int, Limits(ge=1, le=INT64_MAX)]
     optional = [(name, kind, field(default=default)) for name, (kind, default) in more.items()]
-    labels = [("name", str, field(default="")), ("repeats", repeats, field(default=1))]
+    labels = [("name", str, field(default="")), *((name, count, field(default=1)) for name in COUNTS)]
     fields: list[Any] = [("type", str), *((name, size) for name in sizes), *optional, *labels]
     return make_dataclass("LayerEntry", fields, bases=(Schema,), frozen=True)
 
 
-# A stride or padding is one number or two: the layer itself sees to that.
-_STEPS = {"stride": (Any, 1), "padding": (Any, 0)}
+COUNTS = ("repeats", "batch")
+"""How often a layer is run, in a file: by its network, and on samples."""
+
+# A stride, padding or dilation is one number or two: the layer itself sees to that.
+_STEPS = {"stride": (Any, 1), "padding": (Any, 0), "dilation": (Any, 1)}
 _KINDS = {
-    "CONV": _schema(*DIMS, **_STEPS),
+    "CONV": _schema(*DIMS, **_STEPS, groups=(Annotated[int, Limits(ge=1, le=MAX_SIZE)], 1)),
     "DSCONV": _schema(*DIMS[1:], K=(int, 1), **_STEPS),
     "GEMM": _schema("M", "N", "K"),
     "FC": _schema("outputs", "inputs"),
 }
 
 
-def _labels(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {"name": values["name"], "repeats": values["repeats"]}
+def _counts(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: values[name] for name in ("name", *COUNTS)}
+
+
+def _reads(stride: int, taps: int, dilation: int, padding: int, size: int) -> Reads:
+    step = gcd(stride, dilation)
+    # The rows below a place that are multiples of the step.
+    first, end = -(-padding // step), -(-(padding + size) // step)
+    return Reads(stride // step, (taps - 1) * (dilation // step) + 1, first, end)
 
 
 def _pair(value: object, what: str, *, least: int) -> tuple[int, int]:

@@ -20,6 +20,7 @@ class Reason(IntEnum):
     BAD_LAYER = 9
     OUT_OF_RANGE = 10
     SPREAD_FILTER = 11
+    DILATED = 12
     L1_TOO_SMALL = 32
     L2_TOO_SMALL = 33
     WORK_DROPPED = 34
@@ -45,6 +46,7 @@ _TEXT = {
     Reason.BAD_LAYER: "a layer size is out of range",
     Reason.OUT_OF_RANGE: "a count does not fit in 64 bits",
     Reason.SPREAD_FILTER: "a filter dim (R or S) is parallel, which this cost model does not price",
+    Reason.DILATED: "the filter is dilated, which this cost model does not price",
     Reason.L1_TOO_SMALL: "L1 is too small",
     Reason.L2_TOO_SMALL: "L2 is too small",
     Reason.WORK_DROPPED: "fewer MACs than the layer has",

@@ -32,18 +32,22 @@ class Case:
     mapping: Mapping
 
 
-def small_layer(rng: np.random.Generator) -> Layer:
-    """A layer of at most MOST_MACS: a quarter depthwise, a tenth GEMMs, odd sizes, strides and paddings."""
+def small_layer(rng: np.random.Generator, *, dilated: bool = False) -> Layer:
+    """A layer of at most MOST_MACS: a quarter depthwise, a tenth GEMMs, odd sizes, strides and paddings.
+
+    If it is to be dilated, it is no GEMM, and has a dilation of up to 4 along an axis or both.
+    """
     while True:
         kind = rng.random()
         channels = [int(size) for size in rng.integers(1, 8, 2)]
         rows, columns = (int(size) for size in rng.integers(1, 10, 2))
-        if kind < 0.1:
+        if kind < 0.1 and not dilated:
             return Layer.gemm(rows, *channels)
         depthwise = kind < 0.35
         window = (int(size) for size in rng.integers(1, 5, 2))
         stride = tuple(int(step) for step in rng.integers(1, 4, 2))
         padding = tuple(int(pad) for pad in rng.integers(0, 4, 2) * (rng.random() < 0.6))
+        dilation = tuple(int(step) for step in rng.integers(1, 5, 2)) if dilated else (1, 1)
         try:
             layer = Layer(
                 "DSCONV" if depthwise else "CONV",
@@ -54,17 +58,18 @@ def small_layer(rng: np.random.Generator) -> Layer:
                 *window,
                 stride=(stride[0], stride[1]),
                 padding=(padding[0], padding[1]),
+                dilation=(dilation[0], dilation[1]),
             )
         except InputError:
             continue
-        if layer.macs <= MOST_MACS:
+        if layer.macs <= MOST_MACS and dilated == (layer.dilation != (1, 1)):
             return layer
 
 
-def small_case(rng: np.random.Generator, number: int) -> Case:
+def small_case(rng: np.random.Generator, number: int, *, dilated: bool = False) -> Case:
     """A random case; over 9,216 numbers in a row every order and parallel dim comes with every other."""
     outer_order, inner_order, outer_parallel, inner_parallel = STRUCTURES[number * 35 % len(STRUCTURES)]
-    layer, num_pes = small_layer(rng), int(rng.integers(1, 9))
+    layer, num_pes = small_layer(rng, dilated=dilated), int(rng.integers(1, 9))
     rates = (int(rate) for rate in rng.integers(1, 12, 2))
     accelerator = Accelerator(
         num_pes, 10**6, 10**6, *rates, int(rng.integers(0, 4)), simd_lanes=int(rng.integers(1, 4))

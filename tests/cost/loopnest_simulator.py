@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import product
+from math import gcd
 
 import numpy as np
 
@@ -122,9 +123,17 @@ class Nest:
 
     def inputs(self, box: Box) -> frozenset[Element]:
         """The input elements that a box uses, padding included, in coordinates of the padded input."""
-        rows = {y * self.layer.stride[0] + r for y in box["Y"] for r in range(self.layer.R)}
-        columns = {x * self.layer.stride[1] + s for x in box["X"] for s in range(self.layer.S)}
+        rows, columns = (self._reach(box[dim], "YX".index(dim)) for dim in "YX")
         return frozenset(product(box["C"], rows, columns))
+
+    def _reach(self, outputs: Span, axis: int) -> set[int]:
+        """Rows (columns) from the first to the last tap of each output; between the taps of a dilated filter
+        those that other outputs of the layer may read.
+        """
+        layer = self.layer
+        taps, stride, dilation = (layer.R, layer.S)[axis], layer.stride[axis], layer.dilation[axis]
+        last, step = (taps - 1) * dilation, gcd(stride, dilation)
+        return {output * stride + row for output in outputs for row in range(0, last + 1, step)}
 
     def weights(self, box: Box) -> frozenset[Element]:
         """The weights that a box uses."""
@@ -200,13 +209,14 @@ class Simulator:
 
     def _compute_on(self, pe: Pe, box: Box) -> int:
         depthwise = self.layer.type == "DSCONV"
-        (down, right), macs = self.layer.stride, 0
+        ((down, right), (lower, wider)), macs = (self.layer.stride, self.layer.dilation), 0
         window = list(product(range(self.layer.R), range(self.layer.S)))
         for k, c, y, x in product(*(box[dim] for dim in MAPPED)):
             output = (c, y, x) if depthwise else (k, y, x)
             total = pe.psums[output]
             for r, s in window:
-                element, weight = (c, y * down + r, x * right + s), (c, r, s) if depthwise else (k, c, r, s)
+                element = c, y * down + r * lower, x * right + s * wider
+                weight = (c, r, s) if depthwise else (k, c, r, s)
                 assert element in pe.inputs
                 assert weight in pe.weights
                 total += int(self.image[element]) * int(self.filters[k, c, r, s])
@@ -316,9 +326,10 @@ class Simulator:
     def _check_outputs(self) -> None:
         """DRAM holds the layer's outputs, each exactly."""
         (rows, columns), (down, right) = self.layer.output, self.layer.stride
-        patches = np.lib.stride_tricks.sliding_window_view(
-            self.image, (self.layer.R, self.layer.S), axis=(1, 2)
-        )[:, ::down, ::right][:, :rows, :columns]
+        (lower, wider), taps = self.layer.dilation, (self.layer.R, self.layer.S)
+        extents = (taps[0] - 1) * lower + 1, (taps[1] - 1) * wider + 1
+        patches = np.lib.stride_tricks.sliding_window_view(self.image, extents, axis=(1, 2))
+        patches = patches[:, ::down, ::right, ::lower, ::wider][:, :rows, :columns]
         sums = "cyxrs,kcrs->cyx" if self.layer.type == "DSCONV" else "cyxrs,kcrs->kyx"
         expected = np.einsum(sums, patches, self.filters)
         assert len(self.dram_psums) == expected.size

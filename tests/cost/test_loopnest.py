@@ -27,7 +27,7 @@ from tests.cost.loopnest_cases import (
 )
 from workloads import load_layer
 
-EXECUTED, COUNTED, REAL = 700, 2500, 25
+EXECUTED, DILATED, COUNTED, REAL = 700, 150, 2500, 25
 REAL_LAYERS = ("resnet18:0", "resnet18:1", "resnet18:3", "mobilenet_v2:1", "vgg16:conv4_2", "bert_base:1")
 
 
@@ -47,6 +47,14 @@ def test_the_reference_counts_what_the_executed_nest_does() -> None:
     for number in range(EXECUTED):
         case = small_case(rng, number)
         assert against_the_simulator(case) == {}, case
+
+
+def test_a_dilated_layer_is_counted_as_the_executed_nest_does_it() -> None:
+    rng = np.random.default_rng(6)
+    for number in range(DILATED):
+        case = small_case(rng, number * 11, dilated=True)
+        assert against_the_simulator(case) == {}, case
+        assert against_the_reference(case) == {}, case
 
 
 def test_the_kernel_counts_what_the_reference_counts() -> None:

@@ -61,6 +61,13 @@ SMALL = (
         MODEL,
     ),
     Case(
+        "dilated",
+        Layer("CONV", 2, 1, 12, 3, 3, 2, stride=(2, 1), padding=(2, 1), dilation=(3, 2)),
+        Accelerator(4, 100, 250, 3, 1),
+        {"inner.parallel": "K"},
+        MODEL,
+    ),
+    Case(
         "nothing-fits",
         Layer("CONV", 2, 2, 6, 5, 5, 5),
         Accelerator(2, 40, 4000, 4, 2),

@@ -24,6 +24,7 @@ LAYERS = {
     "strided and padded": load_layer("resnet18:0"),
     "strided by more than its filter": load_layer("resnet18:layer2.0.downsample"),
     "padded": load_layer("vgg16:conv4_2"),
+    "dilated": Layer("CONV", 8, 6, 20, 20, 3, 3, (2, 1), (4, 2), dilation=(4, 2)),
     "depthwise": load_layer("mobilenet_v2:features.2.depthwise"),
     "matrix product": load_layer("bert_base:scores"),
 }

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dse.spec.layer import MAX_SIZE, Layer
+from dse.problem.problem import Problem
+from dse.spec.accelerator import PRESETS
+from dse.spec.layer import MAX_SIZE, Layer, Reads
 from dse.support.errors import InputError
 
 CONV = {"type": "CONV", "K": 64, "C": 3, "Y": 224, "X": 224, "R": 7, "S": 7}
@@ -168,3 +170,116 @@ def test_a_named_layer_says_its_name_once_when_refused() -> None:
 def test_a_product_names_its_own_sizes_when_refused() -> None:
     assert "N must be at least 1, got 0" in refusal({"type": "GEMM", "M": 1, "N": 0, "K": 1})
     assert "unknown key 'stride'" in refusal({"type": "GEMM", "M": 1, "N": 1, "K": 1, "stride": 1})
+
+
+# Dilation, groups, batch
+
+
+@st.composite
+def whole_layers(draw: st.DrawFn) -> Layer:
+    """Small layers with groups, a batch, strides, paddings and dilations."""
+    count, pair = st.integers(1, 4), st.tuples(st.integers(1, 3), st.integers(1, 3))
+    groups, windows, dilation = draw(count), draw(pair), draw(pair)
+    padding = draw(st.tuples(st.integers(0, 2), st.integers(0, 2)))
+    sizes = [
+        (taps - 1) * step + draw(st.integers(1, 6)) for taps, step in zip(windows, dilation, strict=True)
+    ]
+    channels = [groups * draw(count), groups * draw(count)]
+    more: dict[str, Any] = {
+        "dilation": dilation,
+        "groups": groups,
+        "batch": draw(count),
+        "repeats": draw(count),
+    }
+    return Layer("CONV", *channels, *sizes, *windows, draw(pair), padding, **more)
+
+
+@given(whole_layers())
+def test_folding_keeps_the_work_to_the_last_multiplication(layer: Layer) -> None:
+    folded = layer.folded()
+    assert folded.macs * folded.repeats == layer.macs * layer.repeats
+    assert (folded.groups, folded.batch) == (1, 1)
+    assert folded.folded() == folded
+    outputs = folded.output[0] * folded.output[1] * (folded.C if folded.type == "DSCONV" else folded.K)
+    assert (
+        outputs * folded.repeats == layer.batch * layer.K * layer.output[0] * layer.output[1] * layer.repeats
+    )
+    assert folded.loops["R"] == layer.R
+
+
+@given(whole_layers())
+def test_a_dilated_filter_has_its_taps_apart(layer: Layer) -> None:
+    extents = [(taps - 1) * step + 1 for taps, step in zip((layer.R, layer.S), layer.dilation, strict=True)]
+    sizes = zip((layer.Y, layer.X), layer.padding, extents, layer.stride, strict=True)
+    assert layer.output == tuple(brute_force_outputs(*axis) for axis in sizes)
+
+
+@given(whole_layers())
+def test_what_a_layer_has_beside_its_loops_reads_back_and_is_left_out_otherwise(layer: Layer) -> None:
+    data = layer.to_dict()
+    assert Layer.from_dict(data) == layer
+    assert ("dilation" in data) == (layer.dilation != (1, 1))
+    assert [name in data for name in ("groups", "batch")] == [layer.groups > 1, layer.batch > 1]
+
+
+def test_each_kind_of_folding() -> None:
+    grouped = Layer("CONV", 64, 32, 9, 9, 3, 3, groups=8, repeats=2)
+    assert (grouped.folded(), grouped.folded().repeats) == (Layer("CONV", 8, 4, 9, 9, 3, 3), 16)
+    doubled = Layer("CONV", 64, 32, 9, 9, 3, 3, groups=32)
+    assert (doubled.folded(), doubled.folded().repeats) == (Layer("DSCONV", 1, 32, 9, 9, 3, 3), 2)
+    batch = Layer("CONV", 6, 4, 9, 9, 3, 3, batch=5)
+    assert (batch.folded(), batch.folded().repeats) == (Layer("CONV", 6, 4, 9, 9, 3, 3), 5)
+    # Samples of a filter of one row are rows; those that a stride leaves over are read by nobody.
+    pointwise = Layer("CONV", 6, 4, 8, 8, 1, 1, stride=(2, 2), batch=5)
+    assert (pointwise.folded(), pointwise.folded().repeats) == (Layer("CONV", 6, 4, 39, 8, 1, 1, (2, 2)), 1)
+    line = Layer("CONV", 6, 4, 1, 20, 1, 5, batch=5)
+    assert line.folded() == Layer("CONV", 6, 4, 5, 20, 1, 5)
+    column = Layer("CONV", 6, 4, 20, 1, 5, 1, padding=(2, 0), batch=5)
+    assert column.folded() == Layer("CONV", 6, 4, 20, 5, 5, 1, padding=(2, 0))
+    assert Layer.gemm(7, 8, 9, batch=5).folded() == Layer.gemm(35, 8, 9)
+    assert Layer.fc(8, 9, batch=5).folded() == Layer.gemm(5, 8, 9)
+
+
+def test_a_dilation_without_effect_is_none() -> None:
+    assert Layer("CONV", 2, 2, 5, 5, 1, 3, dilation=(4, 2)).dilation == (1, 2)
+    assert Layer("CONV", 2, 2, 5, 5, 1, 1, dilation=(4, 2)) == Layer("CONV", 2, 2, 5, 5, 1, 1)
+
+
+def test_what_outputs_read_of_the_padded_input() -> None:
+    plain = Layer("CONV", 2, 2, 9, 9, 3, 3, (2, 1), (1, 0)).reads
+    assert plain == (Reads(2, 3, 1, 10), Reads(1, 3, 0, 9))
+    # Every second row alone is read where rows are skipped twice over: 0, 2 and 4, then 2, 4 and 6.
+    assert Layer("CONV", 2, 2, 9, 9, 3, 3, 2, 1, dilation=2).reads[0] == Reads(1, 3, 1, 5)
+
+
+def test_a_layer_that_is_not_folded_has_no_loops_to_map() -> None:
+    for layer in (Layer("CONV", 6, 4, 9, 9, 3, 3, batch=5), Layer("CONV", 6, 4, 9, 9, 3, 3, groups=2)):
+        for use in (lambda one: one.loops, Layer.lowered, lambda one: Problem(one, PRESETS["edge"])):
+            with pytest.raises(InputError, match=r"no single run of loops; map layer\.folded\(\)"):
+                use(layer)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"groups": 2}, "C = 3 does not split into 2 equal groups"),
+        ({"groups": 3}, "K = 64 does not split into 3 equal groups"),
+        ({"groups": 0}, "groups must be at least 1, got 0"),
+        ({"batch": -1}, "batch must be at least 1, got -1"),
+        ({"dilation": 0}, "dilation must be at least 1, got 0"),
+        ({"dilation": 40}, "Y = 224 with padding 0 is smaller than its filter of 7 at dilation 40"),
+        ({"type": "DSCONV", "K": 1, "groups": 3}, "unknown key 'groups'"),
+    ],
+)
+def test_groups_batch_and_dilation_are_checked(changes: dict[str, Any], words: str) -> None:
+    assert words in refusal({**CONV, **changes})
+
+
+def test_a_model_without_strides_has_the_lowered_layer_of_a_dilated_one() -> None:
+    layer = Layer("CONV", 8, 8, 20, 20, 3, 3, padding=(2, 2), dilation=(2, 2))
+    assert layer.lowered() == Layer("CONV", 8, 8, 22, 22, 3, 3)
+    assert layer.macs == layer.lowered().macs == 8 * 8 * 400 * 9
+    whole, plain = (Problem(one, PRESETS["edge"], cost_model="maestro") for one in (layer, layer.lowered()))
+    assert whole.fingerprint == plain.fingerprint
+    own, other = (Problem(one, PRESETS["edge"], cost_model="loopnest") for one in (layer, layer.lowered()))
+    assert own.fingerprint != other.fingerprint

@@ -9,6 +9,7 @@ import pytest
 from dse.spec.layer import Layer
 from dse.support.errors import InputError
 from tests import ROOT
+from tests.conftest import Dse
 from workloads import layer_specs, load, load_layer, load_layers
 
 EXAMPLE = ROOT / "examples" / "network.toml"
@@ -52,10 +53,11 @@ def test_the_example_file_is_a_network() -> None:
     network = load(EXAMPLE)
     assert network.name == "keyword-spotter"
     assert [layer.name for layer in network.layers] == [
-        *("conv1", "depthwise", "pointwise", "attention", "classifier")
+        *("conv1", "depthwise", "pointwise", "attention", "classifier", "context")
     ]
     assert network.layer("conv1").output == (25, 5)
     assert network.layer("depthwise").repeats == 4
+    assert network.layer("context") == Layer("CONV", 16, 16, 25, 10, 3, 1, padding=(2, 0), dilation=(2, 1))
     assert load_layer(f"{EXAMPLE}:3").name == "attention"
     assert load_layer(f"{EXAMPLE}:attention") == Layer.gemm(125, 125, 64)
     assert load(EXAMPLE, "gamma").layer("conv1") == Layer("CONV", 64, 1, 49, 10, 10, 4)
@@ -160,3 +162,80 @@ def test_a_path_with_colons_is_still_a_path(tmp_path: Path) -> None:
     (folder / "net.toml").write_text(TINY, encoding="utf-8")
     assert len(load_layers(f"{folder}/net.toml")) == 3
     assert load_layer(f"{folder}/net.toml:last").K == 10
+
+
+WHOLE = """
+name = "whole"
+[[layers]]
+name = "grouped"
+type = "CONV"
+K = 64
+C = 32
+Y = 14
+X = 14
+R = 3
+S = 3
+padding = 2
+dilation = 2
+groups = 8
+batch = 2
+[[layers]]
+name = "alike"
+type = "CONV"
+K = 8
+C = 4
+Y = 14
+X = 14
+R = 3
+S = 3
+padding = 2
+dilation = 2
+[[layers]]
+name = "tokens"
+type = "FC"
+outputs = 10
+inputs = 8
+batch = 7
+[[left_out]]
+operator = "LSTM"
+count = 2
+macs = 1000
+reason = "its state runs through time"
+[[left_out]]
+operator = "Mystery"
+count = 1
+"""
+
+
+def test_groups_and_batches_fold_into_the_layers_that_are_mapped(tiny: Path) -> None:
+    tiny.write_text(WHOLE)
+    network = load(tiny)
+    assert [(layer.name, layer.repeats) for layer in network.layers] == [
+        ("grouped", 8 * 2 + 1),
+        ("tokens", 1),
+    ]
+    assert network.layers == (
+        Layer("CONV", 8, 4, 14, 14, 3, 3, padding=(2, 2), dilation=(2, 2)),
+        Layer.gemm(7, 10, 8),
+    )
+    assert network.members == (("grouped", "alike"), ("tokens",))
+    assert [layer.groups for layer in network.wholes[0]] == [8, 1]
+    assert network.macs == sum(layer.macs for group in network.wholes for layer in group)
+
+
+def test_a_file_says_what_of_its_model_was_left_out(tiny: Path, dse: Dse) -> None:
+    tiny.write_text(WHOLE)
+    lstm, mystery = load(tiny).left_out
+    assert (lstm.operator, lstm.count, lstm.macs) == ("LSTM", 2, 1000)
+    assert mystery.macs is None
+    found = dse("list", "layers", str(tiny), "--json").json
+    assert [entry["folded"] for entry in found["layers"]] == [["batch 2", "groups 8"], ["batch 7"]]
+    assert found["layers"][0]["dilation"] == [2, 2]
+    shares = [entry["share"] for entry in found["left_out"]]
+    assert shares == [1000 / (1000 + load(tiny).macs), None]
+    assert list(dse("list", "layers", f"{tiny}:tokens", "--json").json) == ["layers"]
+    shown = dse("list", "layers", str(tiny)).out
+    assert "its state runs through time" in shown
+    assert "groups" in shown
+    # Columns that say the same of every layer are not shown.
+    assert "dilation" not in dse("list", "layers", "mlp").out

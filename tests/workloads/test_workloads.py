@@ -208,7 +208,7 @@ def test_a_whole_network_or_one_layer_may_be_asked_for() -> None:
     assert load_layers("alexnet") == load("alexnet").layers
     assert load_layers("alexnet:2") == load_layers("alexnet:conv3") == (load("alexnet").layers[2],)
     assert layer_specs("vgg16:conv3_3") == ("vgg16:conv3_2",)
-    assert len(load_layers(f"{EXAMPLE}")) == 5
+    assert len(load_layers(f"{EXAMPLE}")) == 6
     assert load_layers(f"{EXAMPLE}:1")[0].name == "depthwise"
 
 

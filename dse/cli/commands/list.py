@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable
-from dataclasses import MISSING, Field, fields
+from dataclasses import MISSING, Field, asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,6 +19,7 @@ from dse.support.errors import InputError, unknown
 
 if TYPE_CHECKING:
     from dse.cost import Ability
+    from dse.spec.layer import Layer
 
 Entry = dict[str, Any]
 
@@ -49,15 +50,15 @@ def command(
         wanted = "one network, as in dse list layers vgg16"
         raise InputError(f"dse list {kind} takes {wanted if kind == LAYERS else 'no network'}")
     kinds = [kind] if kind else list(KINDS)
-    found = {LAYERS: layers(network)} if network else {name: KINDS[name]() for name in kinds}
+    found = network_parts(network) if network else {name: KINDS[name]() for name in kinds}
     if json:
         output.print_json(found)
         return
     console = output.make_console()
     for name, entries in found.items():
         if entries:
-            columns = [column for column in entries[0] if column not in HIDDEN]
-            rows = [[_shown(entry[column]) for column in columns] for entry in entries]
+            columns = [column for column in entries[0] if column not in HIDDEN and _telling(column, entries)]
+            rows = [[_shown(column, entry[column]) for column in columns] for entry in entries]
             output.print_table(console, name, [HEADS.get(column, column) for column in columns], rows)
         else:
             console.print(f"{name}: {ABSENT[name]}")
@@ -105,21 +106,37 @@ def _default(item: Field[Any]) -> Any:
     return value if isinstance(value, bool | int | float | str | list | tuple | dict | None) else str(value)
 
 
-def layers(network: str) -> list[Entry]:
-    """The distinct layers of a network, or the layer of a layer's name."""
-    from workloads import layer_specs, load_layers
+def network_parts(spec: str) -> dict[str, list[Entry]]:
+    """The distinct layers of a network and what of its model is no layer, or the layer of a layer's name."""
+    from workloads import find
 
-    return [
-        {
-            "name": name,
-            "loops": f"{layer.type} " + " ".join(f"{dim}{getattr(layer, dim)}" for dim in DIMS),
-            "stride": list(layer.stride),
-            "padding": list(layer.padding),
-            "repeats": layer.repeats,
-            "macs": layer.macs,
-        }
-        for name, layer in zip(layer_specs(network), load_layers(network), strict=True)
-    ]
+    network, chosen = find(spec)
+    found = {
+        LAYERS: [
+            _layer(spec if chosen else f"{spec}:{layer.name}", layer, wholes)
+            for layer, wholes in zip(network.layers, network.wholes, strict=True)
+            if chosen in (None, layer)
+        ]
+    }
+    left_out = [] if chosen else [asdict(entry) for entry in network.left_out]
+    known = network.macs + sum(entry["macs"] or 0 for entry in left_out)
+    for entry in left_out:
+        entry["share"] = None if entry["macs"] is None else entry["macs"] / known
+    return found | ({LEFT_OUT: left_out} if left_out else {})
+
+
+def _layer(name: str, layer: Layer, wholes: tuple[Layer, ...]) -> Entry:
+    folds = [f"{kind} {count}" for kind in FOLDS for count in {getattr(one, kind) for one in wholes} - {1}]
+    return {
+        "name": name,
+        "loops": f"{layer.type} " + " ".join(f"{dim}{getattr(layer, dim)}" for dim in DIMS),
+        "stride": list(layer.stride),
+        "padding": list(layer.padding),
+        "dilation": list(layer.dilation),
+        "folded": sorted(folds),
+        "repeats": layer.repeats,
+        "macs": layer.macs,
+    }
 
 
 def workloads() -> list[Entry]:
@@ -204,8 +221,13 @@ def _campaign(path: Path, file: str) -> Entry:
     }
 
 
-def _shown(value: object) -> object:
-    if value == UNLIMITED:
+def _telling(column: str, entries: list[Entry]) -> bool:
+    """Whether a table needs the column: most networks have no dilation and nothing that was folded."""
+    return column not in USUAL or any(entry[column] != USUAL[column] for entry in entries)
+
+
+def _shown(column: str, value: object) -> object:
+    if value == UNLIMITED and column in LIMITED:
         return "unlimited"
     if isinstance(value, dict):
         return ", ".join(f"{name}={item}" for name, item in value.items()) or "none"
@@ -231,8 +253,17 @@ ABILITIES: dict[str, Ability] = {
 }
 """What the columns of the cost models say: what each declares."""
 
-LAYERS = "layers"
-"""The kind that is listed of one network only."""
+LAYERS, LEFT_OUT = "layers", "left_out"
+"""What is listed of one network only."""
+
+FOLDS = ("groups", "batch")
+"""What a layer has before it is folded into repeats."""
+
+USUAL: dict[str, Any] = {"dilation": [1, 1], "folded": [], "reason": ""}
+"""What a table does not show if it is so in every row."""
+
+LIMITED = ("l1_size", "l2_size", "noc_bandwidth", "offchip_bandwidth")
+"""What an accelerator may have without limit."""
 
 HIDDEN = ("object",)
 """What JSON alone says."""
@@ -240,6 +271,7 @@ HIDDEN = ("object",)
 HEADS = {
     "distinct_layers": "distinct",
     "macs": "MACs",
+    "share": "share of MACs",
     "num_pes": "PEs",
     "l1_size": "L1 per PE",
     "l2_size": "L2",

@@ -21,7 +21,7 @@ from dse.cost.loopnest.constants import Constants
 from dse.cost.loopnest.counts import COUNTS, Counts
 from dse.cost.protocol import Baseline, CaseExtras, CostModel, Detail
 from dse.spec.accelerator import Accelerator
-from dse.spec.layer import Layer
+from dse.spec.layer import Layer, Reads
 from dse.spec.mapping import Mapping, MappingBatch
 from dse.spec.reasons import Reason
 from dse.support.arrays import FloatArray, IntArray
@@ -36,7 +36,7 @@ LARGEST = 2**62
 
 @dataclass(frozen=True)
 class LoopNest(CostModel):
-    """Prices layers as they are, with their strides and paddings. `constants` may be replaced."""
+    """Prices layers with their strides, paddings and dilations. `constants` may be replaced."""
 
     constants: Constants = field(default_factory=Constants)
 
@@ -145,8 +145,7 @@ class LoopNest(CostModel):
 
 def _facts(layer: Layer, accelerator: Accelerator) -> IntArray:
     """The integers that the kernel needs to know of a layer and a machine."""
-    rows = _axis(layer.output[0], layer.R, layer.stride[0], layer.padding[0], layer.Y)
-    columns = _axis(layer.output[1], layer.S, layer.stride[1], layer.padding[1], layer.X)
+    rows, columns = (_axis(*axis) for axis in zip(layer.output, layer.reads, strict=True))
     outputs = layer.output[0] * layer.output[1]
     # More words than any one transition moves: a wider NoC or DRAM link is no faster.
     most = layer.K * (layer.C * layer.R * layer.S + 2 * outputs) + layer.C * (
@@ -173,11 +172,12 @@ def _facts(layer: Layer, accelerator: Accelerator) -> IntArray:
     return np.array(facts, dtype=np.int64)
 
 
-def _axis(outputs: int, window: int, stride: int, padding: int, size: int) -> tuple[int, int, int, int]:
+def _axis(outputs: int, reads: Reads) -> tuple[int, int, int, int]:
     """Of the input rows (or columns) that are used: from output to output, overlap, first and end real.
 
     Rows that no output uses (where the stride exceeds the filter) are left out.
     """
+    stride, window, first, end = reads
     pitch = min(stride, window)
     total = (outputs - 1) * pitch + window
 
@@ -187,7 +187,7 @@ def _axis(outputs: int, window: int, stride: int, padding: int, size: int) -> tu
         whole, part = divmod(row, stride)
         return min(whole * window + min(part, window), total)
 
-    return pitch, window - pitch, used_below(padding), used_below(padding + size)
+    return pitch, window - pitch, used_below(first), used_below(end)
 
 
 def _constants(layer: Layer, accelerator: Accelerator, constants: Constants) -> FloatArray:

@@ -65,7 +65,7 @@ def _buffers(layer: Layer, accelerator: Accelerator, mapping: Mapping) -> dict[s
 def _boxes(layer: Layer, sizes: dict[str, int]) -> dict[str, int]:
     """Elements of each tensor, doubled, that a box of these sizes needs."""
     windows = 1
-    for dim, window, stride in (("Y", layer.R, layer.stride[0]), ("X", layer.S, layer.stride[1])):
+    for dim, (stride, window, *_) in zip("YX", layer.reads, strict=True):
         pitch = min(stride, window)
         windows *= sizes[dim] * pitch + window - pitch
     weights = sizes["K"] * sizes["C"] * layer.R * layer.S

@@ -32,7 +32,7 @@ def cost_cases(
     costs = CostBatch.zeros(len(rows))
     for places in _alike(layers, hardware, extras):
         first = int(places[0])
-        layer = _layer(layers[first], extras.paddings[first])
+        layer = _layer(layers[first], extras.paddings[first], extras.dilations[first])
         machine = _machine(hardware[first], extras.capacities[first], float(extras.clocks[first]))
         if layer is None or machine is None:
             costs.reason[places] = Reason.BAD_LAYER if layer is None else Reason.BAD_HARDWARE
@@ -64,19 +64,20 @@ def _alike(layers: IntArray, hardware: IntArray, extras: CaseExtras) -> Iterator
     if not len(layers):
         return
     clocks = extras.clocks[:, np.newaxis].view(np.int64)
-    columns = np.hstack([layers, hardware, extras.paddings, extras.capacities, clocks])
+    columns = np.hstack([layers, hardware, extras.paddings, extras.dilations, extras.capacities, clocks])
     _, group, sizes = np.unique(columns, axis=0, return_inverse=True, return_counts=True)
     order = np.argsort(group.reshape(-1), kind="stable")
     yield from np.split(order, np.cumsum(sizes)[:-1])
 
 
-def _layer(row: IntArray, padding: IntArray) -> Layer | None:
+def _layer(row: IntArray, padding: IntArray, dilation: IntArray) -> Layer | None:
     """The layer of a case, whose Y and X are those of the padded input; None if there is no such layer."""
     kind, k, c, y, x, r, s, *stride = row.tolist()
     rows, columns = padding.tolist()
+    sizes = (k, c, y - 2 * rows, x - 2 * columns, r, s)
     try:
         return Layer(
-            TYPES[kind], k, c, y - 2 * rows, x - 2 * columns, r, s, (stride[0], stride[1]), (rows, columns)
+            TYPES[kind], *sizes, (stride[0], stride[1]), (rows, columns), dilation=tuple(dilation.tolist())
         )
     except InputError:
         return None

@@ -16,7 +16,7 @@ from typing import TypeVar
 from dse.cost.loopnest.counts import MOVED, Counts
 from dse.cost.loopnest.reference_dims import Dim, Fill, Move, Outer, Profile
 from dse.spec.accelerator import Accelerator
-from dse.spec.layer import Layer
+from dse.spec.layer import Layer, Reads
 from dse.spec.mapping import Mapping
 
 DIMS = ("K", "C", "Y", "X")
@@ -36,18 +36,15 @@ def _dims(layer: Layer, accelerator: Accelerator, mapping: Mapping) -> dict[str,
     clusters = accelerator.num_pes // mapping.cluster_size
     dims = {}
     for dim in DIMS:
-        size, window, stride, padding, inputs = layer.loops[dim], 1, 1, 0, layer.loops[dim]
-        if dim in "YX":
-            axis = "YX".index(dim)
-            window, stride, padding = (layer.R, layer.S)[axis], layer.stride[axis], layer.padding[axis]
-            inputs = (layer.Y, layer.X)[axis]
+        size = layer.loops[dim]
+        reads = layer.reads["YX".index(dim)] if dim in "YX" else Reads(1, 1, 0, size)
         outer = min(mapping.outer[dim], size)
         dims[dim] = Dim(
             size,
             (outer, min(mapping.inner[dim], outer)),
             (clusters if dim == outer_parallel else 1, mapping.cluster_size if dim == inner_parallel else 1),
-            [frozenset(range(i * stride, i * stride + window)) for i in range(size)],
-            frozenset(range(padding, padding + inputs)),
+            [frozenset(range(i * reads.stride, i * reads.stride + reads.window)) for i in range(size)],
+            frozenset(range(reads.first, reads.end)),
         )
     return dims
 

@@ -45,8 +45,8 @@ def maestro_text(layer: Layer, mapping: Mapping, *, lower: bool = True) -> str:
     padding, which it does not have, is an InputError. So are tiles that MAESTRO cannot read.
     """
     layer = layer.lowered() if lower else layer
-    if layer.padding != (0, 0):
-        raise InputError(f"MAESTRO has no padding, got {layer}; write the lowered layer")
+    if layer.padding != (0, 0) or layer.dilation != (1, 1):
+        raise InputError(f"MAESTRO has no padding and no dilation, got {layer}; write the lowered layer")
     name = re.sub(r"[^\w.+]", "_", layer.name) or layer.type
     sizes = ", ".join(f"{dim}: {getattr(layer, dim)}" for dim in DIMS)
     rows, columns = layer.stride

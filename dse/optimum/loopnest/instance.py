@@ -111,8 +111,8 @@ def _facts(problem: Problem) -> IntArray:
     facts = np.zeros(dims.FACTS, dtype=np.int64)
     facts[dims.SIZES : dims.SIZES + 4] = [layer.loops[dim] for dim in MAPPED_DIMS]
     facts[dims.PITCHES : dims.PITCHES + 4] = 1
-    for axis, window in enumerate((layer.R, layer.S)):
-        pitch = min(layer.stride[axis], window)
+    for axis, (stride, window, *_) in enumerate(layer.reads):
+        pitch = min(stride, window)
         facts[dims.PITCHES + dims.Y + axis] = pitch
         facts[dims.OVERLAPS + dims.Y + axis] = window - pitch
     outputs = layer.K * layer.loops["Y"] * layer.loops["X"] * (layer.C if layer.type == "DSCONV" else 1)
@@ -151,13 +151,12 @@ def _real_inputs(problem: Problem, chains: Sequence[Chain], clusters: IntArray) 
     layer = problem.layer
     most = max(len(chain.outer_choices) for chain in chains[dims.Y :])
     table = np.zeros((2, most, len(clusters) + 1, 3), dtype=np.int64)
-    inputs, windows = (layer.Y, layer.X), (layer.R, layer.S)
     for axis, chain in enumerate(chains[dims.Y :]):
-        stride, window, padding = layer.stride[axis], windows[axis], layer.padding[axis]
-        used = np.zeros(2 * padding + inputs[axis] + stride, dtype=np.int64)
+        stride, window, real, end = layer.reads[axis]
+        used = np.zeros(chain.size * stride + window, dtype=np.int64)
         for row in range(window):
             used[row : row + chain.size * stride : stride][: chain.size] = 1
-        used[:padding] = used[padding + inputs[axis] :] = 0
+        used[:real] = used[end:] = 0
         below = np.concatenate([[0], np.cumsum(used)])
         for place, tile in enumerate(chain.outer_choices):
             for number, cluster in enumerate([*clusters.tolist(), problem.accelerator.num_pes]):
@@ -177,8 +176,8 @@ def _fitting(problem: Problem, chains: Sequence[Chain]) -> IntArray:
     cuts = [[chain.inner] if chain.inner else divisors(chain.size) for chain in chains]
     k, c, y, x = (axis.ravel() for axis in np.meshgrid(*cuts, indexing="ij"))
     windows = []
-    for axis, (tile, window) in enumerate(((y, layer.R), (x, layer.S))):
-        pitch = min(layer.stride[axis], window)
+    for tile, (stride, window, *_) in zip((y, x), layer.reads, strict=True):
+        pitch = min(stride, window)
         windows.append(tile * pitch + window - pitch)
     outputs = (c if depthwise else k) * y * x
     need: IntArray = 2 * (c * windows[0] * windows[1] + layer.R * layer.S * k * c + outputs)

@@ -133,10 +133,12 @@ def convolution(
     return Workload(*_convolution(dims, stride, dilation))
 
 
-def depthwise(dims: Mapping[str, int], stride: tuple[int, int] = (1, 1)) -> Workload:
+def depthwise(
+    dims: Mapping[str, int], stride: tuple[int, int] = (1, 1), dilation: tuple[int, int] = (1, 1)
+) -> Workload:
     """A convolution of each channel by itself: as `convolution`, without K."""
     sizes = tuple((dim, dims.get(dim, 1)) for dim in CONV_DIMS if dim != "K")
-    return Workload(sizes, _windowed("RSC", "NCPQ", stride, (1, 1)))
+    return Workload(sizes, _windowed("RSC", "NCPQ", stride, dilation))
 
 
 def matrix_product(m: int, k: int, n: int) -> Workload:
@@ -145,10 +147,13 @@ def matrix_product(m: int, k: int, n: int) -> Workload:
 
 
 def workload_of(layer: Layer) -> Workload:
-    """The workload of a layer of ours: its outputs are P and Q, its stride stays, its padding is moved."""
-    rows, columns = layer.output
-    dims = {"R": layer.R, "S": layer.S, "P": rows, "Q": columns, "C": layer.C, "K": layer.K}
-    return depthwise(dims, layer.stride) if layer.type == "DSCONV" else convolution(dims, layer.stride)
+    """The workload of a layer of ours: its outputs are P and Q, its stride and dilation stay, its padding is
+    moved.
+    """
+    loops = layer.loops
+    dims = {"R": layer.R, "S": layer.S, "P": loops["Y"], "Q": loops["X"], "C": layer.C, "K": layer.K}
+    make = depthwise if layer.type == "DSCONV" else convolution
+    return make(dims, layer.stride, layer.dilation)
 
 
 def _convolution(dims: Mapping[str, int], stride: tuple[int, int], dilation: tuple[int, int]) -> Parts:

@@ -67,8 +67,8 @@ def figures(problem: Problem, cycles: IntArray, dram: IntArray) -> tuple[FloatAr
     """The least loss and its tie break: every word goes over the NoC, each once."""
     layer = problem.layer
     inputs = layer.C
-    for axis, window in enumerate((layer.R, layer.S)):
-        inputs *= layer.output[axis] * min(layer.stride[axis], window) + max(window - layer.stride[axis], 0)
+    for outputs, (stride, window, *_) in zip(layer.output, layer.reads, strict=True):
+        inputs *= outputs * min(stride, window) + max(window - stride, 0)
     words = inputs + layer.K * layer.C * layer.R * layer.S + output_words(layer)
     constants = cast("LoopNest", problem.model).constants
     energy = 1e-3 * (

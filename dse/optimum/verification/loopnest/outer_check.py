@@ -204,8 +204,7 @@ class Outer:
 
     def _pitch(self, dim: str) -> tuple[int, int]:
         """From output to output, and how much more an output uses."""
-        axis = "YX".index(dim)
-        window, stride = (self._layer.R, self._layer.S)[axis], self._layer.stride[axis]
+        stride, window, *_ = self._layer.reads["YX".index(dim)]
         return min(window, stride), window - min(window, stride)
 
     def _windows(self, sizes: Sizes) -> Sizes:
@@ -267,15 +266,13 @@ class _Transition(NamedTuple):
 @lru_cache(maxsize=4096)
 def real_rows(layer: Layer, dim: str, span: int) -> tuple[int, int, int]:
     """Rows (or columns) that are no padding: of all steps, those that stay in the next, and in going back."""
-    axis = "YX".index(dim)
-    stride, window, padding = layer.stride[axis], (layer.R, layer.S)[axis], layer.padding[axis]
-    size = (layer.Y, layer.X)[axis]
+    stride, window, first, end = layer.reads["YX".index(dim)]
     steps = [
         {
             row
             for output in range(start, min(start + span, layer.loops[dim]))
             for row in range(output * stride, output * stride + window)
-            if padding <= row < padding + size
+            if first <= row < end
         }
         for start in range(0, layer.loops[dim], span)
     ]
