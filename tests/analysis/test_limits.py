@@ -238,7 +238,8 @@ def test_every_figure_draws_and_names_where_a_curve_ends(report: Report) -> None
     drawings = draw(report.study, report.findings)
     for name, drawing in drawings.items():
         words = [text.get_text() for axes in drawing.build().axes for text in axes.texts]
-        assert ("genetic to 300" in words) == (name in ("gap", "convergence", "ecdf", "time", "returns")), name
+        named = name in ("gap", "convergence", "ecdf", "time", "returns")
+        assert ("genetic to 300" in words) == named, name
     assert "without genetic (300 samples a run)" in drawings["profiles"].caption
 
 
