@@ -45,10 +45,10 @@ def problem_label(summary: Summary) -> str:
 def regrets(
     summaries: Sequence[Summary], optima: Mapping[str, Mapping[str, Any]], budgets: Sequence[int] = ()
 ) -> list[Regret]:
-    """A row for each problem with a known optimum, each searcher on it, and each budget that it has."""
+    """A row for each problem with an optimum or a bound, each searcher on it, and each budget that it has."""
     groups: dict[tuple[str, str], list[Summary]] = defaultdict(list)
     for summary in summaries:
-        if problem_label(summary) in optima:
+        if optima.get(problem_label(summary), {}).get("lower_bound", 0.0) > 0:
             groups[problem_label(summary), summary.searcher].append(summary)
     rows = []
     for (label, searcher), members in groups.items():

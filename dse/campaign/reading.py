@@ -43,6 +43,7 @@ class _ProblemEntry(Schema):
     layer: Name
     accelerator: Name
     objective: str
+    tiles: str | None = None
 
 
 @dataclass(frozen=True)
@@ -156,9 +157,14 @@ def _problems(
             found = find_layers(_beside(entry.layer, folder))
             machine = load_accelerator(_beside(entry.accelerator, folder))
             for name, layer in found.items():
-                problem = Problem(layer, machine, entry.objective, model, file.tiles, file.fixed)
+                problem = Problem(
+                    layer, machine, entry.objective, model, entry.tiles or file.tiles, file.fixed
+                )
                 key = (name, entry.accelerator, entry.objective)
-                named[key] = NamedProblem(name, entry.accelerator, problem)
+                if named.setdefault(key, NamedProblem(name, entry.accelerator, problem)).problem != problem:
+                    raise InputError(
+                        f"{place}: {named[key].label} has other tiles elsewhere; name its layer anew"
+                    )
     _refuse_too_many(len(named), runs, where)
     return tuple(named.values())
 

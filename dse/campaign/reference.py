@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container
+from dataclasses import replace
 from typing import Any
 
 from dse.campaign.config import Campaign, NamedProblem
@@ -39,22 +40,25 @@ def _figures(named: NamedProblem, template: str) -> dict[str, Any] | None:
 def optimum_figures(campaign: Campaign, known: Container[str] = ()) -> dict[str, dict[str, Any]]:
     """By problem label: `status`, `lower_bound` and `loss` of the certificate.
 
-    Problems that are `known`, or that cannot be certified (as with tiles of any size), are left out.
+    Tiles of any size cannot be certified: of them the best among perfect factors is known, and no bound (0).
+    Problems that are `known`, or of which nothing can be said, are left out.
     """
     from dse.optimum import certify
+    from dse.optimum.certificate import BOUNDED
 
     found: dict[str, dict[str, Any]] = {}
     for named in campaign.problems:
         if named.label in known:
             continue
+        whole = named.problem.tiles == "factors"
         try:
-            certificate = certify(named.problem, OPTIMUM_SECONDS)
+            certificate = certify(replace(named.problem, tiles="factors"), OPTIMUM_SECONDS)
         except InputError:
             continue
         if certificate.best is not None:
             found[named.label] = {
-                "status": certificate.status,
-                "lower_bound": certificate.lower_bound,
+                "status": certificate.status if whole else BOUNDED,
+                "lower_bound": certificate.lower_bound if whole else 0.0,
                 "loss": certificate.best.loss,
             }
     return found

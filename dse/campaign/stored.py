@@ -43,7 +43,7 @@ class _Stored(Schema):
 @dataclass(frozen=True)
 class _Optimum(_Stored):
     status: str
-    lower_bound: Loss
+    lower_bound: Figure
     loss: Loss
 
 

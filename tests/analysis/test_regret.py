@@ -64,6 +64,12 @@ def test_a_record_below_a_proven_optimum_is_said_loudly() -> None:
     assert [(one.searcher, one.best) for one in found] == [("walk", 1.5)]
 
 
+def test_a_problem_without_a_bound_has_no_regret() -> None:
+    optima = {ON_A: {"status": "bounded", "lower_bound": 0.0, "loss": 2.0}}
+    assert regrets(CELLS, optima) == []
+    assert beaten(CELLS, optima) == []
+
+
 def test_a_campaign_proves_its_optima_and_no_search_is_below_them(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

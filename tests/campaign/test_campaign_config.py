@@ -10,6 +10,7 @@ import pytest
 from dse.campaign import reading
 from dse.campaign.config import LIMITS, Campaign
 from dse.campaign.reading import campaign_path, load_campaign, named_campaigns
+from dse.campaign.reference import optimum_figures
 from dse.cli.commands.run import find_layers
 from dse.cost import DEFAULT_COST_MODEL
 from dse.search.searcher import searcher_class, searchers
@@ -55,6 +56,24 @@ def test_a_problem_list_names_each_problem(tmp_path: Path) -> None:
     lists = GOOD[GOOD.index("objectives") : GOOD.index("[searchers.random]")]
     campaign = read(tmp_path, GOOD.replace(lists, "") + PROBLEM)
     assert [problem.label for problem in campaign.problems] == ["alexnet:conv2 on edge, edp"]
+
+
+def test_a_problem_may_have_tiles_of_its_own(tmp_path: Path) -> None:
+    lists = GOOD[GOOD.index("objectives") : GOOD.index("[searchers.random]")]
+    other = PROBLEM.replace("conv2", "conv3")
+    campaign = read(tmp_path, GOOD.replace(lists, "") + PROBLEM + 'tiles = "any"\n' + other)
+    assert [named.problem.tiles for named in campaign.problems] == ["any", "factors"]
+    with pytest.raises(InputError, match=r"problems\[1\]: alexnet:conv2 on edge, edp has other tiles"):
+        read(tmp_path, GOOD.replace(lists, "") + PROBLEM + 'tiles = "any"\n' + PROBLEM)
+
+
+def test_of_tiles_of_any_size_the_best_perfect_factors_are_known_and_no_bound(tmp_path: Path) -> None:
+    lists = GOOD[GOOD.index("objectives") : GOOD.index("[searchers.random]")]
+    whole = read(tmp_path, GOOD.replace(lists, "") + PROBLEM)
+    (proven,) = optimum_figures(whole).values()
+    (known,) = optimum_figures(read(tmp_path, GOOD.replace(lists, 'tiles = "any"\n') + PROBLEM)).values()
+    assert proven == {"status": "optimal", "lower_bound": proven["loss"], "loss": proven["loss"]}
+    assert known == {"status": "bounded", "lower_bound": 0.0, "loss": proven["loss"]}
 
 
 def test_adding_a_searcher_changes_no_other_cell(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def in_ledger(folder: Path, statement: str, *values: object) -> None:
         ({"runs": 7}, "runs must be a list, got 7"),
         ({"optima": 1}, "optima must be a table"),
         (
-            {"optima": {"a": {"status": "optimal", "lower_bound": 0, "loss": 1}}},
+            {"optima": {"a": {"status": "optimal", "lower_bound": -1, "loss": 1}}},
             "optima.a.lower_bound must be",
         ),
         ({"problems": []}, "problems must be one or more problems"),

@@ -22,7 +22,7 @@ from dse.problem.loop_nest import loop_nest
 from dse.problem.problem import Problem
 from dse.report.page.breakdown import Breakdown, break_down
 from dse.report.page.commands import check_command, search_command
-from dse.report.page.numbers import compared, quantity
+from dse.report.page.numbers import compared, percent, quantity
 from dse.spec.mapping import Mapping
 from dse.support.errors import InputError
 
@@ -95,6 +95,10 @@ def gap_to_optimum(study: Study, problem: Triple, loss: float) -> Gap:
     if optimum is None or not math.isfinite(loss):
         known = "optimum not proven yet" if study.proofs_to_come else "optimum not known"
         return Gap("unknown", known, math.nan)
+    if not optimum["lower_bound"]:
+        ratio, base = loss / optimum["loss"], "the best of perfect factors"
+        words = compared(ratio, base) if ratio >= 1 else f"{percent(1 - ratio)} below {base}"
+        return Gap("unknown", f"{words}; no bound is known", ratio)
     ratio = loss / optimum["lower_bound"]
     if ratio < 1 - SAME:
         return Gap("beaten", "below what was proven to be the least", ratio)
