@@ -2,7 +2,8 @@
 
 - tiles (one block a dim, its outer and inner tile): with `factors` a prime factor goes from one level
   (what is left of the dim, outer, inner) to another; with `any` a tile goes up or down by one, by a factor of
-  two or to the next divisor of what it is cut from, or both tiles by a factor of two.
+  two or to the next divisor of what it is cut from, or both tiles by a factor of two; tiles that leave no
+  rest go by a prime factor too, and others to the nearest that leave none.
 - order (one block a level): two loops change places.
 - parallel (both levels' dims): one of them takes another value.
 - cluster: the next larger or smaller size.

@@ -9,10 +9,15 @@ from math import isqrt
 
 import numpy as np
 
+from dse.support.arrays import IntArray
 from dse.support.errors import InputError
 
 TILES = ("factors", "any")
 """`factors`: a tile divides what it is cut from. `any`: a tile is no larger than it."""
+
+
+PERFECT = 0.5
+"""Of the chains that are drawn where tiles may be of any size, the part that leaves no rest."""
 
 
 @lru_cache(maxsize=4096)
@@ -84,6 +89,37 @@ class Chain:
             return (outers[0] + outers[-1]) * len(outers) // 2
         return sum(len(divisors(outer)) for outer in outers)
 
+    def draw(self, rng: np.random.Generator, n: int) -> tuple[IntArray, IntArray]:
+        """`n` outer and `n` inner tiles: half of the pairs perfect factors, half of any sizes.
+
+        Sizes are drawn log-uniformly, the inner one given its outer one. Uniformly, most tiles would be of
+        half the dim or more, of which next to none fit a small buffer, and next to none would leave no rest.
+        """
+        outers = self.outer_choices
+        outer = log_uniform(rng, outers[0], np.full(n, outers[-1]))
+        inner = log_uniform(rng, 1, outer) if self.inner is None else np.full(n, self.inner)
+        if self._perfect:
+            pairs, first, count = self._perfect
+            which = rng.integers(len(first), size=n)
+            rows = first[which] + rng.integers(count[which])
+            perfect = rng.random(n) < PERFECT
+            outer, inner = np.where(perfect, pairs[rows].T, (outer, inner))
+        return outer, inner
+
+    @cached_property
+    def _perfect(self) -> tuple[IntArray, IntArray, IntArray] | None:
+        """Pairs of tiles that leave no rest (m, 2), if any; for each outer tile the first and how many."""
+        pairs = [
+            (outer, inner)
+            for outer in divisors(self.size)
+            for inner in divisors(outer)
+            if outer in self.outer_choices and inner in self.inner_choices(outer)
+        ]
+        if not pairs:
+            return None
+        table = np.array(pairs)
+        return table, *np.unique(table[:, 0], return_index=True, return_counts=True)[1:]
+
     def why_not(self, outer: int, inner: int) -> str | None:
         """Why the pair of tiles is no choice, in words; None if it is one."""
         for level, tile, whole, name, fixed in (
@@ -109,6 +145,17 @@ class Chain:
     def _misfit(self, level: str, tile: int, whole: int, name: str) -> str:
         wrong = "does not divide" if self.tiles == "factors" else "is not within 1 and"
         return f"{level}.tile.{self.dim} = {tile} {wrong} {whole}, {name}"
+
+
+def log_uniform(rng: np.random.Generator, least: int, most: IntArray) -> IntArray:
+    """Whole numbers within `least` and each of `most` (n,): uniform in a power of two, itself uniform.
+
+    Logarithms would differ in the last bits from CPU to CPU, and with them the numbers.
+    """
+    octaves = np.frexp(most.astype(np.float64))[1].astype(np.int64)
+    low = 1 << rng.integers(least.bit_length() - 1, octaves)
+    drawn: IntArray = rng.integers(np.maximum(low, least), np.minimum(2 * low - 1, most), endpoint=True)
+    return drawn
 
 
 def listed(values: Sequence[int], limit: int = 24) -> str:

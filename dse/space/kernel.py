@@ -39,7 +39,7 @@ CHAIN_WIDTH = 8
 
 BLOCKS = 8  # four tile chains, the outer order, the inner order, the parallel dims, the cluster
 ORDER_BLOCK, PARALLEL_BLOCK, CLUSTER_BLOCK = 4, 6, 7
-MAX_MOVES = 256  # at most 6 moves for each of a 31-bit size's 9 primes in 4 dims, and 20 others
+MAX_MOVES = 384  # at most 6 for each of a 31-bit size's 9 primes and 14 steps in 4 dims, and 26 others
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -314,14 +314,19 @@ def _apply(
 def _add_tile_moves(genes: IntArray, row: int, dim: int, space: IntArray, moves: IntArray, begin: int) -> int:
     """Append the moves of a dim's tile chain."""
     outer, inner = _tiles(genes[row, TILE + dim], genes[row, LEVEL_GENES + TILE + dim], dim, space)
-    if not space[ANY_TILES]:
-        end = _propose_factors(outer, inner, dim, space, moves, begin)
-        return _keep_choices(outer, inner, dim, space, moves, begin, end)
     size = space[CHAIN_START + CHAIN_WIDTH * dim + SIZE]
-    end = _propose_steps(outer, inner, dim, size, moves, begin)
-    for index in range(begin, end):
-        moves[index, 1] = min(max(moves[index, 1], 1), size)
-        moves[index, 2] = min(max(moves[index, 2], 1), moves[index, 1])
+    end = begin
+    if space[ANY_TILES]:
+        end = _propose_steps(outer, inner, dim, size, moves, begin)
+        for index in range(begin, end):
+            moves[index, 1] = min(max(moves[index, 1], 1), size)
+            moves[index, 2] = min(max(moves[index, 2], 1), moves[index, 1])
+    perfect = end
+    if size % outer == 0 and outer % inner == 0:
+        end = _propose_factors(outer, inner, dim, space, moves, end)
+    else:
+        end = _propose_perfect(outer, inner, dim, size, moves, end)
+    end = _keep_perfect(size, moves, perfect, end)
     return _keep_choices(outer, inner, dim, space, moves, begin, end)
 
 
@@ -356,6 +361,28 @@ def _propose_steps(outer: int, inner: int, dim: int, size: int, moves: IntArray,
 
 
 @compiled
+def _propose_perfect(outer: int, inner: int, dim: int, size: int, moves: IntArray, end: int) -> int:
+    """Tiles that leave a rest go to the nearest ones that leave none, both at once."""
+    outer_below, outer_above = _near_divisors(size, outer)
+    for tile in (outer_below, outer, outer_above):
+        inner_below, inner_above = _near_divisors(tile, inner)
+        for cut in (inner_below, inner, inner_above):
+            end = _add(moves, end, dim, tile, cut)
+    return end
+
+
+@compiled
+def _keep_perfect(size: int, moves: IntArray, begin: int, end: int) -> int:
+    """Close up moves `begin` to `end` over those that leave a rest."""
+    kept = begin
+    for index in range(begin, end):
+        dim, outer, inner = moves[index, 0], moves[index, 1], moves[index, 2]
+        if size % outer == 0 and outer % inner == 0:
+            kept = _add(moves, kept, dim, outer, inner)
+    return kept
+
+
+@compiled
 def _near_divisors(whole: int, tile: int) -> tuple[int, int]:
     """The largest divisor of `whole` below `tile` and the smallest above it; `tile` where there is none."""
     below, above, low = 0, whole + 1, 1
@@ -376,14 +403,11 @@ def _keep_choices(
 ) -> int:
     """Close up moves `begin` to `end` over those that leave the space, stand still or come twice."""
     chain, kept = CHAIN_START + CHAIN_WIDTH * dim, begin
-    size = space[chain + SIZE]
     for index in range(begin, end):
         new_outer, new_inner = moves[index, 1], moves[index, 2]
         keep = new_outer != outer or new_inner != inner
         keep = keep and (new_outer == outer or not space[chain + OUTER_FIXED])
         keep = keep and (new_inner == inner or not space[chain + INNER_FIXED])
-        if not space[ANY_TILES]:
-            keep = keep and size % new_outer == 0 and new_outer % new_inner == 0
         for earlier in range(begin, kept):
             keep = keep and (moves[earlier, 1] != new_outer or moves[earlier, 2] != new_inner)
         if keep:

@@ -31,7 +31,7 @@ from dse.space.genes import (
 from dse.space.protocol import Block, Gene, MappingStructure
 from dse.spec.accelerator import Accelerator
 from dse.spec.layer import Layer
-from dse.spec.mapping import COLUMNS, Mapping, MappingBatch
+from dse.spec.mapping import COLUMNS, INNER_TILE, OUTER_TILE, Mapping, MappingBatch
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 from dse.support.errors import InputError, unknown
 
@@ -123,8 +123,14 @@ class MappingSpace:
         return make_blocks(self)
 
     def sample(self, rng: np.random.Generator, n: int) -> IntArray:
-        """`n` gene vectors drawn uniformly: (n, 13)."""
-        return rng.integers(0, self.sizes, size=(n, NUM_GENES), dtype=np.int64)
+        """`n` gene vectors drawn uniformly, but the sizes of `any` tiles log-uniformly: (n, 13)."""
+        genes = rng.integers(0, self.sizes, size=(n, NUM_GENES), dtype=np.int64)
+        if self.tiles == "factors":
+            return genes
+        batch = self.decode(genes)
+        for dim, chain in enumerate(self._chains):
+            batch.rows[:, [OUTER_TILE + dim, INNER_TILE + dim]] = np.stack(chain.draw(rng, n), axis=1)
+        return self.encode(batch)
 
     def contains(self, genes: IntArray) -> BoolArray:
         """Which of the vectors (n, 13) lie in the space: (n,)."""

@@ -88,7 +88,10 @@ class Space(Protocol):
         """All that defines the space, as plain JSON data."""
 
     def sample(self, rng: np.random.Generator, n: int, /) -> IntArray:
-        """`n` gene vectors drawn uniformly: (n, genes)."""
+        """`n` gene vectors drawn independently: (n, genes).
+
+        Uniformly, unless a gene's values are sizes that reach over orders of magnitude.
+        """
 
     def contains(self, genes: IntArray, /) -> BoolArray:
         """Which of the vectors (n, genes) lie in the space: (n,)."""

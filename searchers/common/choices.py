@@ -37,7 +37,7 @@ class Choices:
         """Those with two values or more; none in a space of one design."""
 
     def sample(self, rng: np.random.Generator, count: int) -> IntArray:
-        """Uniformly drawn vectors, made canonical: (count, genes)."""
+        """Vectors that the space draws, made canonical: (count, genes)."""
         return self._space.canonical(self._space.sample(rng, count))
 
     def changes(
@@ -73,7 +73,7 @@ class Choices:
         if listed is not None:
             found[:, genes] = listed[rng.integers(len(listed), size=count)]
             return found
-        found[:, genes] = rng.integers(self._space.sizes[genes], size=(count, len(genes)))
+        found[:, genes] = self._space.sample(rng, count)[:, genes]
         return self._space.canonical(found)
 
     def _listed(self, block: Block) -> IntArray | None:

@@ -215,3 +215,12 @@ def test_importing_a_problem_does_not_import_what_is_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_mapping_of_any_tiles_fits_soon() -> None:
+    problem = Problem(
+        load_layer("gpt2_block:attn.context"), PRESETS["eyeriss"], "edp", "loopnest", tiles="any"
+    )
+    points = problem.space.sample(np.random.default_rng(0), 1000)
+    # Half of all searches have one by their fifth sample.
+    assert 1 - (1 - np.isfinite(problem.price(points).loss).mean()) ** 5 > 0.5

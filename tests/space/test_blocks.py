@@ -93,16 +93,20 @@ def test_tile_moves_are_all_the_ways_to_move_one_prime_factor(size: int) -> None
     ("here", "expected"),
     [
         # Size 20. Outer 9: 8, 10, 4, 18, the divisors 5 and 10. Inner 6: 5, 7, 3, 12 cut to 9, the divisors
-        # 3 and 9 of 9. Both doubled and both halved.
+        # 3 and 9 of 9. Both doubled and both halved. Both to the nearest that leave no rest: 5 and 5,
+        # 10 and 5 or 10. What leaves no rest goes there by any prime factor too.
         (
             (9, 6),
-            {(8, 6), (10, 6), (4, 4), (18, 6), (5, 5), (9, 5), (9, 7), (9, 3), (9, 9), (18, 12), (4, 3)},
+            {
+                *((8, 6), (10, 6), (4, 4), (18, 6), (5, 5), (9, 5), (9, 7), (9, 3), (9, 9), (18, 12), (4, 3)),
+                *((10, 5), (10, 10)),
+            },
         ),
-        ((1, 1), {(2, 1), (2, 2)}),
-        ((20, 20), {(19, 19), (10, 10), (20, 19), (20, 10)}),
+        ((1, 1), {(2, 1), (2, 2), (5, 1), (5, 5)}),
+        ((20, 20), {(19, 19), (10, 10), (20, 19), (20, 10), (4, 4), (20, 4)}),
     ],
 )
-def test_moves_of_any_tiles_are_small_steps_doublings_and_next_divisors(
+def test_moves_of_any_tiles_are_small_steps_doublings_next_divisors_and_factors(
     here: tuple[int, int], expected: set[tuple[int, int]]
 ) -> None:
     space = MappingSpace(Layer("CONV", 20, 1, 1, 1, 1, 1), EYERISS, "any")
@@ -111,6 +115,14 @@ def test_moves_of_any_tiles_are_small_steps_doublings_and_next_divisors(
     start[NAMES.index("inner.tile.K")] = -(-(here[1] - 1) * 20 // here[0])
     assert chain_of(space, start, "K") == here
     assert chains_reached(space, start, "K") == expected
+
+
+def test_moves_of_any_tiles_that_leave_no_rest_hold_those_of_factors() -> None:
+    layer = Layer("CONV", 60, 1, 1, 1, 1, 1)
+    perfect, anything = MappingSpace(layer, EYERISS), MappingSpace(layer, EYERISS, "any")
+    for start in perfect.sample(np.random.default_rng(0), 12):
+        (same,) = anything.encode(perfect.decode(start[np.newaxis]))
+        assert chains_reached(perfect, start, "K") <= chains_reached(anything, same, "K")
 
 
 def test_orders_swap_any_two_loops() -> None:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from dse.space.mapping_space import MappingSpace, equation1, parse_fixed
 from dse.spec.accelerator import PRESETS
 from dse.spec.layer import Layer
-from dse.spec.mapping import Level, Mapping, MappingBatch
+from dse.spec.mapping import INNER_TILE, OUTER_TILE, Level, Mapping, MappingBatch
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError
 from tests.space.space_cases import (
@@ -225,8 +225,24 @@ def test_samples_are_uniform_over_the_vectors() -> None:
     assert pairs == pytest.approx(1 / 256, abs=0.002)
 
 
-def test_equal_generators_give_equal_samples() -> None:
-    space = MappingSpace(VGG_CONV1_2, EYERISS)
+def test_any_tiles_are_drawn_log_uniformly_and_half_of_them_leave_no_rest() -> None:
+    layer = Layer("CONV", 61, 100, 1, 1, 1, 1)
+    space = MappingSpace(layer, EYERISS, "any", {"inner.tile.C": 3})
+    rows = space.decode(space.sample(np.random.default_rng(0), 20_000)).rows
+    outer, inner = rows[:, OUTER_TILE], rows[:, INNER_TILE]
+    # 61 is prime: of the outer tiles 1 and 61 a half, of the six powers of two up to 32 a sixth of the other.
+    assert np.mean(outer == 1) == pytest.approx(1 / 4 + 1 / 12, abs=0.02)
+    assert np.mean((outer >= 8) & (outer < 16)) == pytest.approx(1 / 12, abs=0.02)
+    assert set(outer) == set(range(1, 62))
+    assert np.mean(inner[outer == 7] < 4) == pytest.approx(2 / 3, abs=0.1)
+    # No tile that 3 divides divides 100: all are of any size, and none is smaller than 3.
+    assert set(rows[:, OUTER_TILE + 1]) == set(range(3, 101))
+    assert set(rows[:, INNER_TILE + 1]) == {3}
+
+
+@pytest.mark.parametrize("tiles", ["factors", "any"])
+def test_equal_generators_give_equal_samples(tiles: str) -> None:
+    space = MappingSpace(VGG_CONV1_2, EYERISS, tiles)
     one, other = (space.sample(np.random.default_rng(3), 7) for _ in range(2))
     assert np.array_equal(one, other)
     assert space.sample(np.random.default_rng(3), 0).shape == (0, 13)
