@@ -55,6 +55,7 @@ class MappingSpace:
     accelerator: Accelerator
     tiles: str = "factors"
     fixed: MappingOf[str, FixedValue] = field(default_factory=dict, hash=False)
+    hierarchy = None
     _chains: tuple[Chain, ...] = field(init=False, repr=False, compare=False)
     _choices: MappingOf[str, Sequence[Any]] = field(init=False, repr=False, compare=False)
 

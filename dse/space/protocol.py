@@ -127,6 +127,10 @@ class Space(Protocol):
     def structure(self) -> MappingStructure | None:
         """What the designs are beyond their genes, if they are mappings; None of any other space."""
 
+    @property
+    def hierarchy(self) -> HierarchyStructure | None:
+        """Likewise, if they are mappings onto a machine of any number of levels."""
+
 
 class MappingStructure(Protocol):
     """The mappings behind the vectors, for the searchers that say that they look at them."""
@@ -148,3 +152,19 @@ class MappingStructure(Protocol):
 
     def encode(self, batch: MappingBatch, /) -> IntArray:
         """The canonical vectors of the mappings: (n, genes). InputError for one not in the space."""
+
+
+class HierarchyStructure(Protocol):
+    """The mappings onto any number of levels behind the vectors, for the searchers that look at them."""
+
+    def counts(self, genes: IntArray, /) -> FloatArray:
+        """log2 of words held and moved at every level, and of steps: (n, counts).
+
+        Figures of a mapping are near sums of them. What a word or a step costs is not among them.
+        """
+
+    def keep_inside(self, genes: IntArray, before: IntArray, changed: IntArray, /) -> IntArray:
+        """The vectors (n, genes), the tiles inside of what has changed as they were where that is possible.
+
+        `before` are the vectors before the gene `changed` (n,) of each took another value.
+        """

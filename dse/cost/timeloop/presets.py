@@ -45,7 +45,8 @@ def gemmini(pe_dim: int, scratchpad_depth: int, accumulator_depth: int) -> Machi
     """The machine of the DOSA data set (Hong et al., MICRO 2023): weights in `pe_dim` x `pe_dim` PEs.
 
     The scratchpad has rows of `pe_dim` words of 8 bits, an accumulator belongs to one column and has rows of
-    one word of 32 bits.
+    one word of 32 bits. Loops stand where the data set has them: of all dims in DRAM and the accumulators, of
+    P in the registers.
     """
     if pe_dim < 1 or scratchpad_depth < 1 or accumulator_depth < 1:
         raise InputError("gemmini: its side and its depths must be at least 1")
@@ -67,6 +68,7 @@ def gemmini(pe_dim: int, scratchpad_depth: int, accumulator_depth: int) -> Machi
             keeps=("W", "I"),
             may_keep=(),
             spread=("K",),
+            loops=(),
             block=pe_dim,
             bandwidth=Bandwidth(shared=2 * pe_dim),
             energy=Energy.of_any(scratchpad),
@@ -81,7 +83,9 @@ def gemmini(pe_dim: int, scratchpad_depth: int, accumulator_depth: int) -> Machi
             bandwidth=Bandwidth(shared=2),
             energy=Energy.of_any(accumulator),
         ),
-        Level("Registers", capacity=1, keeps=("W",), may_keep=(), energy=Energy.of_any(register)),
+        Level(
+            "Registers", capacity=1, keeps=("W",), may_keep=(), loops=("P",), energy=Energy.of_any(register)
+        ),
     )
     name = f"gemmini-{pe_dim}-{scratchpad_depth}-{accumulator_depth}"
     return Machine(name, levels, mac_pj=0.5608, first_fill="counted")

@@ -44,6 +44,7 @@ class _LevelTable(Schema):
     word_bits: _Bits | None = None
     fan_out: _Count = 1
     spread: list[str] | None = None
+    loops: list[str] | None = None
     multicast: bool = True
     reduction: bool = True
     bandwidth: _Rate | None = None
@@ -87,11 +88,48 @@ def machine_from_dict(data: object, where: str) -> Machine:
         raise InputError(f"{where}: {error}") from None
 
 
+def machine_to_dict(machine: Machine) -> dict[str, Any]:
+    """The machine as plain data of the same keys; `machine_from_dict` reads it back."""
+    return {
+        "name": machine.name,
+        "mac_pj": machine.mac_pj,
+        "first_fill": machine.first_fill,
+        "clock_ghz": machine.clock_ghz,
+        "levels": [_level_dict(level) for level in machine.levels],
+    }
+
+
+def _level_dict(level: Level) -> dict[str, Any]:
+    open_to = [name for name in TENSORS if name not in level.keeps]
+    entry = {
+        "name": level.name,
+        "keeps": list(level.keeps),
+        "may_keep": open_to if level.may_keep is None else list(level.may_keep),
+        "size": level.capacity,
+        "fan_out": level.fan_out,
+        "spread": None if level.spread is None else list(level.spread),
+        "loops": None if level.loops is None else list(level.loops),
+        "multicast": level.multicast,
+        "reduction": level.reduction,
+        "bandwidth": level.bandwidth.shared,
+        "read_bandwidth": level.bandwidth.read,
+        "write_bandwidth": level.bandwidth.write,
+        "block": level.block,
+        "cluster": level.cluster,
+        **vars(level.energy),
+        "leak_pj": level.leak_pj,
+    }
+    return {key: value for key, value in entry.items() if value is not None}
+
+
 def _level(table: _LevelTable, word_bits: int, where: str, *, outermost: bool) -> Level:
     keeps, may_keep = _kept(table, where, outermost=outermost)
     bits = table.word_bits or word_bits
     capacity = _capacity(table, bits, where)
-    spread = None if table.spread is None else _names(table.spread, DIMS, "dim", f"{where}: spread")
+    spread, loops = (
+        None if dims is None else _names(dims, DIMS, "dim", f"{where}: {key}")
+        for key, dims in (("spread", table.spread), ("loops", table.loops))
+    )
     return Level(
         name=table.name,
         capacity=capacity,
@@ -99,6 +137,7 @@ def _level(table: _LevelTable, word_bits: int, where: str, *, outermost: bool) -
         keeps=keeps,
         may_keep=may_keep,
         spread=spread,
+        loops=loops,
         multicast=table.multicast,
         reduction=table.reduction,
         bandwidth=Bandwidth(table.read_bandwidth, table.write_bandwidth, table.bandwidth),

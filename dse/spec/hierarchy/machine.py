@@ -48,7 +48,7 @@ class Level:
     the next level (or MACs), over which the dims in `spread` (None: any) may be spread; without `multicast`
     each of them is sent its own copy of what several of them read, and without `reduction` each writes a
     partial sum of its own. The level `keeps` these tensors, and a mapping may have it keep those in
-    `may_keep` (None: any).
+    `may_keep` (None: any). Mappings that are searched loop over the dims in `loops` (None: any) here.
     """
 
     name: str
@@ -57,6 +57,7 @@ class Level:
     keeps: Names = ()
     may_keep: Names | None = None
     spread: Names | None = None
+    loops: Names | None = None
     multicast: bool = True
     reduction: bool = True
     bandwidth: Bandwidth = Bandwidth()
@@ -120,6 +121,15 @@ class Machine:
     def macs(self) -> int:
         """How many MACs there are."""
         return math.prod(level.fan_out for level in self.levels)
+
+    @property
+    def cycle_seconds(self) -> float:
+        """Seconds of one clock cycle."""
+        return 1.0 / (self.clock_ghz * 1e9)
+
+    def called(self, given: str) -> str:
+        """What a user named it by, such as a file, with its own name if that is another."""
+        return given if self.name == given else f"{given} ({self.name})"
 
 
 def not_negative(value: object, what: str) -> float:

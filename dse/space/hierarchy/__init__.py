@@ -1,0 +1,1 @@
+"""Mappings onto machines of any number of levels, as vectors of integers."""

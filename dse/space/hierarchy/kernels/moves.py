@@ -1,0 +1,248 @@
+# mypy: disallow-untyped-calls=False, disallow-untyped-decorators=False, disallow-untyped-defs=False
+"""The compiled part of a hierarchy's space: vectors to rows and back, and moves. See `SpaceTables`."""
+
+from __future__ import annotations
+
+from numba import njit
+
+from dse.support.jit import OPTIONS
+
+FACTORS, ORDER, KEEP = range(3)
+"""Kinds of blocks."""
+
+
+@njit(**OPTIONS)
+def decode(genes, t, rows):
+    """Write the rows of the vectors (n, genes)."""
+    for i in range(len(genes)):
+        rows[i] = t.template
+        for dim in range(len(t.first_slot) - 1):
+            write_factors(genes[i], dim, t, rows[i])
+        for level in range(len(t.order_gene)):
+            gene = t.order_gene[level]
+            if gene >= 0:
+                first, order = t.order_columns[level], t.orders[t.order_start[level] + genes[i, gene]]
+                for place in range(len(order)):
+                    rows[i, first + place] = order[place]
+        for pair in range(len(t.keep_gene)):
+            rows[i, t.keep_gene[pair, 1]] = genes[i, t.keep_gene[pair, 0]]
+
+
+@njit(**OPTIONS)
+def write_factors(vector, dim, t, row):
+    """Write the factors of one dim into a row."""
+    place = last_length(dim, t)
+    for slot in range(t.first_slot[dim], t.first_slot[dim + 1]):
+        below = picked(vector, slot, place, t)
+        row[t.column[slot]] = t.lengths[dim, place] // t.lengths[dim, below]
+        place = below
+
+
+@njit(**OPTIONS)
+def last_length(dim, t):
+    """The place of the whole dim among its lengths."""
+    place = t.lengths.shape[1] - 1
+    while t.lengths[dim, place] == 0:
+        place -= 1
+    return place
+
+
+@njit(**OPTIONS)
+def picked(vector, slot, place, t):
+    """The place of the length that a vector leaves below a slot, of that at `place` above it."""
+    gene, count = t.gene[slot], t.edge_count[slot, place]
+    choice = vector[gene] * count // t.size[slot] if gene >= 0 else 0
+    return t.edges[t.edge_start[slot, place] + choice]
+
+
+@njit(**OPTIONS)
+def canonical(genes, t, out):
+    """Write the smallest vectors that stand for the same factors, orders and kept tensors."""
+    for i in range(len(genes)):
+        out[i] = genes[i]
+        for dim in range(len(t.first_slot) - 1):
+            place = last_length(dim, t)
+            for slot in range(t.first_slot[dim], t.first_slot[dim + 1]):
+                gene, count = t.gene[slot], t.edge_count[slot, place]
+                below = picked(genes[i], slot, place, t)
+                if gene >= 0:
+                    choice = genes[i, gene] * count // t.size[slot]
+                    out[i, gene] = (choice * t.size[slot] + count - 1) // count
+                place = below
+
+
+@njit(**OPTIONS)
+def encode_factors(row, dim, t, vector):
+    """Write the smallest genes of one dim's factors in a row; False if they are no chain."""
+    place = last_length(dim, t)
+    for slot in range(t.first_slot[dim], t.first_slot[dim + 1]):
+        factor, length, count = row[t.column[slot]], t.lengths[dim, place], t.edge_count[slot, place]
+        if factor < 1 or length % factor:
+            return False
+        start, found = t.edge_start[slot, place], -1
+        for choice in range(count):
+            if t.lengths[dim, t.edges[start + choice]] == length // factor:
+                found = choice
+                break
+        if found < 0:
+            return False
+        if t.gene[slot] >= 0:
+            vector[t.gene[slot]] = (found * t.size[slot] + count - 1) // count
+        place = t.edges[start + found]
+    return t.lengths[dim, place] == 1
+
+
+@njit(**OPTIONS)
+def factor_move(row, dim, t, vector, wanted, scratch):
+    """How many moves a dim has, up to the one that is `wanted` (-1: all); that one is made in `vector`.
+
+    A move takes a prime factor from one slot to another. `row` is the vector's own, `vector` is canonical.
+    """
+    first, end = t.first_slot[dim], t.first_slot[dim + 1]
+    count = 0
+    for number in range(t.primes.shape[1]):
+        prime = t.primes[dim, number]
+        if prime == 0:
+            break
+        for source in range(first, end):
+            if row[t.column[source]] % prime:
+                continue
+            row[t.column[source]] //= prime
+            for target in range(first, end):
+                if target != source:
+                    row[t.column[target]] *= prime
+                    scratch[:] = vector
+                    possible = encode_factors(row, dim, t, scratch)
+                    row[t.column[target]] //= prime
+                    if possible:
+                        if count == wanted:
+                            vector[:] = scratch
+                            row[t.column[source]] *= prime
+                            return count + 1
+                        count += 1
+            row[t.column[source]] *= prime
+    return count
+
+
+@njit(**OPTIONS)
+def block_move(vector, block, row, t, wanted, scratch):
+    """As `factor_move`, for any block: an order takes another value, a kept tensor is bypassed or not."""
+    if t.block_kind[block] == FACTORS:
+        return factor_move(row, t.block_of[block], t, vector, wanted, scratch)
+    count = 0
+    for place in range(t.block_genes.shape[1]):
+        gene = t.block_genes[block, place]
+        if gene < 0:
+            break
+        near = order_neighbours(t, block, vector[gene])
+        if 0 <= wanted - count < near:
+            vector[gene] = order_neighbour(t, block, vector[gene], wanted - count)
+            return wanted + 1
+        count += near
+    return count
+
+
+@njit(**OPTIONS)
+def order_neighbours(t, block, value):
+    """How many other values a gene that is no size has one move away."""
+    gene = t.block_genes[block, 0]
+    if t.block_kind[block] == KEEP or not swapping(t, block):
+        return t.sizes[gene] - 1
+    count = 0
+    start = t.order_start[t.block_of[block]]
+    for other in range(t.sizes[gene]):
+        count += apart(t.orders[start + value], t.orders[start + other]) == 2
+    return count
+
+
+@njit(**OPTIONS)
+def order_neighbour(t, block, value, wanted):
+    """The value that is the so-manieth of `order_neighbours`."""
+    if t.block_kind[block] == KEEP or not swapping(t, block):
+        return wanted if wanted < value else wanted + 1
+    gene = t.block_genes[block, 0]
+    start = t.order_start[t.block_of[block]]
+    for other in range(t.sizes[gene]):
+        if apart(t.orders[start + value], t.orders[start + other]) == 2:
+            if wanted == 0:
+                return other
+            wanted -= 1
+    return value
+
+
+@njit(**OPTIONS)
+def swapping(t, block):
+    """Whether an order's neighbours are those with two loops exchanged: where it has more than a few."""
+    return t.sizes[t.block_genes[block, 0]] > t.orders.shape[1]
+
+
+@njit(**OPTIONS)
+def apart(one, other):
+    """At how many places two orders differ."""
+    count = 0
+    for place in range(len(one)):
+        count += one[place] != other[place]
+    return count
+
+
+@njit(**OPTIONS)
+def block_neighbours(genes, block, rows, t, out):
+    """Write all neighbours of the first vector, canonical in the block, into `out`: how many there are.
+
+    Without room for them they are only counted.
+    """
+    scratch = genes[0].copy()
+    total = block_move(genes[0], block, rows[0], t, -1, scratch)
+    if total > len(out):
+        return total
+    for wanted in range(total):
+        out[wanted] = genes[0]
+        block_move(out[wanted], block, rows[0], t, wanted, scratch)
+    return total
+
+
+@njit(**OPTIONS)
+def random_neighbours(genes, rows, t, picks):
+    """Replace each canonical vector by one of its neighbours, chosen by a number of 0 to 1."""
+    scratch = genes[0].copy() if len(genes) else t.sizes.copy()
+    blocks = len(t.block_kind)
+    for i in range(len(genes)):
+        total = 0
+        for block in range(blocks):
+            total += block_move(genes[i], block, rows[i], t, -1, scratch)
+        wanted = min(int(picks[i] * total), total - 1)
+        for block in range(blocks):
+            if total == 0:
+                break
+            here = block_move(genes[i], block, rows[i], t, -1, scratch)
+            if wanted < here:
+                block_move(genes[i], block, rows[i], t, wanted, scratch)
+                break
+            wanted -= here
+
+
+@njit(**OPTIONS)
+def keep_inside(genes, before, t, changed):
+    """What stands inside of a factor that has changed keeps its lengths, or the nearest that there are.
+
+    `before` are the rows of the vectors (n, genes) before the gene `changed` (n,) of each took a new value.
+    """
+    for i in range(len(genes)):
+        for dim in range(len(t.first_slot) - 1):
+            first, end = t.first_slot[dim], t.first_slot[dim + 1]
+            place, length, inside = last_length(dim, t), t.lengths[dim, last_length(dim, t)], False
+            for slot in range(first, end):
+                length //= before[i, t.column[slot]]
+                below = picked(genes[i], slot, place, t)
+                gene, count = t.gene[slot], t.edge_count[slot, place]
+                if inside and gene >= 0:
+                    start, best, near = t.edge_start[slot, place], 0, -1.0
+                    for choice in range(count):
+                        there = t.lengths[dim, t.edges[start + choice]]
+                        alike = min(there, length) / max(there, length)
+                        if alike > near:
+                            best, near = choice, alike
+                    genes[i, gene] = (best * t.size[slot] + count - 1) // count
+                    below = t.edges[start + best]
+                inside = inside or (gene >= 0 and gene == changed[i])
+                place = below

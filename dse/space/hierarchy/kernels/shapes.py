@@ -1,0 +1,127 @@
+# mypy: disallow-untyped-calls=False, disallow-untyped-decorators=False, disallow-untyped-defs=False
+"""The compiled shapes of mappings: tiles, what fits, what comes again, what is moved (see `ShapeTables`)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from dse.support.jit import OPTIONS
+
+
+@njit(**OPTIONS)
+def measure(rows, s, words, wide):
+    """Write the words that each level has to hold (n, levels), and the children that it spreads over."""
+    tensors, dims = s.moves.shape[:2]
+    levels = len(s.holds)
+    width = 3 * dims + tensors
+    box = np.empty(dims, dtype=np.int64)
+    for i in range(len(rows)):
+        box[:] = 1
+        for level in range(levels - 1, -1, -1):
+            base = level * width
+            spread = 1
+            for dim in range(dims):
+                spread *= rows[i, base + dims + dim]
+                box[dim] *= np.int64(rows[i, base + dim]) * rows[i, base + dims + dim]
+            wide[i, level] = spread
+            words[i, level] = 0
+            if s.holds[level]:
+                for tensor in range(tensors):
+                    if rows[i, base + 3 * dims + tensor]:
+                        words[i, level] += tile_words(box, s, tensor)
+
+
+@njit(**OPTIONS)
+def tile_words(box, s, tensor):
+    """Words of a tensor that a box touches."""
+    words = 1
+    for axis in range(s.axes[tensor]):
+        extent = 1
+        for dim in range(len(box)):
+            extent += s.moves[tensor, dim, axis] * (box[dim] - 1)
+        words *= extent
+    return words
+
+
+@njit(**OPTIONS)
+def moves_it(s, tensor, dim):
+    """Whether a loop over a dim moves a tensor."""
+    moved = False
+    for axis in range(s.axes[tensor]):
+        moved = moved or s.moves[tensor, dim, axis] != 0
+    return moved
+
+
+@njit(**OPTIONS)
+def describe(rows, s, lengths, spread, held, returns, moved, served, steps):
+    """Write log2 of what the loops of each row imply; 0 of a tensor that a level does not keep.
+
+    `lengths` and `spread` (n, levels, dims): of the tiles, and the spatial factors. Of a tensor at a level
+    (n, levels, tensors): `held`, the words of a tile; `returns`, how often it comes anew; `moved`, the words
+    that all instances receive; and `served`, those of them that differ among the instances that one level
+    above serves, which the level that keeps it next above has to read. `served` has one more level, the
+    MACs. `steps` (n): of the run.
+    """
+    tensors, dims = s.moves.shape[:2]
+    levels = len(s.holds)
+    width = 3 * dims + tensors
+    box = np.empty(dims, dtype=np.int64)
+    for i in range(len(rows)):
+        row = rows[i]
+        box[:] = 1
+        held[i] = 0.0
+        returns[i] = 0.0
+        moved[i] = 0.0
+        served[i] = 0.0
+        total = 0.0
+        for level in range(levels - 1, -1, -1):
+            base = level * width
+            for dim in range(dims):
+                factor, across = row[base + dim], row[base + dims + dim]
+                box[dim] *= np.int64(factor) * across
+                lengths[i, level, dim] = np.log2(box[dim])
+                spread[i, level, dim] = np.log2(across)
+                total += np.log2(factor)
+            for tensor in range(tensors):
+                if s.holds[level] and row[base + 3 * dims + tensor]:
+                    held[i, level, tensor] = np.log2(tile_words(box, s, tensor))
+        steps[i] = total
+        for tensor in range(tensors):
+            for level in range(levels + 1):
+                if level == levels or (s.holds[level] and row[level * width + 3 * dims + tensor]):
+                    every, own, here, there = flow(row, s, tensor, level, width)
+                    words = held[i, level, tensor] if level < levels else 0.0
+                    if level < levels:
+                        returns[i, level, tensor] = every
+                        moved[i, level, tensor] = words + every + there
+                    served[i, level, tensor] = words + every + own + here
+
+
+@njit(**OPTIONS)
+def flow(row, s, tensor, level, width):
+    """log2 of how often a tile comes anew to an instance, of how many instances below the next level that
+    keeps it get different ones, of the instances at work of that level, and of those of this one.
+    """
+    dims, levels = s.moves.shape[1], len(s.holds)
+    every, started = 0.0, level == levels
+    different, parents, instances = 0.0, 0.0, 0.0
+    kept_above = False
+    for outer in range(level - 1, -1, -1):
+        base = outer * width
+        for dim in range(dims):
+            across = np.log2(row[base + dims + dim])
+            instances += across
+            if kept_above:
+                parents += across
+            elif moves_it(s, tensor, dim):
+                different += across
+        kept_above = kept_above or row[base + 3 * dims + tensor] != 0
+        for place in range(dims - 1, -1, -1):
+            dim = row[base + 2 * dims + place]
+            factor = row[base + dim]
+            if factor > 1:
+                started = started or moves_it(s, tensor, dim)
+                if started:
+                    every += np.log2(factor)
+    return every, different, parents, instances

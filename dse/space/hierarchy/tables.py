@@ -1,0 +1,121 @@
+"""A hierarchy's space as the kernels read it: arrays of integers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.space.chains import primes
+from dse.space.hierarchy.chains import SPATIAL, FactorChain
+from dse.spec.hierarchy.layout import Layout, RowArray
+from dse.spec.hierarchy.machine import Machine
+from dse.spec.hierarchy.workload import Workload
+from dse.support.arrays import BoolArray, IntArray
+
+
+class SpaceTables(NamedTuple):
+    """Slots are numbered through all dims, in the order of their chains; lengths of a dim by their place.
+
+    `first_slot` (dims + 1); of a slot its `gene` (-1: it has no choice), the gene's `size`, its `column` in a
+    row; `edge_start`, `edge_count` (slots, lengths): where in `edges` the lengths stand that may be left of
+    a length. `lengths` and `primes` (dims, most), 0 where there are none. `template` is a row whose loops
+    run once. `order_gene` (levels) and `order_start` say where in `orders` (n, dims) a level's are;
+    `keep_gene` are pairs of gene and column. `first_gene` (blocks + 1), `block_kind` and `block_of` (its dim
+    or level) describe the blocks.
+    """
+
+    first_slot: IntArray
+    gene: IntArray
+    size: IntArray
+    column: IntArray
+    edge_start: IntArray
+    edge_count: IntArray
+    edges: IntArray
+    lengths: IntArray
+    primes: IntArray
+    template: RowArray
+    order_gene: IntArray
+    order_start: IntArray
+    order_columns: IntArray
+    orders: RowArray
+    keep_gene: IntArray
+    sizes: IntArray
+    block_kind: IntArray
+    block_of: IntArray
+    block_genes: IntArray
+
+
+class ShapeTables(NamedTuple):
+    """What tiles and fan-outs are made of: `moves` (tensors, dims, axes) are words a step, 0 beyond the axes.
+
+    `axes` (tensors) are how many there are, `holds` (levels) whether a level may keep anything.
+    """
+
+    moves: IntArray
+    axes: IntArray
+    holds: BoolArray
+    sizes: IntArray
+    output: int
+
+
+def shape_tables(workload: Workload, machine: Machine) -> ShapeTables:
+    """The tables of tiles and fan-outs."""
+    most = max(1, *(len(tensor.axes) for tensor in workload.tensors))
+    moves = np.zeros((len(workload.tensors), len(workload.dims), most), dtype=np.int64)
+    for t, tensor in enumerate(workload.tensors):
+        for d, dim in enumerate(workload.names):
+            coefficients = tensor.coefficients(dim)
+            moves[t, d, : len(coefficients)] = coefficients
+    return ShapeTables(
+        moves,
+        np.array([len(tensor.axes) for tensor in workload.tensors], dtype=np.int64),
+        np.array(
+            [
+                place == 0 or bool(level.keeps) or level.may_keep is None or bool(level.may_keep)
+                for place, level in enumerate(machine.levels)
+            ]
+        ),
+        np.array(list(workload.sizes.values()), dtype=np.int64),
+        next(place for place, tensor in enumerate(workload.tensors) if tensor.output),
+    )
+
+
+def slot_columns(chain: FactorChain, dim: int, layout: Layout) -> list[int]:
+    """Where in a row the factors of a chain's slots are."""
+    return [
+        (layout.spatial if slot.kind == SPATIAL else layout.temporal)(slot.level).start + dim
+        for slot in chain.slots
+    ]
+
+
+def edge_tables(chains: Sequence[FactorChain]) -> tuple[IntArray, IntArray, IntArray]:
+    """`edge_start`, `edge_count` and `edges`."""
+    most = max(len(chain.lengths) for chain in chains)
+    slots = sum(len(chain.slots) for chain in chains)
+    start, count = np.zeros((2, slots, most), dtype=np.int64)
+    edges: list[int] = []
+    slot = 0
+    for chain in chains:
+        place = {length: number for number, length in enumerate(chain.lengths)}
+        for step in chain.choices:
+            for above, below in step.items():
+                start[slot, place[above]], count[slot, place[above]] = len(edges), len(below)
+                edges += [place[length] for length in below]
+            slot += 1
+    return start, count, np.array(edges or [0], dtype=np.int64)
+
+
+def padded(rows: Sequence[Sequence[int]]) -> NDArray[np.int64]:
+    """Rows of different lengths as one array, with zeros behind; at least one column."""
+    found = np.zeros((len(rows), max(1, *map(len, rows))), dtype=np.int64)
+    for place, row in enumerate(rows):
+        found[place, : len(row)] = row
+    return found
+
+
+def prime_table(chains: Sequence[FactorChain]) -> IntArray:
+    """`primes`: of every dim's size, ascending."""
+    return padded([primes(chain.size) for chain in chains])
