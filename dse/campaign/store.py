@@ -179,6 +179,9 @@ class Store:
         }
         if campaign.limits:
             about["limits"] = campaign.limits
+        names = {named.accelerator: named.problem.accelerator.name for named in campaign.problems}
+        if any(names.values()):
+            about["machines"] = {given: name for given, name in names.items() if name}
         return about | dict(campaign.showing)
 
     @cached_property

@@ -95,6 +95,7 @@ class _About(_Stored):
     versions: dict[str, str] = field(default_factory=dict)
     runs: list[_Run] = field(default_factory=list)
     limits: dict[str, _Limit] = field(default_factory=dict)
+    machines: dict[str, str] = field(default_factory=dict)
     reference: str | None = None
     baseline: str | None = None
     published: list[Published] = field(default_factory=list)
@@ -177,7 +178,16 @@ def parse(text: object, where: str) -> Any:
 def check_about(about: Any, where: str) -> dict[str, Any]:
     """What curves say of their campaign, as it is, if it is all well."""
     read(_About, about, where)
-    for name in ("campaign", "cost_model", "searchers", "problems", "reference", "baseline", "published"):
+    for name in (
+        "campaign",
+        "cost_model",
+        "searchers",
+        "problems",
+        "reference",
+        "baseline",
+        "published",
+        "machines",
+    ):
         _check_text(about.get(name), f"{where}: {name}")
     for name in ("definitions", "templates", "optima", "limits", "looks", "versions", "runs", "settings"):
         _check_text(list(about.get(name, ())), f"{where}: {name}")

@@ -149,7 +149,9 @@ def scope(report: Report) -> str:
     of = f"{report.cells:,} cells of {samples(study)} a layer, {seeds(study)}"
     reference = study.reference
     ratios = f"Ratios are a searcher's figure divided by {reference}'s: above 1, {reference} is better."
-    return f"{of}, cost model {study.cost_model}. {ratios}"
+    named = [study.machine(name) for name in dict.fromkeys(problem[1] for problem in study.problems)]
+    machines = f" on {', '.join(named)}" if study.about.get("machines") else ""
+    return f"{of}{machines}, cost model {study.cost_model}. {ratios}"
 
 
 def summary(report: Report) -> dict[str, Any]:

@@ -247,6 +247,21 @@ def test_an_interrupted_searcher_with_less_goes_on_from_its_journal(tmp_path: Pa
     assert records(tmp_path / "campaign") == records(tmp_path / "undisturbed")
 
 
+def test_the_names_of_accelerators_go_into_the_curves_and_into_no_record(tmp_path: Path) -> None:
+    plan = campaign(("random", None), budget=100)
+    called = dataclasses.replace(PRESETS["eyeriss-small"], name="mine")
+    named = [
+        dataclasses.replace(one, problem=dataclasses.replace(one.problem, accelerator=called))
+        for one in plan.problems
+    ]
+    for part, problems in (("without", plan.problems), ("with", tuple(named))):
+        run(tmp_path / part, dataclasses.replace(plan, problems=problems))
+    about = read_curves(tmp_path / "with" / CURVES)[1]
+    assert about["machines"] == {plan.problems[0].accelerator: "mine"}
+    assert "machines" not in read_curves(tmp_path / "without" / CURVES)[1]
+    assert records(tmp_path / "with") == records(tmp_path / "without")
+
+
 def test_a_reference_named_after_the_last_cell_reaches_the_curves(tmp_path: Path) -> None:
     plan = campaign(("random", None), ("walk", None))
     run(tmp_path, plan)

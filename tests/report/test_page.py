@@ -30,6 +30,7 @@ from dse.report.page import render
 from dse.report.page.commands import campaign_toml
 from dse.report.page.mappings import BestMapping, best_mappings, gap_to_optimum
 from dse.report.page.provenance import fingerprint
+from dse.report.writing import make_report, scope
 from dse.spec.mapping import Mapping
 from tests.conftest import Dse
 from tests.report.page_cases import nasty, run_small_campaign
@@ -119,6 +120,14 @@ def test_the_page_says_what_was_run_and_on_what(study: Study, findings: Findings
         assert f"{name} {version}" in text
     assert str(study.about["runs"][0]["machine"]["processor"]) in text
     assert fingerprint(study) in text
+
+
+def test_an_accelerators_own_name_stands_beside_what_the_campaign_calls_it(
+    study: Study, findings: Findings
+) -> None:
+    named = replace(study, about=study.about | {"machines": {"edge": "the <b>big</b> one"}})
+    assert "edge (the &lt;b&gt;big&lt;/b&gt; one)" in render(named, findings)
+    assert " on edge (the" in scope(replace(make_report(study.folder), study=named))
 
 
 def test_the_same_study_gives_the_same_page(study: Study, findings: Findings) -> None:

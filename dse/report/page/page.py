@@ -93,6 +93,7 @@ def render(
             origin=origin,
             data=as_markup(explorer_data(study, findings)),
             filters=filters(study),
+            machine=study.machine,
             legend=legend(study),
             marks=marks(study),
             problems=_problems(origin),

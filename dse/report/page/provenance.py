@@ -68,7 +68,7 @@ def provenance(study: Study, problems: Mapping[Triple, Made]) -> Provenance:
         versions=tuple((str(name), str(version)) for name, version in about.get("versions", {}).items()),
         runs=tuple(_run(run) for run in about.get("runs", [])),
         searchers=tuple(_searcher(study, name) for name in study.searchers),
-        machines=_accelerators(problems),
+        machines=_accelerators(study, problems),
         problems=tuple(_problem(study, triple, made) for triple, made in problems.items()),
         fingerprint=fingerprint(study),
         commands=run,
@@ -135,10 +135,10 @@ def _plain(value: Any) -> str:
     return "none" if value is None else toml_value(value)
 
 
-def _accelerators(problems: Mapping[Triple, Made]) -> tuple[Fact, ...]:
+def _accelerators(study: Study, problems: Mapping[Triple, Made]) -> tuple[Fact, ...]:
     """Each accelerator's figures in a line."""
     machines = {triple[1]: made.problem.accelerator for triple, made in problems.items() if made.problem}
-    return tuple((name, _accelerator(machine)) for name, machine in machines.items())
+    return tuple((study.machine(name), _accelerator(machine)) for name, machine in machines.items())
 
 
 def _accelerator(machine: Accelerator) -> str:

@@ -58,10 +58,11 @@ def convergence_figure(
     few = _most(bands) <= (FEW if columns > 1 else MANY)
     beside = _room(names, bands, few)
     grid = Grid((beside,) * columns, max(1.45 if columns > 1 else 2.6, high_enough(_most(bands))))
-    how = f"median of {seeds(study)}{where(problems)}; {_how(study, few)}"
+    shared = where(study, problems)
+    how = f"median of {seeds(study)}{shared}; {_how(study, few)}"
     figure, panels = grid.make(len(problems), "Best loss so far", how)
     for place, (axes, problem, found) in enumerate(zip(panels, problems, bands, strict=True)):
-        _frame(axes, problem, problems)
+        _frame(axes, problem, shared)
         sample_axis(axes, study.budget, label=place >= len(problems) - columns)
         if _scale_to(axes, study, problem, found):
             draw_bands(axes, found, looks, few)
@@ -82,14 +83,15 @@ def mean_loss_figure(
     found = [findings.convergence.get(problem, {}) for problem in problems]
     few = _most(found) <= FEW
     grid = Grid((0.1, _room(names, found, few)), max(1.45, high_enough(_most(found))))
-    how = f"medians of {seeds(study)}{where(problems)}; {_how(study, few)}"
+    shared = where(study, problems)
+    how = f"medians of {seeds(study)}{shared}; {_how(study, few)}"
     figure, panels = grid.make(
         2 * len(problems), "Mean loss of the samples drawn (left), and best loss so far (right)", how
     )
     for place, (problem, best) in enumerate(zip(problems, found, strict=True)):
         left, right = panels[2 * place : 2 * place + 2]
         drawn = {name: coarse(band) for name, band in findings.mean_losses.get(problem, {}).items()}
-        _frame(left, problem, problems)
+        _frame(left, problem, shared)
         frame(right)
         for axes, bands in ((left, drawn), (right, best)):
             sample_axis(axes, study.budget, label=place == len(problems) - 1, log=False)
@@ -192,10 +194,10 @@ def early(study: Study) -> dict[str, int]:
     return {name: study.budget_of(name) for name in study.cut}
 
 
-def where(problems: Sequence[Triple]) -> str:
+def where(study: Study, problems: Sequence[Triple]) -> str:
     """The accelerator that all the problems have, for a subtitle; nothing if they differ."""
     machines = {accelerator for _, accelerator, _ in problems}
-    return f" on {short(machines.pop(), 24)}" if len(machines) == 1 else ""
+    return f" on {short(study.machine(machines.pop()), 36)}" if len(machines) == 1 else ""
 
 
 def _scale_to(axes: Axes, study: Study, problem: Triple, bands: Bands, drawn: Bands | None = None) -> bool:
@@ -214,9 +216,9 @@ def _scale_to(axes: Axes, study: Study, problem: Triple, bands: Bands, drawn: Ba
     return True
 
 
-def _frame(axes: Axes, problem: Triple, problems: Sequence[Triple]) -> None:
+def _frame(axes: Axes, problem: Triple, shared: str) -> None:
     layer, accelerator, _ = problem
-    frame(axes, short(layer, 42) if where(problems) else f"{short(layer, 28)} on {short(accelerator, 14)}")
+    frame(axes, short(layer, 42) if shared else f"{short(layer, 28)} on {short(accelerator, 14)}")
 
 
 def _how(study: Study, few: bool) -> str:
