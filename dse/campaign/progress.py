@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 import numpy as np
 
 from dse.campaign.config import NamedCell
+from dse.campaign.pace import in_words, shown_rate
 from dse.campaign.store import Store
 from dse.campaign.summary import Summary
 from dse.cost import unit_of
@@ -125,13 +126,11 @@ class LiveDisplay:
 
         drawn = self._samples + sum(samples for samples, _ in self._now.values())
         seconds = time.monotonic() - self._start
-        rate = drawn / seconds if seconds > 0 else 0.0
-        left = (self._whole - drawn) / rate if rate else float("nan")
         done = self._cells - self._waiting + self._ended
         failed = f", {self._failed} failed" if self._failed else ""
         head = Text(
-            f"{self._campaign.name}: {done:,} of {self._cells:,} cells{failed}, {rate:,.0f} samples/s, "
-            f"{_duration(left)} left",
+            f"{self._campaign.name}: {done:,} of {self._cells:,} cells{failed}, "
+            + in_words(drawn, seconds, self._whole - drawn),
             style="bold",
         )
         bar = ProgressBar(total=self._whole, completed=drawn, width=LABEL_WIDTH)
@@ -143,7 +142,7 @@ class LiveDisplay:
             table.add_row(
                 Text(cell.label, overflow="ellipsis", no_wrap=True),
                 f"{samples:,} of {cell.cell.budget:,}",
-                f"{speed:,.0f}/s",
+                f"{shown_rate(speed)}/s",
                 _best(cell, best) if samples else "",
             )
         line = Table.grid()
@@ -161,11 +160,3 @@ def _best(cell: NamedCell, loss: float) -> str:
     if not np.isfinite(loss):
         return "nothing feasible"
     return f"best {objective} {loss:.4g} {unit_of(objective, cell.problem.problem.model.name)}"
-
-
-def _duration(seconds: float) -> str:
-    if not np.isfinite(seconds):
-        return "some time"
-    minutes, rest = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {rest:02d} s"

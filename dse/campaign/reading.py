@@ -15,7 +15,7 @@ from typing import Annotated, Any
 from dse.campaign.config import LIMITS, Campaign, NamedProblem, Variant
 from dse.campaign.showing import read_showing
 from dse.campaign.stored import MOST_CELLS, MOST_SEEDS
-from dse.cost import DEFAULT_COST_MODEL, cost_model, cost_models, model_with
+from dse.cost import DEFAULT_COST_MODEL, cost_model, model_with
 from dse.problem.problem import Problem
 from dse.search.run import MOST_SAMPLES
 from dse.search.searcher import make_searcher, searcher_class
@@ -56,7 +56,7 @@ class _CampaignFile(Schema):
     searchers: Annotated[
         dict[str, dict[str, Any]], Limits("one or more tables such as [searchers.random]", min_length=1)
     ]
-    cost_model: str = DEFAULT_COST_MODEL
+    cost_model: Any = DEFAULT_COST_MODEL
     seed: Annotated[int, Limits(ge=0, le=INT64_MAX)] = 0
     reference: str | None = None
     baseline: str | None = None
@@ -178,14 +178,17 @@ def _refuse_too_many(problems: int, runs: int, where: str) -> None:
 
 
 def _model(file: _CampaignFile, where: str, folder: Path) -> str:
-    """The cost model, with the constants of a file if there is one, in words that a Problem reads."""
+    """The cost model in words that a Problem reads: with settings, from its table or from a file."""
     model = file.cost_model
-    if model.partition("(")[0] not in cost_models():
-        raise unknown("cost_model", model, cost_models(), where)
+    settings: Any = file.constants and _beside(file.constants, folder)
+    if isinstance(model, dict) and isinstance(model.get("name"), str) and settings is None:
+        model, settings = model["name"], {key: value for key, value in model.items() if key != "name"}
+    if not isinstance(model, str):
+        raise InputError(
+            f"{where}: cost_model must be text, or a table with a name and settings, got {shorten(model)}"
+        )
     with within(where):
-        if file.constants is not None:
-            return model_with(model, _beside(file.constants, folder)).spec
-        return cost_model(model).spec
+        return (model_with(model, settings) if settings else cost_model(model)).spec
 
 
 def _combinations(file: _CampaignFile, where: str) -> Iterator[tuple[str, _ProblemEntry]]:

@@ -27,7 +27,8 @@ CostModelName = Annotated[
     str | None,
     typer.Option(
         "--cost-model",
-        help="The cost model (dse list cost-models names the default).",
+        help="The cost model (dse list cost-models names the default), perhaps with settings, as in "
+        "command:./price.sh; or MODULE:FUNCTION.",
         metavar="MODEL",
         autocompletion=complete_model,
     ),
@@ -36,7 +37,7 @@ ConstantsFile = Annotated[
     str | None,
     typer.Option(
         "--constants",
-        help="Constants for the cost model, instead of its own.",
+        help="Constants or other settings of the cost model, instead of its own.",
         metavar="FILE.toml",
     ),
 ]
@@ -56,6 +57,9 @@ Fix = Annotated[
 def chosen_model(cost_model: str | None, constants: str | None) -> str:
     """The cost model that the options name, the default if they name none, in words that a Problem reads."""
     from dse.cost import DEFAULT_COST_MODEL, model_with
+    from dse.cost import cost_model as made
 
     name = cost_model or DEFAULT_COST_MODEL
-    return name if constants is None else model_with(name, constants).spec
+    if constants is not None:
+        return model_with(name, constants).spec
+    return made(name).spec if ":" in name else name

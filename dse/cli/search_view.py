@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dse.campaign.pace import Pace
 from dse.cli import output
 from dse.cli.best_view import show_best, show_folder, show_totals
 from dse.support.errors import InputError
@@ -22,7 +23,7 @@ PROOF_SECONDS = 5.0
 
 
 class Bar:
-    """A bar on the terminal for one search; without a terminal it only remembers how far the search is."""
+    """A bar on the terminal for one search; without a terminal, a line now and then if it takes long."""
 
     def __init__(self, label: str, budget: int) -> None:
         from rich.console import Console
@@ -31,7 +32,6 @@ class Bar:
             MofNCompleteColumn,
             Progress,
             TextColumn,
-            TimeRemainingColumn,
         )
 
         self.samples = 0
@@ -39,13 +39,14 @@ class Bar:
             TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
-            TimeRemainingColumn(),
+            TextColumn("{task.fields[pace]}", markup=False),
             TextColumn("best {task.fields[best]}"),
         )
         self._progress = Progress(
             *columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()
         )
-        self._task = self._progress.add_task(label, total=budget, best="-")
+        self._task = self._progress.add_task(label, total=budget, best="-", pace="")
+        self._label, self._terminal, self._pace = label, sys.stderr.isatty(), Pace(budget)
 
     def __enter__(self) -> Bar:
         self._progress.start()
@@ -57,7 +58,15 @@ class Bar:
     def __call__(self, progress: Progress) -> None:
         """Bring the bar up to date."""
         self.samples = progress.samples
-        self._progress.update(self._task, completed=progress.samples, best=output.shown(progress.best_loss))
+        best = output.shown(progress.best_loss)
+        pace = self._pace.seen(progress.samples, progress.replayed)
+        self._progress.update(self._task, completed=progress.samples, best=best, pace=pace)
+        if not self._terminal and self._pace.worth_a_line():
+            print(
+                f"{self._label}: {progress.samples:,} of {progress.budget:,} samples, {pace}, best {best}",
+                file=sys.stderr,
+                flush=True,
+            )
 
 
 def show_layer(result: Result, layer: str, accelerator: str, out: Path | None) -> None:

@@ -20,8 +20,10 @@ from dse.cost.registry import (
     model_with,
     models_with,
     other_models,
+    outside_models,
     unit_of,
 )
+from dse.cost.settings import ModelSettings
 
 __all__ = [
     "BUFFERS",
@@ -35,6 +37,7 @@ __all__ = [
     "Detail",
     "Figures",
     "ModelConstants",
+    "ModelSettings",
     "PriceRows",
     "cost_model",
     "cost_model_class",
@@ -44,5 +47,6 @@ __all__ = [
     "model_with",
     "models_with",
     "other_models",
+    "outside_models",
     "unit_of",
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 from dse.cost.figures import CostBatch
 from dse.cost.protocol import CostModel, Detail, PriceRows
 from dse.spec.accelerator import Accelerator
@@ -9,8 +11,19 @@ from dse.spec.layer import Layer
 from dse.spec.mapping import Mapping, MappingBatch
 from dse.support.errors import InputError, shorten
 
-DECLARED = ("version", "units", "prices_strides", "output_halo", "explains", "provable")
+DECLARED = ("version", "units", "prices_strides", "output_halo", "explains", "provable", "at_once")
 """What such an object may declare under the protocol's names; what it does not declare it cannot do."""
+
+
+def adapted(model: object) -> CostModel:
+    """The model itself, or one that prices by the object or the function; InputError if it is neither."""
+    if isinstance(model, CostModel):
+        return model
+    if inspect.isfunction(model) and "<" not in model.__qualname__:
+        from dse.cost.outside.python import FunctionSettings, Python
+
+        return Python(FunctionSettings(f"{model.__module__}:{model.__qualname__}"))
+    return Adapted(model)
 
 
 class Adapted(CostModel):
@@ -21,7 +34,7 @@ class Adapted(CostModel):
         name, evaluate = getattr(model, "name", None), getattr(model, "evaluate", None)
         if not (isinstance(name, str) and name and callable(evaluate)):
             raise InputError(
-                "cost_model must be a name, or an object with a name and a method "
+                "cost_model must be a name, a function of a module, or an object with a name and a method "
                 f"evaluate(layer, accelerator, mappings) as dse.cost.CostModel, got {shorten(model)}"
             )
         self._model, self._evaluate = model, evaluate

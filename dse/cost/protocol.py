@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dse.cost.constants import ModelConstants
 from dse.cost.figures import CostBatch
+from dse.cost.settings import ModelSettings
 from dse.spec.accelerator import Accelerator
 from dse.spec.layer import Layer
 from dse.spec.mapping import Mapping as DataflowMapping
@@ -72,13 +72,14 @@ class Baseline:
 class CostModel:
     """Prices mappings: vectorised, pure, deterministic, never raising on a mapping.
 
-    A subclass needs a `name` and `evaluate`, and is made without arguments. It declares what else it can do
-    by setting the class variables below; nothing is guessed from the methods that it has.
+    A subclass needs a `name` and `evaluate`, and is made without arguments, or by `configured` where some
+    settings have no defaults. It declares what else it can do by setting the class variables below; nothing
+    is guessed from the methods that it has.
     """
 
     name: ClassVar[str]
     """Under which it is registered in the entry-point group `dse.cost_models`."""
-    version: ClassVar[str] = "1"
+    version: str = "1"
     """Part of what a record depends on: to be changed whenever a figure changes."""
     units: ClassVar[Mapping[str, str]] = {}
     """The units of `area` and `power`, where they are known ones."""
@@ -93,16 +94,28 @@ class CostModel:
     """Whether there is `detail`."""
     provable: ClassVar[bool] = False
     """Whether `dse.optimum` has bounds for it, so that an optimum can be proven."""
-    constants_type: ClassVar[type[ModelConstants] | None] = None
-    """The kind of its `constants`, if a user may replace some: there is `with_constants` then."""
+    settings_type: ClassVar[type[ModelSettings] | None] = None
+    """What a user may set of it, constants or other: there is `configured` then."""
+    outside: ClassVar[bool] = False
+    """Whether it prices by a program, a function or a library from elsewhere, which may be slow or absent.
+
+    Reports then do not price a campaign's winners again by it, and nothing asks it that was not told to.
+    """
+    at_once: int = 1
+    """How many mappings it prices at the same time: fewer in a batch would leave some of it idle."""
 
     hierarchical: ClassVar[bool] = False
     """Whether it prices machines of any number of levels, by `price_lines`, and no accelerator."""
 
     @property
     def spec(self) -> str:
-        """The model in words that `cost_model` reads: its name, and the constants that were replaced."""
+        """The model in words that `cost_model` reads: its name, and its settings but the defaults."""
         return self.name
+
+    @property
+    def identity(self) -> str:
+        """The spec without what no figure depends on: part of what a problem is."""
+        return self.spec
 
     def evaluate(
         self, layer: Layer, accelerator: Accelerator, mappings: MappingBatch, *, threads: int = 1
@@ -148,9 +161,14 @@ class CostModel:
         """
         raise NotImplementedError(f"cost model {self.name!r} prices no lines")
 
-    def with_constants(self, constants: ModelConstants) -> CostModel:
-        """The model with constants of its `constants_type`."""
-        raise NotImplementedError(f"cost model {self.name!r} has no constants")
+    @classmethod
+    def configured(cls, settings: Any) -> CostModel:
+        """The model with settings of its `settings_type`."""
+        raise NotImplementedError(f"cost model {cls.name!r} has no settings")
+
+    def refusal(self, layer: Layer, accelerator: Accelerator, mapping: DataflowMapping) -> str:
+        """Why it refuses a mapping, in words of its own; empty where the reason says it all."""
+        return ""
 
     def baselines(self, layer: Layer, accelerator: Accelerator) -> Mapping[str, Baseline]:
         """Other implementations of the same figures, by name, that `dse bench cost` compares with."""

@@ -5,12 +5,14 @@ Models are found by entry points: ours are registered like anybody's.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from dse.cost.protocol import CostModel
 from dse.spec.objective import objective_named
-from dse.support.errors import InputError, unknown
+from dse.support.errors import InputError, shorten, unknown
 from dse.support.plugins import entry_named, load_entry, names_of, origins
 
 if TYPE_CHECKING:
@@ -20,8 +22,12 @@ GROUP = "dse.cost_models"
 """The entry-point group under which any installed package offers cost models."""
 
 OURS = {
+    "command": "dse.cost.outside.command:Command",
     "loopnest": "dse.cost.loopnest:LoopNest",
     "maestro": "dse.cost.maestro:Maestro",
+    "maestro-exe": "dse.cost.maestro.executable:MaestroExecutable",
+    "python": "dse.cost.outside.python:Python",
+    "zigzag": "dse.cost.zigzag:ZigZag",
     "timeloop": "dse.cost.timeloop.model:Timeloop",
 }
 """Our own entry points, for a checkout that was installed before it had them."""
@@ -29,13 +35,29 @@ OURS = {
 DEFAULT_COST_MODEL = "loopnest"
 """The model of a Problem, and of every command that prices mappings, unless told otherwise."""
 
-Ability = Literal["prices_strides", "prices_cases", "explains", "provable", "constants_type", "hierarchical"]
+FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+FUNCTIONS = "python"
+"""A function of a module, as in `my_package.costs:price`, and the model that prices by one."""
+
+Ability = Literal[
+    "prices_strides", "prices_cases", "explains", "provable", "settings_type", "outside", "hierarchical"
+]
 """What a model declares: see CostModel."""
 
 
 def cost_models() -> tuple[str, ...]:
-    """The installed cost models of mappings onto an accelerator, by name, ours and others', in order."""
-    return tuple(name for name in _names() if not _declares(name, "hierarchical"))
+    """The installed cost models of mappings onto an accelerator, by name, ours and others', in order.
+
+    Without those that price by something outside of the framework: see `outside_models`.
+    """
+    return tuple(
+        name for name in _names() if not (_declares(name, "hierarchical") or _declares(name, "outside"))
+    )
+
+
+def outside_models() -> tuple[str, ...]:
+    """The installed cost models that price by a program, a function or a library from elsewhere, by name."""
+    return models_with("outside")
 
 
 def hierarchy_models() -> tuple[str, ...]:
@@ -54,27 +76,53 @@ def cost_model_class(name: str) -> type[CostModel]:
 
 
 def cost_model(spec: str) -> CostModel:
-    """The cost model of that name; `loopnest(dram_pj=640)` is `loopnest` with constants of one's own."""
-    name, bracket, rest = spec.partition("(")
-    named = not bracket or (name in _names() and rest.endswith(")"))
-    made = cost_model_class(name) if named else None
-    if made is not None and made.hierarchical:
+    """The cost model in words: its name, perhaps with settings (see `dse.cost.settings`).
+
+    `my_module:my_function` is the model that prices by that function.
+    """
+    name, settings = _named(spec)
+    made = cost_model_class(name)
+    if made.hierarchical:
         able = ", ".join(cost_models())
         raise InputError(f"cost model {name!r} prices cases of its own only; expected one of {able} here")
-    if made is not None and not bracket:
-        return made()
-    if made is None or made.constants_type is None:
-        raise unknown("cost model", spec, cost_models())
-    return made().with_constants(made.constants_type.parse(rest[:-1], f"cost model {spec!r}"))
+    where, kind = f"cost model {shorten(spec)}", made.settings_type
+    if settings is None:
+        if kind is None or not kind.required():
+            return made()
+        short = f"{name}:{kind.main.upper()}" if kind.main else f"{name}({kind.required()[0]}=...)"
+        raise InputError(f"{where} needs {', '.join(kind.required())}; expected {short}")
+    if kind is None:
+        raise unknown("cost model", spec, _for_mappings())
+    found = kind.parse(settings, where) if isinstance(settings, str) else kind.from_dict(settings, where)
+    return made.configured(found)
 
 
-def model_with(name: str, constants: str) -> CostModel:
-    """The cost model of that name with the constants in a TOML file; InputError if it has none."""
-    made = cost_model_class(name) if name in cost_models() else type(cost_model(name))
-    if made.constants_type is None or made.name != name:
-        able = " or ".join(map(repr, models_with("constants_type")))
-        raise InputError(f"constants are for cost model {able}, got {name!r}")
-    return made().with_constants(made.constants_type.load(constants))
+def _named(spec: str) -> tuple[str, str | dict[str, str] | None]:
+    """The model's name, and its settings in words or as a table; None if there are none."""
+    found = re.fullmatch(r"([^(:]*)(\(.*\)|:.*)?", spec, re.DOTALL)
+    name, rest = found.groups() if found else (spec, None)
+    if rest is None:
+        return spec, None
+    if name in _names():
+        if rest.startswith("("):
+            return name, rest[1:-1]
+        kind = cost_model_class(name).settings_type
+        if kind is not None and kind.main:
+            return name, {kind.main: rest[1:].strip()}
+    if FUNCTION.fullmatch(spec):
+        return FUNCTIONS, {"function": spec}
+    raise unknown("cost model", spec, _for_mappings())
+
+
+def model_with(name: str, settings: str | Mapping[str, Any]) -> CostModel:
+    """The cost model of that name with the settings in a TOML file, or in a table."""
+    made = cost_model_class(name) if name in _names() else type(cost_model(name))
+    kind = made.settings_type
+    if kind is None or made.name != name:
+        able = " or ".join(map(repr, models_with("settings_type")))
+        raise InputError(f"settings are for cost model {able}, got {name!r}")
+    found = kind.load(settings) if isinstance(settings, str) else kind.from_dict(settings)
+    return made.configured(found)
 
 
 def models_with(ability: Ability) -> tuple[str, ...]:
@@ -93,12 +141,16 @@ def unit_of(objective: str, spec: str) -> str:
     Area and power are in whatever the model declares; of a model that is not installed, nothing is known.
     """
     unit, name = objective_named(objective).unit, spec.partition("(")[0]
-    return cost_model_class(name).units.get(objective, unit) if name in cost_models() else unit
+    return cost_model_class(name).units.get(objective, unit) if name in _for_mappings() else unit
 
 
 def model_origin(name: str) -> dict[str, str]:
     """The distribution that offers the cost model `name`, with its version; empty if none is installed."""
     return origins(name, _entries())
+
+
+def _for_mappings() -> tuple[str, ...]:
+    return (*cost_models(), *outside_models())
 
 
 def _names() -> tuple[str, ...]:

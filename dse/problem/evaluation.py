@@ -81,7 +81,8 @@ def evaluate(
 ) -> Evaluation:
     """Price `mapping` of `layer` under the cost model `model`; no mapping raises."""
     batch, priced_by = MappingBatch.of([mapping]), cost_model(model)
-    costs = priced_by.evaluate(layer if priced_by.prices_strides else layer.lowered(), accelerator, batch)
+    priced = layer if priced_by.prices_strides else layer.lowered()
+    costs = priced_by.evaluate(priced, accelerator, batch)
     rules = FeasibilityRules(layer, accelerator, "latency")
     _, reasons = rules.judge(batch.rows, costs)
     feasible = bool(reasons[0] == 0)
@@ -92,7 +93,8 @@ def evaluate(
         busiest = int(rules.serial_floors(batch.rows)[0])
         detail = priced_by.detail(layer, accelerator, mapping)
         breakdown = _breakdown(layer, accelerator, figures, busiest, detail.bound if detail else None)
-    reason = None if feasible else rules.explain(batch.rows[0], costs)
+    refused = "" if costs.valid[0] else priced_by.refusal(priced, accelerator, mapping)
+    reason = None if feasible else refused or rules.explain(batch.rows[0], costs)
     return Evaluation(figures, feasible, reason, losses, breakdown, detail)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Mapping as Table
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dse.cost import BUFFERS, DEFAULT_COST_MODEL, CostModel, Detail, PriceRows, cost_model
-from dse.cost.adapter import Adapted
+from dse.cost.adapter import adapted
 from dse.problem.cases import case_line
 from dse.problem.evaluations import Criteria, Evaluations
 from dse.problem.templates import TEMPLATES
@@ -34,14 +35,15 @@ __all__ = ["Criteria", "Evaluations", "Problem"]
 class Problem:
     """A layer x an accelerator x a mapping space x an objective x a cost model.
 
-    `tiles` and `fixed` shape the space (see MappingSpace). `cost_model` is the name of a model, or a model:
-    every row that is priced goes through that object, so a wrapper sees and counts them all.
+    `tiles` and `fixed` shape the space (see MappingSpace). `cost_model` is a model in words (see
+    `dse.cost.cost_model`), a function as `dse.cost.outside.python` prices by, or a model: every row that is
+    priced goes through that object, so a wrapper sees and counts them all.
     """
 
     layer: Layer
     accelerator: Accelerator
     objective: str = "latency"
-    cost_model: str | CostModel = DEFAULT_COST_MODEL
+    cost_model: str | CostModel | Callable[..., Any] = DEFAULT_COST_MODEL
     tiles: str = "factors"
     fixed: Table[str, Any] = field(default_factory=dict, hash=False)
 
@@ -65,7 +67,7 @@ class Problem:
         """The cost model."""
         if isinstance(self.cost_model, str):
             return cost_model(self.cost_model)
-        return self.cost_model if isinstance(self.cost_model, CostModel) else Adapted(self.cost_model)
+        return adapted(self.cost_model)
 
     def price(self, genes: IntArray) -> Evaluations:
         """What the points in `genes`, int64 (n, genes) and inside the space, cost, and their losses."""
@@ -88,7 +90,9 @@ class Problem:
     def explain(self, mapping: Mapping) -> str:
         """Why the mapping is not feasible, with figures ("L1 needs 4096 of 512 elements"), or "feasible"."""
         rows = MappingBatch.of([mapping]).rows
-        return self._rules.explain(rows[0], self._price_rows(rows))
+        costs = self._price_rows(rows)
+        refused = "" if costs.valid[0] else self.model.refusal(self._priced_layer, self.accelerator, mapping)
+        return refused or self._rules.explain(rows[0], costs)
 
     def case(self, mapping: Mapping) -> dict[str, Any]:
         """The mapping as a case (see `dse.problem.cases`) that costs the same, of the layer priced."""
@@ -102,7 +106,7 @@ class Problem:
 
     @property
     def model_spec(self) -> str:
-        """The cost model in words, with the constants that were replaced (see `dse.cost.cost_model`)."""
+        """The cost model in words, with the settings that were replaced (see `dse.cost.cost_model`)."""
         return self.model.spec
 
     @cached_property
@@ -114,7 +118,7 @@ class Problem:
             "accelerator": self.accelerator.to_dict(),
             "space": self.space.identity,
             "objective": self.objective,
-            "cost_model": self.model_spec,
+            "cost_model": self.model.identity,
         }
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Protocol, SupportsIndex
@@ -16,6 +17,9 @@ from dse.space.protocol import Space
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError
 from dse.support.validation import whole_number
+
+SLICE_SECONDS = 0.2
+"""A batch that takes longer to price is priced in slices, so that a search that dies loses little."""
 
 
 class BudgetExhausted(Exception):
@@ -67,8 +71,8 @@ class Evaluator:
     """
 
     __slots__ = (
-        "__best", "__budget", "__failure", "__journal", "__limits",
-        "__names", "__observers", "__problem", "__record",
+        "__at_once", "__best", "__budget", "__failure", "__journal", "__limits",
+        "__names", "__observers", "__problem", "__record", "__seconds",
     )  # fmt: skip
 
     def __init__(
@@ -79,8 +83,12 @@ class Evaluator:
         record: Record | None = None,
         journal: Journal | None = None,
         observers: Iterable[Observer] = (),
+        at_once: int = 1,
     ) -> None:
+        """`at_once` is how many points the cost model prices at the same time: no slice has fewer."""
         self.__problem = problem
+        self.__at_once = at_once
+        self.__seconds: float | None = None
         self.__budget = whole_number(budget, "budget")
         self.__limits = problem.space.sizes.astype(np.uint64)
         self.__names = tuple(gene.name for gene in problem.space.genes)
@@ -121,6 +129,8 @@ class Evaluator:
     def __call__(self, genes: ArrayLike) -> Evaluations:
         """What points cost, `genes` being whole numbers (n, genes): read-only arrays of length n.
 
+        A cost model that is slow prices them in slices, which are written down and reported one by one.
+
         They are n samples. If fewer than n are left, that many are evaluated and recorded, and
         BudgetExhausted is raised, as it is by every later call. Genes of the wrong shape or type, or outside
         the space, raise ValueError and cost nothing.
@@ -156,20 +166,41 @@ class Evaluator:
         raise TypeError("an evaluator cannot be pickled: its samples are counted in one place")
 
     def __draw(self, genes: IntArray) -> Evaluations:
+        """The evaluations of a batch, drawn in as many slices as take SLICE_SECONDS each."""
+        drawn: Evaluations | None = None
+        done, reported = 0, time.perf_counter()
+        while drawn is None or done < len(genes):
+            rows = genes[done : done + self.__slice()]
+            evaluations = self.__draw_slice(rows)
+            done += len(rows)
+            drawn = evaluations if drawn is None else drawn.joined(evaluations)
+            now = time.perf_counter()
+            if self.__observers and (done == len(genes) or now - reported > SLICE_SECONDS / 2):
+                reported = now
+                self.__report(drawn)
+        for column in drawn.columns().values():
+            column.setflags(write=False)
+        return drawn
+
+    def __slice(self) -> int:
+        """How many points to price next: at first one, to see how long it takes."""
+        if self.__seconds is None:
+            return self.__at_once
+        return max(self.__at_once, int(min(SLICE_SECONDS / max(self.__seconds, 1e-9), 1e9)))
+
+    def __draw_slice(self, genes: IntArray) -> Evaluations:
         """Answer from the journal what it holds, price the rest, and write down both."""
         record, journal = self.__record, self.__journal
         start = len(record)
         if journal is None or start >= len(journal.recovered):
+            begun = time.perf_counter()
             evaluations = self.__problem.price(genes)
+            self.__seconds = (time.perf_counter() - begun) / max(len(genes), 1)
         else:
             evaluations = self.__replayed(genes, start, journal)
         record.append(genes, evaluations)
         if journal is not None:
             journal.sync(record, force=len(record) == self.__budget)
-        for column in evaluations.columns().values():
-            column.setflags(write=False)
-        if self.__observers:
-            self.__report(evaluations)
         return evaluations
 
     def __replayed(self, genes: IntArray, start: int, journal: Journal) -> Evaluations:

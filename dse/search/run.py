@@ -143,7 +143,14 @@ def run_cell(
     times = RunTimes() if times is None else times
     record = Record(len(cell.problem.space.sizes))
     timed = _Timed(cell.problem, times)
-    evaluate = Evaluator(timed, cell.budget, record=record, journal=journal, observers=observers)
+    evaluate = Evaluator(
+        timed,
+        cell.budget,
+        record=record,
+        journal=journal,
+        observers=observers,
+        at_once=cell.problem.model.at_once,
+    )
     start = time.process_time()
     try:
         with threadpool_limits(1):

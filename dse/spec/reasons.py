@@ -21,6 +21,11 @@ class Reason(IntEnum):
     OUT_OF_RANGE = 10
     SPREAD_FILTER = 11
     DILATED = 12
+    REFUSED = 13
+    CRASHED = 14
+    TIMED_OUT = 15
+    GARBLED = 16
+    UNEVEN_TILE = 17
     L1_TOO_SMALL = 32
     L2_TOO_SMALL = 33
     WORK_DROPPED = 34
@@ -47,6 +52,11 @@ _TEXT = {
     Reason.OUT_OF_RANGE: "a count does not fit in 64 bits",
     Reason.SPREAD_FILTER: "a filter dim (R or S) is parallel, which this cost model does not price",
     Reason.DILATED: "the filter is dilated, which this cost model does not price",
+    Reason.REFUSED: "the cost model refuses the mapping",
+    Reason.CRASHED: "what prices for the cost model crashed",
+    Reason.TIMED_OUT: "what prices for the cost model took too long",
+    Reason.GARBLED: "what prices for the cost model gave no figures that can be used",
+    Reason.UNEVEN_TILE: "a tile does not divide what it cuts, which this cost model does not price",
     Reason.L1_TOO_SMALL: "L1 is too small",
     Reason.L2_TOO_SMALL: "L2 is too small",
     Reason.WORK_DROPPED: "fewer MACs than the layer has",

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 import dse.cost
-from dse.cost import cost_model, cost_models
+from dse.cost import cost_model_class, cost_models, outside_models
 from dse.problem.problem import Problem
 from dse.search.run import make_ready
 from dse.spec.accelerator import Accelerator
@@ -56,7 +56,7 @@ def _compile() -> None:
 
 def _entrances(models: Iterable[type]) -> Iterator[tuple[Any, str]]:
     """Every place through which rows reach a model from Python: its owner, and its name there."""
-    for model in {*models, *(type(cost_model(name)) for name in cost_models())}:
+    for model in {*models, *(cost_model_class(name) for name in cost_models())}:
         yield from ((model, method) for method in METHODS if method in vars(model))
     for module in _model_modules():
         # Only where they are defined: compiled functions that call one keep the one that they know.
@@ -67,7 +67,13 @@ def _entrances(models: Iterable[type]) -> Iterator[tuple[Any, str]]:
 
 @cache
 def _model_modules() -> tuple[ModuleType, ...]:
-    names = [item.name for item in pkgutil.walk_packages(dse.cost.__path__, f"{dse.cost.__name__}.")]
+    # What is outside is entered by its models' methods, and may need libraries that are not there.
+    outside = {cost_model_class(name).__module__ for name in outside_models()}
+    names = [
+        item.name
+        for item in pkgutil.walk_packages(dse.cost.__path__, f"{dse.cost.__name__}.")
+        if not any(f"{item.name}.".startswith(f"{home}.") for home in outside)
+    ]
     return tuple(importlib.import_module(name) for name in names)
 
 

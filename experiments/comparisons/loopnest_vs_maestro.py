@@ -29,9 +29,9 @@ from dse.search.api import search
 from dse.spec.accelerator import PRESETS, UNLIMITED
 from dse.spec.layer import Layer
 from dse.spec.mapping import Mapping, MappingBatch
+from dse.spec.nest import nest
 from experiments import RESULTS
 from experiments.comparisons.maestro_rules import rules
-from experiments.comparisons.nests import nest
 from experiments.comparisons.showing import Row, column, each_group, short, spread, table
 from workloads import load_layer
 

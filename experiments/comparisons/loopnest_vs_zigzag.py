@@ -6,7 +6,7 @@ docs/loopnest-compared.md; takes a minute or two.
 
 On the machine `edge` without NoC latency, each of five layers has two groups of mappings: 100 feasible ones
 as they are drawn, and the 50 of 20,000 with the lowest EDP under `loopnest`. How a machine and a mapping are
-told to ZigZag, `zigzag_model` says. ZigZag has no NoC energy: energies are compared without it.
+told to ZigZag, `dse.cost.zigzag` says. ZigZag has no NoC energy: energies are compared without it.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ from scipy.stats import spearmanr
 from dse.cost.loopnest import Constants, Counts, LoopNest
 from dse.cost.loopnest.breakdown import energy_parts
 from dse.cost.loopnest.counts import MOVED
+from dse.cost.zigzag.constants import Constants as ZigZagConstants
+from dse.cost.zigzag.pricing import ZigZagCosts, price
 from dse.problem.problem import Problem
 from dse.spec.accelerator import PRESETS
 from dse.spec.layer import Layer
 from dse.spec.mapping import Mapping
+from dse.spec.nest import nest
 from experiments import RESULTS
-from experiments.comparisons.nests import nest
 from experiments.comparisons.showing import Row, column, each_group, short, spread, table
-from experiments.comparisons.zigzag_model import ZigZagCosts, price
 from workloads import load_layer
 
 FILE = RESULTS / "comparisons" / "loopnest_vs_zigzag.csv"
@@ -40,7 +41,7 @@ PLAIN = ("mobilenet_v2:10", "bert_base:scores")
 DRAWN, SEED = 20_000, 0
 RANDOM, BEST = 100, 50
 GROUPS = ("random", "best")
-CONSTANTS = Constants()
+CONSTANTS, THEIRS = Constants(), ZigZagConstants()
 INPUTS = "CYX"
 """The dims that inputs depend on."""
 
@@ -69,9 +70,9 @@ def compare(name: str, layer: Layer, group: str, sample: int, mapping: Mapping) 
     """What both models say of a mapping, and in what they differ."""
     counts = LoopNest().count(layer, MACHINE, mapping)
     assert counts is not None
-    theirs = price(layer, MACHINE, mapping, CONSTANTS)
-    quiet = price(layer, MACHINE, mapping, CONSTANTS, quiet_macs=True)
-    fine = price(layer, MACHINE, mapping, CONSTANTS, ticks=MACHINE.noc_bandwidth)
+    theirs = price(layer, MACHINE, mapping, THEIRS)
+    quiet = price(layer, MACHINE, mapping, THEIRS, quiet_macs=True)
+    fine = price(layer, MACHINE, mapping, THEIRS, ticks=MACHINE.noc_bandwidth)
     parts = energy_parts(counts, layer.macs, CONSTANTS)
     ours = _words(counts)
     return {

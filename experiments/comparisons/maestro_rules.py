@@ -14,7 +14,7 @@ from dse.cost.loopnest import Counts
 from dse.spec.accelerator import Accelerator
 from dse.spec.layer import Layer
 from dse.spec.mapping import Level, Mapping
-from experiments.comparisons.nests import nest
+from dse.spec.nest import nest
 
 COUPLED = {
     "CONV": {"input": "CYX", "weight": "KC", "output": "KYX"},

@@ -205,7 +205,7 @@ def test_a_plug_in_with_a_setting_of_that_name_is_told_so(
         ("budget = 100", "budget = nan", "budget must be a whole number"),
         ("seeds = 2", "seeds = 1.5", "seeds must be a whole number"),
         ('name = "small"', 'name = "../up"', "name must be letters"),
-        ('"maestro"', '"maestor"', "unknown cost_model 'maestor'.*did you mean 'maestro'"),
+        ('"maestro"', '"maestor"', "unknown cost model 'maestor'.*did you mean 'maestro'"),
         ('"latency"', '"latnecy"', "unknown objective 'latnecy'.*did you mean 'latency'"),
         ('"edge"', '"egde"', "unknown accelerator 'egde'"),
         ('"resnet18:3"', '"resnet18:99"', "resnet18:99"),

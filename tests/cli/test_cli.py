@@ -20,6 +20,7 @@ from dse.bench import cost as bench
 from dse.cli import commands, main
 from dse.cost import cost_model
 from dse.cost.maestro import program
+from dse.cost.registry import OURS
 from dse.problem.problem import Problem
 from dse.problem.templates import TEMPLATES
 from dse.search.searcher import make_searcher
@@ -242,7 +243,7 @@ def completed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
         ("dse search --accelerator eye", ["eyeriss", "eyeriss-small"]),
         ("dse search --searcher gen", ["genetic"]),
         ("dse evaluate --objective e", ["energy", "edp"]),
-        ("dse evaluate --cost-model maes", ["maestro"]),
+        ("dse evaluate --cost-model maes", ["maestro", "maestro-exe"]),
         ("dse check mar", ["marl"]),
         ("dse run quick", ["quickstart"]),
         ("dse list layers vgg", ["vgg16"]),
@@ -277,10 +278,10 @@ def test_list_names_what_there_is(dse: Dse, tmp_path: Path, monkeypatch: pytest.
     assert [entry["name"] for entry in found["accelerators"]] == list(PRESETS)
     assert [entry["name"] for entry in found["objectives"]] == list(OBJECTIVES)
     models = {entry["name"]: entry for entry in found["cost-models"]}
-    assert set(models) == {"loopnest", "maestro", "timeloop"}
+    assert set(models) == {*OURS}
     assert [name for name, entry in models.items() if entry["default"]] == ["loopnest"]
     assert [name for name, entry in models.items() if entry["hierarchies"]] == ["timeloop"]
-    abilities = ("strides", "cases", "detail", "proofs", "constants")
+    abilities = ("strides", "cases", "detail", "proofs", "settings")
     assert {ability for ability in abilities if models["loopnest"][ability]} == set(abilities)
     assert {ability for ability in abilities if models["maestro"][ability]} == {"cases", "proofs"}
     assert {entry["name"]: entry["unit"] for entry in found["objectives"]} == {

@@ -101,10 +101,10 @@ def test_a_model_in_words_is_read_back_as_the_model(model: LoopNest) -> None:
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("loopnest()", "'' must be NAME=NUMBER"),
-        ("loopnest(dram_pj)", "'dram_pj' must be NAME=NUMBER"),
-        ("loopnest(dram_pj=much)", "'dram_pj=much' must be NAME=NUMBER"),
-        ("loopnest(dram_pj=1, dram_pj=2)", "dram_pj is there twice"),
+        ("loopnest()", "'' must be NAME=VALUE"),
+        ("loopnest(dram_pj)", "'dram_pj' must be NAME=VALUE"),
+        ("loopnest(dram_pj=much)", "'dram_pj=much' must be NAME=VALUE"),
+        ("loopnest(dram_pj=1, dram_pj=2)", "'dram_pj=1, dram_pj=2' must be NAME=VALUE, .* each name once"),
         ("loopnest(dram=1)", "unknown key 'dram'"),
         ("loopnest(dram_pj=0)", "dram_pj must be a finite number above 0"),
         ("loopnest(dram_pj=nan)", "dram_pj must be a finite number above 0"),
@@ -151,9 +151,11 @@ def test_a_file_that_is_wrong_is_refused_in_one_line(
     assert "none.toml' cannot be read: No such file or directory" in dse(*missing).refused()
 
 
-def test_only_loopnest_has_constants(dse: Dse, own: str) -> None:
+def test_a_model_without_settings_takes_no_file(dse: Dse, own: str) -> None:
     arguments = ("evaluate", *WHERE, "--mapping", "nvdla", "--constants", own, "--cost-model")
-    assert dse(*arguments, "maestro").refused() == "constants are for cost model 'loopnest', got 'maestro'"
+    refused = dse(*arguments, "maestro").refused()
+    assert refused.startswith("settings are for cost model")
+    assert "'loopnest'" in refused
     assert "did you mean 'maestro'" in dse(*arguments, "maestr").refused()
 
 
@@ -223,8 +225,8 @@ def test_a_campaign_names_its_file_and_its_folder_keeps_the_constants(
     [
         ('"own.toml"', "3", "constants must be text, got 3"),
         ('"own.toml"', '"none.toml"', "constants file 'none.toml' cannot be read"),
-        ('"loopnest"', '"maestro"', "constants are for cost model 'loopnest', got 'maestro'"),
-        ('"loopnest"', '"loopnset"', "unknown cost_model 'loopnset'"),
+        ('"loopnest"', '"maestro"', "settings are for cost model .*'loopnest'.*, got 'maestro'"),
+        ('"loopnest"', '"loopnset"', "unknown cost model 'loopnset'"),
         ('"loopnest"', '"loopnest(dram=1)"\n#', "unknown key 'dram'"),
     ],
 )

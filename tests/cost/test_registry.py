@@ -19,6 +19,7 @@ from dse.cost import (
     hierarchy_models,
     models_with,
     other_models,
+    outside_models,
     registry,
     unit_of,
 )
@@ -80,14 +81,20 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_our_models_are_entries_like_anybodys() -> None:
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"][GROUP]
     assert declared == registry.OURS
-    assert set(declared) <= {*cost_models(), *hierarchy_models()}
+    assert set(declared) <= {*cost_models(), *outside_models(), *hierarchy_models()}
 
 
 def test_a_model_declares_what_it_can_do() -> None:
-    assert models_with("prices_strides") == ("loopnest", "timeloop")
+    assert models_with("prices_strides") == ("command", "loopnest", "python", "timeloop", "zigzag")
     assert models_with("explains") == ("loopnest",)
     assert models_with("prices_cases") == models_with("provable") == ("loopnest", "maestro")
-    assert models_with("constants_type") == ("loopnest",)
+    assert models_with("settings_type") == (
+        "command",
+        "loopnest",
+        "maestro-exe",
+        "python",
+        "zigzag",
+    )
     assert models_with("hierarchical") == hierarchy_models() == ("timeloop",)
 
 
@@ -125,6 +132,7 @@ def test_the_other_models_are_all_but_the_one_whatever_its_constants() -> None:
     [
         ("leest", "unknown cost model 'leest'; did you mean 'least'?"),
         ("least(pj=1)", r"unknown cost model 'least\(pj=1\)'"),
+        ("command", r"cost model 'command' needs run; expected command:RUN"),
         ("unregistered", "must be a subclass of dse.cost.CostModel"),
         ("misnamed", "calls itself 'something else'"),
         ("absent", "cannot be loaded: ModuleNotFoundError: No module named 'no_such_package'"),
@@ -159,5 +167,5 @@ def test_any_model_may_have_constants() -> None:
 
     assert Prices.parse("word_pj=3", "here") == Prices(3.0)
     assert Prices(3).replaced == {"word_pj": 3.0}
-    with pytest.raises(InputError, match="here: word_pj must be a finite number above 0, got 0"):
+    with pytest.raises(InputError, match="word_pj must be a finite number above 0, got 0"):
         Prices.parse("word_pj=0", "here")

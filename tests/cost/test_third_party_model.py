@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from dse.cost.registry import OURS
 from tests import ROOT
 
 EXAMPLE = ROOT / "examples" / "third_party_cost_model"
@@ -62,7 +63,7 @@ def run(command: list[str], **environment: str) -> subprocess.CompletedProcess[s
 def test_it_is_listed_with_its_package_and_what_it_can_do(installed: Path) -> None:
     listed = json.loads(dse(installed, "list", "cost-models", "--json").stdout)["cost-models"]
     models = {entry["name"]: entry for entry in listed}
-    assert set(models) == {"loopnest", "maestro", "roofline", "timeloop"}
+    assert set(models) == {*OURS, "roofline"}
     assert models["roofline"]["package"] == "dse-roofline"
     assert not any(models["roofline"][ability] for ability in ("default", "strides", "cases", "proofs"))
 

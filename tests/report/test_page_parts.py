@@ -12,7 +12,7 @@ from dse.report.page.markup import breakable, nest_markup
 from dse.report.page.numbers import compared, duration, percent, prefixed, quantity, ratio_text
 from dse.report.page.svg import inline_svg
 from dse.report.page.tables import number_in, page_table
-from dse.report.page.toml import toml_value
+from dse.support.toml import toml_value
 
 SPACE = "\N{NO-BREAK SPACE}"
 

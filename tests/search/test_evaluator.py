@@ -238,15 +238,40 @@ def test_an_observer_sees_how_far_the_search_is_and_its_best_loss() -> None:
 
 
 class Breaking:
-    """A problem whose model fails at the second call."""
+    """A problem whose model fails after ten points."""
 
-    space, objective, calls = PROBLEM.space, "edp", 0
+    space, objective, points = PROBLEM.space, "edp", 0
 
     def price(self, genes: np.ndarray) -> Evaluations:
-        self.calls += 1
-        if self.calls == 2:
+        self.points += len(genes)
+        if self.points > 10:
             raise RuntimeError("the model broke")
         return PROBLEM.price(genes)
+
+
+class Slow:
+    """A problem that takes 0.06 s a point, counted by a clock of its own."""
+
+    space, objective, criteria, now = PROBLEM.space, "edp", PROBLEM.criteria, 0.0
+
+    def price(self, genes: np.ndarray) -> Evaluations:
+        Slow.now += 0.06 * len(genes)
+        return PROBLEM.price(genes)
+
+
+@pytest.mark.parametrize(("at_once", "seen"), [(1, [1, 4, 7, 10]), (8, [8, 10])])
+def test_a_slow_batch_is_drawn_and_reported_in_slices(
+    monkeypatch: pytest.MonkeyPatch, at_once: int, seen: list[int]
+) -> None:
+    monkeypatch.setattr("dse.search.evaluator.time.perf_counter", lambda: Slow.now)
+    record, reports = Record(13), []
+    evaluate = Evaluator(
+        Slow(), 30, record=record, observers=[lambda p: reports.append(p.samples)], at_once=at_once
+    )
+    found = evaluate(points(10))
+    assert found.loss.tolist() == PROBLEM.price(points(10)).loss.tolist()
+    assert reports[-len(seen[1:]) :] == seen[1:]
+    assert len(record) == 10
 
 
 def test_a_searcher_that_swallows_a_failure_of_the_gate_meets_it_again() -> None:

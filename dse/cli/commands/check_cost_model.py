@@ -15,18 +15,27 @@ def command(
     name: Annotated[
         str,
         typer.Argument(
-            help="A cost model (dse list cost-models).",
+            help="A cost model (dse list cost-models), perhaps with settings.",
             metavar="MODEL",
             autocompletion=complete_model,
         ),
     ],
+    mappings: Annotated[
+        int | None,
+        typer.Option(
+            help="Mappings to try, of each kind and in each setting; fewer for a slow model.", metavar="N"
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Check that a cost model keeps the rules of the arena, and say where it does not.
 
     The exit code is 1 if it breaks one.
     """
+    from dse.support.validation import whole_number
     from dse.testing import check_cost_model_rules
+    from dse.testing.cost_models.candidate import MAPPINGS
 
-    if not report_verdicts("cost_model", name, check_cost_model_rules(name), json):
+    count = MAPPINGS if mappings is None else whole_number(mappings, "--mappings", most=100_000)
+    if not report_verdicts("cost_model", name, check_cost_model_rules(name, mappings=count), json):
         raise typer.Exit(1)

@@ -182,7 +182,14 @@ def _units(objective: str) -> str:
 
 def cost_models() -> list[Entry]:
     """The cost models that installed packages register, and what each can do; one is the default."""
-    from dse.cost import DEFAULT_COST_MODEL, cost_models, hierarchy_models, model_origin, models_with
+    from dse.cost import (
+        DEFAULT_COST_MODEL,
+        cost_models,
+        hierarchy_models,
+        model_origin,
+        models_with,
+        outside_models,
+    )
 
     able = {head: models_with(ability) for head, ability in ABILITIES.items()}
     return [
@@ -192,7 +199,7 @@ def cost_models() -> list[Entry]:
             **{head: name in names for head, names in able.items()},
             "package": next(iter(model_origin(name)), None),
         }
-        for name in sorted((*cost_models(), *hierarchy_models()))
+        for name in sorted((*cost_models(), *outside_models(), *hierarchy_models()))
     ]
 
 
@@ -248,7 +255,8 @@ ABILITIES: dict[str, Ability] = {
     "cases": "prices_cases",
     "detail": "explains",
     "proofs": "provable",
-    "constants": "constants_type",
+    "settings": "settings_type",
+    "outside": "outside",
     "hierarchies": "hierarchical",
 }
 """What the columns of the cost models say: what each declares."""

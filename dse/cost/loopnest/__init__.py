@@ -15,7 +15,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from dse.cost.constants import ModelConstants
 from dse.cost.figures import CostBatch
 from dse.cost.loopnest.constants import Constants
 from dse.cost.loopnest.counts import COUNTS, Counts
@@ -47,20 +46,17 @@ class LoopNest(CostModel):
     prices_cases = True
     explains = True
     provable = True
-    constants_type = Constants
+    settings_type = Constants
 
     @property
     def spec(self) -> str:
         """`loopnest`, or `loopnest(dram_pj=640.0)`."""
-        replaced = self.constants.replaced
-        values = ", ".join(f"{name}={value!r}" for name, value in replaced.items())
-        return f"{self.name}({values})" if replaced else self.name
+        return self.constants.words(self.name)
 
-    def with_constants(self, constants: ModelConstants) -> LoopNest:
+    @classmethod
+    def configured(cls, settings: Constants) -> LoopNest:
         """The model with these Constants."""
-        if not isinstance(constants, Constants):
-            raise TypeError(f"expected {Constants.__qualname__} of {self.name}, got {constants!r}")
-        return LoopNest(constants)
+        return cls(settings)
 
     def evaluate(
         self, layer: Layer, accelerator: Accelerator, mappings: MappingBatch, *, threads: int = 1

@@ -24,7 +24,7 @@ def baseline(layer: Layer, accelerator: Accelerator) -> dict[str, Baseline]:
     program = os.environ.get(VARIABLE)
     if not program:
         return {}
-    command = [os.path.abspath(program), *_options(accelerator)]
+    command = [os.path.abspath(program), *options(accelerator)]
 
     def run_each(mappings: MappingBatch) -> None:
         with tempfile.TemporaryDirectory() as folder:
@@ -36,12 +36,14 @@ def baseline(layer: Layer, accelerator: Accelerator) -> dict[str, Baseline]:
     return {"maestro program": Baseline(MAPPINGS, run_each)}
 
 
-def _options(hardware: Accelerator) -> list[str]:
+def options(hardware: Accelerator) -> list[str]:
+    """What the program is told of the hardware, and to write a CSV file."""
     return [
         f"--num_pes={hardware.num_pes}",
         f"--noc_bw={hardware.noc_bandwidth}",
         "--noc_hops=1",
         f"--noc_hop_latency={hardware.noc_latency}",
+        f"--num_simd_lanes={hardware.simd_lanes}",
         f"--offchip_bw={hardware.offchip_bandwidth}",
         f"--l1_size={hardware.l1_size}",
         f"--l2_size={hardware.l2_size}",

@@ -15,10 +15,10 @@ from dse.analysis.study import Study, Triple
 from dse.campaign.showing import SHOWING
 from dse.campaign.summary import Summary
 from dse.problem.problem import Problem
-from dse.report.page.toml import toml_key, toml_value
 from dse.search.searcher import searcher_class
 from dse.spec.mapping import Mapping
 from dse.support.errors import InputError
+from dse.support.toml import toml_key, toml_value
 
 _WORD = re.compile(r"(?!(true|false|inf|nan)$)[A-Za-z][A-Za-z0-9_-]*")
 

@@ -14,9 +14,9 @@ from dse.analysis.study import Study, Triple
 from dse.report import limits
 from dse.report.page.commands import campaign_toml
 from dse.report.page.numbers import counted, duration, scientific
-from dse.report.page.toml import toml_value
 from dse.spec.accelerator import Accelerator
 from dse.support.hashing import digest
+from dse.support.toml import toml_value
 
 Fact = tuple[str, str]
 """A term and what it is."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dse.cost import CostModel, cost_model
 from dse.support.errors import InputError, shorten
 from dse.testing.cost_models import abilities, prices
-from dse.testing.cost_models.candidate import ModelCandidate
+from dse.testing.cost_models.candidate import MAPPINGS, ModelCandidate
 from dse.testing.verdict import ContractRule, Verdict, judge
 
 __all__ = ["COST_MODEL_RULES", "check_cost_model", "check_cost_model_rules"]
@@ -46,18 +46,21 @@ COST_MODEL_RULES: tuple[Rule, ...] = (
 
 
 def check_cost_model_rules(
-    model: CostModel | str, *, rules: Iterable[Rule] = COST_MODEL_RULES
+    model: CostModel | str, *, rules: Iterable[Rule] = COST_MODEL_RULES, mappings: int = MAPPINGS
 ) -> Iterator[Verdict]:
-    """Judge a cost model, or the registered one of that name, rule by rule, as the verdicts are reached.
+    """Judge a cost model, or the one in words, rule by rule, as the verdicts are reached.
 
-    An unknown name, or what is no cost model, is an InputError.
+    `mappings` of each kind are priced some dozen times in each of four settings. An unknown name, or what is
+    no cost model, is an InputError.
     """
     subject = cost_model(model) if isinstance(model, str) else model
     if not isinstance(subject, CostModel):
         raise InputError(f"expected an object of a subclass of dse.cost.CostModel, got {shorten(subject)}")
-    return judge(tuple(rules), ModelCandidate(subject))
+    return judge(tuple(rules), ModelCandidate(subject, mappings))
 
 
-def check_cost_model(model: CostModel | str, *, rules: Iterable[Rule] = COST_MODEL_RULES) -> list[Verdict]:
+def check_cost_model(
+    model: CostModel | str, *, rules: Iterable[Rule] = COST_MODEL_RULES, mappings: int = MAPPINGS
+) -> list[Verdict]:
     """All verdicts of `check_cost_model_rules`, in the order of the rules."""
-    return list(check_cost_model_rules(model, rules=rules))
+    return list(check_cost_model_rules(model, rules=rules, mappings=mappings))

@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 
 import numpy as np
 
-from dse.cost import CostBatch
+from dse.cost import CostBatch, ModelConstants
 from dse.optimum import certify
 from dse.problem.cases import Cases, parse_cases
 from dse.problem.problem import Problem
@@ -50,7 +50,7 @@ def cases(candidate: ModelCandidate) -> str:
         return SILENT
     for setting in candidate.settings:
         problem = Problem(setting.layer, setting.accelerator, "edp", model)
-        mappings = [setting.ordinary[index] for index in range(EXPLAINED)]
+        mappings = [setting.ordinary[index] for index in range(min(EXPLAINED, len(setting.ordinary)))]
         lines = enumerate((json.dumps(problem.case(mapping)) for mapping in mappings), 1)
         given = parse_cases(lines, setting.name)
         seen = difference(candidate.price(setting, MappingBatch.of(mappings)), _priced(candidate, given))
@@ -76,7 +76,8 @@ def detail(candidate: ModelCandidate) -> str:
     """Cycles and energies by name add up to the figures, buffers to what the mapping needs."""
     explained = 0
     for setting, costs in zip(candidate.settings, candidate.costs, strict=True):
-        for row in (*range(EXPLAINED), *range(len(costs) - EXPLAINED, len(costs))):
+        few = min(EXPLAINED, len(costs) // 2)
+        for row in (*range(few), *range(len(costs) - few, len(costs))):
             explained += _check_detail(candidate, setting, costs, row)
     return f"{explained} mappings explained" if candidate.model.explains else SILENT
 
@@ -104,14 +105,14 @@ def _check_detail(candidate: ModelCandidate, setting: Setting, costs: CostBatch,
 def constants(candidate: ModelCandidate) -> str:
     """Each constant can be replaced, is in the spec then, and some figure depends on it."""
     model = candidate.model
-    kind = model.constants_type
-    if kind is None:
+    kind = model.settings_type
+    if kind is None or not issubclass(kind, ModelConstants):
         return SILENT
     names = [item.name for item in fields(kind)]
     plain = kind()
     for name in names:
         replaced = replace(plain, **{name: 2 * getattr(plain, name)})
-        other = model.with_constants(replaced)
+        other = model.configured(replaced)
         inside = other.spec.removeprefix(f"{model.name}(").removesuffix(")")
         if other.spec == model.spec or kind.parse(inside, "spec") != replaced:
             raise Broken(f"expected a spec that names {name}={getattr(replaced, name)!r}, got {other.spec!r}")

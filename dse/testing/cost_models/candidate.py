@@ -24,8 +24,8 @@ from dse.support.errors import format_exception
 from dse.testing.landscapes import CLASSIFIER, DEPTHWISE, RESNET
 from dse.testing.verdict import Broken
 
-ORDINARY, ODD = 300, 300
-"""Random mappings a setting: from its space, and with numbers put where none of the space has them."""
+MAPPINGS = 300
+"""Random mappings a setting, of each kind: from its space, and with numbers put where it has none of them."""
 STRIDED = Layer("CONV", 64, 3, 58, 58, 7, 7, (2, 2), (3, 3))
 ODD_NUMBERS = np.array([0, -1, 1, 3, 2**31, 2**40, 2**62, 2**63 - 1, -(2**63)], dtype=np.int64)
 
@@ -49,18 +49,19 @@ class Setting:
 class ModelCandidate:
     """A cost model under check."""
 
-    def __init__(self, model: CostModel) -> None:
-        self.model = model
+    def __init__(self, model: CostModel, mappings: int = MAPPINGS) -> None:
+        """`mappings` of each kind are priced in each setting: few where each takes long."""
+        self.model, self.mappings = model, mappings
 
     @cached_property
     def settings(self) -> tuple[Setting, ...]:
         """A convolution, a depthwise layer, a classifier and a strided layer, with their mappings."""
         edge, tight = PRESETS["edge"], PRESETS["eyeriss-small"]
         return (
-            _setting("a convolution", RESNET, tight),
-            _setting("a depthwise layer", DEPTHWISE, edge),
-            _setting("a classifier", CLASSIFIER, edge),
-            _setting("a strided layer", STRIDED, edge),
+            _setting("a convolution", RESNET, tight, self.mappings),
+            _setting("a depthwise layer", DEPTHWISE, edge, self.mappings),
+            _setting("a classifier", CLASSIFIER, edge, self.mappings),
+            _setting("a strided layer", STRIDED, edge, self.mappings),
         )
 
     @cached_property
@@ -96,16 +97,16 @@ def difference(one: CostBatch, other: CostBatch) -> str | None:
     return None
 
 
-def _setting(name: str, layer: Layer, accelerator: Accelerator) -> Setting:
+def _setting(name: str, layer: Layer, accelerator: Accelerator, count: int) -> Setting:
     rng = np.random.default_rng(0)
     spaces = [MappingSpace(layer, accelerator, tiles=tiles) for tiles in ("factors", "any")]
-    ordinary = np.concatenate([space.decode(space.sample(rng, ORDINARY // 2)).rows for space in spaces])
+    ordinary = np.concatenate([space.decode(space.sample(rng, -(-count // 2))).rows for space in spaces])
     return Setting(name, layer, accelerator, MappingBatch(ordinary), MappingBatch(_odd(ordinary, rng)))
 
 
 def _odd(rows: IntArray, rng: np.random.Generator) -> IntArray:
     """Mappings with sizes that are zero, negative or huge, and with any dim parallel."""
-    odd = rows[rng.integers(0, len(rows), ODD)].copy()
+    odd = rows[rng.integers(0, len(rows), len(rows))].copy()
     sizes = [CLUSTER, *range(OUTER_TILE, OUTER_TILE + 6), *range(INNER_TILE, INNER_TILE + 6)]
     for row in odd:
         places = rng.choice(sizes, size=int(rng.integers(1, 5)), replace=False)

@@ -18,8 +18,8 @@ UNITS = ("area", "power")
 POSITIVE = ("cycles", "energy_nj", "l1_size", "l2_size", "macs")
 FEW = 40
 """Mappings that are priced one by one in each setting, of the ordinary and of the odd ones."""
-MANY_ROWS = 3000
-"""Enough for a model that shares rows out to do so."""
+MANY_TIMES = 10
+"""So many times the mappings of a kind are enough for a model that shares rows out to do so."""
 
 
 def configuration(candidate: ModelCandidate) -> str:
@@ -108,7 +108,8 @@ def vectorised(candidate: ModelCandidate) -> str:
         rows = setting.all.rows
         backwards = candidate.price(setting, MappingBatch(rows[::-1].copy()))
         _same(costs, backwards.take(slice(None, None, -1)), setting, "the same in another order")
-        for row in (*range(FEW), *range(len(rows) - FEW, len(rows))):
+        few = min(FEW, len(rows) // 2)
+        for row in (*range(few), *range(len(rows) - few, len(rows))):
             alone = candidate.price(setting, MappingBatch(rows[row : row + 1]))
             seen = difference(costs.take(slice(row, row + 1)), alone)
             if seen:
@@ -116,7 +117,8 @@ def vectorised(candidate: ModelCandidate) -> str:
                 raise Broken(
                     f"expected the same alone as among others; mapping {row} of {setting.name}: {what}"
                 )
-    return f"{2 * FEW * len(candidate.settings)} mappings alone, {_count(candidate):,} in another order"
+    one_by_one = 2 * min(FEW, candidate.mappings) * len(candidate.settings)
+    return f"{one_by_one} mappings alone, {_count(candidate):,} in another order"
 
 
 def prepared(candidate: ModelCandidate) -> str:
@@ -130,12 +132,12 @@ def prepared(candidate: ModelCandidate) -> str:
 def threads(candidate: ModelCandidate) -> str:
     """One thread, two and three give the same."""
     for setting, costs in zip(candidate.settings, candidate.costs, strict=True):
-        copies = -(-MANY_ROWS // len(setting.all))
+        copies = -(-MANY_TIMES * candidate.mappings // len(setting.all))
         many = MappingBatch(np.tile(setting.all.rows, (copies, 1)))
         for count in (1, 2, 3):
             found = candidate.price(setting, many, threads=count).take(slice(len(costs)))
             _same(costs, found, setting, f"the same on {count} threads")
-    return f"{MANY_ROWS:,} mappings a setting on 1, 2 and 3 threads"
+    return f"{MANY_TIMES * candidate.mappings:,} mappings a setting on 1, 2 and 3 threads"
 
 
 def reasons(candidate: ModelCandidate) -> str:

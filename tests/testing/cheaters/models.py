@@ -190,9 +190,6 @@ class Deaf(LoopNest):
 
     provable = False
 
-    def with_constants(self, constants):
-        return Deaf(constants)
-
     def prepared(self, layer, accelerator):
         return LoopNest().prepared(layer, accelerator)
 

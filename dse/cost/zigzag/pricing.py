@@ -26,11 +26,11 @@ from zigzag.parser.workload_factory import LayerNodeFactory
 from zigzag.workload.layer_attributes import LayerTemporalOrdering, MemoryOperandLinks
 from zigzag.workload.layer_node import LayerNode, MappingAttributes
 
-from dse.cost.loopnest.constants import Constants
+from dse.cost.zigzag.constants import Constants
 from dse.spec.accelerator import Accelerator
 from dse.spec.layer import Layer
 from dse.spec.mapping import Mapping
-from experiments.comparisons.nests import Nest, nest
+from dse.spec.nest import Nest, nest
 
 WORD = 16
 """Bits of an element."""

@@ -1,0 +1,73 @@
+"""`zigzag`: ZigZag's cost model (zigzag-dse, an optional library) prices our mappings, in this process.
+
+`pricing` says how a machine and a mapping are told to ZigZag. It has no NoC latency, no energy of the NoC
+and no edges: a mapping whose tiles do not divide what they cut is refused. MACs and buffers are as
+`loopnest` counts them; there is no power and no area.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from dse.cost.outside.answers import Answer, Refusal, read_answer
+from dse.cost.outside.model import OutsideModel
+from dse.cost.zigzag.constants import Constants
+from dse.spec.accelerator import Accelerator
+from dse.spec.layer import Layer
+from dse.spec.mapping import Mapping
+from dse.spec.nest import nest
+from dse.spec.reasons import Reason
+from dse.support.errors import InputError, format_exception
+
+LIBRARY = "zigzag-dse"
+
+
+class ZigZag(OutsideModel):
+    """Cycles and energy of one mapping at a time, some milliseconds each. `constants` may be replaced."""
+
+    name = "zigzag"
+    settings_type = Constants
+
+    def __init__(self, constants: Constants | None = None) -> None:
+        """InputError where the library is not installed."""
+        self.constants = constants or Constants()
+        try:
+            self.version = f"{LIBRARY} {version(LIBRARY)}"
+        except PackageNotFoundError:
+            raise InputError(
+                f"cost model {self.name!r} needs the library {LIBRARY}; pip install 'dse-arena[zigzag]'"
+            ) from None
+
+    @classmethod
+    def configured(cls, settings: Constants) -> ZigZag:
+        """The model with these constants."""
+        return cls(settings)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ZigZag, (self.constants,)
+
+    @property
+    def spec(self) -> str:
+        """`zigzag`, or `zigzag(dram_pj=640.0)`."""
+        return self.constants.words(self.name)
+
+    def answers(
+        self, layer: Layer, accelerator: Accelerator, mappings: list[Mapping]
+    ) -> Iterator[tuple[int, Answer]]:
+        """What ZigZag makes of each mapping."""
+        for place, mapping in enumerate(mappings):
+            yield place, self._answer(layer, accelerator, mapping)
+
+    def _answer(self, layer: Layer, accelerator: Accelerator, mapping: Mapping) -> Answer:
+        from dse.cost.zigzag.pricing import price
+
+        if not nest(layer, accelerator, mapping).divides:
+            return Refusal(Reason.UNEVEN_TILE)
+        try:
+            found = price(layer, accelerator, mapping, self.constants)
+        except Exception as error:
+            return Refusal(Reason.CRASHED, format_exception(error))
+        return read_answer({"cycles": math.ceil(found.cycles), "energy_nj": found.energy_pj * 1e-3})
