@@ -167,9 +167,9 @@ def zigzag_layer(layer: Layer) -> LayerNode:
         "loop_dims": [DIMS[dim] for dim in names],
         "loop_sizes": [sizes[dim] for dim in names],
         "dimension_relations": [
-            f"{inputs}={stride}*{outputs}+1*{window}"
-            for inputs, outputs, window, stride in zip(
-                ("iy", "ix"), ("oy", "ox"), ("fy", "fx"), layer.stride, strict=True
+            f"{inputs}={stride}*{outputs}+{dilation}*{window}"
+            for inputs, outputs, window, stride, dilation in zip(
+                ("iy", "ix"), ("oy", "ox"), ("fy", "fx"), layer.stride, layer.dilation, strict=True
             )
         ],
         "operand_precision": {"O": WORD, "O_final": WORD, "W": WORD, "I": WORD},
@@ -191,7 +191,7 @@ def _padding(layer: Layer) -> list[list[int]]:
     """Of rows and columns, the padding before and after, as far as any output uses it."""
     pairs = []
     for axis, (size, window) in enumerate(((layer.Y, layer.R), (layer.X, layer.S))):
-        used = (layer.output[axis] - 1) * layer.stride[axis] + window
+        used = (layer.output[axis] - 1) * layer.stride[axis] + (window - 1) * layer.dilation[axis] + 1
         pairs.append([layer.padding[axis], max(0, used - layer.padding[axis] - size)])
     return pairs
 
