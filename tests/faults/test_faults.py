@@ -22,12 +22,12 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_fault_is_seen(fault: Fault, copy: Path) -> None:
     ran = inject(fault, copy)
     # 1: tests ran and some failed; another code would mean that they could not be run.
-    assert ran.returncode == 1, ran.stdout + ran.stderr
-    assert "error" not in ran.stdout.splitlines()[-1], ran.stdout
+    assert ran.code == 1, ran.output
+    assert "error" not in ran.output.splitlines()[-1], ran.output
 
 
 @pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "plain"])
 def test_without_a_fault_the_same_tests_pass(compiled: bool, copy: Path) -> None:
     tests = [test for fault in FAULTS if fault.compiled is compiled for test in fault.tests]
     ran = run_tests(tests, copy, compiled=compiled)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert ran.code == 0, ran.output
