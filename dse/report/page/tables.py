@@ -14,6 +14,8 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 MANY_ROWS = 24
+LABEL = 24
+"""Letters of a text that is longer than a searcher's name."""
 SENTENCE = 40
 NOTHING = frozenset({"", "-", NONE, "infeasible", "never", "nan", "inf", "n/a", "none", "censored", "?"})
 """What stands in a column of numbers where there is none: sorted last, whichever way."""
@@ -29,6 +31,11 @@ class PageCell:
     text: str
     value: float | None
     link: str = ""
+
+    @property
+    def long(self) -> bool:
+        """Whether the text, such as a problem's, would make a tall row of a narrow column."""
+        return len(self.text) > LABEL
 
     @property
     def wordy(self) -> bool:
