@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dse.analysis.stats.bootstrap import generator, interval, middle_places, resample
+from dse.analysis.stats.bootstrap import affordable, generator, interval, middle_places, resample
 from dse.campaign.summary import Summary
 from dse.support.arrays import FloatArray
 
@@ -123,7 +123,7 @@ def reductions(
                 for searcher, found in by_searcher.items()
                 if max(summary.budget for summary in found) >= budget
             }
-            rows += _rows(group, budget, figures, reference)
+            rows += _rows(group, budget, figures, reference, len(summaries))
     return rows
 
 
@@ -158,10 +158,12 @@ def layer_at(summary: Summary, budget: int) -> LayerFigures:
     return LayerFigures(summary.repeats, point["loss"], seconds, point["energy_nj"] * 1e-9)
 
 
-def _rows(group: Group, budget: int, figures: Mapping[str, FloatArray], base: str) -> list[Reduction]:
+def _rows(
+    group: Group, budget: int, figures: Mapping[str, FloatArray], base: str, cells: int
+) -> list[Reduction]:
     centre = {name: (float(np.median(f)), float(f.min())) for name, f in figures.items() if len(f)}
     reference = centre.get(base, NO_RATIO)
-    medians = {name: resampled_medians((*group, name), figures[name]) for name in centre}
+    medians = {name: resampled_medians((*group, name), figures[name], cells) for name in centre}
     rows = []
     for name, found in centre.items():
         row = _row(group, budget, name, found, reference, seeds=len(figures[name]))
@@ -173,9 +175,12 @@ def _rows(group: Group, budget: int, figures: Mapping[str, FloatArray], base: st
     return rows
 
 
-def resampled_medians(words: Sequence[str], figures: FloatArray) -> FloatArray:
-    """Medians over resampled seeds; the resamples are those of the name, at whatever budget."""
-    counts = resample(generator("reduction", *words), len(figures), RESAMPLES)
+def resampled_medians(words: Sequence[str], figures: FloatArray, cells: int) -> FloatArray:
+    """Medians over resampled seeds; the resamples are those of the name, at whatever budget.
+
+    How many they are depends on the `cells` of the whole campaign.
+    """
+    counts = resample(generator("reduction", *words), len(figures), affordable(cells, RESAMPLES))
     return np.asarray(np.sort(figures)[middle_places(counts)].mean(axis=1), np.float64)
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dse.analysis.stats.bootstrap import generator, resample
+from dse.analysis.stats.bootstrap import affordable, generator, resample
 from dse.analysis.stats.runtimes import Run
 from dse.analysis.stats.trajectories import best_so_far, sample_grid
 from dse.analysis.study import Study, Triple
@@ -50,8 +50,12 @@ class Runs:
     """A study's runs as arrays, each stratum resampled once for all figures."""
 
     def __init__(self, study: Study, resamples: int) -> None:
-        """Draw the resamples: those of a stratum depend on its own name and size alone."""
+        """Draw the resamples: those of a stratum depend on its own name and size, and on how many they are.
+
+        Of a campaign of very many cells there are fewer of them.
+        """
         self.study = study
+        resamples = affordable(len(study.summaries), resamples)
         self.grid = np.union1d(sample_grid(study.budget), study.budgets).astype(np.int64)
         self.strata: dict[tuple[Triple, str], Stratum] = {}
         for problem in study.problems:

@@ -19,6 +19,7 @@ from dse.campaign.curves import CURVES, read_curves
 from dse.campaign.ledger import DONE, FAILED, LEDGER, read_ledger
 from dse.campaign.stored import check_record
 from dse.campaign.summary import Summary, summarise
+from dse.campaign.worker import RECORDS
 from dse.problem.problem import Problem
 from dse.search.record import Record, read_parquet
 from dse.search.run import Cell, RunTimes
@@ -26,8 +27,6 @@ from dse.search.searcher import Searcher, make_searcher
 from dse.spec.accelerator import Accelerator
 from dse.spec.layer import Layer
 from dse.support.errors import InputError, StorageError, format_exception, within
-
-RECORDS = "cells"
 
 
 @dataclass(frozen=True)
@@ -124,8 +123,8 @@ class _RecordedCell(Cell):
     recorded: Mapping[str, Any]
 
     @cached_property
-    def identity(self) -> dict[str, Any]:
-        return dict(self.recorded)
+    def common(self) -> dict[str, Any]:
+        return {name: value for name, value in self.recorded.items() if name != "seed"}
 
 
 def _problem(identity: Mapping[str, Any]) -> Problem:

@@ -9,7 +9,7 @@ import numpy as np
 from dse.analysis.findings import Comparison, Efficiency, Improvement, Interval
 from dse.analysis.runs import Runs, Stratum
 from dse.analysis.stats.bootstrap import Redraw, interval
-from dse.analysis.stats.comparing import holm, order_of, resampled_improvement, signed_rank_p, victories
+from dse.analysis.stats.comparing import chances, holm, order_of, signed_rank_p
 from dse.analysis.stats.efficiency import resampled_speedup, speedup, typical
 from dse.support.arrays import IntArray
 
@@ -36,11 +36,16 @@ def ends_lower(pairs: Sequence[tuple[Stratum, Stratum]], budget: int) -> tuple[I
     too.
     """
     at = np.array([budget])
-    won = [(victories(a.losses(at)[:, 0], b.losses(at)[:, 0]), a, b) for a, b in pairs]
-    draws = np.array([resampled_improvement(wins, a.counts, b.counts) for wins, a, b in won])
-    chance = float(np.mean([wins.mean() for wins, _, _ in won]))
+    values, found = [], []
+    for a, b in pairs:
+        once = [np.ones((1, len(stratum.cells)), np.int64) for stratum in (a, b)]
+        counts = [np.concatenate(both) for both in zip(once, (a.counts, b.counts), strict=True)]
+        chance, *resampled = chances(a.losses(at)[:, 0], b.losses(at)[:, 0], (counts[0], counts[1]))
+        values.append(chance)
+        found.append(resampled)
+    draws, centre = np.array(found), float(np.mean(values))
     wide = Redraw(*draws.shape).figures(draws).mean(axis=1)
-    return Interval(chance, *interval(draws.mean(axis=0))), Interval(chance, *interval(wide))
+    return Interval(centre, *interval(draws.mean(axis=0))), Interval(centre, *interval(wide))
 
 
 def efficiency(runs: Runs) -> Iterator[Efficiency]:

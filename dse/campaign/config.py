@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from dse.problem.problem import Problem
@@ -76,16 +76,22 @@ class NamedCell:
     def key(self) -> str:
         """The cell's name in file names and tables: readable, and distinct within a campaign."""
         problem = self.problem
-        parts = (problem.layer, problem.accelerator, problem.objective, self.variant.name)
-        safe = [safe_name(part) for part in parts]
-        long = sum(map(len, safe)) > LONGEST_KEY
-        if long:
-            # File names end at 255 bytes.
-            safe = [part[: LONGEST_KEY // len(safe)] for part in safe]
-        if long or any(re.search(r"[^A-Za-z0-9._:-]", part) for part in parts):
-            # Two names that differ in such characters only must not become one.
-            safe.append(digest(parts)[:8])
-        return "--".join([*safe, f"s{self.cell.seed}"])
+        named = _key_part(problem.layer, problem.accelerator, problem.objective, self.variant.name)
+        return f"{named}--s{self.cell.seed}"
+
+
+@cache
+def _key_part(*parts: str) -> str:
+    """What a cell's key is before the seed."""
+    safe = [safe_name(part) for part in parts]
+    long = sum(map(len, safe)) > LONGEST_KEY
+    if long:
+        # File names end at 255 bytes.
+        safe = [part[: LONGEST_KEY // len(safe)] for part in safe]
+    if long or any(re.search(r"[^A-Za-z0-9._:-]", part) for part in parts):
+        # Two names that differ in such characters only must not become one.
+        safe.append(digest(parts)[:8])
+    return "--".join(safe)
 
 
 def safe_name(name: str) -> str:
@@ -118,14 +124,16 @@ class Campaign:
 
     def cells(self) -> Iterator[NamedCell]:
         """Every cell, seed by seed, so that an unfinished campaign has a little of everything."""
-        has = {variant.name: self._has(variant) for variant in self.variants}
+        rows = []
+        for problem in self.problems:
+            for variant in self.variants:
+                seeds, budget = self._has(variant).values()
+                cell = Cell(problem.problem, variant.type, variant.searcher, self.seeds[0], budget)
+                rows.append((problem, variant, seeds, cell))
         for place, seed in enumerate(self.seeds):
-            for problem in self.problems:
-                for variant in self.variants:
-                    seeds, budget = has[variant.name].values()
-                    if place < seeds:
-                        cell = Cell(problem.problem, variant.type, variant.searcher, seed, budget)
-                        yield NamedCell(problem, variant, cell)
+            for problem, variant, seeds, first in rows:
+                if place < seeds:
+                    yield NamedCell(problem, variant, first.with_seed(seed))
 
     def _has(self, variant: Variant) -> dict[str, int]:
         return {

@@ -3,47 +3,81 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from dse.campaign.stored import MOST_CELLS, check_about, check_summary, parse
-from dse.campaign.summary import ON_DISK, STEPS, Summary
+from dse.campaign.summary import ON_DISK, STEP_TYPES, STEPS, Summary
 from dse.support.errors import InputError
 from dse.support.files import whole_file
 from dse.support.parquet import read_table
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import DTypeLike
+
 CURVES = "curves.parquet"
-OBJECT_BYTES = 64
-"""What a number takes in memory as an object in a list."""
+PACKED_BYTES = 16
+"""What a number takes in memory as one of a column and of a Summary."""
 _KEY = b"dse.campaign"
+ROWS_AT_ONCE = 1000
+"""Of a file that are Python's objects at a time: of a hundred thousand, they would take gigabytes."""
 
 
-def write_curves(path: Path, summaries: Iterable[Summary], about: Mapping[str, Any]) -> None:
+@dataclass(frozen=True)
+class Curves:
+    """The rows of a file of curves, whole but not looked into, and what it says about the campaign.
+
+    `fingerprints` are those of its cells, by key. `path` is where the file is, for messages.
+    """
+
+    path: Path
+    table: pa.Table
+    about: dict[str, Any]
+    fingerprints: dict[str, str]
+
+    @property
+    def budgets(self) -> dict[str, int]:
+        """The budgets of its cells, by key."""
+        return dict(zip(self.fingerprints, self.table["budget"].to_pylist(), strict=True))
+
+    def without(self, keys: Collection[str]) -> Curves:
+        """The same but for some cells."""
+        kept = [place for place, key in enumerate(self.fingerprints) if key not in keys]
+        left = {key: told for key, told in self.fingerprints.items() if key not in keys}
+        chosen = np.array(kept, np.int64)
+        return replace(self, table=self.table.take(chosen) if kept else self.table[:0], fingerprints=left)
+
+    def summaries(self) -> Iterator[Summary]:
+        """Its rows, one by one. InputError where one is damaged."""
+        where, place = f"curves {str(self.path)!r}", 0
+        try:
+            for batch in self.table.to_batches(max_chunksize=ROWS_AT_ONCE):
+                for row in batch.to_pylist():
+                    yield _summary(row, f"{where}: row {place}")
+                    place += 1
+        except InputError as error:
+            raise _refused(self.path, str(error)) from None
+
+
+def write_curves(
+    path: Path, summaries: Iterable[Summary], about: Mapping[str, Any], kept: Curves | None = None
+) -> None:
     """Write summaries as a Parquet file, a row a cell in the order of their keys, whole or not at all.
 
-    `about` (plain data: the campaign, the versions) is kept in the file's metadata.
+    The rows of `kept` come along as they are. `about` (plain data: the campaign, the versions) is kept in the
+    file's metadata.
     """
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    rows = [summary.to_dict() for summary in sorted(summaries, key=lambda summary: summary.key)]
-    columns: dict[str, Any] = {}
-    for name in (ON_DISK.get(name, name) for name in Summary.__dataclass_fields__):
-        values = [row[name] for row in rows]
-        if name == "infeasible":
-            columns[name] = [json.dumps(value, sort_keys=True) for value in values]
-        elif name == "steps":
-            for step in STEPS:
-                kind = pa.float64() if step in ("loss", "energy_nj") else pa.int64()
-                columns[f"step_{step}"] = pa.array([v[step] for v in values], pa.list_(kind))
-        elif name == "genes":
-            columns[name] = pa.array(values, pa.list_(pa.int32()))
-        elif name == "returns":
-            columns[name] = pa.array(values, pa.list_(pa.float32()))
-        else:
-            columns[name] = values
-    arrow = pa.table(columns).replace_schema_metadata({_KEY: json.dumps(about, sort_keys=True)})
+    arrow = _table(sorted(summaries, key=lambda summary: summary.key))
+    if kept is not None and kept.fingerprints:
+        arrow = _joined(kept.table, arrow)
+    arrow = arrow.replace_schema_metadata({_KEY: json.dumps(about, sort_keys=True)})
     with whole_file(path, "curves") as file:
         pq.write_table(arrow, file, compression="zstd", compression_level=12, write_page_checksum=True)
 
@@ -53,16 +87,22 @@ def read_curves(path: Path) -> tuple[list[Summary], dict[str, Any]]:
 
     An InputError says what is wrong with it, and what to do.
     """
+    curves = open_curves(path)
+    return list(curves.summaries()), curves.about
+
+
+def open_curves(path: Path) -> Curves:
+    """The file that `write_curves` wrote at `path`; InputError says what is wrong with it, and what to do."""
     where = f"curves {str(path)!r}"
     try:
-        arrow = read_table(path, where, value_bytes=OBJECT_BYTES)
+        arrow = read_table(path, where, value_bytes=PACKED_BYTES)
         metadata = arrow.schema.metadata or {}
         if _KEY not in metadata:
             raise InputError(f"{where} does not say what its campaign was")
         if arrow.num_rows > MOST_CELLS:
             raise InputError(f"{where} has {arrow.num_rows:,} cells; at most {MOST_CELLS:,}")
         about = check_about(parse(metadata[_KEY], f"{where}: the campaign"), f"{where}: the campaign")
-        return [_summary(row, f"{where}: row {place}") for place, row in enumerate(arrow.to_pylist())], about
+        return Curves(path, arrow, about, _fingerprints(arrow, where))
     except OSError as error:
         raise _refused(path, f"{where} cannot be read: {error.strerror}") from None
     except InputError as error:
@@ -70,6 +110,68 @@ def read_curves(path: Path) -> tuple[list[Summary], dict[str, Any]]:
     except ValueError as error:
         # Bytes that are no text.
         raise _refused(path, f"{where} cannot be read: {error}") from None
+
+
+def _fingerprints(arrow: pa.Table, where: str) -> dict[str, str]:
+    if not arrow.num_rows:
+        return {}
+    names = ("key", "fingerprint", "budget")
+    missing = [name for name in names if name not in arrow.column_names]
+    if missing:
+        raise InputError(f"{where} lacks {', '.join(map(repr, missing))}")
+    keys, fingerprints = (arrow[name].to_pylist() for name in names[:2])
+    if not all(isinstance(text, str) for text in (*keys, *fingerprints)) or len(set(keys)) < len(keys):
+        raise InputError(f"{where} has cells without a name, or one twice")
+    return dict(zip(keys, fingerprints, strict=True))
+
+
+def _table(rows: Sequence[Summary]) -> pa.Table:
+    """Summaries as columns."""
+    import pyarrow as pa
+
+    columns: dict[str, Any] = {}
+    for field, name in ((name, ON_DISK.get(name, name)) for name in Summary.__dataclass_fields__):
+        values = [getattr(row, field) for row in rows]
+        if name == "infeasible":
+            columns[name] = [json.dumps(value, sort_keys=True) for value in values]
+        elif name == "steps":
+            for step, kind in STEP_TYPES.items():
+                dtype = np.float64 if kind == "d" else np.int64
+                columns[f"step_{step}"] = _lists([value[step] for value in values], dtype)
+        elif name == "genes":
+            columns[name] = _lists(values, np.int32)
+        elif name == "returns":
+            columns[name] = _lists(values, np.float32)
+        else:
+            columns[name] = values
+    return pa.table(columns)
+
+
+def _lists(rows: Sequence[Sequence[float]], dtype: DTypeLike) -> pa.ListArray:
+    """A column of lists: by way of one array, since as Python's numbers they take gigabytes."""
+    import pyarrow as pa
+
+    ends = np.cumsum([0, *map(len, rows)]).astype(np.int32)
+    flat = np.empty(int(ends[-1]), dtype)
+    for start, end, row in zip(ends[:-1], ends[1:], rows, strict=True):
+        flat[start:end] = row
+    return pa.ListArray.from_arrays(pa.array(ends), pa.array(flat))
+
+
+def _joined(kept: pa.Table, new: pa.Table) -> pa.Table:
+    """Both tables' rows, in the order of their keys."""
+    import pyarrow as pa
+
+    # Texts are read as dictionaries, and written as they are.
+    kinds = [
+        getattr(field.type, "value_type", field.type) if pa.types.is_dictionary(field.type) else field.type
+        for field in kept.schema
+    ]
+    kept = kept.cast(pa.schema(list(zip(kept.column_names, kinds, strict=True))))
+    if new.num_rows:
+        kept = pa.concat_tables([kept.select(new.column_names).cast(new.schema), new])
+    keys = kept["key"].to_pylist()
+    return kept.take(sorted(range(len(keys)), key=keys.__getitem__)).combine_chunks()
 
 
 def _summary(row: dict[str, Any], where: str) -> Summary:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -15,7 +16,8 @@ from dse.campaign.stored import check_identity, check_summary, parse
 from dse.campaign.summary import Summary
 from dse.support import strict_json
 from dse.support.errors import InputError, shorten
-from dse.support.hashing import digest
+from dse.support.hashing import CANONICAL, around, digest, digest_text
+from dse.support.validation import INT64_MAX
 
 FORMAT = 1
 PENDING, DONE, FAILED = STATES = "pending", "done", "failed"
@@ -35,16 +37,32 @@ CREATE TABLE IF NOT EXISTS cells (
 """
 
 
+_SEED = re.compile(r'(?<="seed": )[0-9]+(?=, "settings": )')
+
+
 @dataclass(frozen=True)
 class Row:
-    """A cell as the ledger has it, all of it checked: a finished one has a summary, a failed one a reason."""
+    """A cell as the ledger has it, checked: a finished one has a summary, a failed one a reason.
+
+    The summary is read when it is asked for, which takes as long as all else; it is whole, for the row
+    agrees with its checksum.
+    """
 
     key: str
     fingerprint: str
     identity: Mapping[str, Any]
     state: str
     reason: str | None
-    summary: Summary | None
+    path: Path = field(repr=False)
+    text: str | None = field(repr=False)
+
+    @property
+    def summary(self) -> Summary | None:
+        """What a finished cell came to. InputError where that is damaged."""
+        if self.state != DONE:
+            return None
+        with _explaining(self.path):
+            return _summary(self.key, self.fingerprint, self.text)
 
 
 def read_ledger(path: Path) -> list[Row]:
@@ -58,10 +76,10 @@ def read_ledger(path: Path) -> list[Row]:
         _explaining(path),
         closing(sqlite3.connect(f"file:{quote(str(path))}?{options}", uri=True)) as database,
     ):
-        return _rows(database)
+        return list(_rows(database, path))
 
 
-def _rows(database: sqlite3.Connection) -> list[Row]:
+def _rows(database: sqlite3.Connection, path: Path) -> Iterator[Row]:
     """All rows, in order, each held against its checksum. Ledgers of older versions have none."""
     sound = database.execute("PRAGMA quick_check(1)").fetchone()
     if sound != ("ok",):
@@ -72,14 +90,16 @@ def _rows(database: sqlite3.Connection) -> list[Row]:
         raise InputError(f"it has a {active[0]}, which no ledger has")
     checksum = "checksum" if "checksum" in _columns(database) else "NULL"
     query = f"SELECT {', '.join(_COLUMNS)}, {checksum} FROM cells ORDER BY rowid"
-    return [_row(row[:-1], row[-1]) for row in database.execute(query).fetchall()]
+    identities = _Identities()
+    for row in database.execute(query):
+        yield _row(row[:-1], row[-1], path, identities)
 
 
 def _columns(database: sqlite3.Connection) -> list[str]:
     return [column[1] for column in database.execute("PRAGMA table_info(cells)")]
 
 
-def _row(values: tuple[Any, ...], checksum: object) -> Row:
+def _row(values: tuple[Any, ...], checksum: object, path: Path, identities: _Identities) -> Row:
     key, fingerprint, identity, state, reason, summary = values
     where = f"cell {shorten(key)}"
     if checksum is not None and checksum != _checksum(values):
@@ -87,21 +107,51 @@ def _row(values: tuple[Any, ...], checksum: object) -> Row:
     named = isinstance(key, str) and key.isprintable() and key.count("--") >= 4
     if not named or state not in STATES or not isinstance(reason, str | None):
         raise InputError(f"{where} has a key, a state or a reason that no cell has")
-    known = check_identity(_strict(identity, f"{where}: identity"), f"{where}: identity")
-    if digest(known) != fingerprint:
+    known, told = identities.read(identity, f"{where}: identity")
+    if told != fingerprint:
         raise InputError(f"{where}: identity is not what its fingerprint says")
-    if state != DONE:
-        return Row(key, fingerprint, known, state, reason, None)
-    found = check_summary(parse(summary, f"{where}: summary"), f"{where}: summary")
+    if state == DONE and checksum is None:
+        _summary(key, fingerprint, summary)
+    return Row(key, fingerprint, known, state, None if state == DONE else reason, path, summary)
+
+
+def _summary(key: str, fingerprint: str, text: object) -> Summary:
+    where = f"cell {shorten(key)}: summary"
+    found = check_summary(parse(text, where), where)
     if (found.key, found.fingerprint) != (key, fingerprint):
-        raise InputError(f"{where}: summary is of another cell, {shorten(found.key)}")
-    return Row(key, fingerprint, known, state, None, found)
+        raise InputError(f"{where} is of another cell, {shorten(found.key)}")
+    return found
 
 
-def _strict(text: object, where: str) -> Any:
-    if not isinstance(text, str):
-        raise InputError(f"{where} must be JSON text, got {shorten(text)}")
-    return strict_json.parse(text, where)
+class _Identities:
+    """Reads the identities of cells; those that differ in their seed alone are parsed and checked once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, ...], tuple[dict[str, Any], tuple[str, str]] | None] = {}
+
+    def read(self, text: object, where: str) -> tuple[dict[str, Any], str]:
+        """The identity in a text, and its digest; InputError where it is none."""
+        if not isinstance(text, str):
+            raise InputError(f"{where} must be JSON text, got {shorten(text)}")
+        parts = tuple(_SEED.split(text))
+        if len(parts) == 2:
+            seed = text[len(parts[0]) : len(text) - len(parts[1])]
+            if parts not in self._known:
+                self._known[parts] = self._alike(parts, where)
+            alike = self._known[parts]
+            if alike is not None and len(seed) < len(str(INT64_MAX)):
+                return {**alike[0], "seed": int(seed)}, digest_text(seed.join(alike[1]))
+        known = check_identity(strict_json.parse(text, where), where)
+        return known, digest(known)
+
+    def _alike(self, parts: tuple[str, ...], where: str) -> tuple[dict[str, Any], tuple[str, str]] | None:
+        """The identity of such parts without its seed, and its canonical text; None if that is elsewhere."""
+        first, second = (
+            check_identity(strict_json.parse(seed.join(parts), where), where) for seed in ("1", "2")
+        )
+        if (first.pop("seed"), second.pop("seed")) != (1, 2):
+            return None
+        return first, around(first, "seed", CANONICAL)
 
 
 def _checksum(values: Iterable[object]) -> str:
@@ -138,7 +188,10 @@ class Ledger:
     """What is known of each cell: its fingerprint, its state, why it failed or what it came to."""
 
     def __init__(self, path: Path) -> None:
-        """Open the ledger at `path`, made if it is not there. InputError if that fails or it is damaged."""
+        """Open the ledger at `path`, made if it is not there. InputError if that fails.
+
+        Damage is found when `rows` are read.
+        """
         self.path = path
         with _explaining(path):
             self._database = sqlite3.connect(path, isolation_level=None)
@@ -148,12 +201,10 @@ class Ledger:
                 self._database.close()
                 raise
 
-    def add(self, cells: Mapping[str, Mapping[str, Any]], fingerprints: Mapping[str, str]) -> None:
-        """Enter cells, by key, that are not in it yet; all of them or none."""
-        rows = []
-        for key, identity in cells.items():
-            values = (key, fingerprints[key], json.dumps(identity, sort_keys=True), PENDING, None, None)
-            rows.append((*values, _checksum(values)))
+    def add(self, cells: Iterable[tuple[str, str, str]]) -> None:
+        """Enter cells that are not in it yet, all of them or none: key, fingerprint, identity as JSON."""
+        begun = ((*cell, PENDING, None, None) for cell in cells)
+        rows = ((*values, _checksum(values)) for values in begun)
         with _explaining(self.path):
             self._database.execute("BEGIN IMMEDIATE")
             try:
@@ -181,7 +232,16 @@ class Ledger:
     def rows(self) -> list[Row]:
         """All cells, each held against its checksum."""
         with _explaining(self.path):
-            return _rows(self._database)
+            return list(_rows(self._database, self.path))
+
+    def summaries(self) -> Iterator[Summary]:
+        """What the finished cells came to."""
+        with _explaining(self.path):
+            query = "SELECT key, fingerprint, summary, checksum, identity FROM cells WHERE state = ?"
+            for key, fingerprint, text, checksum, identity in self._database.execute(query, (DONE,)):
+                if checksum not in (None, _checksum((key, fingerprint, identity, DONE, None, text))):
+                    raise InputError(f"cell {shorten(key)} does not agree with its checksum")
+                yield _summary(key, fingerprint, text)
 
     def states(self) -> dict[str, tuple[str, str | None]]:
         """Every cell's state and, of a failed one, the reason."""
@@ -194,7 +254,7 @@ class Ledger:
         self._database.close()
 
     def _prepare(self) -> None:
-        """Make the table, or bring an older version's up to date; see that nothing in it is damaged."""
+        """Make the table, or bring an older version's up to date."""
         self._database.execute("PRAGMA journal_mode = WAL")
         self._database.execute("PRAGMA synchronous = FULL")
         version = self._database.execute("PRAGMA user_version").fetchone()[0]
@@ -204,7 +264,6 @@ class Ledger:
         if "checksum" not in _columns(self._database):
             self._database.execute("ALTER TABLE cells ADD COLUMN checksum TEXT")
         self._database.execute(f"PRAGMA user_version = {FORMAT}")
-        _rows(self._database)
 
     def _enter(self, key: str, state: str, reason: str | None, summary: str | None) -> None:
         with _explaining(self.path):

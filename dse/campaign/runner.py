@@ -5,17 +5,16 @@ from __future__ import annotations
 import contextlib
 import time
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol
 
 from dse.campaign.config import NamedCell
 from dse.campaign.executors import Executor, LocalProcesses, MakeExecutor
 from dse.campaign.store import Store
 from dse.campaign.summary import Summary
-from dse.campaign.worker import Outcome, SharedProgress, Task, run_task
+from dse.campaign.worker import PROGRESS, Outcome, SharedProgress, Task, run_task
 from dse.search.run import make_ready
 from dse.support.errors import InputError
 
@@ -66,14 +65,15 @@ def run_campaign(
     display.begin(store, len(waiting))
     interrupted = False
     if waiting:
-        progress_path = store.folder / ".progress"
+        progress_path = store.folder / PROGRESS
         try:
             progress = SharedProgress(progress_path, len(waiting))
         except OSError as error:
             raise InputError(f"folder {str(store.folder)!r} cannot be written: {error.strerror}") from None
         compile_kernels(waiting, display)
-        store.write_curves()
-        tasks = [_task(store, named, progress_path, place) for place, named in enumerate(waiting)]
+        if store.outdated:
+            store.write_curves()
+        tasks = (Task(named, store.folder, place) for place, named in enumerate(waiting))
         run = _Run(store, display, progress, workers, make_executor or LocalProcesses)
         start = time.monotonic()
         try:
@@ -88,8 +88,7 @@ def run_campaign(
             progress_path.unlink(missing_ok=True)
     elif store.outdated:
         store.write_curves()
-    done = len(store.summaries())
-    return CampaignResult(len(store.cells), done, len(store.failures()), interrupted)
+    return CampaignResult(len(store.cells), len(store.done), len(store.failures()), interrupted)
 
 
 def compile_kernels(cells: list[NamedCell], display: Display) -> None:
@@ -102,11 +101,6 @@ def compile_kernels(cells: list[NamedCell], display: Display) -> None:
         display.notice(
             f"compiled the cost model's and the space's kernels in {seconds:.0f} s, for this and later runs"
         )
-
-
-def _task(store: Store, named: NamedCell, progress_path: Path, place: int) -> Task:
-    key = named.key
-    return Task(named, store.record_path(key), store.journal_path(key), progress_path, place)
 
 
 class _Run:
@@ -128,7 +122,7 @@ class _Run:
         self.deaths: Counter[str] = Counter()
         self.out: dict[Future[Outcome], Task] = {}
 
-    def all(self, tasks: list[Task]) -> None:
+    def all(self, tasks: Iterable[Task]) -> None:
         """Run the tasks; when worker processes die, go on with new ones."""
         waiting = deque(tasks)
         while waiting:

@@ -6,17 +6,19 @@ import dataclasses
 import fcntl
 import json
 import os
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from dse.campaign.config import Campaign, NamedCell
-from dse.campaign.curves import CURVES, read_curves, write_curves
+from dse.campaign.curves import CURVES, Curves, open_curves, write_curves
 from dse.campaign.ledger import DONE, FAILED, LEDGER, Ledger, Row
 from dse.campaign.machine import this_machine
 from dse.campaign.reference import optimum_figures, template_figures
 from dse.campaign.summary import Summary
+from dse.campaign.worker import JOURNALS, RECORDS, journal_path, record_path
 from dse.problem.problem import Problem
 from dse.support.errors import InputError, difference
 from dse.support.files import refuse_links, sync_folder
@@ -75,7 +77,7 @@ class Store:
             self.optima: dict[str, Any] = {}
             self.runs: list[dict[str, Any]] = []
             self._written: dict[str, Any] = {}
-            self.kept = self._kept_curves()
+            self.kept: Curves | None = self._kept_curves()
             self.ledger = Ledger(folder / LEDGER)
             self._enter_cells()
         except BaseException:
@@ -85,25 +87,32 @@ class Store:
     @property
     def records(self) -> Path:
         """Where finished cells' samples are."""
-        return self.folder / "cells"
+        return self.folder / RECORDS
 
     @property
     def journals(self) -> Path:
         """Where unfinished cells' samples are."""
-        return self.folder / "journals"
+        return self.folder / JOURNALS
 
     def record_path(self, key: str) -> Path:
         """The Parquet file of a finished cell."""
-        return self.records / f"{key}.parquet"
+        return record_path(self.folder, key)
 
     def journal_path(self, key: str) -> Path:
         """The journal of an unfinished cell."""
-        return self.journals / f"{key}.journal"
+        return journal_path(self.folder, key)
 
     def unfinished(self) -> list[NamedCell]:
         """The cells still to run: those never begun, interrupted or failed."""
-        states = self.ledger.states()
-        return [named for key, named in self.cells.items() if states[key][0] != DONE and key not in self.kept]
+        done = self.done
+        return [named for key, named in self.cells.items() if key not in done]
+
+    @property
+    def done(self) -> set[str]:
+        """The keys of the finished cells of the campaign."""
+        kept = self.kept.fingerprints if self.kept else {}
+        finished = {key for key, (state, _) in self.ledger.states().items() if state == DONE}
+        return {key for key in (*finished, *kept) if key in self.cells}
 
     def failures(self) -> dict[str, str]:
         """Failed cells by key, with the reasons."""
@@ -118,9 +127,13 @@ class Store:
 
     def summaries(self) -> list[Summary]:
         """The finished cells of the campaign, by key."""
-        found = dict(self.kept)
-        found |= {row.key: row.summary for row in self.ledger.rows() if row.summary is not None}
+        found = {summary.key: summary for summary in self.kept.summaries()} if self.kept else {}
+        found |= {summary.key: summary for summary in self._entered()}
         return [found[key] for key in sorted(found) if key in self.cells]
+
+    def _entered(self) -> Iterator[Summary]:
+        """The finished cells that the ledger has."""
+        return (summary for summary in self.ledger.summaries() if summary.key in self.cells)
 
     def prove_optima(self) -> None:
         """Certify the optimum of every problem that can be, so that reports tell how far searches end."""
@@ -136,7 +149,9 @@ class Store:
         """Write `curves.parquet` from all finished cells; returns its path."""
         path = self.folder / CURVES
         self._written = self._about()
-        write_curves(path, self.summaries(), self._written)
+        entered = {summary.key: summary for summary in self._entered()}
+        kept = self.kept.without(entered.keys()) if self.kept else None
+        write_curves(path, entered.values(), self._written, kept)
         return path
 
     @property
@@ -195,20 +210,19 @@ class Store:
             found |= named.cell.identity["versions"]
         return found
 
-    def _kept_curves(self) -> dict[str, Summary]:
+    def _kept_curves(self) -> Curves | None:
         path = self.folder / CURVES
         if not path.exists():
-            return {}
-        summaries, about = read_curves(path)
-        self._written = about
-        self.optima = dict(about.get("optima", {}))
-        self.runs = list(about.get("runs", []))
-        kept = {summary.key: summary for summary in summaries}
-        for key, summary in kept.items():
+            return None
+        kept = open_curves(path)
+        self._written = kept.about
+        self.optima = dict(kept.about.get("optima", {}))
+        self.runs = list(kept.about.get("runs", []))
+        for key, fingerprint in kept.fingerprints.items():
             named = self.cells.get(key)
             if named is None:
                 raise self._foreign(key)
-            if named.cell.fingerprint != summary.fingerprint:
+            if named.cell.fingerprint != fingerprint:
                 raise InputError(
                     f"folder {str(self.folder)!r} holds another {named.label} in {CURVES} (its budget, "
                     "settings or versions differ); run what made it, or choose another folder "
@@ -227,9 +241,8 @@ class Store:
                     raise self._refusal(row)
                 del known[row.key]
             self.ledger.remove(row.key for row in changed)
-            new = [key for key in self.cells if key not in known]
-            identities = {key: self.cells[key].cell.identity for key in new}
-            self.ledger.add(identities, {key: self.cells[key].cell.fingerprint for key in new})
+            new = ((key, named.cell) for key, named in self.cells.items() if key not in known)
+            self.ledger.add((key, cell.fingerprint, cell.identity_text) for key, cell in new)
         except BaseException:
             self.ledger.close()
             raise

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from array import array
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -15,6 +17,9 @@ from dse.spec.reasons import Reason
 
 STEPS = ("index", "loss", "cycles", "energy_nj", "l1_size", "l2_size")
 """What is kept of each improvement: the sample that made it (from 0), and its figures."""
+
+STEP_TYPES = {name: "d" if name in ("loss", "energy_nj") else "q" for name in STEPS}
+"""Of each of STEPS, whether it is a whole number, as `array` calls them."""
 
 ON_DISK = {"mean_losses": "returns"}
 """What files call fields of a Summary whose names have changed since the first were written."""
@@ -48,8 +53,17 @@ class Summary:
     searcher_seconds: float
     model_seconds: float
     genes: list[int]
-    mean_losses: list[float]
-    steps: dict[str, list[float]] = field(repr=False)
+    mean_losses: Sequence[float]
+    steps: dict[str, Sequence[float]] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        # Packed, a summary takes a third of the memory: there may be a hundred thousand.
+        for item in fields(self):
+            if isinstance(value := getattr(self, item.name), str):
+                object.__setattr__(self, item.name, sys.intern(value))
+        steps = {name: _packed(STEP_TYPES.get(name, "d"), values) for name, values in self.steps.items()}
+        object.__setattr__(self, "steps", steps)
+        object.__setattr__(self, "mean_losses", array("d", self.mean_losses))
 
     @classmethod
     def renamed(cls, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -59,7 +73,9 @@ class Summary:
 
     def to_dict(self) -> dict[str, Any]:
         """The summary as plain data, by the names that it has on disk."""
-        return {ON_DISK.get(item.name, item.name): getattr(self, item.name) for item in fields(self)}
+        whole = {ON_DISK.get(item.name, item.name): getattr(self, item.name) for item in fields(self)}
+        steps = {name: list(values) for name, values in self.steps.items()}
+        return whole | {ON_DISK["mean_losses"]: list(self.mean_losses), "steps": steps}
 
     @property
     def best(self) -> float:
@@ -72,6 +88,13 @@ class Summary:
         if not count:
             return dict.fromkeys(STEPS, np.inf)
         return {name: self.steps[name][count - 1] for name in STEPS}
+
+
+def _packed(kind: str, values: Sequence[float]) -> Sequence[float]:
+    try:
+        return array(kind, values)
+    except TypeError:
+        return array("d", values)
 
 
 def summarise(named: NamedCell, record: Record, times: RunTimes) -> Summary:

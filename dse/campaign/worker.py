@@ -19,6 +19,9 @@ from dse.search.run import RunTimes, open_journal, run_cell
 from dse.support.errors import InputError, StorageError, format_exception
 from dse.support.hashing import digest
 
+RECORDS, JOURNALS, PROGRESS = "cells", "journals", ".progress"
+"""What there is in a campaign's folder of single cells."""
+
 STOP = 0
 """Place among the shared numbers of the one that tells all workers to stop."""
 PER_CELL = 2
@@ -31,13 +34,31 @@ class Stopped(Exception):
 
 @dataclass(frozen=True)
 class Task:
-    """A cell to run, the files it owns, and its place in the shared progress."""
+    """A cell to run, the campaign's folder, and the cell's place in the shared progress."""
 
     named: NamedCell
-    record_path: Path
-    journal_path: Path
-    progress_path: Path
+    folder: Path
     place: int
+
+    @property
+    def record_path(self) -> Path:
+        """The Parquet file of the finished cell."""
+        return record_path(self.folder, self.named.key)
+
+    @property
+    def journal_path(self) -> Path:
+        """The journal of the unfinished cell."""
+        return journal_path(self.folder, self.named.key)
+
+
+def record_path(folder: Path, key: str) -> Path:
+    """Where a finished cell's samples are."""
+    return folder / RECORDS / f"{key}.parquet"
+
+
+def journal_path(folder: Path, key: str) -> Path:
+    """Where an unfinished cell's samples are."""
+    return folder / JOURNALS / f"{key}.journal"
 
 
 @dataclass(frozen=True)
@@ -99,7 +120,7 @@ def run_task(task: Task) -> Outcome:
 
 
 def _run(task: Task) -> Summary:
-    shared = SharedProgress(task.progress_path)
+    shared = SharedProgress(task.folder / PROGRESS)
     named, cell = task.named, task.named.cell
 
     def observe(progress: Progress) -> None:

@@ -259,7 +259,8 @@ def _draw_page(report: Report, genes: Drawing | None, linked: Sequence[str]) -> 
 
 def _gene_drawing(study: Study, key: str) -> Drawing:
     """The figure of what a cell drew, from its samples."""
-    from dse.analysis.sources import RECORDS, read_cell
+    from dse.analysis.sources import read_cell
+    from dse.campaign.worker import RECORDS
     from dse.report.plots import Drawing, gene_figure
 
     path = study.folder / RECORDS / f"{key}.parquet"

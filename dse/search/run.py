@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from dse.search.journal import Journal
 from dse.search.record import Record
 from dse.search.searcher import Searcher, searcher_origin
 from dse.support.arrays import IntArray
-from dse.support.hashing import digest
+from dse.support.hashing import CANONICAL, around, digest, digest_text
 from dse.support.validation import whole_number
 
 MOST_SAMPLES = 10**9
@@ -59,37 +60,63 @@ class Cell:
         name |= {"searcher": self.name, "settings": self.settings, "seed": self.seed}
         return np.random.Generator(np.random.PCG64(int(digest(name), 16)))
 
+    def with_seed(self, seed: int) -> Cell:
+        """The same from another seed: what seeds share is worked out once for all of them."""
+        other = replace(self, seed=seed)
+        other.__dict__.update(common=self.common, settings=self.settings, _texts=self._texts)
+        return other
+
     @cached_property
-    def identity(self) -> dict[str, Any]:
-        """All that the record depends on, as plain data."""
+    def common(self) -> dict[str, Any]:
+        """All that the record depends on but the seed, as plain data."""
+        model, libraries = self.problem.model, tuple(getattr(self.searcher, "libraries", ()))
         return {
             "problem": self.problem.identity,
             "searcher": self.name,
             "settings": self.settings,
-            "seed": self.seed,
             "budget": self.budget,
-            "versions": self._versions(),
+            "versions": dict(_versions(tuple(sys.path), model.name, model.version, self.name, libraries)),
         }
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """All that the record depends on, as plain data."""
+        return {**self.common, "seed": self.seed}
+
+    @property
+    def identity_text(self) -> str:
+        """The identity as JSON, keys sorted."""
+        before, after = self._texts[0]
+        return f"{before}{self.seed}{after}"
 
     @property
     def fingerprint(self) -> str:
         """SHA-256 of the identity, in hex."""
-        return digest(self.identity)
+        before, after = self._texts[1]
+        return digest_text(f"{before}{self.seed}{after}")
 
-    def _versions(self) -> dict[str, str]:
-        """Versions of the framework, the model, the searcher's distribution and the libraries it declares."""
-        model = self.problem.model
-        versions = {
-            "dse-arena": __version__,
-            f"model {model.name}": model.version,
-        }
-        versions |= model_origin(model.name) | searcher_origin(self.name)
-        for library in ("numpy", *getattr(self.searcher, "libraries", ())):
-            try:
-                versions[library] = version(library)
-            except PackageNotFoundError:
-                versions[library] = "not installed"
-        return versions
+    @cached_property
+    def _texts(self) -> tuple[tuple[str, str], tuple[str, str]]:
+        """The identity's JSON around the seed: as it is read, and as it is hashed."""
+        return around(self.common, "seed"), around(self.common, "seed", CANONICAL)
+
+
+@cache
+def _versions(
+    path: tuple[str, ...], model: str, model_version: str, searcher: str, libraries: tuple[str, ...]
+) -> Mapping[str, str]:
+    """Versions of the framework, the model, the searcher's distribution and the libraries it declares.
+
+    To look through all that is installed on the `path` takes milliseconds, and a campaign asks for each cell.
+    """
+    versions = {"dse-arena": __version__, f"model {model}": model_version}
+    versions |= model_origin(model) | searcher_origin(searcher)
+    for library in ("numpy", *libraries):
+        try:
+            versions[library] = version(library)
+        except PackageNotFoundError:
+            versions[library] = "not installed"
+    return versions
 
 
 @dataclass

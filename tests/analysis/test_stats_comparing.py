@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dse.analysis.stats import comparing
 from dse.analysis.stats.bootstrap import generator, resample
-from dse.analysis.stats.comparing import holm, order_of, resampled_improvement, signed_rank_p, victories
+from dse.analysis.stats.comparing import chances, holm, order_of, signed_rank_p
 
 INF = np.inf
 
@@ -21,27 +22,33 @@ def test_lower_wins_and_last_digits_tie() -> None:
     assert order_of([INF, INF, 5.0], [INF, 5.0, INF]).tolist() == [0, 1, -1]
 
 
+def once(mine: np.ndarray, theirs: np.ndarray) -> float:
+    """The probability that a run of mine is lower, of the runs as they are."""
+    counts = np.ones((1, len(mine)), np.int64), np.ones((1, len(theirs)), np.int64)
+    return float(chances(mine, theirs, counts)[0])
+
+
 def test_the_probability_of_improvement_is_the_mann_whitney_statistic() -> None:
     rng = np.random.default_rng(0)
     mine, theirs = rng.integers(1, 6, 9).astype(float), rng.integers(2, 7, 7).astype(float)
     expected = stats.mannwhitneyu(theirs, mine).statistic / (9 * 7)
-    assert victories(mine, theirs).mean() == pytest.approx(expected)
+    assert once(mine, theirs) == pytest.approx(expected)
 
 
 def test_improvement_worked_out_by_hand() -> None:
     # 1 beats both, 3 ties with one and beats the other, inf loses to both.
-    won = victories(np.array([1.0, 3.0, INF]), np.array([3.0, 4.0]))
-    assert won.tolist() == [[1, 1], [0.5, 1], [0, 0]]
+    assert once(np.array([1.0, 3.0, INF]), np.array([4.0, 3.0])) == (2 + 1.5 + 0) / 6
+    assert once(np.array([INF, 2.0]), np.array([INF, 2.0 * (1 + 1e-12)])) == (0.5 + 0 + 1 + 0.5) / 4
 
 
-def test_resampled_improvement_is_that_of_the_resamples_written_out() -> None:
-    mine, theirs = np.array([1.0, 3.0, 5.0]), np.array([2.0, 3.0, 9.0, INF])
+def test_resampled_improvement_is_that_of_the_resamples_written_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    mine, theirs = np.array([5.0, 1.0, 3.0]), np.array([2.0, INF, 3.0, 9.0])
     counts = resample(generator("mine"), 3, 30), resample(generator("theirs"), 4, 30)
-    found = resampled_improvement(victories(mine, theirs), *counts)
-    written = [
-        victories(np.repeat(mine, m), np.repeat(theirs, t)).mean() for m, t in zip(*counts, strict=True)
-    ]
-    np.testing.assert_allclose(found, written)
+    pairs = -order_of(mine[:, None], theirs[None, :]) / 2 + 0.5
+    written = [m @ pairs @ t / 12 for m, t in zip(*counts, strict=True)]
+    assert chances(mine, theirs, counts).tolist() == written
+    monkeypatch.setattr(comparing, "AT_ONCE", 50)
+    assert chances(mine, theirs, counts).tolist() == written
 
 
 @pytest.mark.parametrize("problems", [1, 5, 8, 12, 25])

@@ -154,7 +154,8 @@ def _network(
     if not len(figures[0]):
         return None
     before, after = (
-        Resampled(float(np.median(found)), resampled_medians((*group, name), found)) for found in figures
+        Resampled(float(np.median(found)), resampled_medians((*group, name), found, len(study.summaries)))
+        for found in figures
     )
     return _entry(before, after, len(figures[0]), mine)
 

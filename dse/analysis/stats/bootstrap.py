@@ -26,6 +26,11 @@ TAILS = (0.025, 0.975)
 TRIMMED = 0.25
 """The share of runs that the interquartile mean leaves out at either end."""
 
+MOST_DRAWS, LEAST_RESAMPLES = 20_000_000, 200
+"""Of runs in all resamples: beyond ten thousand runs there are fewer resamples, but never fewer than that."""
+AT_ONCE = 4_000_000
+"""Numbers in memory at a time."""
+
 Curve = tuple[FloatArray, FloatArray, FloatArray]
 """A figure and the ends of its interval, at each of some points."""
 
@@ -33,6 +38,11 @@ Curve = tuple[FloatArray, FloatArray, FloatArray]
 def generator(*words: str) -> np.random.Generator:
     """The generator for what `words` name: a figure's interval does not depend on what else is reported."""
     return np.random.Generator(np.random.PCG64(int(digest(list(words)), 16)))
+
+
+def affordable(runs: int, resamples: int) -> int:
+    """How many of so many resamples are drawn of so many runs: intervals of many are small."""
+    return min(resamples, max(LEAST_RESAMPLES, MOST_DRAWS // max(runs, 1)))
 
 
 def resample(rng: np.random.Generator, runs: int, resamples: int) -> IntArray:
@@ -152,6 +162,11 @@ def side_by_side(strata: Sequence[IntArray]) -> IntArray:
 
 def _resampled_iqm(values: FloatArray, by_run: FloatArray) -> FloatArray:
     """The interquartile mean of each resample of `values` (runs,); `by_run` is counts, (runs, resamples)."""
+    parts = np.array_split(by_run, -(-by_run.size // AT_ONCE), axis=1)
+    return np.concatenate([_iqm_of_part(values, part) for part in parts])
+
+
+def _iqm_of_part(values: FloatArray, by_run: FloatArray) -> FloatArray:
     runs = len(values)
     cut = int(TRIMMED * runs)
     order = np.argsort(values, kind="stable")

@@ -8,6 +8,9 @@ from numpy.typing import ArrayLike, NDArray
 from dse.analysis.stats.runtimes import TOLERANCE
 from dse.support.arrays import FloatArray, IntArray
 
+AT_ONCE = 4_000_000
+"""Numbers in memory at a time."""
+
 
 def order_of(mine: ArrayLike, theirs: ArrayLike) -> NDArray[np.int8]:
     """-1 where `mine` is the lower loss, 1 where it is the higher, 0 where they tie, also both infinite."""
@@ -19,18 +22,34 @@ def order_of(mine: ArrayLike, theirs: ArrayLike) -> NDArray[np.int8]:
     return order
 
 
-def victories(mine: FloatArray, theirs: FloatArray) -> FloatArray:
-    """For each pair of my runs and theirs, (mine, theirs): 1 if mine is lower, 0.5 if they tie, else 0.
+def chances(mine: FloatArray, theirs: FloatArray, counts: tuple[IntArray, IntArray]) -> FloatArray:
+    """The probability that one of my runs ends lower than one of theirs, ties half, in each resample.
 
-    Their mean is the probability of improvement: the Mann-Whitney U statistic over the number of pairs.
+    Both are losses at the end, (runs,); the counts say how often each of mine and of theirs was drawn,
+    (resamples, runs). It is the Mann-Whitney U statistic over the number of pairs, which may be a billion:
+    no pair is looked at.
     """
-    return (1.0 - order_of(mine[:, None], theirs[None, :])) / 2
+    order = np.argsort(theirs, kind="stable")
+    # Of theirs, in order: the first that is not lower than mine, and the first that is higher.
+    level, higher = (_first(mine, theirs[order], sign) for sign in (0, -1))
+    found = []
+    for start in range(0, len(counts[0]), step := max(1, AT_ONCE // (len(mine) + len(theirs)))):
+        drawn_mine, drawn_theirs = (each[start : start + step] for each in counts)
+        below = np.pad(np.cumsum(drawn_theirs[:, order], axis=1), ((0, 0), (1, 0)))
+        twice = 2 * below[:, -1:] - below[:, level] - below[:, higher]
+        found.append((drawn_mine * twice).sum(axis=1) / 2)
+    return np.asarray(np.concatenate(found) / (len(mine) * len(theirs)), np.float64)
 
 
-def resampled_improvement(won: FloatArray, mine: IntArray, theirs: IntArray) -> FloatArray:
-    """The mean of `victories` in each resample; `mine` and `theirs` count how often each run was drawn."""
-    weighed = (mine.astype(np.float64) @ won) * theirs
-    return np.asarray(weighed.sum(axis=1) / won.size, np.float64)
+def _first(mine: FloatArray, theirs: FloatArray, sign: int) -> IntArray:
+    """For each of mine, the first place in ascending `theirs` where `order_of` is at most `sign`."""
+    low, high = np.zeros(len(mine), np.int64), np.full(len(mine), len(theirs), np.int64)
+    while (searching := low < high).any():
+        middle = (low + high) // 2
+        reached = order_of(mine, theirs[np.minimum(middle, len(theirs) - 1)]) <= sign
+        high = np.where(searching & reached, middle, high)
+        low = np.where(searching & ~reached, middle + 1, low)
+    return low
 
 
 def signed_rank_p(order: ArrayLike, size: ArrayLike) -> float:
