@@ -91,7 +91,7 @@ def _figures(name: str, problem: Problem, budget: int, seed: int) -> dict[str, f
         "us_per_sample": own / budget * 1e6,
         "model_us_per_sample": times.model / budget * 1e6,
         "import_seconds": loading + late,
-        "peak_mb": _peak_mb(),
+        "peak_mb": peak_mb(),
     }
 
 
@@ -122,7 +122,7 @@ def _import_clock() -> Iterator[Callable[[], float]]:
         builtins.__import__ = ordinary
 
 
-def _peak_mb() -> float:
+def peak_mb() -> float:
     """The largest memory that this process has held, in MB."""
     if _STATUS.exists():
         # Linux hands the parent's peak on to ru_maxrss of a process that it starts; this one is our own.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import suppress
+from functools import cache
 from typing import TYPE_CHECKING, TextIO
 
 import numpy as np
@@ -159,4 +160,8 @@ def _best(cell: NamedCell, loss: float) -> str:
     objective = cell.problem.objective
     if not np.isfinite(loss):
         return "nothing feasible"
-    return f"best {objective} {loss:.4g} {unit_of(objective, cell.problem.problem.model.name)}"
+    return f"best {objective} {loss:.4g} {_unit(objective, cell.problem.problem.model.name)}"
+
+
+# To find a model takes milliseconds, and a campaign may have a hundred thousand cells.
+_unit = cache(unit_of)

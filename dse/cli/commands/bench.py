@@ -158,6 +158,32 @@ def certify(
         output.print_table(console, title, (*names, *heads), figures)
 
 
+@command.command()
+def campaign(
+    cells: Annotated[int, typer.Option(help="How many made-up cells.", metavar="N")] = 100_000,
+    json: Json = False,
+) -> None:
+    """Measure what a campaign of very many cells costs beside its searches: to begin, go on and report."""
+    from rich.console import Console
+
+    from dse.bench import campaign as bench
+    from dse.problem.problem import Problem
+    from dse.spec.accelerator import load_accelerator
+    from dse.support.validation import whole_number
+    from workloads import load_layer
+
+    whole_number(cells, "--cells", most=100_000)
+    problem = Problem(load_layer(SEARCH_LAYER), load_accelerator(SEARCH_ACCELERATOR))
+    with Console(stderr=True).status(f"{cells:,} cells"):
+        rows = list(bench.measure(problem, cells))
+    if json:
+        output.print_json({"campaign": rows})
+        return
+    title = f"A campaign of {rows[0]['cells']:,} made-up cells, each step in a process of its own"
+    figures = [[row["step"], row["seconds"], row["peak_mb"]] for row in rows]
+    output.print_table(output.make_console(), title, ("step", "seconds", "peak MB"), figures)
+
+
 def _show_searchers(rows: list[dict[str, Any]], budget: int) -> None:
     console = output.make_console()
     heads = {
