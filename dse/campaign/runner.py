@@ -63,6 +63,8 @@ def run_campaign(
     """
     waiting = store.unfinished()
     display.begin(store, len(waiting))
+    for text in store.notices:
+        display.notice(text)
     interrupted = False
     if waiting:
         progress_path = store.folder / PROGRESS

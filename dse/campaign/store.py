@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import fcntl
-import json
 import os
 from collections.abc import Iterator
 from functools import cached_property
@@ -14,20 +13,16 @@ from typing import Any
 
 from dse.campaign.config import Campaign, NamedCell
 from dse.campaign.curves import CURVES, Curves, open_curves, write_curves
-from dse.campaign.ledger import DONE, FAILED, LEDGER, Ledger, Row
+from dse.campaign.growth import Growth
+from dse.campaign.ledger import DONE, FAILED, LEDGER, Ledger
 from dse.campaign.machine import this_machine
 from dse.campaign.reference import optimum_figures, template_figures
 from dse.campaign.summary import Summary
 from dse.campaign.worker import JOURNALS, RECORDS, journal_path, record_path
 from dse.problem.problem import Problem
-from dse.support.errors import InputError, difference
+from dse.support.errors import InputError
 from dse.support.files import refuse_links, sync_folder
-
-
-def plain(data: dict[str, Any]) -> dict[str, Any]:
-    """Plain data as it comes back from JSON, which knows no tuples."""
-    found: dict[str, Any] = json.loads(json.dumps(data))
-    return found
+from dse.support.hashing import plain
 
 
 def _definition(problem: Problem) -> dict[str, Any]:
@@ -45,8 +40,8 @@ class Store:
     """The folder of one campaign, locked while it is open: a context manager.
 
     It holds `ledger.sqlite`, `cells/` (a Parquet file a finished cell), `journals/` (of unfinished cells)
-    and `curves.parquet`. Cells are known by fingerprint: a folder takes no cells that differ from its own.
-    Only a cell of which there is not a sample yet gives way to what the campaign's file says now.
+    and `curves.parquet`. Cells are known by fingerprint: a folder takes no cells that differ from its own in
+    more than a larger budget (see `growth`). `notices` say what came of a campaign's file that has changed.
     """
 
     def __init__(self, folder: Path, campaign: Campaign) -> None:
@@ -76,6 +71,7 @@ class Store:
         try:
             self.optima: dict[str, Any] = {}
             self.runs: list[dict[str, Any]] = []
+            self.notices: list[str] = []
             self._written: dict[str, Any] = {}
             self.kept: Curves | None = self._kept_curves()
             self.ledger = Ledger(folder / LEDGER)
@@ -218,27 +214,19 @@ class Store:
         self._written = kept.about
         self.optima = dict(kept.about.get("optima", {}))
         self.runs = list(kept.about.get("runs", []))
-        for key, fingerprint in kept.fingerprints.items():
-            named = self.cells.get(key)
-            if named is None:
-                raise self._foreign(key)
-            if named.cell.fingerprint != fingerprint:
-                raise InputError(
-                    f"folder {str(self.folder)!r} holds another {named.label} in {CURVES} (its budget, "
-                    "settings or versions differ); run what made it, or choose another folder "
-                    "with --out"
-                )
-        return kept
+        return kept.without(self._growth.of_curves(kept))
+
+    @property
+    def _growth(self) -> Growth:
+        return Growth(self.folder, self.campaign, self.cells)
 
     def _enter_cells(self) -> None:
         """Enter the campaign's cells in the ledger, after seeing that it holds no others."""
         try:
             known = {row.key: row for row in self.ledger.rows()}
             changed = [row for row in known.values() if self._changed(row.key, row.fingerprint)]
+            self.notices = self._growth.of_rows(changed)
             for row in changed:
-                begun = self.record_path(row.key).exists() or self.journal_path(row.key).exists()
-                if row.state == DONE or begun:
-                    raise self._refusal(row)
                 del known[row.key]
             self.ledger.remove(row.key for row in changed)
             new = ((key, named.cell) for key, named in self.cells.items() if key not in known)
@@ -249,24 +237,3 @@ class Store:
 
     def _changed(self, key: str, fingerprint: str) -> bool:
         return key not in self.cells or self.cells[key].cell.fingerprint != fingerprint
-
-    def _refusal(self, row: Row) -> InputError:
-        """Why a cell of the ledger, finished or begun, is none of the campaign's."""
-        key = row.key
-        if key not in self.cells:
-            return self._foreign(key)
-        named = self.cells[key]
-        change = difference(row.identity, plain(named.cell.identity))
-        anew = ""
-        if row.state != DONE and self.journal_path(key).exists():
-            anew = f", or remove its samples in {str(self.journal_path(key))!r} to begin it anew"
-        return InputError(
-            f"folder {str(self.folder)!r} holds another {named.label}: {change}; "
-            f"run what made it, or choose another folder with --out{anew}"
-        )
-
-    def _foreign(self, key: str) -> InputError:
-        return InputError(
-            f"folder {str(self.folder)!r} holds a cell {key!r} that campaign {self.campaign.name!r} does not "
-            "have; run what made it, or choose another folder with --out"
-        )

@@ -11,13 +11,16 @@ from pathlib import Path
 
 import numpy as np
 
+from dse.campaign.changes import only_grown
 from dse.campaign.config import NamedCell
 from dse.campaign.summary import Summary, summarise
 from dse.search.evaluator import Progress
-from dse.search.record import read_parquet, write_parquet
+from dse.search.journal import Journal
+from dse.search.record import Record, read_parquet, write_parquet
 from dse.search.run import RunTimes, open_journal, run_cell
+from dse.search.searcher import plans_for_budget
 from dse.support.errors import InputError, StorageError, format_exception
-from dse.support.hashing import digest
+from dse.support.hashing import plain
 
 RECORDS, JOURNALS, PROGRESS = "cells", "journals", ".progress"
 """What there is in a campaign's folder of single cells."""
@@ -128,27 +131,45 @@ def _run(task: Task) -> Summary:
         if shared.stopping and progress.samples < progress.budget:
             raise Stopped
 
-    finished = _finished(task)
-    if finished is not None:
-        return finished
+    earlier = _earlier(task)
+    if earlier is not None and len(earlier[0]) == cell.budget:
+        return summarise(named, *earlier)
     times = RunTimes()
-    with open_journal(cell, task.journal_path) as journal:
+    with _journal(task, earlier and earlier[0]) as journal:
         record = run_cell(cell, journal, [observe], times)
+        if earlier is not None:
+            times.model += earlier[1].model
         about = {"identity": cell.identity, "times": [times.searcher, times.model]}
         write_parquet(record, task.record_path, about)
         journal.discard()
     return summarise(named, record, times)
 
 
-def _finished(task: Task) -> Summary | None:
-    """The summary of a cell whose record was written just before its process died."""
+def _earlier(task: Task) -> tuple[Record, RunTimes] | None:
+    """The cell's record that is there already, and what it took.
+
+    It was written just before its process died, or when the budget was smaller.
+    """
     if not task.record_path.exists():
         return None
     record, about = read_parquet(task.record_path)
     cell = task.named.cell
-    if digest(about.get("identity")) != cell.fingerprint or len(record) != cell.budget:
+    before, now = about.get("identity", {}), plain(cell.identity)
+    known = isinstance(before, dict) and before.keys() == now.keys()
+    grown = known and only_grown(before, now) and not plans_for_budget(cell.searcher)
+    if not (before == now or grown) or len(record) != before["budget"]:
         raise InputError(f"record {str(task.record_path)!r} is of another cell; remove it to run this one")
-    return summarise(task.named, record, RunTimes(*about["times"]))
+    return record, RunTimes(*about["times"])
+
+
+def _journal(task: Task, earlier: Record | None) -> Journal:
+    """The cell's journal, which has at least the samples of the `earlier` record."""
+    journal = open_journal(task.named.cell, task.journal_path)
+    if earlier is None or journal.samples >= len(earlier):
+        return journal
+    with journal:
+        journal.sync(earlier, force=True)
+    return open_journal(task.named.cell, task.journal_path)
 
 
 def prepare_process() -> None:

@@ -215,6 +215,25 @@ class Journal:
             ) from None
 
 
+def hand_over(path: Path, before: Mapping[str, Any], now: Mapping[str, Any], sizes: Sequence[int]) -> None:
+    """Make the journal of the cell `before` one of the cell `now`, which draws the same samples and more.
+
+    InputError as from Journal; then it stays as it was. One that is of the cell `now` already is left so.
+    """
+    try:
+        Journal(path, now, sizes).close()
+        return
+    except InputError:
+        pass
+    with Journal(path, before, sizes) as journal:
+        record = journal.recovered
+    part = path.with_name(f".{path.name}.part")
+    part.unlink(missing_ok=True)
+    with Journal(part, now, sizes) as journal:
+        journal.sync(record, force=True)
+    part.replace(path)
+
+
 class _Columns:
     """How samples become bytes: one column after another, each transposed bytewise so that it compresses."""
 

@@ -32,7 +32,9 @@ class Searcher(Protocol):
     """A search algorithm: a frozen dataclass of its hyperparameters.
 
     It may declare `libraries`, a class variable with the names of the distributions that its samples depend
-    on (numpy and its own are counted anyway).
+    on (numpy and its own are counted anyway). One whose samples depend on how large the budget is, by a
+    schedule that ends with it, must declare `plans_for_budget = True`: its search does not go on when a
+    campaign's budget grows, but is run anew.
     """
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
@@ -41,6 +43,11 @@ class Searcher(Protocol):
         It may end by letting BudgetExhausted pass. What was found is read from the record.
         """
         ...
+
+
+def plans_for_budget(searcher: Searcher) -> bool:
+    """Whether the searcher declares that a larger budget changes its samples from the first on."""
+    return bool(getattr(searcher, "plans_for_budget", False))
 
 
 class AskTell(Protocol):

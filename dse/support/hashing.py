@@ -36,3 +36,9 @@ def around(data: Mapping[str, Any], key: str, separators: tuple[str, str] = (", 
 def digest_text(text: str) -> str:
     """`digest` of data of which `text` is the canonical JSON."""
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def plain(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Plain data as it comes back from JSON, which knows no tuples."""
+    found: dict[str, Any] = json.loads(json.dumps(data))
+    return found

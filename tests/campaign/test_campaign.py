@@ -128,7 +128,7 @@ def test_two_runs_in_one_folder_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"budget": 2000}, "budget is 1500 there and 2000 here"),
+        ({"budget": 1000}, "budget 1,500 -> 1,000;"),
         ({"seeds": (7,)}, "holds a cell .* that campaign 'test' does not have"),
     ],
 )
@@ -206,8 +206,8 @@ def test_cells_without_a_sample_give_way_to_a_smaller_budget(tmp_path: Path) -> 
         assert len(store.ledger.states()) == 6
         begun = store.unfinished()[0]
         store.journal_path(begun.key).touch()
-    with pytest.raises(InputError, match=r"budget is 500 there and 1500 here; .* to begin it anew") as error:
-        Store(tmp_path, both)
+    with pytest.raises(InputError, match=r"budget 500 -> 400; .* to begin it anew") as error:
+        Store(tmp_path, limited(both, "walk", 1, 400))
     store.journal_path(begun.key).unlink()
     assert str(store.journal_path(begun.key)) in str(error.value)
     with Store(tmp_path, both) as store:
