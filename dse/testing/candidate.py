@@ -21,6 +21,10 @@ REFERENCE = 1200
 
 Other searches are a half or a quarter as long at most."""
 
+SHORT = 300
+"""The most samples of a run that is to be seen beside a longer one, or beside one from another seed."""
+MANY_THREADS = 3
+
 SAME_SEED, GLOBAL_RANDOM, REUSABLE = "same-seed", "global-random-ignored", "reusable"
 
 FRESH = (Surroundings(hash_seed=1, threads=1), Surroundings(hash_seed=2, threads=3))
@@ -91,6 +95,11 @@ class Candidate:
     def reference(self) -> WatchedRun:
         """The run that others are compared with: the given object's first."""
         return self.run(convolution, self.samples, searcher=self.searcher)
+
+    @cached_property
+    def short(self) -> WatchedRun:
+        """The same search with half of the budget or less."""
+        return self.run(convolution, min(SHORT, self.samples // 2), threads=MANY_THREADS)
 
     @cached_property
     def repeated(self) -> WatchedRun:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from dse.search.journal import Journal
 from dse.search.record import Record
-from dse.testing.candidate import GLOBAL_RANDOM, REUSABLE, SAME_SEED, Candidate
+from dse.search.searcher import plans_for_budget
+from dse.testing.candidate import GLOBAL_RANDOM, MANY_THREADS, REUSABLE, SAME_SEED, Candidate
 from dse.testing.landscapes import convolution
 from dse.testing.runs import WatchedRun, difference
 from dse.testing.verdict import Broken
@@ -18,10 +20,6 @@ SAFE = 0.178
 """The part of a resumed search that is safe in its journal; one sample and all but one are tried as well."""
 TORN_SAMPLES, TORN_BYTES = 64, 7
 """What was being written when it died, and how much of that is missing."""
-
-SHORT = 300
-"""The most samples from each of two seeds."""
-MANY_THREADS = 3
 
 
 def same_seed(candidate: Candidate) -> str:
@@ -44,11 +42,27 @@ def reusable(candidate: Candidate) -> str:
 
 def other_seed(candidate: Candidate) -> str:
     """Another seed gives another record."""
-    samples = min(SHORT, candidate.samples)
-    one, other = (candidate.run(convolution, samples, seed=seed, threads=MANY_THREADS) for seed in (0, 1))
+    one, samples = candidate.short, candidate.short.budget
+    other = candidate.run(convolution, samples, seed=1, threads=MANY_THREADS)
     if difference(one, other) is None:
         raise Broken(f"expected another record from another seed, got the same {samples} samples: use `rng`")
     return f"{samples} samples from either of two seeds"
+
+
+def larger_budget(candidate: Candidate) -> str:
+    """A larger budget leaves its samples as they are, or it says that it plans for its budget."""
+    short, whole = candidate.short, candidate.reference
+    said = f"{short.budget} samples as the first of {whole.budget:,}"
+    if plans_for_budget(candidate.searcher):
+        return f"declares that it plans for its budget: {said} were not looked for"
+    seen = short.failure or difference(short, _first(whole, short.budget))
+    if seen is not None:
+        raise Broken(f"expected {said}, or a declaration `plans_for_budget = True`; {seen}")
+    return said
+
+
+def _first(run: WatchedRun, samples: int) -> WatchedRun:
+    return replace(run, record=_beginning(run.record, samples))
 
 
 def fresh_process(candidate: Candidate) -> str:

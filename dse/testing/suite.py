@@ -41,6 +41,12 @@ RULES: tuple[Rule, ...] = (
     Rule("infeasible", "survives a landscape where nothing is feasible", conduct.infeasible),
     Rule(SAME_SEED, "draws the same record from the same seed", records.same_seed),
     Rule("other-seed", "draws another record from another seed", records.other_seed),
+    Rule(
+        "larger-budget",
+        "draws the same first samples of a larger budget, or declares that it plans for it",
+        records.larger_budget,
+        (SAME_SEED,),
+    ),
     Rule(GLOBAL_RANDOM, "does not depend on global random states", records.global_random_ignored),
     Rule(REUSABLE, "serves several searches with one object", records.reusable),
     Rule(

@@ -46,6 +46,7 @@ CHEATERS: list[tuple[str, Searcher, str]] = [
     ("infeasible", budget.Hopeful(), "no mapping fits the buffers, all losses inf; it raised Index"),
     ("same-seed", records.Entropic(), "sample 0 was ["),
     ("other-seed", records.Seedless(), "got the same 300 samples: use `rng`"),
+    ("larger-budget", records.Planning(), "300 samples as the first of 1,200, or a declaration"),
     ("global-random-ignored", records.Eavesdropping(), "whatever the global random states; sample 0 was ["),
     ("reusable", records.Remembering(), "from the same object's next search; sample 0 was ["),
     ("fresh-process", records.Hashing(), "fresh process with PYTHONHASHSEED=1, OMP_NUM_THREADS=1; sample 0"),

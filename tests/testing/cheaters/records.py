@@ -58,6 +58,15 @@ class Seedless:
 
 
 @dataclass(frozen=True)
+class Planning:
+    """Draws its first samples by how many there are, and does not say so."""
+
+    def search(self, evaluate, rng) -> None:
+        rng.random(evaluate.remaining % 7)
+        draw_randomly(evaluate, rng)
+
+
+@dataclass(frozen=True)
 class Hashing:
     """Draws differently wherever strings hash differently."""
 
