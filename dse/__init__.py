@@ -8,6 +8,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from dse.optimum import Certificate, certify
+    from dse.problem.making import make_problem
     from dse.problem.problem import Problem
     from dse.search.api import Result, search
     from dse.space.mapping_space import MappingSpace
@@ -25,6 +26,7 @@ _HOMES = {
     "Result": "dse.search.api",
     "certify": "dse.optimum",
     "load_accelerator": "dse.spec.accelerator",
+    "make_problem": "dse.problem.making",
     "search": "dse.search.api",
 }
 
@@ -38,6 +40,7 @@ __all__ = [
     "Result",
     "certify",
     "load_accelerator",
+    "make_problem",
     "search",
 ]
 

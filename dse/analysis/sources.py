@@ -20,11 +20,11 @@ from dse.campaign.ledger import DONE, FAILED, LEDGER, read_ledger
 from dse.campaign.stored import check_record
 from dse.campaign.summary import Summary, summarise
 from dse.campaign.worker import RECORDS
+from dse.problem.making import hardware_from_dict, make_problem
 from dse.problem.problem import Problem
 from dse.search.record import Record, read_parquet
 from dse.search.run import Cell, RunTimes
 from dse.search.searcher import Searcher, make_searcher
-from dse.spec.accelerator import Accelerator
 from dse.spec.layer import Layer
 from dse.support.errors import InputError, StorageError, format_exception, within
 
@@ -129,9 +129,9 @@ class _RecordedCell(Cell):
 
 def _problem(identity: Mapping[str, Any]) -> Problem:
     space = identity["space"]
-    return Problem(
+    return make_problem(
         Layer.from_dict(_layer(identity)),
-        Accelerator.from_dict(space["accelerator"]),
+        hardware_from_dict(space["accelerator"], identity["cost_model"]),
         identity["objective"],
         identity["cost_model"],
         space["tiles"],

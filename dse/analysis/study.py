@@ -16,8 +16,8 @@ from dse.analysis.sources import read_folder
 from dse.campaign.curves import CURVES
 from dse.campaign.summary import Summary
 from dse.cost import unit_of
+from dse.problem.making import hardware_from_dict, make_problem
 from dse.problem.problem import Problem
-from dse.spec.accelerator import Accelerator
 from dse.spec.layer import Layer
 from dse.spec.objective import OBJECTIVES
 from dse.support.errors import InputError, format_exception, shorten
@@ -159,9 +159,9 @@ class Study:
         definition = self.about.get("definitions", {}).get(self.label(problem))
         if definition is None:
             return None
-        return Problem(
+        return make_problem(
             Layer.from_dict({**definition["layer"], "name": problem[0]}),
-            Accelerator.from_dict(definition["accelerator"]),
+            hardware_from_dict(definition["accelerator"], self.cost_model),
             definition["objective"],
             self.cost_model,
             definition["tiles"],

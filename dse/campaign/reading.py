@@ -15,11 +15,10 @@ from typing import Annotated, Any
 from dse.campaign.config import LIMITS, Campaign, NamedProblem, Variant
 from dse.campaign.showing import read_showing
 from dse.campaign.stored import MOST_CELLS, MOST_SEEDS
-from dse.cost import DEFAULT_COST_MODEL, cost_model, model_with
-from dse.problem.problem import Problem
+from dse.cost import DEFAULT_COST_MODEL, cost_model, is_hierarchical, model_with
+from dse.problem.making import load_hardware, make_problem
 from dse.search.run import MOST_SAMPLES
 from dse.search.searcher import make_searcher, searcher_class
-from dse.spec.accelerator import load_accelerator
 from dse.spec.layer import Layer
 from dse.spec.names import is_network_file, split_name
 from dse.spec.objective import OBJECTIVES
@@ -155,9 +154,9 @@ def _problems(
             raise unknown("objective", entry.objective, OBJECTIVES, place)
         with within(place):
             found = find_layers(_beside(entry.layer, folder))
-            machine = load_accelerator(_beside(entry.accelerator, folder))
+            machine = load_hardware(_beside(entry.accelerator, folder), model)
             for name, layer in found.items():
-                problem = Problem(
+                problem = make_problem(
                     layer, machine, entry.objective, model, entry.tiles or file.tiles, file.fixed
                 )
                 key = (name, entry.accelerator, entry.objective)
@@ -187,6 +186,8 @@ def _model(file: _CampaignFile, where: str, folder: Path) -> str:
         raise InputError(
             f"{where}: cost_model must be text, or a table with a name and settings, got {shorten(model)}"
         )
+    if settings is None and is_hierarchical(model):
+        return model
     with within(where):
         return (model_with(model, settings) if settings else cost_model(model)).spec
 

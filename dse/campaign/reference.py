@@ -8,7 +8,6 @@ from typing import Any
 
 from dse.campaign.config import Campaign, NamedProblem
 from dse.problem.templates import TEMPLATES
-from dse.spec.mapping import MappingBatch
 from dse.support.errors import InputError
 
 OPTIMUM_SECONDS = 30.0
@@ -18,15 +17,20 @@ OPTIMUM_SECONDS = 30.0
 def template_figures(campaign: Campaign) -> dict[str, dict[str, dict[str, Any]]]:
     """By template and problem label: repeats, loss, seconds and joules. Infeasible fits are left out."""
     found: dict[str, dict[str, dict[str, Any]]] = {}
-    for name in TEMPLATES:
-        points = {problem.label: _figures(problem, name) for problem in campaign.problems}
+    fitted = {name for problem in campaign.problems for name in problem.problem.templates}
+    for name in (name for name in TEMPLATES if name in fitted):
+        points = {
+            problem.label: _figures(problem, name)
+            for problem in campaign.problems
+            if name in problem.problem.templates
+        }
         found[name] = {label: figures for label, figures in points.items() if figures is not None}
     return found
 
 
 def _figures(named: NamedProblem, template: str) -> dict[str, Any] | None:
     problem = named.problem
-    evaluations = problem.evaluate(MappingBatch.of([problem.template(template)]))
+    evaluations = problem.evaluate(problem.template(template))
     if evaluations.reason[0]:
         return None
     return {

@@ -16,16 +16,12 @@ if TYPE_CHECKING:
 
 def show_best(console: Console, problem: Problem, claim: str, best: Found | Proven) -> None:
     """Print what is claimed of the best mapping, its figures, and the mapping as a nest of loops."""
-    from dse.problem.loop_nest import loop_nest
-
     console.print(
-        f"{claim}: {best.cycles:,} cycles, {best.energy_nj:,.6g} nJ, L1 {best.l1_size:,} and "
-        f"L2 {best.l2_size:,} elements",
+        f"{claim}: {best.cycles:,} cycles, {best.energy_nj:,.6g} nJ, {problem.needs(best.mapping)}",
         style="green",
         soft_wrap=True,
     )
-    nest = loop_nest(problem.layer, best.mapping, problem.accelerator, problem.model)
-    console.print(nest, soft_wrap=True)
+    console.print(problem.nest(best.mapping), soft_wrap=True)
 
 
 def show_totals(console: Console, data: Mapping[str, Any]) -> None:

@@ -11,6 +11,8 @@ import numpy as np
 from dse.cost.figures import CostBatch
 from dse.cost.settings import ModelSettings
 from dse.spec.accelerator import Accelerator
+from dse.spec.hierarchy.layout import RowArray
+from dse.spec.hierarchy.machine import Machine
 from dse.spec.layer import Layer
 from dse.spec.mapping import Mapping as DataflowMapping
 from dse.spec.mapping import MappingBatch
@@ -105,7 +107,8 @@ class CostModel:
     """How many mappings it prices at the same time: fewer in a batch would leave some of it idle."""
 
     hierarchical: ClassVar[bool] = False
-    """Whether it prices machines of any number of levels, by `price_lines`, and no accelerator."""
+    """Whether it prices machines of any number of levels, by `price_lines` and `prepared_machine`, and no
+    accelerator."""
 
     @property
     def spec(self) -> str:
@@ -160,6 +163,14 @@ class CostModel:
         `detail`, a result says what its figures are made of.
         """
         raise NotImplementedError(f"cost model {self.name!r} prices no lines")
+
+    def load_machine(self, name: str) -> Machine:
+        """The machine of any number of levels that a user names, by a preset or a file."""
+        raise NotImplementedError(f"cost model {self.name!r} has no machines")
+
+    def prepared_machine(self, layer: Layer, machine: Machine) -> Callable[[RowArray], CostBatch]:
+        """As `prepared`, for mappings onto a machine of any number of levels: rows of its Layout in."""
+        raise NotImplementedError(f"cost model {self.name!r} prices no machines of any number of levels")
 
     @classmethod
     def configured(cls, settings: Any) -> CostModel:

@@ -84,7 +84,7 @@ def cost_model(spec: str) -> CostModel:
     made = cost_model_class(name)
     if made.hierarchical:
         able = ", ".join(cost_models())
-        raise InputError(f"cost model {name!r} prices cases of its own only; expected one of {able} here")
+        raise InputError(f"cost model {name!r} is of machines of any number of levels; expected {able}")
     where, kind = f"cost model {shorten(spec)}", made.settings_type
     if settings is None:
         if kind is None or not kind.required():
@@ -114,6 +114,18 @@ def _named(spec: str) -> tuple[str, str | dict[str, str] | None]:
     raise unknown("cost model", spec, _for_mappings())
 
 
+def is_hierarchical(spec: str) -> bool:
+    """Whether a model in words is one of machines of any number of levels."""
+    return spec in hierarchy_models()
+
+
+def hierarchy_model(name: str) -> CostModel:
+    """The cost model of machines of any number of levels that has that name."""
+    if not is_hierarchical(name):
+        raise unknown("cost model", name, hierarchy_models())
+    return cost_model_class(name)()
+
+
 def model_with(name: str, settings: str | Mapping[str, Any]) -> CostModel:
     """The cost model of that name with the settings in a TOML file, or in a table."""
     made = cost_model_class(name) if name in _names() else type(cost_model(name))
@@ -131,7 +143,12 @@ def models_with(ability: Ability) -> tuple[str, ...]:
 
 
 def other_models(spec: str) -> tuple[str, ...]:
-    """The names of the installed models but the one of that spec (`loopnest(dram_pj=640)` is `loopnest`)."""
+    """The names of the installed models that can price the same mappings as the one of that spec does.
+
+    `loopnest(dram_pj=640)` is `loopnest`.
+    """
+    if is_hierarchical(spec):
+        return ()
     return tuple(name for name in cost_models() if name != spec.partition("(")[0])
 
 

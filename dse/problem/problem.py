@@ -6,7 +6,7 @@ from collections.abc import Callable
 from collections.abc import Mapping as Table
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from dse.support.hashing import digest
 
 if TYPE_CHECKING:
     from dse.problem.constraints import FeasibilityRules
+    from dse.problem.evaluation import Evaluation
 
 
 __all__ = ["Criteria", "Evaluations", "Problem"]
@@ -46,6 +47,9 @@ class Problem:
     cost_model: str | CostModel | Callable[..., Any] = DEFAULT_COST_MODEL
     tiles: str = "factors"
     fixed: Table[str, Any] = field(default_factory=dict, hash=False)
+
+    templates: ClassVar[tuple[str, ...]] = tuple(TEMPLATES)
+    """The known dataflows that can be fitted to it."""
 
     def __post_init__(self) -> None:
         objective_named(self.objective)
@@ -93,6 +97,23 @@ class Problem:
         costs = self._price_rows(rows)
         refused = "" if costs.valid[0] else self.model.refusal(self._priced_layer, self.accelerator, mapping)
         return refused or self._rules.explain(rows[0], costs)
+
+    def nest(self, mapping: Mapping) -> str:
+        """The mapping as a nest of loops (see `dse.problem.loop_nest`)."""
+        from dse.problem.loop_nest import loop_nest
+
+        return loop_nest(self.layer, mapping, self.accelerator, self.model)
+
+    def needs(self, mapping: Mapping) -> str:
+        """The elements that the buffers have to hold, in words."""
+        figures = self.evaluate(mapping)
+        return f"L1 {figures.l1_size[0]:,} and L2 {figures.l2_size[0]:,} elements"
+
+    def judge(self, mapping: Mapping) -> Evaluation:
+        """The mapping judged in full, by every objective (see `dse.problem.evaluation`)."""
+        from dse.problem.evaluation import evaluate
+
+        return evaluate(self.layer, self.accelerator, mapping, self.model_spec)
 
     def case(self, mapping: Mapping) -> dict[str, Any]:
         """The mapping as a case (see `dse.problem.cases`) that costs the same, of the layer priced."""

@@ -204,7 +204,9 @@ class View:
         if genes is None:
             return "nothing feasible has been drawn yet\n"
         head = f"{self.evaluator.objective} {loss:.6g}\n"
-        structure = self.evaluator.space.structure
+        structure, hierarchy = self.evaluator.space.structure, self.evaluator.space.hierarchy
+        if hierarchy is not None:
+            return head + hierarchy.decode(genes[np.newaxis])[0].text() + "\n"
         if structure is None:
             return head + "".join(
                 f"{name} {value}\n" for name, value in zip(self.names, genes.tolist(), strict=True)

@@ -33,8 +33,6 @@ def best_so_far(result: Result) -> Figure:
 
 def as_html(result: Result) -> str:
     """The search in a line, its best figures, and the best mapping as a loop nest."""
-    from dse.problem.loop_nest import loop_nest
-
     best, problem = result.best, result.cell.problem
     samples = f"{len(result.record):,} samples, {result.distinct:,} distinct mappings"
     head = f"<p><b>{escape(heading(result))}</b>: {samples}</p>"
@@ -42,10 +40,9 @@ def as_html(result: Result) -> str:
         return f"{head}<p>nothing feasible was found</p>"
     figures = (
         f"best {problem.objective} {best.loss:.6g} {unit(result)}, found by sample {best.index:,}: "
-        f"{best.cycles:,} cycles, {best.energy_nj:,.6g} nJ, "
-        f"L1 {best.l1_size:,} and L2 {best.l2_size:,} elements"
+        f"{best.cycles:,} cycles, {best.energy_nj:,.6g} nJ, {problem.needs(best.mapping)}"
     )
-    nest = loop_nest(problem.layer, best.mapping, problem.accelerator, problem.model)
+    nest = problem.nest(best.mapping)
     return f"{head}<p>{escape(figures)}</p><pre>{escape(nest)}</pre>"
 
 

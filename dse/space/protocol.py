@@ -14,6 +14,7 @@ import numpy as np
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
+    from dse.space.hierarchy.batch import HierarchyBatch
     from dse.spec.accelerator import Accelerator
     from dse.spec.layer import Layer
     from dse.spec.mapping import MappingBatch
@@ -156,6 +157,9 @@ class MappingStructure(Protocol):
 
 class HierarchyStructure(Protocol):
     """The mappings onto any number of levels behind the vectors, for the searchers that look at them."""
+
+    def decode(self, genes: IntArray, /) -> HierarchyBatch:
+        """The mappings of the vectors (n, genes). ValueError if one is not in the space."""
 
     def counts(self, genes: IntArray, /) -> FloatArray:
         """log2 of words held and moved at every level, and of steps: (n, counts).

@@ -26,11 +26,18 @@ class Reason(IntEnum):
     TIMED_OUT = 15
     GARBLED = 16
     UNEVEN_TILE = 17
+    WRONG_FACTORS = 18
+    WRONG_ORDER = 19
+    WRONG_KEEP = 20
+    WRONG_SPREAD = 21
+    TOO_WIDE = 22
     L1_TOO_SMALL = 32
     L2_TOO_SMALL = 33
     WORK_DROPPED = 34
     BELOW_COMPUTE_FLOOR = 35
     BELOW_SERIAL_FLOOR = 36
+    LEVEL_TOO_SMALL = 37
+    TOO_NARROW = 38
 
     @property
     def text(self) -> str:
@@ -57,9 +64,16 @@ _TEXT = {
     Reason.TIMED_OUT: "what prices for the cost model took too long",
     Reason.GARBLED: "what prices for the cost model gave no figures that can be used",
     Reason.UNEVEN_TILE: "a tile does not divide what it cuts, which this cost model does not price",
+    Reason.WRONG_FACTORS: "the factors of a dim do not multiply to its size",
+    Reason.WRONG_ORDER: "an order of loops does not name each dim once",
+    Reason.WRONG_KEEP: "a level keeps what it may not, or bypasses what it has to keep",
+    Reason.WRONG_SPREAD: "a dim is spread where it may not be",
+    Reason.TOO_WIDE: "a level spreads over more instances than are below it",
     Reason.L1_TOO_SMALL: "L1 is too small",
     Reason.L2_TOO_SMALL: "L2 is too small",
     Reason.WORK_DROPPED: "fewer MACs than the layer has",
     Reason.BELOW_COMPUTE_FLOOR: "fewer cycles than the MACs need on all PEs",
     Reason.BELOW_SERIAL_FLOOR: "fewer cycles than the busiest PE has steps",
+    Reason.LEVEL_TOO_SMALL: "a level is too small",
+    Reason.TOO_NARROW: "a level spreads over fewer instances than are asked for",
 }

@@ -134,7 +134,7 @@ def test_wrong_usage_is_refused_in_one_line(dse: Dse, arguments: list[str], comp
         (["evaluate", "--cases", "x.jsonl", "--cost-model", "mastro"], "unknown cost model 'mastro'"),
         (["evaluate", "--cases", "x.jsonl", "--detail"], "--detail goes with --cost-model timeloop"),
         (["evaluate", *RESNET_ON_EDGE, "--mapping", "nvdla", "--detail"], "--detail goes with --cases"),
-        (["evaluate", *RESNET_ON_EDGE, "--mapping", "nvdla", "--cost-model", "timeloop"], "cases of its own"),
+        (["evaluate", *RESNET_ON_EDGE, "--mapping", "nvdla", "--cost-model", "timeloop"], "is of two levels"),
         (["bench", "cost", "--cost-model", "mastro"], "unknown cost model 'mastro'"),
     ],
 )

@@ -100,7 +100,9 @@ def test_a_model_declares_what_it_can_do() -> None:
 
 def test_a_model_of_hierarchies_prices_no_accelerator() -> None:
     assert "timeloop" not in cost_models()
-    with pytest.raises(InputError, match="'timeloop' prices cases of its own only; expected one of loopnest"):
+    with pytest.raises(
+        InputError, match="'timeloop' is of machines of any number of levels; expected loopnest"
+    ):
         cost_model("timeloop")
 
 

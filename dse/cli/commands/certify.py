@@ -74,9 +74,7 @@ def command(
     Only perfect factors can be certified, under the cost model maestro or loopnest. The exit code is 1 if a
     layer has no feasible mapping, or if a proof does not pass --verify.
     """
-    from dse.problem.problem import Problem
-    from dse.space.mapping_space import parse_fixed
-    from dse.spec.accelerator import load_accelerator
+    from dse.problem.making import load_hardware, make_problem, parse_constraints
     from dse.support.validation import positive_number
 
     layers = _layers(layer, network)
@@ -84,12 +82,12 @@ def command(
         raise InputError("--fresh keeps no optima, and --cache says where to keep them; choose one")
     if time_limit is not None:
         positive_number(time_limit, "--time-limit")
-    machine, fixed = load_accelerator(accelerator), parse_fixed(fix or [])
     model = chosen_model(cost_model, constants)
+    machine, fixed = load_hardware(accelerator, model), parse_constraints(fix or [], model)
     problems = {}
     for spec, found in layers.items():
         try:
-            problems[spec] = Problem(found, machine, objective, model, tiles=tiles, fixed=fixed)
+            problems[spec] = make_problem(found, machine, objective, model, tiles=tiles, fixed=fixed)
             _refuse(problems[spec])
         except InputError as error:
             raise InputError(f"{spec}: {error}" if network else str(error)) from None

@@ -77,6 +77,8 @@ def command(
     json: Json = False,
 ) -> None:
     """Price a mapping of a layer on an accelerator, or the cases in a file."""
+    from dse.cost import is_hierarchical
+
     model = chosen_model(cost_model, constants)
     named = {"--layer": layer, "--accelerator": accelerator, "--mapping": mapping}
     if cases is not None:
@@ -90,6 +92,12 @@ def command(
     missing = [name for name, value in named.items() if value is None]
     if layer is None or accelerator is None or mapping is None:
         raise InputError(f"evaluate needs {', '.join(missing)} (or --cases FILE)")
+    if is_hierarchical(model):
+        from dse.cli.machine_view import evaluate_on_machine
+
+        if not evaluate_on_machine(layer, accelerator, mapping, objective, model, json):
+            raise typer.Exit(INFEASIBLE)
+        return
     _evaluate_mapping(layer, accelerator, mapping, objective, model, json)
 
 

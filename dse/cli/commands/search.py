@@ -94,10 +94,8 @@ def command(
     nothing feasible is found, or if the searcher fails.
     """
     from dse.campaign.network import NetworkSearch
-    from dse.problem.problem import Problem
+    from dse.problem.making import load_hardware, make_problem, parse_constraints
     from dse.search.searcher import default_searcher, make_searcher, parse_settings
-    from dse.space.mapping_space import parse_fixed
-    from dse.spec.accelerator import load_accelerator
     from dse.support.validation import whole_number
 
     layers = _layers(layer, network)
@@ -112,16 +110,17 @@ def command(
     searcher = searcher or default_searcher()
     budget = DEFAULT_BUDGET if budget is None else budget
     make_searcher(searcher, chosen)
-    machine = load_accelerator(accelerator)
+    model = chosen_model(cost_model, constants)
+    machine = load_hardware(accelerator, model)
     shared: dict[str, Any] = {
-        "cost_model": chosen_model(cost_model, constants),
+        "cost_model": model,
         "tiles": tiles,
-        "fixed": parse_fixed(fix or []),
+        "fixed": parse_constraints(fix or [], model),
     }
     problems = {}
     for spec, found in layers.items():
         try:
-            problems[spec] = Problem(found, machine, objective, **shared)
+            problems[spec] = make_problem(found, machine, objective, **shared)
         except InputError as error:
             raise InputError(f"{spec}: {error}" if network else str(error)) from None
     if not chosen_here:

@@ -6,9 +6,10 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from dse.cli import output
-from dse.cli.options import AcceleratorName, Fix, Json, LayerName, Tiles
+from dse.cli.options import AcceleratorName, CostModelName, Fix, Json, LayerName, Tiles, chosen_model
 
 if TYPE_CHECKING:
+    from dse.space.hierarchy.space import HierarchySpace
     from dse.space.mapping_space import MappingSpace
 
 
@@ -17,37 +18,37 @@ def command(
     accelerator: AcceleratorName,
     tiles: Tiles = "factors",
     fix: Fix = None,
+    cost_model: CostModelName = None,
     json: Json = False,
 ) -> None:
-    """Show the genes and the size of a layer's mapping space."""
-    from dse.space.mapping_space import MappingSpace, parse_fixed
-    from dse.spec.accelerator import load_accelerator
+    """Show the genes and the size of a layer's mapping space, of two levels or those of a cost model."""
+    from dse.problem.making import make_problem, parse_constraints
     from workloads import load_layer
 
-    full, array = load_layer(layer), load_accelerator(accelerator)
-    space = MappingSpace(full, array, tiles=tiles, fixed=parse_fixed(fix or []))
+    full, model = load_layer(layer), chosen_model(cost_model, None)
+    space = make_problem(full, accelerator, "edp", model, tiles, parse_constraints(fix or [], model)).space
     if json:
-        sizes = {"vectors": space.vectors, "mappings": space.mappings, "eq1": space.equation1}
+        sizes = {"vectors": space.vectors, "mappings": space.mappings}
+        sizes |= {"eq1": space.equation1} if space.structure else {}
         output.print_json({"genes": [asdict(gene) for gene in space.genes], **sizes})
     else:
         _show(space, f"{layer} ({full}) on {accelerator}, tiles {space.tiles}")
 
 
-def _show(space: MappingSpace, title: str) -> None:
+def _show(space: MappingSpace | HierarchySpace, title: str) -> None:
     console = output.make_console()
     rows = [(gene.name, gene.kind, gene.size, _fixed_at(space, gene.name)) for gene in space.genes]
     heads = ("gene", "kind", "values", "fixed at" if space.fixed else "")
     output.print_table(console, f"Mapping space of {title}", heads, rows)
-    sizes = (
-        ("gene vectors", space.vectors, ""),
-        ("distinct mappings", space.mappings, ""),
-        ("Equation 1", space.equation1, "(the estimate of arXiv:2507.16249, not this space's size)"),
-    )
+    sizes = [("gene vectors", space.vectors, ""), ("distinct mappings", space.mappings, "")]
+    if space.structure:
+        remark = "(the estimate of arXiv:2507.16249, not this space's size)"
+        sizes.append(("Equation 1", space.equation1, remark))
     for name, size, remark in sizes:
         console.print(f"{name:<18} {_count(size)} {remark}".rstrip(), soft_wrap=True)
 
 
-def _fixed_at(space: MappingSpace, name: str) -> str:
+def _fixed_at(space: MappingSpace | HierarchySpace, name: str) -> str:
     value = space.fixed.get(name, "")
     return " ".join(value) if isinstance(value, list) else str(value)
 

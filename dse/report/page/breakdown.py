@@ -45,6 +45,8 @@ class Breakdown:
 
 def break_down(problem: Problem, mapping: Mapping, evaluation: Evaluation) -> Breakdown | None:
     """The breakdown by the campaign's model, or else by the first that explains itself, if it has figures."""
+    if not problem.templates:
+        return None
     found, own, by = evaluation, evaluation.detail is not None, problem.model.name
     if not own:
         by = next(iter(models_with("explains")), by)

@@ -15,10 +15,8 @@ from dse.analysis.problems import Made
 from dse.analysis.regret import OPTIMAL
 from dse.analysis.study import Study, Triple
 from dse.campaign.summary import Summary
-from dse.cost import cost_model
 from dse.cost.maestro.dataflow_text import maestro_text
-from dse.problem.evaluation import Evaluation, evaluate
-from dse.problem.loop_nest import loop_nest
+from dse.problem.evaluation import Evaluation
 from dse.problem.problem import Problem
 from dse.report.page.breakdown import Breakdown, break_down
 from dse.report.page.commands import check_command, search_command
@@ -145,13 +143,13 @@ def _priced(study: Study, cell: Summary, made: Made) -> tuple[Priced | None, str
 
 def _price(study: Study, cell: Summary, problem: Problem) -> Priced:
     mapping = problem.space.decode(np.array([cell.genes], dtype=np.int64))[0]
-    evaluation = evaluate(problem.layer, problem.accelerator, mapping, study.cost_model)
+    evaluation = problem.judge(mapping)
     loss = evaluation.loss[problem.objective]
     name = re.sub(r"[^A-Za-z0-9._-]+", "_", f"{cell.layer}--{cell.accelerator}--{cell.objective}")
     return Priced(
-        nest=loop_nest(problem.layer, mapping, problem.accelerator, cost_model(study.cost_model)),
+        nest=problem.nest(mapping),
         json=_json(mapping),
-        maestro=maestro_text(problem.layer, mapping),
+        maestro=maestro_text(problem.layer, mapping) if problem.space.structure else "",
         file=f"{name}.json",
         check=check_command(study, cell, mapping),
         again=search_command(study, cell, problem),

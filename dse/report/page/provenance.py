@@ -15,6 +15,7 @@ from dse.report import limits
 from dse.report.page.commands import campaign_toml
 from dse.report.page.numbers import counted, duration, scientific
 from dse.spec.accelerator import Accelerator
+from dse.spec.hierarchy.machine import Machine
 from dse.support.hashing import digest
 from dse.support.toml import toml_value
 
@@ -141,7 +142,14 @@ def _accelerators(study: Study, problems: Mapping[Triple, Made]) -> tuple[Fact, 
     return tuple((study.machine(name), _accelerator(machine)) for name, machine in machines.items())
 
 
-def _accelerator(machine: Accelerator) -> str:
+def _accelerator(machine: Accelerator | Machine) -> str:
+    if isinstance(machine, Machine):
+        levels = ", ".join(
+            f"{level.name} {'unlimited' if level.capacity is None else f'{level.capacity:,} words'}"
+            for level in machine.levels
+            if level.keeps or level.may_keep
+        )
+        return f"{machine.macs:,} MACs, {levels}, {machine.clock_ghz:g} GHz"
     lanes = f" of {machine.simd_lanes} lanes" if machine.simd_lanes != 1 else ""
     return (
         f"{machine.num_pes:,} PEs{lanes}, L1 {machine.l1_size:,} and L2 {machine.l2_size:,} elements, "

@@ -20,7 +20,6 @@ from dse.space.hierarchy.layers import LevelChoices, level_choices
 from dse.space.hierarchy.packing import Packed, pack
 from dse.space.hierarchy.tables import ShapeTables, shape_tables
 from dse.space.protocol import Block, Gene
-from dse.spec.hierarchy.architecture import machine_to_dict
 from dse.spec.hierarchy.layout import Layout, RowArray
 from dse.spec.hierarchy.machine import Machine
 from dse.spec.hierarchy.mapping import HierarchyMapping
@@ -130,7 +129,7 @@ class HierarchySpace:
         """All that defines the space, as plain JSON data."""
         return {
             "layer": self.layer.to_dict(),
-            "accelerator": machine_to_dict(self.machine),
+            "accelerator": self.machine.to_dict(),
             "tiles": self.tiles,
             "fixed": copy.deepcopy(dict(self.fixed)),
         }

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from dse.spec.hierarchy.machine import (
     MOST_INSTANCES,
     MOST_WORDS,
+    TENSORS,
     Bandwidth,
     Energy,
     Level,
@@ -20,7 +21,6 @@ from dse.support.errors import InputError, shorten, unknown
 from dse.support.schema import Limits, Schema, read
 from dse.support.toml import read_toml
 
-TENSORS = ("W", "I", "O")
 DIMS = tuple(dict.fromkeys((*CONV_DIMS, *MATRIX_DIMS)))
 BY_SIZE = "by size"
 
@@ -86,40 +86,6 @@ def machine_from_dict(data: object, where: str) -> Machine:
         return Machine(file.name, levels, file.mac_pj, file.first_fill, file.clock_ghz)
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
-
-
-def machine_to_dict(machine: Machine) -> dict[str, Any]:
-    """The machine as plain data of the same keys; `machine_from_dict` reads it back."""
-    return {
-        "name": machine.name,
-        "mac_pj": machine.mac_pj,
-        "first_fill": machine.first_fill,
-        "clock_ghz": machine.clock_ghz,
-        "levels": [_level_dict(level) for level in machine.levels],
-    }
-
-
-def _level_dict(level: Level) -> dict[str, Any]:
-    open_to = [name for name in TENSORS if name not in level.keeps]
-    entry = {
-        "name": level.name,
-        "keeps": list(level.keeps),
-        "may_keep": open_to if level.may_keep is None else list(level.may_keep),
-        "size": level.capacity,
-        "fan_out": level.fan_out,
-        "spread": None if level.spread is None else list(level.spread),
-        "loops": None if level.loops is None else list(level.loops),
-        "multicast": level.multicast,
-        "reduction": level.reduction,
-        "bandwidth": level.bandwidth.shared,
-        "read_bandwidth": level.bandwidth.read,
-        "write_bandwidth": level.bandwidth.write,
-        "block": level.block,
-        "cluster": level.cluster,
-        **vars(level.energy),
-        "leak_pj": level.leak_pj,
-    }
-    return {key: value for key, value in entry.items() if value is not None}
 
 
 def _level(table: _LevelTable, word_bits: int, where: str, *, outermost: bool) -> Level:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.validation import positive_number, whole_number
@@ -12,6 +13,9 @@ from dse.support.validation import positive_number, whole_number
 MOST_INSTANCES = 2**31 - 1
 MOST_WORDS = 2**60
 FIRST_FILLS = ("counted", "elided")
+
+TENSORS = ("W", "I", "O")
+"""Weights, inputs, outputs: what every layer of ours has."""
 
 Names = tuple[str, ...]
 
@@ -81,6 +85,29 @@ class Level:
         for field, pj in {**vars(self.energy), "leak_pj": self.leak_pj}.items():
             not_negative(pj, f"{what}: {field}")
 
+    def to_dict(self) -> dict[str, Any]:
+        """The level as plain data, by the keys of its table; what is not limited is not there."""
+        may_keep = TENSORS if self.may_keep is None else self.may_keep
+        entry = {
+            "name": self.name,
+            "keeps": list(self.keeps),
+            "may_keep": [name for name in may_keep if name not in self.keeps],
+            "size": self.capacity,
+            "fan_out": self.fan_out,
+            "spread": None if self.spread is None else list(self.spread),
+            "loops": None if self.loops is None else list(self.loops),
+            "multicast": self.multicast,
+            "reduction": self.reduction,
+            "bandwidth": self.bandwidth.shared,
+            "read_bandwidth": self.bandwidth.read,
+            "write_bandwidth": self.bandwidth.write,
+            "block": self.block,
+            "cluster": self.cluster,
+            **vars(self.energy),
+            "leak_pj": self.leak_pj,
+        }
+        return {key: value for key, value in entry.items() if value is not None}
+
 
 @dataclass(frozen=True)
 class Machine:
@@ -121,6 +148,21 @@ class Machine:
     def macs(self) -> int:
         """How many MACs there are."""
         return math.prod(level.fan_out for level in self.levels)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The machine as plain data, by the keys of its file."""
+        return {
+            "name": self.name,
+            "mac_pj": self.mac_pj,
+            "first_fill": self.first_fill,
+            "clock_ghz": self.clock_ghz,
+            "levels": [level.to_dict() for level in self.levels],
+        }
+
+    @property
+    def unlimited(self) -> Machine:
+        """The machine with levels of any capacity."""
+        return replace(self, levels=tuple(replace(level, capacity=None) for level in self.levels))
 
     @property
     def cycle_seconds(self) -> float:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from dse.spec.hierarchy.workload import integer
 from dse.support.errors import InputError, shorten, unknown
@@ -41,6 +43,25 @@ class HierarchyMapping:
             " ".join([f"L{number}[{_names(level.keep)}]", *_loops(level)])
             for number, level in zip(reversed(range(len(self.levels))), self.levels, strict=True)
         )
+
+    def to_list(self) -> list[dict[str, Any]]:
+        """The mapping as a case line has it: an entry a level, the outermost first."""
+        return [
+            {
+                "keep": list(level.keep),
+                "temporal": [[dim, n] for dim, n in level.temporal],
+                "spatial": [[dim, n, SPREAD_AXES[0]] for dim, n in level.spatial],
+            }
+            for level in self.levels
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The mapping as plain data: its `levels` as in a case line."""
+        return {"levels": self.to_list()}
+
+    def to_json(self, indent: int | None = None) -> str:
+        """The mapping as a JSON text."""
+        return json.dumps(self.to_dict(), indent=indent)
 
     @classmethod
     def parse(cls, text: str) -> HierarchyMapping:

@@ -1,0 +1,111 @@
+"""`dse evaluate` of a mapping onto a machine of any number of levels: figures by level and tensor."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dse.cli import output
+from dse.support.errors import InputError
+from dse.support.files import read_bounded
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from dse.problem.evaluation import Evaluation
+    from dse.problem.machine_problem import MachineProblem
+    from dse.spec.hierarchy.mapping import HierarchyMapping
+
+ACCESSES = ("tile", "instances", "reads", "fills", "updates")
+
+
+def evaluate_on_machine(
+    layer: str, machine: str, mapping: str, objective: str | None, model: str, json: bool
+) -> bool:
+    """Show what a mapping costs, or print it as JSON; whether it is feasible."""
+    from dse.problem.making import make_problem
+    from workloads import load_layer
+
+    problem: Any = make_problem(load_layer(layer), machine, objective or "edp", model)
+    found = read_mapping_file(mapping, problem)
+    evaluation = problem.judge(found)
+    if json:
+        what = {"layer": layer, "accelerator": machine, "cost_model": model}
+        what |= {"objective": objective} if objective else {}
+        output.print_json({**evaluation.to_dict(), **what, "mapping": found.to_dict()})
+    else:
+        console = output.make_console()
+        title = f"{mapping} mapping of {layer} ({problem.layer}) on {problem.accelerator.called(machine)}"
+        output.print_heading(console, f"{title}, cost model {model}")
+        _show(console, evaluation, objective)
+        console.print(problem.nest(found), soft_wrap=True)
+    return bool(evaluation.feasible)
+
+
+def read_mapping_file(path: str, problem: MachineProblem) -> HierarchyMapping:
+    """The mapping in a file of JSON (`levels` as in a case line), or of its text form, `L1[WIO] K4 - ...`."""
+    from dse.problem.templates import TEMPLATES
+    from dse.spec.hierarchy.mapping import HierarchyMapping, read_mapping
+    from dse.support import strict_json
+
+    if path in TEMPLATES:
+        problem.template(path)
+    where = f"mapping file {path!r}"
+    try:
+        text = read_bounded(Path(path), where).decode("utf-8-sig").strip()
+    except OSError as error:
+        raise InputError(f"{where} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{where} is not UTF-8 text: {error.reason} at byte {error.start}") from None
+    layout = problem.space.layout
+    if text.startswith("L"):
+        found = HierarchyMapping.parse(text)
+    else:
+        data = strict_json.parse(text, where)
+        data = data["levels"] if isinstance(data, dict) and "levels" in data else data
+        found = read_mapping(data, layout.dims, layout.tensors, where)
+    for level in found.levels:
+        for dim, _ in (*level.temporal, *level.spatial):
+            if dim not in layout.dims:
+                raise InputError(f"{where}: the layer has no dim {dim}; it has {', '.join(layout.dims)}")
+    if len(found.levels) != layout.levels:
+        raise InputError(f"{where} has {len(found.levels)} levels, the machine {layout.levels}")
+    return found
+
+
+def _show(console: Console, evaluation: Evaluation, objective: str | None) -> None:
+    from dse.spec.objective import objective_named
+
+    figures, losses = evaluation.figures, evaluation.loss
+    if not evaluation.feasible:
+        console.print(f"not feasible: {evaluation.reason}", style="red", soft_wrap=True)
+    elif objective:
+        shown, unit = output.shown(losses[objective]), objective_named(objective).unit
+        console.print(f"feasible: {objective} {shown} {unit}", style="green")
+    else:
+        console.print("feasible", style="green")
+    rows: list[tuple[Any, ...]] = [
+        ("cycles", figures["cycles"], ""),
+        ("MACs", figures["macs"], ""),
+        ("energy", figures["energy_nj"], "nJ"),
+    ]
+    if figures["utilization"] is not None:
+        rows.append(("utilisation", f"{figures['utilization']:.1%}", "of all MACs in all cycles"))
+    rows += [(name, loss, objective_named(name).unit) for name, loss in losses.items() if loss is not None]
+    output.print_table(console, "costs", ("figure", "value", ""), rows)
+    if figures["counts"]:
+        _show_levels(console, figures)
+
+
+def _show_levels(console: Console, figures: dict[str, Any]) -> None:
+    """Accesses of one instance by level and tensor, and the energy of the level."""
+    rows = []
+    for level, energy_uj in figures["level_energy_uj"].items():
+        kept = figures["counts"].get(level, {})
+        for number, (tensor, counts) in enumerate(kept.items()):
+            energy = energy_uj * 1e3 if number == 0 else None
+            rows.append((level if number == 0 else "", tensor, *(counts[name] for name in ACCESSES), energy))
+        if not kept:
+            rows.append((level, "", *[None] * len(ACCESSES), energy_uj * 1e3))
+    heads = ("level", "tensor", "tile", "instances", "reads", "fills", "updates", "energy nJ")
+    output.print_table(console, "words, of one instance each", heads, rows)

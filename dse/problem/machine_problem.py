@@ -1,0 +1,224 @@
+"""A problem on a machine of any number of levels: its mappings, what is minimised, and by which model."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from dse.cost import CostModel, hierarchy_model
+from dse.problem.evaluations import Criteria, Evaluations
+from dse.problem.problem import Problem
+from dse.space.hierarchy.batch import HierarchyBatch
+from dse.space.hierarchy.space import HierarchySpace
+from dse.spec.hierarchy.layout import RowArray
+from dse.spec.hierarchy.machine import Machine
+from dse.spec.hierarchy.mapping import HierarchyMapping
+from dse.spec.objective import objective_named
+from dse.spec.reasons import Reason
+from dse.support.arrays import IntArray
+from dse.support.errors import InputError, unknown
+
+if TYPE_CHECKING:
+    from dse.cost import CostBatch
+    from dse.problem.evaluation import Evaluation
+
+OBJECTIVES = ("latency", "energy", "edp")
+"""What can be minimised: no model of hierarchies says anything of area or power."""
+
+
+@dataclass(frozen=True)
+class MachineProblem(Problem):
+    """A layer x a machine of any number of levels x its mappings x an objective x a cost model.
+
+    All that uses problems takes it as one. `accelerator` is the machine, `tiles` are factors, and `fixed`
+    holds constraints: see `dse.space.hierarchy.constraints`. Of the words that its levels need, the
+    `l2_size` of what is priced is those of the outermost level with a capacity; `l1_size` is those of the
+    fullest of the others, in words of the largest of them.
+    """
+
+    accelerator: Machine  # type: ignore[assignment]
+
+    templates: ClassVar[tuple[str, ...]] = ()
+    """Known dataflows are of two levels."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.accelerator, Machine):
+            raise InputError(f"cost model {self.cost_model!r} needs a machine of levels, as from a TOML file")
+        if self.tiles != "factors":
+            raise unknown("tiles", self.tiles, ("factors",))
+        objective_named(self.objective)
+        if self.objective not in OBJECTIVES:
+            raise InputError(
+                f"objective {self.objective!r} has no figures under cost model {self.model.name!r}; "
+                f"expected one of {', '.join(OBJECTIVES)}"
+            )
+        super().__post_init__()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return MachineProblem, tuple(getattr(self, item.name) for item in fields(self))
+
+    @cached_property
+    def space(self) -> HierarchySpace:  # type: ignore[override]
+        """The mappings to choose from, as vectors of genes."""
+        return HierarchySpace(self.layer, self.accelerator, self.fixed)
+
+    @cached_property
+    def model(self) -> CostModel:
+        """The cost model."""
+        given = self.cost_model
+        return given if isinstance(given, CostModel) else hierarchy_model(str(given))
+
+    def price(self, genes: IntArray) -> Evaluations:
+        """What the points in `genes`, int64 (n, genes) and inside the space, cost, and their losses."""
+        return self._judged(self.space.decode(genes).rows)
+
+    def evaluate(self, mappings: HierarchyMapping | HierarchyBatch) -> Evaluations:  # type: ignore[override]
+        """What a mapping, or each of a batch, costs, whether or not it is in the space."""
+        if isinstance(mappings, HierarchyMapping):
+            return self._judged(self.space.layout.encode([mappings]))
+        return self._judged(mappings.rows)
+
+    def explain(self, mapping: HierarchyMapping) -> str:  # type: ignore[override]
+        """Why the mapping is not feasible, with figures, or "feasible"."""
+        rows = self.space.layout.encode([mapping])
+        reason = Reason(int(self._judged(rows).reason[0]))
+        words, wide = (figures[0].tolist() for figures in self.space.measure(rows))
+        levels = self.accelerator.levels
+        for place, level in enumerate(levels):
+            least = int(self.space.least_spread[place])
+            if reason is Reason.LEVEL_TOO_SMALL and words[place] > (level.capacity or words[place]):
+                return f"{level.name} needs {words[place]} of {level.capacity} words"
+            if reason is Reason.TOO_WIDE and wide[place] > level.fan_out:
+                return f"{level.name} spreads over {wide[place]} of {level.fan_out} instances"
+            if reason is Reason.TOO_NARROW and wide[place] < least:
+                return f"{level.name} spreads over {wide[place]} instances; {least} are asked for"
+        return reason.text
+
+    def judge(self, mapping: HierarchyMapping) -> Evaluation:  # type: ignore[override]
+        """The mapping judged by every objective; its figures are those of a case, by level with them."""
+        from dse.problem.evaluation import Evaluation
+
+        priced = self.evaluate(mapping)
+        feasible = bool(priced.reason[0] == 0)
+        named = {name: column.tolist()[0] for name, column in priced.figures().items()}
+        losses = {name: float(self._figure(name, priced)[0]) if feasible else None for name in OBJECTIVES}
+        line = json.dumps(self.case(mapping))
+        (found,) = self.model.price_lines([("mapping", line)], detail=True)
+        whole = {**named, **found, "status": "ok" if feasible else "invalid"}
+        return Evaluation(whole, feasible, None if feasible else self.explain(mapping), losses, None)
+
+    def case(self, mapping: HierarchyMapping) -> dict[str, Any]:  # type: ignore[override]
+        """The mapping as a case that costs the same: layer, hardware and mapping."""
+        from dse.problem.machine_case import machine_case
+
+        return machine_case(self.space.workload, self.accelerator, mapping)
+
+    def template(self, name: str) -> Any:
+        """InputError: there are none."""
+        raise InputError(f"template {name!r} is of two levels; cost model {self.model.name!r} has none")
+
+    def nest(self, mapping: HierarchyMapping) -> str:  # type: ignore[override]
+        """The mapping as a nest of loops."""
+        from dse.problem.machine_nest import machine_nest
+
+        return machine_nest(self.layer, self.space.workload, self.accelerator, mapping)
+
+    def needs(self, mapping: HierarchyMapping) -> str:  # type: ignore[override]
+        """The words that the levels have to hold, of those that there are, in words."""
+        words, _ = self.space.measure(self.space.layout.encode([mapping]))
+        held = [
+            f"{level.name} {count:,}"
+            for level, count in zip(self.accelerator.levels, words[0].tolist(), strict=True)
+            if level.capacity is not None and count
+        ]
+        return f"{', '.join(held)} words" if held else "no limited level in use"
+
+    def detail(self, mapping: HierarchyMapping) -> None:  # type: ignore[override]
+        """None: what figures are made of is in the results of cases."""
+
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """All that defines the problem, as plain data."""
+        return {
+            "layer": self.layer.to_dict(),
+            "accelerator": self.accelerator.to_dict(),
+            "space": self.space.identity,
+            "objective": self.objective,
+            "cost_model": self.model_spec,
+        }
+
+    @cached_property
+    def criteria(self) -> Criteria:
+        """What figures are judged by: see the class for what its capacities are."""
+        capacities = np.array([words for words in self._capacities if words is not None], np.int64)
+        capacities.setflags(write=False)
+        return Criteria(self.objective, self._hertz, capacities)
+
+    @cached_property
+    def _limited(self) -> list[int]:
+        """The levels with a capacity, the outermost first."""
+        return [place for place, level in enumerate(self.accelerator.levels) if level.capacity is not None]
+
+    @cached_property
+    def _capacities(self) -> tuple[int | None, int | None]:
+        sizes = [self.accelerator.levels[place].capacity or 0 for place in self._limited]
+        if len(sizes) < 2:
+            return (sizes[0] if sizes else None), None
+        return max(sizes[1:]), sizes[0]
+
+    @property
+    def _hertz(self) -> float:
+        return self.accelerator.clock_ghz * 1e9
+
+    @cached_property
+    def _price_machine(self) -> Any:
+        # What does not fit is priced all the same: a search learns from it.
+        return self.model.prepared_machine(self.layer, self.accelerator.unlimited)
+
+    def _judged(self, rows: RowArray) -> Evaluations:
+        costs: CostBatch = self._price_machine(rows)
+        words, wide = self.space.measure(rows)
+        reasons = costs.reason.copy()
+        overfull = np.zeros(len(rows), dtype=np.bool_)
+        for place in self._limited:
+            overfull |= words[:, place] > (self.accelerator.levels[place].capacity or 0)
+        narrow = (wide < self.space.least_spread).any(axis=1)
+        reasons[(reasons == 0) & overfull] = Reason.LEVEL_TOO_SMALL
+        reasons[(reasons == 0) & narrow] = Reason.TOO_NARROW
+        losses = self._figure(self.objective, costs)
+        inner, outer = self._needs(words)
+        return Evaluations(
+            cycles=costs.cycles,
+            energy_nj=costs.energy_nj,
+            power=costs.power,
+            area=costs.area,
+            l1_size=np.where(costs.valid, inner, 0),
+            l2_size=np.where(costs.valid, outer, 0),
+            macs=costs.macs,
+            loss=np.where(reasons == 0, losses, np.inf),
+            reason=reasons,
+            criteria=self.criteria,
+        )
+
+    def _figure(self, objective: str, costs: CostBatch | Evaluations) -> Any:
+        """The values of an objective."""
+        figure = objective_named(objective).figure
+        return figure(costs.cycles, costs.energy_nj, costs.power, costs.area, self._hertz)
+
+    def _needs(self, words: IntArray) -> tuple[IntArray, IntArray]:
+        """`l1_size` and `l2_size` of the words (n, levels) that levels hold."""
+        nothing = np.zeros(len(words), dtype=np.int64)
+        if len(self._limited) < 2:
+            return (words[:, self._limited[0]] if self._limited else nothing), nothing
+        largest, inner = self._capacities[0] or 1, nothing
+        for place in self._limited[1:]:
+            capacity = max(self.accelerator.levels[place].capacity or 0, 1)
+            # In floats: words times a capacity may be more than 64 bits. Exact where it is near the limit.
+            scaled = np.ceil(words[:, place].astype(np.float64) * largest / capacity)
+            exact = np.where(words[:, place] <= capacity, np.minimum(scaled, largest), scaled)
+            inner = np.maximum(inner, exact.astype(np.int64))
+        return inner, words[:, self._limited[0]]

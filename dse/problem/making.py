@@ -1,0 +1,75 @@
+"""Problems by what a user names: whatever the cost model, a layer on its hardware becomes the problem.
+
+Nobody else has to know that models of machines of any number of levels have problems of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from dse.cost import DEFAULT_COST_MODEL, CostModel, hierarchy_model, is_hierarchical
+from dse.problem.machine_problem import MachineProblem
+from dse.problem.problem import Problem
+from dse.space.genes import parse_fixed
+from dse.spec.accelerator import Accelerator, load_accelerator
+from dse.spec.hierarchy.architecture import machine_from_dict
+from dse.spec.hierarchy.machine import Machine
+from dse.spec.layer import Layer
+from dse.support.errors import InputError, shorten
+
+Hardware = Accelerator | Machine
+
+
+def make_problem(
+    layer: Layer,
+    hardware: str | Hardware,
+    objective: str = "latency",
+    cost_model: str | CostModel = DEFAULT_COST_MODEL,
+    tiles: str = "factors",
+    fixed: Mapping[str, Any] | None = None,
+) -> Problem:
+    """The problem of a layer on `hardware`, which is it, or names it by a preset or a file."""
+    made = MachineProblem if _of_levels(cost_model) else Problem
+    machine: Any = load_hardware(hardware, cost_model) if isinstance(hardware, str) else hardware
+    return made(layer, machine, objective, cost_model, tiles, fixed or {})
+
+
+def load_hardware(name: str, cost_model: str | CostModel) -> Hardware:
+    """The accelerator, or the machine of levels, that a name stands for under a cost model."""
+    if not _of_levels(cost_model):
+        return load_accelerator(name)
+    model = hierarchy_model(cost_model) if isinstance(cost_model, str) else cost_model
+    return model.load_machine(name)
+
+
+def hardware_from_dict(data: Any, cost_model: str) -> Hardware:
+    """The hardware in the plain data of a problem's identity; InputError where it is not right."""
+    if isinstance(data, dict) and "levels" in data:
+        return machine_from_dict(data, "machine")
+    if is_hierarchical(cost_model):
+        raise InputError("accelerator: it has no levels, and the cost model is of machines that have")
+    return Accelerator.from_dict(data)
+
+
+def parse_constraints(texts: Iterable[str], cost_model: str) -> dict[str, Any]:
+    """What texts such as `outer.parallel=K` or `Buffer.keep=W` fix, for a problem under the cost model."""
+    if not is_hierarchical(cost_model):
+        return dict(parse_fixed(texts))
+    fixed: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not (name and equals):
+            raise InputError(
+                f"a constraint must read NAME=VALUE, like DRAM.temporal.K=4, got {shorten(text)}"
+            )
+        if name in fixed:
+            raise InputError(f"{name} is fixed twice, at {shorten(fixed[name])} and at {shorten(value)}")
+        fixed[name] = int(value) if value.isascii() and value.isdigit() and len(value) < 20 else value
+    return fixed
+
+
+def _of_levels(cost_model: str | CostModel) -> bool:
+    if isinstance(cost_model, str):
+        return is_hierarchical(cost_model)
+    return isinstance(cost_model, CostModel) and cost_model.hierarchical
