@@ -28,7 +28,7 @@ def test_every_link_leads_to_a_file_of_the_repository(page: str) -> None:
 
 @pytest.mark.parametrize("page", ["README.md", *(page for page in PAGES if page.startswith("docs/"))])
 def test_every_command_that_is_shown_exists(page: str) -> None:
-    known = {path.stem.replace("_", "-") for path in Path(commands.__path__[0]).glob("[!_]*.py")}
+    known = {path.stem.rstrip("_").replace("_", "-") for path in Path(commands.__path__[0]).glob("[!_]*.py")}
     blocks = re.findall(r"```\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), flags=re.DOTALL)
     assert {name for block in blocks for name in COMMAND.findall(block)} <= known
 

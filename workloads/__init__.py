@@ -3,9 +3,11 @@
 load("resnet18").layers           every distinct layer, in order of first appearance
 load_layer("vgg16:conv3_3")       one layer, by name or by index ("vgg16:1" is conv1_2)
 load_layers("examples/network.toml")
+load("model.onnx")                from_torch(module, example_inputs)
 """
 
 from workloads.loading import find, layer_specs, load, load_layer, load_layers
+from workloads.models import from_onnx, from_torch
 from workloads.network import CONVENTIONS, LeftOut, Network
 from workloads.tables import NETWORKS
 
@@ -15,6 +17,8 @@ __all__ = [
     "LeftOut",
     "Network",
     "find",
+    "from_onnx",
+    "from_torch",
     "layer_specs",
     "load",
     "load_layer",

@@ -6,7 +6,7 @@ from functools import cache
 from os import PathLike, fspath
 
 from dse.spec.layer import Layer
-from dse.spec.names import split_name
+from dse.spec.names import is_network_file, split_name
 from dse.support.errors import InputError, shorten, unknown, within
 from dse.support.toml import is_toml
 from workloads.network import CONVENTIONS, Network
@@ -15,7 +15,7 @@ from workloads.userfile import read_network
 
 
 def load(name: str | PathLike[str], convention: str = "true") -> Network:
-    """The network of a name in NETWORKS, or the one in the TOML file at the path `name`.
+    """The network of a name in NETWORKS, or the one in the TOML or ONNX file at the path `name`.
 
     `convention="gamma"` gives sizes as GAMMA's and ArchGym's tables write them: unpadded inputs and
     stride 1, so that outputs differ from the true ones, and no classifier behind convolutions.
@@ -27,7 +27,11 @@ def load(name: str | PathLike[str], convention: str = "true") -> Network:
         return _table(text, convention)
     if is_toml(text):
         return read_network(text, convention)
-    raise unknown("network", text, [*NETWORKS, "FILE.toml"])
+    if is_network_file(text):
+        from workloads.models.onnx_file import read_onnx
+
+        return read_onnx(text).in_convention(convention)
+    raise unknown("network", text, [*NETWORKS, "FILE.toml", "FILE.onnx"])
 
 
 def find(spec: str, convention: str = "true") -> tuple[Network, Layer | None]:

@@ -70,6 +70,13 @@ class Network:
             tuple(left_out),
         )
 
+    def in_convention(self, convention: str) -> Network:
+        """The same layers in one of CONVENTIONS, where this is the true one."""
+        if convention == CONVENTIONS[0]:
+            return self
+        layers = (unpadded(layer) for group in self.wholes for layer in group)
+        return Network.of(self.name, self.source, layers, self.left_out)
+
     @property
     def macs(self) -> int:
         """Multiply-accumulates of one run of the network, repeats included."""

@@ -23,7 +23,7 @@ from dse.support.errors import InputError, shorten, within
 from dse.support.schema import Limits, Schema, read
 from dse.support.toml import read_toml
 from dse.support.validation import INT64_MAX
-from workloads.network import INDEX, LeftOut, Network, unpadded
+from workloads.network import INDEX, LeftOut, Network
 
 LINE = Limits("a line of text")
 
@@ -53,7 +53,7 @@ def read_network(path: str, convention: str) -> Network:
     layers = _named(file.layers, where)
     left_out = [LeftOut(**vars(entry)) for entry in file.left_out]
     with within(where):
-        return Network.of(name, source, map(unpadded, layers) if convention == "gamma" else layers, left_out)
+        return Network.of(name, source, layers, left_out).in_convention(convention)
 
 
 def _named(entries: Iterable[object], where: str) -> list[Layer]:

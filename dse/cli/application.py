@@ -17,7 +17,7 @@ def build() -> Any:
     app = typer.Typer(rich_markup_mode="rich", context_settings=_SETTINGS)
     app.callback()(_dse)
     for module in pkgutil.iter_modules(commands.__path__):
-        name = module.name.replace("_", "-")
+        name = module.name.rstrip("_").replace("_", "-")
         command = importlib.import_module(f"{commands.__name__}.{module.name}").command
         if isinstance(command, typer.Typer):
             app.add_typer(command, name=name, context_settings=_SETTINGS)

@@ -1,8 +1,8 @@
-"""How networks and their layers are named: `vgg16`, `FILE.toml` and a layer behind a colon."""
+"""How networks and their layers are named: `vgg16`, `FILE.toml`, `FILE.onnx` and a layer behind a colon."""
 
 from __future__ import annotations
 
-NETWORK_FILES = (".toml",)
+NETWORK_FILES = (".toml", ".onnx")
 """What the names of files that hold networks end in."""
 
 

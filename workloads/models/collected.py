@@ -1,0 +1,72 @@
+"""What was found in a model: its layers, by names of their own, and what became no layer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from dse.spec.layer import Layer
+from dse.support.errors import InputError
+from workloads.network import INDEX, LeftOut, Network
+
+NO_SUM = ""
+"""Why most operators are no layers: they do no sum of products. It needs no words."""
+
+
+class NoLayerError(Exception):
+    """An operator that does multiply-accumulates, but is no layer that can be mapped.
+
+    `macs` are its multiply-accumulates, None where they are not known.
+    """
+
+    def __init__(self, reason: str, macs: int | None = None) -> None:
+        super().__init__(reason)
+        self.reason, self.macs = reason, macs
+
+
+@dataclass
+class Collected:
+    """The operators of a model, as they are met in the order in which it runs them."""
+
+    layers: list[Layer] = field(default_factory=list)
+    _left_out: dict[tuple[str, str], list[int | None]] = field(default_factory=dict)
+    _names: set[str] = field(default_factory=set)
+
+    def add(self, name: str, operator: str, layers: Sequence[Layer]) -> None:
+        """The layers of an operator, named after it, or after what it is if it has no name."""
+        name = _plain(name) or operator
+        for part, layer in enumerate(layers):
+            own = layer.name or (str(part) if len(layers) > 1 else "")
+            self.layers.append(replace(layer, name=self._free(f"{name}.{own}" if own else name)))
+
+    def leave_out(self, operator: str, macs: int | None, reason: str = NO_SUM) -> None:
+        """An operator that is no layer."""
+        self._left_out.setdefault((operator, reason), []).append(macs)
+
+    def network(self, name: str, source: str) -> Network:
+        """The network. Those left out with the most work, or with work that nobody knows, come first."""
+        entries = [
+            LeftOut(operator, len(macs), None if None in macs else sum(one or 0 for one in macs), reason)
+            for (operator, reason), macs in self._left_out.items()
+        ]
+        if not self.layers:
+            seen = ", ".join(entry.operator for entry in entries[:5]) or "nothing"
+            raise InputError(f"{source} holds no convolution and no matrix product to map; it holds {seen}")
+        unknown_first = sorted(entries, key=lambda one: (one.macs is not None, -(one.macs or 0), -one.count))
+        return Network.of(name, source, self.layers, unknown_first)
+
+    def _free(self, name: str) -> str:
+        """The name, with a number behind it if another layer has it."""
+        free, number = name, 1
+        while free in self._names:
+            number += 1
+            free = f"{name}_{number}"
+        self._names.add(free)
+        return free
+
+
+def _plain(name: str) -> str:
+    """A name that can stand behind a colon, as in FILE.onnx:NAME."""
+    plain = re.sub(r"[^\w./-]+", "_", name).strip("/_")
+    return f"n{plain}" if INDEX.fullmatch(plain) else plain

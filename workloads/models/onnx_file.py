@@ -1,0 +1,185 @@
+"""A network out of an ONNX file: what can be wrong with the file, and the shapes of what is in it.
+
+The weights are not needed: neither those in the file, which are dropped, nor those beside it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import lru_cache
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dse.support.errors import InputError, one_line, shorten
+from dse.support.files import read_bounded
+from workloads.models.collected import Collected
+from workloads.models.onnx_operators import Node, read_node
+from workloads.network import Network
+
+if TYPE_CHECKING:
+    import onnx
+
+MOST_BYTES = 2**31 - 1
+"""No larger message can be read: a larger model has its weights as external data, in files of their own."""
+
+MOST_VALUES = 4096
+"""What a tensor has at most whose values may say something of shapes. Larger ones are weights."""
+
+Shapes = Mapping[str, tuple[int, ...]]
+
+
+def read_onnx(path: str, inputs: Shapes | None = None) -> Network:
+    """The network in the ONNX file at `path`, with the shapes of `inputs` in place of those in the file.
+
+    InputError in one line where the file is none, or where a shape is not known that is needed.
+    """
+    where = f"ONNX file {path!r}"
+    try:
+        state = os.stat(path)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise InputError(f"{where} cannot be read: {why}; name an ONNX file") from None
+    changed = state.st_mtime_ns, state.st_size
+    return _read(path, where, tuple(sorted((inputs or {}).items())), changed)
+
+
+@lru_cache(maxsize=8)
+def _read(
+    path: str, where: str, inputs: tuple[tuple[str, tuple[int, ...]], ...], changed: tuple[int, int]
+) -> Network:
+    """The network, read once for each version of the file: commands ask for it layer by layer."""
+    model = _parsed(path, where)
+    _drop_weights(model.graph)
+    _set_inputs(model.graph, dict(inputs), where, path)
+    graph = _with_shapes(model, where).graph
+    shapes, found = _shapes(graph), Collected()
+    constants = {
+        *(tensor.name for tensor in graph.initializer),
+        *(name for node in graph.node if node.op_type == "Constant" for name in node.output),
+    }
+    for node in graph.node:
+        if node.op_type != "Constant":
+            read_node(Node(node, shapes, constants, where), found)
+    return found.network(Path(path).stem, path)
+
+
+def _parsed(path: str, where: str) -> onnx.ModelProto:
+    """The model in the file, its own functions written out."""
+    try:
+        import onnx
+    except ImportError:
+        raise InputError(
+            f"{where} needs the package onnx: pip install 'dse-arena[onnx]', or pip install onnx"
+        ) from None
+    try:
+        content = read_bounded(path, where, MOST_BYTES)
+    except OSError as error:
+        raise InputError(f"{where} cannot be read: {error.strerror or error}; name an ONNX file") from None
+    try:
+        model = onnx.ModelProto.FromString(content)
+    except Exception:  # protobuf's errors have no common class that is public
+        model = onnx.ModelProto()
+    # Protobuf reads some files of other kinds, as a message without anything in it.
+    if not model.graph.node or not model.opset_import:
+        raise InputError(f"{where} is no ONNX model: it is damaged, empty or of another kind")
+    if model.functions:
+        from onnx.inliner import inline_local_functions
+
+        model = inline_local_functions(model)
+    return model
+
+
+def _drop_weights(graph: onnx.GraphProto) -> None:
+    """Replace the tensors of many values, and those kept in other files, by inputs of their shapes."""
+    from onnx import TensorProto, helper
+
+    given = {value.name for value in graph.input}
+    kept = []
+    for tensor in graph.initializer:
+        elsewhere = tensor.data_location == TensorProto.EXTERNAL
+        if prod(tensor.dims) <= MOST_VALUES and not elsewhere:
+            kept.append(tensor)
+        elif tensor.name not in given:
+            graph.input.append(helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims))
+    del graph.initializer[:]
+    graph.initializer.extend(kept)
+
+
+def _set_inputs(graph: onnx.GraphProto, inputs: dict[str, tuple[int, ...]], where: str, path: str) -> None:
+    """Give inputs the shapes that the user names, and see that every input has one."""
+    constant = {tensor.name for tensor in graph.initializer}
+    places = {value.name: value for value in graph.input if value.name not in constant}
+    for name, shape in inputs.items():
+        if name not in places:
+            some = ", ".join(list(places)[:5])
+            raise InputError(f"{where} has no input {shorten(name)}; its inputs are {some}")
+        dims = places[name].type.tensor_type.shape.dim
+        if len(dims) not in (0, len(shape)):
+            wanted = f"{len(dims)} dimensions ({_dims(dims)})"
+            raise InputError(f"{where}: its input {name!r} has {wanted}, got {_written(shape)}")
+        del dims[:]
+        for size in shape:
+            dims.add().dim_value = size
+    missing = [value for value in places.values() if not _fixed(value)]
+    if missing:
+        options = " ".join(
+            f"--input {value.name}={_example(value.type.tensor_type.shape.dim)}" for value in missing
+        )
+        shapes = ", ".join(
+            f"{value.name!r} ({_dims(value.type.tensor_type.shape.dim) or 'no shape'})" for value in missing
+        )
+        raise InputError(
+            f"{where} leaves shapes of its inputs open: {shapes}; fix them and use the file made, as in "
+            f"dse import {path} {options} --out {Path(path).stem}.toml"
+        )
+
+
+def _fixed(value: onnx.ValueInfoProto) -> bool:
+    kind = value.type.tensor_type
+    return value.type.HasField("tensor_type") and kind.HasField("shape") and all(_sizes(kind.shape.dim))
+
+
+def _sizes(dims: object) -> list[int]:
+    """The sizes of dims, 0 where one is open."""
+    return [dim.dim_value if dim.HasField("dim_value") else 0 for dim in dims]  # type: ignore[attr-defined]
+
+
+def _dims(dims: object) -> str:
+    return " x ".join(str(dim.dim_value or dim.dim_param or "?") for dim in dims)  # type: ignore[attr-defined]
+
+
+def _example(dims: object) -> str:
+    return "x".join(str(size or 1) for size in _sizes(dims)) or "1x3x224x224"
+
+
+def _written(shape: tuple[int, ...]) -> str:
+    return "x".join(map(str, shape))
+
+
+def _with_shapes(model: onnx.ModelProto, where: str) -> onnx.ModelProto:
+    """The model with the shapes that follow from its inputs'."""
+    from onnx import shape_inference
+
+    del model.graph.value_info[:]  # those that are in the file may be of other inputs
+    for value in model.graph.output:
+        value.ClearField("type")
+    try:
+        return shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
+    except Exception as error:  # whatever onnx has against the model
+        raise InputError(f"{where}: its shapes contradict each other: {one_line(str(error))[:300]}") from None
+
+
+def _shapes(graph: onnx.GraphProto) -> dict[str, tuple[int, ...]]:
+    """The tensors whose shapes are known, whole."""
+    found = {tensor.name: tuple(tensor.dims) for tensor in graph.initializer}
+    for value in (*graph.input, *graph.value_info, *graph.output):
+        kind = value.type.tensor_type
+        if kind.HasField("shape") and all(dim.HasField("dim_value") for dim in kind.shape.dim):
+            found[value.name] = tuple(dim.dim_value for dim in kind.shape.dim)
+    for node in graph.node:
+        for attribute in node.attribute:
+            if node.op_type == "Constant" and attribute.name == "value":
+                found[node.output[0]] = tuple(attribute.t.dims)
+    return found

@@ -1,0 +1,53 @@
+"""A network as the text of a TOML file, as `workloads.userfile` reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from dse.spec.layer import DIMS, Layer
+from dse.support.toml import toml_value
+from workloads.network import Network
+
+
+def network_toml(network: Network) -> str:
+    """The text: every layer as it was before groups and batch were folded, equal ones once."""
+    head = [f"name = {toml_value(network.name)}", f"source = {toml_value(network.source)}"]
+    groups: dict[Layer, list[Layer]] = {}
+    for layer in (layer for group in network.wholes for layer in group):
+        groups.setdefault(layer, []).append(layer)
+    tables = [_table("layers", _entry(alike), alike[1:]) for alike in groups.values()]
+    tables += [
+        _table("left_out", {name: value for name, value in vars(entry).items() if value not in (None, "")})
+        for entry in network.left_out
+    ]
+    return "\n".join(["\n".join(head), *tables]) + "\n"
+
+
+def _table(name: str, entry: dict[str, Any], alike: list[Layer] | None = None) -> str:
+    comment = f"# also {', '.join(layer.name for layer in alike)}\n" if alike else ""
+    lines = "".join(f"{key} = {toml_value(value)}\n" for key, value in entry.items())
+    return f"\n{comment}[[{name}]]\n{lines}".rstrip("\n")
+
+
+def _entry(alike: list[Layer]) -> dict[str, Any]:
+    """The keys of equal layers, which stand under the name of the first."""
+    layer, repeats = alike[0], sum(layer.repeats for layer in alike)
+    counts = {"repeats": repeats, "batch": layer.batch}
+    return {"name": layer.name, **dict(_sizes(layer)), **{key: n for key, n in counts.items() if n > 1}}
+
+
+def _sizes(layer: Layer) -> Iterator[tuple[str, Any]]:
+    """A matrix product as such, any other layer as a convolution."""
+    if layer == Layer.gemm(layer.Y, layer.K, layer.C, batch=layer.batch):
+        yield from {"type": "GEMM", "M": layer.Y, "N": layer.K, "K": layer.C}.items()
+        return
+    yield "type", layer.type
+    for dim in DIMS if layer.type == "CONV" else DIMS[1:]:
+        yield dim, getattr(layer, dim)
+    for step, usual in (("stride", (1, 1)), ("padding", (0, 0)), ("dilation", (1, 1))):
+        pair = getattr(layer, step)
+        if pair != usual:
+            yield step, pair[0] if pair[0] == pair[1] else list(pair)
+    if layer.groups > 1:
+        yield "groups", layer.groups

@@ -1,0 +1,98 @@
+"""A network out of a PyTorch module, traced by `torch.export`: functional products and attention are seen.
+
+Only shapes are traced: no weight is read and nothing is computed, so a module on the `meta` device will do.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dse.support.errors import InputError, one_line
+from workloads.models.collected import Collected, NoLayerError
+from workloads.models.torch_operators import BODY, OPERATORS, OTHER_SUMS, Call
+from workloads.network import Network
+
+if TYPE_CHECKING:
+    import torch
+
+WRAPPERS = ("wrap_with_set_grad_enabled", "wrap_with_autocast")
+"""Operators that only run the graph that they are given, as `with torch.no_grad()` in a module does."""
+
+
+def from_torch(
+    module: torch.nn.Module,
+    example_inputs: torch.Tensor | Sequence[Any],
+    example_keywords: Mapping[str, Any] | None = None,
+    *,
+    name: str = "",
+) -> Network:
+    """The network that `module(*example_inputs, **example_keywords)` runs, each layer named by its module.
+
+    Sizes are those of the example inputs. `left_out` says which of torch's operators became no layer.
+    InputError where torch cannot trace the module, or where a size is known only as it runs.
+    """
+    import torch
+
+    name = name or type(module).__name__
+    inputs = (example_inputs,) if isinstance(example_inputs, torch.Tensor) else tuple(example_inputs)
+    try:
+        program = torch.export.export(module, inputs, dict(example_keywords or {}), strict=False)
+    except Exception as error:  # whatever the module or torch has to say
+        why = one_line(str(error))[:300] or type(error).__name__
+        raise InputError(f"torch.export cannot trace {name}: {why}") from None
+    found = Collected()
+    _read_graph(program.graph_module, found, name)
+    return found.network(name, f"torch module {name}")
+
+
+def _read_graph(graph: torch.fx.GraphModule, found: Collected, name: str) -> None:
+    for node in graph.graph.nodes:
+        # What has no schema is Python's own, as to take the second of two outputs.
+        if node.op == "call_function":
+            if hasattr(node.target, "_schema"):
+                _read_call(Call(node, name), found)
+            elif hasattr(node.target, "namespace"):
+                _read_wrapper(graph, node, found, name)
+
+
+def _read_wrapper(graph: torch.fx.GraphModule, node: torch.fx.Node, found: Collected, name: str) -> None:
+    """An operator that runs other graphs."""
+    operator = getattr(node.target, "__name__", str(node.target))
+    if operator not in WRAPPERS:
+        found.leave_out(operator, None, BODY)
+        return
+    for part in node.all_input_nodes:
+        if part.op == "get_attr":
+            _read_graph(getattr(graph, str(part.target)), found, name)
+
+
+def _read_call(call: Call, found: Collected) -> None:
+    operator = call.operator
+    try:
+        if operator in OPERATORS:
+            found.add(call.name, operator.partition("::")[2], OPERATORS[operator](call))
+        elif not operator.startswith(("aten::", "prims::")):
+            raise NoLayerError("an operator beyond torch's own, which is not read")
+        else:
+            _leave_out(call, found)
+    except NoLayerError as error:
+        found.leave_out(operator, error.macs, error.reason)
+
+
+def _leave_out(call: Call, found: Collected) -> None:
+    """An operator of torch's own that is no layer, with the work that torch's counter knows of it."""
+    from torch.utils.flop_counter import flop_registry
+
+    if call.packet in flop_registry:
+        try:
+            outputs = call.value(call.node)
+            flops = flop_registry[call.packet](*call.shapes(), out_val=outputs)
+        except Exception:  # a formula that does not fit the call
+            flops = math.nan
+        macs = None if math.isnan(flops) else int(flops) // 2
+        raise NoLayerError("an operator that is not read", macs)
+    if call.operator.partition("::")[2].lstrip("_").startswith(OTHER_SUMS):
+        raise NoLayerError("sums products in a way that is no convolution and no matrix product")
+    found.leave_out(call.operator, 0)
