@@ -36,6 +36,8 @@ class Collected:
     def add(self, name: str, operator: str, layers: Sequence[Layer]) -> None:
         """The layers of an operator, named after it, or after what it is if it has no name."""
         name = _plain(name) or operator
+        # Behind a colon, a number is a layer's place.
+        name = f"{operator}.{name}" if INDEX.fullmatch(name) else name
         for part, layer in enumerate(layers):
             own = layer.name or (str(part) if len(layers) > 1 else "")
             self.layers.append(replace(layer, name=self._free(f"{name}.{own}" if own else name)))
@@ -68,5 +70,4 @@ class Collected:
 
 def _plain(name: str) -> str:
     """A name that can stand behind a colon, as in FILE.onnx:NAME."""
-    plain = re.sub(r"[^\w./-]+", "_", name).strip("/_")
-    return f"n{plain}" if INDEX.fullmatch(plain) else plain
+    return re.sub(r"[^\w./-]+", "_", name).strip("/_")

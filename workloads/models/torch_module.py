@@ -5,8 +5,12 @@ Only shapes are traced: no weight is read and nothing is computed, so a module o
 
 from __future__ import annotations
 
+import contextlib
+import io
+import logging
 import math
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dse.support.errors import InputError, one_line
@@ -38,13 +42,27 @@ def from_torch(
     name = name or type(module).__name__
     inputs = (example_inputs,) if isinstance(example_inputs, torch.Tensor) else tuple(example_inputs)
     try:
-        program = torch.export.export(module, inputs, dict(example_keywords or {}), strict=False)
+        with _quiet():
+            program = torch.export.export(module, inputs, dict(example_keywords or {}), strict=False)
     except Exception as error:  # whatever the module or torch has to say
         why = one_line(str(error))[:300] or type(error).__name__
         raise InputError(f"torch.export cannot trace {name}: {why}") from None
     found = Collected()
     _read_graph(program.graph_module, found, name)
     return found.network(name, f"torch module {name}")
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep to itself what torch prints and warns of as it traces: what matters is in its exception."""
+    disabled = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        with contextlib.redirect_stderr(io.StringIO()), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(disabled)
 
 
 def _read_graph(graph: torch.fx.GraphModule, found: Collected, name: str) -> None:
