@@ -104,9 +104,9 @@ def _read_records(folder: Path, entries: Mapping[str, Entry], done: Iterable[Sum
         except StorageError:
             raise
         except InputError as error:
-            raise InputError(
-                f"record {str(path)!r} cannot be reported: {error}; remove it to run its cell again"
-            ) from None
+            where, said = f"record {str(path)!r}", str(error)
+            said = said if said.startswith(where) else f"{where} cannot be reported: {said}"
+            raise InputError(f"{said}; remove it to run its cell again") from None
         except (IndexError, ValueError) as error:
             raise InputError(f"record {str(path)!r} is of no cell: {format_exception(error)}") from None
         sibling = siblings.get(problem_part(key))

@@ -54,6 +54,7 @@ class Store:
             refuse_links(folder)
             for part in (self.records, self.journals):
                 part.mkdir(exist_ok=True)
+                refuse_links(part)
             for made in (folder, folder.parent):
                 sync_folder(made)
             self._lock = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)

@@ -99,7 +99,8 @@ def write_report(
     a network has, for titles that say how many of them the campaign has. StorageError where something
     cannot be written.
     """
-    refuse_links(folder)
+    for part in (folder, *(folder / name for name in ("cells", "journals", "figures", "tables"))):
+        refuse_links(part)
     report = make_report(folder, network_layers)
     drawing = _gene_drawing(report.study, run) if run is not None else None
     tables = folder / "tables"

@@ -31,10 +31,12 @@ DEFAULT_GROUP = "dse.defaults"
 class Searcher(Protocol):
     """A search algorithm: a frozen dataclass of its hyperparameters.
 
-    It may declare `libraries`, a class variable with the names of the distributions that its samples depend
-    on (numpy and its own are counted anyway). One whose samples depend on how large the budget is, by a
-    schedule that ends with it, must declare `plans_for_budget = True`: its search does not go on when a
-    campaign's budget grows, but is run anew.
+    One may declare its bounds, as in `chains: Annotated[int, Limits(ge=1, le=10_000)] = 8`, with Limits of
+    `dse.support.schema`: values beyond them are refused before a search begins. The class may declare
+    `libraries`, a class variable with the names of the distributions that its samples depend on (numpy and
+    its own are counted anyway). One whose samples depend on how large the budget is, by a schedule that ends
+    with it, must declare `plans_for_budget = True`: its search does not go on when a campaign's budget grows,
+    but is run anew.
     """
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
@@ -114,7 +116,7 @@ def make_searcher(name: str, settings: Mapping[str, Any] | None = None, *, where
         required = item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING
         if required and item.name not in settings:
             raise InputError(f"{where} lacks {item.name!r}")
-    hints = get_type_hints(made)
+    hints = get_type_hints(made, include_extras=True)
     values = {key: typed(value, hints[key], f"{where}: {key}") for key, value in settings.items()}
     try:
         return made(**values)

@@ -128,6 +128,8 @@ def _expected(error: Any) -> str:
     match error["type"]:
         case "greater_than_equal":
             return f"at least {context['ge']}"
+        case "greater_than":
+            return f"above {context['gt']:g}"
         case "less_than_equal":
             return f"at most {most_in_words(context['le'])}"
         case kind if kind in _KINDS:

@@ -6,9 +6,11 @@ Steps up are judged relative to the loss, which has another scale on every probl
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
+
+from dse.support.schema import Limits
 
 if TYPE_CHECKING:
     from dse.search.evaluator import Evaluator
@@ -18,14 +20,8 @@ if TYPE_CHECKING:
 class Annealing:
     """`chains` walk to neighbours; at first, a loss higher by the share `heat` is taken one time in e."""
 
-    chains: int = 8
-    heat: float = 0.2
-
-    def __post_init__(self) -> None:
-        if self.chains < 1:
-            raise ValueError(f"chains must be at least 1, got {self.chains}")
-        if not self.heat > 0:
-            raise ValueError(f"heat must be above 0, got {self.heat}")
+    chains: Annotated[int, Limits(ge=1, le=10_000)] = 8
+    heat: Annotated[float, Limits(gt=0)] = 0.2
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Walk until the budget is spent, which BudgetExhausted says; cool down in proportion."""

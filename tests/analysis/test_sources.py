@@ -229,7 +229,7 @@ def test_a_damaged_ledger_is_refused_in_one_line(whole: Path, tmp_path: Path, ds
 def test_a_damaged_record_is_refused_in_one_line(whole: Path, tmp_path: Path, dse: Dse) -> None:
     path = part(whole, tmp_path, RECORDS) / RECORDS / f"{KEY}.parquet"
     path.write_bytes(path.read_bytes()[:500])
-    assert f"record '{path}' cannot be reported: " in dse("report", str(tmp_path)).refused()
+    assert f"record '{path}' cannot be read: " in dse("report", str(tmp_path)).refused()
 
 
 def test_a_record_of_a_searcher_that_is_not_installed_is_refused_by_name(

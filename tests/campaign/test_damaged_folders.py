@@ -189,6 +189,13 @@ def test_nothing_is_written_through_a_link_in_the_folder(folder: Path, dse: Dse,
     assert after == before
 
 
+@pytest.mark.parametrize("part", ["cells", "journals"])
+def test_no_file_of_a_cell_is_a_link(folder: Path, dse: Dse, part: str) -> None:
+    link = folder / part / "a--b--c--d--s0.parquet"
+    link.symlink_to("/dev/zero")
+    assert all(message.startswith(f"'{link}' is a link: ") for message in refusals(dse, folder))
+
+
 def test_a_journal_that_is_a_link_fails_its_cell_and_is_not_written(tmp_path: Path) -> None:
     plan = campaign(("random", None), budget=BUDGET)
     with Store(tmp_path / "folder", plan) as store:

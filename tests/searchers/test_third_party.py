@@ -61,6 +61,7 @@ def test_its_settings_are_checked_like_ours(installed: Path) -> None:
     for setting, message in (
         ("chain=3", "unknown key 'chain' in searcher 'annealing'; did you mean 'chains'?"),
         ("chains=0", "searcher 'annealing': chains must be at least 1, got 0"),
+        ("chains=1000000000", "searcher 'annealing': chains must be at most 10000, got 1000000000"),
     ):
         refused = dse(installed, "check", "annealing", "--set", setting)
         assert (refused.returncode, refused.stdout, refused.stderr) == (2, "", f"dse: error: {message}\n")
