@@ -24,7 +24,7 @@ TIERS: tuple[tuple[str, ...], ...] = (
     ("dse.spec",),
     ("dse.space", "dse.cost"),
     ("dse.problem",),
-    ("dse.search",),
+    ("dse.search", "dse.formats"),
     ("dse.optimum",),
     ("dse.campaign",),
     ("dse.analysis",),

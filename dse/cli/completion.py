@@ -88,6 +88,13 @@ def complete_model(incomplete: str) -> list[str]:
     return _beginning(incomplete, sorted((*cost_models(), *outside_models())))
 
 
+def complete_format(incomplete: str) -> list[str]:
+    """The formats of mappings."""
+    from dse.formats.registry import FORMATS
+
+    return _beginning(incomplete, FORMATS)
+
+
 def complete_campaign(incomplete: str) -> list[str]:
     """The campaigns that come along; a shell offers files where there are none."""
     from dse.campaign.reading import named_campaigns

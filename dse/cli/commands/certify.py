@@ -9,6 +9,7 @@ import typer
 
 from dse.cli import output
 from dse.cli.completion import complete_network, complete_objective
+from dse.cli.exporting import Formats, check_formats, export_best, export_layers
 from dse.cli.options import (
     ACCELERATOR_OPTION,
     LAYER_OPTION,
@@ -67,6 +68,7 @@ def command(
     out: Annotated[
         Path | None, typer.Option(help="A folder for the mappings and certificates.", metavar="DIR")
     ] = None,
+    format: Formats = None,
     json: Json = False,
 ) -> None:
     """Prove which mapping of a layer, or of each layer of a network, is best.
@@ -77,7 +79,7 @@ def command(
     from dse.problem.making import load_hardware, make_problem, parse_constraints
     from dse.support.validation import positive_number
 
-    layers = _layers(layer, network)
+    layers, formats = _layers(layer, network), check_formats(format, out)
     if fresh and cache is not None:
         raise InputError("--fresh keeps no optima, and --cache says where to keep them; choose one")
     if time_limit is not None:
@@ -93,9 +95,9 @@ def command(
             raise InputError(f"{spec}: {error}" if network else str(error)) from None
     options = {"time_limit": time_limit, "cache": False if fresh else cache or True, "check": verify}
     if network is None:
-        _certify_layer(accelerator, problems, out, json, options)
+        _certify_layer(accelerator, problems, out, formats, json, options)
     else:
-        _certify_network(network, accelerator, problems, out, json, options)
+        _certify_network(network, accelerator, problems, out, formats, json, options)
 
 
 def _layers(layer: str | None, network: str | None) -> dict[str, Layer]:
@@ -117,7 +119,12 @@ def _refuse(problem: Any) -> None:
 
 
 def _certify_layer(
-    accelerator: str, problems: dict[str, Any], out: Path | None, json: bool, options: dict[str, Any]
+    accelerator: str,
+    problems: dict[str, Any],
+    out: Path | None,
+    formats: tuple[str, ...],
+    json: bool,
+    options: dict[str, Any],
 ) -> None:
     from rich.console import Console
 
@@ -133,6 +140,7 @@ def _certify_layer(
         certificate, entry = certify_layer(spec, accelerator, problem, **options)
     if out is not None:
         write_layer(entry, out / MAPPING, out / CERTIFICATE)
+        export_best(formats, problem, entry["best"], out)
     if json:
         output.print_json(entry)
     else:
@@ -145,6 +153,7 @@ def _certify_network(
     accelerator: str,
     problems: dict[str, Any],
     out: Path | None,
+    formats: tuple[str, ...],
     json: bool,
     options: dict[str, Any],
 ) -> None:
@@ -153,6 +162,7 @@ def _certify_network(
 
     with LayerBar(network, len(problems)) as bar:
         data = certify_network(network, accelerator, problems, out=out, observe=bar, **options)
+    export_layers(formats, problems, data, out)
     if json:
         output.print_json(data)
     else:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json as jsonlib
 import sys
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,6 +12,7 @@ import typer
 from dse.cli import output
 from dse.cli.completion import complete_objective
 from dse.cli.detail_view import show_detail
+from dse.cli.exporting import find_mapping
 from dse.cli.options import (
     ACCELERATOR_OPTION,
     LAYER_OPTION,
@@ -21,8 +21,7 @@ from dse.cli.options import (
     Json,
     chosen_model,
 )
-from dse.support.errors import InputError, unknown
-from dse.support.files import read_bounded
+from dse.support.errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -51,7 +50,9 @@ def command(
     mapping: Annotated[
         str | None,
         typer.Option(
-            help="A mapping in FILE.json, or a template: nvdla, shidiannao, eyeriss.", metavar="FILE|TEMPLATE"
+            help="A mapping in FILE.json, FILE.m (MAESTRO) or FILE.yaml (Timeloop), or a template: nvdla, "
+            "shidiannao, eyeriss.",
+            metavar="FILE|TEMPLATE",
         ),
     ] = None,
     objective: Annotated[
@@ -112,7 +113,7 @@ def _evaluate_mapping(
     layer, accelerator = load_layer(layer_name), load_accelerator(accelerator_name)
     if objective:
         objective_named(objective)
-    mapping = _mapping(mapping_name, layer, accelerator, model)
+    mapping = find_mapping(mapping_name, layer, accelerator, model)
     evaluation = evaluate(layer, accelerator, mapping, model)
     what = {"layer": layer_name, "accelerator": accelerator_name, "cost_model": model}
     what |= {"objective": objective} if objective else {}
@@ -127,29 +128,6 @@ def _evaluate_mapping(
         console.print(_nest(layer, accelerator, mapping, model), soft_wrap=True)
     if not evaluation.feasible:
         raise typer.Exit(INFEASIBLE)
-
-
-def _mapping(name: str, layer: Layer, accelerator: Accelerator, model: str) -> Mapping:
-    """The template of that name fitted to the layer and accelerator, or the mapping in a JSON file."""
-    from dse.problem.problem import Problem
-    from dse.problem.templates import TEMPLATES
-    from dse.spec.mapping import Mapping
-
-    if name in TEMPLATES:
-        return Problem(layer, accelerator, cost_model=model).template(name)
-    path = Path(name)
-    if path.suffix != ".json" and not path.exists():
-        raise unknown("mapping", name, TEMPLATES, "the templates (or name a .json file)")
-    where = f"mapping file {name!r}"
-    try:
-        text = read_bounded(path, where).decode("utf-8-sig")
-    except OSError as error:
-        raise InputError(f"{where} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{where} is not UTF-8 text: {error.reason} at byte {error.start}") from None
-    mapping = Mapping.from_json(text, where)
-    mapping.check_ranges(layer, accelerator, where)
-    return mapping
 
 
 def _nest(layer: Layer, accelerator: Accelerator, mapping: Mapping, model: str) -> str:

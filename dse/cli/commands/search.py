@@ -10,6 +10,7 @@ import typer
 
 from dse.cli import output
 from dse.cli.completion import complete_network, complete_objective, complete_searcher
+from dse.cli.exporting import Formats, check_formats, export_best, export_layers
 from dse.cli.options import (
     ACCELERATOR_OPTION,
     LAYER_OPTION,
@@ -86,6 +87,7 @@ def command(
             help="How many of a network's layers to search at once; by default one a core.", metavar="N"
         ),
     ] = None,
+    format: Formats = None,
     json: Json = False,
 ) -> None:
     """Search the best mapping of a layer or of a whole network.
@@ -98,7 +100,7 @@ def command(
     from dse.search.searcher import default_searcher, make_searcher, parse_settings
     from dse.support.validation import whole_number
 
-    layers = _layers(layer, network)
+    layers, formats = _layers(layer, network), check_formats(format, out)
     if network is None and workers is not None:
         raise InputError("--workers is for --network; a single layer is searched by one process")
     if budget is not None:
@@ -128,9 +130,9 @@ def command(
         typer.echo(note, err=True)
     task = NetworkSearch(network or "", accelerator, problems, searcher, chosen, budget, seed)
     if network is None:
-        _search_layer(task, out, json)
+        _search_layer(task, out, formats, json)
     else:
-        _search_network(task, workers, out, json)
+        _search_network(task, workers, out, formats, json)
 
 
 def _layers(layer: str | None, network: str | None) -> dict[str, Layer]:
@@ -144,7 +146,7 @@ def _layers(layer: str | None, network: str | None) -> dict[str, Layer]:
     raise InputError("search needs --layer LAYER or --network NETWORK, one of them")
 
 
-def _search_layer(task: NetworkSearch, out: Path | None, json: bool) -> None:
+def _search_layer(task: NetworkSearch, out: Path | None, formats: tuple[str, ...], json: bool) -> None:
     from dse.cli.search_view import Bar, show_layer
     from dse.search.api import search, write_result
 
@@ -169,6 +171,7 @@ def _search_layer(task: NetworkSearch, out: Path | None, json: bool) -> None:
         _fail(error, task.searcher)
     if out is not None:
         write_result(result, out, layer, task.accelerator)
+        export_best(formats, problem, result.to_dict(layer, task.accelerator)["best"], out)
     if json:
         output.print_json(result.to_dict(layer, task.accelerator))
     else:
@@ -177,7 +180,9 @@ def _search_layer(task: NetworkSearch, out: Path | None, json: bool) -> None:
         raise typer.Exit(FAILED)
 
 
-def _search_network(task: NetworkSearch, workers: int, out: Path | None, json: bool) -> None:
+def _search_network(
+    task: NetworkSearch, workers: int, out: Path | None, formats: tuple[str, ...], json: bool
+) -> None:
     from dse.campaign.network import search_network
     from dse.campaign.progress import LiveDisplay, make_display
     from dse.cli.search_view import show_network
@@ -194,6 +199,7 @@ def _search_network(task: NetworkSearch, workers: int, out: Path | None, json: b
             display.close()
     if data is None:
         _stop(f"stopped: {done:,} of {len(task.problems):,} layers are done", out)
+    export_layers(formats, task.problems, data, out)
     if json:
         output.print_json(data)
     else:

@@ -1,0 +1,82 @@
+"""Mappings from files, and into the files of other tools, as several commands read and write them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dse.cli.completion import complete_format
+from dse.support.errors import InputError, unknown
+
+if TYPE_CHECKING:
+    from dse.problem.problem import Problem
+    from dse.spec.accelerator import Accelerator
+    from dse.spec.layer import Layer
+    from dse.spec.mapping import Mapping as DataflowMapping
+
+FORMAT_HELP = "maestro, timeloop, zigzag, json or nest"
+Formats = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--format",
+        help=f"With --out: the best mapping in this format too ({FORMAT_HELP}); repeatable.",
+        metavar="FORMAT",
+        autocompletion=complete_format,
+    ),
+]
+
+
+def find_mapping(name: str, layer: Layer, accelerator: Accelerator, model: str) -> DataflowMapping:
+    """The template of that name fitted to the layer and accelerator, or the mapping in a file."""
+    from dse.formats import read_mapping
+    from dse.formats.registry import SUFFIXES
+    from dse.problem.problem import Problem
+    from dse.problem.templates import TEMPLATES
+
+    if name in TEMPLATES:
+        return Problem(layer, accelerator, cost_model=model).template(name)
+    path = Path(name)
+    if path.suffix not in SUFFIXES and not path.exists():
+        raise unknown("mapping", name, TEMPLATES, "the templates (or name a .json, .m or .yaml file)")
+    return read_mapping(name, layer, accelerator)
+
+
+def check_formats(formats: Iterable[str] | None, out: Path | None) -> tuple[str, ...]:
+    """The formats that are asked for; InputError for an unknown one, or where there is no folder for them."""
+    from dse.formats.registry import named
+
+    found = tuple(named(name).name for name in formats or ())
+    if found and out is None:
+        raise InputError("--format writes files; add --out DIR")
+    return found
+
+
+def export_best(
+    formats: Iterable[str], problem: Problem, best: Mapping[str, Any] | None, folder: Path
+) -> None:
+    """Write the best mapping of a result in these formats; what one cannot say is said on stderr."""
+    from dse.formats import export
+    from dse.spec.mapping import Mapping as DataflowMapping
+
+    for name in formats if best else ():
+        assert best is not None
+        try:
+            mapping = DataflowMapping.from_dict(best["mapping"])
+            export(name, problem.layer, problem.accelerator, mapping, folder)
+        except InputError as error:
+            typer.echo(f"not written for {name}: {error}", err=True)
+
+
+def export_layers(
+    formats: Iterable[str], problems: Mapping[str, Problem], data: Mapping[str, Any], out: Path | None
+) -> None:
+    """Write the best mapping of each layer of a network, a folder a layer beside the mappings."""
+    from dse.search.network import MAPPINGS, layer_file
+
+    for place, entry in enumerate(data["layers"] if out else ()):
+        assert out is not None
+        folder = out / MAPPINGS / Path(layer_file(place, entry["layer"])).stem
+        export_best(formats, problems[entry["layer"]], entry["best"], folder)

@@ -1,0 +1,167 @@
+"""Reading a Timeloop mapping of the machine that `dse.formats.timeloop` writes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping as Table
+from pathlib import Path
+from typing import Any
+
+from dse.formats.timeloop import ARCHITECTURE, CLUSTERS, INNER, NAMES, OUTER, PES, TILE, Counts
+from dse.formats.yaml_text import load
+from dse.spec.accelerator import Accelerator
+from dse.spec.layer import DIMS, Layer
+from dse.spec.mapping import Level, Mapping
+from dse.support.errors import InputError, shorten, unknown
+
+DIM_OF = {name: dim for dim, name in NAMES.items()}
+TARGETS = (OUTER, "L2", CLUSTERS, INNER, PES, TILE)
+SPATIAL = (CLUSTERS, PES)
+_FACTOR = re.compile(r"([A-Za-z]+)\s*=?\s*([0-9]{1,10})(?:,([0-9]{1,10}))?")
+
+
+def read_directives(text: str, where: str, layer: Layer, accelerator: Accelerator) -> Mapping:
+    """The mapping in a YAML text, which may hold the architecture too; InputError where it says none.
+
+    Without an architecture in the text, and none in `timeloop-arch.yaml` beside it, clusters are the smallest
+    that the spatial factors fit into.
+    """
+    data = load(text, where)
+    if not isinstance(data, Table) or not isinstance(data.get("mapping"), list):
+        raise InputError(f"{where} lacks 'mapping', a list of directives as Timeloop has it")
+    counts = {target: dict.fromkeys(DIMS, (1, 1)) for target in TARGETS}
+    orders = dict.fromkeys(TARGETS, tuple(DIMS))
+    for place, entry in enumerate(data["mapping"]):
+        at = f"{where}: mapping[{place}]"
+        target, kind = _target(entry, at)
+        if kind in ("temporal", "spatial"):
+            counts[target] |= _factors(entry.get("factors", []), at)
+            orders[target] = _order(entry.get("permutation", []), at)
+    return _mapping(counts, orders, where, layer, accelerator, data.get("architecture"))
+
+
+def _target(entry: Any, at: str) -> tuple[str, str]:
+    """The level that a directive is for, and its type."""
+    if not isinstance(entry, Table):
+        raise InputError(f"{at} must be a table with target, type, factors and permutation")
+    target, kind = str(entry.get("target")), str(entry.get("type"))
+    # As Timeloop writes out the name of a container.
+    target = target.removeprefix("inter_").removesuffix("_spatial")
+    if target not in TARGETS:
+        raise unknown("target", target, TARGETS, at)
+    if kind not in ("temporal", "spatial", "dataspace", "datatype", "bypass"):
+        raise unknown("type", kind, ("temporal", "spatial", "dataspace"), at)
+    if kind == "spatial" and target not in SPATIAL:
+        raise InputError(f"{at}: {target} is not spread over anything; expected {' or '.join(SPATIAL)}")
+    if (
+        kind == "temporal"
+        and target in SPATIAL
+        and any(last != 1 for last in map(max, _factors(entry.get("factors", []), at).values()))
+    ):
+        raise InputError(f"{at}: {target} has spatial loops only; the inner ones are at {INNER}")
+    return (target, kind) if not (kind == "temporal" and target in SPATIAL) else (target, "nothing")
+
+
+def _factors(given: Any, at: str) -> Counts:
+    """`[M=4, C=2]`, or as one text; what is left out is 1."""
+    text = ",".join(map(str, given)) if isinstance(given, list) else str(given)
+    found: Counts = {}
+    for name, count, last in _FACTOR.findall(text):
+        if name in DIM_OF:
+            found[DIM_OF[name]] = (int(count), int(last or count))
+        elif (int(count), last) != (1, ""):
+            raise unknown("dim", name, DIM_OF, f"{at}.factors")
+    if _FACTOR.sub("", text).strip(", ") or any(
+        min(pair) < 1 or pair[1] > pair[0] for pair in found.values()
+    ):
+        raise InputError(f"{at}.factors must be as in [M=4, C=2] or M=4,3, got {shorten(given)}")
+    return found
+
+
+def _order(given: Any, at: str) -> tuple[str, ...]:
+    """A permutation, innermost first; the dims that it leaves out are outermost."""
+    names = [str(name) for name in given] if isinstance(given, list) else re.findall(r"[A-Za-z]", str(given))
+    dims = [DIM_OF[name] for name in names if name in DIM_OF]
+    if len(dims) != len(set(dims)):
+        raise InputError(f"{at}.permutation must hold each dim once, got {shorten(given)}")
+    return (*dims, *(dim for dim in DIMS if dim not in dims))
+
+
+def _mapping(
+    counts: dict[str, Counts],
+    orders: dict[str, tuple[str, ...]],
+    where: str,
+    layer: Layer,
+    accelerator: Accelerator,
+    architecture: Any,
+) -> Mapping:
+    inside: dict[str, list[tuple[int, int]]] = {
+        dim: [counts[target][dim] for target in TARGETS] for dim in DIMS
+    }
+    for dim, size in layer.loops.items():
+        found = _total(inside[dim])
+        if found != size:
+            raise InputError(f"{where}: the factors of {NAMES[dim]} make {found}, the layer has {size}")
+    inner = {dim: _total(inside[dim][5:]) for dim in DIMS}
+    outer = {dim: _total([(n, n) for n, _ in inside[dim][3:4]] + _rest(inside, dim)) for dim in DIMS}
+    at_once = {target: max(count for count, _ in counts[target].values()) for target in SPATIAL}
+    size = _cluster_size(architecture, where) or _smallest(accelerator, at_once, where)
+    levels = []
+    for target, spread, tiles in ((OUTER, CLUSTERS, outer), (INNER, PES, inner)):
+        parallel = _parallel(layer, counts[spread], orders[spread], f"{where}: {spread}")
+        order = tuple(reversed(orders[target]))
+        levels.append(Level(parallel, order, tuple(tiles[dim] for dim in DIMS)))
+    return Mapping(levels[0], size, levels[1])
+
+
+def _rest(inside: dict[str, list[tuple[int, int]]], dim: str) -> list[tuple[int, int]]:
+    """The counts of PEs and tiles: with the last round's own only where no loop is outside."""
+    whole = all(pair == (1, 1) for pair in inside[dim][:3])
+    pes = inside[dim][4]
+    return [pes if whole else (pes[0], pes[0]), *inside[dim][5:]]
+
+
+def _total(pairs: list[tuple[int, int]]) -> int:
+    """What loops within each other run through, outermost first, where the last round has its own count."""
+    found = 1
+    for count, last in pairs:
+        found = (found - 1) * count + last
+    return found
+
+
+def _parallel(layer: Layer, counts: Counts, order: tuple[str, ...], at: str) -> str:
+    """The dim that is spread: the only one with a factor, else the first of the permutation."""
+    spread = [dim for dim, (count, _) in counts.items() if count > 1]
+    if len(spread) > 1:
+        names = " and ".join(NAMES[dim] for dim in spread)
+        raise InputError(f"{at} spreads {names}; here a level has one parallel dim")
+    if not spread or (layer.type == "DSCONV" and order[0] == "K" and spread == ["C"]):
+        return order[0]
+    return spread[0]
+
+
+def _cluster_size(architecture: Any, where: str) -> int | None:
+    """The PEs of a cluster, by the architecture in the text or beside the file; None if there is none."""
+    if architecture is None:
+        file = re.search(r"'(.+)'", where)
+        beside = Path(file[1]).parent / ARCHITECTURE if file else None
+        if beside is None or not beside.is_file():
+            return None
+        data = load(beside.read_text(encoding="utf-8"), f"file {str(beside)!r}")
+        architecture = data.get("architecture") if isinstance(data, Table) else None
+    nodes = architecture.get("nodes") if isinstance(architecture, Table) else None
+    for node in nodes if isinstance(nodes, list) else []:
+        if isinstance(node, Table) and node.get("name") == PES and isinstance(node.get("spatial"), Table):
+            mesh = [node["spatial"].get(name, 1) for name in ("meshX", "meshY")]
+            if all(isinstance(count, int) and count > 0 for count in mesh):
+                return int(mesh[0] * mesh[1])
+    raise InputError(f"{where}: its architecture lacks a container {PES!r} with spatial meshX or meshY")
+
+
+def _smallest(accelerator: Accelerator, at_once: dict[str, int], where: str) -> int:
+    for size in accelerator.cluster_sizes:
+        if size >= at_once[PES] and accelerator.num_pes // size >= at_once[CLUSTERS]:
+            return size
+    raise InputError(
+        f"{where}: {at_once[CLUSTERS]} clusters of {at_once[PES]} PEs are more than {accelerator.num_pes} PEs"
+    )
