@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
 import random
 import signal
+import subprocess
 import sys
 import time
 import warnings
@@ -24,7 +27,9 @@ from dse.support.errors import InputError
 from dse.testing import RULES, Verdict, broken, check_searcher, landscapes
 from dse.testing.candidate import REFERENCE
 from dse.testing.pricing import rows_priced
+from dse.testing.runs import run
 from searchers.random import Random
+from tests import ROOT
 from tests.conftest import Dse
 from tests.testing.cheaters import budget, importing, records
 
@@ -69,6 +74,10 @@ SLOW = {"bayesian": 100, "ppo": 300, "team": 120}
 """Samples of searchers that take minutes for the whole check, which is in `prove_contract.py`."""
 
 
+FEW = {"bayesian": 60, "team": 100}
+"""Samples of slow searchers in `drawn`."""
+
+
 QUICKER = {"bayesian": {"batch": 0.25}}
 """Settings with which a slow searcher asks for more points at a time: it fits its models less often."""
 
@@ -76,7 +85,31 @@ QUICKER = {"bayesian": {"batch": 0.25}}
 @pytest.mark.parametrize("name", searchers())
 def test_every_installed_searcher_keeps_the_contract(name: str) -> None:
     searcher = make_searcher(name, QUICKER.get(name))
-    assert not broken(check_searcher(searcher, samples=SLOW.get(name, REFERENCE)))
+    assert not broken(check_searcher(searcher, rules=IN_PROCESS, samples=SLOW.get(name, REFERENCE)))
+
+
+def drawn() -> dict[str, list[list[int]]]:
+    """What each installed searcher draws with few samples."""
+    return {
+        name: run(
+            make_searcher(name, QUICKER.get(name)), landscapes.convolution, FEW.get(name, 300), time_limit=60
+        ).genes.tolist()
+        for name in searchers()
+    }
+
+
+def test_every_installed_searcher_draws_the_same_in_a_fresh_process() -> None:
+    """One process for them all, because it takes longer to start than to search."""
+    code = "import json; from tests.testing.test_contract import drawn; print(json.dumps(drawn()))"
+    environment = {**os.environ, "PYTHONHASHSEED": "2", "OMP_NUM_THREADS": "3"}
+    with subprocess.Popen(
+        [sys.executable, "-c", code], env=environment, cwd=ROOT, stdout=subprocess.PIPE, text=True
+    ) as fresh:
+        here = drawn()
+        printed, _ = fresh.communicate(timeout=300)
+    there = json.loads(printed)
+    assert all(len(genes) >= FEW.get(name, 300) for name, genes in here.items())
+    assert [name for name in searchers() if there[name] != here[name]] == []
 
 
 def test_all_our_searchers_are_installed_and_so_are_checked() -> None:

@@ -6,6 +6,7 @@ at an edge is set for each of them anew.
 
 from __future__ import annotations
 
+import numpy as np
 from numba import njit
 
 from dse.support.jit import OPTIONS
@@ -21,7 +22,8 @@ FULL, SHORT, LAST = range(3)
 def fill_level(table, order, tiles, sizes, windows, parallel, depthwise):
     """Sets the entries that do not depend on the actual sizes; returns the spatial loop's position."""
     position = 0
-    spatial = 0
+    # Of numpy: to numba a literal 0 has a type of its own, and for each type what uses it is compiled anew.
+    spatial = np.int64(0)
     for loop in range(6):
         dim = order[loop]
         if dim > 3:

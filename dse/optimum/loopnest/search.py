@@ -207,7 +207,7 @@ def solve_tiles(
     inner_moving = 0
     for dim in range(DIMS):
         inner_moving |= int(dims[dim, STEPS] > 1) << dim
-    choices, outer_orders, kept = orders[1, inner_moving], orders[0, outer_moving(dims)], 0
+    choices, outer_orders, kept = orders[1, inner_moving], orders[0, outer_moving(dims)], np.int64(0)
     for index in range(choices[0]):
         order = choices[1 + index]
         time_inner(dims, order_table[order], facts, figures[STEP], spread, scratch[0], scratch[1], level)

@@ -162,8 +162,12 @@ def bound_orders(
     for column in range(4):
         level[TIME + column] = work * facts[NOC]
     choices = orders[0, outer_moving(dims)]
+    # Of numpy: to numba a literal 0 has a type of its own, for which `time_outer` would be compiled anew.
+    no_cycles = np.int64(0)
     for index in range(choices[0]):
-        time_outer(dims, order_table[choices[1 + index]], facts, 0, level, real_of, within, around, totals)
+        time_outer(
+            dims, order_table[choices[1 + index]], facts, no_cycles, level, real_of, within, around, totals
+        )
         found[index, LEAST_CYCLES], found[index, DRAM_WORDS] = totals[CYCLES], totals[AT_DRAM]
     return choices[0]
 
