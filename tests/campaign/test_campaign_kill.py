@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -136,25 +135,19 @@ def test_killing_only_the_main_process_leaves_no_worker_behind(tmp_path: Path) -
     assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
 
 
-@pytest.mark.parametrize(
-    ("send", "number"),
-    [(os.killpg, signal.SIGINT), (os.kill, signal.SIGTERM)],
-    ids=["ctrl-c", "a scheduler's SIGTERM"],
-)
 def test_being_asked_to_stop_stops_cleanly_and_says_how_to_go_on(
-    tmp_path: Path,
-    undisturbed: Records,
-    send: Callable[[int, int], None],
-    number: signal.Signals,
+    tmp_path: Path, undisturbed: Records
 ) -> None:
+    """By Ctrl-C, which all processes of a terminal get; then, having gone on, by a scheduler's SIGTERM."""
     folder = tmp_path / "campaign"
-    process = start(folder)
-    assert wait_for_work(process, folder, 0)
-    send(process.pid, number)
-    _, errors = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "To go on: dse run" in errors
-    assert "Traceback" not in errors
+    for send, number in ((os.killpg, signal.SIGINT), (os.kill, signal.SIGTERM)):
+        process = start(folder)
+        assert wait_for_work(process, folder, drawn(folder))
+        send(process.pid, number)
+        _, errors = process.communicate(timeout=60)
+        assert process.returncode == 130
+        assert "To go on: dse run" in errors
+        assert "Traceback" not in errors
     finish(folder)
     assert records(folder) == undisturbed
 
