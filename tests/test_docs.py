@@ -9,6 +9,7 @@ import pytest
 
 from dse.cli import commands
 from tests import ROOT
+from tests.conftest import Dse
 
 PAGES = sorted(
     page.relative_to(ROOT).as_posix()
@@ -31,6 +32,15 @@ def test_every_command_that_is_shown_exists(page: str) -> None:
     known = {path.stem.rstrip("_").replace("_", "-") for path in Path(commands.__path__[0]).glob("[!_]*.py")}
     blocks = re.findall(r"```\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), flags=re.DOTALL)
     assert {name for block in blocks for name in COMMAND.findall(block)} <= known
+
+
+@pytest.mark.parametrize("command", ["evaluate", "space"])
+def test_the_tour_shows_what_commands_print(dse: Dse, command: str) -> None:
+    text = (ROOT / "docs" / "tour.md").read_text(encoding="utf-8")
+    asked, shown = re.findall(rf"\$ dse ({command} [^\n]*)\n(.*?)\n```", text, re.DOTALL)[0]
+    printed, expected = dse(*asked.split()).out, shown.splitlines()
+    lines = [" ".join(line.split()) for line in printed.splitlines()]
+    assert [line for line in expected if line.strip() and " ".join(line.split()) not in lines] == []
 
 
 def test_the_python_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:

@@ -220,12 +220,13 @@ def hand_over(path: Path, before: Mapping[str, Any], now: Mapping[str, Any], siz
 
     InputError as from Journal; then it stays as it was. One that is of the cell `now` already is left so.
     """
+    most = now.get("budget", sys.maxsize)
     try:
-        Journal(path, now, sizes).close()
+        Journal(path, now, sizes, most=most).close()
         return
     except InputError:
         pass
-    with Journal(path, before, sizes) as journal:
+    with Journal(path, before, sizes, most=most) as journal:
         record = journal.recovered
     part = path.with_name(f".{path.name}.part")
     part.unlink(missing_ok=True)
