@@ -231,8 +231,7 @@ def random_neighbours(genes: IntArray, space: IntArray, picks: FloatArray, out: 
     for row in range(len(genes)):
         if not is_inside(genes, row, space):
             return row
-        # Of numpy: a literal 0 has a type of its own, for which `_add_moves` would be compiled anew.
-        count = np.int64(0)
+        count = 0
         for block in range(BLOCKS):
             count = _add_moves(genes, row, block, space, moves, count)
         _apply(moves, min(int(picks[row] * count), count - 1), genes, row, space, out, row)
@@ -248,10 +247,9 @@ def block_neighbours(genes: IntArray, block: int, space: IntArray, out: IntArray
     if not is_inside(genes, 0, space):
         return -1
     moves = np.empty((MAX_MOVES, 3), dtype=np.int64)
-    row = np.int64(0)
-    count = _add_moves(genes, row, block, space, moves, np.int64(0))
+    count = _add_moves(genes, 0, block, space, moves, 0)
     for index in range(count):
-        _apply(moves, index, genes, row, space, out, index)
+        _apply(moves, index, genes, 0, space, out, index)
     return count
 
 

@@ -6,6 +6,8 @@ at an edge is set for each of them anew.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
@@ -23,7 +25,7 @@ def fill_level(table, order, tiles, sizes, windows, parallel, depthwise):
     """Sets the entries that do not depend on the actual sizes; returns the spatial loop's position."""
     position = 0
     # Of numpy: to numba a literal 0 has a type of its own, and for each type what uses it is compiled anew.
-    spatial = np.int64(0)
+    spatial: Any = np.int64(0)
     for loop in range(6):
         dim = order[loop]
         if dim > 3:
