@@ -55,15 +55,24 @@ class CEM:
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Draw, look at the best, and move towards them, until the budget is spent."""
-        visited = Visited(evaluate.space)
+        visited, known = Visited(evaluate.space), evaluate.known
+        visited.add(known.genes)
+        elites, elite_scores = known.genes, scores(known.evaluations)
         while True:
-            self._converge(evaluate, rng, visited)
+            self._converge(evaluate, rng, visited, elites, elite_scores)
+            elites, elite_scores = elites[:0], elite_scores[:0]
 
-    def _converge(self, evaluate: Evaluator, rng: np.random.Generator, visited: Visited) -> None:
-        """Learn from nothing until it no longer helps."""
+    def _converge(
+        self,
+        evaluate: Evaluator,
+        rng: np.random.Generator,
+        visited: Visited,
+        elites: IntArray,
+        elite_scores: FloatArray,
+    ) -> None:
+        """Learn, from the elites and then from what is drawn, until it no longer helps."""
         genes = Distributions(evaluate.space.sizes, self.floor)
         keep = max(1, round(self.elite * self.batch))
-        elites, elite_scores = np.empty((0, len(evaluate.space.sizes)), np.int64), np.empty(0)
         best, idle = np.inf, 0
         while not self.patience or idle < self.patience:
             points = genes.draw(rng, self.batch)

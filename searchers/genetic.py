@@ -29,6 +29,7 @@ from searchers.common.settings import MOST_POINTS, MOST_REPEATS, probability
 from searchers.common.visited import Visited
 
 if TYPE_CHECKING:
+    from dse.problem.evaluations import Evaluations
     from dse.search.evaluator import Evaluator
     from dse.space.protocol import Space
 
@@ -74,8 +75,13 @@ class Genetic:
         chance = BorrowedRandom(int(rng.integers(2**63)))
         breeding = _Breeding(self, evaluate.space)
         visited = Visited(evaluate.space)
+        known = evaluate.known
+        visited.add(known.genes)
+        elders = breeding.individuals(known.genes)
+        _judge(elders, known.evaluations)
         while True:
-            self._evolve(evaluate, rng, breeding, chance, visited)
+            self._evolve(evaluate, rng, breeding, chance, visited, elders)
+            elders = []
 
     def _evolve(
         self,
@@ -84,13 +90,16 @@ class Genetic:
         breeding: _Breeding,
         chance: BorrowedRandom,
         visited: Visited,
+        elders: list[Any],
     ) -> None:
-        """Breed from a random population until that no longer helps."""
+        """Breed from a population of the elders and random ones until that no longer helps."""
         space = evaluate.space
-        genes = space.sample(rng, self.population)
+        elders = breeding.best(elders, self.population)
+        genes = space.sample(rng, self.population - len(elders))
         genes = visited.renew(genes, lambda rows, _: space.sample(rng, len(rows)), self.retries)
         population = breeding.individuals(genes)
         _evaluate(population, evaluate)
+        population = elders + population
         best, idle = max(one.fitness for one in population), 0
         while not self.patience or idle < self.patience:
             with chance.installed():
@@ -146,7 +155,7 @@ class _Breeding:
             return copied
 
         self._individual: Any = Individual
-        self._vary, self._best = algorithms.varAnd, tools.selBest
+        self._vary, self.best = algorithms.varAnd, tools.selBest
         self._settings = settings
         self._toolbox = base.Toolbox()
         self._toolbox.register("clone", clone)
@@ -169,7 +178,7 @@ class _Breeding:
         settings, toolbox = self._settings, self._toolbox
         parents = toolbox.select(population, settings.population - settings.elite)
         children = self._vary(parents, toolbox, settings.crossover, 1.0)
-        return self._best(population, settings.elite), children
+        return self.best(population, settings.elite), children
 
     def mutate(self, children: list[Any]) -> Any:
         """What mutates, in place, those of the children that `Visited.renew` asks to be drawn again."""
@@ -198,6 +207,11 @@ def mutate(individual: list[int], highest: list[int], steps: list[float], rate: 
 
 def _evaluate(individuals: list[Any], evaluate: Evaluator) -> None:
     """Price the individuals as one batch and note their fitness."""
-    evaluations = evaluate(np.array(individuals, dtype=np.int64))
+    genes = np.array(individuals, dtype=np.int64).reshape(len(individuals), len(evaluate.space.sizes))
+    _judge(individuals, evaluate(genes))
+
+
+def _judge(individuals: list[Any], evaluations: Evaluations) -> None:
+    """Note the fitness of the individuals."""
     for one, score in zip(individuals, scores(evaluations).tolist(), strict=True):
         one.fitness.values = (score,)

@@ -66,6 +66,8 @@ class _Search:
         self._rng = rng
         self._choices = Choices(evaluate.space)
         self._visited = Visited(evaluate.space)
+        self._visited.add(evaluate.known.genes)
+        self._begun = False
 
     def descend(self) -> None:
         """From the best of some random points, sweep and kick until kicks no longer help."""
@@ -73,6 +75,10 @@ class _Search:
         points = self._choices.sample(self._rng, settings.starts)
         unknown = self._visited.new(points)
         home, best = self._best_of(unknown if len(unknown) else points)
+        known = self._evaluate.known
+        if not self._begun and len(known.genes) and (judged := scores(known.evaluations)).min() < best:
+            home, best = known.genes[int(np.argmin(judged))], float(judged.min())
+        self._begun = True
         home, best = self._settle(home, best)
         idle = 0
         while not settings.patience or idle < settings.patience:

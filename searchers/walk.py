@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Walk:
-    """`walkers` walk side by side, each a step at a time.
+    """`walkers` walk side by side, each a step at a time, the first ones from what is known already.
 
     A step to a worse point is taken with probability `uphill`, any other always. A walker that has not
     improved for `patience` steps starts again at a random point. The defaults were measured on development
@@ -43,8 +43,10 @@ class Walk:
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Walk until the budget is spent."""
         space = evaluate.space
-        here = space.sample(rng, self.walkers)
-        losses = evaluate(here).loss.copy()
+        known = evaluate.known
+        begun, at = known.genes[: self.walkers], known.evaluations.loss[: self.walkers]
+        drawn = space.sample(rng, self.walkers - len(begun))
+        here, losses = np.concatenate([begun, drawn]), np.concatenate([at, evaluate(drawn).loss])
         idle = np.zeros(self.walkers, np.int64)
         while True:
             lost = idle >= self.patience

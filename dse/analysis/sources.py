@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -120,7 +120,7 @@ def _read_records(folder: Path, entries: Mapping[str, Entry], done: Iterable[Sum
 class _RecordedCell(Cell):
     """A cell as it was when it ran, whatever is installed now."""
 
-    recorded: Mapping[str, Any]
+    recorded: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def common(self) -> dict[str, Any]:
@@ -157,7 +157,7 @@ def _named_cell(entry: Entry, problem: Problem) -> NamedCell:
     identity, (layer, accelerator, _, name) = entry.identity, entry.names
     kind = identity["searcher"]
     searcher = _searcher(kind, json.dumps(identity["settings"], sort_keys=True))
-    cell = _RecordedCell(problem, kind, searcher, identity["seed"], identity["budget"], identity)
+    cell = _RecordedCell(problem, kind, searcher, identity["seed"], identity["budget"], recorded=identity)
     return NamedCell(NamedProblem(layer, accelerator, problem), Variant(name, kind, searcher), cell)
 
 

@@ -11,6 +11,8 @@ from typing import Any
 from dse.problem.problem import Problem
 from dse.search.run import Cell
 from dse.search.searcher import Searcher
+from dse.search.start import Points, start_points
+from dse.support.errors import within
 from dse.support.hashing import digest
 
 LIMITS = ("seeds", "budget")
@@ -49,7 +51,8 @@ class NamedProblem:
 class Variant:
     """A searcher under the name that the campaign gives it; `type` is its registered name.
 
-    `seeds` and `budget`, where they are not None, are what it has of the campaign's.
+    `seeds` and `budget`, where they are not None, are what it has of the campaign's; `start`, likewise, is
+    where it begins (see `dse.search.start`).
     """
 
     name: str
@@ -57,6 +60,7 @@ class Variant:
     searcher: Searcher
     seeds: int | None = None
     budget: int | None = None
+    start: str | None = None
 
 
 @dataclass(frozen=True)
@@ -122,13 +126,24 @@ class Campaign:
         whole = {"seeds": len(self.seeds), "budget": self.budget}
         return {name: has for name, has in found.items() if has != whole}
 
+    @cached_property
+    def starts(self) -> dict[tuple[str, str], Points]:
+        """Where the searchers that have a start begin, by the start and the problem's label."""
+        points = {}
+        for start in {variant.start: None for variant in self.variants if variant.start is not None}:
+            for problem in self.problems:
+                with within(problem.label):
+                    points[start, problem.label] = start_points(problem.problem, start)
+        return points
+
     def cells(self) -> Iterator[NamedCell]:
         """Every cell, seed by seed, so that an unfinished campaign has a little of everything."""
         rows = []
         for problem in self.problems:
             for variant in self.variants:
                 seeds, budget = self._has(variant).values()
-                cell = Cell(problem.problem, variant.type, variant.searcher, self.seeds[0], budget)
+                start = self.starts[variant.start, problem.label] if variant.start else ()
+                cell = Cell(problem.problem, variant.type, variant.searcher, self.seeds[0], budget, start)
                 rows.append((problem, variant, seeds, cell))
         for place, seed in enumerate(self.seeds):
             for problem, variant, seeds, first in rows:

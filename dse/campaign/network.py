@@ -39,6 +39,7 @@ class NetworkSearch:
     settings: Mapping[str, Any]
     budget: int
     seed: int
+    start: str | None = None
 
 
 def search_network(
@@ -85,7 +86,8 @@ def _campaign(search: NetworkSearch) -> Campaign:
         NamedProblem(f"{_short(search.network)}:{problem.layer.name}", machine, problem)
         for problem in search.problems.values()
     )
-    variant = Variant(search.searcher, search.searcher, make_searcher(search.searcher, search.settings))
+    searcher = make_searcher(search.searcher, search.settings)
+    variant = Variant(search.searcher, search.searcher, searcher, start=search.start)
     return Campaign(_short(search.network), search.budget, (search.seed,), problems, (variant,))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from itertools import product
 from math import prod
@@ -19,6 +19,7 @@ from dse.cost import DEFAULT_COST_MODEL, cost_model, is_hierarchical, model_with
 from dse.problem.making import load_hardware, make_problem
 from dse.search.run import MOST_SAMPLES
 from dse.search.searcher import make_searcher, searcher_class
+from dse.search.start import TEMPLATES
 from dse.spec.layer import Layer
 from dse.spec.names import is_network_file, split_name
 from dse.spec.objective import OBJECTIVES
@@ -62,6 +63,7 @@ class _CampaignFile(Schema):
     published: Any = None
     looks: Any = None
     constants: str | None = None
+    start: str | dict[str, str] = field(default_factory=dict)
     tiles: str = "factors"
     fixed: dict[str, Any] = field(default_factory=dict)
     objectives: Names = field(default_factory=list)
@@ -94,9 +96,10 @@ def load_campaign(path: str, find_layers: FindLayers) -> Campaign:
     """The campaign in the TOML file at `path`. Whatever is wrong with it is an InputError that says where."""
     where = f"campaign {path!r}"
     file = read(_CampaignFile, read_toml(path, where), where)
-    variants = tuple(_variant(name, file, where) for name in file.searchers)
+    starts = _starts(file, where, Path(path).parent)
+    variants = tuple(replace(_variant(name, file, where), start=starts[name]) for name in file.searchers)
     runs = sum(file.seeds if variant.seeds is None else variant.seeds for variant in variants)
-    return Campaign(
+    campaign = Campaign(
         name=file.name,
         budget=file.budget,
         seeds=tuple(range(file.seed, file.seed + file.seeds)),
@@ -104,6 +107,20 @@ def load_campaign(path: str, find_layers: FindLayers) -> Campaign:
         problems=_problems(file, runs, where, Path(path).parent, find_layers),
         showing=read_showing(vars(file), file.searchers, Path(path).parent, where),
     )
+    with within(where):
+        # So that a start that a problem cannot have is said now.
+        _ = campaign.starts
+    return campaign
+
+
+def _starts(file: _CampaignFile, where: str, folder: Path) -> dict[str, str | None]:
+    """Where each searcher begins: all alike, or those that a table names."""
+    given = dict.fromkeys(file.searchers, file.start) if isinstance(file.start, str) else file.start
+    for name in given:
+        if name not in file.searchers:
+            raise unknown("searcher", name, file.searchers, f"[start] of {where}")
+    beside = {name: start if start == TEMPLATES else str(folder / start) for name, start in given.items()}
+    return {name: beside.get(name) for name in file.searchers}
 
 
 def _variant(name: str, file: _CampaignFile, where: str) -> Variant:
@@ -117,7 +134,8 @@ def _variant(name: str, file: _CampaignFile, where: str) -> Variant:
     limits = {key: _limit(settings.pop(key), key, file, place) for key in LIMITS if key in settings}
     try:
         _no_setting_of(kind, limits, place)
-        return Variant(name, kind, make_searcher(kind, settings, where=place), **limits)
+        made = Variant(name, kind, make_searcher(kind, settings, where=place))
+        return replace(made, **limits)  # type: ignore[arg-type]
     except InputError as error:
         text = str(error)
         raise error if place in text else InputError(f"{place}: {text}") from None

@@ -128,6 +128,7 @@ class _Identity(_Stored):
     seed: Count
     budget: Samples
     versions: dict[str, str]
+    start: list[list[Count]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dse.cli import output
 from dse.support.errors import InputError
-from dse.support.files import read_bounded
+from dse.support.files import read_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -51,12 +50,7 @@ def read_mapping_file(path: str, problem: MachineProblem) -> HierarchyMapping:
     if path in TEMPLATES:
         problem.template(path)
     where = f"mapping file {path!r}"
-    try:
-        text = read_bounded(Path(path), where).decode("utf-8-sig").strip()
-    except OSError as error:
-        raise InputError(f"{where} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{where} is not UTF-8 text: {error.reason} at byte {error.start}") from None
+    text = read_text(path, where).strip()
     layout = problem.space.layout
     if text.startswith("L"):
         found = HierarchyMapping.parse(text)

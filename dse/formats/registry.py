@@ -10,8 +10,8 @@ from pathlib import Path
 from dse.spec.accelerator import Accelerator
 from dse.spec.layer import Layer
 from dse.spec.mapping import Mapping as DataflowMapping
-from dse.support.errors import InputError, unknown
-from dse.support.files import make_folder, read_bounded, write_whole
+from dse.support.errors import unknown
+from dse.support.files import make_folder, read_text, write_whole
 
 Write = Callable[[Layer, Accelerator, DataflowMapping], Mapping[str, str]]
 """The texts of files, by their names. InputError for what the format cannot say."""
@@ -78,12 +78,7 @@ def export(
 def read_mapping(path: str, layer: Layer, accelerator: Accelerator) -> DataflowMapping:
     """The mapping in a file, read by what its name ends in; its sizes are the layer's and accelerator's."""
     where = f"mapping file {path!r}"
-    try:
-        text = read_bounded(Path(path), where).decode("utf-8-sig")
-    except OSError as error:
-        raise InputError(f"{where} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{where} is not UTF-8 text: {error.reason} at byte {error.start}") from None
+    text = read_text(path, where)
     kind = SUFFIXES.get(Path(path).suffix.lower(), FORMATS["json"])
     mapping = kind.read(text, where, layer, accelerator)
     mapping.check_ranges(layer, accelerator, where)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -16,11 +17,11 @@ from dse.space.hierarchy.batch import HierarchyBatch
 from dse.space.hierarchy.space import HierarchySpace
 from dse.spec.hierarchy.layout import RowArray
 from dse.spec.hierarchy.machine import Machine
-from dse.spec.hierarchy.mapping import HierarchyMapping
+from dse.spec.hierarchy.mapping import HierarchyMapping, read_mapping
 from dse.spec.objective import objective_named
 from dse.spec.reasons import Reason
 from dse.support.arrays import IntArray
-from dse.support.errors import InputError, unknown
+from dse.support.errors import InputError, shorten, unknown
 
 if TYPE_CHECKING:
     from dse.cost import CostBatch
@@ -116,6 +117,19 @@ class MachineProblem(Problem):
         from dse.problem.machine_case import machine_case
 
         return machine_case(self.space.workload, self.accelerator, mapping)
+
+    def vectors(self, mappings: Sequence[HierarchyMapping]) -> IntArray:  # type: ignore[override]
+        """The gene vectors of mappings: (n, genes). InputError for one that is none, or not in the space."""
+        for place, mapping in enumerate(mappings):
+            if not isinstance(mapping, HierarchyMapping):
+                raise InputError(f"mapping {place} must be a HierarchyMapping, got {shorten(mapping)}")
+        return self.space.encode(list(mappings))
+
+    def read_mapping(self, data: object, where: str) -> HierarchyMapping:  # type: ignore[override]
+        """The mapping in parsed JSON; `where` names the place in messages."""
+        layout = self.space.layout
+        data = data["levels"] if isinstance(data, dict) and "levels" in data else data
+        return read_mapping(data, layout.dims, layout.tensors, where)
 
     def template(self, name: str) -> Any:
         """InputError: there are none."""

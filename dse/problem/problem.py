@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from collections.abc import Mapping as Table
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -21,7 +21,7 @@ from dse.spec.layer import Layer
 from dse.spec.mapping import Mapping, MappingBatch
 from dse.spec.objective import clock_hertz, objective_named
 from dse.support.arrays import IntArray
-from dse.support.errors import unknown
+from dse.support.errors import InputError, shorten, unknown
 from dse.support.hashing import digest
 
 if TYPE_CHECKING:
@@ -84,6 +84,17 @@ class Problem:
         """
         batch = MappingBatch.of([mappings]) if isinstance(mappings, Mapping) else mappings
         return self._priced(batch.rows)
+
+    def vectors(self, mappings: Sequence[Mapping]) -> IntArray:
+        """The gene vectors of mappings: (n, genes). InputError for one that is none, or not in the space."""
+        for place, mapping in enumerate(mappings):
+            if not isinstance(mapping, Mapping):
+                raise InputError(f"mapping {place} must be a Mapping, got {shorten(mapping)}")
+        return self.space.encode(MappingBatch.of(mappings))
+
+    def read_mapping(self, data: object, where: str) -> Mapping:
+        """The mapping in parsed JSON; `where` names the place in messages."""
+        return Mapping.from_dict(data, where)
 
     def template(self, name: str) -> Mapping:
         """A known dataflow (see `dse.problem.templates`), fitted to the layer as it is priced."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -17,6 +17,7 @@ from dse.search.evaluator import Observer, Progress, SearchEnded
 from dse.search.record import Record, count_distinct, read_parquet, write_parquet
 from dse.search.run import Cell, open_journal, run_cell
 from dse.search.searcher import GROUP, Searcher, default_searcher, make_searcher
+from dse.search.start import Start, start_points
 from dse.spec.mapping import Mapping as DataflowMapping
 from dse.spec.reasons import Reason
 from dse.support.errors import InputError, StorageError, difference, shorten
@@ -152,6 +153,7 @@ def search(
     budget: int,
     seed: int = 0,
     settings: Mapping[str, Any] | None = None,
+    start: Start | None = None,
     observers: Iterable[Observer] = (),
     on_progress: Callable[[Progress], bool | None] | None = None,
     out: Path | str | None = None,
@@ -159,13 +161,16 @@ def search(
     """Search `problem` with `budget` samples; the same as a campaign's cell with the same seed.
 
     `searcher` is a registered name with `settings`, or a searcher; without one it is the default searcher.
-    One whose class is not registered counts under its class's name. With `out`, a folder, the samples are
-    journalled while the search runs, a search that was interrupted goes on, and the record stays there.
-    `on_progress` is called with a Progress after every batch; where it returns False the search ends there,
-    and the result has what was found. With `out` the same call goes on from such an end. Raises InputError
-    for wrong input, and what the searcher raises.
+    One whose class is not registered counts under its class's name. The first samples are those of `start`,
+    if it is given: the dataflow "templates", a JSON file of mappings, or mappings. With `out`, a folder, the
+    samples are journalled while the search runs, a search that was interrupted goes on, and the record stays
+    there. `on_progress` is called with a Progress after every batch; where it returns False the search ends
+    there, and the result has what was found. With `out` the same call goes on from such an end. Raises
+    InputError for wrong input, and what the searcher raises.
     """
     cell = _cell(problem, searcher or default_searcher(), settings, seed, budget)
+    if start is not None:
+        cell = replace(cell, start=start_points(problem, start))
     if on_progress is not None:
         observers = (*observers, _ending(on_progress))
     if out is None:

@@ -60,6 +60,8 @@ class Options(TypedDict, total=False):
       `-log`, minus the natural logarithm of loss / reference, -3 if infeasible or below that.
     - `reference`: the loss in the objective's unit that is rewarded with 1 (or 0); None (the default) takes
       the first feasible loss that is drawn.
+    - Where the evaluator has begun with a start, its points count as drawn for the reference, and with
+      `discrete` actions the first episodes begin there.
     - `episode_steps`: an episode's length. The default is 1: a point's cost does not depend on the points
       before it, so each step is a decision of its own and crediting it with later rewards only adds noise.
       ArchGym has 100, at the price of that noise, so that the agent sees the last point's figures. With
@@ -126,6 +128,12 @@ class View:
         self._best: tuple[float, IntArray | None] = (np.inf, None)
         self._form = REWARDS[reward]
         self._reference = None if reference is None else positive_number(reference, "reference")
+        known = self.evaluator.known
+        # With the points that the search has begun with come a best so far, a reference, the first episodes.
+        self._begun = known.genes
+        if len(self._begun):
+            self._note(known.genes, known.evaluations)
+            self._rewards(known.evaluations)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -153,6 +161,8 @@ class View:
         """Begin n episodes: what they observe first, (n, observed)."""
         if self._actions == "discrete":
             self._points = self.evaluator.space.sample(rng, n)
+            self._points[: len(self._begun)] = self._begun[:n]
+            self._begun = self._begun[n:]
         return self._observations(None, n)
 
     def observation_space(self) -> spaces.Space[Any]:
@@ -191,12 +201,16 @@ class View:
         if not len(drawn):
             return StepResult(self._observations(None, n), np.zeros(n), None)
         evaluations = self.evaluator(drawn)
-        lowest = int(evaluations.loss.argmin())
-        if evaluations.loss[lowest] < self._best[0]:
-            self._best = float(evaluations.loss[lowest]), drawn[lowest].copy()
+        self._note(drawn, evaluations)
         rewards = np.zeros(n)
         rewards[: len(drawn)] = self._rewards(evaluations)
         return StepResult(self._observations(evaluations, n), rewards, evaluations)
+
+    def _note(self, drawn: IntArray, evaluations: Evaluations) -> None:
+        """Remember the best of the points, if it is better than what was drawn before."""
+        lowest = int(evaluations.loss.argmin())
+        if evaluations.loss[lowest] < self._best[0]:
+            self._best = float(evaluations.loss[lowest]), drawn[lowest].copy()
 
     def render(self) -> str:
         """The best point so far: a loop nest where the space is of mappings, else its genes."""

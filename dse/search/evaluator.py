@@ -51,6 +51,14 @@ Observer = Callable[[Progress], None]
 """Called after every batch. It sees the search and cannot change it, but may end it: see SearchEnded."""
 
 
+@dataclass(frozen=True)
+class Known:
+    """Points (n, genes) that were evaluated before the searcher had its turn, and what they cost."""
+
+    genes: IntArray
+    evaluations: Evaluations
+
+
 class SearchProblem(Protocol):
     """What a search needs of a problem: a space, what is minimised, and the price of points."""
 
@@ -71,7 +79,7 @@ class Evaluator:
     """
 
     __slots__ = (
-        "__at_once", "__best", "__budget", "__failure", "__journal", "__limits",
+        "__at_once", "__best", "__budget", "__failure", "__journal", "__known", "__limits",
         "__names", "__observers", "__problem", "__record", "__seconds",
     )  # fmt: skip
 
@@ -97,6 +105,7 @@ class Evaluator:
         self.__observers = tuple(observers)
         self.__failure: Exception | None = None
         self.__best = np.inf
+        self.__known = 0
         if len(self.__record):
             raise ValueError(
                 f"an evaluator begins with an empty record, got one of {len(self.__record)} samples"
@@ -125,6 +134,22 @@ class Evaluator:
     def remaining(self) -> int:
         """How many samples are left."""
         return self.__budget - len(self.__record)
+
+    @property
+    def known(self) -> Known:
+        """The samples that the search has begun with, where it was told to (see `begin`): maybe none.
+
+        They are spent. A searcher learns from them as from its own, but did not ask for them.
+        """
+        genes, evaluations = self.__record.genes(0, self.__known), self.__record.evaluations(0, self.__known)
+        return Known(genes, replace(evaluations, criteria=self.__problem.criteria))
+
+    def begin(self, genes: ArrayLike) -> None:
+        """Make points (n, genes) the first samples, charged like any, and so known to the searcher."""
+        if len(self.__record):
+            raise ValueError(f"a search begins once, {len(self.__record)} samples of this one are spent")
+        self(genes)
+        self.__known = len(self.__record)
 
     def __call__(self, genes: ArrayLike) -> Evaluations:
         """What points cost, `genes` being whole numbers (n, genes): read-only arrays of length n.

@@ -21,6 +21,7 @@ from dse.search.evaluator import BudgetExhausted, Evaluator, Observer, SearchEnd
 from dse.search.journal import Journal
 from dse.search.record import Record
 from dse.search.searcher import Searcher, searcher_origin
+from dse.search.start import Points
 from dse.support.arrays import IntArray
 from dse.support.hashing import CANONICAL, around, digest, digest_text
 from dse.support.validation import whole_number
@@ -35,13 +36,17 @@ class SearcherStopped(RuntimeError):
 
 @dataclass(frozen=True)
 class Cell:
-    """`searcher`, registered as `name`, on `problem`, from `seed`, with `budget` samples."""
+    """`searcher`, registered as `name`, on `problem`, from `seed`, with `budget` samples.
+
+    The first samples are those of `start`, gene vectors, if there are any (see `dse.search.start`).
+    """
 
     problem: Problem
     name: str
     searcher: Searcher
     seed: int
     budget: int
+    start: Points = ()
 
     def __post_init__(self) -> None:
         whole_number(self.seed, "seed", least=0)
@@ -53,7 +58,10 @@ class Cell:
         return dataclasses.asdict(self.searcher)  # type: ignore[call-overload, no-any-return]
 
     def rng(self) -> np.random.Generator:
-        """The cell's generator: it depends on what the cell is, and not on its budget or on any version."""
+        """The cell's generator: it depends on what the cell is, and not on its budget or on any version.
+
+        Nor on the start: searches with and without one differ by what they know, not by their luck.
+        """
         problem = self.problem.identity
         parts = ("layer", "accelerator", "space", "objective")
         name = {part: problem[part] for part in parts}
@@ -70,13 +78,14 @@ class Cell:
     def common(self) -> dict[str, Any]:
         """All that the record depends on but the seed, as plain data."""
         model, libraries = self.problem.model, tuple(getattr(self.searcher, "libraries", ()))
-        return {
+        common = {
             "problem": self.problem.identity,
             "searcher": self.name,
             "settings": self.settings,
             "budget": self.budget,
             "versions": dict(_versions(tuple(sys.path), model.name, model.version, self.name, libraries)),
         }
+        return common | ({"start": [list(point) for point in self.start]} if self.start else {})
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -181,6 +190,8 @@ def run_cell(
     start = time.process_time()
     try:
         with threadpool_limits(1):
+            if cell.start:
+                evaluate.begin(np.array(cell.start, np.int64))
             cell.searcher.search(evaluate, cell.rng())
     except (BudgetExhausted, SearchEnded):
         pass

@@ -42,7 +42,8 @@ class Searcher(Protocol):
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Spend the whole budget of `evaluate`, drawing all randomness from `rng`.
 
-        It may end by letting BudgetExhausted pass. What was found is read from the record.
+        What is known when it begins, `evaluate.known`, is spent and need not be asked for: it may learn from
+        that. It may end by letting BudgetExhausted pass. What was found is read from the record.
         """
         ...
 
@@ -60,12 +61,18 @@ class AskTell(Protocol):
         ...
 
     def tell(self, genes: IntArray, evaluations: Evaluations) -> None:
-        """Learn from the evaluations of the points last asked for."""
+        """Learn from the evaluations of the points last asked for, or of those known before the first ask."""
         ...
 
 
 def drive(strategy: AskTell, evaluate: Evaluator) -> None:
-    """Ask, evaluate and tell until the budget is spent; too large a last batch ends in BudgetExhausted."""
+    """Ask, evaluate and tell until the budget is spent; too large a last batch ends in BudgetExhausted.
+
+    What is known already is told first.
+    """
+    known = evaluate.known
+    if len(known.genes):
+        strategy.tell(known.genes, known.evaluations)
     while evaluate.remaining:
         genes = strategy.ask()
         strategy.tell(genes, evaluate(genes))

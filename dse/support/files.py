@@ -80,6 +80,16 @@ def read_bounded(path: str | Path, where: str, most: int = MOST_BYTES) -> bytes:
     return content
 
 
+def read_text(path: str | Path, where: str) -> str:
+    """The text of a file that the user names; an InputError if it cannot be read or is no UTF-8."""
+    try:
+        return read_bounded(path, where).decode("utf-8-sig")
+    except OSError as error:
+        raise InputError(f"{where} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{where} is not UTF-8 text: {error.reason} at byte {error.start}") from None
+
+
 def refuse_links(folder: Path) -> None:
     """See that nothing directly in `folder` is a symbolic link, which would let files elsewhere be written.
 

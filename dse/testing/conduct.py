@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Callable
 
 import numpy as np
 
+from dse.search.evaluator import SearchProblem
 from dse.testing import landscapes
 from dse.testing.candidate import Candidate
 from dse.testing.imports import forbidden_imports
@@ -114,6 +116,22 @@ def any_space(candidate: Candidate) -> str:
     """It depends on what every space has, and on no mapping."""
     candidate.whole_run(landscapes.crates, SCARCE, "over crates, where evaluate.space.structure is None")
     return f"{SCARCE} samples in a space that has nothing to do with mappings"
+
+
+def start(candidate: Candidate) -> str:
+    """It goes on from points that it did not ask for, be they few, more than it would begin with, or all."""
+    given: dict[Callable[[], SearchProblem], int] = {
+        landscapes.any_tiles: ODD // 9,
+        landscapes.depthwise: ODD - 9,
+        landscapes.convolution: ODD,
+    }
+    for make_problem, count in given.items():
+        points = make_problem().space.sample(np.random.default_rng(2), count)
+        where = f"of which {count} are known when the search begins (evaluate.known)"
+        ended = candidate.whole_run(make_problem, ODD, where, start=points)
+        if not np.array_equal(ended.genes[:count], points):
+            raise Broken(f"expected {ODD} samples {where} to begin with those")
+    return f"{ODD} samples of which {', '.join(map(str, given.values()))} were given"
 
 
 def infeasible(candidate: Candidate) -> str:

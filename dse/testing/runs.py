@@ -74,11 +74,13 @@ def run(
     world: int = WORLD,
     threads: int = 1,
     journal: Journal | None = None,
+    start: IntArray | None = None,
     time_limit: float,
 ) -> WatchedRun:
     """Let `searcher` search with `budget` samples for at most `time_limit` seconds; nothing it raises passes.
 
-    `world` seeds the global random states around it, `threads` is what numerical libraries are given.
+    `world` seeds the global random states around it, `threads` is what numerical libraries are given. The
+    first samples are those of `start`.
     """
     _compile()
     modules = len(sys.modules)
@@ -92,6 +94,8 @@ def run(
         record = Record(len(problem.space.sizes))
         replayed = 0 if journal is None else journal.samples
         gate = _WatchedGate(problem, budget, record, journal, time_limit)
+        if start is not None:
+            gate.begin(start)
         failure = _search(searcher, gate, np.random.default_rng(seed), time_limit)
         if journal is not None:
             journal.sync(record, force=True)

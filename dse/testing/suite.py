@@ -38,6 +38,7 @@ RULES: tuple[Rule, ...] = (
         conduct.any_space,
         ("one-choice",),
     ),
+    Rule("start", "goes on from samples that it did not ask for", conduct.start),
     Rule("infeasible", "survives a landscape where nothing is feasible", conduct.infeasible),
     Rule(SAME_SEED, "draws the same record from the same seed", records.same_seed),
     Rule("other-seed", "draws another record from another seed", records.other_seed),

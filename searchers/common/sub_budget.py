@@ -12,7 +12,7 @@ from dse.support.arrays import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from dse.problem.problem import Evaluations
-    from dse.search.evaluator import Evaluator
+    from dse.search.evaluator import Evaluator, Known
     from dse.space.protocol import Space
 
 
@@ -39,6 +39,11 @@ class SubBudget:
     def objective(self) -> str:
         """The name of what is minimised."""
         return self._evaluate.objective
+
+    @property
+    def known(self) -> Known:
+        """What the whole search has begun with."""
+        return self._evaluate.known
 
     @property
     def genes(self) -> IntArray:

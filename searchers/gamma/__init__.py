@@ -38,7 +38,7 @@ from searchers.common.visited import Visited
 from searchers.gamma.operators import Operators
 
 if TYPE_CHECKING:
-    from dse.search.evaluator import Evaluator
+    from dse.search.evaluator import Evaluator, Known
 
 
 @dataclass(frozen=True)
@@ -133,17 +133,27 @@ class Gamma:
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Breed generation after generation until the budget is spent."""
         visited, operators = Visited(evaluate.space), Operators(evaluate.space)
+        visited.add(evaluate.known.genes)
+        _evolve(self.rates, evaluate, rng, visited, operators, evaluate.known)
         while True:
             _evolve(self.rates, evaluate, rng, visited, operators)
 
 
 def _evolve(
-    rates: Rates, evaluate: Evaluator, rng: np.random.Generator, visited: Visited, operators: Operators
+    rates: Rates,
+    evaluate: Evaluator,
+    rng: np.random.Generator,
+    visited: Visited,
+    operators: Operators,
+    known: Known | None = None,
 ) -> None:
-    """Breed from a random population until that no longer helps."""
+    """Breed from a random population, and what is known already, until that no longer helps."""
     space = evaluate.space
     living, losses = np.empty((0, len(space.sizes)), np.int64), np.empty(0)
-    children = space.sample(rng, rates.population)
+    if known:
+        living = known.genes
+        losses = scores(known.evaluations) if rates.graded else known.evaluations.loss
+    children = space.sample(rng, max(rates.population - len(living), 1))
     best, idle = np.inf, 0
     while not rates.patience or idle <= rates.patience:
         children = visited.renew(children, lambda _, known: space.neighbour(rng, known), rates.retries)

@@ -50,6 +50,9 @@ class Policy(Protocol):
     def genes(self, actions: ActionArray) -> IntArray:
         """The gene vectors that actions choose: (n, genes)."""
 
+    def actions(self, genes: IntArray) -> ActionArray:
+        """Actions that choose the gene vectors: (n, genes)."""
+
     def log_likelihoods(self, actions: ActionArray) -> FloatArray:
         """The logarithm of the probability, or density, of each gene's action: (genes, n)."""
 
@@ -94,6 +97,10 @@ class Categorical:
     def genes(self, actions: ActionArray) -> IntArray:
         """The actions, which are the genes."""
         return actions
+
+    def actions(self, genes: IntArray) -> ActionArray:
+        """The genes, which are the actions."""
+        return genes
 
     def log_likelihoods(self, actions: ActionArray) -> FloatArray:
         """The logarithm of the probability of each gene's value: (genes, n)."""
@@ -149,6 +156,10 @@ class Gaussian:
         """The nearest values: (n, genes)."""
         shares = (np.clip(actions, -1.0, 1.0) + 1.0) / 2.0
         return np.rint(shares * (self.sizes - 1)).astype(np.int64)
+
+    def actions(self, genes: IntArray) -> ActionArray:
+        """Where in [-1, 1] the values are: (n, genes)."""
+        return genes / np.maximum(self.sizes - 1, 1) * 2.0 - 1.0
 
     def log_likelihoods(self, actions: ActionArray) -> FloatArray:
         """The logarithm of the density of each gene's number, before it is rounded: (genes, n)."""

@@ -24,7 +24,7 @@ from searchers.marl.rewards import Reward, advantages
 
 if TYPE_CHECKING:
     from dse.problem.problem import Evaluations
-    from dse.search.evaluator import Evaluator
+    from dse.search.evaluator import Evaluator, Known
 
 
 _OBSERVED = ("cycles", "power", "energy_nj", "area")
@@ -115,7 +115,9 @@ def play(
     evaluate: Evaluator, rng: np.random.Generator, learning: Learning, agent_of: IntArray, visited: Visited
 ) -> None:
     """Let agents who hold the genes by `agent_of` learn, and fresh ones if stale, to the budget's end."""
-    normalizer = ObservationNormalizer()
+    normalizer, known = ObservationNormalizer(), evaluate.known
+    visited.add(known.genes)
+    fresh = len(known.genes) > 0
     while True:
         agents = Agents(
             agent_of,
@@ -125,6 +127,9 @@ def play(
             rng,
             learning.actions,
         )
+        if fresh:
+            _learn_known(known, agents, learning, normalizer)
+            fresh = False
         _play_once(evaluate, rng, learning, agents, visited, normalizer)
 
 
@@ -151,6 +156,15 @@ def _play_once(
         best = min(best, lowest)
         if learning.patience and (idle >= learning.patience or repeated > len(actions) / 2):
             return
+
+
+def _learn_known(known: Known, agents: Agents, learning: Learning, normalizer: ObservationNormalizer) -> None:
+    """Learn from the points that a search has begun with as if the agents had drawn them."""
+    observations = np.zeros((len(known.genes), normalizer.inputs))
+    policy = agents.policy(observations)
+    shared = advantages(known.evaluations, learning.reward, learning.elite, learning.normalise)
+    improve(agents, policy, observations, policy.actions(known.genes), shared, learning)
+    normalizer(known.evaluations)
 
 
 def draw(policy: Policy, visited: Visited, retries: int, rng: np.random.Generator) -> tuple[ActionArray, int]:

@@ -133,6 +133,7 @@ class Team:
         # Sums in another order, as on another number of threads, would end in other samples.
         with threadpool_limits(limits=1):
             search = Search(self, evaluate.space, evaluate.objective, rng)
+            search.begin(evaluate.known)
             while evaluate.remaining:
                 batch = search.ask()
                 search.tell(batch, evaluate(batch.genes))

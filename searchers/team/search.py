@@ -21,6 +21,7 @@ from searchers.team.training import diverse, ranked, training_figures, training_
 
 if TYPE_CHECKING:
     from dse.problem.evaluations import Evaluations
+    from dse.search.evaluator import Known
     from dse.space.protocol import Block, Space
     from searchers.team import Team
 
@@ -84,6 +85,11 @@ class Search:
         self._restricted_from: int | None = None
         """How many samples there were when the first restricted search began."""
         self._restricted_samples = 0
+
+    def begin(self, known: Known) -> None:
+        """Remember what was evaluated before: the first descent begins with it."""
+        if len(known.genes):
+            self._history.add(known.genes, known.evaluations)
 
     def ask(self) -> Batch:
         """The next points to evaluate: what teams propose, or what another descent begins with."""
@@ -155,7 +161,9 @@ class Search:
         self._unrestricted += 1
         descent = self._new_descent(self._choices.blocks, restricted=False)
         if self._unrestricted == 1:
-            return descent, self._choices.sample(self._rng, self._settings.start)
+            known = len(self._history)
+            descent.samples.join(np.arange(known), self._history.scores)
+            return descent, self._choices.sample(self._rng, max(self._settings.start - known, 1))
         genes: tuple[int, ...] = ()
         values = np.empty(0, np.int64)
         if self._spatial:

@@ -32,7 +32,7 @@ def run(searcher, budget: int, problem=PROBLEM, seed: int = 0) -> Record:
 class Separable:
     """A made-up loss that grows, gene by gene, with the distance from the vector `best`."""
 
-    space, objective = SPACE, "edp"
+    space, objective, criteria = SPACE, "edp", PROBLEM.criteria
     best = SPACE.sizes // 3
 
     def price(self, genes: np.ndarray) -> Evaluations:

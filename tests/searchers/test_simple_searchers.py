@@ -146,7 +146,7 @@ def test_a_blind_walker_takes_every_step() -> None:
 class NothingFeasible:
     """A problem where every point is infeasible."""
 
-    space, objective = PROBLEM.space, "edp"
+    space, objective, criteria = PROBLEM.space, "edp", PROBLEM.criteria
 
     def price(self, genes: np.ndarray) -> Evaluations:
         real = PROBLEM.price(genes)

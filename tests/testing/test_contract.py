@@ -48,6 +48,11 @@ CHEATERS: list[tuple[str, Searcher, str]] = [
     ("one-choice", budget.NeedsAnotherValue(), "two genes have one choice; it raised ValueError"),
     ("small-space", budget.NeverTwice(), "in a space of 16: a point may be evaluated again"),
     ("any-space", budget.NeedsMappings(), "evaluate.space.structure is None; it raised AttributeError"),
+    (
+        "start",
+        budget.ComesFirst(),
+        "4 are known when the search begins (evaluate.known); it raised Runtime",
+    ),
     ("infeasible", budget.Hopeful(), "no mapping fits the buffers, all losses inf; it raised Index"),
     ("same-seed", records.Entropic(), "sample 0 was ["),
     ("other-seed", records.Seedless(), "got the same 300 samples: use `rng`"),

@@ -69,6 +69,13 @@ def command(
             "--set", help="A setting of the searcher, as in agents=9; repeatable.", metavar="NAME=VALUE"
         ),
     ] = None,
+    start: Annotated[
+        str | None,
+        typer.Option(
+            help="What the first samples are: templates (the known dataflows), or mappings in FILE.json.",
+            metavar="templates|FILE",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Which of the searcher's runs.", metavar="N")] = 0,
     tiles: Tiles = "factors",
     fix: Fix = None,
@@ -128,7 +135,7 @@ def command(
     if not chosen_here:
         note = f"searching with {searcher} and {budget:,} samples; --searcher and --budget take others"
         typer.echo(note, err=True)
-    task = NetworkSearch(network or "", accelerator, problems, searcher, chosen, budget, seed)
+    task = NetworkSearch(network or "", accelerator, problems, searcher, chosen, budget, seed, start)
     if network is None:
         _search_layer(task, out, formats, json)
     else:
@@ -160,6 +167,7 @@ def _search_layer(task: NetworkSearch, out: Path | None, formats: tuple[str, ...
                 budget=task.budget,
                 seed=task.seed,
                 settings=task.settings,
+                start=task.start,
                 observers=[bar],
                 out=out,
             )

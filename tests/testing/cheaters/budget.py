@@ -36,6 +36,16 @@ class Unaware:
 
 
 @dataclass(frozen=True)
+class ComesFirst:
+    """Goes nowhere where somebody has been before."""
+
+    def search(self, evaluate, rng) -> None:
+        if evaluate.remaining < evaluate.budget:
+            raise RuntimeError("somebody was here")
+        draw_randomly(evaluate, rng)
+
+
+@dataclass(frozen=True)
 class NeedsMappings:
     """Takes every space for one of mappings."""
 
