@@ -1,0 +1,117 @@
+"""`dse explain`: why a mapping, or every mapping, is not feasible, and what would have to change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dse.cli import output
+from dse.cli.exporting import find_mapping
+from dse.cli.options import (
+    AcceleratorName,
+    ConstantsFile,
+    CostModelName,
+    Fix,
+    Json,
+    LayerName,
+    Tiles,
+    chosen_model,
+)
+from dse.support.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from dse.problem.explaining import Change, Explanation
+    from dse.problem.problem import Problem
+
+PROOF_SECONDS = 10.0
+SHOWN = 5
+
+
+def command(
+    layer: LayerName,
+    accelerator: AcceleratorName,
+    mapping: Annotated[
+        str | None,
+        typer.Option(
+            help="One mapping: FILE.json, FILE.m, FILE.yaml or a template.", metavar="FILE|TEMPLATE"
+        ),
+    ] = None,
+    tiles: Tiles = "factors",
+    fix: Fix = None,
+    cost_model: CostModelName = None,
+    constants: ConstantsFile = None,
+    json: Json = False,
+) -> None:
+    """Say why a mapping, or every mapping of a layer, is not feasible, and the smallest change that helps.
+
+    The change is one of the hardware (buffers, PEs) or of genes: those that --fix holds fast, or one of the
+    mapping's own.
+    """
+    from dse.problem.explaining import explain_mapping, explain_space
+    from dse.problem.problem import Problem
+    from dse.space.mapping_space import parse_fixed
+    from dse.spec.accelerator import load_accelerator
+    from workloads import load_layer
+
+    found, machine = load_layer(layer), load_accelerator(accelerator)
+    model, fixed = chosen_model(cost_model, constants), parse_fixed(fix or [])
+    problem = Problem(found, machine, "edp", model, tiles=tiles, fixed=fixed)
+    proof = None
+    if mapping is None:
+        explanation = explain_space(problem)
+        proof = None if explanation.feasible else _proof(problem)
+    else:
+        explanation = explain_mapping(problem, find_mapping(mapping, found, machine, model))
+    if json:
+        output.print_json({**explanation.to_dict(), "proof": proof})
+    else:
+        what = f"{mapping} mapping" if mapping else "mappings"
+        _show(f"{what} of {layer} ({found}) on {accelerator}, cost model {model}", explanation, proof)
+
+
+def _proof(problem: Problem) -> str | None:
+    """That no mapping is feasible, if that can be proven in a few seconds."""
+    from dse.optimum import certify
+    from dse.optimum.certificate import INFEASIBLE
+
+    try:
+        certificate = certify(problem, PROOF_SECONDS)
+    except InputError:
+        return None
+    if certificate.status == INFEASIBLE:
+        return f"proven: none of all {problem.space.mappings:,} mappings is feasible"
+    return None
+
+
+def _show(title: str, explanation: Explanation, proof: str | None) -> None:
+    console = output.make_console()
+    output.print_heading(console, title)
+    style = "green" if explanation.feasible else "red"
+    console.print(explanation.reason, style=style, soft_wrap=True)
+    if proof:
+        console.print(proof, soft_wrap=True)
+    if explanation.tried > 1:
+        for reason, count in explanation.refused.items():
+            console.print(f"  {count:,} refused: {reason}", soft_wrap=True)
+    if explanation.feasible:
+        return
+    _show_changes(console, "hardware that would do", explanation.hardware)
+    _show_changes(console, "genes that would do", explanation.genes)
+    if not (explanation.hardware or explanation.genes):
+        console.print(
+            "no change of buffers, and none of one or two fixed genes, makes it feasible", soft_wrap=True
+        )
+
+
+def _show_changes(console: Console, title: str, changes: tuple[Change, ...]) -> None:
+    if changes:
+        console.print(f"{title}, each by itself:", style="bold", soft_wrap=True)
+    for change in changes[:SHOWN]:
+        console.print(f"  {change}", soft_wrap=True)
+    if len(changes) > SHOWN:
+        console.print(
+            f"  and {len(changes) - SHOWN} more; --json has them with their mappings", soft_wrap=True
+        )
