@@ -28,9 +28,9 @@ def load(name: str | PathLike[str], convention: str = "true") -> Network:
     if is_toml(text):
         return read_network(text, convention)
     if is_network_file(text):
-        from workloads.models.onnx_file import read_onnx
+        from workloads.models.onnx_file import from_onnx
 
-        return read_onnx(text).in_convention(convention)
+        return from_onnx(text).in_convention(convention)
     raise unknown("network", text, [*NETWORKS, "FILE.toml", "FILE.onnx"])
 
 

@@ -10,7 +10,7 @@ from dse.cli.completion import complete_accelerator, complete_layer, complete_mo
 
 LAYER_OPTION = typer.Option(
     "--layer",
-    help="A layer: resnet18:1, vgg16:conv1_2 or FILE.toml:3.",
+    help="A layer: resnet18:1, vgg16:conv1_2, FILE.toml:3 or FILE.onnx:3.",
     metavar="LAYER",
     autocompletion=complete_layer,
 )

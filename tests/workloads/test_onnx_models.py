@@ -296,6 +296,58 @@ def test_shapes_follow_through_constants_functions_and_weights_in_other_files(
     assert [entry.operator for entry in network.left_out] == ["Add", "Reshape"]
 
 
+def test_what_a_model_computes_of_its_shapes_is_worked_out(read: Any) -> None:
+    # A reshape to (rows, 2, half of the columns), as exporters write it where the rows were open.
+    nodes = [
+        operator("Shape", "x", "shape"),
+        operator("Constant", "", "zero", value_ints=[0]),
+        operator("Constant", "", "one", value_ints=[1]),
+        operator("Constant", "", "two", value_ints=[2]),
+        operator("Gather", "shape zero", "rows"),
+        operator("Gather", "shape one", "columns"),
+        operator("Mod", "columns two", "odd"),
+        operator("Sub", "columns odd", "even"),
+        operator("Div", "even two", "half"),
+        operator("Concat", "rows two half", "target", axis=0),
+        operator("Reshape", "x target", "split"),
+        operator("MatMul", "split w", "y"),
+    ]
+    network = read(*nodes, x=[6, 10], w=[5, 7])
+    assert network.layers == (Layer.gemm(12, 7, 5),)
+    assert ("Gather", 2) in [(entry.operator, entry.count) for entry in network.left_out]
+
+
+def test_a_resnet_of_operators_has_its_published_work_and_the_layers_of_the_table(read: Any) -> None:
+    nodes, shapes, inputs = [], {"x": [1, 3, 224, 224]}, 64
+
+    def conv(source: str, name: str, outputs: int, channels: int, taps: int, stride: int = 1) -> str:
+        pad = [taps // 2] * 4
+        shapes[f"{name}.w"] = [outputs, channels, taps, taps]
+        nodes.append(
+            operator("Conv", f"{source} {name}.w", name, strides=[stride, stride], pads=pad, name=name)
+        )
+        return name
+
+    nodes.append(operator("Relu", conv("x", "conv1", 64, 3, 7, 2), "relu"))
+    nodes.append(operator("MaxPool", "relu", "pool", kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4))
+    last = "pool"
+    for stage, width in enumerate([64, 128, 256, 512], start=1):
+        for block in range(2):
+            name, stride = f"layer{stage}.{block}", 2 if stage > 1 and block == 0 else 1
+            inside = conv(last, f"{name}.conv1", width, inputs, 3, stride)
+            whole = conv(inside, f"{name}.conv2", width, width, 3)
+            aside = conv(last, f"{name}.downsample", width, inputs, 1, stride) if stride == 2 else last
+            nodes.append(operator("Add", f"{whole} {aside}", f"{name}.sum"))
+            last, inputs = f"{name}.sum", width
+    nodes.append(operator("GlobalAveragePool", last, "mean"))
+    nodes.append(operator("Flatten", "mean", "flat"))
+    nodes.append(operator("Gemm", "flat fc.w", "y", transB=1, name="fc"))
+    network = read(*nodes, **shapes, **{"fc.w": [1000, 512]})
+    # torchvision's `_ops`, in billions.
+    assert network.macs == pytest.approx(1.814e9, rel=1e-3)
+    assert (network.layers, network.members) == (load("resnet18").layers, load("resnet18").members)
+
+
 def test_open_shapes_are_refused_with_the_command_that_fixes_them(tmp_path: Path, dse: Dse) -> None:
     made = model(operator("Conv", "x w", "y"), x=["batch", 3, None, 32], w=[8, 3, 3, 3])
     path = written(tmp_path / "open.onnx", made)

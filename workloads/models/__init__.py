@@ -4,7 +4,7 @@
 them with what is left out; `onnx_file`, `onnx_operators` and `torch_module` read models; `toml_file` writes.
 """
 
-from workloads.models.onnx_file import read_onnx as from_onnx
+from workloads.models.onnx_file import from_onnx
 from workloads.models.torch_module import from_torch
 
 __all__ = ["from_onnx", "from_torch"]

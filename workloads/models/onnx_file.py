@@ -12,10 +12,11 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dse.support.errors import InputError, one_line, shorten
+from dse.support.errors import InputError, shorten
 from dse.support.files import read_bounded
 from workloads.models.collected import Collected
 from workloads.models.onnx_operators import Node, read_node
+from workloads.models.onnx_shapes import MOST_VALUES, shapes_of
 from workloads.network import Network
 
 if TYPE_CHECKING:
@@ -24,13 +25,10 @@ if TYPE_CHECKING:
 MOST_BYTES = 2**31 - 1
 """No larger message can be read: a larger model has its weights as external data, in files of their own."""
 
-MOST_VALUES = 4096
-"""What a tensor has at most whose values may say something of shapes. Larger ones are weights."""
-
 Shapes = Mapping[str, tuple[int, ...]]
 
 
-def read_onnx(path: str, inputs: Shapes | None = None) -> Network:
+def from_onnx(path: str, inputs: Shapes | None = None) -> Network:
     """The network in the ONNX file at `path`, with the shapes of `inputs` in place of those in the file.
 
     InputError in one line where the file is none, or where a shape is not known that is needed.
@@ -53,15 +51,10 @@ def _read(
     model = _parsed(path, where)
     _drop_weights(model.graph)
     _set_inputs(model.graph, dict(inputs), where, path)
-    graph = _with_shapes(model, where).graph
-    shapes, found = _shapes(graph), Collected()
-    constants = {
-        *(tensor.name for tensor in graph.initializer),
-        *(name for node in graph.node if node.op_type == "Constant" for name in node.output),
-    }
-    for node in graph.node:
-        if node.op_type != "Constant":
-            read_node(Node(node, shapes, constants, where), found)
+    nodes = [node for node in model.graph.node if node.op_type != "Constant"]
+    shapes, found = shapes_of(model, where), Collected()
+    for node in nodes:
+        read_node(Node(node, shapes, where), found)
     return found.network(Path(path).stem, path)
 
 
@@ -156,30 +149,3 @@ def _example(dims: object) -> str:
 
 def _written(shape: tuple[int, ...]) -> str:
     return "x".join(map(str, shape))
-
-
-def _with_shapes(model: onnx.ModelProto, where: str) -> onnx.ModelProto:
-    """The model with the shapes that follow from its inputs'."""
-    from onnx import shape_inference
-
-    del model.graph.value_info[:]  # those that are in the file may be of other inputs
-    for value in model.graph.output:
-        value.ClearField("type")
-    try:
-        return shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
-    except Exception as error:  # whatever onnx has against the model
-        raise InputError(f"{where}: its shapes contradict each other: {one_line(str(error))[:300]}") from None
-
-
-def _shapes(graph: onnx.GraphProto) -> dict[str, tuple[int, ...]]:
-    """The tensors whose shapes are known, whole."""
-    found = {tensor.name: tuple(tensor.dims) for tensor in graph.initializer}
-    for value in (*graph.input, *graph.value_info, *graph.output):
-        kind = value.type.tensor_type
-        if kind.HasField("shape") and all(dim.HasField("dim_value") for dim in kind.shape.dim):
-            found[value.name] = tuple(dim.dim_value for dim in kind.shape.dim)
-    for node in graph.node:
-        for attribute in node.attribute:
-            if node.op_type == "Constant" and attribute.name == "value":
-                found[node.output[0]] = tuple(attribute.t.dims)
-    return found

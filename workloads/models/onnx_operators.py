@@ -25,11 +25,10 @@ STANDARD = ("", "ai.onnx", "ai.onnx.ml", "ai.onnx.preview.training")
 
 @dataclass(frozen=True)
 class Node:
-    """One operator, with the shapes of all tensors and the names of those that are constants."""
+    """One operator, with the shapes of all tensors that have one."""
 
     proto: onnx.NodeProto
     shapes: dict[str, Shape]
-    constants: set[str]
     where: str
 
     @property

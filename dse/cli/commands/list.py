@@ -36,7 +36,7 @@ def command(
     network: Annotated[
         str,
         typer.Argument(
-            help="Of layers: whose, as in vgg16 or FILE.toml.",
+            help="Of layers: whose, as in vgg16, FILE.toml or FILE.onnx.",
             metavar="[NETWORK]",
             autocompletion=complete_network,
         ),

@@ -39,7 +39,7 @@ def command(
     network: Annotated[
         str | None,
         typer.Option(
-            help="A network instead of a layer: mobilenet_v2 or FILE.toml.",
+            help="A network instead of a layer: mobilenet_v2, FILE.toml or FILE.onnx.",
             metavar="NETWORK",
             autocompletion=complete_network,
         ),

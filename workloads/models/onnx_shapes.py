@@ -1,0 +1,105 @@
+"""The shapes of all tensors of an ONNX model whose inputs have theirs.
+
+onnx infers shapes operator by operator. What models compute of shapes themselves (a reshape to half of what a
+tensor has) is worked out here between two inferences, for as long as that tells more.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dse.support.errors import InputError, one_line
+
+if TYPE_CHECKING:
+    import onnx
+
+MOST_VALUES = 4096
+"""What a tensor has at most whose values may say something of shapes. Larger ones are weights."""
+
+Shapes = dict[str, tuple[int, ...]]
+Values = dict[str, Any]
+
+
+def shapes_of(model: onnx.ModelProto, where: str) -> Shapes:
+    """The shapes of all tensors that have one. The model is changed; InputError if it contradicts itself."""
+    while True:
+        model = _inferred(model, where)
+        found = _shapes(model.graph)
+        missing = {name for node in model.graph.node for name in node.output if name} - set(found)
+        if not missing or not _work_out(model, found):
+            return found
+
+
+def _inferred(model: onnx.ModelProto, where: str) -> onnx.ModelProto:
+    from onnx import shape_inference
+
+    del model.graph.value_info[:]  # those that are in the file may be of other inputs
+    for value in model.graph.output:
+        value.ClearField("type")
+    try:
+        return shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
+    except Exception as error:  # whatever onnx has against the model
+        raise InputError(f"{where}: its shapes contradict each other: {one_line(str(error))[:300]}") from None
+
+
+def _shapes(graph: onnx.GraphProto) -> Shapes:
+    """The tensors whose shapes are known, whole."""
+    found = {tensor.name: tuple(tensor.dims) for tensor in graph.initializer}
+    for value in (*graph.input, *graph.value_info, *graph.output):
+        kind = value.type.tensor_type
+        if kind.HasField("shape") and all(dim.HasField("dim_value") for dim in kind.shape.dim):
+            found[value.name] = tuple(dim.dim_value for dim in kind.shape.dim)
+    return found
+
+
+def _work_out(model: onnx.ModelProto, shapes: Shapes) -> bool:
+    """Put constants in place of operators whose values follow from shapes; whether there were any."""
+    from onnx import numpy_helper
+
+    graph = model.graph
+    values: Values = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    rest = []
+    for node in graph.node:
+        worked_out = _values(node, values, shapes, model)
+        if worked_out is None:
+            rest.append(node)
+            continue
+        for name, value in zip(node.output, worked_out, strict=False):
+            values[name] = value
+            graph.initializer.append(numpy_helper.from_array(value, name))
+    changed = len(rest) < len(graph.node)
+    del graph.node[:]
+    graph.node.extend(rest)
+    return changed
+
+
+def _values(node: onnx.NodeProto, values: Values, shapes: Shapes, model: onnx.ModelProto) -> list[Any] | None:
+    """The outputs of an operator all of whose inputs are known, or of a shape; None where they are not."""
+    from onnx import helper
+    from onnx.reference import ReferenceEvaluator
+
+    inputs = [name for name in node.input if name]
+    if node.op_type in ("Shape", "Size") and node.input[0] in shapes:
+        # Of a tensor without values there is enough in its shape.
+        given = {node.input[0]: np.broadcast_to(np.float32(0), shapes[node.input[0]])}
+    elif all(name in values for name in inputs) and not any(item.HasField("g") for item in node.attribute):
+        given = {name: values[name] for name in inputs}
+    else:
+        return None
+    if any(prod(shapes.get(name, ())) > MOST_VALUES for name in node.output):
+        return None
+    graph = helper.make_graph(
+        [node],
+        "one operator",
+        [helper.make_empty_tensor_value_info(name) for name in given],
+        [helper.make_empty_tensor_value_info(name) for name in node.output if name],
+    )
+    one = helper.make_model(graph, opset_imports=model.opset_import)
+    try:
+        found = [np.asarray(value) for value in ReferenceEvaluator(one).run(None, given)]
+    except Exception:  # an operator that onnx cannot run, or random ones: its shape may be known all the same
+        return None
+    return found if all(value.size <= MOST_VALUES for value in found) else None
