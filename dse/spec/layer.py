@@ -24,6 +24,9 @@ COUPLED = {
 }
 """The dims that index each of TENSORS; a depthwise layer has its output channels in C."""
 
+NO_STEPS = {"stride": (1, 1), "padding": (0, 0), "dilation": (1, 1)}
+"""How a filter moves that takes every place of its input, by rows and columns."""
+
 MAX_SIZE = 2**31 - 1
 
 
@@ -98,7 +101,7 @@ class Layer:
             if getattr(self, dim) % self.groups:
                 raise InputError(
                     f"{label}: {dim} = {getattr(self, dim)} does not split into {self.groups} equal groups; "
-                    f"K and C count the channels of all groups together"
+                    "K and C count the channels of all groups together"
                 )
 
     def _check_sizes(self, label: str) -> None:
@@ -108,10 +111,8 @@ class Layer:
             ("X", self.X, self.padding[1], self.S, self.dilation[1]),
         ):
             if size + 2 * pad < (taps - 1) * spread + 1:
-                window = f"{taps} at dilation {spread}" if spread > 1 else f"{taps}"
-                raise InputError(
-                    f"{label}: {dim} = {size} with padding {pad} is smaller than its filter of {window}"
-                )
+                filter_ = f"filter of {taps} at dilation {spread}" if spread > 1 else f"filter of {taps}"
+                raise InputError(f"{label}: {dim} = {size} with padding {pad} is smaller than its {filter_}")
             # The lowered layer has no padding: its input must hold the padded one's outputs.
             if size + 2 * pad > MAX_SIZE:
                 raise InputError(
@@ -208,8 +209,7 @@ class Layer:
         """
         self._see_folded()
         rows, columns = self.output
-        steps = {"stride": (1, 1), "padding": (0, 0), "dilation": (1, 1)}
-        return replace(self, Y=rows + self.R - 1, X=columns + self.S - 1, **steps)  # type: ignore[arg-type]
+        return replace(self, Y=rows + self.R - 1, X=columns + self.S - 1, **NO_STEPS)  # type: ignore[arg-type]
 
     def folded(self) -> Layer:
         """The layer of one group and one sample that is mapped, with `repeats` so that the work is the same.
@@ -244,11 +244,11 @@ class Layer:
     def __str__(self) -> str:
         """`CONV K64 C64 Y56 X56 R3 S3`, and what else it has: stride, padding, dilation, groups, batch."""
         sizes = " ".join(f"{dim}{getattr(self, dim)}" for dim in DIMS)
-        stride = f" stride {_short(self.stride)}" if self.stride != (1, 1) else ""
-        padding = f" padding {_short(self.padding)}" if self.padding != (0, 0) else ""
-        dilation = f" dilation {_short(self.dilation)}" if self.dilation != (1, 1) else ""
-        counts = "".join(f" {name} {count}" for name, count in self._counts.items() if count != 1)
-        return f"{self.type} {sizes}{stride}{padding}{dilation}{counts}"
+        steps = [
+            f" {name} {_short(pair)}" for name in NO_STEPS if (pair := getattr(self, name)) != NO_STEPS[name]
+        ]
+        counts = [f" {name} {count}" for name, count in self._counts.items() if count != 1]
+        return f"{self.type} {sizes}{''.join(steps + counts)}"
 
 
 def _schema(*sizes: str, **more: tuple[Any, Any]) -> type[Schema]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dse.spec.layer import DIMS, Layer
+from dse.spec.layer import DIMS, NO_STEPS, Layer
 from dse.support.toml import toml_value
 from workloads.network import Network
 
@@ -45,7 +45,7 @@ def _sizes(layer: Layer) -> Iterator[tuple[str, Any]]:
     yield "type", layer.type
     for dim in DIMS if layer.type == "CONV" else DIMS[1:]:
         yield dim, getattr(layer, dim)
-    for step, usual in (("stride", (1, 1)), ("padding", (0, 0)), ("dilation", (1, 1))):
+    for step, usual in NO_STEPS.items():
         pair = getattr(layer, step)
         if pair != usual:
             yield step, pair[0] if pair[0] == pair[1] else list(pair)
