@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any
@@ -12,7 +12,7 @@ from dse.problem.problem import Problem
 from dse.search.run import Cell
 from dse.search.searcher import Searcher
 from dse.search.start import Points, start_points
-from dse.support.errors import within
+from dse.support.errors import InputError, shorten, within
 from dse.support.hashing import digest
 
 LIMITS = ("seeds", "budget")
@@ -101,6 +101,27 @@ def _key_part(*parts: str) -> str:
 def safe_name(name: str) -> str:
     """A name as the keys of cells have it."""
     return re.sub(r"[^A-Za-z0-9._:-]+", "_", name).replace(":", "_")
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One of several parts of a campaign: the `number`-th of `count`, counted from 1."""
+
+    number: int
+    count: int
+
+    @classmethod
+    def parse(cls, text: str) -> Shard:
+        """The shard written as 2/8; InputError for anything else."""
+        found = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
+        if not found or not 1 <= int(found[1]) <= int(found[2]):
+            raise InputError(f"--shard must be like 2/8, the second of eight parts, got {shorten(text)}")
+        return cls(int(found[1]), int(found[2]))
+
+    def of(self, cells: Iterable[NamedCell]) -> set[str]:
+        """The keys of its cells: dealt out seed by seed, so that each shard has a little of everything."""
+        order = sorted((named.cell.seed, digest(named.key), named.key) for named in cells)
+        return {key for _, _, key in order[self.number - 1 :: self.count]}
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,12 @@
 """Where a campaign's cells run: on an executor, shaped like those of `concurrent.futures`.
 
+Executors are found by their entry points: local processes, a Dask cluster, anybody's.
+
 An executor is handed `run_task` and a task, both of which pickle, and gives a future of the outcome. What a
 task leaves on disk, its journal and its record, is where the task says, so that an executor's workers must
-see the campaign's folder. An executor whose workers die raises `BrokenExecutor`, from `submit` or from the
-futures; the campaign then makes another one, and cells go on from their journals.
+see the campaign's folder; one whose workers do not is a FarExecutor. An executor whose workers die raises
+`BrokenExecutor`, from `submit` or from the futures; the campaign then makes another one, and cells go on from
+their journals.
 """
 
 from __future__ import annotations
@@ -13,11 +16,15 @@ import multiprocessing
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
+from importlib.metadata import entry_points
 from typing import Any, Protocol
 
+from dse.campaign.elsewhere import FarExecutor
 from dse.campaign.worker import Outcome, Task, prepare_process
+from dse.support.errors import InputError
+from dse.support.plugins import entry_named, load_entry, names_of
 
 PATIENCE_SECONDS = 10.0
 """How long workers have to stop when a campaign ends early; then they are killed. Journals are kept."""
@@ -35,8 +42,36 @@ class Executor(Protocol):
         ...
 
 
-MakeExecutor = Callable[[int], Executor]
+MakeExecutor = Callable[[int], Executor | FarExecutor]
 """Makes an executor that runs so many tasks at a time."""
+
+GROUP = "dse.executors"
+"""The entry-point group under which any installed package offers executors.
+
+Each is a callable that takes `workers` (how many tasks at a time), `address` (where a scheduler is, or None)
+and `needed` (the versions that records depend on), and makes an Executor or a FarExecutor."""
+
+DEFAULT_EXECUTOR = "processes"
+
+
+def executors() -> tuple[str, ...]:
+    """The names of all installed executors."""
+    return names_of(entry_points(group=GROUP))
+
+
+def executor_maker(name: str, address: str | None, needed: Mapping[str, str]) -> MakeExecutor:
+    """What makes the executor of that name. InputError if there is none, or if it cannot be loaded."""
+    made, _ = load_entry(entry_named(name, entry_points(group=GROUP), "executor"), "executor")
+    return lambda workers: made(workers, address, needed)
+
+
+def processes(workers: int, address: str | None, needed: Mapping[str, str]) -> LocalProcesses:
+    """Worker processes on this machine. InputError for an address: they have none."""
+    if address is not None:
+        raise InputError(
+            f"--scheduler {address!r} is for an executor that has one, such as dask; add --executor"
+        )
+    return LocalProcesses(workers)
 
 
 class LocalProcesses(ProcessPoolExecutor):

@@ -204,7 +204,9 @@ class Ledger:
     def add(self, cells: Iterable[tuple[str, str, str]]) -> None:
         """Enter cells that are not in it yet, all of them or none: key, fingerprint, identity as JSON."""
         begun = ((*cell, PENDING, None, None) for cell in cells)
-        rows = ((*values, _checksum(values)) for values in begun)
+        self._insert((*values, _checksum(values)) for values in begun)
+
+    def _insert(self, rows: Iterable[tuple[str | None, ...]]) -> None:
         with _explaining(self.path):
             self._database.execute("BEGIN IMMEDIATE")
             try:
@@ -215,6 +217,16 @@ class Ledger:
                 self._database.execute("ROLLBACK")
                 raise
             self._database.execute("COMMIT")
+
+    def copy(self, rows: Iterable[Row]) -> None:
+        """Enter rows of another ledger as they are, into this one, which has none of their cells."""
+        entered = []
+        for row in rows:
+            identity = json.dumps(row.identity, sort_keys=True)
+            text = row.text if row.state == DONE else None
+            values = (row.key, row.fingerprint, identity, row.state, row.reason, text)
+            entered.append((*values, _checksum(values)))
+        self._insert(entered)
 
     def remove(self, keys: Iterable[str]) -> None:
         """Strike cells out, as if they had never been entered."""

@@ -31,18 +31,20 @@ class LineDisplay:
 
     def begin(self, store: Store, waiting: int) -> None:
         """Say what there is to do."""
-        self._cells = len(store.cells)
+        self._cells = len(store.share)
         self._ended = self._cells - waiting
         campaign = store.campaign
-        most = "up to " if any(cell.cell.budget < campaign.budget for cell in store.cells.values()) else ""
+        most = "up to " if any(cell.cell.budget < campaign.budget for cell in store.share.values()) else ""
         self._print(f"campaign {campaign.name}: {self._cells:,} cells of {most}{campaign.budget:,} samples")
         if self._ended:
             self._print(f"{self._ended:,} of them are done already")
         self._begun: dict[str, float] = {}
+        self._worker: dict[str, str] = {}
 
-    def started(self, cell: NamedCell) -> None:
+    def started(self, cell: NamedCell, worker: str = "") -> None:
         """Start a cell's clock."""
         self._begun[cell.key] = time.monotonic()
+        self._worker[cell.key] = f", on {worker}" if worker else ""
 
     def look(self, running: dict[str, tuple[int, float]]) -> None:
         """Nothing between lines."""
@@ -54,6 +56,7 @@ class LineDisplay:
         self._ended += 1
         seconds = time.monotonic() - self._begun[cell.key]
         came = f"failed: {failure}" if summary is None else f"{_best(cell, summary.best)}, {seconds:.1f} s"
+        came += self._worker.pop(cell.key)
         self._print(f"[{self._ended}/{self._cells}] {cell.label}: {came}")
 
     def notice(self, text: str) -> None:
@@ -77,19 +80,21 @@ class LiveDisplay:
         self._live = Live(console=self._console, refresh_per_second=4, transient=True)
         self._running: dict[str, tuple[NamedCell, float, int]] = {}
         self._now: dict[str, tuple[int, float]] = {}
+        self._worker: dict[str, str] = {}
 
     def begin(self, store: Store, waiting: int) -> None:
         """Open the table."""
         self._campaign = store.campaign
-        self._cells, self._waiting, self._ended = len(store.cells), waiting, 0
+        self._cells, self._waiting, self._ended = len(store.share), waiting, 0
         self._failed = 0
         self._samples = 0
         self._whole = sum(cell.cell.budget for cell in store.unfinished())
         self._start = time.monotonic()
         self._live.start()
 
-    def started(self, cell: NamedCell) -> None:
+    def started(self, cell: NamedCell, worker: str = "") -> None:
         """Add a row."""
+        self._worker[cell.key] = worker
         self._running[cell.key] = (cell, time.monotonic(), 0)
 
     def look(self, running: dict[str, tuple[int, float]]) -> None:
@@ -145,6 +150,7 @@ class LiveDisplay:
                 f"{samples:,} of {cell.cell.budget:,}",
                 f"{shown_rate(speed)}/s",
                 _best(cell, best) if samples else "",
+                self._worker[key],
             )
         line = Table.grid()
         line.add_row(bar)

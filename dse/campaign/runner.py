@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from dse.campaign.config import NamedCell
+from dse.campaign.elsewhere import FarExecutor
 from dse.campaign.executors import Executor, LocalProcesses, MakeExecutor
+from dse.campaign.far_run import FarRun
 from dse.campaign.store import Store
 from dse.campaign.summary import Summary
 from dse.campaign.worker import PROGRESS, Outcome, SharedProgress, Task, run_task
@@ -29,7 +31,7 @@ class Display(Protocol):
     """Whoever shows how a campaign is getting on."""
 
     def begin(self, store: Store, waiting: int) -> None: ...
-    def started(self, cell: NamedCell) -> None: ...
+    def started(self, cell: NamedCell, worker: str = "") -> None: ...
     def look(self, running: dict[str, tuple[int, float]]) -> None: ...
     def ended(self, cell: NamedCell, summary: Summary | None, failure: str | None) -> None: ...
     def notice(self, text: str) -> None: ...
@@ -67,19 +69,12 @@ def run_campaign(
         display.notice(text)
     interrupted = False
     if waiting:
-        progress_path = store.folder / PROGRESS
-        try:
-            progress = SharedProgress(progress_path, len(waiting))
-        except OSError as error:
-            raise InputError(f"folder {str(store.folder)!r} cannot be written: {error.strerror}") from None
         compile_kernels(waiting, display)
         if store.outdated:
             store.write_curves()
-        tasks = (Task(named, store.folder, place) for place, named in enumerate(waiting))
-        run = _Run(store, display, progress, workers, make_executor or LocalProcesses)
         start = time.monotonic()
         try:
-            run.all(tasks)
+            _work(store, display, waiting, workers, make_executor or LocalProcesses)
             store.prove_optima()
         except KeyboardInterrupt:
             interrupted = True
@@ -87,10 +82,30 @@ def run_campaign(
             finished = len(waiting) - len(store.unfinished())
             store.ran(finished, workers, time.monotonic() - start)
             store.write_curves()
-            progress_path.unlink(missing_ok=True)
     elif store.outdated:
         store.write_curves()
-    return CampaignResult(len(store.cells), len(store.done), len(store.failures()), interrupted)
+    done = len(store.done & store.share.keys())
+    return CampaignResult(len(store.share), done, len(store.failures()), interrupted)
+
+
+def _work(
+    store: Store, display: Display, cells: list[NamedCell], workers: int, make_executor: MakeExecutor
+) -> None:
+    """Run cells on an executor, which may be one whose workers do not see the campaign's folder."""
+    progress_path = store.folder / PROGRESS
+    try:
+        progress = SharedProgress(progress_path, len(cells))
+    except OSError as error:
+        raise InputError(f"folder {str(store.folder)!r} cannot be written: {error.strerror}") from None
+    try:
+        executor = make_executor(workers)
+        if isinstance(executor, FarExecutor):
+            FarRun(store, display, executor).all(cells)
+        else:
+            tasks = (Task(named, store.folder, place) for place, named in enumerate(cells))
+            _Run(store, display, progress, workers, make_executor).all(tasks, executor)
+    finally:
+        progress_path.unlink(missing_ok=True)
 
 
 def compile_kernels(cells: list[NamedCell], display: Display) -> None:
@@ -124,11 +139,11 @@ class _Run:
         self.deaths: Counter[str] = Counter()
         self.out: dict[Future[Outcome], Task] = {}
 
-    def all(self, tasks: Iterable[Task]) -> None:
-        """Run the tasks; when worker processes die, go on with new ones."""
-        waiting = deque(tasks)
+    def all(self, tasks: Iterable[Task], first: Executor) -> None:
+        """Run the tasks on the `first` executor; when worker processes die, go on with new ones."""
+        waiting, made = deque(tasks), deque([first])
         while waiting:
-            with self._executor() as executor:
+            with self._ending(made.popleft() if made else self._made()) as executor:
                 try:
                     self._until_broken(executor, waiting)
                 except BrokenExecutor:
@@ -179,10 +194,14 @@ class _Run:
                 waiting.appendleft(task)
         self.out.clear()
 
-    @contextlib.contextmanager
-    def _executor(self) -> Iterator[Executor]:
-        """An executor that, when the campaign ends early, stops its workers at their next sample."""
+    def _made(self) -> Executor:
         executor = self.make_executor(self.workers)
+        assert not isinstance(executor, FarExecutor)
+        return executor
+
+    @contextlib.contextmanager
+    def _ending(self, executor: Executor) -> Iterator[Executor]:
+        """The executor, whose workers stop at their next sample when the campaign ends early."""
         try:
             yield executor
         except BaseException:

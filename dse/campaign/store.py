@@ -6,12 +6,13 @@ import dataclasses
 import fcntl
 import os
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from dse.campaign.config import Campaign, NamedCell
+from dse.campaign.config import Campaign, NamedCell, Shard
 from dse.campaign.curves import CURVES, Curves, open_curves, write_curves
 from dse.campaign.growth import Growth
 from dse.campaign.ledger import DONE, FAILED, LEDGER, Ledger
@@ -36,6 +37,26 @@ def _definition(problem: Problem) -> dict[str, Any]:
     }
 
 
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold a campaign's folder. InputError where another process does, or where it cannot be written."""
+    try:
+        lock = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        raise InputError(
+            f"folder {str(folder)!r} cannot be used: {error.strerror}; choose another with --out"
+        ) from None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError:
+        raise InputError(
+            f"folder {str(folder)!r} is in use by another run; wait for it or choose another with --out"
+        ) from None
+    finally:
+        os.close(lock)
+
+
 class Store:
     """The folder of one campaign, locked while it is open: a context manager.
 
@@ -44,11 +65,17 @@ class Store:
     more than a larger budget (see `growth`). `notices` say what came of a campaign's file that has changed.
     """
 
-    def __init__(self, folder: Path, campaign: Campaign) -> None:
-        """Open or make the folder. InputError if it is in use, not writable or of a different campaign."""
+    def __init__(self, folder: Path, campaign: Campaign, shard: Shard | None = None) -> None:
+        """Open or make the folder. InputError if it is in use, not writable or of a different campaign.
+
+        With a `shard`, the others' cells are not to be run here, and not entered.
+        """
         self.folder = folder
         self.campaign = campaign
         self.cells = {named.key: named for named in campaign.cells()}
+        mine = shard.of(self.cells.values()) if shard else self.cells.keys()
+        self.share = {key: named for key, named in self.cells.items() if key in mine}
+        """The cells that are to be run here, by key."""
         try:
             folder.mkdir(parents=True, exist_ok=True)
             refuse_links(folder)
@@ -57,18 +84,12 @@ class Store:
                 refuse_links(part)
             for made in (folder, folder.parent):
                 sync_folder(made)
-            self._lock = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         except OSError as error:
             raise InputError(
                 f"folder {str(folder)!r} cannot be used: {error.strerror}; choose another with --out"
             ) from None
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(self._lock)
-            raise InputError(
-                f"folder {str(folder)!r} is in use by another run; wait for it or choose another with --out"
-            ) from None
+        self._open = ExitStack()
+        self._open.enter_context(locked(folder))
         try:
             self.optima: dict[str, Any] = {}
             self.runs: list[dict[str, Any]] = []
@@ -78,7 +99,7 @@ class Store:
             self.ledger = Ledger(folder / LEDGER)
             self._enter_cells()
         except BaseException:
-            os.close(self._lock)
+            self._open.close()
             raise
 
     @property
@@ -102,7 +123,7 @@ class Store:
     def unfinished(self) -> list[NamedCell]:
         """The cells still to run: those never begun, interrupted or failed."""
         done = self.done
-        return [named for key, named in self.cells.items() if key not in done]
+        return [named for key, named in self.share.items() if key not in done]
 
     @property
     def done(self) -> set[str]:
@@ -159,7 +180,7 @@ class Store:
     def close(self) -> None:
         """Let others have the folder."""
         self.ledger.close()
-        os.close(self._lock)
+        self._open.close()
 
     def __enter__(self) -> Store:
         return self
@@ -186,7 +207,7 @@ class Store:
             "definitions": {named.label: _definition(named.problem) for named in campaign.problems},
             "templates": self._templates,
             "optima": self.optima,
-            "versions": self._versions(),
+            "versions": self.versions(),
             "runs": self.runs,
         }
         if campaign.limits:
@@ -200,7 +221,7 @@ class Store:
     def _templates(self) -> dict[str, dict[str, dict[str, Any]]]:
         return template_figures(self.campaign)
 
-    def _versions(self) -> dict[str, str]:
+    def versions(self) -> dict[str, str]:
         """The versions that any of the cells' records depends on."""
         found: dict[str, str] = {}
         for named in {named.variant.name: named for named in self.cells.values()}.values():
@@ -230,7 +251,7 @@ class Store:
             for row in changed:
                 del known[row.key]
             self.ledger.remove(row.key for row in changed)
-            new = ((key, named.cell) for key, named in self.cells.items() if key not in known)
+            new = ((key, named.cell) for key, named in self.share.items() if key not in known)
             self.ledger.add((key, cell.fingerprint, cell.identity_text) for key, cell in new)
         except BaseException:
             self.ledger.close()

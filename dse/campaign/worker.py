@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from multiprocessing import connection, parent_process
 from pathlib import Path
 
@@ -66,13 +67,17 @@ def journal_path(folder: Path, key: str) -> Path:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a task: a summary; or why the cell failed; or that it (or all storage) had to stop."""
+    """What came of a task: a summary; or why the cell failed; or that it (or all storage) had to stop.
+
+    `record` is the finished cell's Parquet file, where that was not written into the campaign's folder.
+    """
 
     key: str
     summary: Summary | None = None
     failure: str | None = None
     storage: str | None = None
     stopped: bool = False
+    record: bytes | None = field(default=None, repr=False)
 
 
 class SharedProgress:
@@ -109,9 +114,13 @@ class SharedProgress:
 
 def run_task(task: Task) -> Outcome:
     """Run a task to its end. Whatever the searcher raises becomes the outcome's `failure`."""
-    key = task.named.key
+    return outcome_of(task.named.key, lambda: Outcome(task.named.key, summary=_run(task)))
+
+
+def outcome_of(key: str, run: Callable[[], Outcome]) -> Outcome:
+    """What comes of running a cell, whatever is raised."""
     try:
-        return Outcome(key, summary=_run(task))
+        return run()
     except Stopped:
         return Outcome(key, stopped=True)
     except StorageError as error:
@@ -131,11 +140,11 @@ def _run(task: Task) -> Summary:
         if shared.stopping and progress.samples < progress.budget:
             raise Stopped
 
-    earlier = _earlier(task)
+    earlier = earlier_record(task)
     if earlier is not None and len(earlier[0]) == cell.budget:
         return summarise(named, *earlier)
     times = RunTimes()
-    with _journal(task, earlier and earlier[0]) as journal:
+    with task_journal(task, earlier and earlier[0]) as journal:
         record = run_cell(cell, journal, [observe], times)
         if earlier is not None:
             times.model += earlier[1].model
@@ -145,7 +154,7 @@ def _run(task: Task) -> Summary:
     return summarise(named, record, times)
 
 
-def _earlier(task: Task) -> tuple[Record, RunTimes] | None:
+def earlier_record(task: Task) -> tuple[Record, RunTimes] | None:
     """The cell's record that is there already, and what it took.
 
     It was written just before its process died, or when the budget was smaller.
@@ -162,7 +171,7 @@ def _earlier(task: Task) -> tuple[Record, RunTimes] | None:
     return record, RunTimes(*about["times"])
 
 
-def _journal(task: Task, earlier: Record | None) -> Journal:
+def task_journal(task: Task, earlier: Record | None) -> Journal:
     """The cell's journal, which has at least the samples of the `earlier` record."""
     journal = open_journal(task.named.cell, task.journal_path)
     if earlier is None or journal.samples >= len(earlier):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dse.problem.evaluations import Criteria, Evaluations
-from dse.search.journal import Journal
+from dse.search.journal import SampleLog
 from dse.search.record import Record
 from dse.space.protocol import Space
 from dse.support.arrays import IntArray
@@ -89,7 +89,7 @@ class Evaluator:
         budget: int,
         *,
         record: Record | None = None,
-        journal: Journal | None = None,
+        journal: SampleLog | None = None,
         observers: Iterable[Observer] = (),
         at_once: int = 1,
     ) -> None:
@@ -228,7 +228,7 @@ class Evaluator:
             journal.sync(record, force=len(record) == self.__budget)
         return evaluations
 
-    def __replayed(self, genes: IntArray, start: int, journal: Journal) -> Evaluations:
+    def __replayed(self, genes: IntArray, start: int, journal: SampleLog) -> Evaluations:
         held = journal.recovered.genes(start, start + len(genes))
         different = np.flatnonzero((held != genes[: len(held)]).any(axis=1))
         if len(different):

@@ -25,7 +25,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +53,18 @@ _FRAME_HEAD = _FRAME.size + _CHECK.size
 _MARKER = b"SMPL"
 _ZLIB_HEAD = 64
 """More than zlib adds to what it cannot compress."""
+
+
+class SampleLog(Protocol):
+    """Where a running search's samples go, and those it begins with: what a Journal is to a search."""
+
+    @property
+    def path(self) -> Path: ...
+    @property
+    def samples(self) -> int: ...
+    @property
+    def recovered(self) -> Record: ...
+    def sync(self, record: Record, *, force: bool = False) -> None: ...
 
 
 class Journal:
@@ -96,16 +108,19 @@ class Journal:
         now = time.monotonic()
         if not force and waiting < FRAME_ROWS and now - self._written_at < FRAME_SECONDS:
             return
-        while self.samples < len(record):
-            stop = min(self.samples + MOST_ROWS, len(record))
-            frame = self._columns.frame(
-                record.genes(self.samples, stop), record.evaluations(self.samples, stop)
-            )
+        self.append(record, self.samples)
+        self._written_at = now
+
+    def append(self, record: Record, start: int = 0) -> None:
+        """Write the samples of `record` from `start` on, which come next."""
+        while start < len(record):
+            stop = min(start + MOST_ROWS, len(record))
+            frame = self._columns.frame(record.genes(start, stop), record.evaluations(start, stop))
             with self._explaining("written"):
                 self._write(frame)
             self._end += len(frame)
-            self.samples = stop
-        self._written_at = now
+            self.samples += stop - start
+            start = stop
 
     def close(self) -> None:
         """See that the samples, and the file's name, are on the disk, and let others have the journal."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
@@ -92,18 +93,23 @@ def write_parquet(record: Record, path: Path, cell: Mapping[str, Any]) -> None:
 
     Columns: index, genes (a list of small integers), and those of Evaluations.
     """
+    with whole_file(path, "record") as file:
+        _write(record, file, cell, 0)
+
+
+def to_parquet(record: Record, cell: Mapping[str, Any], start: int = 0) -> bytes:
+    """What `write_parquet` writes, of the samples from `start` on."""
+    file = io.BytesIO()
+    _write(record, file, cell, start)
+    return file.getvalue()
+
+
+def from_parquet(content: bytes) -> Record:
+    """The samples that `to_parquet` wrote in another process of this program."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    genes, evaluations = record.genes(), record.evaluations()
-    columns = {
-        "index": pa.array(np.arange(len(record), dtype=np.uint32)),
-        "genes": _gene_column(genes),
-        **{name: pa.array(column) for name, column in evaluations.columns().items()},
-    }
-    table = pa.table(columns).replace_schema_metadata({_CELL_KEY: json.dumps(cell, sort_keys=True)})
-    with whole_file(path, "record") as file:
-        pq.write_table(table, file, **_PARQUET)
+    return _read(pq.read_table(pa.BufferReader(content), page_checksum_verification=True))
 
 
 def read_parquet(path: Path) -> tuple[Record, dict[str, Any]]:
@@ -114,11 +120,7 @@ def read_parquet(path: Path) -> tuple[Record, dict[str, Any]]:
     try:
         table = read_table(path, where)
         cell = json.loads(table.schema.metadata[_CELL_KEY])
-        flat = table["genes"].combine_chunks().flatten().to_numpy().astype(np.int64)
-        evaluations = Evaluations.of(
-            {name: table[name].to_numpy().astype(dtype) for name, dtype in COLUMNS.items()}
-        )
-        width = table.schema.field("genes").type.list_size
+        return _read(table), cell
     except OSError as error:
         raise StorageError(f"{where} cannot be read: {error.strerror}") from None
     except InputError:
@@ -126,9 +128,31 @@ def read_parquet(path: Path) -> tuple[Record, dict[str, Any]]:
     except (pa.ArrowException, KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         reason = " ".join(str(error).split())
         raise InputError(f"{where} is not of a search: {reason}") from None
+
+
+def _write(record: Record, file: BinaryIO, cell: Mapping[str, Any], start: int) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    genes, evaluations = record.genes(start), record.evaluations(start)
+    columns = {
+        "index": pa.array(np.arange(start, len(record), dtype=np.uint32)),
+        "genes": _gene_column(genes),
+        **{name: pa.array(column) for name, column in evaluations.columns().items()},
+    }
+    table = pa.table(columns).replace_schema_metadata({_CELL_KEY: json.dumps(cell, sort_keys=True)})
+    pq.write_table(table, file, **_PARQUET)
+
+
+def _read(table: pa.Table) -> Record:
+    flat = table["genes"].combine_chunks().flatten().to_numpy().astype(np.int64)
+    evaluations = Evaluations.of(
+        {name: table[name].to_numpy().astype(dtype) for name, dtype in COLUMNS.items()}
+    )
+    width = table.schema.field("genes").type.list_size
     record = Record(width, capacity=max(table.num_rows, 1))
     record.append(flat.reshape(table.num_rows, width), evaluations)
-    return record, cell
+    return record
 
 
 def _gene_column(genes: IntArray) -> pa.FixedSizeListArray:

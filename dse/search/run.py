@@ -18,7 +18,7 @@ from dse import __version__
 from dse.cost import model_origin
 from dse.problem.problem import Evaluations, Problem
 from dse.search.evaluator import BudgetExhausted, Evaluator, Observer, SearchEnded, SearchProblem
-from dse.search.journal import Journal
+from dse.search.journal import Journal, SampleLog
 from dse.search.record import Record
 from dse.search.searcher import Searcher, searcher_origin
 from dse.search.start import Points
@@ -164,7 +164,7 @@ class _Timed:
 
 def run_cell(
     cell: Cell,
-    journal: Journal | None = None,
+    journal: SampleLog | None = None,
     observers: Iterable[Observer] = (),
     times: RunTimes | None = None,
 ) -> Record:

@@ -38,12 +38,28 @@ def command(
     workers: Annotated[
         int | None, typer.Option(help="How many cells to run at once; by default one a core.", metavar="N")
     ] = None,
+    executor: Annotated[
+        str,
+        typer.Option(help="Where cells run: processes (here), dask, or an installed one.", metavar="NAME"),
+    ] = "processes",
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            help="The executor's scheduler; without it dask starts a cluster here.", metavar="tcp://HOST:PORT"
+        ),
+    ] = None,
+    shard: Annotated[
+        str | None,
+        typer.Option(help="Run a part of the cells, as 2/8; `dse merge` joins the parts.", metavar="K/N"),
+    ] = None,
     tables_only: Annotated[
         bool, typer.Option("--tables-only", help="Report in tables alone: no figures, no page.")
     ] = False,
     json: Json = False,
 ) -> None:
     """Run a campaign's cells and report on them. Run it again to go on where it was interrupted."""
+    from dse.campaign.config import Shard
+    from dse.campaign.executors import executor_maker
     from dse.campaign.progress import LiveDisplay, make_display
     from dse.campaign.reading import campaign_path, load_campaign
     from dse.campaign.runner import run_campaign
@@ -54,12 +70,15 @@ def command(
     workers = whole_number(workers, "--workers", most=1024) if workers is not None else os.cpu_count() or 1
     path = campaign_path(campaign)
     plan = load_campaign(path, find_layers)
+    part = Shard.parse(shard) if shard is not None else None
+    name = f"{plan.name}.shard-{part.number}-of-{part.count}" if part else plan.name
     # One that comes along has its results where the user is, not where it is installed.
-    folder = out or default_folder(Path(path if path == campaign else "results/campaigns/any"), plan.name)
+    folder = out or default_folder(Path(path if path == campaign else "results/campaigns/any"), name)
     display = make_display()
     try:
-        with interrupted_once(), Store(folder, plan) as store:
-            result = run_campaign(store, display, workers=workers)
+        with interrupted_once(), Store(folder, plan, part) as store:
+            make_executor = executor_maker(executor, scheduler, store.versions())
+            result = run_campaign(store, display, workers=workers, make_executor=make_executor)
             failures = store.failures()
     finally:
         if isinstance(display, LiveDisplay):
