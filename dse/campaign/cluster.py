@@ -46,7 +46,7 @@ class _Topic(Link):
     def send(self, piece: Piece) -> None:
         from distributed import get_worker
 
-        get_worker().log_event(self.name, asdict(piece))
+        get_worker().log_event(self.name, {"piece": asdict(piece)})
 
     def wanted(self) -> bool:
         """Whether neither the campaign's process has let go of the task nor the scheduler has lost it."""
@@ -157,7 +157,7 @@ class DaskExecutor(FarExecutor):
             ) from None
 
     def _receive(self, event: tuple[float, Mapping[str, Any]]) -> None:
-        self._pieces.put(Piece(**event[1]))
+        self._pieces.put(Piece(**event[1]["piece"]))
 
     def _look(self) -> None:
         """Count the workers, look at new ones, and give up the tasks of those that are gone."""

@@ -19,7 +19,7 @@ from dse.campaign.summary import summarise
 from dse.campaign.worker import Outcome, Stopped, outcome_of
 from dse.search.evaluator import Progress
 from dse.search.record import Record, from_parquet, to_parquet
-from dse.search.run import Cell, RunTimes, make_ready, run_cell
+from dse.search.run import RunTimes, make_ready, run_cell
 
 PIECE_SECONDS = 1.0
 """How often samples flow back: what a worker that dies can lose."""
@@ -132,7 +132,7 @@ def run_far(task: FarTask, link: Link) -> Outcome:
 def _run(task: FarTask, link: Link) -> Outcome:
     named = task.named
     # What is known of the cell is of the sender's versions; they are the same, or the worker gets no cells.
-    cell = Cell(*(getattr(named.cell, name) for name in ("problem", "name", "searcher", "seed", "budget")))
+    cell = replace(named.cell)
     earlier = Record(len(cell.problem.space.sizes)) if task.earlier is None else from_parquet(task.earlier)
     make_ready(cell.problem)
     stream = _Stream(named.key, earlier, link)

@@ -104,7 +104,11 @@ class FarRun:
         samples = journal.samples
         content = to_parquet(journal.recovered, {}) if samples else None
         far = FarTask(named, content, earlier[1].model if earlier else 0.0)
-        future = self.executor.submit(far, self.avoid.get(named.key, ()))
+        try:
+            future = self.executor.submit(far, self.avoid.get(named.key, ()))
+        except BaseException:
+            journal.close()
+            raise
         self.out[future] = _Running(named, journal, samples)
         self.display.started(named, self.executor.worker_of(future))
 

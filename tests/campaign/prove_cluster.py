@@ -18,7 +18,7 @@ from tests.campaign.test_campaign_kill import Records, drawn, finish, records
 
 CAMPAIGN = """
 name = "killed"
-budget = 40_000
+budget = 120_000
 seeds = 1
 cost_model = "maestro"
 objectives = ["edp"]
