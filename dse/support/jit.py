@@ -61,12 +61,13 @@ def _say_uncached() -> None:
 
 
 def drop_stale(package: Path) -> None:
-    """Forgets the compiled kernels of a package that are older than any of its sources.
+    """Forgets the compiled kernels of a package that are older than any of its sources, or than the numerics.
 
     Numba looks at the file of the compiled function only, not at the files of the functions that it calls.
     Processes may do so at the same time: what another one has removed meanwhile is gone, and that is well.
     """
-    newest = max(source.stat().st_mtime for source in package.glob("*.py"))
+    sources = [*package.glob("*.py"), *(Path(__file__).parent / "numerics").glob("*.py")]
+    newest = max(source.stat().st_mtime for source in sources)
     for index in package.glob("__pycache__/*.nbi"):
         with suppress(FileNotFoundError):
             if index.stat().st_mtime < newest:

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.linalg.lapack import dtrtrs
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 from skopt.learning import GaussianProcessRegressor
 from skopt.learning.gaussian_process.kernels import ConstantKernel, Matern, Sum, WhiteKernel
 
 from dse.support.arrays import FloatArray
-from searchers.common.gaussian_process import explained
 
 # Length scales are in units of features (log2, or 0/1), variances in that of the standardised target.
 _LENGTH, _LENGTHS = 4.0, (0.3, 100.0)
@@ -69,7 +69,8 @@ class Posterior:
         self._scale = float(model.y_train_std_)
         shared = self._kernel(features, model.X_train_)
         self.mean: FloatArray = shared @ model.alpha_ * self._scale + float(model.y_train_mean_)
-        self._explained = explained(model.L_, shared)
+        # LAPACK itself: the checks around it would take as long as it does.
+        self._explained, _ = dtrtrs(model.L_, shared.T, lower=1)
         known = np.einsum("ij,ij->j", self._explained, self._explained)
         self.variance = np.maximum(self._kernel.diag(features) - known, _LEAST_VARIANCE) * self._scale**2
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import log_ndtr, ndtr
 
+from dse.support import numerics
 from dse.support.arrays import BoolArray, FloatArray
 
 LEAST_DEVIATION = 0.003
 """In log2: no need of a buffer is predicted more exactly."""
 _FAR = -6.0
 """Deviations above the best from which the expected improvement is computed by its asymptote."""
+LOG_HALF = -0.6931471805599453
+_LOG_CIRCLE = 1.8378770664093453
+"""The logarithm of 2 pi."""
 _LEAST_SHARE = 1e-6
 """Of a variance, what at least remains of it as points nearby become known."""
 
@@ -24,17 +27,17 @@ def log_improvement(mean: FloatArray, deviation: FloatArray, best: float) -> Flo
         return np.zeros(len(mean))
     score = (best - mean) / deviation
     near = np.maximum(score, _FAR)
-    density = np.exp(-0.5 * np.square(near)) / np.sqrt(2 * np.pi)
-    direct = np.log(density + near * ndtr(near))
+    density = numerics.exp(-0.5 * np.square(near)) / np.sqrt(2 * np.pi)
+    direct = numerics.log(density + near * numerics.ndtr(near))
     # Phi(z) is nearly density(z) / -z * (1 - 1 / z^2) far below 0: what is left of the sum is this.
-    distant = -0.5 * (np.square(score) + np.log(2 * np.pi)) - np.log(np.square(score) + 3)
-    log_expected: FloatArray = np.log(deviation) + np.where(score > _FAR, direct, distant)
+    distant = -0.5 * (np.square(score) + _LOG_CIRCLE) - numerics.log(np.square(score) + 3)
+    log_expected: FloatArray = numerics.log(deviation) + np.where(score > _FAR, direct, distant)
     return log_expected
 
 
 def log_chance_to_fit(excess: FloatArray, deviation: FloatArray) -> FloatArray:
     """The log of the chance that normal variables, how far a limit is exceeded, are below 0."""
-    chances: FloatArray = log_ndtr(-excess / deviation)
+    chances: FloatArray = numerics.log_ndtr(-excess / deviation)
     return chances
 
 
@@ -65,12 +68,12 @@ def believer_batch(
         merit = log_improvement(mean, np.sqrt(variance * scale), best) + log_chance
         pick = int(np.argmax(np.where(free, merit, -np.inf)))
         number = len(chosen)
-        shared = covariance[pick] - known[:number, pick] @ known[:number]
+        shared = covariance[pick] - numerics.matmul(known[:number, pick][np.newaxis], known[:number])[0]
         known[number] = shared / np.sqrt(variance[pick])
         variance = np.maximum(variance - np.square(known[number]), least)
         free[pick] = False
         chosen.append(pick)
-        if believe_best and log_chance[pick] > np.log(0.5):
+        if believe_best and log_chance[pick] > LOG_HALF:
             best = min(best, float(mean[pick]))
         size -= int(counts[pick])
     return chosen

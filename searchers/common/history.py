@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.support import numerics
 from dse.support.arrays import FloatArray, IntArray
 from searchers.common.scores import scores
 from searchers.common.visited import Visited
@@ -123,5 +124,5 @@ class History:
 def _log2(values: FloatArray, rows: NDArray[np.bool_]) -> FloatArray:
     """log2 of the given rows of the values, NaN in the others."""
     found = np.full(values.shape, np.nan)
-    found[rows] = np.log2(values[rows])
+    found[rows] = numerics.log2(values[rows])
     return found

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dse.support import numerics
 from dse.support.arrays import FloatArray
 
 if TYPE_CHECKING:
@@ -22,6 +23,6 @@ def scores(evaluations: Evaluations) -> FloatArray:
     what there is; those that are infeasible for another reason come last and are `inf`.
     """
     limits = zip(evaluations.needs.T, evaluations.capacities, strict=True)
-    doublings = sum(np.log2(np.maximum(need, capacity) / capacity) for need, capacity in limits)
+    doublings = sum(numerics.log2(np.maximum(need, capacity) / capacity) for need, capacity in limits)
     too_large = (evaluations.reason != 0) & evaluations.violation.any(axis=1)
     return np.where(too_large, BEYOND_ANY_LOSS * (1 + doublings), evaluations.loss)

@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from dse.support.arrays import FloatArray, IntArray
+from dse.support.numerics import exp, matmul, tanh
 from searchers.marl.policies import NEVER, ActionArray, Actions, Categorical, Gaussian, Policy, stack_heads
 
 _FIRST_MOMENT, _SECOND_MOMENT, _EPSILON = 0.9, 0.999, 1e-8
@@ -82,9 +83,9 @@ class Agents:
     def policy(self, observations: FloatArray) -> Policy:
         """The agents' policies at observations (n, inputs), which all agents share."""
         weights = self.weights
-        units = np.tanh(observations @ weights.hidden + weights.hidden_bias)
+        units = tanh(matmul(observations, weights.hidden) + weights.hidden_bias)
         outputs = [
-            units[self.agent_of[stack.genes]] @ heads + np.where(stack.within, biases, NEVER)
+            matmul(units[self.agent_of[stack.genes]], heads) + np.where(stack.within, biases, NEVER)
             for stack, heads, biases in zip(self.stacks, weights.heads, weights.head_biases, strict=True)
         ]
         if self.actions == "gaussian":
@@ -114,7 +115,7 @@ class Agents:
         changes = self.log_likelihoods(policy, actions) - before
         if clipping == "joint":
             changes = np.broadcast_to(changes.sum(axis=0), changes.shape)
-        ratios = np.exp(changes)
+        ratios = exp(changes)
         # Where a ratio has gone as far as it may, the clipped objective is flat.
         free = np.where(advantages > 0, ratios < 1 + clip, ratios > 1 - clip)
         pulls = np.where(free, ratios * advantages, 0.0) / len(observations)
@@ -142,11 +143,11 @@ class Agents:
         turned = units.transpose(0, 2, 1)
         head_gradients = []
         for stack, heads, slope in zip(self.stacks, self.weights.heads, to_outputs, strict=True):
-            through_heads[stack.genes] = slope @ heads.transpose(0, 2, 1)
-            head_gradients.append(turned[self.agent_of[stack.genes]] @ slope)
+            through_heads[stack.genes] = matmul(slope, heads.transpose(0, 2, 1))
+            head_gradients.append(matmul(turned[self.agent_of[stack.genes]], slope))
         to_units = self._per_agent(through_heads) * (1 - units * units)
         return Weights(
-            observations.T @ to_units,
+            matmul(observations.T, to_units),
             to_units.sum(axis=1, keepdims=True),
             tuple(head_gradients),
             tuple(slope.sum(axis=1, keepdims=True) for slope in to_outputs),
@@ -161,5 +162,5 @@ class Agents:
 
     def _per_agent(self, per_gene: FloatArray) -> FloatArray:
         """The sum over each agent's own genes: (genes, ...) in, (agents, ...) out."""
-        sums: FloatArray = self._holds @ per_gene.reshape(len(per_gene), -1)
+        sums: FloatArray = matmul(self._holds, per_gene.reshape(len(per_gene), -1))
         return sums.reshape(-1, *per_gene.shape[1:])

@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.support import numerics
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 
 ActionArray = NDArray[Any]
@@ -77,11 +78,10 @@ class Categorical:
         probabilities, logs = [], []
         for stack, logits in zip(stacks, outputs, strict=True):
             logits -= logits.max(axis=-1, keepdims=True)
-            # Left out where it is 0: there it takes many times as long.
-            chances = np.exp(logits, where=stack.within, out=np.zeros_like(logits))
+            chances = numerics.exp(np.where(stack.within, logits, -np.inf))
             total = chances.sum(axis=-1, keepdims=True)
             probabilities.append(np.divide(chances, total, out=chances))
-            logs.append(np.subtract(logits, np.log(total), out=logits))
+            logs.append(np.subtract(logits, numerics.log(total), out=logits))
         return Categorical(stacks, units, tuple(probabilities), tuple(logs))
 
     def draw(self, rows: IntArray, rng: np.random.Generator) -> ActionArray:
@@ -140,12 +140,12 @@ class Gaussian:
     @staticmethod
     def of(units: FloatArray, sizes: IntArray, outputs: FloatArray) -> Gaussian:
         """Of outputs (genes, n, 2): the mean, and the deviation's logarithm before it is squashed."""
-        return Gaussian(units, sizes, outputs[..., 0], np.tanh(outputs[..., 1] / _WIDEST))
+        return Gaussian(units, sizes, outputs[..., 0], numerics.tanh(outputs[..., 1] / _WIDEST))
 
     @property
     def deviations(self) -> FloatArray:
         """(genes, n)"""
-        return np.exp(_WIDEST * self.squashed)
+        return numerics.exp(_WIDEST * self.squashed)
 
     def draw(self, rows: IntArray, rng: np.random.Generator) -> ActionArray:
         """Numbers drawn for the observations of these rows: (rows, genes)."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
+from dse.support import numerics
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.validation import positive_number, whole_number
@@ -100,7 +101,7 @@ class ObservationNormalizer:
         """Observations (n, 4), 0 for points that have no figures, because the cost model refuses them."""
         figures = np.stack([getattr(evaluations, name) for name in _OBSERVED], axis=1).astype(np.float64)
         priced: BoolArray = np.logical_and.reduce(figures > 0, axis=1)
-        logs = np.log(figures, where=priced[:, np.newaxis], out=np.zeros_like(figures))
+        logs = numerics.log(np.where(priced[:, np.newaxis], figures, 1.0))
         self._points += int(priced.sum())
         self._sum += logs.sum(axis=0)
         self._squares += (logs * logs).sum(axis=0)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from dse.support import numerics
 from dse.support.arrays import BoolArray, FloatArray
 from searchers.common.scores import scores
 
@@ -62,7 +63,7 @@ def _by_loss(losses: FloatArray, feasible: BoolArray, reward: Reward) -> FloatAr
     if reward == "1/x":
         return np.where(feasible, lowest / costs, 0.0)
     # The difference of logs, since a quotient may overflow.
-    rewards: FloatArray = np.log(lowest) - np.log(np.where(feasible, costs, highest))
+    rewards: FloatArray = numerics.log(lowest) - numerics.log(np.where(feasible, costs, highest))
     return np.where(feasible, rewards, rewards - 1)
 
 
@@ -71,7 +72,7 @@ def _by_rank(numbers: FloatArray, elite: float) -> FloatArray:
     ranks = np.arange(1, len(numbers) + 1)
     if elite:
         few = max(1, math.floor(elite * len(numbers)))
-        weights = np.maximum(0.0, math.log(few + 0.5) - np.log(ranks))
+        weights = np.maximum(0.0, numerics.log(few + 0.5) - numerics.log(ranks))
     else:
         weights = -ranks.astype(np.float64)
     _, place = np.unique(numbers, return_inverse=True)

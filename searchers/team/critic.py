@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.support import numerics
 from dse.support.arrays import FloatArray, SingleArray
-from searchers.common.gaussian_process import cholesky, explained, solve
+from dse.support.numerics import cholesky, explained, matmul, solve
 from searchers.team.critic_kernel import covariances
 from searchers.team.features import Features
 
@@ -70,7 +71,7 @@ class Critic:
     def predict(self, features: SingleArray) -> FloatArray:
         """The expected figures of other points: (n, width) to (n, m)."""
         shared = self._kernel(self._scaled(features), self._known)
-        means: FloatArray = shared @ self._means_of + (self._mean + self._trend(features))
+        means: FloatArray = matmul(shared, self._means_of) + (self._mean + self._trend(features))
         return means
 
     def posterior(self, features: SingleArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -83,15 +84,15 @@ class Critic:
         points = self._scaled(features).astype(np.float64)
         shared = self._kernel(points, self._points)
         reduction = explained(self._factor, shared)
-        covariance = self._kernel(points, points) - reduction.T @ reduction
+        covariance = self._kernel(points, points) - matmul(reduction.T, reduction)
         np.fill_diagonal(covariance, np.maximum(covariance.diagonal(), _LEAST_VARIANCE))
-        means = shared @ self._means_of + (self._mean + self._trend(features))
+        means = matmul(shared, self._means_of) + (self._mean + self._trend(features))
         return means, covariance, self._amplitudes * self._scale**2
 
     def _counts(self, features: SingleArray) -> FloatArray:
         """What may add up to a figure, and one for what is always there: (n, addends + 1)."""
         logs = features[:, features.shape[1] - self._addends :].astype(np.float64)
-        return np.column_stack([np.exp2(logs), np.ones(len(logs))])
+        return np.column_stack([numerics.exp2(logs), np.ones(len(logs))])
 
     def _fit_trend(self, features: SingleArray, figures: FloatArray) -> None:
         """Learn the sums of counts."""
@@ -99,19 +100,19 @@ class Critic:
         self._weights = np.zeros((self._addends + 1, figures.shape[1]))
         self._least = np.ones(figures.shape[1])
         for figure in range(figures.shape[1] - 1):
-            weights = _weights(counts, np.exp2(figures[:, figure]))
+            weights = _weights(counts, numerics.exp2(figures[:, figure]))
             if weights.any():
                 self._weights[:, figure] = weights
-                self._least[figure] = _LEAST_SHARE * (counts @ weights).mean()
+                self._least[figure] = _LEAST_SHARE * matmul(counts, weights).mean()
 
     def _trend(self, features: SingleArray) -> FloatArray:
         """log2 of the learned sums: (n, m)."""
-        logs: FloatArray = np.log2(self._counts(features) @ self._weights + self._least)
+        logs: FloatArray = numerics.log2(matmul(self._counts(features), self._weights) + self._least)
         return logs
 
     def _scaled(self, features: SingleArray) -> SingleArray:
         """The kernel's features over their length scales: (n, width - addends)."""
-        inverse = np.exp2(-self.log2_scales).astype(np.float32)
+        inverse = numerics.exp2(-self.log2_scales).astype(np.float32)
         scaled: SingleArray = features[:, : features.shape[1] - self._addends] * inverse[self._groups]
         return scaled
 
@@ -119,7 +120,7 @@ class Critic:
         """Hold the points that are known at the present length scales, and their products."""
         self._known = self._scaled(features)
         self._points = self._known.astype(np.float64)
-        self._products = self._points @ self._points.T
+        self._products = matmul(self._points, self._points.T)
         self._squares = np.square(self._points).sum(axis=1)
 
     def _choose(self, features: SingleArray, targets: FloatArray, choose_scales: bool) -> None:
@@ -166,12 +167,12 @@ class Critic:
         self._factor = cholesky(kernel)
         self._solution = solve(self._factor, targets)
         self._amplitudes = np.maximum((targets * self._solution).sum(axis=0) / count, 1e-9)
-        halves = np.log(self._factor.diagonal()).sum()
-        return float((-0.5 * count * np.log(self._amplitudes) - halves).sum())
+        halves = numerics.log(self._factor.diagonal()).sum()
+        return float((-0.5 * count * numerics.log(self._amplitudes) - halves).sum())
 
     def _kernel(self, ones: AnyFloats, others: AnyFloats) -> AnyFloats:
         """The covariances of scaled points (n, ...) and others (m, ...): (n, m)."""
-        products = ones @ others.T
+        products = matmul(ones, others.T)
         squares = (np.square(points).sum(axis=1) for points in (ones, others))
         covariances(products, *squares, *self._factors_of(products.dtype.type), products)
         return products
@@ -184,14 +185,8 @@ class Critic:
 
 def _weights(counts: FloatArray, figures: FloatArray) -> FloatArray:
     """Non-negative weights by which counts (n, k) add up to figures (n,); all zero if none are found."""
-    from scipy.optimize import nnls
-
     shares = counts / figures[:, np.newaxis]
     units = shares.mean(axis=0)
-    try:
-        found, _ = nnls(shares / units, np.ones(len(figures)))
-    except RuntimeError:
-        # Too many iterations: the figures go without a trend, until there are other points.
-        return np.zeros(counts.shape[1])
-    weights: FloatArray = found / units
-    return weights
+    found = numerics.non_negative(shares / units, np.ones(len(figures)))
+    # Counts that are as good as sums of each other: the figures go without a trend, until there are others.
+    return np.zeros(counts.shape[1]) if found is None else found / units

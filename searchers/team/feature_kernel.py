@@ -16,6 +16,7 @@ from dse.spec.mapping import (
     OUTER_TILE,
 )
 from dse.support.jit import OPTIONS
+from dse.support.numerics.kernel import exp2_of, log2_of
 
 DIMS, TENSORS = 4, 3
 K, C, Y, X = range(DIMS)
@@ -47,7 +48,7 @@ def describe(rows, facts, columns, mean, deviation, out):
         steps = values[ALL_TURNS] + values[WORKING]
         spread, order = rows[row, INNER_PARALLEL], rows[row, INNER_ORDER : INNER_ORDER + DIMS]
         _level(outer, inner, cluster, spread, order, steps, facts, values[LEVEL_WIDTH : 2 * LEVEL_WIDTH])
-        values[CLUSTERS] = np.log2(cluster)
+        values[CLUSTERS] = log2_of(cluster)
         values[STEPS] = values[ALL_TURNS] + values[LEVEL_WIDTH + ALL_TURNS]
         for dim in range(DIMS):
             values[STEPS] += values[LEVEL_WIDTH + TILES + dim]
@@ -67,12 +68,12 @@ def _level(wholes, tiles, units, parallel, order, steps, facts, values):
         turns = np.ceil(parts / units) if dim == spread else parts
         if dim == spread:
             busy = min(parts, np.float64(units))
-            values[SHARE] = np.log2(parts / (turns * units))
-        values[TILES + dim] = np.log2(tiles[dim])
-        values[TURNS + dim] = np.log2(turns)
+            values[SHARE] = log2_of(parts / (turns * units))
+        values[TILES + dim] = log2_of(tiles[dim])
+        values[TURNS + dim] = log2_of(turns)
         values[ALL_TURNS] += values[TURNS + dim]
         values[SPREAD + dim] = dim == spread
-    values[WORKING] = np.log2(busy)
+    values[WORKING] = log2_of(busy)
     place = NESTING
     for one in range(DIMS):
         for other in range(one + 1, DIMS):
@@ -85,8 +86,8 @@ def _level(wholes, tiles, units, parallel, order, steps, facts, values):
         returns = _returns(values[TURNS : TURNS + DIMS], order, tensor, facts[DEPTHWISE])
         values[RETURNS + tensor] = returns
         values[MOVED + tensor] = returns + values[TOGETHER + tensor] + steps
-        moved += np.exp2(values[MOVED + tensor])
-    values[ALL_MOVED] = np.log2(moved)
+        moved += exp2_of(values[MOVED + tensor])
+    values[ALL_MOVED] = log2_of(moved)
 
 
 @njit(**OPTIONS)
@@ -133,5 +134,5 @@ def _footprints(tiles, spread, busy, facts, out):
     weights = maps * (1.0 if facts[DEPTHWISE] else c) * facts[FILTER_ROWS] * facts[FILTER_COLUMNS]
     inputs = c * (y + facts[FILTER_ROWS] - 1) * (x + facts[FILTER_COLUMNS] - 1)
     outputs = maps * y * x
-    out[0], out[1], out[2] = np.log2(weights), np.log2(inputs), np.log2(outputs)
-    out[3] = np.log2(weights + inputs + outputs)
+    out[0], out[1], out[2] = log2_of(weights), log2_of(inputs), log2_of(outputs)
+    out[3] = log2_of(weights + inputs + outputs)

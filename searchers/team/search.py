@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dse.support import numerics
 from dse.support.arrays import FloatArray, IntArray
 from searchers.common.acquisition import LEAST_DEVIATION, believer_batch, log_chance_to_fit
 from searchers.common.choices import Choices
@@ -130,7 +131,7 @@ class Search:
         patience = settings.patience
         if descent.restricted:
             # An infeasible descent lags behind a feasible one, whatever the scores.
-            lag = np.log2(samples.best / best) if np.isfinite(samples.best) else np.inf
+            lag = float(numerics.log2(samples.best / best)) if np.isfinite(samples.best) else np.inf
             beyond_grace = len(samples) - settings.grace
             if beyond_grace > 0 and lag * beyond_grace > settings.lag:
                 return False

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dse.spec.mapping import CLUSTER
+from dse.support import numerics
 from dse.support.arrays import FloatArray, IntArray
 from searchers.common.acquisition import log_improvement
 from searchers.common.scores import BEYOND_ANY_LOSS
@@ -57,7 +58,7 @@ class SpatialMappings:
         self._begun = np.zeros(self._sizes, np.int64)
         vectors = np.zeros((self._sizes[-1], len(space.sizes)), np.int64)
         vectors[:, self.genes[-1]] = np.arange(len(vectors))
-        self._log2_clusters = np.log2(structure.decode(vectors).rows[:, CLUSTER])
+        self._log2_clusters = numerics.log2(structure.decode(vectors).rows[:, CLUSTER])
 
     def begin_pair(self, rng: np.random.Generator) -> IntArray:
         """Begin with parallel dims (2,) with which the fewest descents have begun."""
@@ -93,7 +94,7 @@ class SpatialMappings:
         losses = np.full(len(found), _WORST)
         fits = best < BEYOND_ANY_LOSS
         if fits.any():
-            losses[fits] = np.minimum(np.log2(best[fits] / best.min()), _WORST)
+            losses[fits] = np.minimum(numerics.log2(best[fits] / best.min()), _WORST)
         known = counts >= _KNOWN
         return np.stack(np.unravel_index(found[known], self._sizes), axis=1), losses[known]
 
@@ -102,15 +103,14 @@ class SpatialMappings:
         targets = (losses - losses.mean()) / (losses.std() + 1e-6)
         kernel = self._kernel(known, known) + _NOISE * np.eye(len(known))
         shared = self._kernel(others, known)
-        # One solution for both, not a Cholesky factor: mappings that are alike tie, down to the last bit.
-        solved = np.linalg.solve(kernel, np.column_stack([targets, shared.T]))
+        solved = numerics.solve(numerics.cholesky(kernel), np.column_stack([targets, shared.T]))
         variance = np.maximum(_VARIANCE - (shared * solved[:, 1:].T).sum(axis=1), 1e-6)
-        return log_improvement(shared @ solved[:, 0], np.sqrt(variance), float(targets.min()))
+        return log_improvement(numerics.matmul(shared, solved[:, 0]), np.sqrt(variance), float(targets.min()))
 
     def _kernel(self, ones: IntArray, others: IntArray) -> FloatArray:
         """Between spatial mappings (n, 3) and others (m, 3): (n, m)."""
         outer, inner = (ones[:, np.newaxis, level] == others[:, level] for level in (0, 1))
-        near = np.exp(-np.abs(self._log2_clusters[ones[:, -1:]] - self._log2_clusters[others[:, -1]]))
+        near = numerics.exp(-np.abs(self._log2_clusters[ones[:, -1:]] - self._log2_clusters[others[:, -1]]))
         either = outer + inner.astype(np.float64)
         kernel: FloatArray = (
             0.3 + 0.15 * near + either * (0.15 + 0.2 * near) + outer * inner * (0.3 + 0.6 * near)
