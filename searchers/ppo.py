@@ -107,6 +107,7 @@ class PPO:
     """Samples without a better one after which a new agent begins; 0 is never."""
 
     libraries: ClassVar[tuple[str, ...]] = ("gymnasium", "stable-baselines3", "torch")
+    portable: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         for name, known in (("actions", tuple(_TUNED)), ("reward", ("1/x", "-log"))):

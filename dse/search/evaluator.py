@@ -235,7 +235,9 @@ class Evaluator:
             row = int(different[0])
             raise ReplayMismatch(
                 f"journal {str(journal.path)!r}: sample {start + row} was {held[row].tolist()}, the search "
-                f"now asks for {genes[row].tolist()}; the searcher has changed: remove the journal to restart"
+                f"now asks for {genes[row].tolist()}; the searcher has changed, or draws other samples on "
+                "this CPU, which it should then declare: go on where the journal was begun, or remove it "
+                "to restart"
             )
         old = journal.recovered.evaluations(start, start + len(held))
         old = replace(old, criteria=self.__problem.criteria)

@@ -24,6 +24,7 @@ from dse.search.searcher import Searcher, searcher_origin
 from dse.search.start import Points
 from dse.support.arrays import IntArray
 from dse.support.hashing import CANONICAL, around, digest, digest_text
+from dse.support.numerics.cpu import numerical_cpu
 from dse.support.validation import whole_number
 
 MOST_SAMPLES = 10**9
@@ -78,12 +79,15 @@ class Cell:
     def common(self) -> dict[str, Any]:
         """All that the record depends on but the seed, as plain data."""
         model, libraries = self.problem.model, tuple(getattr(self.searcher, "libraries", ()))
+        versions = dict(_versions(tuple(sys.path), model.name, model.version, self.name, libraries))
+        if not getattr(self.searcher, "portable", True):
+            versions["cpu"] = numerical_cpu()
         common = {
             "problem": self.problem.identity,
             "searcher": self.name,
             "settings": self.settings,
             "budget": self.budget,
-            "versions": dict(_versions(tuple(sys.path), model.name, model.version, self.name, libraries)),
+            "versions": versions,
         }
         return common | ({"start": [list(point) for point in self.start]} if self.start else {})
 

@@ -36,7 +36,8 @@ class Searcher(Protocol):
     `libraries`, a class variable with the names of the distributions that its samples depend on (numpy and
     its own are counted anyway). One whose samples depend on how large the budget is, by a schedule that ends
     with it, must declare `plans_for_budget = True`: its search does not go on when a campaign's budget grows,
-    but is run anew.
+    but is run anew. One that draws other samples from the same seed on another CPU, as BLAS and torch may,
+    must declare `portable = False`: the CPU is then part of a record's identity.
     """
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:

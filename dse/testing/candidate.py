@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 from types import TracebackType
 from typing import Any
@@ -27,7 +28,7 @@ MANY_THREADS = 3
 
 SAME_SEED, GLOBAL_RANDOM, REUSABLE = "same-seed", "global-random-ignored", "reusable"
 
-FRESH = (Surroundings(hash_seed=1, threads=1), Surroundings(hash_seed=2, threads=3))
+FRESH = (Surroundings(hash_seed=1, threads=1), Surroundings(hash_seed=2, threads=3, other_cpu=True))
 
 
 class Candidate:
@@ -84,11 +85,12 @@ class Candidate:
         """The search of `reference` in processes of their own, which begin when this is first asked for."""
         if self.pickled is None:
             return ()
+        portable = getattr(self.searcher, "portable", True)
         return tuple(
             self._processes.enter_context(
                 FreshRun(self.pickled, self.samples, 0, surroundings, self.time_limit)
             )
-            for surroundings in FRESH
+            for surroundings in (FRESH if portable else [replace(each, other_cpu=False) for each in FRESH])
         )
 
     @cached_property

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dse.search.searcher import Searcher
+from dse.support.numerics.cpu import other_cpu
 from dse.testing.landscapes import convolution
 from dse.testing.runs import WatchedRun, run
 
@@ -26,9 +27,17 @@ class Surroundings:
 
     hash_seed: int
     threads: int
+    other_cpu: bool = False
+    """Whether numerical libraries are to compute as on another CPU."""
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The environment variables of the process."""
+        known = {"PYTHONHASHSEED": str(self.hash_seed), "OMP_NUM_THREADS": str(self.threads)}
+        return known | (other_cpu() if self.other_cpu else {})
 
     def __str__(self) -> str:
-        return f"PYTHONHASHSEED={self.hash_seed}, OMP_NUM_THREADS={self.threads}"
+        return ", ".join(f"{name}={value}" for name, value in self.variables.items())
 
 
 class FreshRun:
@@ -45,8 +54,7 @@ class FreshRun:
         environment = {
             **os.environ,
             "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path),
-            "PYTHONHASHSEED": str(surroundings.hash_seed),
-            "OMP_NUM_THREADS": str(surroundings.threads),
+            **surroundings.variables,
         }
         self._process = subprocess.Popen(
             [sys.executable, "-c", _PROGRAM, str(task), str(self._result)],

@@ -66,7 +66,7 @@ def _first(run: WatchedRun, samples: int) -> WatchedRun:
 
 
 def fresh_process(candidate: Candidate) -> str:
-    """Another process, with other hashes and threads, draws the same record."""
+    """Another process, with other hashes and threads and on another CPU, draws the same record."""
     for started in candidate.fresh_runs:
         where = f"in a fresh process with {started.surroundings}"
         ended = started.result()

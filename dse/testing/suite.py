@@ -52,7 +52,7 @@ RULES: tuple[Rule, ...] = (
     Rule(REUSABLE, "serves several searches with one object", records.reusable),
     Rule(
         "fresh-process",
-        "draws the same record in a fresh process, whatever its hash seed",
+        "draws the same record in a fresh process, whatever its hash seed, threads and CPU",
         records.fresh_process,
         ("configuration", SAME_SEED, GLOBAL_RANDOM),
     ),

@@ -55,6 +55,7 @@ class Bayesian:
     """Growth of a descent after which the hyperparameters are fitted again."""
 
     libraries: ClassVar[tuple[str, ...]] = ("scikit-optimize", "scikit-learn", "scipy")
+    portable: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         whole_number(self.initial, "initial", least=2, most=MOST_POINTS)

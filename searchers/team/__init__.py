@@ -39,7 +39,7 @@ Defaults were chosen on the problems of results/campaigns/devhard.toml: see resu
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from dse.support.errors import unknown
 from dse.support.validation import INT64_MAX, positive_number, whole_number
@@ -105,8 +105,6 @@ class Team:
     policy: str = "critic"
     """`critic`, or the control: `uniform` has every agent and the batch choose uniformly, as often."""
 
-    libraries: ClassVar[tuple[str, ...]] = ("scipy",)
-
     def __post_init__(self) -> None:
         for name, least, most in (
             ("start", 2, MOST_POINTS), ("memory", 10, MOST_DATA), ("teams", 1, MOST_POINTS),
@@ -125,15 +123,10 @@ class Team:
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Ask, evaluate and tell until the budget is spent."""
-        from threadpoolctl import threadpool_limits
-
-        # Imported before the limit is set: it reaches only the libraries that are loaded.
         from searchers.team.search import Search
 
-        # Sums in another order, as on another number of threads, would end in other samples.
-        with threadpool_limits(limits=1):
-            search = Search(self, evaluate.space, evaluate.objective, rng)
-            search.begin(evaluate.known)
-            while evaluate.remaining:
-                batch = search.ask()
-                search.tell(batch, evaluate(batch.genes))
+        search = Search(self, evaluate.space, evaluate.objective, rng)
+        search.begin(evaluate.known)
+        while evaluate.remaining:
+            batch = search.ask()
+            search.tell(batch, evaluate(batch.genes))
