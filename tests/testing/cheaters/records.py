@@ -6,9 +6,11 @@ import os
 import random
 import warnings
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
+from dse.support.numerics.cpu import numerical_cpu
 from tests.testing.cheaters.budget import draw_randomly
 
 
@@ -64,6 +66,21 @@ class Planning:
     def search(self, evaluate, rng) -> None:
         rng.random(evaluate.remaining % 7)
         draw_randomly(evaluate, rng)
+
+
+@dataclass(frozen=True)
+class Dispatching:
+    """Draws by the last bits of sums, whose order depends on the CPU, as BLAS has it, and does not say so."""
+
+    def search(self, evaluate, rng) -> None:
+        draw_randomly(evaluate, np.random.default_rng([*numerical_cpu().encode(), *rng.bytes(4)]))
+
+
+@dataclass(frozen=True)
+class SaidToDispatch(Dispatching):
+    """Says so."""
+
+    portable: ClassVar[bool] = False
 
 
 @dataclass(frozen=True)
