@@ -108,9 +108,7 @@ def drawn() -> dict[str, list[list[int]]]:
     }
 
 
-def test_portable_searchers_draw_the_same_in_a_fresh_process_on_another_cpu() -> (
-    None
-):
+def test_portable_searchers_draw_the_same_in_a_fresh_process_on_another_cpu() -> None:
     """One process for them all, because it takes longer to start than to search."""
     code = "import json; from tests.testing.test_contract import drawn; print(json.dumps(drawn()))"
     environment = {**os.environ, "PYTHONHASHSEED": "2", "OMP_NUM_THREADS": "3", **other_cpu()}
