@@ -26,14 +26,14 @@ def certify(
     `loopnest` can.
     """
     from dse.optimum.cache import load, store, user_folder
-    from dse.optimum.models import refuse
-    from dse.optimum.solver import solve
+    from dse.optimum.models import refuse, solver_of
 
     if not isinstance(problem, Problem):
         raise InputError(f"problem must be a Problem, as Problem(layer, accelerator), got {shorten(problem)}")
     if time_limit is not None:
         positive_number(time_limit, "time_limit")
     refuse(problem)
+    solve = solver_of(problem)
     if cache is False:
         return solve(problem, time_limit)
     folder = user_folder() if cache is True else Path(cache)

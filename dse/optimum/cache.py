@@ -62,7 +62,8 @@ def code_version(model: str) -> str:
 def sources(model: str) -> list[Path]:
     """The files that decide what a proof under a cost model says: solver, model, space, rules, objectives."""
     home = Path(__file__).parents[1]
-    folders = ("optimum", f"optimum/{model}", "cost", f"cost/{model}", "problem", "space", "spec")
+    own = ("optimum", f"optimum/{model}", "cost", f"cost/{model}", "problem", "space", "spec")
+    folders = (*own, "space/hierarchy", "space/hierarchy/kernels", "spec/hierarchy")
     return sorted(source for folder in folders for source in (home / folder).glob("*.py"))
 
 

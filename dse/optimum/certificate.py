@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 
 from dse.problem.problem import Problem
 from dse.spec.mapping import Mapping as DataflowMapping
-from dse.spec.mapping import MappingBatch
 from dse.support.arrays import FloatArray
 from dse.support.errors import InputError
 from dse.support.validation import table
@@ -153,9 +152,9 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def priced(problem: Problem, mapping: DataflowMapping) -> Best | None:
+def priced(problem: Problem, mapping: Any) -> Best | None:
     """The mapping as the problem prices it; None if it is not feasible."""
-    batch = MappingBatch.of([mapping])
+    batch = problem.batch(mapping)
     figures = problem.evaluate(batch)
     if figures.reason[0] != 0:
         return None
@@ -179,7 +178,7 @@ def from_dict(data: object, problem: Problem) -> Certificate:
     try:
         entry = table(data, "certificate")
         about: Mapping[str, Any] = entry["certificate"]
-        best = priced(problem, DataflowMapping.from_dict(entry["best"]["mapping"])) if entry["best"] else None
+        best = priced(problem, problem.read_mapping(entry["best"]["mapping"])) if entry["best"] else None
         found = Certificate(
             fingerprint=about["fingerprint"],
             status=entry["status"],

@@ -9,10 +9,15 @@ from dse.problem.problem import Problem
 from dse.support.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dse.optimum.certificate import Certificate
+
+    Solve = Callable[[Problem, float | None], Certificate]
     from dse.optimum.bounds import Certifier
     from dse.optimum.verification import Claims
 
-MODELS = ("loopnest", "maestro")
+MODELS = ("loopnest", "maestro", "timeloop")
 """The cost models that have a folder here, and one in `verification`; each declares that it is `provable`."""
 
 
@@ -24,6 +29,13 @@ def certifier_of(problem: Problem) -> Certifier:
 def claims_of(problem: Problem) -> Claims:
     """What is checked of certificates under the problem's cost model only."""
     return cast("Claims", import_module(f"dse.optimum.verification.{_provable(problem)}.claims"))
+
+
+def solver_of(problem: Problem) -> Solve:
+    """What proves the problem's optimum: the branch and bound of two levels, or that of any number."""
+    model = _provable(problem)
+    home = f"dse.optimum.{model}.search" if problem.model.hierarchical else "dse.optimum.solver"
+    return cast("Solve", import_module(home).solve)
 
 
 def refuse(problem: Problem) -> None:
@@ -38,6 +50,6 @@ def _provable(problem: Problem) -> str:
     model = problem.model
     # A model of another name may have inherited the declaration.
     if not model.provable or model.name not in MODELS:
-        known = " and ".join(map(repr, MODELS))
+        known = ", ".join(map(repr, MODELS))
         raise InputError(f"only cost models {known} can be certified, got {model.name!r}")
     return model.name

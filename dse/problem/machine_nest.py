@@ -51,8 +51,8 @@ def _levels(workload: Workload, machine: Machine, mapping: HierarchyMapping) -> 
         if mapped.spatial:
             wide = math.prod(n for _, n in mapped.spatial)
             below = machine.levels[place + 1].name if place + 1 < len(machine.levels) else "MAC"
-            yield f"{indent}on {wide:,} of {level.fan_out:,} below {level.name}: each a {below}"
-    yield f"{indent}a MAC"
+            yield f"{indent}at {wide:,} of {level.fan_out:,} x {below}"
+    yield f"{indent}MAC"
 
 
 def _boxes(workload: Workload, mapping: HierarchyMapping) -> list[dict[str, int]]:

@@ -75,18 +75,18 @@ class MachineProblem(Problem):
 
     def price(self, genes: IntArray) -> Evaluations:
         """What the points in `genes`, int64 (n, genes) and inside the space, cost, and their losses."""
-        return self._judged(self.space.decode(genes).rows)
+        return self.price_rows(self.space.decode(genes).rows)
 
     def evaluate(self, mappings: HierarchyMapping | HierarchyBatch) -> Evaluations:  # type: ignore[override]
         """What a mapping, or each of a batch, costs, whether or not it is in the space."""
         if isinstance(mappings, HierarchyMapping):
-            return self._judged(self.space.layout.encode([mappings]))
-        return self._judged(mappings.rows)
+            return self.price_rows(self.space.layout.encode([mappings]))
+        return self.price_rows(mappings.rows)
 
     def explain(self, mapping: HierarchyMapping) -> str:  # type: ignore[override]
         """Why the mapping is not feasible, with figures, or "feasible"."""
         rows = self.space.layout.encode([mapping])
-        reason = Reason(int(self._judged(rows).reason[0]))
+        reason = Reason(int(self.price_rows(rows).reason[0]))
         words, wide = (figures[0].tolist() for figures in self.space.measure(rows))
         levels = self.accelerator.levels
         for place, level in enumerate(levels):
@@ -98,6 +98,16 @@ class MachineProblem(Problem):
             if reason is Reason.TOO_NARROW and wide[place] < least:
                 return f"{level.name} spreads over {wide[place]} instances; {least} are asked for"
         return reason.text
+
+    def batch(self, mapping: HierarchyMapping) -> HierarchyBatch:  # type: ignore[override]
+        """The mapping as a batch of one."""
+        layout = self.space.layout
+        return HierarchyBatch(layout.encode([mapping]), layout, self.accelerator)
+
+    def read_mapping(self, data: Any) -> HierarchyMapping:  # type: ignore[override]
+        """The mapping in the plain data of `to_dict`."""
+        layout = self.space.layout
+        return read_mapping(data["levels"], layout.dims, layout.tensors, "mapping")
 
     def judge(self, mapping: HierarchyMapping) -> Evaluation:  # type: ignore[override]
         """The mapping judged by every objective; its figures are those of a case, by level with them."""
@@ -193,7 +203,8 @@ class MachineProblem(Problem):
         # What does not fit is priced all the same: a search learns from it.
         return self.model.prepared_machine(self.layer, self.accelerator.unlimited)
 
-    def _judged(self, rows: RowArray) -> Evaluations:
+    def price_rows(self, rows: RowArray) -> Evaluations:
+        """What rows (n, columns) of the space's layout cost, and their losses."""
         costs: CostBatch = self._price_machine(rows)
         words, wide = self.space.measure(rows)
         reasons = costs.reason.copy()

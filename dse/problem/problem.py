@@ -120,6 +120,14 @@ class Problem:
         figures = self.evaluate(mapping)
         return f"L1 {figures.l1_size[0]:,} and L2 {figures.l2_size[0]:,} elements"
 
+    def batch(self, mapping: Mapping) -> MappingBatch:
+        """The mapping as a batch of one."""
+        return MappingBatch.of([mapping])
+
+    def read_mapping(self, data: Any) -> Mapping:
+        """The mapping in the plain data of its `to_dict`."""
+        return Mapping.from_dict(data)
+
     def judge(self, mapping: Mapping) -> Evaluation:
         """The mapping judged in full, by every objective (see `dse.problem.evaluation`)."""
         from dse.problem.evaluation import evaluate

@@ -264,7 +264,7 @@ def test_what_cannot_be_certified_is_refused_in_a_line() -> None:
         ),
         (
             Problem(layer, edge, cost_model=Renamed()),
-            "only cost models 'loopnest' and 'maestro' can be certified, got 'other'",
+            "only cost models 'loopnest', 'maestro', 'timeloop' can be certified, got 'other'",
         ),
         (Problem(long_layer, edge, cost_model="maestro"), "counts in 32 bits"),
         (

@@ -38,6 +38,7 @@ class Timeloop(CostModel):
     name = "timeloop"
     hierarchical = True
     prices_strides = True
+    provable = True
 
     def load_machine(self, name: str) -> Machine:
         """See `dse.cost.timeloop.presets.load_machine`."""

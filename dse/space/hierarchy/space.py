@@ -52,7 +52,7 @@ class HierarchySpace:
     def __post_init__(self) -> None:
         object.__setattr__(self, "fixed", dict(self.fixed))
         # Made now, so that what is wrong with the constraints is said now.
-        _ = self._chains, self._levels
+        _ = self.chains, self.levels
 
     def __reduce__(self) -> tuple[Any, ...]:
         return HierarchySpace, (self.layer, self.machine, dict(self.fixed))
@@ -73,16 +73,18 @@ class HierarchySpace:
         return read_constraints(self.fixed, self.workload, self.machine)
 
     @cached_property
-    def _chains(self) -> tuple[FactorChain, ...]:
+    def chains(self) -> tuple[FactorChain, ...]:
+        """The factors of every dim."""
         return factor_chains(self.workload, self.machine, self.constraints.factors)
 
     @cached_property
-    def _levels(self) -> tuple[LevelChoices, ...]:
-        return level_choices(self.workload, self.machine, self._chains, self.constraints)
+    def levels(self) -> tuple[LevelChoices, ...]:
+        """The orders and what is kept, level by level."""
+        return level_choices(self.workload, self.machine, self.chains, self.constraints)
 
     @cached_property
     def _packed(self) -> Packed:
-        return pack(self.workload, self.machine, self.layout, self._chains, self._levels)
+        return pack(self.workload, self.machine, self.layout, self.chains, self.levels)
 
     @cached_property
     def shapes(self) -> ShapeTables:
@@ -115,8 +117,8 @@ class HierarchySpace:
     @property
     def mappings(self) -> int:
         """How many distinct mappings the vectors decode to, exactly; those that do not fit count too."""
-        chains: int = math.prod(chain.count for chain in self._chains)
-        others = math.prod(len(level.orders) << len(level.open) for level in self._levels)
+        chains: int = math.prod(chain.count for chain in self.chains)
+        others = math.prod(len(level.orders) << len(level.open) for level in self.levels)
         return chains * others
 
     @property
@@ -203,7 +205,7 @@ class HierarchySpace:
     def _encode_row(self, row: RowArray, vector: IntArray) -> str:
         """Write one row's vector; what is wrong with it, or nothing."""
         tables, row = self._packed.tables, np.ascontiguousarray(row)
-        for dim, chain in enumerate(self._chains):
+        for dim, chain in enumerate(self.chains):
             columns = self._packed.columns[dim]
             factors = tuple(int(row[column]) for column in columns)
             elsewhere = [
@@ -217,7 +219,7 @@ class HierarchySpace:
                 return f"{level} has no loops over {chain.dim} here"
             if not _kernels().encode_factors(row, dim, tables, vector):
                 return chain.why_not(factors, self.machine) or f"{chain.dim} is not factored"
-        for level in self._levels:
+        for level in self.levels:
             why = level.encode(row, self.layout, self._packed.places, vector)
             if why:
                 return why
@@ -249,7 +251,7 @@ class HierarchySpace:
 
     @cached_property
     def _features(self) -> Features:
-        return Features(self.machine, self.workload, self._levels, self.shapes)
+        return Features(self.machine, self.workload, self.levels, self.shapes)
 
     @property
     def feature_names(self) -> tuple[str, ...]:

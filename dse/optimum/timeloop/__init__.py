@@ -1,0 +1,1 @@
+"""Proofs under `timeloop`: factors by factors, with a bound that holds for every order of the loops."""

@@ -1,0 +1,1 @@
+"""What is checked of certificates under `timeloop` only."""
