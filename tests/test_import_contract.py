@@ -235,6 +235,8 @@ COMMON_WORDS = {"random", "walk", "grid", "local", "team"}
 OTHER_MEANINGS = {
     ("dse.testing.surroundings", "random"): "the module of Python's own random states",
     ("dse.spec.accelerator", "paper"): "an accelerator without limits, under which papers compare",
+    ("dse.space.parts", "paper"): "a space, by the name that users know it by",
+    ("dse.cli.options", "paper"): "the same space, in the help of --space",
 }
 
 STILL_NAMED: set[tuple[str, str]] = set()

@@ -136,6 +136,7 @@ def _problem(identity: Mapping[str, Any]) -> Problem:
         identity["cost_model"],
         space["tiles"],
         space["fixed"],
+        space.get("parts") or "default",
     )
 
 
@@ -195,6 +196,7 @@ def _plan(
             "objective": identity["problem"]["objective"],
             "tiles": space["tiles"],
             "fixed": space["fixed"],
+            **({"parts": space["parts"]} if space.get("parts") else {}),
         }
     first = entries[0].identity
     return {

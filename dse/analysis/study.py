@@ -166,6 +166,7 @@ class Study:
             self.cost_model,
             definition["tiles"],
             definition["fixed"],
+            definition.get("parts") or "default",
         )
 
     def target(self, problem: Triple) -> tuple[float, bool]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from dse.cost import DEFAULT_COST_MODEL
 from dse.problem.problem import Problem
+from dse.space.parts import SPACES, Parts
 from dse.spec.accelerator import Accelerator
 from dse.spec.layer import Layer
 from dse.spec.mapping import MappingBatch
@@ -21,22 +22,33 @@ REPEATS, BASELINE_REPEATS = 25, 2
 Row = dict[str, Any]
 
 
-def cost(layer: Layer, accelerator: Accelerator, model: str = DEFAULT_COST_MODEL) -> dict[str, list[Row]]:
+def cost(
+    layer: Layer,
+    accelerator: Accelerator,
+    model: str = DEFAULT_COST_MODEL,
+    parts: Parts = SPACES["default"],
+) -> dict[str, list[Row]]:
     """The pricing rates of `model` for random feasible mappings of one layer, with both kinds of tiles.
 
-    `cost`: mappings a second in batches on one and on two threads. `one_row`: microseconds that
+    `cost`: mappings a second in batches on one and on two threads (on one where each has a machine of its
+    own). `drawn`: the same on one thread for points as they are drawn, feasible or not, with their losses:
+    what a search gets. `one_row`: microseconds that
     Problem.price takes for a single point. `baselines`: milliseconds that other implementations take for
     one of the same mappings, and how many times faster the batches are. All are the best of several repeats.
     """
-    report: dict[str, list[Row]] = {"cost": [], "one_row": [], "baselines": []}
+    report: dict[str, list[Row]] = {"cost": [], "drawn": [], "one_row": [], "baselines": []}
     for tiles in ("factors", "any"):
-        problem = Problem(layer, accelerator, cost_model=model, tiles=tiles)
+        problem = Problem(layer, accelerator, cost_model=model, tiles=tiles, space=parts)
         genes = feasible_points(problem, BATCH)
         batch = problem.space.decode(genes)
-        rates = {threads: len(batch) / _batch_seconds(problem, batch, threads) for threads in (1, 2)}
+        several = (1, 2) if batch.machines is None else (1,)
+        rates = {threads: len(batch) / _batch_seconds(problem, batch, threads) for threads in several}
         what = {"model": model, "tiles": tiles}
         for threads, rate in rates.items():
             report["cost"].append({**what, "threads": threads, "mappings_per_second": rate})
+        drawn = problem.space.sample(np.random.default_rng(1), BATCH)
+        rate = BATCH / best_seconds(partial(problem.price, drawn))
+        report["drawn"].append({**what, "points_per_second": rate})
         report["one_row"].append({**what, "microseconds": _single_row_seconds(problem, genes) * 1e6})
         for name, seconds in _baselines(problem, batch).items():
             entry = {"name": name, "milliseconds": seconds * 1e3, "ratio": seconds * rates[1]}
@@ -68,6 +80,9 @@ def best_seconds(work: Callable[[], object], repeats: int = REPEATS) -> float:
 def _batch_seconds(problem: Problem, batch: MappingBatch, threads: int) -> float:
     accelerator, model = problem.accelerator, problem.model
     layer = problem.layer if model.prices_strides else problem.layer.lowered()
+    if batch.machines is not None:
+        price_each = model.prepared_each(layer, accelerator)
+        return best_seconds(partial(price_each, batch.rows, batch.machines))
     return best_seconds(lambda: model.evaluate(layer, accelerator, batch, threads=threads))
 
 

@@ -20,6 +20,7 @@ from dse.problem.making import load_hardware, make_problem
 from dse.search.run import MOST_SAMPLES
 from dse.search.searcher import make_searcher, searcher_class
 from dse.search.start import TEMPLATES
+from dse.space.parts import read_parts
 from dse.spec.layer import Layer
 from dse.spec.names import is_network_file, split_name
 from dse.spec.objective import OBJECTIVES
@@ -65,6 +66,7 @@ class _CampaignFile(Schema):
     constants: str | None = None
     start: str | dict[str, str] = field(default_factory=dict)
     tiles: str = "factors"
+    space: Any = "default"
     fixed: dict[str, Any] = field(default_factory=dict)
     objectives: Names = field(default_factory=list)
     accelerators: Names = field(default_factory=list)
@@ -163,7 +165,7 @@ def _problems(
     file: _CampaignFile, runs: int, where: str, folder: Path, find_layers: FindLayers
 ) -> tuple[NamedProblem, ...]:
     """The problems, each of which has so many `runs`."""
-    model = _model(file, where, folder)
+    model, parts = _model(file, where, folder), read_parts(file.space, f"space in {where}")
     named: dict[tuple[str, str, str], NamedProblem] = {}
     asked = len(file.problems) or prod(len(getattr(file, name)) for name in LISTS)
     for place, entry in _combinations(file, where):
@@ -175,7 +177,13 @@ def _problems(
             machine = load_hardware(_beside(entry.accelerator, folder), model)
             for name, layer in found.items():
                 problem = make_problem(
-                    layer, machine, entry.objective, model, entry.tiles or file.tiles, file.fixed
+                    layer,
+                    machine,
+                    entry.objective,
+                    model,
+                    entry.tiles or file.tiles,
+                    file.fixed,
+                    parts,
                 )
                 key = (name, entry.accelerator, entry.objective)
                 if named.setdefault(key, NamedProblem(name, entry.accelerator, problem)).problem != problem:

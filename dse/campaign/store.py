@@ -34,6 +34,7 @@ def _definition(problem: Problem) -> dict[str, Any]:
         "objective": problem.objective,
         "tiles": problem.tiles,
         "fixed": dict(problem.fixed),
+        **({} if problem.parts.name == "default" else {"parts": problem.parts.to_dict()}),
     }
 
 

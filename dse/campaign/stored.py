@@ -76,6 +76,7 @@ class _Definition(_Stored):
     objective: str
     tiles: str
     fixed: dict[str, Any]
+    parts: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,7 @@ class _Space(_Stored):
     accelerator: dict[str, Any]
     tiles: str
     fixed: dict[str, Any]
+    parts: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

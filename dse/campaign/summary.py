@@ -122,7 +122,7 @@ def summarise(named: NamedCell, record: Record, times: RunTimes) -> Summary:
         seed=cell.seed,
         budget=cell.budget,
         samples=len(record),
-        distinct=count_distinct(cell.problem.space.decode(record.genes()).rows),
+        distinct=count_distinct(cell.problem.space.decode(record.genes()).designs),
         infeasible={Reason(code).name.lower(): int(n) for code, n in zip(reasons, counts, strict=True)},
         elsewhere=int(getattr(cell.searcher, "samples_elsewhere", 0)),
         searcher_seconds=round(times.searcher, 3),

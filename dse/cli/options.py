@@ -46,6 +46,14 @@ Tiles = Annotated[
     str,
     typer.Option("--tiles", help="Tile sizes: factors (divisors only) or any.", metavar="factors|any"),
 ]
+SpaceName = Annotated[
+    str,
+    typer.Option(
+        "--space",
+        help="What the space is put together from: default, paper (17 genes) or FILE.toml.",
+        metavar="SPACE",
+    ),
+]
 Fix = Annotated[
     list[str] | None,
     typer.Option(

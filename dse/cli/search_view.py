@@ -90,7 +90,7 @@ def show_layer(result: Result, layer: str, accelerator: str, out: Path | None) -
     else:
         value = f"{best.loss:.6g} {unit_of(problem.objective, problem.model.name)}"
         claim = f"best {problem.objective} {value}, found by sample {best.index:,}"
-        show_best(console, problem, claim, best)
+        show_best(console, result.best_problem, claim, best)
         console.print(_gap(problem, best.loss), soft_wrap=True)
     show_folder(console, out)
 

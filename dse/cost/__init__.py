@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dse.cost.constants import ModelConstants
 from dse.cost.figures import BUFFERS, CostBatch, Figures
-from dse.cost.protocol import Baseline, CaseExtras, CostModel, Detail, PriceRows
+from dse.cost.protocol import Baseline, CaseExtras, CostModel, Detail, PriceEach, PriceRows
 from dse.cost.registry import (
     DEFAULT_COST_MODEL,
     GROUP,
@@ -40,6 +40,7 @@ __all__ = [
     "Figures",
     "ModelConstants",
     "ModelSettings",
+    "PriceEach",
     "PriceRows",
     "cost_model",
     "cost_model_class",

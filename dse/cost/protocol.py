@@ -21,6 +21,9 @@ from dse.support.arrays import FloatArray, IntArray
 PriceRows = Callable[[IntArray], CostBatch]
 """A cost model made ready for one layer and accelerator: a MappingBatch's rows (n, 27) in, costs out."""
 
+PriceEach = Callable[[IntArray, IntArray], CostBatch]
+"""The same for rows that each bring a machine, (n, 7) with the MACHINE_FIGURES as columns."""
+
 
 @dataclass(frozen=True)
 class CaseExtras:
@@ -129,6 +132,26 @@ class CostModel:
     def prepared(self, layer: Layer, accelerator: Accelerator) -> PriceRows:
         """`evaluate` for one layer and accelerator; a model that is faster when made ready overrides it."""
         return lambda rows: self.evaluate(layer, accelerator, MappingBatch(rows))
+
+    def prepared_each(self, layer: Layer, accelerator: Accelerator) -> PriceEach:
+        """`prepared` for rows that each bring a machine, which is `accelerator` but for those figures.
+
+        A row on a machine costs what it costs with that machine as the accelerator. This prices them machine
+        by machine; a model that can price them together overrides it.
+        """
+
+        def price(rows: IntArray, machines: IntArray) -> CostBatch:
+            costs = CostBatch.zeros(len(rows))
+            different, which = np.unique(machines, axis=0, return_inverse=True)
+            for number, figures in enumerate(different.tolist()):
+                places = np.flatnonzero(which.reshape(-1) == number)
+                machine = accelerator.with_machine(figures)
+                found = self.evaluate(layer, machine, MappingBatch(rows[places]))
+                for name, column in costs.columns().items():
+                    column[places] = getattr(found, name)
+            return costs
+
+        return price
 
     def detail(self, layer: Layer, accelerator: Accelerator, mapping: DataflowMapping) -> Detail | None:
         """What the figures of one mapping are made of; None if it is not valid, or nothing is explained."""

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from dse.problem.problem import Problem
+from dse.space.parts import SPACES
 from dse.support.errors import InputError
 
 if TYPE_CHECKING:
@@ -43,7 +44,22 @@ def refuse(problem: Problem) -> None:
     certifier = certifier_of(problem)
     if problem.tiles != "factors":
         raise InputError(f"only tiles 'factors' can be certified, got {problem.tiles!r}")
+    _refuse_parts(problem)
     certifier.refuse(problem)
+
+
+def _refuse_parts(problem: Problem) -> None:
+    """InputError for a space of other parts than the default's, with what is certain there all the same."""
+    parts = problem.parts
+    if parts == SPACES["default"]:
+        return
+    most = max(parts.num_pes, default=problem.accelerator.num_pes)
+    cycles = -(-problem.layer.macs // (most * problem.accelerator.simd_lanes))
+    raise InputError(
+        f"only mappings of the space 'default' can be certified (tiles of K, C, Y and X, one PE count); of "
+        f"space {parts.name or 'of its own'!r} it is certain that no feasible mapping takes less than "
+        f"{cycles:,} cycles, the layer's MACs on {most:,} PEs"
+    )
 
 
 def _provable(problem: Problem) -> str:

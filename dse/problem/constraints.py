@@ -35,25 +35,30 @@ class FeasibilityRules:
 
         self._kernel = feasibility_kernel
         self._layer, self._accelerator = layer, accelerator
-        self._compute_floor = -(-layer.macs // (accelerator.num_pes * accelerator.simd_lanes))
-        self._facts = np.array(
-            [
-                accelerator.num_pes,
-                accelerator.simd_lanes,
-                accelerator.l1_size,
-                accelerator.l2_size,
-                layer.macs,
-                self._compute_floor,
-                int(layer.type == "DSCONV"),
-                *(layer.loops[dim] for dim in DIMS),
-            ],
-            dtype=np.int64,
-        )
+        self._facts = self._facts_of(np.array([accelerator.machine_row], dtype=np.int64))
         self._objective = objective_named(objective).code
         self._hertz = clock_hertz(accelerator)
 
-    def judge(self, rows: IntArray, costs: CostBatch) -> tuple[FloatArray, CodeArray]:
-        """The loss and the Reason code of each of n priced mappings; `rows` is a MappingBatch's (n, 27)."""
+    def _facts_of(self, machines: IntArray) -> IntArray:
+        """What the kernel knows of the layer on each of some machines (n, 7)."""
+        layer = self._layer
+        pes, l1_size, l2_size, _, _, _, lanes = machines.T
+        facts = np.empty((len(machines), self._kernel.SIZES + len(DIMS)), dtype=np.int64)
+        facts[:, self._kernel.NUM_PES], facts[:, self._kernel.LANES] = pes, lanes
+        facts[:, self._kernel.L1], facts[:, self._kernel.L2] = l1_size, l2_size
+        facts[:, self._kernel.MACS] = layer.macs
+        facts[:, self._kernel.COMPUTE_FLOOR] = -(-layer.macs // (pes * lanes))
+        facts[:, self._kernel.DEPTHWISE] = layer.type == "DSCONV"
+        facts[:, self._kernel.SIZES :] = [layer.loops[dim] for dim in DIMS]
+        return facts
+
+    def judge(
+        self, rows: IntArray, costs: CostBatch, machines: IntArray | None = None
+    ) -> tuple[FloatArray, CodeArray]:
+        """The loss and the Reason code of each of n priced mappings; `rows` is a MappingBatch's (n, 27).
+
+        `machines` (n, 7) are those that they are for, if each has its own.
+        """
         count = len(rows)
         losses, reasons = np.empty(count), np.empty(count, np.uint8)
         self._kernel.judge_rows(
@@ -67,7 +72,7 @@ class FeasibilityRules:
             costs.macs,
             costs.valid,
             costs.reason,
-            self._facts,
+            self._facts if machines is None else self._facts_of(machines),
             self._objective,
             self._hertz,
             losses,
@@ -95,7 +100,8 @@ class FeasibilityRules:
         if reason is Reason.WORK_DROPPED:
             return f"the cost model counts {costs.macs[index]} MACs, the layer has {self._layer.macs}"
         if reason is Reason.BELOW_COMPUTE_FLOOR:
-            return f"{cycles} cycles; on all PEs the MACs take at least {self._compute_floor}"
+            floor = self._facts[0, self._kernel.COMPUTE_FLOOR]
+            return f"{cycles} cycles; on all PEs the MACs take at least {floor}"
         if reason is Reason.BELOW_SERIAL_FLOOR:
             floor = self.serial_floors(row[np.newaxis])[0]
             return f"{cycles} cycles; the busiest PE takes at least {floor}"

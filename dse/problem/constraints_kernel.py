@@ -27,10 +27,14 @@ DIM_COUNT = len(DIMS)
 @njit(**OPTIONS)
 def judge_rows(
     rows, cycles, energy_nj, power, area, l1_size, l2_size, macs, valid, model_reason,
-    facts, objective, hertz, losses, reasons,
+    all_facts, objective, hertz, losses, reasons,
 ):  # fmt: skip
-    """Write the loss and the reason of each of n priced mappings into `losses` and `reasons`."""
+    """Write the loss and the reason of each of n priced mappings into `losses` and `reasons`.
+
+    `all_facts` has a row for each of them, or one for all.
+    """
     for i in range(len(rows)):
+        facts = all_facts[i if len(all_facts) > 1 else 0]
         losses[i] = np.inf
         if not valid[i]:
             reasons[i] = model_reason[i]
@@ -64,10 +68,10 @@ def figure(objective, cycles, energy_nj, power, area, hertz):
 
 
 @njit(**OPTIONS)
-def serial_floors(rows, facts, floors):
+def serial_floors(rows, all_facts, floors):
     """Write the serial floor of each of n mappings into `floors`."""
     for i in range(len(rows)):
-        floors[i] = serial_floor(rows[i], facts)
+        floors[i] = serial_floor(rows[i], all_facts[i if len(all_facts) > 1 else 0])
 
 
 @njit(**OPTIONS)

@@ -51,6 +51,8 @@ class MachineProblem(Problem):
             raise InputError(f"cost model {self.cost_model!r} needs a machine of levels, as from a TOML file")
         if self.tiles != "factors":
             raise unknown("tiles", self.tiles, ("factors",))
+        if self.parts.name != "default":
+            raise InputError(f"under cost model {self.model.name!r} the machine says what the space is")
         objective_named(self.objective)
         if self.objective not in OBJECTIVES:
             raise InputError(
@@ -62,9 +64,11 @@ class MachineProblem(Problem):
     def __reduce__(self) -> tuple[Any, ...]:
         return MachineProblem, tuple(getattr(self, item.name) for item in fields(self))
 
-    @cached_property
-    def space(self) -> HierarchySpace:  # type: ignore[override]
-        """The mappings to choose from, as vectors of genes."""
+    if TYPE_CHECKING:
+        space: HierarchySpace  # type: ignore[assignment]
+
+    def make_space(self) -> HierarchySpace:  # type: ignore[override]
+        """What `space` is: the mappings to choose from, as vectors of genes."""
         return HierarchySpace(self.layer, self.accelerator, self.fixed)
 
     @cached_property

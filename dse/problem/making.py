@@ -12,6 +12,7 @@ from dse.cost import DEFAULT_COST_MODEL, CostModel, hierarchy_model, is_hierarch
 from dse.problem.machine_problem import MachineProblem
 from dse.problem.problem import Problem
 from dse.space.genes import parse_fixed
+from dse.space.parts import SPACES, Parts
 from dse.spec.accelerator import Accelerator, load_accelerator
 from dse.spec.hierarchy.architecture import machine_from_dict
 from dse.spec.hierarchy.machine import Machine
@@ -28,11 +29,12 @@ def make_problem(
     cost_model: str | CostModel = DEFAULT_COST_MODEL,
     tiles: str = "factors",
     fixed: Mapping[str, Any] | None = None,
+    space: str | Mapping[str, Any] | Parts = "default",
 ) -> Problem:
     """The problem of a layer on `hardware`, which is it, or names it by a preset or a file."""
     made = MachineProblem if _of_levels(cost_model) else Problem
     machine: Any = load_hardware(hardware, cost_model) if isinstance(hardware, str) else hardware
-    return made(layer, machine, objective, cost_model, tiles, fixed or {})
+    return made(layer, machine, objective, cost_model, tiles, fixed or {}, space)
 
 
 def load_hardware(name: str, cost_model: str | CostModel) -> Hardware:
@@ -52,10 +54,12 @@ def hardware_from_dict(data: Any, cost_model: str) -> Hardware:
     return Accelerator.from_dict(data)
 
 
-def parse_constraints(texts: Iterable[str], cost_model: str) -> dict[str, Any]:
+def parse_constraints(
+    texts: Iterable[str], cost_model: str, parts: Parts = SPACES["default"]
+) -> dict[str, Any]:
     """What texts such as `outer.parallel=K` or `Buffer.keep=W` fix, for a problem under the cost model."""
     if not is_hierarchical(cost_model):
-        return dict(parse_fixed(texts))
+        return dict(parse_fixed(texts, parts))
     fixed: dict[str, Any] = {}
     for text in texts:
         name, equals, value = (part.strip() for part in text.partition("="))

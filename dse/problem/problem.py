@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from collections.abc import Mapping as Table
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 
-from dse.cost import BUFFERS, DEFAULT_COST_MODEL, CostModel, Detail, PriceRows, cost_model
+from dse.cost import BUFFERS, DEFAULT_COST_MODEL, CostModel, Detail, PriceEach, PriceRows, cost_model
 from dse.cost.adapter import adapted
 from dse.problem.cases import case_line
 from dse.problem.evaluations import Criteria, Evaluations
 from dse.problem.templates import TEMPLATES
 from dse.space.mapping_space import MappingSpace
+from dse.space.parts import Parts, read_parts
 from dse.spec.accelerator import Accelerator
 from dse.spec.layer import Layer
 from dse.spec.mapping import Mapping, MappingBatch
@@ -32,11 +33,32 @@ if TYPE_CHECKING:
 __all__ = ["Criteria", "Evaluations", "Problem"]
 
 
+class _SpaceField:
+    """The field `space` of a Problem: takes the parts of a space (or a space, for them), gives the space."""
+
+    def __set__(self, problem: Problem, given: str | Table[str, Any] | Parts | MappingSpace) -> None:
+        parts = given if isinstance(given, Parts) else getattr(given, "parts", None) or read_parts(given)
+        problem.__dict__["_parts"] = parts
+
+    @overload
+    def __get__(self, problem: None, owner: type[Problem]) -> str: ...
+    @overload
+    def __get__(self, problem: Problem, owner: type[Problem]) -> MappingSpace: ...
+    def __get__(self, problem: Problem | None, owner: type[Problem]) -> MappingSpace | str:
+        if problem is None:
+            return "default"
+        made: MappingSpace | None = problem.__dict__.get("_space")
+        if made is None:
+            made = problem.make_space()
+            problem.__dict__["_space"] = made
+        return made
+
+
 @dataclass(frozen=True)
 class Problem:
     """A layer x an accelerator x a mapping space x an objective x a cost model.
 
-    `tiles` and `fixed` shape the space (see MappingSpace). `cost_model` is a model in words (see
+    `space`, `tiles` and `fixed` shape the space (see MappingSpace). `cost_model` is a model in words (see
     `dse.cost.cost_model`), a function as `dse.cost.outside.python` prices by, or a model: every row that is
     priced goes through that object, so a wrapper sees and counts them all.
     """
@@ -47,6 +69,9 @@ class Problem:
     cost_model: str | CostModel | Callable[..., Any] = DEFAULT_COST_MODEL
     tiles: str = "factors"
     fixed: Table[str, Any] = field(default_factory=dict, hash=False)
+    space: _SpaceField = _SpaceField()
+    """Given as the name of a space, a table of its parts, or Parts; it is the space that these make of the
+    layer and accelerator: the mappings to choose from, as vectors of genes."""
 
     templates: ClassVar[tuple[str, ...]] = tuple(TEMPLATES)
     """The known dataflows that can be fitted to it."""
@@ -61,10 +86,15 @@ class Problem:
         # What is derived (the space, compiled functions) is made again in the other process.
         return Problem, tuple(getattr(self, item.name) for item in fields(self))
 
-    @cached_property
-    def space(self) -> MappingSpace:
-        """The mappings to choose from, as vectors of genes."""
-        return MappingSpace(self.layer, self.accelerator, tiles=self.tiles, fixed=self.fixed)
+    @property
+    def parts(self) -> Parts:
+        """What the space is put together from."""
+        parts: Parts = self.__dict__["_parts"]
+        return parts
+
+    def make_space(self) -> MappingSpace:
+        """What `space` is."""
+        return MappingSpace(self.layer, self.accelerator, self.tiles, self.fixed, self.parts)
 
     @cached_property
     def model(self) -> CostModel:
@@ -75,15 +105,23 @@ class Problem:
 
     def price(self, genes: IntArray) -> Evaluations:
         """What the points in `genes`, int64 (n, genes) and inside the space, cost, and their losses."""
-        return self._priced(self.space.decode(genes).rows)
+        return self._priced(self.space.decode(genes))
 
     def evaluate(self, mappings: Mapping | MappingBatch) -> Evaluations:
         """What a mapping, or each of a batch, costs, whether or not it is in the space.
 
         Infeasible ones get a reason. `evaluate(...).to_frame()` is a table of them.
         """
-        batch = MappingBatch.of([mappings]) if isinstance(mappings, Mapping) else mappings
-        return self._priced(batch.rows)
+        return self._priced(MappingBatch.of([mappings]) if isinstance(mappings, Mapping) else mappings)
+
+    def on_machine_of(self, genes: Sequence[int] | IntArray) -> Problem:
+        """The problem on the accelerator that one of its points (genes,) is for.
+
+        It is this one unless genes say what the hardware is.
+        """
+        if not self.parts.hardware:
+            return self
+        return replace(self, accelerator=self.space.machine(np.asarray(genes, np.int64)))
 
     def vectors(self, mappings: Sequence[Mapping]) -> IntArray:
         """The gene vectors of mappings: (n, genes). InputError for one that is none, or not in the space."""
@@ -166,9 +204,10 @@ class Problem:
         """SHA-256 of the identity, in hex."""
         return digest(self.identity)
 
-    def _priced(self, rows: IntArray) -> Evaluations:
-        costs = self._price_rows(rows)
-        losses, reasons = self._rules.judge(rows, costs)
+    def _priced(self, batch: MappingBatch) -> Evaluations:
+        rows, machines = batch.rows, batch.machines
+        costs = self._price_rows(rows) if machines is None else self._price_each(rows, machines)
+        losses, reasons = self._rules.judge(rows, costs, machines)
         columns: list[Any] = [*costs.values(), losses, reasons, self.criteria]
         return Evaluations(*columns)
 
@@ -182,6 +221,10 @@ class Problem:
     @cached_property
     def _price_rows(self) -> PriceRows:
         return self.model.prepared(self._priced_layer, self.accelerator)
+
+    @cached_property
+    def _price_each(self) -> PriceEach:
+        return self.model.prepared_each(self._priced_layer, self.accelerator)
 
     @property
     def _priced_layer(self) -> Layer:

@@ -73,6 +73,12 @@ class Result:
             mapping=self.cell.problem.space.decode(genes)[0],
         )
 
+    @property
+    def best_problem(self) -> Problem:
+        """The problem on the accelerator that the best point is for, which genes of it may say."""
+        problem = self.cell.problem
+        return problem.on_machine_of(self.best.genes) if self.best else problem
+
     @cached_property
     def history(self) -> pd.DataFrame:
         """Every sample in order: a column a gene, the figures, `loss`, and `reason` in words.
@@ -81,8 +87,9 @@ class Result:
         """
         import pandas as pd
 
-        named = self.cell.problem.space.decode(self.record.genes()).named()
-        columns = {gene.name: named[gene.name] for gene in self.cell.problem.space.genes}
+        space = self.cell.problem.space
+        named = space.decode(self.record.genes()).named()
+        columns = {gene.name: named[gene.name] for gene in space.genes}
         return pd.concat([pd.DataFrame(columns), self.record.evaluations().to_frame()], axis=1)
 
     def plot(self) -> Figure:
@@ -100,7 +107,7 @@ class Result:
     @cached_property
     def distinct(self) -> int:
         """How many different mappings were drawn."""
-        return count_distinct(self.cell.problem.space.decode(self.record.genes()).rows)
+        return count_distinct(self.cell.problem.space.decode(self.record.genes()).designs)
 
     @cached_property
     def refusals(self) -> dict[Reason, int]:
@@ -129,7 +136,7 @@ class Result:
         }
 
     def _best_dict(self) -> dict[str, Any] | None:
-        best, problem = self.best, self.cell.problem
+        best = self.best
         if best is None:
             return None
         return {
@@ -142,7 +149,7 @@ class Result:
             "l1_size": best.l1_size,
             "l2_size": best.l2_size,
             "mapping": best.mapping.to_dict(),
-            "case": problem.case(best.mapping),
+            "case": self.best_problem.case(best.mapping),
         }
 
 

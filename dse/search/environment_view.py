@@ -226,7 +226,7 @@ class View:
                 f"{name} {value}\n" for name, value in zip(self.names, genes.tolist(), strict=True)
             )
         mapping = structure.decode(genes[np.newaxis])[0]
-        return head + loop_nest(structure.layer, mapping, structure.accelerator)
+        return head + loop_nest(structure.layer, mapping, structure.machine(genes))
 
     def _changed(self, actions: NDArray[Any]) -> IntArray:
         """The last points with one gene each set to one value: the actions count the values of all genes."""

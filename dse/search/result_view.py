@@ -42,7 +42,7 @@ def as_html(result: Result) -> str:
         f"best {problem.objective} {best.loss:.6g} {unit(result)}, found by sample {best.index:,}: "
         f"{best.cycles:,} cycles, {best.energy_nj:,.6g} nJ, {problem.needs(best.mapping)}"
     )
-    nest = problem.nest(best.mapping)
+    nest = result.best_problem.nest(best.mapping)
     return f"{head}<p>{escape(figures)}</p><pre>{escape(nest)}</pre>"
 
 

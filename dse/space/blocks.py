@@ -6,24 +6,24 @@
   rest go by a prime factor too, and others to the nearest that leave none.
 - order (one block a level): two loops change places.
 - parallel (both levels' dims): one of them takes another value.
-- cluster: the next larger or smaller size.
+- cluster, and each figure of the hardware that is a gene: the next larger or smaller value.
 """
 
 from __future__ import annotations
 
-from dse.space.genes import GENE_NAMES, LEVELS, MAPPED_DIMS
+from dse.space.parts import LEVELS, Parts
 from dse.space.protocol import Block, Space
 
 
-def make_blocks(space: Space) -> tuple[Block, ...]:
-    """The blocks of a mapping space: four tile chains, two orders, the parallel dims and the cluster size."""
+def make_blocks(space: Space, parts: Parts) -> tuple[Block, ...]:
+    """The blocks of a mapping space: its tile chains, two orders, the parallel dims, then single sizes."""
+    names = parts.gene_names
     named: list[tuple[str, tuple[str, ...]]] = [
-        *((f"tile.{dim}", (f"outer.tile.{dim}", f"inner.tile.{dim}")) for dim in MAPPED_DIMS),
+        *((f"tile.{dim}", (f"outer.tile.{dim}", f"inner.tile.{dim}")) for dim in parts.dims),
         *((f"{level}.order", (f"{level}.order",)) for level in LEVELS),
         ("parallel", tuple(f"{level}.parallel" for level in LEVELS)),
-        ("cluster", ("cluster",)),
+        *((name, (name,)) for name in names if "." not in name),
     ]
     return tuple(
-        Block(name, tuple(map(GENE_NAMES.index, genes)), index, space)
-        for index, (name, genes) in enumerate(named)
+        Block(name, tuple(map(names.index, genes)), index, space) for index, (name, genes) in enumerate(named)
     )

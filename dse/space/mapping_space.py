@@ -15,38 +15,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.space.blocks import make_blocks
-from dse.space.chains import TILES, Chain, listed
+from dse.space.chains import TILES, Chain, divisors, listed
 from dse.space.equation1 import equation1, equation1_of
 from dse.space.features import feature_names, mapping_features
-from dse.space.genes import (
-    GENE_NAMES,
-    LEVELS,
-    MAPPED_DIMS,
-    ORDERS,
-    FixedValue,
-    make_gene,
-    parse_fixed,
-    read_fixed,
-)
+from dse.space.genes import FixedValue, make_gene, parse_fixed, read_fixed
+from dse.space.parts import DIVISORS, FIT, LEVELS, SPACES, Parts, read_parts
 from dse.space.protocol import Block, Gene, MappingStructure
-from dse.spec.accelerator import Accelerator
-from dse.spec.layer import Layer
-from dse.spec.mapping import COLUMNS, INNER_TILE, OUTER_TILE, Mapping, MappingBatch
+from dse.spec.accelerator import MACHINE_FIGURES, Accelerator
+from dse.spec.layer import DIMS, Layer
+from dse.spec.mapping import CLUSTER, COLUMNS, INNER_TILE, OUTER_TILE, Mapping, MappingBatch
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 from dse.support.errors import InputError, unknown
 
 __all__ = ["Block", "Gene", "MappingSpace", "equation1", "parse_fixed"]
 
-NUM_GENES = len(GENE_NAMES)
 INT64 = np.dtype(np.int64)
+_NO_MACHINES = np.empty((0, len(MACHINE_FIGURES)), dtype=np.int64)
 
 
 @dataclass(frozen=True)
 class MappingSpace:
     """The mappings of `layer` (lowered) onto `accelerator` that a searcher may choose from.
 
-    A point is a vector of 13 integers, in the order of `genes`; each is 0 to its gene's size minus 1.
-    `tiles` is `factors` (an outer tile divides its dim, an inner one the outer) or `any` (no larger than it).
+    A point is a vector of integers, in the order of `genes`; each is 0 to its gene's size minus 1.
+    `parts` says which dims are cut and what of the hardware is open: a name, a table, or Parts. `tiles` is
+    `factors` (an outer tile divides its dim, an inner one the outer) or `any` (no larger than it).
     `fixed` gives genes one value each, by name: {"outer.parallel": "K", "inner.order": "KCYX",
     "outer.tile.C": 16, "cluster": 8}; such a gene stays in the vector with size 1.
     """
@@ -55,6 +48,7 @@ class MappingSpace:
     accelerator: Accelerator
     tiles: str = "factors"
     fixed: MappingOf[str, FixedValue] = field(default_factory=dict, hash=False)
+    parts: Parts = SPACES["default"]
     hierarchy = None
     _chains: tuple[Chain, ...] = field(init=False, repr=False, compare=False)
     _choices: MappingOf[str, Sequence[Any]] = field(init=False, repr=False, compare=False)
@@ -63,26 +57,27 @@ class MappingSpace:
         if self.tiles not in TILES:
             raise unknown("tiles", self.tiles, TILES)
         object.__setattr__(self, "layer", self.layer.lowered())
-        object.__setattr__(self, "fixed", read_fixed(self.fixed))
-        object.__setattr__(self, "_chains", _tile_chains(self.layer, self.tiles, self.fixed))
-        object.__setattr__(self, "_choices", _other_choices(self.accelerator, self.fixed))
+        object.__setattr__(self, "parts", read_parts(self.parts))
+        object.__setattr__(self, "fixed", read_fixed(self.fixed, self.parts))
+        object.__setattr__(self, "_chains", _tile_chains(self.layer, self.tiles, self.fixed, self.parts))
+        object.__setattr__(self, "_choices", _other_choices(self.accelerator, self.fixed, self.parts))
 
     def __reduce__(self) -> tuple[Any, ...]:
         # What is derived is left behind: it is rebuilt faster than it travels to another process.
-        return MappingSpace, (self.layer, self.accelerator, self.tiles, dict(self.fixed))
+        return MappingSpace, (self.layer, self.accelerator, self.tiles, dict(self.fixed), self.parts)
 
     @cached_property
     def genes(self) -> tuple[Gene, ...]:
-        """The 13 genes, in the order of a vector."""
+        """The genes, in the order of a vector."""
         sizes = {name: len(choices) for name, choices in self._choices.items()}
         for chain in self._chains:
             sizes[f"outer.tile.{chain.dim}"] = len(chain.outer_choices)
             sizes[f"inner.tile.{chain.dim}"] = chain.inner_genes
-        return tuple(make_gene(name, sizes[name]) for name in GENE_NAMES)
+        return tuple(make_gene(name, sizes[name]) for name in self.parts.gene_names)
 
     @cached_property
     def sizes(self) -> IntArray:
-        """How many values each gene has: (13,), read-only."""
+        """How many values each gene has: (genes,), read-only."""
         sizes = np.array([gene.size for gene in self.genes], dtype=np.int64)
         sizes.flags.writeable = False
         return sizes
@@ -110,85 +105,107 @@ class MappingSpace:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """All that defines the space, as plain JSON data."""
+        """All that defines the space, as plain JSON data; parts that are the default's go without saying."""
+        parts = {} if self.parts == SPACES["default"] else {"parts": self.parts.to_dict()}
         return {
             "layer": self.layer.to_dict(),
             "accelerator": self.accelerator.to_dict(),
             "tiles": self.tiles,
             "fixed": copy.deepcopy(self.fixed),
+            **parts,
         }
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
         """The genes grouped by meaning, with their neighbourhood moves."""
-        return make_blocks(self)
+        return make_blocks(self, self.parts)
 
     def sample(self, rng: np.random.Generator, n: int) -> IntArray:
-        """`n` gene vectors drawn uniformly, but the sizes of `any` tiles log-uniformly: (n, 13)."""
-        genes = rng.integers(0, self.sizes, size=(n, NUM_GENES), dtype=np.int64)
+        """`n` gene vectors drawn uniformly, but the sizes of `any` tiles log-uniformly: (n, genes)."""
+        genes = rng.integers(0, self.sizes, size=(n, len(self.sizes)), dtype=np.int64)
         if self.tiles == "factors":
             return genes
         batch = self.decode(genes)
-        for dim, chain in enumerate(self._chains):
+        for chain in self._chains:
+            dim = DIMS.index(chain.dim)
             batch.rows[:, [OUTER_TILE + dim, INNER_TILE + dim]] = np.stack(chain.draw(rng, n), axis=1)
-        return self.encode(batch)
+        return self.encode(self.refit(batch))
 
     def contains(self, genes: IntArray) -> BoolArray:
-        """Which of the vectors (n, 13) lie in the space: (n,)."""
-        vectors = _as_vectors(genes)
+        """Which of the vectors (n, genes) lie in the space: (n,)."""
+        vectors = self._as_vectors(genes)
         within = (vectors >= 0) & (vectors < self.sizes)
         inside: BoolArray = np.logical_and.reduce(within, axis=1)
         return inside
 
     def decode(self, genes: IntArray) -> MappingBatch:
-        """The mappings of the vectors (n, 13), of any integer type. ValueError if one is not in the space."""
-        vectors = _as_vectors(genes)
-        rows = np.empty((len(vectors), COLUMNS), dtype=np.int64)
-        self._decode(vectors, rows)
-        return MappingBatch(rows)
-
-    def decode_into(self, genes: IntArray, rows: IntArray) -> None:
-        """`decode` that writes MappingBatch rows into `rows`: int64, (n, 27), contiguous.
-
-        After a ValueError the contents of `rows` are undefined.
+        """The mappings of the vectors (n, genes), of any integer type, with their machines where genes say
+        them. ValueError if one is not in the space.
         """
-        vectors = _as_vectors(genes)
-        if rows.shape != (len(vectors), COLUMNS) or rows.dtype != INT64 or not rows.flags.carray:
-            raise ValueError(
-                f"rows must be a contiguous, writable int64 array of shape ({len(vectors)}, {COLUMNS}), "
-                f"got {rows.dtype} {rows.shape}"
-            )
-        self._decode(vectors, rows)
+        vectors = self._as_vectors(genes)
+        rows = np.empty((len(vectors), COLUMNS), dtype=np.int64)
+        machines = np.repeat(self._machine, len(vectors), axis=0) if self.has_machines else None
+        bad = _kernel().decode(vectors, self._packed, rows, _NO_MACHINES if machines is None else machines)
+        if bad >= 0:
+            raise self._outside(vectors, bad)
+        return MappingBatch(rows, machines, self.parts.whole)
 
     def encode(self, batch: MappingBatch) -> IntArray:
-        """The smallest vectors that decode to the mappings: (n, 13). InputError for one not in the space."""
-        genes = np.empty((len(batch), NUM_GENES), dtype=np.int64)
-        bad = _kernel().encode(_plain(batch.rows), self._packed, genes)
+        """The smallest vectors that decode to the mappings: (n, genes). InputError for one not in the space.
+
+        Mappings without machines are for the space's own accelerator.
+        """
+        genes = np.empty((len(batch), len(self.sizes)), dtype=np.int64)
+        machines = batch.machines
+        if machines is None:
+            machines = np.repeat(self._machine, len(batch) if self.has_machines else 0, axis=0)
+        bad = _kernel().encode(_plain(batch.rows), _plain(machines), self._packed, genes)
         if bad >= 0:
-            raise InputError(f"mapping {bad}: {self._why_not(batch[bad])}")
+            raise InputError(f"mapping {bad}: {self._why_not(batch[bad], machines, bad)}")
         return genes
 
+    def refit(self, batch: MappingBatch) -> MappingBatch:
+        """The mappings with the cluster sizes that follow from their tiles, where no gene says them."""
+        rows = batch.rows.copy()
+        _kernel().fit_clusters(rows, self._packed)
+        return MappingBatch(rows, batch.machines, self.parts.whole)
+
+    @property
+    def dims(self) -> tuple[str, ...]:
+        """The dims that are tiled and ordered and may be parallel; the others stay whole and innermost."""
+        return self.parts.dims
+
+    @property
+    def has_machines(self) -> bool:
+        """Whether genes say onto which hardware a design is mapped: `decode` then gives its machines."""
+        return bool(self.parts.hardware)
+
+    def machine(self, genes: IntArray) -> Accelerator:
+        """The accelerator that the design of one vector (genes,) is mapped onto."""
+        machines = self.decode(np.asarray(genes)[np.newaxis]).machines
+        return self.accelerator if machines is None else self.accelerator.with_machine(machines[0])
+
     def canonical(self, genes: IntArray) -> IntArray:
-        """The smallest vectors of the mappings that the vectors (n, 13) stand for: (n, 13)."""
+        """The smallest vectors of the mappings that the vectors (n, genes) stand for: (n, genes)."""
         return self.encode(self.decode(genes))
 
     def neighbour(self, rng: np.random.Generator, genes: IntArray) -> IntArray:
-        """One neighbour of each vector (n, 13), drawn uniformly from those of all blocks: (n, 13).
+        """One neighbour of each vector (n, genes), drawn uniformly from those of all blocks: (n, genes).
 
         A vector that has no neighbour (in a space of one mapping) is its own.
         """
-        vectors = _as_vectors(genes)
-        out = np.empty((len(vectors), NUM_GENES), dtype=np.int64)
+        vectors = self._as_vectors(genes)
+        out = np.empty((len(vectors), len(self.sizes)), dtype=np.int64)
         bad = _kernel().random_neighbours(vectors, self._packed, rng.random(len(vectors)), out)
         if bad >= 0:
             raise self._outside(vectors, bad)
         return out
 
     def neighbours(self, genes: IntArray, block: Block) -> IntArray:
-        """All neighbours of one vector (13,) by the moves of a block, as `Block.neighbours` says."""
-        vectors = _as_vectors(np.asarray(genes)[np.newaxis])
+        """All neighbours of one vector (genes,) by the moves of a block, as `Block.neighbours` says."""
+        vectors = self._as_vectors(np.asarray(genes)[np.newaxis])
         kernel = _kernel()
-        out = np.empty((kernel.MAX_MOVES, NUM_GENES), dtype=np.int64)
+        out = np.empty((kernel.MAX_MOVES, len(self.sizes)), dtype=np.int64)
         count = kernel.block_neighbours(vectors, block.index, self._packed, out)
         if count < 0:
             raise self._outside(vectors, 0)
@@ -197,11 +214,11 @@ class MappingSpace:
     @property
     def feature_names(self) -> tuple[str, ...]:
         """What each feature is."""
-        return feature_names()
+        return feature_names(self.parts)
 
     def features(self, genes: IntArray) -> FloatArray:
-        """The mappings of the vectors (n, 13) as numbers for surrogates: (n, 33), see `mapping_features`."""
-        return mapping_features(self.layer, self.accelerator, self.decode(genes))
+        """The mappings of the vectors (n, genes) as numbers for surrogates: see `mapping_features`."""
+        return mapping_features(self.layer, self.accelerator, self.decode(genes), self.parts)
 
     @property
     def structure(self) -> MappingStructure:
@@ -209,21 +226,22 @@ class MappingSpace:
         return self
 
     @cached_property
+    def _machine(self) -> IntArray:
+        """The accelerator's figures: (1, 7)."""
+        return np.array([self.accelerator.machine_row], dtype=np.int64)
+
+    @cached_property
     def _packed(self) -> IntArray:
         """The space as the kernels read it."""
-        first = [0] * NUM_GENES
+        first = [0] * len(self.genes)
         for index, gene in enumerate(self.genes):
             if gene.kind != "ordinal":
-                every: Sequence[Any] = ORDERS if gene.kind == "permutation" else MAPPED_DIMS
+                every: Sequence[Any] = self.parts.orders if gene.kind == "permutation" else self.parts.dims
                 first[index] = every.index(self._choices[gene.name][0])
-        filters, clusters = (self.layer.R, self.layer.S), self._choices["cluster"]
-        packed: IntArray = _kernel().pack(self._chains, self.sizes, first, clusters, filters)
+        singles = {name: choices for name, choices in self._choices.items() if "." not in name}
+        sizes = self.sizes.tolist()
+        packed: IntArray = _kernel().pack(self.parts, self.layer, self._chains, sizes, first, singles)
         return packed
-
-    def _decode(self, vectors: IntArray, rows: IntArray) -> None:
-        bad = _kernel().decode(vectors, self._packed, rows)
-        if bad >= 0:
-            raise self._outside(vectors, bad)
 
     def _outside(self, vectors: IntArray, row: int) -> ValueError:
         """The error for a vector with a gene out of range."""
@@ -234,44 +252,71 @@ class MappingSpace:
             f"vector {row}: gene {gene.name} must be within 0 and {gene.size - 1}, got {vector[bad]}"
         )
 
-    def _why_not(self, mapping: Mapping) -> str:
+    def _why_not(self, mapping: Mapping, machines: IntArray, row: int) -> str:
         """The first thing in a mapping that the space has no choice for, in words."""
+        whole = self.parts.whole
         for name, level in (("outer", mapping.outer), ("inner", mapping.inner)):
             parallels, orders = self._choices[f"{name}.parallel"], self._choices[f"{name}.order"]
             if level.parallel not in parallels:
                 return f"{name}.parallel = {level.parallel}; expected {_one_of(parallels)}"
-            if level.order not in [(*order, "R", "S") for order in orders]:
-                right = " ".join(orders[0]) if len(orders) == 1 else f"{' '.join(MAPPED_DIMS)} in any order"
-                return f"{name}.order = {' '.join(level.order)}; expected {right}, then R S"
-            for dim, size in (("R", self.layer.R), ("S", self.layer.S)):
+            if level.order not in {(*order, *whole) for order in orders}:
+                right = f"{' '.join(self.dims)} in any order" if len(orders) > 1 else " ".join(orders[0])
+                then = f", then {' '.join(whole)}" if whole else ""
+                return f"{name}.order = {' '.join(level.order)}; expected {right}{then}"
+            for dim in whole:
+                size = self.layer.loops[dim]
                 if level[dim] != size:
-                    return f"{name}.tile.{dim} = {level[dim]}; expected {size}, the whole filter"
+                    meant = "the whole filter" if dim in "RS" else f"the layer's {dim}"
+                    return f"{name}.tile.{dim} = {level[dim]}; expected {size}, {meant}"
         for chain in self._chains:
             reason = chain.why_not(mapping.outer[chain.dim], mapping.inner[chain.dim])
             if reason is not None:
                 return reason
+        for name in self.parts.hardware:
+            value = machines[row, MACHINE_FIGURES.index(name)]
+            if value not in self._choices[name]:
+                return f"{name} = {value}; expected {_one_of(self._choices[name])}"
+        if self.parts.cluster == FIT:
+            (right,) = self.refit(MappingBatch.of([mapping])).rows[:, CLUSTER].tolist()
+            along = f"the inner tiles along {mapping.inner.parallel}"
+            return f"cluster = {mapping.cluster_size}; expected {right}, {along}"
         return f"cluster = {mapping.cluster_size}; expected {_one_of(self._choices['cluster'])}"
 
+    def _as_vectors(self, genes: Any) -> IntArray:
+        """Gene vectors (n, genes) of any integer type as the kernels take them."""
+        vectors, count = np.asarray(genes), len(self.sizes)
+        if vectors.ndim != 2 or vectors.shape[1] != count or vectors.dtype.kind not in "iu":
+            raise ValueError(
+                f"gene vectors must be integers of shape (n, {count}), got {vectors.dtype} {vectors.shape}"
+            )
+        return _plain(vectors)
 
-def _tile_chains(layer: Layer, tiles: str, fixed: MappingOf[str, Any]) -> tuple[Chain, ...]:
+
+def _tile_chains(layer: Layer, tiles: str, fixed: MappingOf[str, Any], parts: Parts) -> tuple[Chain, ...]:
     return tuple(
         Chain(dim, layer.loops[dim], tiles, fixed.get(f"outer.tile.{dim}"), fixed.get(f"inner.tile.{dim}"))
-        for dim in MAPPED_DIMS
+        for dim in parts.dims
     )
 
 
-def _other_choices(accelerator: Accelerator, fixed: MappingOf[str, Any]) -> dict[str, Sequence[Any]]:
+def _other_choices(
+    accelerator: Accelerator, fixed: MappingOf[str, Any], parts: Parts
+) -> dict[str, Sequence[Any]]:
     """What the genes that are no tiles index, by name."""
-    choices: dict[str, Sequence[Any]] = {"cluster": accelerator.cluster_sizes}
+    choices: dict[str, Sequence[Any]] = {}
+    counts = parts.num_pes or (accelerator.num_pes,)
+    wrong = f"does not divide the {accelerator.num_pes} PEs" if parts == SPACES["default"] else "is no choice"
+    if parts.cluster != FIT:
+        sizes = {size for count in counts for size in divisors(count)}
+        choices["cluster"] = tuple(sorted(sizes)) if parts.cluster == DIVISORS else parts.cluster
+    if parts.num_pes:
+        choices["num_pes"] = parts.num_pes
     for level in LEVELS:
-        choices |= {f"{level}.order": ORDERS, f"{level}.parallel": MAPPED_DIMS}
+        choices |= {f"{level}.order": parts.orders, f"{level}.parallel": parts.dims}
     for name in choices.keys() & fixed.keys():
         value = tuple(fixed[name]) if isinstance(fixed[name], list) else fixed[name]
         if value not in choices[name]:
-            raise InputError(
-                f"fixed {name} = {value} does not divide the {accelerator.num_pes} PEs; "
-                f"expected {_one_of(choices[name])}"
-            )
+            raise InputError(f"fixed {name} = {value} {wrong}; expected {_one_of(choices[name])}")
         choices[name] = (value,)
     return choices
 
@@ -286,16 +331,6 @@ def _kernel() -> ModuleType:
     from dse.space import kernel as space_kernel
 
     return space_kernel
-
-
-def _as_vectors(genes: Any) -> IntArray:
-    """Gene vectors (n, 13) of any integer type as the kernels take them."""
-    vectors = np.asarray(genes)
-    if vectors.ndim != 2 or vectors.shape[1] != NUM_GENES or vectors.dtype.kind not in "iu":
-        raise ValueError(
-            f"gene vectors must be integers of shape (n, {NUM_GENES}), got {vectors.dtype} {vectors.shape}"
-        )
-    return _plain(vectors)
 
 
 def _plain(array: NDArray[Any]) -> IntArray:

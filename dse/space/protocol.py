@@ -142,7 +142,18 @@ class MappingStructure(Protocol):
 
     @property
     def accelerator(self) -> Accelerator:
-        """What it is mapped onto."""
+        """What it is mapped onto; where `has_machines`, all but the figures that genes say."""
+
+    @property
+    def has_machines(self) -> bool:
+        """Whether genes say onto which hardware a design is mapped: `decode` then gives its machines."""
+
+    @property
+    def dims(self) -> tuple[str, ...]:
+        """The dims that are tiled and ordered and may be parallel; the others stay whole and innermost."""
+
+    def machine(self, genes: IntArray, /) -> Accelerator:
+        """The accelerator that the design of one vector (genes,) is mapped onto."""
 
     @property
     def tiles(self) -> str:
@@ -153,6 +164,9 @@ class MappingStructure(Protocol):
 
     def encode(self, batch: MappingBatch, /) -> IntArray:
         """The canonical vectors of the mappings: (n, genes). InputError for one not in the space."""
+
+    def refit(self, batch: MappingBatch, /) -> MappingBatch:
+        """The mappings with the cluster sizes that follow from their tiles, where no gene says them."""
 
 
 class HierarchyStructure(Protocol):

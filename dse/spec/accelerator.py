@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from os import PathLike, fspath
 from typing import Any
@@ -15,6 +16,16 @@ from dse.support.validation import positive_number, whole_number
 UNLIMITED = 2**30
 MAX_FIGURE = 2**40
 MAX_WORD_BITS = 1024
+MACHINE_FIGURES = (
+    "num_pes",
+    "l1_size",
+    "l2_size",
+    "noc_bandwidth",
+    "offchip_bandwidth",
+    "noc_latency",
+    "simd_lanes",
+)
+"""The whole numbers of an Accelerator: the columns of an array that has a machine in each row."""
 CLOCK_GHZ = (1e-6, 1e6)
 """Slowest and fastest clock: beyond them, seconds and joules would leave the range of a float."""
 
@@ -76,6 +87,16 @@ class Accelerator(Schema):
     def cluster_sizes(self) -> tuple[int, ...]:
         """The divisors of the PE count, ascending: the cluster sizes that waste no PE."""
         return tuple(size for size in range(1, self.num_pes + 1) if self.num_pes % size == 0)
+
+    @property
+    def machine_row(self) -> tuple[int, ...]:
+        """The MACHINE_FIGURES."""
+        return tuple(getattr(self, name) for name in MACHINE_FIGURES)
+
+    def with_machine(self, figures: Iterable[int]) -> Accelerator:
+        """The accelerator with other MACHINE_FIGURES and the same clock."""
+        changed: dict[str, Any] = dict(zip(MACHINE_FIGURES, map(int, figures), strict=True))
+        return replace(self, **changed)
 
     @property
     def cycle_seconds(self) -> float:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.spec.accelerator import Accelerator
+from dse.spec.accelerator import MACHINE_FIGURES, Accelerator
 from dse.spec.layer import DIMS, Layer
 from dse.support import strict_json
 from dse.support.arrays import IntArray
@@ -126,11 +126,20 @@ class MappingBatch:
 
     Columns: the outer parallel dim, the outer order's six dims, the outer tiles of K C Y X R S, the
     cluster size, and the inner parallel dim, order and tiles likewise. Dims are positions in DIMS.
+    `machines` (n, 7) are the MACHINE_FIGURES of the machine that each is for, None where that is the same for
+    all and known otherwise. `whole` are the dims that come last in every order.
     """
 
     rows: IntArray
+    machines: IntArray | None = None
+    whole: tuple[str, ...] = ("R", "S")
 
     def __post_init__(self) -> None:
+        if self.machines is not None and self.machines.shape != (len(self.rows), len(MACHINE_FIGURES)):
+            raise ValueError(
+                f"machines are an array of shape ({len(self.rows)}, {len(MACHINE_FIGURES)}), "
+                f"got {self.machines.shape}"
+            )
         if self.rows.ndim != 2 or self.rows.shape[1] != COLUMNS or self.rows.dtype != np.int64:
             raise ValueError(
                 f"a batch is an int64 array of shape (n, {COLUMNS}), got {self.rows.dtype} {self.rows.shape}"
@@ -148,15 +157,25 @@ class MappingBatch:
     def __len__(self) -> int:
         return len(self.rows)
 
+    @property
+    def designs(self) -> IntArray:
+        """Each mapping with its machine, if it has one of its own, as a row of integers."""
+        return self.rows if self.machines is None else np.hstack([self.rows, self.machines])
+
     def named(self) -> dict[str, NDArray[Any]]:
-        """The columns by name, each of length n: `outer.order` (KCYX, as R and S follow), `outer.parallel`,
-        `outer.tile.K` to `outer.tile.S`, likewise `inner`, and `cluster`.
+        """The columns by name, each of length n: `outer.order` (KCYX: without the dims that are
+        `whole`), `outer.parallel`, `outer.tile.K` to `outer.tile.S`, likewise `inner`, `cluster`, and the
+        figures of the machines, if there are any.
         """
         dims = np.array(DIMS)
         found: dict[str, NDArray[Any]] = {"cluster": self.rows[:, CLUSTER]}
+        if self.machines is not None:
+            found |= dict(zip(MACHINE_FIGURES, self.machines.T, strict=True))
         for level, first in (("outer", OUTER_PARALLEL), ("inner", INNER_PARALLEL)):
             orders = dims[self.rows[:, first + OUTER_ORDER : first + OUTER_TILE]]
-            found[f"{level}.order"] = np.array(["".join(order).removesuffix("RS") for order in orders])
+            found[f"{level}.order"] = np.array(
+                ["".join(order).removesuffix("".join(self.whole)) for order in orders]
+            )
             found[f"{level}.parallel"] = dims[self.rows[:, first]]
             tiles = self.rows[:, first + OUTER_TILE : first + OUTER_TILE + len(DIMS)]
             found |= {f"{level}.tile.{dim}": tiles[:, place] for place, dim in enumerate(DIMS)}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dse.spec.layer import DIMS
 from dse.spec.mapping import INNER_TILE, OUTER_TILE
 from dse.support.arrays import BoolArray, IntArray
 
@@ -104,7 +105,8 @@ class _Genes:
 class _Tiles:
     """The places of a mapping of two levels that are drawn anew, and the repair of what depends on them.
 
-    The inner parallel dim and the cluster size are one place, as in the authors' program.
+    The inner parallel dim and the cluster size, where that is a gene, are one place, as in the authors'
+    program. Figures of the hardware are places like the tiles.
     """
 
     def __init__(self, space: Space, structure: MappingStructure) -> None:
@@ -112,27 +114,29 @@ class _Tiles:
         genes = list(enumerate(space.genes))
         parallel = [place for place, gene in genes if gene.kind == "categorical"]
         tiles = [place for place, gene in genes if gene.kind == "ordinal" and gene.dim]
-        (self._cluster,) = (place for place, gene in genes if gene.kind == "ordinal" and not gene.dim)
+        self._clusters = [place for place, gene in genes if gene.name == "cluster"]
+        hardware = [place for place, gene in genes if gene.level is None and place not in self._clusters]
         self._inner_parallel = parallel[1]
-        self._dims = len(tiles) // 2
-        self._inner_tiles = np.array(tiles[self._dims :])
+        self._columns = np.array([DIMS.index(dim) for dim in structure.dims])
+        self._inner_tiles = np.array(tiles[len(structure.dims) :])
         choices = space.sizes.copy()
-        choices[self._inner_parallel] *= choices[self._cluster]
-        loci = np.array([*parallel, *tiles])
+        choices[self._inner_parallel] *= choices[self._clusters].prod()
+        loci = np.array([*parallel, *tiles, *hardware])
         self._free = loci[choices[loci] > 1]
 
     def mutate(self, children: IntArray, rng: np.random.Generator) -> IntArray:
         """The children (n, genes), one free place of each drawn anew, and the inner tiles repaired."""
         if not (len(children) and len(self._free)):
             return children
-        structure, cluster = self._structure, self._cluster
-        outer, inner = (slice(start, start + self._dims) for start in (OUTER_TILE, INNER_TILE))
+        structure = self._structure
+        outer, inner = OUTER_TILE + self._columns, INNER_TILE + self._columns
         before = structure.decode(children).rows[:, inner]
         genes, rows = rng.choice(self._free, len(children)), np.arange(len(children))
         values, mutants = self._space.sample(rng, len(children)), children.copy()
         mutants[rows, genes] = values[rows, genes]
         spread = genes == self._inner_parallel
-        mutants[spread, cluster] = values[spread, cluster]
+        for cluster in self._clusters:
+            mutants[spread, cluster] = values[spread, cluster]
         batch = structure.decode(mutants)
         outer_tiles, inner_tiles = batch.rows[:, outer], batch.rows[:, inner]
         # An inner gene picks among what the outer tile allows: its tile would change with the outer one.
@@ -140,7 +144,8 @@ class _Tiles:
         factors = structure.tiles == "factors"
         repaired = np.gcd(before, outer_tiles) if factors else np.minimum(before, outer_tiles)
         inner_tiles[kept] = repaired[kept]
-        return structure.encode(batch)
+        batch.rows[:, inner] = inner_tiles
+        return structure.encode(structure.refit(batch))
 
 
 @cache

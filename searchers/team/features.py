@@ -70,8 +70,10 @@ class Features(Protocol):
 
 
 def features_of(space: Space) -> Features:
-    """Loop counts where designs are mappings, and the space's own features where they are not."""
-    return LoopFeatures(space, space.structure) if space.structure else PlainFeatures(space)
+    """Loop counts where designs are mappings of K, C, Y and X onto one machine, else the plain features."""
+    structure = space.structure
+    usual = structure is not None and structure.dims == _DIMS and not structure.has_machines
+    return LoopFeatures(space, structure) if structure and usual else PlainFeatures(space)
 
 
 class PlainFeatures:

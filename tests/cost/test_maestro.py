@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 
 from dse.cost import CostBatch, cost_model
-from dse.cost.maestro import Maestro, hardware_row, layer_row
+from dse.cost.maestro import Maestro, hardware_row, layer_row, price_cases
 from dse.cost.maestro.grouped import price_regular, workspace
-from dse.cost.maestro.kernel import is_regular
+from dse.cost.maestro.kernel import LEFT, is_regular, price_left
 from dse.cost.maestro.levels import TABLE_ROWS
 from dse.cost.maestro.reference import price
 from dse.cost.maestro.walk import price_any
-from dse.spec.accelerator import PRESETS
+from dse.space.mapping_space import MappingSpace
+from dse.space.parts import read_parts
+from dse.spec.accelerator import PRESETS, Accelerator
 from dse.spec.layer import Layer
 from dse.spec.mapping import MappingBatch
 from dse.spec.reasons import Reason
@@ -66,6 +68,7 @@ def test_the_grouped_walk_equals_the_complete_one_on_regular_mappings(kind: str)
     layers, hardware, rows = draw_cases(kind, 3000, np.random.default_rng(11))
     tables = np.empty((2, TABLE_ROWS, 6), dtype=np.int64)
     facts, orders = np.empty((2, 6), dtype=np.int64), np.empty((2, 6), dtype=np.int64)
+    runs = np.empty((64, 3), dtype=np.int64)
     compared = 0
     for layer, machine, row in zip(layers, hardware, rows, strict=True):
         if not is_regular(layer, row):
@@ -75,7 +78,7 @@ def test_the_grouped_walk_equals_the_complete_one_on_regular_mappings(kind: str)
         grouped, complete = np.zeros(10, dtype=np.int64), np.zeros(10, dtype=np.int64)
         machine = tuple(int(figure) for figure in machine)
         if price_regular(sizes, windows, bool(layer[0]), machine, row, workspace(), grouped):
-            assert price_any(layer, machine, row, tables, facts, orders, complete) == 0
+            assert price_any(layer, machine, row, tables, facts, orders, runs, complete) == 0
             assert list(grouped[:7]) == list(complete[:7])
             compared += 1
     assert compared > 1000
@@ -143,3 +146,23 @@ def test_an_empty_batch_has_empty_figures() -> None:
 def test_an_unknown_cost_model_is_named_with_the_nearest() -> None:
     with pytest.raises(InputError, match=r"unknown cost model 'maestor'; did you mean 'maestro'\?"):
         cost_model("maestor")
+
+
+@pytest.mark.parametrize("kind", ["CONV", "DSCONV"])
+@pytest.mark.parametrize("tiles", ["factors", "any"])
+def test_a_whole_filter_that_is_spread_costs_the_same_by_either_walk(kind: str, tiles: str) -> None:
+    layer = Layer(kind, 6 if kind == "CONV" else 1, 5, 9, 8, 3, 2)
+    whole = {f"{level}.tile.{dim}": layer.loops[dim] for level in ("outer", "inner") for dim in "RS"}
+    machine = Accelerator(24, 512, 4096, 3, 2, noc_latency=2, simd_lanes=2)
+    parts = read_parts({"dims": "KCYXRS", "cluster": [1, 3, 5, 24]})
+    space = MappingSpace(layer, machine, tiles, whole, parts)
+    rows = space.decode(space.sample(np.random.default_rng(0), 300)).rows
+    layers, hardware, count = layer_row(layer), hardware_row(machine), len(rows)
+    costs = price_cases(layers, hardware, rows, wrap=False, threads=1)
+    counts, figures = np.empty((4, count), dtype=np.int64), np.empty((3, count))
+    reasons = np.full(count, LEFT, dtype=np.uint8)
+    price_left(layers, hardware, rows, False, 0, count, counts, figures, reasons)
+    assert np.array_equal(reasons, costs.reason)
+    assert np.array_equal(counts, [costs.cycles, costs.macs, costs.l1_size, costs.l2_size])
+    assert np.array_equal(figures, [costs.energy_nj, costs.power, costs.area])
+    assert (rows[:, [0, 14]] > 3).any(axis=1).mean() > 0.3

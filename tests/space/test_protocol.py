@@ -11,6 +11,7 @@ import pytest
 
 from dse.space.hierarchy.space import HierarchySpace
 from dse.space.mapping_space import MappingSpace
+from dse.space.parts import SPACES
 from dse.space.protocol import Space
 from dse.spec.accelerator import PRESETS
 from dse.spec.hierarchy.machine import Level, Machine
@@ -33,6 +34,7 @@ SPACES = [
     pytest.param(MappingSpace(LAYER, PRESETS["edge"], "any", {"outer.order": "CKYX"}), id="any"),
     pytest.param(HierarchySpace(LAYER, CHIP), id="hierarchy"),
     pytest.param(HierarchySpace(LAYER, CHIP, {"orders": "all"}), id="hierarchy of all orders"),
+    pytest.param(MappingSpace(LAYER, PRESETS["edge"], parts=SPACES["paper"]), id="paper"),
 ]
 
 

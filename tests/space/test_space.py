@@ -264,30 +264,6 @@ def test_strided_and_read_only_vectors_decode() -> None:
     assert np.array_equal(space.decode(np.asfortranarray(genes)[::2]).rows, space.decode(genes).rows[::2])
 
 
-def test_decoding_into_rows_fills_them() -> None:
-    space = MappingSpace(VGG_CONV1_2, EYERISS)
-    genes = space.sample(np.random.default_rng(2), 30)
-    buffer = np.zeros((50, 27), dtype=np.int64)
-    space.decode_into(genes, buffer[10:40])
-    assert np.array_equal(buffer[10:40], space.decode(genes).rows)
-    assert not buffer[:10].any()
-    assert not buffer[40:].any()
-
-
-@pytest.mark.parametrize(
-    "rows",
-    [
-        np.zeros((2, 27), dtype=np.int64),
-        np.zeros((3, 27), dtype=np.int32),
-        np.zeros((27, 3), dtype=np.int64).T,
-    ],
-)
-def test_decoding_into_unfit_rows_is_refused(rows: IntArray) -> None:
-    space = MappingSpace(VGG_CONV1_2, EYERISS)
-    with pytest.raises(ValueError, match=r"contiguous, writable int64 array of shape \(3, 27\)"):
-        space.decode_into(np.zeros((3, 13), dtype=np.int64), rows)
-
-
 @pytest.mark.parametrize("shape", [(13,), (2, 12), (1, 2, 13)])
 def test_vectors_of_another_shape_are_refused(shape: tuple[int, ...]) -> None:
     space = MappingSpace(VGG_CONV1_2, EYERISS)

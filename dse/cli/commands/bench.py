@@ -23,13 +23,23 @@ def _subcommands() -> None:
 
 
 @command.command()
-def cost(cost_model: CostModelName = None, json: Json = False) -> None:
+def cost(
+    cost_model: CostModelName = None,
+    spaces: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--space", help="A space, to be set beside the default one; repeatable.", metavar="SPACE"
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
     """Measure how many mappings a second a cost model prices; by default every cost model.
 
     Where DSE_MAESTRO names a MAESTRO executable, it is timed too.
     """
     from dse.bench import cost as bench
     from dse.cost import cost_models, hierarchy_models
+    from dse.space.parts import load_parts
     from dse.spec.accelerator import load_accelerator
     from workloads import load_layer
 
@@ -39,9 +49,12 @@ def cost(cost_model: CostModelName = None, json: Json = False) -> None:
         _hierarchies(json)
         return
     report: dict[str, list[dict[str, Any]]] = {}
+    chosen = list(dict.fromkeys(["default", *(spaces or [])]))
     for model in [cost_model] if cost_model else cost_models():
-        for name, rows in bench.cost(layer, accelerator, model).items():
-            report.setdefault(name, []).extend({**row, **where} for row in rows)
+        for space in chosen:
+            for name, rows in bench.cost(layer, accelerator, model, load_parts(space)).items():
+                named = {"space": space} if spaces else {}
+                report.setdefault(name, []).extend({**named, **row, **where} for row in rows)
     if json:
         output.print_json(report)
     else:
@@ -211,12 +224,16 @@ COMMON = ("layers", "optimal", "infeasible", "median_seconds", "worst_seconds")
 TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
     "cost": (
         f"Batches of random feasible mappings of {LAYER} on {ACCELERATOR}, best of several repeats",
-        ("model", "tiles", "threads", "mappings_per_second"),
+        ("space", "model", "tiles", "threads", "mappings_per_second"),
     ),
-    "one_row": ("One point at a time, through Problem.price", ("model", "tiles", "microseconds")),
+    "drawn": (
+        "Points as they are drawn, feasible or not, with their losses, on one thread",
+        ("space", "model", "tiles", "points_per_second"),
+    ),
+    "one_row": ("One point at a time, through Problem.price", ("space", "model", "tiles", "microseconds")),
     "baselines": (
         "Other implementations, one mapping at a time; the ratio is to batches on one thread",
-        ("name", "model", "tiles", "milliseconds", "ratio"),
+        ("name", "space", "model", "tiles", "milliseconds", "ratio"),
     ),
 }
 
@@ -236,8 +253,9 @@ HIERARCHY_TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
 
 def _show(report: dict[str, list[dict[str, Any]]], tables: dict[str, tuple[str, tuple[str, ...]]]) -> None:
     console = output.make_console()
-    for key, (title, columns) in tables.items():
+    for key, (title, all_columns) in tables.items():
         if report[key]:
+            columns = tuple(column for column in all_columns if column in report[key][0])
             rows = [[_rounded(row[column]) for column in columns] for row in report[key]]
             output.print_table(console, title, [column.replace("_", " ") for column in columns], rows)
 

@@ -17,6 +17,7 @@ from dse.cli.options import (
     CostModelName,
     Fix,
     Json,
+    SpaceName,
     Tiles,
     chosen_model,
 )
@@ -55,6 +56,7 @@ def command(
         bool, typer.Option("--verify", help="Check the proof in code that shares nothing with the solver.")
     ] = False,
     tiles: Tiles = "factors",
+    space: SpaceName = "default",
     fix: Fix = None,
     cost_model: CostModelName = None,
     constants: ConstantsFile = None,
@@ -77,6 +79,7 @@ def command(
     layer has no feasible mapping, or if a proof does not pass --verify.
     """
     from dse.problem.making import load_hardware, make_problem, parse_constraints
+    from dse.space.parts import load_parts
     from dse.support.validation import positive_number
 
     layers, formats = _layers(layer, network), check_formats(format, out)
@@ -85,11 +88,12 @@ def command(
     if time_limit is not None:
         positive_number(time_limit, "--time-limit")
     model = chosen_model(cost_model, constants)
-    machine, fixed = load_hardware(accelerator, model), parse_constraints(fix or [], model)
+    machine, parts = load_hardware(accelerator, model), load_parts(space)
+    fixed = parse_constraints(fix or [], model, parts)
     problems = {}
     for spec, found in layers.items():
         try:
-            problems[spec] = make_problem(found, machine, objective, model, tiles=tiles, fixed=fixed)
+            problems[spec] = make_problem(found, machine, objective, model, tiles, fixed, parts)
             _refuse(problems[spec])
         except InputError as error:
             raise InputError(f"{spec}: {error}" if network else str(error)) from None

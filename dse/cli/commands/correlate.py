@@ -16,6 +16,7 @@ from dse.cli.options import (
     Fix,
     Json,
     LayerName,
+    SpaceName,
     Tiles,
     chosen_model,
 )
@@ -64,6 +65,7 @@ def command(
         typer.Option(help="Deal the genes to so many; repeatable; by default 2, 3, 6 and 9.", metavar="N"),
     ] = None,
     tiles: Tiles = "factors",
+    space: SpaceName = "default",
     fix: Fix = None,
     cost_model: CostModelName = None,
     constants: ConstantsFile = None,
@@ -80,7 +82,8 @@ def command(
     from dse.problem.problem import Problem
     from dse.search.api import search
     from dse.search.searcher import default_searcher, parse_settings
-    from dse.space.mapping_space import parse_fixed
+    from dse.space.genes import parse_fixed
+    from dse.space.parts import load_parts
     from dse.spec.accelerator import load_accelerator
     from dse.support.files import make_folder
     from dse.support.validation import whole_number
@@ -90,9 +93,9 @@ def command(
     whole_number(seed, "--seed", least=0)
     _share(top, "--top")
     _share(threshold, "--threshold")
-    machine = load_accelerator(accelerator)
-    model, fixed = chosen_model(cost_model, constants), parse_fixed(fix or [])
-    problem = Problem(load_layer(layer), machine, objective, model, tiles=tiles, fixed=fixed)
+    machine, parts = load_accelerator(accelerator), load_parts(space)
+    model, fixed = chosen_model(cost_model, constants), parse_fixed(fix or [], parts)
+    problem = Problem(load_layer(layer), machine, objective, model, tiles, fixed, parts)
     dealt_to = _agents(agents, len(problem.space.genes))
     chosen = parse_settings(settings or [])
     if out is not None:

@@ -18,6 +18,7 @@ from dse.cli.options import (
     CostModelName,
     Fix,
     Json,
+    SpaceName,
     Tiles,
     chosen_model,
 )
@@ -78,6 +79,7 @@ def command(
     ] = None,
     seed: Annotated[int, typer.Option(help="Which of the searcher's runs.", metavar="N")] = 0,
     tiles: Tiles = "factors",
+    space: SpaceName = "default",
     fix: Fix = None,
     cost_model: CostModelName = None,
     constants: ConstantsFile = None,
@@ -105,6 +107,7 @@ def command(
     from dse.campaign.network import NetworkSearch
     from dse.problem.making import load_hardware, make_problem, parse_constraints
     from dse.search.searcher import default_searcher, make_searcher, parse_settings
+    from dse.space.parts import load_parts
     from dse.support.validation import whole_number
 
     layers, formats = _layers(layer, network), check_formats(format, out)
@@ -120,11 +123,12 @@ def command(
     budget = DEFAULT_BUDGET if budget is None else budget
     make_searcher(searcher, chosen)
     model = chosen_model(cost_model, constants)
-    machine = load_hardware(accelerator, model)
+    machine, parts = load_hardware(accelerator, model), load_parts(space)
     shared: dict[str, Any] = {
         "cost_model": model,
         "tiles": tiles,
-        "fixed": parse_constraints(fix or [], model),
+        "fixed": parse_constraints(fix or [], model, parts),
+        "space": parts,
     }
     problems = {}
     for spec, found in layers.items():

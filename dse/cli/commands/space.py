@@ -6,7 +6,16 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from dse.cli import output
-from dse.cli.options import AcceleratorName, CostModelName, Fix, Json, LayerName, Tiles, chosen_model
+from dse.cli.options import (
+    AcceleratorName,
+    CostModelName,
+    Fix,
+    Json,
+    LayerName,
+    SpaceName,
+    Tiles,
+    chosen_model,
+)
 
 if TYPE_CHECKING:
     from dse.space.hierarchy.space import HierarchySpace
@@ -17,22 +26,25 @@ def command(
     layer: LayerName,
     accelerator: AcceleratorName,
     tiles: Tiles = "factors",
+    space: SpaceName = "default",
     fix: Fix = None,
     cost_model: CostModelName = None,
     json: Json = False,
 ) -> None:
     """Show the genes and the size of a layer's mapping space, of two levels or those of a cost model."""
     from dse.problem.making import make_problem, parse_constraints
+    from dse.space.parts import load_parts
     from workloads import load_layer
 
-    full, model = load_layer(layer), chosen_model(cost_model, None)
-    space = make_problem(full, accelerator, "edp", model, tiles, parse_constraints(fix or [], model)).space
+    full, model, parts = load_layer(layer), chosen_model(cost_model, None), load_parts(space)
+    fixed = parse_constraints(fix or [], model, parts)
+    made = make_problem(full, accelerator, "edp", model, tiles, fixed, parts).space
     if json:
-        sizes = {"vectors": space.vectors, "mappings": space.mappings}
-        sizes |= {"eq1": space.equation1} if space.structure else {}
-        output.print_json({"genes": [asdict(gene) for gene in space.genes], **sizes})
+        sizes = {"vectors": made.vectors, "mappings": made.mappings}
+        sizes |= {"eq1": made.equation1} if made.structure else {}
+        output.print_json({"genes": [asdict(gene) for gene in made.genes], **sizes})
     else:
-        _show(space, f"{layer} ({full}) on {accelerator}, tiles {space.tiles}")
+        _show(made, f"{layer} ({full}) on {accelerator}, space {space}, tiles {made.tiles}")
 
 
 def _show(space: MappingSpace | HierarchySpace, title: str) -> None:

@@ -18,19 +18,17 @@ import numpy as np
 from dse.cost.figures import CostBatch
 from dse.cost.loopnest.constants import Constants
 from dse.cost.loopnest.counts import COUNTS, Counts
-from dse.cost.protocol import Baseline, CaseExtras, CostModel, Detail
+from dse.cost.loopnest.facts import machine_facts, on_machines
+from dse.cost.protocol import Baseline, CaseExtras, CostModel, Detail, PriceEach
 from dse.spec.accelerator import Accelerator
-from dse.spec.layer import Layer, Reads
+from dse.spec.layer import Layer
 from dse.spec.mapping import Mapping, MappingBatch
-from dse.spec.reasons import Reason
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.jit import load_kernels, share_out
 
 __all__ = ["Constants", "Counts", "LoopNest"]
 
 KERNEL = "dse.cost.loopnest.kernel"
-LARGEST = 2**62
-"""No count of a layer that is priced exceeds it."""
 
 
 @dataclass(frozen=True)
@@ -66,30 +64,19 @@ class LoopNest(CostModel):
 
     def prepared(self, layer: Layer, accelerator: Accelerator) -> Callable[..., CostBatch]:
         """`evaluate` for one layer and accelerator, taking the rows of a MappingBatch (and `threads`)."""
-        facts, constants = _facts(layer, accelerator), _constants(layer, accelerator, self.constants)
-        kernel, no_details = load_kernels(KERNEL), np.empty((0, len(COUNTS)), dtype=np.int64)
+        known = machine_facts(layer, _machines(accelerator), accelerator.clock_ghz, self.constants)
 
         def price(rows: IntArray, threads: int = 1) -> CostBatch:
-            n = len(rows)
-            integers = np.empty((4, n), dtype=np.int64)
-            floats = np.empty((3, n), dtype=np.float64)
-            reasons = np.empty(n, dtype=np.uint8)
+            return _price(*known, rows, threads)
 
-            def price_share(start: int, stop: int) -> None:
-                kernel.price_rows(facts, constants, rows, start, stop, no_details, integers, floats, reasons)
+        return price
 
-            share_out(price_share, n, threads)
-            return CostBatch(
-                cycles=integers[0],
-                energy_nj=floats[0],
-                power=floats[1],
-                area=floats[2],
-                l1_size=integers[2],
-                l2_size=integers[3],
-                macs=integers[1],
-                valid=reasons == 0,
-                reason=reasons,
-            )
+    def prepared_each(self, layer: Layer, accelerator: Accelerator) -> PriceEach:
+        """`prepared`, of rows that each bring a machine."""
+        known = machine_facts(layer, _machines(accelerator), accelerator.clock_ghz, self.constants)
+
+        def price(rows: IntArray, machines: IntArray) -> CostBatch:
+            return _price(*on_machines(*known, layer, machines, self.constants), rows, 1)
 
         return price
 
@@ -114,11 +101,11 @@ class LoopNest(CostModel):
     def count(self, layer: Layer, accelerator: Accelerator, mapping: Mapping) -> Counts | None:
         """What the figures of one mapping are made of; None if it is not valid."""
         rows = MappingBatch.of([mapping]).rows
-        facts, constants = _facts(layer, accelerator), _constants(layer, accelerator, self.constants)
+        known = machine_facts(layer, _machines(accelerator), accelerator.clock_ghz, self.constants)
         details = np.empty((1, len(COUNTS)), dtype=np.int64)
         reasons = np.empty(1, dtype=np.uint8)
         outputs = np.empty((4, 1), dtype=np.int64), np.empty((3, 1), dtype=np.float64)
-        load_kernels(KERNEL).price_rows(facts, constants, rows, 0, 1, details, *outputs, reasons)
+        load_kernels(KERNEL).price_rows(*known, rows, 0, 1, details, *outputs, reasons)
         return Counts(*details[0].tolist()) if reasons[0] == 0 else None
 
     def detail(self, layer: Layer, accelerator: Accelerator, mapping: Mapping) -> Detail | None:
@@ -139,66 +126,30 @@ class LoopNest(CostModel):
         return {"python reference": Baseline(100, price_each)}
 
 
-def _facts(layer: Layer, accelerator: Accelerator) -> IntArray:
-    """The integers that the kernel needs to know of a layer and a machine."""
-    rows, columns = (_axis(*axis) for axis in zip(layer.output, layer.reads, strict=True))
-    outputs = layer.output[0] * layer.output[1]
-    # More words than any one transition moves: a wider NoC or DRAM link is no faster.
-    most = layer.K * (layer.C * layer.R * layer.S + 2 * outputs) + layer.C * (
-        outputs * layer.R * layer.S + 2 * outputs
-    )
-    noc = min(accelerator.noc_bandwidth, most)
-    offchip = min(accelerator.offchip_bandwidth, most)
-    too_large = (8 * layer.macs + most) * max(noc, offchip, accelerator.noc_latency + 8) > LARGEST
-    facts = [
-        int(Reason.OUT_OF_RANGE if too_large else Reason.FEASIBLE),
-        int(layer.type == "DSCONV"),
-        *(layer.loops[dim] for dim in "KCYX"),
-        layer.R,
-        layer.S,
-        *(value for pair in zip(rows, columns, strict=True) for value in pair),
-        accelerator.num_pes,
-        noc,
-        offchip,
-        accelerator.noc_latency,
-        accelerator.simd_lanes,
-        layer.R * layer.S,
-        min(layer.macs, LARGEST),
-    ]
-    return np.array(facts, dtype=np.int64)
+def _machines(accelerator: Accelerator) -> IntArray:
+    """The accelerator as the only one of its kind: (1, 7)."""
+    return np.array([accelerator.machine_row], dtype=np.int64)
 
 
-def _axis(outputs: int, reads: Reads) -> tuple[int, int, int, int]:
-    """Of the input rows (or columns) that are used: from output to output, overlap, first and end real.
+def _price(facts: IntArray, constants: FloatArray, rows: IntArray, threads: int) -> CostBatch:
+    """The costs of rows on one machine, or each on its own."""
+    n = len(rows)
+    integers, floats = np.empty((4, n), dtype=np.int64), np.empty((3, n), dtype=np.float64)
+    reasons, no_details = np.empty(n, dtype=np.uint8), np.empty((0, len(COUNTS)), dtype=np.int64)
+    kernel = load_kernels(KERNEL)
 
-    Rows that no output uses (where the stride exceeds the filter) are left out.
-    """
-    stride, window, first, end = reads
-    pitch = min(stride, window)
-    total = (outputs - 1) * pitch + window
+    def price_share(start: int, stop: int) -> None:
+        kernel.price_rows(facts, constants, rows, start, stop, no_details, integers, floats, reasons)
 
-    def used_below(row: int) -> int:
-        if stride < window:
-            return min(row, total)
-        whole, part = divmod(row, stride)
-        return min(whole * window + min(part, window), total)
-
-    return pitch, window - pitch, used_below(first), used_below(end)
-
-
-def _constants(layer: Layer, accelerator: Accelerator, constants: Constants) -> FloatArray:
-    """The floats that the kernel needs to know."""
-    return np.array(
-        [
-            constants.mac_pj,
-            constants.l1_pj,
-            constants.noc_pj,
-            constants.l2_pj,
-            constants.dram_pj,
-            layer.macs,
-            accelerator.clock_ghz,
-            constants.leakage_mw(accelerator),
-            constants.area_mm2(accelerator),
-        ],
-        dtype=np.float64,
+    share_out(price_share, n, threads)
+    return CostBatch(
+        cycles=integers[0],
+        energy_nj=floats[0],
+        power=floats[1],
+        area=floats[2],
+        l1_size=integers[2],
+        l2_size=integers[3],
+        macs=integers[1],
+        valid=reasons == 0,
+        reason=reasons,
     )

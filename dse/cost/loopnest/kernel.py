@@ -13,9 +13,12 @@ from dse.cost.loopnest.extents import (
     measure,
 )
 from dse.cost.loopnest.facts import (
+    AREA,
     DEPTHWISE,
     FILTER_ROWS,
+    GHZ,
     LAYER_MACS,
+    LEAKAGE,
     OVERLAPS,
     PES,
     PITCHES,
@@ -29,17 +32,14 @@ from dse.cost.loopnest.timing import (
     MAX_GROUPS,
 )
 from dse.cost.loopnest.totals import (
-    AREA,
     COMPUTE,
     COUNT_COLUMNS,
     CYCLES,
     DRAIN,
     DRAM_WAIT,
     FILL,
-    GHZ,
     L1_NEED,
     L2_NEED,
-    LEAKAGE,
     begin_and_end,
     count_dram,
     count_l1,
@@ -121,11 +121,13 @@ def measure_all(facts, rows, i, tables, runs):
 
 @njit(**LEAN)
 def price_each(
-    facts, constants, rows, start, stop, details, integers, floats, reasons,
+    all_facts, all_constants, rows, start, stop, details, integers, floats, reasons,
     tables, runs, orders, sums, fills, kinds, groups, inside, outer, active, times, totals, counts,
 ):  # fmt: skip
     """`price_rows`, with arrays to work in."""
+    each = len(all_facts) > 1
     for i in range(start, stop):
+        facts, constants = all_facts[i if each else 0], all_constants[i if each else 0]
         reasons[i] = check_row(facts, rows, i)
         if reasons[i] != FEASIBLE:
             for column in range(4):
@@ -155,7 +157,7 @@ def price_each(
 
 @njit(**OPTIONS)
 def price_rows(facts, constants, rows, start, stop, details, integers, floats, reasons):
-    """Prices the rows from `start` to `stop`.
+    """Prices the rows from `start` to `stop`; `facts` and `constants` have a row for each, or one for all.
 
     Fills `integers` (4, n): cycles, MACs, L1 and L2 need; `floats` (3, n): energy in nJ, power in mW and area
     in mm2; `reasons` (n); and, where it has rows, `details` (n, 18): the counts.

@@ -21,11 +21,17 @@ from dse.cost.loopnest.extents import (
 )
 from dse.cost.loopnest.facts import (
     DEPTHWISE,
+    DRAM_PJ,
     END_REAL,
     FILTER,
     FIRST_REAL,
+    L1_PJ,
+    L2_PJ,
     LATENCY,
+    MAC_PJ,
+    MACS,
     NOC,
+    NOC_PJ,
     OFFCHIP,
     SIZES,
 )
@@ -54,9 +60,6 @@ CYCLES, COMPUTE, FILL, DRAIN, DRAM_WAIT = range(5)
 DRAM_INPUT, DRAM_WEIGHT, DRAM_UP, DRAM_DOWN, L2_INPUT, L2_WEIGHT, L2_UP, L2_DOWN = range(5, 13)
 PE_INPUT, PE_WEIGHT, PE_UP, L1_NEED, L2_NEED = range(13, 18)
 COUNT_COLUMNS = 18
-
-# Energies of one access in pJ, MACs among them; then the layer's MACs, GHz and the leakage in mW.
-MAC_PJ, L1_PJ, NOC_PJ, L2_PJ, DRAM_PJ, MACS, GHZ, LEAKAGE, AREA = range(9)
 
 
 @njit(**LEAN)

@@ -13,13 +13,19 @@ import numpy as np
 
 from dse.cost.figures import CostBatch
 from dse.cost.maestro.buffers import needed_buffers
-from dse.cost.protocol import Baseline, CaseExtras, CostModel
-from dse.spec.accelerator import Accelerator
+from dse.cost.protocol import Baseline, CaseExtras, CostModel, PriceEach
+from dse.spec.accelerator import MACHINE_FIGURES, Accelerator
 from dse.spec.layer import DIMS, TENSORS, TYPES, Layer
 from dse.spec.mapping import Mapping as DataflowMapping
 from dse.spec.mapping import MappingBatch
 from dse.support.arrays import IntArray
 from dse.support.jit import load_kernels, share_out
+
+_HARDWARE = [
+    MACHINE_FIGURES.index(name)
+    for name in ("num_pes", "noc_bandwidth", "offchip_bandwidth", "noc_latency", "simd_lanes")
+]
+"""The figures of a machine that MAESTRO is given, in the order of the kernel's columns."""
 
 
 class Maestro(CostModel):
@@ -43,6 +49,15 @@ class Maestro(CostModel):
 
         def price(rows: IntArray, threads: int = 1) -> CostBatch:
             return price_cases(layers, hardware, rows, wrap=False, threads=threads)
+
+        return price
+
+    def prepared_each(self, layer: Layer, accelerator: Accelerator) -> PriceEach:
+        """`prepared`, of rows that each bring a machine: a clock is all that the accelerator has to say."""
+        layers = layer_row(layer.lowered())
+
+        def price(rows: IntArray, machines: IntArray) -> CostBatch:
+            return price_cases(layers, machines[:, _HARDWARE], rows, wrap=False, threads=1)
 
         return price
 
@@ -95,14 +110,7 @@ def layer_row(layer: Layer) -> IntArray:
 
 def hardware_row(accelerator: Accelerator) -> IntArray:
     """An accelerator as `price_cases` takes it, shape (1, 5)."""
-    figures = (
-        accelerator.num_pes,
-        accelerator.noc_bandwidth,
-        accelerator.offchip_bandwidth,
-        accelerator.noc_latency,
-        accelerator.simd_lanes,
-    )
-    return np.array([figures], dtype=np.int64)
+    return np.array([accelerator.machine_row], dtype=np.int64)[:, _HARDWARE]
 
 
 def price_cases(

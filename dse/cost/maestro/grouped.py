@@ -1,7 +1,7 @@
 """The MAESTRO kernel for the mappings that a space draws: every step does work, filters stay whole.
 
-It equals the complete walk of `walk` where `kernel.is_regular` holds: stride 1, R and S whole and
-temporal, and inner tile <= outer tile <= output size in K, C, Y and X. Then no case is ever skipped, and
+It equals the complete walk of `walk` where `kernel.is_regular` holds: stride 1, R and S whole, and
+inner tile <= outer tile <= output size in K, C, Y and X. Then no case is ever skipped, and
 cases that cost the same can be counted together instead of one by one:
 
 * A loop outside the innermost changing loop costs the same at its first and at its steady iterations, so
@@ -9,6 +9,8 @@ cases that cost the same can be counted together instead of one by one:
 * Fetches do not depend on which of the temporal loops outside are at an edge (MAESTRO fetches whole tiles
   there), outputs and work do.
 * The spatial loop's share of every volume is a factor that depends on its own state alone.
+* A level that spreads a whole filter dim has work for one unit only, and costs what it would if it spread
+  the output channels over that one.
 
 So a level is walked once, from the outermost loop to the innermost: `groups` holds the distinct states of
 the loops outside, and each loop in turn is the innermost one that changes. All sizes are in output units;
@@ -200,6 +202,10 @@ def price_regular(sizes, windows, depthwise, hardware, row, work, figures):
         parallel_inner = max(parallel_inner, 1)
     cluster = row[13]
     clusters = pes // cluster
+    if parallel_outer > 3:
+        parallel_outer, clusters = int(depthwise), 1
+    if parallel_inner > 3:
+        parallel_inner, cluster = int(depthwise), 1
     spatial_outer = fill_level(outer, row[1:7], row[7:13], sizes, windows, parallel_outer, depthwise)
     inner_sizes = work[2 * TABLE_ROWS + GROUP_ROWS]
     for i in range(4):

@@ -55,8 +55,9 @@ def is_regular(layer, row):
     """Whether `price_regular` may price the row (of checked values)."""
     if layer[7] != 1 or layer[8] != 1 or layer[3] < layer[5] or layer[4] < layer[6]:
         return False
-    if row[0] > 3 or row[14] > 3:
-        return False
+    for dim in (R, S):
+        if row[7 + dim] != layer[1 + dim] or row[21 + dim] != layer[1 + dim]:
+            return False
     for dim in range(int(layer[0] == 1), 4):
         size = layer[1 + dim] - (layer[3 + dim] - 1 if dim > 1 else 0)
         if row[7 + dim] > size or row[21 + dim] > row[7 + dim]:
@@ -145,6 +146,7 @@ def price_left(layers, hardware, rows, wrap, start, stop, counts, figures, reaso
     tables = np.empty((2, TABLE_ROWS, 6), dtype=np.int64)
     facts = np.empty((2, 6), dtype=np.int64)
     orders = np.empty((2, 6), dtype=np.int64)
+    runs = np.empty((64, 3), dtype=np.int64)
     result = np.empty(10, dtype=np.int64)
     for i in range(start, stop):
         if reasons[i] != LEFT:
@@ -152,6 +154,6 @@ def price_left(layers, hardware, rows, wrap, start, stop, counts, figures, reaso
         layer = layers[i if len(layers) > 1 else 0]
         machine = hardware[i if len(hardware) > 1 else 0]
         limits = machine[0], machine[1], machine[2], machine[3], machine[4]
-        reasons[i] = price_any(layer, limits, rows[i], tables, facts, orders, result)
+        reasons[i] = price_any(layer, limits, rows[i], tables, facts, orders, runs, result)
         if reasons[i] == FEASIBLE:
             write_figures(layer, machine, result, wrap, counts, figures, i)

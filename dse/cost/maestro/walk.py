@@ -11,6 +11,7 @@ from numba import njit
 from dse.cost.maestro.levels import (
     ACTUAL,
     CHANGING,
+    COUNT,
     CURRENT,
     EDGE,
     INPUT,
@@ -21,6 +22,7 @@ from dse.cost.maestro.levels import (
     SIZE,
     SPATIAL_EDGE,
     SPATIAL_PARTIAL,
+    STATES,
     STATIC,
     UNITS,
     WEIGHT,
@@ -61,6 +63,14 @@ def noc_delay(elements, bandwidth, latency):
 @njit(**OPTIONS)
 def wraps(table, facts, order, cases):
     """Whether some case's occurrence count wraps to zero or below."""
+    most = 1.0
+    for dim in range(6):
+        largest = 1
+        for index in range(table[STATES, dim]):
+            largest = max(largest, table[COUNT + index, dim])
+        most *= largest
+    if most < 2.0**31:
+        return False
     for number in range(cases):  # noqa: SIM110 - numba compiles no generators
         if set_case(table, facts, order, number) <= 0:
             return True
@@ -98,20 +108,31 @@ def run_inner(table, facts, order, masks, hardware, figures):
 
 
 @njit(**OPTIONS)
-def inner_cycles(tables, facts, orders, masks, hardware, partial, figures):
-    """Cycles of the sub-clusters in the outer level's present case, and the first one's size calls."""
+def inner_cycles(tables, facts, orders, masks, hardware, partial, figures, runs):
+    """Cycles of the sub-clusters in the outer level's present case, and the first one's size calls.
+
+    They depend on which dims are at an edge alone: `runs` (64, 3) keeps the reason (-1: not known yet) and
+    the figures by that.
+    """
     outer, inner = tables[0], tables[1]
     state_edge, state_partial, units = facts[0, SPATIAL_EDGE], facts[0, SPATIAL_PARTIAL], facts[0, UNITS]
+    edges = 0
     for dim in range(6):
         edge = outer[IS_EDGE + outer[CURRENT, dim], dim] == 1
         if dim == facts[0, PARALLEL]:
             edge = state_edge == 1 and (units == 1 or (partial and state_partial == 1))
         inner[ACTUAL, dim] = outer[EDGE, dim] if edge else outer[WHOLE, dim]
-    return run_inner(inner, facts[1], orders[1], masks, hardware, figures)
+        if inner[ACTUAL, dim] != outer[WHOLE, dim]:
+            edges |= 1 << dim
+    if runs[edges, 0] < 0:
+        runs[edges, 0] = run_inner(inner, facts[1], orders[1], masks, hardware, figures)
+        runs[edges, 1], runs[edges, 2] = figures[0], figures[1]
+    figures[0], figures[1] = runs[edges, 1], runs[edges, 2]
+    return runs[edges, 0]
 
 
 @njit(**OPTIONS)
-def price_any(layer, hardware, row, tables, facts, orders, figures):
+def price_any(layer, hardware, row, tables, facts, orders, runs, figures):
     """Prices one mapping case by case (SPEC 8.3); returns a reason. `figures` as in `price_regular`."""
     depthwise = layer[0] == 1
     masks = COUPLED_DSCONV if depthwise else COUPLED_CONV
@@ -133,6 +154,7 @@ def price_any(layer, hardware, row, tables, facts, orders, figures):
     cases = fill_states(outer, facts[0])
     if wraps(outer, facts[0], orders[0], cases):
         return TOO_MANY_STEPS
+    runs[:, 0] = -1
     need_inputs = need_outputs = calls = 0
     cycles = macs = read_i = read_w = write_o = 0
     accepted = False
@@ -152,12 +174,12 @@ def price_any(layer, hardware, row, tables, facts, orders, figures):
         if psums <= 0:
             continue
         work = produce_all(outer, facts[0], masks, True)
-        reason = inner_cycles(tables, facts, orders, masks, hardware, True, run)
+        reason = inner_cycles(tables, facts, orders, masks, hardware, True, run, runs)
         if reason != FEASIBLE:
             return reason
         compute, first_calls = run[0], run[1]
         if facts[0, SPATIAL_EDGE] == 1 and facts[0, SPATIAL_PARTIAL] == 1 and facts[0, UNITS] > 1:
-            reason = inner_cycles(tables, facts, orders, masks, hardware, False, run)
+            reason = inner_cycles(tables, facts, orders, masks, hardware, False, run, runs)
             if reason != FEASIBLE:
                 return reason
             compute = max(compute, run[0])

@@ -23,8 +23,14 @@ from dse.support.toml import toml_key, toml_value
 _WORD = re.compile(r"(?!(true|false|inf|nan)$)[A-Za-z][A-Za-z0-9_-]*")
 
 
-def check_command(study: Study, cell: Summary, mapping: Mapping) -> str:
-    """A shell line that prices the mapping, which it brings along, by `dse evaluate`."""
+def check_command(study: Study, cell: Summary, problem: Problem, mapping: Mapping) -> str:
+    """A shell line that prices the mapping, which it brings along, by `dse evaluate`.
+
+    `problem` is on the accelerator that the mapping is for: where genes say that, the line brings it too.
+    """
+    if problem.parts.hardware:
+        options = ["--cases", "-", "--cost-model", study.cost_model, "--json"]
+        return f"echo {shlex.quote(json.dumps(problem.case(mapping)))} | dse evaluate {shlex.join(options)}"
     options = [*_where(cell), "--cost-model", study.cost_model, "--mapping", "/dev/stdin"]
     return f"echo {shlex.quote(mapping.to_json())} | dse evaluate {shlex.join(options)}"
 
@@ -34,6 +40,7 @@ def search_command(study: Study, cell: Summary, problem: Problem) -> str:
     options = [*_where(cell), "--searcher", cell.type]
     options += (word for text in _changed(study, cell) for word in ("--set", text))
     options += ["--tiles", problem.tiles] if problem.tiles != "factors" else []
+    options += ["--space", problem.parts.name or "FILE.toml"] if _is_unusual(problem) else []
     options += (word for text in _fixed(problem) for word in ("--fix", text))
     options += ["--cost-model", study.cost_model, "--budget", str(cell.budget), "--seed", str(cell.seed)]
     return f"dse search {shlex.join(options)}"
@@ -46,11 +53,15 @@ def campaign_toml(study: Study, problems: Table[Triple, Made]) -> str | None:
     mean the same and the versions are the same.
     """
     settings = study.about.get("settings", {})
-    spaces = [(made.problem.tiles, made.problem.fixed) for made in problems.values() if made.problem]
+    spaces = [
+        (made.problem.tiles, made.problem.fixed, made.problem.parts)
+        for made in problems.values()
+        if made.problem
+    ]
     known = study.summaries and set(study.searchers) <= set(settings) and len(spaces) == len(problems)
     if not known or any(space != spaces[0] for space in spaces):
         return None
-    tiles, fixed = spaces[0]
+    tiles, fixed, parts = spaces[0]
     first = min(cell.seed for cell in study.summaries)
     lines = [
         f"name = {toml_value(study.name)}",
@@ -61,6 +72,7 @@ def campaign_toml(study: Study, problems: Table[Triple, Made]) -> str | None:
         f"cost_model = {toml_value(study.cost_model)}",
         *([f"tiles = {toml_value(tiles)}"] if tiles != "factors" else []),
         *([f"fixed = {toml_value(fixed)}"] if fixed else []),
+        *([f"space = {toml_value(parts.name or parts.to_dict())}"] if parts.name != "default" else []),
         *_problems(study),
     ]
     for name in study.searchers:
@@ -74,6 +86,10 @@ def campaign_toml(study: Study, problems: Table[Triple, Made]) -> str | None:
             f"{toml_key(key)} = {toml_value(value)}" for key, value in values.items() if value is not None
         ]
     return "\n".join(lines) + "\n"
+
+
+def _is_unusual(problem: Problem) -> bool:
+    return problem.parts.name != "default"
 
 
 def _where(cell: Summary) -> list[str]:

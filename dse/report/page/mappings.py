@@ -143,6 +143,7 @@ def _priced(study: Study, cell: Summary, made: Made) -> tuple[Priced | None, str
 
 def _price(study: Study, cell: Summary, problem: Problem) -> Priced:
     mapping = problem.space.decode(np.array([cell.genes], dtype=np.int64))[0]
+    again, problem = search_command(study, cell, problem), problem.on_machine_of(cell.genes)
     evaluation = problem.judge(mapping)
     loss = evaluation.loss[problem.objective]
     name = re.sub(r"[^A-Za-z0-9._-]+", "_", f"{cell.layer}--{cell.accelerator}--{cell.objective}")
@@ -151,8 +152,8 @@ def _price(study: Study, cell: Summary, problem: Problem) -> Priced:
         json=_json(mapping),
         maestro=maestro_text(problem.layer, mapping) if problem.space.structure else "",
         file=f"{name}.json",
-        check=check_command(study, cell, mapping),
-        again=search_command(study, cell, problem),
+        check=check_command(study, cell, problem, mapping),
+        again=again,
         evaluation=evaluation,
         agrees=loss is not None and math.isclose(loss, cell.best, rel_tol=SAME),
         breakdown=break_down(problem, mapping, evaluation),

@@ -168,5 +168,7 @@ def _problem(study: Study, triple: Triple, made: Made) -> ProblemFact:
         return ProblemFact(label, "", "", proof)
     layer, space = made.problem.layer, made.problem.space
     fixed = "".join(f", {gene} fixed at {value}" for gene, value in made.problem.fixed.items())
-    size = f"{scientific(space.mappings)}, tiles {space.tiles}{fixed}"
+    parts = made.problem.parts
+    open_too = "" if parts.name == "default" else f", space {parts.name or 'of its own'}"
+    size = f"{scientific(space.mappings)}, tiles {space.tiles}{fixed}{open_too}"
     return ProblemFact(label, f"{layer}: {layer.macs:,} MACs", size, proof)

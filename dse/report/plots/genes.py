@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dse.cost import unit_of
 from dse.problem.problem import Evaluations, Problem
@@ -15,16 +16,6 @@ from dse.report.plots.canvas import WIDTH, add_panel, heading, log_axis, new_fig
 from dse.report.plots.scales import number, unit_scale
 from dse.report.plots.style import INK, MUTED, clean, house_style
 from dse.search.record import Record
-from dse.space.genes import MAPPED_DIMS, ORDERS
-from dse.spec.mapping import (
-    CLUSTER,
-    INNER_ORDER,
-    INNER_PARALLEL,
-    INNER_TILE,
-    OUTER_ORDER,
-    OUTER_PARALLEL,
-    OUTER_TILE,
-)
 from dse.support.arrays import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -66,7 +57,7 @@ def _draw(problem: Problem, record: Record, title: str) -> Figure:
     holders = best_holders(evaluations)
     left, gap, right, top = 0.6, 1.0, 0.5, 0.52
     width = (WIDTH - left - gap - right) / 2
-    rows = [("order", 0.8), ("parallel", 0.46), *((f"tile.{dim}", 0.72) for dim in MAPPED_DIMS)]
+    rows = [("order", 0.8), ("parallel", 0.46), *((f"tile.{dim}", 0.72) for dim in problem.space.dims)]
     whole = top + sum(height + 0.2 for _, height in rows) + 0.95 + 0.5
     figure = new_figure(WIDTH, whole)
     heading(
@@ -80,8 +71,9 @@ def _draw(problem: Problem, record: Record, title: str) -> Figure:
             axes = add_panel(figure, left + side * (width + gap), down, width, height)
             _draw_trace(axes, found[f"{level}.{part}"], holders, len(record))
         down += height + 0.2
+    singles = [name for name in found if "." not in name]
     cluster = add_panel(figure, left, down, width, 0.95)
-    _draw_trace(cluster, found["cluster"], holders, len(record))
+    _draw_trace(cluster, found[singles[-1]], holders, len(record))
     losses = add_panel(figure, left + width + gap, down, width, 0.95)
     _draw_losses(losses, problem, evaluations)
     for axes in (cluster, losses):
@@ -92,24 +84,15 @@ def _draw(problem: Problem, record: Record, title: str) -> Figure:
 
 def traces(problem: Problem, record: Record) -> dict[str, Trace]:
     """Every gene's trace by its name."""
-    rows = problem.space.decode(record.genes()).rows
-    best = record.best
-    found = {}
-    for level, order, parallel, tile in (
-        ("outer", OUTER_ORDER, OUTER_PARALLEL, OUTER_TILE),
-        ("inner", INNER_ORDER, INNER_PARALLEL, INNER_TILE),
-    ):
-        width = len(MAPPED_DIMS)
-        orders = _order_index(rows[:, order : order + width + 2])
-        names = tuple("".join(one) for one in ORDERS)
-        found[f"{level}.order"] = _named(f"{level}.order", orders, names, best)
-        found[f"{level}.parallel"] = _named(f"{level}.parallel", rows[:, parallel], MAPPED_DIMS, best)
-        for place, dim in enumerate(MAPPED_DIMS):
-            name = f"{level}.tile.{dim}"
-            found[name] = _sized(name, rows[:, tile + place], best)
-    found["cluster"] = _sized("cluster", rows[:, CLUSTER], best)
-    assert set(found) == {gene.name for gene in problem.space.genes}
-    return found
+    parts = problem.parts
+    named = problem.space.decode(record.genes()).named()
+    names = {"permutation": tuple(map("".join, parts.orders)), "categorical": parts.dims}
+    return {
+        gene.name: _sized(gene.name, named[gene.name], record.best)
+        if gene.kind == "ordinal"
+        else _named(gene.name, named[gene.name], names[gene.kind], record.best)
+        for gene in problem.space.genes
+    }
 
 
 def best_holders(evaluations: Evaluations) -> IntArray:
@@ -134,17 +117,10 @@ def occupancy(trace: Trace, samples: int) -> FloatArray:
     return np.asarray(counts / counts.sum(axis=0))
 
 
-def _order_index(order: IntArray) -> IntArray:
-    """The place in ORDERS of each row's order of the mapped dims, from its order of all dims."""
-    mapped = order[order < len(MAPPED_DIMS)].reshape(len(order), len(MAPPED_DIMS))
-    base = len(MAPPED_DIMS) ** np.arange(len(MAPPED_DIMS))
-    codes = np.array([[MAPPED_DIMS.index(dim) for dim in one] for one in ORDERS]) @ base
-    ranks = np.argsort(codes)
-    return np.asarray(ranks[np.searchsorted(codes[ranks], mapped @ base)], dtype=np.int64)
-
-
-def _named(name: str, drawn: IntArray, names: Sequence[str], best: int | None) -> Trace:
-    return Trace(name, drawn, tuple(names), "" if best is None else names[int(drawn[best])])
+def _named(name: str, values: NDArray[Any], names: Sequence[str], best: int | None) -> Trace:
+    ranks = np.argsort(names)
+    drawn = ranks[np.searchsorted(np.array(names)[ranks], values)]
+    return Trace(name, drawn, tuple(names), "" if best is None else str(values[best]))
 
 
 def _sized(name: str, sizes: IntArray, best: int | None) -> Trace:

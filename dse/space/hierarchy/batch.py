@@ -28,6 +28,11 @@ class HierarchyBatch:
         """The mapping in row `index`; loops that run once are left out."""
         return self.layout.decode(self.rows[index])
 
+    @property
+    def designs(self) -> RowArray:
+        """Each mapping as a row of integers."""
+        return self.rows
+
     def named(self) -> dict[str, NDArray[Any]]:
         """The columns by name, each of length n: `DRAM.temporal.K`, `DRAM.spatial.K`, `DRAM.order` (the
         outermost loop first), `DRAM.keep.W` (1 or 0).
