@@ -70,7 +70,7 @@ def network_figure(objective: str, layers: Sequence[LayerFigures]) -> float:
     if objective == "edp":
         energy = sum(layer.joules * layer.repeats for layer in layers)
         return energy * sum(layer.seconds * layer.repeats for layer in layers)
-    if objective in ("area", "power"):
+    if objective in ("area", "area_maestro", "power"):
         return max(layer.loss for layer in layers)
     return sum(layer.loss * layer.repeats for layer in layers)
 

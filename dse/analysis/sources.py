@@ -137,6 +137,7 @@ def _problem(identity: Mapping[str, Any]) -> Problem:
         space["tiles"],
         space["fixed"],
         space.get("parts") or "default",
+        identity.get("area_budget"),
     )
 
 
@@ -197,6 +198,7 @@ def _plan(
             "tiles": space["tiles"],
             "fixed": space["fixed"],
             **({"parts": space["parts"]} if space.get("parts") else {}),
+            "area_budget": identity["problem"].get("area_budget"),
         }
     first = entries[0].identity
     return {

@@ -167,6 +167,7 @@ class Study:
             definition["tiles"],
             definition["fixed"],
             definition.get("parts") or "default",
+            definition.get("area_budget"),
         )
 
     def target(self, problem: Triple) -> tuple[float, bool]:

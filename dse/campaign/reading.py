@@ -67,6 +67,7 @@ class _CampaignFile(Schema):
     start: str | dict[str, str] = field(default_factory=dict)
     tiles: str = "factors"
     space: Any = "default"
+    area_budget: Annotated[float | None, Limits(gt=0)] = None
     fixed: dict[str, Any] = field(default_factory=dict)
     objectives: Names = field(default_factory=list)
     accelerators: Names = field(default_factory=list)
@@ -184,6 +185,7 @@ def _problems(
                     entry.tiles or file.tiles,
                     file.fixed,
                     parts,
+                    file.area_budget,
                 )
                 key = (name, entry.accelerator, entry.objective)
                 if named.setdefault(key, NamedProblem(name, entry.accelerator, problem)).problem != problem:

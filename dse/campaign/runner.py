@@ -17,6 +17,7 @@ from dse.campaign.far_run import FarRun
 from dse.campaign.store import Store
 from dse.campaign.summary import Summary
 from dse.campaign.worker import PROGRESS, Outcome, SharedProgress, Task, run_task
+from dse.search.flatness import flat_objective
 from dse.search.run import make_ready
 from dse.support.errors import InputError
 
@@ -113,11 +114,20 @@ def compile_kernels(cells: list[NamedCell], display: Display) -> None:
     start = time.monotonic()
     for problem in {named.problem.problem.model.name: named.problem.problem for named in cells}.values():
         make_ready(problem)
+    flat = {named.problem.label: flat_objective(named.problem.problem) for named in first_of_each(cells)}
+    for label, text in flat.items():
+        if text is not None:
+            display.notice(f"{label}: {text}")
     seconds = time.monotonic() - start
     if seconds > COMPILE_SECONDS:
         display.notice(
             f"compiled the cost model's and the space's kernels in {seconds:.0f} s, for this and later runs"
         )
+
+
+def first_of_each(cells: list[NamedCell]) -> Iterable[NamedCell]:
+    """One cell of each problem."""
+    return {named.problem.label: named for named in cells}.values()
 
 
 class _Run:

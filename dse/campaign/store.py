@@ -35,6 +35,7 @@ def _definition(problem: Problem) -> dict[str, Any]:
         "tiles": problem.tiles,
         "fixed": dict(problem.fixed),
         **({} if problem.parts.name == "default" else {"parts": problem.parts.to_dict()}),
+        **({} if problem.area_budget is None else {"area_budget": problem.area_budget}),
     }
 
 

@@ -77,6 +77,7 @@ class _Definition(_Stored):
     tiles: str
     fixed: dict[str, Any]
     parts: dict[str, Any] = field(default_factory=dict)
+    area_budget: float | None = None
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,7 @@ class _Problem(_Stored):
     space: _Space
     objective: str
     cost_model: str
+    area_budget: float | None = None
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,14 @@ SpaceName = Annotated[
         metavar="SPACE",
     ),
 ]
+AreaBudget = Annotated[
+    float | None,
+    typer.Option(
+        "--budget-area",
+        help="No mapping whose PEs and buffers need more mm2 is feasible.",
+        metavar="MM2",
+    ),
+]
 Fix = Annotated[
     list[str] | None,
     typer.Option(

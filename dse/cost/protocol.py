@@ -153,6 +153,14 @@ class CostModel:
 
         return price
 
+    def needed_area(self, layer: Layer, machines: IntArray, rows: IntArray, costs: CostBatch) -> FloatArray:
+        """The area (n,) of the hardware that each mapping needs, in `units["area"]`: the objective `area`.
+
+        `machines` (n or 1, 7) have the MACHINE_FIGURES, `rows` are a MappingBatch's and `costs` what they
+        cost. A model that has no other area than its column's gives that.
+        """
+        return costs.area
+
     def detail(self, layer: Layer, accelerator: Accelerator, mapping: DataflowMapping) -> Detail | None:
         """What the figures of one mapping are made of; None if it is not valid, or nothing is explained."""
         return None

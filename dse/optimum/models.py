@@ -45,6 +45,8 @@ def refuse(problem: Problem) -> None:
     if problem.tiles != "factors":
         raise InputError(f"only tiles 'factors' can be certified, got {problem.tiles!r}")
     _refuse_parts(problem)
+    if problem.area_budget is not None:
+        raise InputError("a problem with an area budget cannot be certified: leave it out")
     certifier.refuse(problem)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from dse.cost import DEFAULT_COST_MODEL, Detail, cost_model
 from dse.problem.cases import results
@@ -11,7 +13,7 @@ from dse.problem.constraints import FeasibilityRules
 from dse.spec.accelerator import Accelerator
 from dse.spec.layer import Layer
 from dse.spec.mapping import Mapping, MappingBatch
-from dse.spec.objective import OBJECTIVES, loss
+from dse.spec.objective import loss, objectives_of
 
 COMPUTE, DATA = "compute", "data movement"
 
@@ -86,7 +88,12 @@ def evaluate(
     rules = FeasibilityRules(layer, accelerator, "latency")
     _, reasons = rules.judge(batch.rows, costs)
     feasible = bool(reasons[0] == 0)
-    losses = {name: float(loss(costs, accelerator, name)[0]) if feasible else None for name in OBJECTIVES}
+    machines = np.array([accelerator.machine_row], dtype=np.int64)
+    needed = replace(costs, area=priced_by.needed_area(priced, machines, batch.rows, costs))
+    losses = {
+        name: float(loss(needed if item.of_need else costs, accelerator, name)[0]) if feasible else None
+        for name, item in objectives_of(priced_by.name).items()
+    }
     figures = next(results(costs))
     breakdown = detail = None
     if figures["status"] == "ok":

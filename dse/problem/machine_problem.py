@@ -53,6 +53,8 @@ class MachineProblem(Problem):
             raise unknown("tiles", self.tiles, ("factors",))
         if self.parts.name != "default":
             raise InputError(f"under cost model {self.model.name!r} the machine says what the space is")
+        if self.area_budget is not None:
+            raise InputError(f"cost model {self.model.name!r} says nothing of area, which has a budget")
         objective_named(self.objective)
         if self.objective not in OBJECTIVES:
             raise InputError(
@@ -65,7 +67,7 @@ class MachineProblem(Problem):
         return MachineProblem, tuple(getattr(self, item.name) for item in fields(self))
 
     if TYPE_CHECKING:
-        space: HierarchySpace  # type: ignore[assignment]
+        space: HierarchySpace  # type: ignore[assignment, misc]
 
     def make_space(self) -> HierarchySpace:  # type: ignore[override]
         """What `space` is: the mappings to choose from, as vectors of genes."""

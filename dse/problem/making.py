@@ -30,11 +30,13 @@ def make_problem(
     tiles: str = "factors",
     fixed: Mapping[str, Any] | None = None,
     space: str | Mapping[str, Any] | Parts = "default",
+    area_budget: float | None = None,
 ) -> Problem:
     """The problem of a layer on `hardware`, which is it, or names it by a preset or a file."""
-    made = MachineProblem if _of_levels(cost_model) else Problem
+    made: type[Any] = MachineProblem if _of_levels(cost_model) else Problem
     machine: Any = load_hardware(hardware, cost_model) if isinstance(hardware, str) else hardware
-    return made(layer, machine, objective, cost_model, tiles, fixed or {}, space)
+    problem: Problem = made(layer, machine, objective, cost_model, tiles, fixed or {}, space, area_budget)
+    return problem
 
 
 def load_hardware(name: str, cost_model: str | CostModel) -> Hardware:

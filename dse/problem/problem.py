@@ -10,20 +10,31 @@ from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 
-from dse.cost import BUFFERS, DEFAULT_COST_MODEL, CostModel, Detail, PriceEach, PriceRows, cost_model
+from dse.cost import (
+    BUFFERS,
+    DEFAULT_COST_MODEL,
+    CostBatch,
+    CostModel,
+    Detail,
+    PriceEach,
+    PriceRows,
+    cost_model,
+)
 from dse.cost.adapter import adapted
 from dse.problem.cases import case_line
 from dse.problem.evaluations import Criteria, Evaluations
 from dse.problem.templates import TEMPLATES
 from dse.space.mapping_space import MappingSpace
-from dse.space.parts import Parts, read_parts
+from dse.space.parts import SPACES, Parts, read_parts
 from dse.spec.accelerator import Accelerator
 from dse.spec.layer import Layer
 from dse.spec.mapping import Mapping, MappingBatch
 from dse.spec.objective import clock_hertz, objective_named
-from dse.support.arrays import IntArray
+from dse.spec.reasons import Reason
+from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.hashing import digest
+from dse.support.validation import positive_number
 
 if TYPE_CHECKING:
     from dse.problem.constraints import FeasibilityRules
@@ -32,12 +43,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Criteria", "Evaluations", "Problem"]
 
+MM2 = {"mm2": 1.0, "um2": 1e-6}
+"""Square millimetres in each unit of area that a cost model may have."""
+
 
 class _SpaceField:
     """The field `space` of a Problem: takes the parts of a space (or a space, for them), gives the space."""
 
     def __set__(self, problem: Problem, given: str | Table[str, Any] | Parts | MappingSpace) -> None:
-        parts = given if isinstance(given, Parts) else getattr(given, "parts", None) or read_parts(given)
+        of_levels = getattr(given, "hierarchy", None) is not None
+        parts = SPACES["default"] if of_levels else read_parts(getattr(given, "parts", given))
         problem.__dict__["_parts"] = parts
 
     @overload
@@ -72,6 +87,8 @@ class Problem:
     space: _SpaceField = _SpaceField()
     """Given as the name of a space, a table of its parts, or Parts; it is the space that these make of the
     layer and accelerator: the mappings to choose from, as vectors of genes."""
+    area_budget: float | None = None
+    """In mm2: a mapping that needs PEs and buffers of more area is not feasible."""
 
     templates: ClassVar[tuple[str, ...]] = tuple(TEMPLATES)
     """The known dataflows that can be fitted to it."""
@@ -81,6 +98,13 @@ class Problem:
         object.__setattr__(self, "fixed", dict(self.fixed))
         # The space and the model are made now, so that what is wrong with them is said now.
         _ = self.space, self.model
+        only_of = objective_named(self.objective).only_of
+        if only_of not in (None, self.model.name):
+            raise InputError(f"objective {self.objective!r} is of cost model {only_of!r} only")
+        if self.area_budget is not None:
+            object.__setattr__(self, "area_budget", positive_number(self.area_budget, "area budget"))
+            if self.model.units.get("area") not in MM2:
+                raise InputError(f"cost model {self.model.name!r} does not say what its areas are in mm2")
 
     def __reduce__(self) -> tuple[Any, ...]:
         # What is derived (the space, compiled functions) is made again in the other process.
@@ -144,6 +168,10 @@ class Problem:
         """Why the mapping is not feasible, with figures ("L1 needs 4096 of 512 elements"), or "feasible"."""
         rows = MappingBatch.of([mapping]).rows
         costs = self._price_rows(rows)
+        needed = self.evaluate(mapping)
+        if needed.reason[0] == Reason.AREA_TOO_LARGE:
+            area = needed.area[0] * MM2[self.model.units["area"]]
+            return f"the mapping needs {area:.6g} of {self.area_budget:g} mm2"
         refused = "" if costs.valid[0] else self.model.refusal(self._priced_layer, self.accelerator, mapping)
         return refused or self._rules.explain(rows[0], costs)
 
@@ -197,6 +225,8 @@ class Problem:
             "space": self.space.identity,
             "objective": self.objective,
             "cost_model": self.model.identity,
+            **({"area": "of what the mapping needs"} if self._needs_area else {}),
+            **({} if self.area_budget is None else {"area_budget": self.area_budget}),
         }
 
     @property
@@ -207,9 +237,26 @@ class Problem:
     def _priced(self, batch: MappingBatch) -> Evaluations:
         rows, machines = batch.rows, batch.machines
         costs = self._price_rows(rows) if machines is None else self._price_each(rows, machines)
+        if self._needs_area:
+            costs = replace(costs, area=self.needed_area(batch, costs))
         losses, reasons = self._rules.judge(rows, costs, machines)
+        if self.area_budget is not None:
+            beyond = (reasons == 0) & (costs.area * MM2[self.model.units["area"]] > self.area_budget)
+            losses[beyond], reasons[beyond] = np.inf, Reason.AREA_TOO_LARGE
         columns: list[Any] = [*costs.values(), losses, reasons, self.criteria]
         return Evaluations(*columns)
+
+    @property
+    def _needs_area(self) -> bool:
+        """Whether the area is that of the hardware that a mapping needs, and not the model's own column."""
+        return objective_named(self.objective).of_need or self.area_budget is not None
+
+    def needed_area(self, batch: MappingBatch, costs: CostBatch) -> FloatArray:
+        """The area of the hardware that each of some priced mappings needs, in the model's unit."""
+        machines = batch.machines
+        if machines is None:
+            machines = np.array([self.accelerator.machine_row], dtype=np.int64)
+        return self.model.needed_area(self._priced_layer, machines, batch.rows, costs)
 
     @cached_property
     def criteria(self) -> Criteria:

@@ -119,7 +119,7 @@ def _made_of(objective: str, layers: Sequence[str], network_layers: NetworkLayer
     count, whole = len(layers), network_layers(layers[0].rpartition(":")[0])
     of = f"{count:,} of {whole:,}" if whole else f"{count:,}"
     found = f"{of} distinct layer{'s' * ((whole or count) != 1)}"
-    if objective in ("area", "power"):
+    if objective in ("area", "area_maestro", "power"):
         return f"the largest of {found}"
     if objective == "edp":
         product = "total energy times total latency, where each layer's EDP was minimised by itself"

@@ -31,7 +31,9 @@ class Objective:
     """A figure to minimise: `code` is its number in the kernel, `unit` that of its values.
 
     Area and power are in whatever the cost model gives: `dse.cost.unit_of` says what that is.
-    `figure(cycles, energy_nj, power, area, hertz)` takes numbers or arrays.
+    `figure(cycles, energy_nj, power, area, hertz)` takes numbers or arrays. An objective `of_need` takes for
+    the area that of the hardware that the mapping needs (see `CostModel.needed_area`), any other the model's
+    own column. One that is `only_of` a model is that model's alone.
     """
 
     name: str
@@ -39,6 +41,8 @@ class Objective:
     unit: str
     meaning: str
     figure: Callable[[Any, Any, Any, Any, float], Any]
+    of_need: bool = False
+    only_of: str | None = None
 
 
 LATENCY, ENERGY, EDP, AREA, POWER = range(5)
@@ -59,8 +63,12 @@ OBJECTIVES: dict[str, Objective] = {
         lambda cycles, energy_nj, power, area, hertz: energy_nj * 1e-9 * (cycles / hertz),
     ),
     "area": Objective(
-        "area", AREA, MODEL_UNITS, "area of the accelerator (maestro: of what the mapping needs)",
-        lambda cycles, energy_nj, power, area, hertz: area,
+        "area", AREA, MODEL_UNITS, "area of the PEs and buffers that the mapping needs",
+        lambda cycles, energy_nj, power, area, hertz: area, of_need=True,
+    ),
+    "area_maestro": Objective(
+        "area_maestro", AREA, MODEL_UNITS, "area that MAESTRO itself prints",
+        lambda cycles, energy_nj, power, area, hertz: area, only_of="maestro",
     ),
     "power": Objective(
         "power", POWER, MODEL_UNITS, "power of the accelerator (maestro: of what the mapping needs)",
@@ -74,6 +82,11 @@ def objective_named(name: str) -> Objective:
     if name not in OBJECTIVES:
         raise unknown("objective", name, OBJECTIVES)
     return OBJECTIVES[name]
+
+
+def objectives_of(model: str) -> dict[str, Objective]:
+    """The objectives that there are under the cost model of that name."""
+    return {name: item for name, item in OBJECTIVES.items() if item.only_of in (None, model)}
 
 
 def clock_hertz(accelerator: Accelerator) -> float:

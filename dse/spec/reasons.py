@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+FIRST_RULE = 32
+"""Codes below it come from a cost model, the others from the rules of feasibility."""
+
 
 class Reason(IntEnum):
     """0 is feasible; codes below 32 come from a cost model, the others from the feasibility rules."""
@@ -38,6 +41,7 @@ class Reason(IntEnum):
     BELOW_SERIAL_FLOOR = 36
     LEVEL_TOO_SMALL = 37
     TOO_NARROW = 38
+    AREA_TOO_LARGE = 39
 
     @property
     def text(self) -> str:
@@ -74,6 +78,7 @@ _TEXT = {
     Reason.WORK_DROPPED: "fewer MACs than the layer has",
     Reason.BELOW_COMPUTE_FLOOR: "fewer cycles than the MACs need on all PEs",
     Reason.BELOW_SERIAL_FLOOR: "fewer cycles than the busiest PE has steps",
+    Reason.AREA_TOO_LARGE: "what the mapping needs is larger than the area budget",
     Reason.LEVEL_TOO_SMALL: "a level is too small",
     Reason.TOO_NARROW: "a level spreads over fewer instances than are asked for",
 }

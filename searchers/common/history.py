@@ -24,6 +24,7 @@ _FACTORS = {
     "energy": ("energy_nj",),
     "edp": ("cycles", "energy_nj"),
     "area": ("area",),
+    "area_maestro": ("area",),
     "power": ("power",),
 }
 """The figures whose product is, but for a constant, an objective."""

@@ -14,7 +14,7 @@ from dse.support.errors import InputError
         ("latency", "s", "s"),
         ("energy", "J", "J"),
         ("edp", "J s", "J s"),
-        ("area", "mm2", "model units"),
+        ("area_maestro", "model units", "model units"),
         ("power", "mW", "model units"),
     ],
 )
@@ -22,6 +22,11 @@ def test_a_figure_has_the_unit_of_the_model_that_gave_it(objective: str, loopnes
     assert unit_of(objective, "loopnest") == loopnest
     assert unit_of(objective, "maestro") == maestro
     assert unit_of(objective, "a model of somebody's own") == maestro
+
+
+def test_an_area_is_in_the_units_of_each_models_own_formula() -> None:
+    units = [unit_of("area", model) for model in ("loopnest", "maestro", "another")]
+    assert units == ["mm2", "um2", "model units"]
 
 
 def test_the_unit_of_an_unknown_objective_is_refused() -> None:

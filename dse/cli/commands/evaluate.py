@@ -143,9 +143,8 @@ def _nest(layer: Layer, accelerator: Accelerator, mapping: Mapping, model: str) 
 
 def _show(console: Console, evaluation: Evaluation, objective: str | None, model: str) -> None:
     from dse.cost import unit_of
-    from dse.spec.objective import OBJECTIVES
 
-    units = {name: unit_of(name, model) for name in OBJECTIVES}
+    units = {name: unit_of(name, model) for name in evaluation.loss}
     if not evaluation.feasible:
         console.print(f"not feasible: {evaluation.reason}", style="red", soft_wrap=True)
     elif objective:
@@ -172,7 +171,7 @@ def _cost_rows(
         ("MACs", figures["macs"], ""),
         ("energy", figures["energy_nj"], "nJ"),
         ("power", figures["power"], units["power"]),
-        ("area", figures["area"], units["area"]),
+        ("area", figures["area"], units.get("area_maestro", units["area"])),
         ("L1", l1.needed, f"of {l1.capacity:,} elements per PE: {l1.use:.1%}"),
         ("L2", l2.needed, f"of {l2.capacity:,} elements: {l2.use:.1%}"),
         (

@@ -14,6 +14,7 @@ from dse.cli.exporting import Formats, check_formats, export_best, export_layers
 from dse.cli.options import (
     ACCELERATOR_OPTION,
     LAYER_OPTION,
+    AreaBudget,
     ConstantsFile,
     CostModelName,
     Fix,
@@ -81,6 +82,7 @@ def command(
     tiles: Tiles = "factors",
     space: SpaceName = "default",
     fix: Fix = None,
+    budget_area: AreaBudget = None,
     cost_model: CostModelName = None,
     constants: ConstantsFile = None,
     out: Annotated[
@@ -106,6 +108,7 @@ def command(
     """
     from dse.campaign.network import NetworkSearch
     from dse.problem.making import load_hardware, make_problem, parse_constraints
+    from dse.search.flatness import flat_objective
     from dse.search.searcher import default_searcher, make_searcher, parse_settings
     from dse.space.parts import load_parts
     from dse.support.validation import whole_number
@@ -129,6 +132,7 @@ def command(
         "tiles": tiles,
         "fixed": parse_constraints(fix or [], model, parts),
         "space": parts,
+        "area_budget": budget_area,
     }
     problems = {}
     for spec, found in layers.items():
@@ -136,6 +140,9 @@ def command(
             problems[spec] = make_problem(found, machine, objective, **shared)
         except InputError as error:
             raise InputError(f"{spec}: {error}" if network else str(error)) from None
+    for spec, problem in problems.items():
+        if (flat := flat_objective(problem)) is not None:
+            typer.echo(f"{spec}: {flat}", err=True)
     if not chosen_here:
         note = f"searching with {searcher} and {budget:,} samples; --searcher and --budget take others"
         typer.echo(note, err=True)

@@ -18,9 +18,10 @@ import numpy as np
 from dse.cost.figures import CostBatch
 from dse.cost.loopnest.constants import Constants
 from dse.cost.loopnest.counts import COUNTS, Counts
+from dse.cost.loopnest.coverage import working_pes
 from dse.cost.loopnest.facts import machine_facts, on_machines
 from dse.cost.protocol import Baseline, CaseExtras, CostModel, Detail, PriceEach
-from dse.spec.accelerator import Accelerator
+from dse.spec.accelerator import MACHINE_FIGURES, Accelerator
 from dse.spec.layer import Layer
 from dse.spec.mapping import Mapping, MappingBatch
 from dse.support.arrays import FloatArray, IntArray
@@ -79,6 +80,12 @@ class LoopNest(CostModel):
             return _price(*on_machines(*known, layer, machines, self.constants), rows, 1)
 
         return price
+
+    def needed_area(self, layer: Layer, machines: IntArray, rows: IntArray, costs: CostBatch) -> FloatArray:
+        """The area in mm2 of the PEs that ever work, with L1s and an L2 as large as the mapping needs."""
+        lanes = machines[:, MACHINE_FIGURES.index("simd_lanes")]
+        area = self.constants.area_of(working_pes(layer, machines, rows), lanes, costs.l1_size, costs.l2_size)
+        return np.where(costs.valid, area, 0.0)
 
     def price_cases(
         self,

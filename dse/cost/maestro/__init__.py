@@ -8,17 +8,19 @@ it over batches.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import ClassVar
 
 import numpy as np
 
 from dse.cost.figures import CostBatch
+from dse.cost.maestro.area import environment_area
 from dse.cost.maestro.buffers import needed_buffers
 from dse.cost.protocol import Baseline, CaseExtras, CostModel, PriceEach
 from dse.spec.accelerator import MACHINE_FIGURES, Accelerator
 from dse.spec.layer import DIMS, TENSORS, TYPES, Layer
 from dse.spec.mapping import Mapping as DataflowMapping
 from dse.spec.mapping import MappingBatch
-from dse.support.arrays import IntArray
+from dse.support.arrays import FloatArray, IntArray
 from dse.support.jit import load_kernels, share_out
 
 _HARDWARE = [
@@ -33,6 +35,7 @@ class Maestro(CostModel):
 
     name = "maestro"
     version = "0.1.0"
+    units: ClassVar[Mapping[str, str]] = {"area": "um2"}
     output_halo = True
     prices_cases = True
     provable = True
@@ -60,6 +63,11 @@ class Maestro(CostModel):
             return price_cases(layers, machines[:, _HARDWARE], rows, wrap=False, threads=1)
 
         return price
+
+    def needed_area(self, layer: Layer, machines: IntArray, rows: IntArray, costs: CostBatch) -> FloatArray:
+        """The area as the public environment around MAESTRO has it: see `dse.cost.maestro.area`."""
+        pes = machines[:, MACHINE_FIGURES.index("num_pes")]
+        return np.where(costs.valid, environment_area(pes, costs.l1_size, costs.l2_size), 0.0)
 
     def buffer_needs(
         self, layer: Layer, accelerator: Accelerator, mapping: DataflowMapping

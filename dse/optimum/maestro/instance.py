@@ -34,7 +34,7 @@ COUNTER, ENOUGH_L2 = 2**31, 9_900_000
 A tile of k * c * y * x steps has at least c*y*x, k*c and k*y*x elements of the tensors. Their product is the
 square of the steps, so their sum is at least three times its cube root; L2 holds twice that.
 """
-BUFFERS_ONLY = ("area", "power")
+BUFFERS_ONLY = ("area_maestro", "power")
 """Objectives that depend on the needed buffers alone."""
 LARGEST_COUNT, LARGEST_LANES = 2**62, 2**31 - 1
 
@@ -111,6 +111,11 @@ def make_instance(problem: Problem) -> Instance:
 
 def refuse(problem: Problem) -> None:
     """InputError unless the optimum of the problem can be proven."""
+    if objective_named(problem.objective).of_need:
+        raise InputError(
+            f"under cost model 'maestro' objective {problem.objective!r} cannot be certified; "
+            "latency, energy, edp, area_maestro and power can"
+        )
     layer, machine = problem.space.layer, problem.accelerator
     steps = prod(layer.loops[dim] for dim in MAPPED_DIMS)
     # Without halos MAESTRO reports exact MACs, and a mapping with a count that wraps lacks some.

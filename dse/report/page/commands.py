@@ -42,6 +42,7 @@ def search_command(study: Study, cell: Summary, problem: Problem) -> str:
     options += ["--tiles", problem.tiles] if problem.tiles != "factors" else []
     options += ["--space", problem.parts.name or "FILE.toml"] if _is_unusual(problem) else []
     options += (word for text in _fixed(problem) for word in ("--fix", text))
+    options += [] if problem.area_budget is None else ["--budget-area", f"{problem.area_budget:g}"]
     options += ["--cost-model", study.cost_model, "--budget", str(cell.budget), "--seed", str(cell.seed)]
     return f"dse search {shlex.join(options)}"
 
@@ -54,14 +55,14 @@ def campaign_toml(study: Study, problems: Table[Triple, Made]) -> str | None:
     """
     settings = study.about.get("settings", {})
     spaces = [
-        (made.problem.tiles, made.problem.fixed, made.problem.parts)
+        (made.problem.tiles, made.problem.fixed, made.problem.parts, made.problem.area_budget)
         for made in problems.values()
         if made.problem
     ]
     known = study.summaries and set(study.searchers) <= set(settings) and len(spaces) == len(problems)
     if not known or any(space != spaces[0] for space in spaces):
         return None
-    tiles, fixed, parts = spaces[0]
+    tiles, fixed, parts, area_budget = spaces[0]
     first = min(cell.seed for cell in study.summaries)
     lines = [
         f"name = {toml_value(study.name)}",
@@ -73,6 +74,7 @@ def campaign_toml(study: Study, problems: Table[Triple, Made]) -> str | None:
         *([f"tiles = {toml_value(tiles)}"] if tiles != "factors" else []),
         *([f"fixed = {toml_value(fixed)}"] if fixed else []),
         *([f"space = {toml_value(parts.name or parts.to_dict())}"] if parts.name != "default" else []),
+        *([] if area_budget is None else [f"area_budget = {area_budget}"]),
         *_problems(study),
     ]
     for name in study.searchers:

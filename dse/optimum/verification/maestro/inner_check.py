@@ -118,7 +118,7 @@ def _small_problem(problem: Problem, tiles: tuple[int, ...], cluster: int) -> tu
 
 def _inner_tiles(problem: Problem, tiles: tuple[int, ...]) -> IntArray:
     """Every choice of inner tiles of an outer tile: (n, 4); where L1 is part of the loss, the smallest."""
-    if problem.objective in ("area", "power"):
+    if problem.objective in ("area_maestro", "power"):
         return np.array([smallest_tiles(problem)], dtype=np.int64)
     return np.array(list(product(*inner_cuts(problem, tiles))), dtype=np.int64)
 

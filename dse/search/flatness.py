@@ -1,0 +1,32 @@
+"""Whether there is anything to search: an objective that is the same all over a space says so beforehand."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dse.problem.problem import Problem
+from dse.spec.objective import AREA, POWER, objective_named
+from dse.spec.reasons import FIRST_RULE
+
+ROWS = 256
+SAME = 1e-6
+"""Relative, as MAESTRO prints six digits."""
+
+
+def flat_objective(problem: Problem) -> str | None:
+    """A sentence, if the objective is the same for random mappings of the space; None if it varies.
+
+    Only areas and powers are looked at: run time and energy follow the mapping under any model. They are
+    priced outside of any budget, and nothing is learned from them.
+    """
+    if objective_named(problem.objective).code not in (AREA, POWER) or problem.space.vectors == 1:
+        return None
+    priced = problem.price(problem.space.sample(np.random.default_rng(0), ROWS))
+    values = priced.objective_value[priced.reason < FIRST_RULE]
+    values = values[values > 0]
+    if len(values) < 2 or np.ptp(values) > SAME * values.max():
+        return None
+    return (
+        f"objective {problem.objective} is {values[0]:.6g} for all of {len(values)} random mappings that the "
+        f"cost model prices: there is nothing to search"
+    )
