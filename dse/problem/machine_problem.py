@@ -67,7 +67,7 @@ class MachineProblem(Problem):
         return MachineProblem, tuple(getattr(self, item.name) for item in fields(self))
 
     if TYPE_CHECKING:
-        space: HierarchySpace  # type: ignore[assignment, misc]
+        space: HierarchySpace = ...  # type: ignore[assignment]
 
     def make_space(self) -> HierarchySpace:  # type: ignore[override]
         """What `space` is: the mappings to choose from, as vectors of genes."""
@@ -110,11 +110,6 @@ class MachineProblem(Problem):
         layout = self.space.layout
         return HierarchyBatch(layout.encode([mapping]), layout, self.accelerator)
 
-    def read_mapping(self, data: Any) -> HierarchyMapping:  # type: ignore[override]
-        """The mapping in the plain data of `to_dict`."""
-        layout = self.space.layout
-        return read_mapping(data["levels"], layout.dims, layout.tensors, "mapping")
-
     def judge(self, mapping: HierarchyMapping) -> Evaluation:  # type: ignore[override]
         """The mapping judged by every objective; its figures are those of a case, by level with them."""
         from dse.problem.evaluation import Evaluation
@@ -141,7 +136,7 @@ class MachineProblem(Problem):
                 raise InputError(f"mapping {place} must be a HierarchyMapping, got {shorten(mapping)}")
         return self.space.encode(list(mappings))
 
-    def read_mapping(self, data: object, where: str) -> HierarchyMapping:  # type: ignore[override]
+    def read_mapping(self, data: object, where: str = "mapping") -> HierarchyMapping:  # type: ignore[override]
         """The mapping in parsed JSON; `where` names the place in messages."""
         layout = self.space.layout
         data = data["levels"] if isinstance(data, dict) and "levels" in data else data

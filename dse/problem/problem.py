@@ -154,7 +154,7 @@ class Problem:
                 raise InputError(f"mapping {place} must be a Mapping, got {shorten(mapping)}")
         return self.space.encode(MappingBatch.of(mappings))
 
-    def read_mapping(self, data: object, where: str) -> Mapping:
+    def read_mapping(self, data: object, where: str = "mapping") -> Mapping:
         """The mapping in parsed JSON; `where` names the place in messages."""
         return Mapping.from_dict(data, where)
 
@@ -189,10 +189,6 @@ class Problem:
     def batch(self, mapping: Mapping) -> MappingBatch:
         """The mapping as a batch of one."""
         return MappingBatch.of([mapping])
-
-    def read_mapping(self, data: Any) -> Mapping:
-        """The mapping in the plain data of its `to_dict`."""
-        return Mapping.from_dict(data)
 
     def judge(self, mapping: Mapping) -> Evaluation:
         """The mapping judged in full, by every objective (see `dse.problem.evaluation`)."""
