@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from dse.support.errors import InputError
 from tests.conftest import Dse
 from tests.workloads.onnx_cases import model, operator, written
 from workloads import Network, from_onnx, load, load_layer
+from workloads.models import onnx_file
 from workloads.models.convolutions import Steps, transposed
 
 
@@ -379,7 +381,25 @@ def test_files_that_are_no_models_get_one_line(tmp_path: Path) -> None:
         x=[5, 6],
         w=[7, 8],
     )
-    assert "the shape of 'f', an input of MatMul" in refusal(written(path, unknown))
+    assert "MatMul 'y': the shape of 'f', an input, does not follow" in refusal(written(path, unknown))
+    odd = model(operator("Conv", "x w", "y", group=3), x=[1, 4, 9, 9], w=[8, 2, 3, 3])
+    assert "Conv 'y': layer: K = 8 does not split into 3 equal groups" in refusal(written(path, odd))
+
+
+def test_a_file_that_is_too_large_for_its_format_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(tmp_path / "m.onnx", model(operator("MatMul", "a b", "y"), a=[5, 6], b=[6, 8]))
+    monkeypatch.setattr(onnx_file, "MOST_BYTES", 20)
+    assert "save the model with its weights as external data" in refusal(path)
+
+
+def test_without_the_package_one_line_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(tmp_path / "m.onnx", model(operator("MatMul", "a b", "y"), a=[5, 6], b=[6, 8]))
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    assert "needs the package onnx: pip install 'dse-arena[onnx]'" in refusal(path)
 
 
 def test_a_file_is_a_network_wherever_one_is_named(tmp_path: Path, dse: Dse) -> None:

@@ -15,6 +15,9 @@ from workloads.models.collected import NoLayerError
 
 Shape = Sequence[int]
 
+MOST_TAPS = 4096
+"""Of a transposed convolution along an axis: each is looked at."""
+
 
 @dataclass(frozen=True)
 class Steps:
@@ -106,6 +109,10 @@ def _phases(size: int, taps: int, stride: int, dilation: int, before: int, outpu
 
     Input i and tap r meet in the output i * stride + r * dilation - before.
     """
+    if max(stride, taps) > MOST_TAPS:
+        raise NoLayerError(
+            f"a transposed convolution of stride {stride} and {taps} taps; at most {MOST_TAPS}"
+        )
     found = {}
     for place in range(min(stride, outputs)):
         used = [tap for tap in range(taps) if (place + before - tap * dilation) % stride == 0]

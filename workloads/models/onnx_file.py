@@ -12,7 +12,7 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dse.support.errors import InputError, shorten
+from dse.support.errors import InputError, format_exception, shorten
 from dse.support.files import read_bounded
 from workloads.models.collected import Collected
 from workloads.models.onnx_operators import Node, read_node
@@ -39,6 +39,11 @@ def from_onnx(path: str, inputs: Shapes | None = None) -> Network:
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         raise InputError(f"{where} cannot be read: {why}; name an ONNX file") from None
+    if state.st_size > MOST_BYTES:
+        raise InputError(
+            f"{where} is larger than the {MOST_BYTES >> 20} MiB that can be read; save the model with its "
+            "weights as external data, which are not needed here"
+        )
     changed = state.st_mtime_ns, state.st_size
     return _read(path, where, tuple(sorted((inputs or {}).items())), changed)
 
@@ -54,8 +59,20 @@ def _read(
     nodes = [node for node in model.graph.node if node.op_type != "Constant"]
     shapes, found = shapes_of(model, where), Collected()
     for node in nodes:
-        read_node(Node(node, shapes, where), found)
+        _read_operator(Node(node, shapes), found, where)
     return found.network(Path(path).stem, path)
+
+
+def _read_operator(node: Node, found: Collected, where: str) -> None:
+    """Read an operator; whatever is wrong with it is said with its place."""
+    named = node.proto.name or next(iter(node.proto.output), "")
+    place = f"{where}: {node.operator} {shorten(named)}"
+    try:
+        read_node(node, found)
+    except InputError as error:
+        raise InputError(f"{place}: {error}") from None
+    except Exception as error:  # attributes and inputs that its kind does not have
+        raise InputError(f"{place} cannot be read: {format_exception(error)}") from None
 
 
 def _parsed(path: str, where: str) -> onnx.ModelProto:

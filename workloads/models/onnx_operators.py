@@ -29,7 +29,6 @@ class Node:
 
     proto: onnx.NodeProto
     shapes: dict[str, Shape]
-    where: str
 
     @property
     def operator(self) -> str:
@@ -62,8 +61,8 @@ class Node:
     def _shape(self, name: str, what: str) -> Shape:
         if name not in self.shapes:
             raise InputError(
-                f"{self.where}: the shape of {name!r}, {what} of {self.operator} {self.proto.name!r}, does "
-                "not follow from the shapes of the inputs; a tool such as onnxsim may settle it"
+                f"the shape of {name!r}, {what}, does not follow from those of the model's inputs; a tool "
+                "such as onnxsim may settle it"
             )
         return self.shapes[name]
 

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dse.support.errors import InputError, one_line
+from dse.support.errors import InputError, format_exception, one_line
 from workloads.models.collected import Collected, NoLayerError
 from workloads.models.torch_operators import BODY, OPERATORS, OTHER_SUMS, Call
 from workloads.network import Network
@@ -97,6 +97,10 @@ def _read_call(call: Call, found: Collected) -> None:
             _leave_out(call, found)
     except NoLayerError as error:
         found.leave_out(operator, error.macs, error.reason)
+    except InputError as error:
+        raise InputError(f"{call.place}: {error}") from None
+    except Exception as error:  # arguments that another version of torch has otherwise
+        raise InputError(f"{call.place} cannot be read: {format_exception(error)}") from None
 
 
 def _leave_out(call: Call, found: Collected) -> None:

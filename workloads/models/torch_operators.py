@@ -48,6 +48,11 @@ class Call:
         path = str(stack[-1][0]) if stack else ""
         return path.removeprefix("L['self']").strip(".")
 
+    @property
+    def place(self) -> str:
+        """The call as messages name it."""
+        return f"{self.model}: {self.operator} in {self.name or 'the model'}"
+
     @cached_property
     def arguments(self) -> dict[str, Any]:
         """All arguments by their names, with the defaults of those that are not given."""
@@ -67,10 +72,8 @@ class Call:
         """The shape of an argument, by name, or of a node; InputError if it is known only as it runs."""
         value = self.value(self[item] if isinstance(item, str) else item)
         if not all(isinstance(size, int) for size in value.shape):
-            raise InputError(
-                f"{self.model}: {self.operator} in {self.name or 'the model'} has the shape "
-                f"{' x '.join(map(str, value.shape))}, a size that is known only as the model runs"
-            )
+            shape = " x ".join(map(str, value.shape))
+            raise InputError(f"the shape {shape} has a size that is known only as the model runs")
         return tuple(value.shape)
 
     def shapes(self) -> list[Any]:
