@@ -178,7 +178,11 @@ def from_dict(data: object, problem: Problem) -> Certificate:
     try:
         entry = table(data, "certificate")
         about: Mapping[str, Any] = entry["certificate"]
-        best = priced(problem, problem.read_mapping(entry["best"]["mapping"])) if entry["best"] else None
+        best = (
+            priced(problem, problem.read_mapping(entry["best"]["mapping"], "certificate: mapping"))
+            if entry["best"]
+            else None
+        )
         found = Certificate(
             fingerprint=about["fingerprint"],
             status=entry["status"],

@@ -6,6 +6,7 @@ import re
 from os import PathLike, fspath
 from pathlib import Path
 
+from dse.cost.timeloop.yaml_machine import ENDINGS, read_yaml_machine
 from dse.spec.accelerator import PRESETS as ACCELERATORS
 from dse.spec.accelerator import Accelerator
 from dse.spec.hierarchy.architecture import read_machine
@@ -21,7 +22,7 @@ _GEMMINI_NAME = re.compile(r"gemmini-([1-9]\d{0,8})-([1-9]\d{0,8})-([1-9]\d{0,8}
 
 
 def load_machine(name: str | PathLike[str]) -> Machine:
-    """A machine by its name, or the one in the TOML file at the path `name`.
+    """A machine by its name, or the one in the file at the path `name`: TOML, or Timeloop's YAML.
 
     `gemmini-16-16384-1024` (or `gemmini`) is the Gemmini-like machine with a side of 16 PEs and so many rows
     of scratchpad and accumulator. An accelerator's name is that accelerator as a machine.
@@ -38,7 +39,9 @@ def load_machine(name: str | PathLike[str]) -> Machine:
         return machine_of(ACCELERATORS[text], text)
     if is_toml(text):
         return read_machine(text)
-    raise unknown("machine", text, [*MACHINES, "gemmini", GEMMINI, *ACCELERATORS, "FILE.toml"])
+    if text.endswith(ENDINGS):
+        return read_yaml_machine(text)
+    raise unknown("machine", text, [*MACHINES, "gemmini", GEMMINI, *ACCELERATORS, "FILE.toml", "FILE.yaml"])
 
 
 def gemmini(pe_dim: int, scratchpad_depth: int, accumulator_depth: int) -> Machine:

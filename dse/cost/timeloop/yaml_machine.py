@@ -1,0 +1,260 @@
+"""A machine in a Timeloop v4 architecture file, as timeloopfe reads it: `architecture` with its `nodes`.
+
+What is read: components and containers, `spatial` meshes, sizes, widths, blocks, bandwidths, and of
+`constraints` what each level keeps and over which dims it may loop and spread. Factors that a constraint
+fixes at more than 1, and orders, are the mapper's to fix: say them by `--fix`. Energies are those of an
+`ERT` in the same file, as Accelergy writes it; without one they go by the size, and DRAM takes 8 pJ a bit.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dse.spec.hierarchy.machine import TENSORS, Bandwidth, Energy, Level, Machine, sram_pj
+from dse.support.errors import InputError, shorten
+from dse.support.files import read_bounded
+
+ENDINGS = (".yaml", ".yml")
+DRAM_PJ_A_BIT = 8.0
+DEFAULT_BITS = 8
+SPACES = {"weights": "W", "inputs": "I", "outputs": "O"}
+DIMS = {"M": "K"}
+"""What Timeloop's convolutions call otherwise."""
+
+
+@dataclass(frozen=True)
+class _Node:
+    """A component or a container, with the attributes of the containers around it."""
+
+    tag: str
+    name: str
+    data: Mapping[str, Any]
+    attributes: Mapping[str, Any]
+
+
+def read_yaml_machine(path: str) -> Machine:
+    """The machine in the file at `path`; InputError in a line where it is not right."""
+    where = f"architecture file {path!r}"
+    data = _parse(path, where)
+    architecture = data.get("architecture") if isinstance(data, Mapping) else None
+    nodes = architecture.get("nodes") if isinstance(architecture, Mapping) else None
+    if not isinstance(nodes, list) or not nodes:
+        raise InputError(f"{where}: there is no architecture with nodes, as Timeloop v4 has it")
+    found = list(_nodes(nodes, where))
+    components = [node for node in found if node.tag == "Component"]
+    if len(components) < 2:
+        raise InputError(f"{where}: there must be a storage and, last, what computes; got {len(components)}")
+    energies = _energies(data.get("ERT"), where)
+    compute = components[-1]
+    levels = list(_levels(found[: found.index(compute) + 1], energies, where))
+    seconds = _number(compute.attributes.get("global_cycle_seconds", 1e-9), where)
+    mac_pj = energies.get(compute.name, {}).get("compute", 0.0)
+    try:
+        return Machine(Path(path).stem, tuple(levels), mac_pj, clock_ghz=1e-9 / seconds)
+    except (InputError, ZeroDivisionError) as error:
+        raise InputError(f"{where}: {error}") from None
+
+
+def _parse(path: str, where: str) -> Any:
+    try:
+        import yaml
+    except ImportError:
+        raise InputError(f"{where}: reading it needs PyYAML; pip install 'dse-arena[yaml]'") from None
+
+    class Loader(yaml.SafeLoader):  # type: ignore[misc]
+        """Safe, and with the tags of nodes."""
+
+    def tagged(loader: Any, suffix: str, node: Any) -> Any:
+        made = loader.construct_mapping(node, deep=True) if isinstance(node, yaml.MappingNode) else {}
+        return {**made, "!": suffix}
+
+    Loader.add_multi_constructor("!", tagged)
+    try:
+        text = read_bounded(Path(path), where).decode("utf-8-sig")
+        if "{{" in text:
+            raise InputError(f"{where}: it holds templates ({{{{...}}}}); give the file that they make")
+        return yaml.load(text, Loader)
+    except OSError as error:
+        raise InputError(f"{where} cannot be read: {error.strerror}") from None
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError) as error:
+        raise InputError(f"{where} is not usable YAML: {' '.join(str(error).split())}") from None
+
+
+def _nodes(nodes: list[Any], where: str) -> Iterator[_Node]:
+    inherited: dict[str, Any] = {}
+    for place, data in enumerate(nodes):
+        if not isinstance(data, Mapping) or not isinstance(data.get("name"), str):
+            raise InputError(f"{where}: nodes[{place}] must be a !Component or a !Container with a name")
+        tag = str(data.get("!", ""))
+        if tag not in ("Component", "Container"):
+            raise InputError(
+                f"{where}: node {data['name']}: !{tag} is not read; expected !Component, !Container"
+            )
+        own = data.get("attributes") or {}
+        if not isinstance(own, Mapping):
+            raise InputError(f"{where}: node {data['name']}: attributes must be a table")
+        if tag == "Container":
+            inherited |= own
+        # A list of instances, as in PE[0..15], says no more than spatial does.
+        yield _Node(tag, re.sub(r"\[.*\]", "", data["name"]), data, {**inherited, **own})
+
+
+def _levels(nodes: list[_Node], energies: Mapping[str, Mapping[str, float]], where: str) -> Iterator[Level]:
+    """The levels above what computes, the last of the nodes; a mesh is a level that keeps nothing."""
+    first = True
+    for node in nodes:
+        place = f"{where}: node {node.name}"
+        mesh = _mesh(node, place)
+        if mesh > 1:
+            if first:
+                raise InputError(f"{place}: there must be one of the outermost level")
+            dims = _open_dims(_constraints(node, "spatial", place), place)
+            yield Level(f"inter_{node.name}_spatial", fan_out=mesh, may_keep=(), spread=dims)
+        if node.tag == "Component" and node is not nodes[-1]:
+            yield _storage(node, energies.get(node.name), place, outermost=first)
+            first = False
+
+
+def _storage(node: _Node, energy: Mapping[str, float] | None, where: str, *, outermost: bool) -> Level:
+    known = node.attributes
+
+    def number(*names: str) -> float | None:
+        value = next((known[name] for name in names if known.get(name) is not None), None)
+        return None if value is None else _number(value, where)
+
+    bits = number("datawidth", "word_bits", "word-bits") or DEFAULT_BITS
+    width = number("width", "memory_width") or bits
+    depth = number("depth", "memory_depth", "entries")
+    is_dram = str(node.data.get("class", "")).lower() == "dram"
+    words = None if depth is None or is_dram else int(depth * width / bits)
+    block = int(number("block_size", "block-size") or max(1, width // bits))
+    keeps, may_keep = _kept(_constraints(node, "dataspace", where), where, outermost=outermost)
+    return Level(
+        node.name,
+        capacity=words,
+        keeps=keeps,
+        may_keep=may_keep,
+        loops=_open_dims(_constraints(node, "temporal", where), where),
+        bandwidth=Bandwidth(number("read_bandwidth"), number("write_bandwidth"), number("shared_bandwidth")),
+        energy=_energy(energy, words, block, bits),
+        block=block,
+        leak_pj=(energy or {}).get("leak", 0.0),
+        cluster=int(number("cluster_size", "cluster-size") or 1),
+    )
+
+
+def _energy(given: Mapping[str, float] | None, words: int | None, block: int, bits: float) -> Energy:
+    if given is not None:
+        read, write = given.get("read", 0.0), given.get("write", 0.0)
+        return Energy(read, write, given.get("update", write))
+    if words is None:
+        return Energy.of_any(DRAM_PJ_A_BIT * block * bits)
+    return Energy.of_any(sram_pj(words / block, int(block * bits)))
+
+
+def _mesh(node: _Node, where: str) -> int:
+    spatial = node.data.get("spatial") or {}
+    if not isinstance(spatial, Mapping):
+        raise InputError(f"{where}: spatial must be a table such as {{meshX: 16}}")
+    mesh = 1.0
+    for axis in ("meshX", "meshY"):
+        mesh *= _number(spatial.get(axis, 1), where)
+    return int(mesh)
+
+
+def _constraints(node: _Node, kind: str, where: str) -> Mapping[str, Any]:
+    constraints = node.data.get("constraints") or {}
+    found = constraints.get(kind) or {} if isinstance(constraints, Mapping) else None
+    if not isinstance(found, Mapping):
+        raise InputError(f"{where}: constraints must be tables of temporal, spatial and dataspace")
+    return found
+
+
+def _kept(
+    constraints: Mapping[str, Any], where: str, *, outermost: bool
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What a level keeps, and what it may: all that is neither kept nor bypassed."""
+    if outermost:
+        return TENSORS, ()
+    kept, bypassed = (_spaces(constraints.get(key), where) for key in ("keep", "bypass"))
+    only = _spaces(constraints.get("keep_only"), where)
+    if only:
+        return only, ()
+    may = tuple(name for name in TENSORS if name not in kept and name not in bypassed)
+    return kept, may
+
+
+def _spaces(names: Any, where: str) -> tuple[str, ...]:
+    found = []
+    for name in names or ():
+        if str(name).lower() not in SPACES:
+            raise InputError(f"{where}: {shorten(name)} is no dataspace; expected {', '.join(SPACES)}")
+        found.append(SPACES[str(name).lower()])
+    return tuple(name for name in TENSORS if name in found)
+
+
+def _open_dims(constraints: Mapping[str, Any], where: str) -> tuple[str, ...] | None:
+    """The dims whose factors no constraint fixes at 1; None if that is all of them."""
+    factors = constraints.get("factors") or constraints.get("factors_only") or []
+    texts = factors.replace(",", " ").split() if isinstance(factors, str) else list(factors)
+    closed = set()
+    for text in texts:
+        found = re.fullmatch(r"\s*([A-Za-z]+)\s*(<?=|<)\s*(\d+)\s*", str(text))
+        if not found:
+            raise InputError(f"{where}: {shorten(text)} is no factor; expected such as C=1 or M<=16")
+        dim, sign, number = found.groups()
+        if int(number) == 1 and sign != "<":
+            closed.add(DIMS.get(dim, dim))
+    if not closed:
+        return None
+    return tuple(dim for dim in ("R", "S", "P", "Q", "C", "K", "N") if dim not in closed)
+
+
+def _energies(table: Any, where: str) -> dict[str, dict[str, float]]:
+    """pJ of actions by component, of an energy reference table."""
+    found: dict[str, dict[str, float]] = {}
+    entries = table.get("tables") if isinstance(table, Mapping) else None
+    for entry in entries or ():
+        try:
+            name = re.sub(r"\[.*?\]", "", str(entry["name"])).rpartition(".")[2]
+            actions = {str(one["name"]): float(one["energy"]) for one in entry["actions"]}
+        except (KeyError, TypeError, ValueError):
+            raise InputError(f"{where}: ERT: tables must have a name and actions with energies") from None
+        found[name] = actions
+    return found
+
+
+_ARITHMETIC: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+}
+
+
+def _number(value: Any, where: str) -> float:
+    """A number, or the arithmetic of some in a text."""
+    try:
+        number = (
+            float(value) if not isinstance(value, str) else _calculated(ast.parse(value, mode="eval").body)
+        )
+    except (SyntaxError, TypeError, ValueError, ZeroDivisionError, RecursionError):
+        number = -1.0
+    if isinstance(value, bool) or not 0 < number < 2**60:
+        raise InputError(f"{where}: {shorten(value)} is no number above 0, nor arithmetic of some")
+    return number
+
+
+def _calculated(node: ast.expr) -> float:
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+        return float(node.value)
+    if isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC:
+        return float(_ARITHMETIC[type(node.op)](_calculated(node.left), _calculated(node.right)))
+    raise ValueError("not arithmetic")
