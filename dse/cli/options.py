@@ -6,7 +6,13 @@ from typing import Annotated
 
 import typer
 
-from dse.cli.completion import complete_accelerator, complete_layer, complete_model
+from dse.cli.completion import (
+    complete_accelerator,
+    complete_layer,
+    complete_model,
+    complete_network,
+    complete_objective,
+)
 
 LAYER_OPTION = typer.Option(
     "--layer",
@@ -20,9 +26,23 @@ ACCELERATOR_OPTION = typer.Option(
     metavar="ACCELERATOR",
     autocompletion=complete_accelerator,
 )
-
 LayerName = Annotated[str, LAYER_OPTION]
 AcceleratorName = Annotated[str, ACCELERATOR_OPTION]
+NetworkName = Annotated[
+    str | None,
+    typer.Option(
+        "--network",
+        help="A network instead of a layer: mobilenet_v2, FILE.toml or FILE.onnx.",
+        metavar="NETWORK",
+        autocompletion=complete_network,
+    ),
+]
+Objective = Annotated[
+    str,
+    typer.Option(
+        "--objective", help="What to minimise.", metavar="OBJECTIVE", autocompletion=complete_objective
+    ),
+]
 CostModelName = Annotated[
     str | None,
     typer.Option(

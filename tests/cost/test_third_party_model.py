@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,9 +10,9 @@ import pytest
 
 from dse.cost.registry import OURS
 from tests import ROOT
+from tests.third_party import dse, install, run
 
 EXAMPLE = ROOT / "examples" / "third_party_cost_model"
-CLI = "import sys; from dse.cli import main; sys.exit(main())"
 WHERE = ("--layer", "resnet18:0", "--accelerator", "edge", "--cost-model", "roofline")
 CAMPAIGN = """\
 name = "roofline"
@@ -38,26 +35,7 @@ print(dse.search(problem, "random", budget=20, seed=0).best.loss)
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder that the example has been installed into, without a network."""
-    folder = tmp_path_factory.mktemp("third_party_model")
-    # A copy, because building leaves files beside the sources.
-    source = shutil.copytree(EXAMPLE, folder / "source")
-    target = folder / "target"
-    options = ["--quiet", "--no-index", "--no-deps", "--no-build-isolation", "--target", str(target)]
-    run([sys.executable, "-m", "pip", "install", "--disable-pip-version-check", *options, str(source)])
-    return target
-
-
-def dse(installed: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return run([sys.executable, "-c", CLI, *arguments], PYTHONPATH=str(installed))
-
-
-def run(command: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
-    ended = subprocess.run(
-        command, env={**os.environ, **environment}, capture_output=True, text=True, check=False, timeout=300
-    )
-    assert ended.returncode in (0, 2), ended
-    return ended
+    return install(EXAMPLE, tmp_path_factory.mktemp("third_party_model"))
 
 
 def test_it_is_listed_with_its_package_and_what_it_can_do(installed: Path) -> None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dse.cli import output
-from dse.cli.completion import complete_network, complete_objective
 from dse.cli.exporting import Formats, check_formats, export_best, export_layers
 from dse.cli.options import (
     ACCELERATOR_OPTION,
@@ -17,6 +16,8 @@ from dse.cli.options import (
     CostModelName,
     Fix,
     Json,
+    NetworkName,
+    Objective,
     SpaceName,
     Tiles,
     chosen_model,
@@ -32,22 +33,8 @@ FAILED = 1
 def command(
     accelerator: Annotated[str, ACCELERATOR_OPTION],
     layer: Annotated[str | None, LAYER_OPTION] = None,
-    network: Annotated[
-        str | None,
-        typer.Option(
-            help="A network instead of a layer: mobilenet_v2, FILE.toml or FILE.onnx.",
-            metavar="NETWORK",
-            autocompletion=complete_network,
-        ),
-    ] = None,
-    objective: Annotated[
-        str,
-        typer.Option(
-            help="What to minimise.",
-            metavar="OBJECTIVE",
-            autocompletion=complete_objective,
-        ),
-    ] = "latency",
+    network: NetworkName = None,
+    objective: Objective = "latency",
     time_limit: Annotated[
         float | None,
         typer.Option(help="Seconds for a layer; then the bound so far is given.", metavar="S"),

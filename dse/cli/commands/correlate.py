@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dse.cli import output
-from dse.cli.completion import complete_objective, complete_searcher
+from dse.cli.completion import complete_searcher
 from dse.cli.options import (
     AcceleratorName,
     ConstantsFile,
@@ -16,6 +16,7 @@ from dse.cli.options import (
     Fix,
     Json,
     LayerName,
+    Objective,
     SpaceName,
     Tiles,
     chosen_model,
@@ -32,14 +33,7 @@ AGENTS = (2, 3, 6, 9)
 def command(
     layer: LayerName,
     accelerator: AcceleratorName,
-    objective: Annotated[
-        str,
-        typer.Option(
-            help="What is minimised.",
-            metavar="OBJECTIVE",
-            autocompletion=complete_objective,
-        ),
-    ] = "latency",
+    objective: Objective = "latency",
     searcher: Annotated[
         str | None,
         typer.Option(

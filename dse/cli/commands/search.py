@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from dse.cli import output
-from dse.cli.completion import complete_network, complete_objective, complete_searcher
+from dse.cli.completion import complete_searcher
 from dse.cli.exporting import Formats, check_formats, export_best, export_layers
 from dse.cli.options import (
     ACCELERATOR_OPTION,
@@ -19,6 +19,8 @@ from dse.cli.options import (
     CostModelName,
     Fix,
     Json,
+    NetworkName,
+    Objective,
     SpaceName,
     Tiles,
     chosen_model,
@@ -38,22 +40,8 @@ LOST = "without --out DIR its samples are lost"
 def command(
     accelerator: Annotated[str, ACCELERATOR_OPTION],
     layer: Annotated[str | None, LAYER_OPTION] = None,
-    network: Annotated[
-        str | None,
-        typer.Option(
-            help="A network instead of a layer: mobilenet_v2, FILE.toml or FILE.onnx.",
-            metavar="NETWORK",
-            autocompletion=complete_network,
-        ),
-    ] = None,
-    objective: Annotated[
-        str,
-        typer.Option(
-            help="What to minimise.",
-            metavar="OBJECTIVE",
-            autocompletion=complete_objective,
-        ),
-    ] = "latency",
+    network: NetworkName = None,
+    objective: Objective = "latency",
     searcher: Annotated[
         str | None,
         typer.Option(
