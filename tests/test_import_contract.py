@@ -44,7 +44,7 @@ BELOW["dse.bench"] |= {"dse"}
 BELOW["dse"] = BELOW["dse.campaign"]
 BELOW["dse.__main__"] = {"dse.cli"}
 BELOW["workloads"] = {"dse.support", "dse.spec"}
-BELOW["learners"] = {"dse.support", "dse.search"}
+BELOW["learners"] = {"dse.support"}
 BELOW["searchers"] = {"dse.support", "dse.spec", "dse.space", "dse.problem", "dse.search", "learners"}
 BELOW["experiments"] = {room for tier in TIERS for room in tier} | {
     "dse",

@@ -15,7 +15,7 @@ import pytest
 from tests import ROOT
 from tests.faults.faults import Fault
 
-CODE = ("dse", "searchers", "workloads", "experiments", "tests", "pyproject.toml")
+CODE = ("dse", "searchers", "learners", "workloads", "experiments", "tests", "pyproject.toml")
 
 # Each run is a fork of a process that has imported the libraries once, and none of our code.
 _FORKS = multiprocessing.get_context("forkserver")

@@ -1,0 +1,108 @@
+"""MASAC: soft actors, one an agent, each with a critic that sees what all of them observe and do.
+
+Haarnoja et al., "Soft Actor-Critic Algorithms and Applications" (2018, arXiv:1812.05905), with the
+centralised critics of MADDPG (arXiv:1706.02275), as Gogineni et al. profile it: the entropy H of a policy
+counts beside its value. Where it departs from the former: one critic an agent, a coefficient that stays, and
+targets of the actors too. Discrete actions are drawn by straight-through Gumbel-softmax, and their entropy is
+exact.
+
+    y_i = r_i + discount * (Qbar_i(S', A') + entropy * H_i(S')),   A' drawn from all target actors
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dse.support.arrays import SingleArray
+from dse.support.errors import InputError
+from learners.heads import Choices, Head, SquashedNormals
+from learners.offpolicy import Batch, Crew, OffPolicy, Part, by_batch
+from learners.phases import P_LOSS, Q_LOSS, TARGET_Q, UPDATE, Phases, unmeasured
+from learners.policy import Policy
+from learners.replay import Transitions
+from learners.team import Team
+
+
+@dataclass(frozen=True)
+class MASAC(OffPolicy):
+    """The algorithm with its settings."""
+
+    entropy: float = 0.05
+    """What a nat of entropy is worth in units of reward."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 <= self.entropy < np.inf:
+            raise InputError(f"entropy must be a finite number of at least 0, got {self.entropy}")
+
+    def begin(self, team: Team, rng: np.random.Generator, phases: Phases = unmeasured) -> MASACLearner:
+        """A team that has not learned yet."""
+        return MASACLearner(self, team, rng, phases)
+
+
+class MASACLearner:
+    """A team that learns."""
+
+    def __init__(self, settings: MASAC, team: Team, rng: np.random.Generator, phases: Phases) -> None:
+        head: Head = Choices(team.real) if team.discrete else SquashedNormals(team.width)
+        self._crew = Crew(settings, team, head, rng, phases)
+        self._settings, self._phases = settings, phases
+
+    def act(self, observations: SingleArray) -> SingleArray:
+        """Actions to try: (agents, width)."""
+        return self._crew.act(observations)
+
+    def learn(self, step: Transitions) -> None:
+        """Take in a step, and update every so often."""
+        if self._crew.remember(step):
+            with self._phases(UPDATE):
+                self.update()
+
+    def update(self) -> None:
+        """Update all critics and actors once, then let the targets follow."""
+        following: dict[int, tuple[Tensor, Tensor]] = {}
+        for part, batch in zip(self._crew.parts, self._crew.batches(), strict=True):
+            with self._phases(TARGET_Q):
+                # Where the team shares a mini-batch, what it would do next is drawn once.
+                if id(batch) not in following:
+                    following = {id(batch): self._following(batch)}
+                targets = self._targets(part, batch, *following[id(batch)])
+            with self._phases(Q_LOSS):
+                values = part.critics(part.critic_rows(batch.observations, batch.actions))[..., 0]
+                part.critic_descent.step((values - targets).square().mean(dim=1).sum())
+            with self._phases(P_LOSS):
+                part.actor_descent.step(self._actor_loss(part, batch))
+        self._crew.follow()
+
+    def policy(self) -> Policy:
+        """What has been learned so far."""
+        return self._crew.policy("masac")
+
+    @torch.no_grad()
+    def _following(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """What the target actors do next, (S, B, N, width), and their entropy, (S, B, N)."""
+        outputs = self._crew.target_outputs(batch)
+        batches, steps, agents = batch.rewards.shape
+        noise = self._crew.following_noise(batches * agents, steps)
+        noise = noise.view(batches, agents, steps, -1).transpose(0, 1).flatten(1, 2)
+        drawn = self._crew.head.draw(outputs, noise)
+        return by_batch(drawn.actions, batch), by_batch(drawn.entropy, batch)
+
+    @torch.no_grad()
+    def _targets(self, part: Part, batch: Batch, actions: Tensor, entropies: Tensor) -> Tensor:
+        """The values y_i that the critics are to come to: (P, B)."""
+        values = part.target_critics(part.critic_rows(batch.following, actions))[..., 0]
+        soft = values + self._settings.entropy * batch.rows(entropies, part.agents)
+        going_on = 1 - batch.rows(batch.ended, part.agents)
+        return batch.rows(batch.rewards, part.agents) + self._settings.discount * going_on * soft
+
+    def _actor_loss(self, part: Part, batch: Batch) -> Tensor:
+        outputs = part.actors(batch.rows(batch.observations, part.agents))
+        fresh, entropy = part.head.draw(outputs, self._crew.noise(*outputs.shape[:2]))
+        rows = part.critic_rows(batch.observations, part.with_own(batch.actions, fresh))
+        values = part.critics.frozen(rows)[..., 0]
+        return -(values + self._settings.entropy * entropy).mean(dim=1).sum()

@@ -1,0 +1,195 @@
+"""What teams with centralised critics share: settings, networks with their targets, replay, mini-batches.
+
+Axes: `S` mini-batches (one for each of the `P` agents that learn, or one for all of them), `B` steps in each,
+`N` agents.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dse.support.arrays import SingleArray
+from dse.support.errors import InputError, unknown
+from dse.support.validation import positive_number, whole_number
+from learners.heads import Head
+from learners.networks import Descent, Networks
+from learners.phases import ACTIONS, SAMPLING, Phases
+from learners.policy import Policy
+from learners.replay import REPLAYS, Transitions, make_replay
+from learners.team import Team
+
+STUDY: dict[str, Any] = {"replay": "per-agent", "stacked": False, "shared_batch": False}
+"""How the study of Gogineni et al. computes; its other settings are the defaults of OffPolicy."""
+
+
+@dataclass(frozen=True)
+class OffPolicy:
+    """How a team learns from replay; the numbers are those of the study of Gogineni et al."""
+
+    hidden: tuple[int, ...] = (64, 64)
+    """Units of the hidden layers, ReLU, of actors and critics alike."""
+    batch: int = 1024
+    """Steps in a mini-batch."""
+    learning_rate: float = 0.01
+    """Adam's, of actors and critics alike."""
+    tau: float = 0.01
+    """The share of the way to the networks that their targets go after an update."""
+    discount: float = 0.95
+    """How much less a reward counts for each step that it is later."""
+    capacity: int = 1_000_000
+    """Steps that the replay holds."""
+    update_every: int = 100
+    """Steps between updates; the first is made when a mini-batch is held."""
+    max_norm: float = 0.5
+    """Length to which an agent's gradient is cut."""
+    replay: str = "contiguous"
+    """How steps are held and drawn: see learners.replay."""
+    stacked: bool = True
+    """Whether all agents are updated at once, in batched products, or in turn: the numbers are equal."""
+    shared_batch: bool = True
+    """Whether all agents learn from one mini-batch, or draw each their own."""
+
+    def __post_init__(self) -> None:
+        for name in ("batch", "capacity", "update_every"):
+            whole_number(getattr(self, name), name)
+        for units in self.hidden:
+            whole_number(units, "hidden: units of a layer")
+        for name in ("learning_rate", "max_norm"):
+            positive_number(getattr(self, name), name)
+        for name in ("tau", "discount"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise InputError(f"{name} must be between 0 and 1, got {getattr(self, name)}")
+        for name in ("stacked", "shared_batch"):
+            if not isinstance(getattr(self, name), bool):
+                raise InputError(f"{name} must be true or false, got {getattr(self, name)!r}")
+        if self.replay not in REPLAYS:
+            raise unknown("replay", self.replay, REPLAYS)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Mini-batches as tensors: observations, actions and following (S, B, N, ...), others (S, B, N)."""
+
+    observations: Tensor
+    actions: Tensor
+    rewards: Tensor
+    following: Tensor
+    ended: Tensor
+
+    def rows(self, column: Tensor, agents: slice) -> Tensor:
+        """What is each agent's in the mini-batch that is its own, or in that of all: (P, B, ...)."""
+        if len(column) == 1:
+            return column[0].transpose(0, 1)[agents]
+        places = torch.arange(column.shape[2])[agents]
+        return column[torch.arange(len(column)), :, places]
+
+
+class Part:
+    """Agents that are updated together: their networks, in the memory of the team's, and their optimisers."""
+
+    def __init__(self, agents: slice, crew: Crew, settings: OffPolicy) -> None:
+        self.agents = agents
+        self.count = agents.stop - agents.start
+        self.head = crew.head.of(agents)
+        self.actors = crew.actors.of(agents)
+        self.critics = crew.critics.of(agents)
+        self.target_actors = crew.target_actors.of(agents)
+        self.target_critics = crew.target_critics.of(agents)
+        self.actor_descent = Descent(self.actors, settings.learning_rate, settings.max_norm)
+        self.critic_descent = Descent(self.critics, settings.learning_rate, settings.max_norm)
+        self._own = torch.eye(len(crew.team.names), dtype=torch.bool)[agents][:, None, :, None]
+
+    def critic_rows(self, observations: Tensor, actions: Tensor) -> Tensor:
+        """What the critics look at, all observations and actions: (P, B, N * (observed + width))."""
+        everything = torch.cat((observations.expand(*actions.shape[:3], -1), actions), dim=-1).flatten(2)
+        return everything.expand(self.count, -1, -1)
+
+    def with_own(self, actions: Tensor, fresh: Tensor) -> Tensor:
+        """The team's actions with each agent's own, (P, B, width), in their place: (P, B, N, width)."""
+        return torch.where(self._own, fresh[:, :, None], actions)
+
+
+class Crew:
+    """The networks of a team and their targets, its memory, and the randomness that it acts and learns by."""
+
+    def __init__(
+        self, settings: OffPolicy, team: Team, head: Head, rng: np.random.Generator, phases: Phases
+    ) -> None:
+        agents = len(team.names)
+        beginning, self._sampling, self._noise, self._following, self._trying = rng.spawn(5)
+        self._settings, self._phases = settings, phases
+        self.team, self.head = team, head
+        seen = agents * (team.observed + team.width)
+        self.actors = Networks.drawn(beginning, agents, (team.observed, *settings.hidden, head.outputs))
+        self.critics = Networks.drawn(beginning, agents, (seen, *settings.hidden, 1))
+        self.target_actors, self.target_critics = self.actors.copy(), self.critics.copy()
+        together = agents if settings.stacked else 1
+        self.parts = [
+            Part(slice(first, first + together), self, settings) for first in range(0, agents, together)
+        ]
+        self.replay = make_replay(settings.replay, settings.capacity)
+        self._steps = 0
+
+    def act(self, observations: SingleArray) -> SingleArray:
+        """Actions (agents, width) to try on observations (agents, observed)."""
+        with self._phases(ACTIONS), torch.no_grad():
+            rows = torch.from_numpy(observations)[:, None]
+            outputs = torch.cat([part.actors(rows[part.agents]) for part in self.parts])
+            noise = self.head.noise(self._trying, len(rows), 1)
+            tried: SingleArray = self.head.explore(outputs, noise)[:, 0].numpy()
+            return tried
+
+    def remember(self, step: Transitions) -> bool:
+        """Keep a step, and say whether an update is due."""
+        self.replay.add(step)
+        self._steps += 1
+        return len(self.replay) >= self._settings.batch and self._steps % self._settings.update_every == 0
+
+    def batches(self) -> list[Batch]:
+        """The mini-batches of an update, one for each part of the team."""
+        if self._settings.shared_batch:
+            return [self._drawn(1)] * len(self.parts)
+        return [self._drawn(part.count) for part in self.parts]
+
+    def noise(self, agents: int, n: int) -> Tensor:
+        """Noise for the actors' own actions."""
+        return self.head.noise(self._noise, agents, n)
+
+    def following_noise(self, agents: int, n: int) -> Tensor:
+        """Noise for what is done next: a stream of its own, for the order of updates to change nothing."""
+        return self.head.noise(self._following, agents, n)
+
+    def target_outputs(self, batch: Batch) -> Tensor:
+        """What the target actors make of what followed: (N, S * B, outputs)."""
+        rows = batch.following.permute(2, 0, 1, 3).flatten(1, 2)
+        return torch.cat([part.target_actors(rows[part.agents]) for part in self.parts])
+
+    def follow(self) -> None:
+        """Let the targets follow the networks."""
+        self.target_actors.follow(self.actors, self._settings.tau)
+        self.target_critics.follow(self.critics, self._settings.tau)
+
+    def policy(self, algorithm: str) -> Policy:
+        """What has been learned, apart from what goes on learning."""
+        return Policy(algorithm, self.team, self.head, self.actors.copy())
+
+    def _drawn(self, count: int) -> Batch:
+        with self._phases(SAMPLING):
+            drawn = [self.replay.sample(self._sampling, self._settings.batch) for _ in range(count)]
+            return Batch(
+                *(
+                    torch.from_numpy(np.stack([getattr(one, name) for one in drawn]))
+                    for name in Batch.__dataclass_fields__
+                )
+            )
+
+
+def by_batch(column: Tensor, batch: Batch) -> Tensor:
+    """A column (N, S * B, ...) of the target actors as (S, B, N, ...)."""
+    parted = column.view(len(column), *batch.rewards.shape[:2], *column.shape[2:])
+    return parted.movedim(0, 2)
