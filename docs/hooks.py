@@ -42,8 +42,8 @@ def commands() -> str:
 
     parts = []
     for path in sorted(Path(folder[0]).glob("[!_]*.py")):
-        text = io.StringIO()
+        name, text = path.stem.rstrip("_").replace("_", "-"), io.StringIO()
         with contextlib.redirect_stdout(text):
-            main([path.stem.replace("_", "-"), "--help"])
-        parts.append(f"## dse {path.stem.replace('_', '-')}\n\n```text\n{text.getvalue().strip()}\n```")
+            main([name, "--help"])
+        parts.append(f"## dse {name}\n\n```text\n{text.getvalue().strip()}\n```")
     return "\n\n".join(parts)

@@ -87,12 +87,19 @@ def show_layer(result: Result, layer: str, accelerator: str, out: Path | None) -
     best = result.best
     if best is None:
         console.print("nothing feasible was found", style="red")
+        console.print(f"sample 0: {_first_refusal(result)}", soft_wrap=True)
     else:
         value = f"{best.loss:.6g} {unit_of(problem.objective, problem.model.name)}"
         claim = f"best {problem.objective} {value}, found by sample {best.index:,}"
         show_best(console, result.best_problem, claim, best)
         console.print(_gap(problem, best.loss), soft_wrap=True)
     show_folder(console, out)
+
+
+def _first_refusal(result: Result) -> str:
+    """Why the first sample is not feasible: in the words of what was asked, where that is outside."""
+    problem = result.cell.problem
+    return problem.explain(problem.space.decode(result.record.genes(0, 1))[0])
 
 
 def _gap(problem: Problem, loss: float) -> str:

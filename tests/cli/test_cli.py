@@ -70,7 +70,7 @@ def test_evaluating_brings_no_library_of_the_searchers() -> None:
 
 def test_help_lists_every_command_with_its_purpose(dse: Dse) -> None:
     outcome = dse("--help")
-    names = [path.stem.replace("_", "-") for path in Path(commands.__path__[0]).glob("[!_]*.py")]
+    names = [path.stem.rstrip("_").replace("_", "-") for path in Path(commands.__path__[0]).glob("[!_]*.py")]
     assert outcome.code == 0
     assert {"list", "evaluate", "space", "bench"} <= set(names)
     for name in names:

@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 import sys
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import numpy as np
@@ -100,6 +101,23 @@ def test_models_that_ask_others_are_not_asked_unless_they_are_named(monkeypatch:
     monkeypatch.delenv("DSE_MAESTRO", raising=False)
     with pytest.raises(InputError, match=r"expected maestro-exe:PATH, or its path .* DSE_MAESTRO"):
         cost_model("maestro-exe")
+
+
+def test_zigzag_without_its_library_is_refused_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr("dse.cost.zigzag.version", absent)
+    with pytest.raises(InputError, match=r"needs the library zigzag-dse; pip install 'dse-arena\[zigzag\]'"):
+        cost_model("zigzag")
+
+
+def test_a_search_that_finds_nothing_says_what_its_model_said(dse: Dse, tmp_path: Path) -> None:
+    run = outside.line_program(tmp_path / "price.py", "raise SystemExit('out of licences')")
+    where = ("--layer", "resnet18:0", "--accelerator", "edge", "--searcher", "random", "--budget", "2")
+    found = dse("search", *where, "--cost-model", f'command(run="{run}", retries=0)')
+    assert found.code == 1
+    assert "sample 0: what prices for the cost model crashed: ended with code 1: out of licences" in found.out
 
 
 # The program
