@@ -112,7 +112,7 @@ def gap_figure(study: Study, findings: Findings, looks: Looks | None = None) -> 
         (_room(names, [findings.gap], few),), max(2.9, high_enough(len(findings.gap))), above=UNTITLED
     )
     over = counted(len(study.problems), "problem")
-    how = f"interquartile mean over {over} and {seeds(study)}; {_how(study, few)}"
+    how = f"interquartile mean of logarithms over {over} and {seeds(study)}; {_how(study, few)}"
     figure, (axes,) = grid.make(1, "Best loss so far, as a multiple of the best known", how)
     frame(axes)
     sample_axis(axes, study.budget)
