@@ -175,6 +175,10 @@ class HierarchyStructure(Protocol):
     def decode(self, genes: IntArray, /) -> HierarchyBatch:
         """The mappings of the vectors (n, genes). ValueError if one is not in the space."""
 
+    @property
+    def feature_groups(self) -> tuple[int, ...]:
+        """A number for each of the space's features, the same for those of one kind and level."""
+
     def counts(self, genes: IntArray, /) -> FloatArray:
         """log2 of words held and moved at every level, and of steps: (n, counts).
 

@@ -27,6 +27,11 @@ class VaryingFeatures:
         self._space = space
         self._varying = np.flatnonzero(np.ptp(space.features(probes(space)), axis=0))
 
+    @property
+    def places(self) -> IntArray:
+        """Where among the space's features those that vary are: (width,)."""
+        return self._varying
+
     def __call__(self, genes: IntArray) -> FloatArray:
         """The features of the vectors (n, genes): (n, width)."""
         return self._space.features(genes)[:, self._varying]

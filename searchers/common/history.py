@@ -32,7 +32,7 @@ _FACTORS = {
 
 def objective_factors(space: Space, objective: str) -> tuple[str, ...]:
     """The figures to learn one by one where designs are mappings; else none, and the objective is learned."""
-    return _FACTORS.get(objective, ()) if space.structure else ()
+    return _FACTORS.get(objective, ()) if space.structure or space.hierarchy else ()
 
 
 class History:

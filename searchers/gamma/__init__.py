@@ -13,7 +13,8 @@ moreover: part of the mutations are small steps; infeasible mappings compete by 
 buffers; a mapping drawn before takes a small step; and where it no longer improves it starts anew.
 
 It uses the structure of mappings, where a space has it: the cluster size mutates with the inner parallel dim,
-and inner tiles are repaired. In any other space a mutation draws one gene anew, what two parents exchange is
+and inner tiles are repaired. Of mappings onto any number of levels, a factor is drawn anew and the tiles
+inside of it are kept where they still divide. In any other space a mutation draws one gene anew, what two parents exchange is
 a block of sizes (or, where there is none, any block), loops are whatever an order gene puts in order, and
 exchanged parallel dims are the choices of a block whose genes are alike.
 

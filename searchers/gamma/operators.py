@@ -14,7 +14,7 @@ from dse.spec.mapping import INNER_TILE, OUTER_TILE
 from dse.support.arrays import BoolArray, IntArray
 
 if TYPE_CHECKING:
-    from dse.space.protocol import MappingStructure, Space
+    from dse.space.protocol import HierarchyStructure, MappingStructure, Space
 
 
 class Operators:
@@ -38,7 +38,9 @@ class Operators:
         self._orders = [
             place for place, gene in enumerate(genes) if gene.kind == "permutation" and gene.size > 1
         ]
-        self._redrawn = _Tiles(space, space.structure) if space.structure else _Genes(space)
+        self._redrawn: _Tiles | _Genes = _Tiles(space, space.structure) if space.structure else _Genes(space)
+        if space.hierarchy:
+            self._redrawn = _Levels(space, space.hierarchy)
 
     def cross(self, parents: IntArray, count: int, rate: float, rng: np.random.Generator) -> IntArray:
         """Pairs of different parents (as far as there are two), which exchange a block at the given rate.
@@ -100,6 +102,23 @@ class _Genes:
         mutants = children.copy()
         mutants[rows, genes] = self._space.sample(rng, len(children))[rows, genes]
         return mutants
+
+
+class _Levels(_Genes):
+    """The genes of a mapping onto any number of levels: the tiles inside of one that is drawn anew stay."""
+
+    def __init__(self, space: Space, hierarchy: HierarchyStructure) -> None:
+        super().__init__(space)
+        self._hierarchy = hierarchy
+
+    def mutate(self, children: IntArray, rng: np.random.Generator) -> IntArray:
+        """The children (n, genes), one gene of each drawn anew, the tiles inside of it kept if possible."""
+        if not (len(children) and self._free):
+            return children
+        genes, rows = rng.choice(self._free, len(children)), np.arange(len(children))
+        mutants = children.copy()
+        mutants[rows, genes] = rng.integers(self._space.sizes[genes])
+        return self._hierarchy.keep_inside(mutants, children, genes)
 
 
 class _Tiles:

@@ -23,7 +23,8 @@ three descents half of the samples go to restricted searches: short descents tha
 their own, and end early where they lag behind the best. Which spatial mapping is next, a Gaussian process of
 what is known of the others says.
 
-In a space whose designs are not mappings the critic learns from the features that the space has for
+Of mappings onto any number of levels the critic learns from tiles, reuse and words moved at every level, and
+there are no restricted searches. In a space whose designs are not mappings the critic learns from the features that the space has for
 surrogates, with a length scale for each and without sums, and predicts the objective as a whole; there are no
 restricted searches. All else stays the same.
 

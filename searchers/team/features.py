@@ -26,7 +26,7 @@ from searchers.team.feature_kernel import (
 )
 
 if TYPE_CHECKING:
-    from dse.space.protocol import MappingStructure, Space
+    from dse.space.protocol import HierarchyStructure, MappingStructure, Space
 
 _DIMS = ("K", "C", "Y", "X")
 _ADDENDS = [
@@ -70,7 +70,11 @@ class Features(Protocol):
 
 
 def features_of(space: Space) -> Features:
-    """Loop counts where designs are mappings of K, C, Y and X onto one machine, else the plain features."""
+    """Loop counts where designs are mappings of K, C, Y and X onto one machine, or onto any number of levels;
+    else the plain features.
+    """
+    if space.hierarchy is not None:
+        return LevelFeatures(space, space.hierarchy)
     structure = space.structure
     usual = structure is not None and structure.dims == _DIMS and not structure.has_machines
     return LoopFeatures(space, structure) if structure and usual else PlainFeatures(space)
@@ -99,6 +103,37 @@ class PlainFeatures:
     def __call__(self, genes: IntArray) -> SingleArray:
         """The features of the vectors (n, genes): (n, width)."""
         found: SingleArray = ((self._plain(genes) - self._mean) / self._deviation).astype(np.float32)
+        return found
+
+
+class LevelFeatures(PlainFeatures):
+    """The features of mappings onto any number of levels, in groups by kind and level.
+
+    Addends are the words held and moved at every level, by tensor, and the steps of the run. What a word
+    costs anywhere is not among them.
+    """
+
+    def __init__(self, space: Space, hierarchy: HierarchyStructure) -> None:
+        super().__init__(space)
+        self._hierarchy = hierarchy
+        self.addends = hierarchy.counts(probes(space)).shape[1]
+        every = np.array(hierarchy.feature_groups)[self._plain.places]
+        self._groups: IntArray = np.unique(every, return_inverse=True)[1].ravel()
+
+    @property
+    def groups(self) -> IntArray:
+        """Of each column for the kernel: its kind and level."""
+        return self._groups
+
+    @property
+    def log2_scales(self) -> FloatArray:
+        """Nothing is known of any."""
+        return np.zeros(int(self._groups.max(initial=-1)) + 1)
+
+    def __call__(self, genes: IntArray) -> SingleArray:
+        """The features of the vectors (n, genes), then the addends: (n, width)."""
+        counts = self._hierarchy.counts(genes).astype(np.float32)
+        found: SingleArray = np.column_stack([super().__call__(genes), counts])
         return found
 
 

@@ -51,6 +51,20 @@ class Features:
             *(level.keep_gene(tensor) for tensor in tensors for level in levels if tensor in level.open),
         )
 
+        self.groups: tuple[int, ...] = tuple(self._grouped().tolist())
+
+    def _grouped(self) -> IntArray:
+        """A number for each feature: the same for those of one kind and level."""
+        n, dims, tensors = len(self._levels), self._dims, self._tensors
+        loops = np.repeat(np.arange(2 * n), dims)
+        flows = np.repeat(np.arange(3 * n + n + 1), tensors) + 2 * n
+        first = 6 * n + 1
+        orders = [
+            first + 1 + level.place for level in self._levels if len(level.orders) > 1 for _ in level.orders
+        ]
+        kept = [first + 1 + n for level in self._levels for _ in level.open]
+        return np.concatenate([loops, flows, [first], orders, kept]).astype(np.int64)
+
     def __call__(self, genes: IntArray, rows: RowArray, places: Mapping[str, int]) -> FloatArray:
         """The features of canonical vectors and their rows: (n, features)."""
         choices = [np.empty((len(genes), 0))]

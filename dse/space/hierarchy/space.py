@@ -264,6 +264,11 @@ class HierarchySpace:
         return self._features(vectors, self._rows(vectors), self._packed.places)
 
     @property
+    def feature_groups(self) -> tuple[int, ...]:
+        """A number for each feature, the same for those of one kind and level."""
+        return self._features.groups
+
+    @property
     def hierarchy(self) -> HierarchySpace:
         """What the designs are beyond their genes: the space itself says it."""
         return self
