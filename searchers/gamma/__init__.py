@@ -14,9 +14,9 @@ buffers; a mapping drawn before takes a small step; and where it no longer impro
 
 It uses the structure of mappings, where a space has it: the cluster size mutates with the inner parallel dim,
 and inner tiles are repaired. Of mappings onto any number of levels, a factor is drawn anew and the tiles
-inside of it are kept where they still divide. In any other space a mutation draws one gene anew, what two parents exchange is
-a block of sizes (or, where there is none, any block), loops are whatever an order gene puts in order, and
-exchanged parallel dims are the choices of a block whose genes are alike.
+inside of it are kept where they still divide. In any other space a mutation draws one gene anew, what two
+parents exchange is a block of sizes (or, where there is none, any block), loops are whatever an order gene
+puts in order, and exchanged parallel dims are the choices of a block whose genes are alike.
 
 The preset `tuned` was chosen among 20 settings on the problems of results/campaigns/dev8.toml: the geometric
 mean over them of the median best loss of 10 seeds is 1.19, 1.04, 1.02 and 1.004 times the best known at 500,

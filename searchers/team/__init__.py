@@ -24,9 +24,9 @@ their own, and end early where they lag behind the best. Which spatial mapping i
 what is known of the others says.
 
 Of mappings onto any number of levels the critic learns from tiles, reuse and words moved at every level, and
-there are no restricted searches. In a space whose designs are not mappings the critic learns from the features that the space has for
-surrogates, with a length scale for each and without sums, and predicts the objective as a whole; there are no
-restricted searches. All else stays the same.
+there are no restricted searches. In a space whose designs are not mappings the critic learns from the
+features that the space has for surrogates, with a length scale for each and without sums, and predicts the
+objective as a whole; there are no restricted searches. All else stays the same.
 
 Departures from the usual scheme of centralised training and decentralised execution (Lowe et al.,
 "Multi-Agent Actor-Critic for Mixed Cooperative-Competitive Environments", NeurIPS 2017): there is no policy
