@@ -14,6 +14,7 @@ from dse.problem.loop_nest import loop_nest
 from dse.problem.problem import Evaluations
 from dse.search.evaluator import Evaluator, SearchProblem
 from dse.search.record import Record
+from dse.spec.reasons import Reason
 from dse.support.arrays import FloatArray, IntArray, SingleArray
 from dse.support.errors import InputError, unknown
 from dse.support.validation import positive_number, whole_number
@@ -26,6 +27,8 @@ OBSERVED = ("cycles", "power", "energy_nj", "area")
 ACTIONS = {"categorical": 1, "gaussian": 1, "discrete": 32}
 """The forms of actions, and the steps of an episode by default."""
 RENDER_MODES = ("ansi",)
+FIGURES = tuple(name for name in Evaluations.types() if name != "reason")
+"""What an info says of a point beside its genes and the reason."""
 
 # Observations are base-2 logarithms over this many binary orders: what an int64 holds comes below 1.
 _BINARY_ORDERS = 64
@@ -146,6 +149,11 @@ class View:
         if self._record is None:
             raise InputError("this environment draws from a given evaluator: the record is with its owner")
         return self._record
+
+    @property
+    def reference_reward(self) -> float:
+        """What a point is rewarded with whose loss is the reference."""
+        return float(self._form.feasible(np.ones(1))[0])
 
     @property
     def exhausted(self) -> bool:
@@ -279,3 +287,33 @@ def observe(evaluations: Evaluations) -> Observations:
     figures = np.stack([getattr(evaluations, name) for name in OBSERVED], axis=1).astype(np.float64)
     orders = np.log2(1.0 + np.nan_to_num(figures, nan=0.0, posinf=np.finfo(np.float64).max).clip(min=0.0))
     return np.clip(orders / _BINARY_ORDERS, 0.0, 1.0).astype(np.float32)
+
+
+def info_of(genes: IntArray, evaluations: Evaluations | None) -> dict[str, Any]:
+    """What a step says of the one point that it drew, or that the budget was spent."""
+    if evaluations is None:
+        return {"exhausted": True}
+    figures = {name: getattr(evaluations, name)[0].item() for name in FIGURES}
+    return {"genes": genes[0].copy(), **figures, "reason": Reason(int(evaluations.reason[0])).text}
+
+
+def partition(groups: Sequence[Sequence[str | int]] | None, names: Sequence[str]) -> list[tuple[int, ...]]:
+    """The groups as positions of the genes with these names, each gene in exactly one."""
+    if groups is None:
+        return [(gene,) for gene in range(len(names))]
+    parts = [tuple(_position(gene, names) for gene in group) for group in groups]
+    if not all(parts):
+        raise InputError("groups must hold at least one gene each, got an empty one")
+    given = [gene for part in parts for gene in part]
+    for gene, name in enumerate(names):
+        if given.count(gene) != 1:
+            raise InputError(f"groups must hold each gene once, {name!r} is in {given.count(gene)}")
+    return parts
+
+
+def _position(gene: str | int, names: Sequence[str]) -> int:
+    if isinstance(gene, str):
+        if gene not in names:
+            raise unknown("gene", gene, names, "groups")
+        return names.index(gene)
+    return whole_number(gene, "groups: a gene's position", least=0, most=len(names) - 1)

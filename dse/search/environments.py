@@ -11,7 +11,8 @@ A step chooses a mapping, and the reward says how good it is. Importing this mod
 
 Every step is a sample of the budget. The step that spends the last one returns `truncated`, and later steps
 draw nothing: a learner that is told to learn for longer ends with what it has. What the environments take is
-documented at Options, from what to observe to how the reward is made.
+documented at Options, from what to observe to how the reward is made. Where a mapping comes about in many
+steps, set gene by gene or moved about, see dse.search.sequential.
 """
 
 from __future__ import annotations
@@ -28,17 +29,31 @@ from numpy.typing import NDArray
 from pettingzoo import ParallelEnv
 
 from dse.problem.problem import Evaluations
-from dse.search.environment_view import OBSERVED, RENDER_MODES, REWARDS, Observations, Options, View, observe
+from dse.search.environment_view import (
+    FIGURES,
+    OBSERVED,
+    RENDER_MODES,
+    REWARDS,
+    Observations,
+    Options,
+    View,
+    info_of,
+    observe,
+    partition,
+)
 from dse.search.record import Record
+from dse.search.sequential import SequentialEnv, SequentialParallelEnv
 from dse.spec.reasons import Reason
 from dse.support.arrays import BoolArray, IntArray
-from dse.support.errors import InputError, unknown
+from dse.support.errors import InputError
 from dse.support.validation import whole_number
 
 __all__ = [
     "MappingEnv",
     "MappingVectorEnv",
     "MappingParallelEnv",
+    "SequentialEnv",
+    "SequentialParallelEnv",
     "Options",
     "OBSERVED",
     "REWARDS",
@@ -46,8 +61,6 @@ __all__ = [
 ]
 
 ENV_ID = "dse/Mapping-v0"
-
-_FIGURES = tuple(name for name in Evaluations.types() if name != "reason")
 
 Actions = NDArray[Any]
 
@@ -92,7 +105,7 @@ class MappingEnv(gymnasium.Env[Observations, Actions]):
         drawn = self._view.draw(genes)
         self._steps += 1
         ended = self._steps >= self._view.episode_steps
-        info = _info(genes, drawn.evaluations)
+        info = info_of(genes, drawn.evaluations)
         return drawn.observations[0], float(drawn.rewards[0]), ended, self._view.exhausted, info
 
 
@@ -160,7 +173,7 @@ class MappingVectorEnv(VectorEnv[Observations, Actions, NDArray[Any]]):
         drawn = np.arange(self.num_envs) < count
         infos: dict[str, Any] = {"genes": genes}
         if evaluations is not None:
-            columns = {name: getattr(evaluations, name) for name in _FIGURES}
+            columns = {name: getattr(evaluations, name) for name in FIGURES}
             columns["reason"] = np.array([Reason(int(c)).text for c in evaluations.reason], dtype=object)
             for name, column in columns.items():
                 infos[name] = np.zeros(self.num_envs, column.dtype)
@@ -197,7 +210,7 @@ class MappingParallelEnv(ParallelEnv[str, Observations, Any]):  # type: ignore[m
         self._steps = 0
         self.render_mode = self._view.render_mode
         genes = self._view.names
-        parts = _partition(groups, genes)
+        parts = partition(groups, genes)
         names = ["+".join(genes[gene] for gene in part) for part in parts]
         self.groups: dict[str, tuple[int, ...]] = dict(zip(names, parts, strict=True))
         self.possible_agents = names
@@ -255,7 +268,7 @@ class MappingParallelEnv(ParallelEnv[str, Observations, Any]):  # type: ignore[m
             dict.fromkeys(agents, float(drawn.rewards[0])),
             dict.fromkeys(agents, ended),
             dict.fromkeys(agents, exhausted),
-            {agent: _info(genes, drawn.evaluations) for agent in agents},
+            {agent: info_of(genes, drawn.evaluations) for agent in agents},
         )
 
     def _agent_space(self, part: tuple[int, ...]) -> spaces.Space[Any]:
@@ -273,36 +286,6 @@ class MappingParallelEnv(ParallelEnv[str, Observations, Any]):  # type: ignore[m
         for agent, part in self.groups.items():
             joint[list(part)] = np.atleast_1d(actions[agent])
         return joint
-
-
-def _info(genes: IntArray, evaluations: Evaluations | None) -> dict[str, Any]:
-    """What a step says of the one point that it drew, or that the budget was spent."""
-    if evaluations is None:
-        return {"exhausted": True}
-    figures = {name: getattr(evaluations, name)[0].item() for name in _FIGURES}
-    return {"genes": genes[0].copy(), **figures, "reason": Reason(int(evaluations.reason[0])).text}
-
-
-def _partition(groups: Sequence[Sequence[str | int]] | None, names: Sequence[str]) -> list[tuple[int, ...]]:
-    """The groups as positions of the genes with these names, each gene in exactly one."""
-    if groups is None:
-        return [(gene,) for gene in range(len(names))]
-    parts = [tuple(_position(gene, names) for gene in group) for group in groups]
-    if not all(parts):
-        raise InputError("groups must hold at least one gene each, got an empty one")
-    given = [gene for part in parts for gene in part]
-    for gene, name in enumerate(names):
-        if given.count(gene) != 1:
-            raise InputError(f"groups must hold each gene once, {name!r} is in {given.count(gene)}")
-    return parts
-
-
-def _position(gene: str | int, names: Sequence[str]) -> int:
-    if isinstance(gene, str):
-        if gene not in names:
-            raise unknown("gene", gene, names, "groups")
-        return names.index(gene)
-    return whole_number(gene, "groups: a gene's position", least=0, most=len(names) - 1)
 
 
 gymnasium.register(
