@@ -23,8 +23,12 @@ if TYPE_CHECKING:
 LABEL_WIDTH = 62
 
 
+LINE_SECONDS = 60.0
+"""Between two lines on how far all cells are."""
+
+
 class LineDisplay:
-    """A line for every cell that ends, for logs and pipes."""
+    """A line for every cell that ends, and now and then one on the pace, for logs and pipes."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr
@@ -40,6 +44,8 @@ class LineDisplay:
             self._print(f"{self._ended:,} of them are done already")
         self._begun: dict[str, float] = {}
         self._worker: dict[str, str] = {}
+        self._whole, self._samples = sum(cell.cell.budget for cell in store.unfinished()), 0
+        self._start = self._said = time.monotonic()
 
     def started(self, cell: NamedCell, worker: str = "") -> None:
         """Start a cell's clock."""
@@ -47,13 +53,21 @@ class LineDisplay:
         self._worker[cell.key] = f", on {worker}" if worker else ""
 
     def look(self, running: dict[str, tuple[int, float]]) -> None:
-        """Nothing between lines."""
+        """Say how far the cells are, if the last line on that was long ago."""
+        now = time.monotonic()
+        if now - self._said < LINE_SECONDS:
+            return
+        self._said = now
+        drawn = self._samples + sum(samples for samples, _ in running.values())
+        pace = in_words(drawn, now - self._start, self._whole - drawn)
+        self._print(f"{drawn:,} of {self._whole:,} samples, {pace}")
 
     def ended(self, cell: NamedCell, summary: Summary | None, failure: str | None) -> None:
         """Say what came of a cell."""
         if summary is None and failure is None:
             return
         self._ended += 1
+        self._samples += summary.samples if summary else 0
         seconds = time.monotonic() - self._begun[cell.key]
         came = f"failed: {failure}" if summary is None else f"{_best(cell, summary.best)}, {seconds:.1f} s"
         came += self._worker.pop(cell.key)
