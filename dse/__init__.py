@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from dse.optimum import Certificate, certify
     from dse.problem.making import make_problem
     from dse.problem.problem import Problem
+    from dse.report.comparing import Comparison, compare
     from dse.search.api import Result, search
     from dse.space.mapping_space import MappingSpace
     from dse.spec.accelerator import Accelerator, load_accelerator
@@ -19,12 +20,14 @@ if TYPE_CHECKING:
 _HOMES = {
     "Accelerator": "dse.spec.accelerator",
     "Certificate": "dse.optimum.certificate",
+    "Comparison": "dse.report.comparing",
     "Layer": "dse.spec.layer",
     "Mapping": "dse.spec.mapping",
     "MappingSpace": "dse.space.mapping_space",
     "Problem": "dse.problem.problem",
     "Result": "dse.search.api",
     "certify": "dse.optimum",
+    "compare": "dse.report.comparing",
     "load_accelerator": "dse.spec.accelerator",
     "make_problem": "dse.problem.making",
     "search": "dse.search.api",
@@ -33,12 +36,14 @@ _HOMES = {
 __all__ = [
     "Accelerator",
     "Certificate",
+    "Comparison",
     "Layer",
     "Mapping",
     "MappingSpace",
     "Problem",
     "Result",
     "certify",
+    "compare",
     "load_accelerator",
     "make_problem",
     "search",

@@ -83,6 +83,40 @@ class LineDisplay:
             print(one_line(text), file=self._stream, flush=True)
 
 
+class NotebookDisplay(LineDisplay):
+    """One line that changes, below a notebook's cell, and a line for every cell that fails."""
+
+    def begin(self, store: Store, waiting: int) -> None:
+        """Show the line."""
+        from IPython.display import display
+
+        self._handle = display({"text/plain": ""}, raw=True, display_id=True)
+        self._last, self._running = "", ""
+        super().begin(store, waiting)
+        self._show()
+
+    def look(self, running: dict[str, tuple[int, float]]) -> None:
+        """Say which cells are running, and how far they are."""
+        cells = (f"{key.rpartition('--')[0]} {samples:,}" for key, (samples, _) in running.items())
+        self._running = "; ".join(cells)
+        self._show()
+
+    def ended(self, cell: NamedCell, summary: Summary | None, failure: str | None) -> None:
+        """Count a cell, and say why it failed."""
+        super().ended(cell, summary, failure)
+        if failure is not None:
+            print(one_line(f"failed: {cell.label}: {failure}"))
+        self._show()
+
+    def _show(self) -> None:
+        text = f"{self._ended:,} of {self._cells:,} cells; {self._last}"
+        text += f"; now: {self._running}" if self._running else ""
+        self._handle.update({"text/plain": text}, raw=True)
+
+    def _print(self, text: str) -> None:
+        self._last = one_line(text)
+
+
 class LiveDisplay:
     """The campaign as a live table: a bar for the whole, a row for each running cell."""
 

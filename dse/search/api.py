@@ -175,7 +175,7 @@ def search(
     there, and the result has what was found. With `out` the same call goes on from such an end. Raises
     InputError for wrong input, and what the searcher raises.
     """
-    cell = _cell(problem, searcher or default_searcher(), settings, seed, budget)
+    cell = named_cell(problem, searcher or default_searcher(), settings, seed, budget)
     if start is not None:
         cell = replace(cell, start=start_points(problem, start))
     if on_progress is not None:
@@ -206,9 +206,10 @@ def _ending(on_progress: Callable[[Progress], bool | None]) -> Observer:
     return observe
 
 
-def _cell(
+def named_cell(
     problem: Problem, searcher: str | Searcher, settings: Mapping[str, Any] | None, seed: int, budget: int
 ) -> Cell:
+    """The cell of a searcher given by its name, or as an instance, which counts under its own name."""
     if not isinstance(problem, Problem):
         raise InputError(f"problem must be a Problem, as Problem(layer, accelerator), got {shorten(problem)}")
     if isinstance(searcher, str):
