@@ -41,7 +41,7 @@ BELOW = {
 }
 BELOW["dse.cli"] |= {"dse", "workloads"}
 BELOW["dse.bench"] |= {"dse"}
-BELOW["dse"] = BELOW["dse.campaign"]
+BELOW["dse"] = BELOW["dse.testing"]
 BELOW["dse.__main__"] = {"dse.cli"}
 BELOW["workloads"] = {"dse.support", "dse.spec"}
 BELOW["learners"] = {"dse.support"}

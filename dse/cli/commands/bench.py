@@ -197,6 +197,32 @@ def campaign(
     output.print_table(output.make_console(), title, ("step", "seconds", "peak MB"), figures)
 
 
+@command.command()
+def cluster(
+    workers: Annotated[int, typer.Option(help="How many workers beside one.", metavar="N")] = 2,
+    json: Json = False,
+) -> None:
+    """Measure how much sooner a campaign ends on workers of a Dask cluster on this machine than on one."""
+    from rich.console import Console
+
+    from dse.bench import cluster as bench
+    from dse.problem.problem import Problem
+    from dse.spec.accelerator import load_accelerator
+    from dse.support.validation import whole_number
+    from workloads import load_layer
+
+    whole_number(workers, "--workers", most=1024)
+    problem = Problem(load_layer(SEARCH_LAYER), load_accelerator(SEARCH_ACCELERATOR), SEARCH_OBJECTIVE)
+    with Console(stderr=True).status("one worker, then more"):
+        rows = list(bench.measure(problem, (1, workers)))
+    if json:
+        output.print_json({"cluster": rows})
+        return
+    figures = [[row["workers"], row["seconds"], row["times"]] for row in rows]
+    title = f"A campaign of {rows[0]['cells']:,} cells on a Dask cluster"
+    output.print_table(output.make_console(), title, ("workers", "seconds", "times as fast"), figures)
+
+
 def _show_searchers(rows: list[dict[str, Any]], budget: int) -> None:
     console = output.make_console()
     heads = {
