@@ -8,7 +8,7 @@ in no order, loop orders and dims, of which a correlation says little.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,9 +27,10 @@ ALPHA = 0.05
 class Dependence:
     """How the genes of `points` good samples go together, in the genes' order.
 
-    `tree` is scipy's linkage matrix; `groups` are the genes of each agent, for numbers of agents. P values,
-    (genes, genes), allow for the number of pairs. They presume that samples are drawn apart from each other,
-    as a random search does.
+    `tree` is scipy's linkage matrix of that `linkage`, `objective` each gene's correlation with the reward,
+    1 / loss, and `cuts` into how many agents the tree falls at the paper's thresholds. `groups` are the genes
+    of each agent, for numbers of agents. P values, (genes, genes), allow for the number of pairs. They
+    presume that samples are drawn apart from each other, as a random search does.
     """
 
     names: tuple[str, ...]
@@ -44,6 +45,9 @@ class Dependence:
     association_p: FloatArray
     varied: BoolArray
     """The genes that are not constant among the points; others can depend on nothing."""
+    objective: FloatArray
+    linkage: str = "average"
+    cuts: Mapping[float, int] = field(default_factory=dict)
 
     @property
     def weak(self) -> tuple[str, ...]:
@@ -80,6 +84,9 @@ class Dependence:
             f"exceed {self.critical_r:.2f})."
         )
         yield f"{len(self.unrelated)} {of} show no significant dependence of any kind."
+        if self.cuts:
+            cuts = ", ".join(f"{number} at {distance:g}" for distance, number in self.cuts.items())
+            yield f"Agents by the distance at which the tree ({self.linkage}) is cut: {cuts}."
 
     def to_dict(self) -> dict[str, Any]:
         """The analysis as plain data."""
@@ -98,6 +105,9 @@ class Dependence:
             "varied": [name for name, varies in zip(self.names, self.varied, strict=True) if varies],
             "correlations": self.correlations.tolist(),
             "linkage": self.tree.tolist(),
+            "linkage_method": self.linkage,
+            "objective_correlations": self.objective.tolist(),
+            "agents_at_distance": {f"{distance:g}": number for distance, number in self.cuts.items()},
             "threshold": self.threshold,
             "critical_r": self.critical_r,
             "correlation_p": self.correlation_p.tolist(),
@@ -118,8 +128,13 @@ def depend(
     labels: Mapping[int, IntArray],
     threshold: float,
     shuffles: int = SHUFFLES,
+    objective: FloatArray | None = None,
+    linkage: str = "average",
+    cuts: Mapping[float, int] | None = None,
 ) -> Dependence:
     """The analysis of good `points` (n, genes); `labels` are the agents of the genes, by how many there are.
+
+    `objective`, `linkage` and `cuts` are those of a Dependence.
 
     InputError if there are fewer than LEAST points.
     """
@@ -148,4 +163,7 @@ def depend(
         correlation_p=linear.p,
         association_p=other.p,
         varied=varied,
+        objective=np.zeros(len(names)) if objective is None else objective,
+        linkage=linkage,
+        cuts=cuts or {},
     )

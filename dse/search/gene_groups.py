@@ -1,8 +1,12 @@
 """Genes that go together in good samples, and groups of them: pure functions of a record's genes and losses.
 
 The steps are those of Algorithm 1 of arXiv:2507.16249: the best of the points, the Pearson correlations
-between their genes, an agglomerative clustering in which genes are 1 - |r| apart, and a cut through its tree.
-Distances between clusters are the means of those between their genes.
+between their genes, an agglomerative clustering, and a cut through its tree, at a number of clusters or at a
+distance. What is clustered is not said there. Here it is one of two:
+
+- `average`: genes are 1 - |r| apart, clusters as far as their genes are on average. No distance exceeds 1.
+- `ward`: a gene is its row of the matrix, and Ward's variances are clustered. Distances are of the size that
+  the paper's thresholds have: below 0.5 every gene is its own agent, above 2.5 one agent has all.
 """
 
 from __future__ import annotations
@@ -12,8 +16,9 @@ import math
 import numpy as np
 
 from dse.support.arrays import FloatArray, IntArray
-from dse.support.errors import InputError
+from dse.support.errors import InputError, unknown
 
+LINKAGES = ("average", "ward")
 TOP = 0.15
 """The share of the points that counts as good."""
 
@@ -45,18 +50,43 @@ def correlations(genes: IntArray, losses: FloatArray, top: float = TOP) -> Float
     return matrix
 
 
-def gene_tree(corr: FloatArray) -> FloatArray:
+def objective_correlations(genes: IntArray, losses: FloatArray, top: float = TOP) -> FloatArray:
+    """Pearson's r between each gene and the reward 1 / loss over the `best_points`: (genes,).
+
+    This is the column of the objective in Figure 4a. 0 for what is constant.
+    """
+    feasible = np.flatnonzero(np.isfinite(losses))
+    keep = max(2, math.ceil(top * len(losses)))
+    best = feasible[np.argsort(losses[feasible], kind="stable")[:keep]]
+    found, rewards = np.zeros(genes.shape[1]), 1 / losses[best]
+    if len(best) > 1 and np.ptp(rewards) > 0:
+        varied = np.flatnonzero(np.ptp(genes[best], axis=0))
+        found[varied] = np.corrcoef(genes[best][:, varied], rewards, rowvar=False)[-1, :-1]
+    return found
+
+
+def gene_tree(corr: FloatArray, linkage: str = "average") -> FloatArray:
     """The clustering of genes with correlations `corr` as scipy's linkage matrix: (genes - 1, 4)."""
-    from scipy.cluster.hierarchy import linkage
+    from scipy.cluster.hierarchy import linkage as merge
     from scipy.spatial.distance import squareform
 
+    if linkage not in LINKAGES:
+        raise unknown("linkage", linkage, LINKAGES)
+    if linkage == "ward":
+        rows: FloatArray = merge(corr, method="ward")
+        return rows
     distances = np.clip(1 - np.abs(corr), 0, 1)
     np.fill_diagonal(distances, 0)
-    tree: FloatArray = linkage(squareform((distances + distances.T) / 2), method="average")
+    tree: FloatArray = merge(squareform((distances + distances.T) / 2), method="average")
     return tree
 
 
-def cluster_genes(corr: FloatArray, n: int) -> IntArray:
+def cut_at(tree: FloatArray, distance: float) -> int:
+    """How many clusters there are when all that are nearer than `distance` are merged."""
+    return len(tree) + 1 - int((tree[:, 2] < distance).sum())
+
+
+def cluster_genes(corr: FloatArray, n: int, linkage: str = "average") -> IntArray:
     """The cluster of each gene, (genes,), with `n` clusters, counted from 0 in the genes' order."""
     genes = len(corr)
     if not 1 <= n <= genes:
@@ -64,7 +94,7 @@ def cluster_genes(corr: FloatArray, n: int) -> IntArray:
     if genes == 1:
         return np.zeros(1, np.int64)
     clusters = [[gene] for gene in range(genes)]
-    for left, right in gene_tree(corr)[: genes - n, :2].astype(np.int64):
+    for left, right in gene_tree(corr, linkage)[: genes - n, :2].astype(np.int64):
         clusters.append(clusters[left] + clusters[right])
         clusters[left], clusters[right] = [], []
     labels = np.empty(genes, np.int64)

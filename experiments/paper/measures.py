@@ -24,7 +24,8 @@ from dse.support.arrays import FloatArray, IntArray
 
 RESAMPLES = 2000
 
-Verdict = Literal["borne out", "not borne out", "cannot be told"]
+Verdict = Literal["borne out", "not borne out", "cannot be told", "not tested"]
+"""`not tested`: what was run is not the paper's setting, whatever came out there."""
 
 
 @dataclass(frozen=True)

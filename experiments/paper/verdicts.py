@@ -33,6 +33,8 @@ from experiments.paper.claims import (
     samples_claim,
 )
 from experiments.paper.measures import above_one, loss_ratio
+from experiments.paper.own_problem import layers_claims, own_claims
+from experiments.paper.setting import REMAIN, settled
 
 HERE = RESULTS / "paper"
 CAMPAIGNS = {
@@ -40,6 +42,8 @@ CAMPAIGNS = {
     "figure5": "paper-figure5",
     "agents": "paper-agents",
     "ablations": "paper-ablations",
+    "own": "paper-table3",
+    "layers": "paper-layers",
 }
 CAVEATS = (
     "The cost model is our own rebuilding of MAESTRO's, on eyeriss-small. On the accelerator of the paper's "
@@ -53,13 +57,19 @@ CAVEATS = (
 
 
 def judge(studies: Mapping[str, Study], lines: Sequence[Mapping[str, str]]) -> list[Claim]:
-    """All claims that can be judged by what there is."""
-    claims = []
+    """All claims that can be judged by what there is; those of other settings than the paper's untested."""
+    claims: list[Claim] = []
+    if "own" in studies:
+        claims += own_claims(studies["own"])
+    if "layers" in studies:
+        claims += layers_claims(studies["layers"])
     if "table3" in studies:
-        claims.append(samples_claim(studies["table3"], "marl", "ppo", "both tuned"))
+        claims.append(
+            settled(samples_claim(studies["table3"], "marl", "ppo", "both tuned"), studies["table3"])
+        )
     if "figure5" in studies:
-        claims.append(samples_claim(studies["figure5"], "marl-plain", "ppo-plain", "neither tuned"))
-        claims.append(objectives_claim(studies["figure5"]))
+        plain = samples_claim(studies["figure5"], "marl-plain", "ppo-plain", "neither tuned")
+        claims += [settled(c, studies["figure5"]) for c in (plain, objectives_claim(studies["figure5"]))]
     controls = (("table3", "factored-ppo"), ("ablations", "single-agent"))
     found = [
         (studies[name], control)
@@ -67,13 +77,14 @@ def judge(studies: Mapping[str, Study], lines: Sequence[Mapping[str, str]]) -> l
         if name in studies and control in studies[name].searchers
     ]
     if found:
-        claims.append(many_agents_claim(found))
+        claims.append(settled(many_agents_claim(found), found[0][0]))
     if "table3" in studies:
-        claims += reduction_claims(studies["table3"])
+        claims += [settled(c, studies["table3"]) for c in reduction_claims(studies["table3"])]
     if "agents" in studies:
-        claims.append(agents_claim(studies["agents"]))
+        claims.append(settled(agents_claim(studies["agents"]), studies["agents"]))
     if lines:
-        claims.append(independence_claim(lines))
+        found_of = independence_claim(lines)
+        claims.append(settled(found_of, studies["table3"]) if "table3" in studies else found_of)
     return claims
 
 
@@ -94,6 +105,7 @@ def page(claims: Sequence[Claim], studies: Mapping[str, Study], missing: Sequenc
         ]
     if "ablations" in studies:
         parts += list(why_it_works(studies["ablations"]))
+    parts.append(markdown(("Departures that remain", ("what", "the paper", "here"), REMAIN)))
     parts.append("## Caveats\n\n" + "".join(f"- {caveat}\n" for caveat in CAVEATS))
     for name in missing:
         parts.append(f"Not there yet, and so not judged: {name}.\n")

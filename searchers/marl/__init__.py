@@ -33,7 +33,7 @@ from dse.support.errors import InputError, unknown
 from dse.support.validation import whole_number
 from searchers.common.sub_budget import SubBudget
 from searchers.common.visited import Visited
-from searchers.marl.assignment import read_groups
+from searchers.marl.assignment import NAMED, named_groups, read_groups
 from searchers.marl.ppo import Learning, play
 
 if TYPE_CHECKING:
@@ -50,8 +50,9 @@ class MARL(Learning):
     """The searcher that draws the dataset for Algorithm 1; one agent, or one a gene, needs none."""
     warmup_samples: int = 1000
     """Samples in the dataset, charged to the budget; if it is smaller, the dataset is all of it."""
-    groups: tuple[tuple[str, ...], ...] = ()
-    """The genes of each agent, by name, known beforehand: then there is no dataset."""
+    groups: str | tuple[tuple[str, ...], ...] = ()
+    """The genes of each agent, by name, known beforehand: then there is no dataset. Or `k+c`: K's and C's
+    tiles share an agent and each other gene has its own; or `k+c|rest`: all others share one too (Fig. 6)."""
     samples_elsewhere: int = 0
     """Samples that were drawn elsewhere to find `groups`: not charged here, and so declared."""
 
@@ -65,6 +66,12 @@ class MARL(Learning):
         if not self.groups:
             if self.samples_elsewhere:
                 raise InputError("samples_elsewhere are those that groups were found with; groups is empty")
+            return
+        if isinstance(self.groups, str):
+            if self.groups not in NAMED:
+                raise unknown("groups", self.groups, NAMED)
+            if self.agents:
+                raise InputError(f"groups {self.groups!r} say how many agents there are; leave agents out")
             return
         # Whether the space has these genes, and no others, is known once there is one.
         read_groups(self.groups)
@@ -96,6 +103,8 @@ class MARL(Learning):
         genes = len(names)
         if self.agents > genes:
             raise InputError(f"agents must be at most {genes}, the number of genes, got {self.agents}")
+        if isinstance(self.groups, str):
+            return named_groups(self.groups, evaluate.space.genes)
         if self.groups:
             return read_groups(self.groups, names)
         if not self._needs_dataset or self.agents == genes:

@@ -6,8 +6,25 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dse.space.protocol import Gene
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, shorten, unknown
+
+NAMED = ("k+c", "k+c|rest")
+"""The groupings of Figure 6 of arXiv:2507.16249: K's and C's genes share an agent, and each other gene has
+its own (9 agents of the paper's 10 parameters), or all others share one too (2 agents)."""
+
+
+def named_groups(name: str, genes: Sequence[Gene]) -> IntArray:
+    """The group of each gene, (genes,), of a grouping of NAMED."""
+    shared = [gene.dim in ("K", "C") for gene in genes]
+    if not any(shared):
+        raise InputError(f"groups {name!r} are of spaces with genes of K and C; this one has none")
+    if name == "k+c|rest":
+        return np.where(shared, 0, 1).astype(np.int64)
+    labels = np.zeros(len(genes), np.int64)
+    labels[~np.array(shared)] = 1 + np.arange(len(genes) - sum(shared))
+    return labels
 
 
 def read_groups(groups: Sequence[Sequence[str]], names: Sequence[str] | None = None) -> IntArray:

@@ -154,12 +154,14 @@ def test_the_figure_names_every_gene_on_both_sides_and_has_every_correlation() -
     figure = correlation_figure(found, "What goes with $what$", "how")
     matrix = figure.axes[1]
     across, down = ([t.get_text() for t in axis.get_ticklabels()] for axis in (matrix.xaxis, matrix.yaxis))
+    assert across.pop() == "1 / loss"
     assert across == down
     assert sorted(across) == sorted(found.names)
     assert figure.texts[0].get_text() == "What goes with $what$"
     said = {
         (across[int(text.get_position()[0])], across[int(text.get_position()[1])]): text.get_text()
         for text in matrix.texts
+        if text.get_position()[0] < len(across)
     }
     # Five genes vary: twenty fields have a figure.
     assert len(said) == 20
@@ -241,6 +243,21 @@ def test_people_see_each_gene_the_shares_and_the_agents(dse: Dse, tmp_path: Path
     assert json.loads((tmp_path / "a" / "b" / "correlation.json").read_text())["samples"] == 400
 
 
+def test_the_objective_and_the_papers_thresholds_stand_beside_the_genes(dse: Dse, tmp_path: Path) -> None:
+    options = ("--samples", "400", "--linkage", "ward", "--out", str(tmp_path))
+    data = dse("correlate", *CONV, *options, "--json").json
+    assert data["objective"] == "latency"
+    assert len(data["objective_correlations"]) == len(data["genes"])
+    assert max(map(abs, data["objective_correlations"])) <= 1
+    cuts = data["agents_at_distance"]
+    assert list(cuts) == ["0.5", "1", "1.5", "2", "2.5"]
+    assert cuts["0.5"] == len(data["genes"]) > cuts["1.5"] >= cuts["2"] >= cuts["2.5"] in (1, 2)
+    average = dse("correlate", *CONV, "--samples", "400", "--json").json
+    assert average["objective_correlations"] == data["objective_correlations"]
+    assert average["agents_at_distance"]["1"] <= 2, "no distance of 1 - |r| exceeds 1"
+    assert average["linkage"] != data["linkage"]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -251,6 +268,7 @@ def test_people_see_each_gene_the_shares_and_the_agents(dse: Dse, tmp_path: Path
         (("--agents", "0"), "--agents must be at least 1, got 0"),
         (("--seed", "-1"), "--seed must be at least 0, got -1"),
         (("--searcher", "rndom"), "unknown searcher 'rndom' in the installed searchers; did you"),
+        (("--linkage", "wrad"), "unknown linkage 'wrad'; did you mean 'ward'?"),
         (("--samples", "3"), "takes 3 good samples that are feasible, got"),
     ],
     ids=str,

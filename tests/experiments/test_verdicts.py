@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,6 +19,8 @@ import pytest
 from dse.analysis.findings import Interval
 from dse.analysis.study import Study, load_study
 from dse.campaign.summary import Summary
+from dse.space.parts import SPACES
+from dse.spec.accelerator import PRESETS
 from tests import ROOT
 from tests.analysis.report_cases import A, B, campaign, cell
 
@@ -234,18 +237,53 @@ def test_what_is_not_there_is_named_and_the_rest_is_judged(tmp_path: Path) -> No
     study(tmp_path / "table3", runs, (vgg,))
     study(tmp_path / "ablations", {"marl": [(0, 1.0)], "no-entropy": [(0, 1.25)]}, (A, B))
     script = [sys.executable, "-m", "experiments.paper.verdicts", "--out", str(tmp_path / "out")]
-    for name in ("table3", "ablations", "figure5", "agents"):
+    for name in ("table3", "ablations", "figure5", "agents", "own", "layers"):
         script += [f"--{name}", str(tmp_path / name)]
     run = subprocess.run(script, capture_output=True, text=True, check=True)
     data = json.loads((tmp_path / "out" / "verdicts.json").read_text())
     page = (tmp_path / "out" / "verdicts.md").read_text()
     assert len(data["claims"]) == len(run.stdout.splitlines())
-    assert [text.split(" ")[0] for text in data["missing"]] == ["paper-figure5", "paper-agents"]
+    assert [text.split(" ")[0] for text in data["missing"]] == [
+        "paper-figure5",
+        "paper-agents",
+        "paper-table3",
+        "paper-layers",
+    ]
+    assert "| bayesian optimisation" not in page.lower().split("departures that remain")[0]
+    assert "## Departures that remain" in page
     assert "| no-entropy | 1.250 |" in page
     assert "worse than marl by the whole interval: no-entropy; better: none." in page
     for claim in data["claims"]:
         assert f"**Verdict: {claim['verdict']}.**" in page
         assert f"## {claim['claim']}" in page
+
+
+def test_only_the_papers_own_setting_puts_its_claims_to_the_test(tmp_path: Path) -> None:
+    from experiments.paper.own_problem import own_claims
+
+    problems = [("vgg16:conv1_2", machine, "latency") for machine in ("eyeriss-small", "paper")]
+    runs: dict[str, Steps] = {"marl": [(0, 1.0)], "ppo": [(0, 8.0), (500, 1.0)], "random": [(0, 4.0)]}
+    runs |= {f"marl-{number}": [(0, 2.0 / number)] for number in (1, 2, 3, 6, 9)}
+    found = study(tmp_path, runs, problems)
+    figures = {machine: PRESETS[machine].to_dict() for _, machine, _ in problems}
+    parts = SPACES["paper"].to_dict()
+    definitions = {
+        found.label(problem): {"parts": parts, "accelerator": figures[problem[1]]} for problem in problems
+    }
+    whole = replace(found, about=found.about | {"definitions": definitions, "budget": 20_000})
+    claims = list(own_claims(replace(whole, about=whole.about | {"cost_model": "maestro"})))
+    assert [claim.claim.endswith("on paper)") for claim in claims] == sorted(
+        (claim.claim.endswith("on paper)") for claim in claims), reverse=True
+    )
+    verdicts = {claim.claim: claim.verdict for claim in claims}
+    even = "Even 2 agents are better than 1 (the paper's problem, on {})"
+    assert verdicts[even.format("paper")] == "borne out"
+    assert verdicts[even.format("eyeriss-small")] == "not tested"
+    (other,) = (claim for claim in claims if claim.claim == even.format("eyeriss-small"))
+    assert other.why.startswith("borne out in another setting (an accelerator with limits")
+    bare = {label: {"accelerator": made["accelerator"]} for label, made in definitions.items()}
+    for claim in own_claims(replace(whole, about=whole.about | {"definitions": bare})):
+        assert claim.verdict == "not tested"
 
 
 def test_the_committed_table_of_correlations_is_of_both_numbers_of_samples() -> None:

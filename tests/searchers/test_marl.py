@@ -26,6 +26,7 @@ from searchers.common.sub_budget import SubBudget
 from searchers.common.visited import Visited
 from searchers.marl import MARL
 from searchers.marl.agents import Agents, Clipping, Weights
+from searchers.marl.assignment import named_groups
 from searchers.marl.policies import Actions, Categorical, Gaussian, Policy
 from searchers.marl.ppo import ObservationNormalizer, draw
 from searchers.marl.rewards import advantages, standardised
@@ -618,3 +619,19 @@ def test_wrong_settings_are_refused_with_what_would_be_right(settings: Any, mess
     with pytest.raises(InputError) as raised:
         MARL(**settings)
     assert message in str(raised.value)
+
+
+def test_the_groupings_of_figure_6_have_names() -> None:
+    genes = PROBLEM.space.genes
+    tiles = {f"{level}.tile.{dim}" for level in ("outer", "inner") for dim in "KC"}
+    shared = np.array([gene.name in tiles for gene in genes])
+    labels = named_groups("k+c", genes)
+    assert len(set(labels[shared])) == 1
+    assert sorted(labels[~shared]) == list(range(1, len(genes) - 3))
+    assert named_groups("k+c|rest", genes).tolist() == np.where(shared, 0, 1).tolist()
+    with pytest.raises(InputError, match="unknown groups 'kc'; did you mean 'k\\+c'"):
+        MARL(groups="kc")
+    with pytest.raises(InputError, match="say how many agents there are"):
+        MARL(groups="k+c", agents=2)
+    record = run_cell(Cell(PROBLEM, "marl", MARL(groups="k+c|rest"), 0, 40))
+    assert len(record) == 40

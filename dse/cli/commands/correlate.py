@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from dse.search.api import Result
 
 NAME = "correlation"
+CUTS = (0.5, 1.0, 1.5, 2.0, 2.5)
+"""The distances at which arXiv:2507.16249 speaks of cutting its tree, and those between."""
 AGENTS = (2, 3, 6, 9)
 
 
@@ -54,6 +56,13 @@ def command(
     threshold: Annotated[
         float, typer.Option(help="Correlations below this, of either sign, count as weak.", metavar="R")
     ] = 0.2,
+    linkage: Annotated[
+        str,
+        typer.Option(
+            help="How genes are clustered: average (1 - |r|) or ward (on rows of the matrix).",
+            metavar="average|ward",
+        ),
+    ] = "average",
     agents: Annotated[
         list[int] | None,
         typer.Option(help="Deal the genes to so many; repeatable; by default 2, 3, 6 and 9.", metavar="N"),
@@ -75,10 +84,12 @@ def command(
     """
     from dse.problem.problem import Problem
     from dse.search.api import search
+    from dse.search.gene_groups import LINKAGES
     from dse.search.searcher import default_searcher, parse_settings
     from dse.space.genes import parse_fixed
     from dse.space.parts import load_parts
     from dse.spec.accelerator import load_accelerator
+    from dse.support.errors import unknown
     from dse.support.files import make_folder
     from dse.support.validation import whole_number
     from workloads import load_layer
@@ -87,6 +98,8 @@ def command(
     whole_number(seed, "--seed", least=0)
     _share(top, "--top")
     _share(threshold, "--threshold")
+    if linkage not in LINKAGES:
+        raise unknown("linkage", linkage, LINKAGES)
     machine, parts = load_accelerator(accelerator), load_parts(space)
     model, fixed = chosen_model(cost_model, constants), parse_fixed(fix or [], parts)
     problem = Problem(load_layer(layer), machine, objective, model, tiles, fixed, parts)
@@ -96,7 +109,7 @@ def command(
         make_folder(out)
     drawn_by = searcher or default_searcher("sampler")
     result = search(problem, drawn_by, budget=samples, seed=seed, settings=chosen)
-    found = _analyse(result, top, threshold, dealt_to)
+    found = _analyse(result, top, threshold, dealt_to, linkage)
     data = _about(result, layer, accelerator) | {"top": top} | found.to_dict()
     if out is not None:
         _write(found, data, out)
@@ -119,20 +132,31 @@ def _agents(asked: list[int] | None, genes: int) -> list[int]:
     return [whole_number(number, "--agents", most=genes) for number in asked or AGENTS]
 
 
-def _analyse(result: Result, top: float, threshold: float, agents: list[int]) -> Dependence:
+def _analyse(result: Result, top: float, threshold: float, agents: list[int], linkage: str) -> Dependence:
     """The groups of genes that go together in the samples, and the tests of whether they do."""
     from dse.analysis.dependence import depend
-    from dse.search.gene_groups import best_points, cluster_genes, correlations, gene_tree
+    from dse.search.gene_groups import (
+        best_points,
+        cluster_genes,
+        correlations,
+        cut_at,
+        gene_tree,
+        objective_correlations,
+    )
 
     genes, losses = result.record.genes(), result.record.evaluations().loss
     matrix = correlations(genes, losses, top)
+    tree = gene_tree(matrix, linkage)
     return depend(
         names=tuple(gene.name for gene in result.cell.problem.space.genes),
         points=best_points(genes, losses, top),
         correlations=matrix,
-        tree=gene_tree(matrix),
-        labels={number: cluster_genes(matrix, number) for number in agents},
+        tree=tree,
+        labels={number: cluster_genes(matrix, number, linkage) for number in agents},
         threshold=threshold,
+        objective=objective_correlations(genes, losses, top),
+        linkage=linkage,
+        cuts={distance: cut_at(tree, distance) for distance in CUTS},
     )
 
 
@@ -172,10 +196,15 @@ def _write(found: Dependence, data: dict[str, Any], folder: Path) -> None:
 def _show(found: Dependence, data: dict[str, Any], out: Path | None) -> None:
     console = output.make_console()
     rows = [
-        (name, *found.nearest(place, found.correlation_p), *found.nearest(place, found.association_p)[::2])
+        (
+            name,
+            *found.nearest(place, found.correlation_p),
+            *found.nearest(place, found.association_p)[::2],
+            float(found.objective[place]),
+        )
         for place, name in enumerate(found.names)
     ]
-    heads = ("gene", "correlates with", "r", "p", "depends on", "p")
+    heads = ("gene", "correlates with", "r", "p", "depends on", "p", "r with 1 / loss")
     output.print_table(console, f"{_title(data)}: {_how(data)}", heads, rows)
     for sentence in found.sentences():
         console.print(sentence, soft_wrap=True)

@@ -44,7 +44,8 @@ def command(
         sizes |= {"eq1": made.equation1} if made.structure else {}
         output.print_json({"genes": [asdict(gene) for gene in made.genes], **sizes})
     else:
-        _show(made, f"{layer} ({full}) on {accelerator}, space {space}, tiles {made.tiles}")
+        named = "" if parts.name == "default" else f" space {space},"
+        _show(made, f"{layer} ({full}) on {accelerator},{named} tiles {made.tiles}")
 
 
 def _show(space: MappingSpace | HierarchySpace, title: str) -> None:

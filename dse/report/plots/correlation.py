@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 TREE = 1.15
 """Inches that the tree takes beside the matrix."""
+GAP = 0.4
+"""Fields between the genes and the objective."""
 BOXED = 6
 """Agents whose groups are boxed, if they are asked for: as many as the paper has at its best."""
 _NEGATIVE, _POSITIVE = (0x00, 0x72, 0xB2), (0xD5, 0x5E, 0x00)
@@ -35,7 +38,7 @@ def correlation_figure(found: Dependence, title: str, subtitle: str = "") -> Fig
     names = short_names(found.names, 16)
     shown = [names[found.names[gene]] for gene in order]
     label = widest(shown)
-    side = min(0.42, (WIDTH - TREE - label - 0.5) / count)
+    side = min(0.42, (WIDTH - TREE - label - 0.5) / (count + GAP + 1))
     high = 0.8 * side
     down, turned = 0.5, 0.15 + 0.75 * label
     figure = new_figure(WIDTH, down + turned + count * high + 0.42)
@@ -43,26 +46,29 @@ def correlation_figure(found: Dependence, title: str, subtitle: str = "") -> Fig
     boxes = f"; boxes: the genes of {boxed} agents" if boxed else ""
     heading(figure, title, f"{subtitle}; bold: significant among all pairs{boxes}")
     branches = add_panel(figure, 0.12, down + turned, TREE, count * high)
-    _draw_tree(branches, drawn, count)
-    axes = add_panel(figure, TREE + label + 0.3, down + turned, side * count, count * high)
+    _draw_tree(branches, drawn, count, found.linkage)
+    # The objective stands apart: it is no gene, and nothing is clustered by it.
+    axes = add_panel(figure, TREE + label + 0.3, down + turned, side * (count + GAP + 1), count * high)
     _draw_matrix(axes, found, order, shown)
+    _draw_objective(axes, found, order)
     if boxed:
         _draw_boxes(axes, found, order, boxed)
     return figure
 
 
-def _draw_tree(axes: Axes, drawn: dict[str, Any], count: int) -> None:
-    """Branches that meet where the mean distance of their genes, 1 - |r|, is."""
+def _draw_tree(axes: Axes, drawn: dict[str, Any], count: int, linkage: str) -> None:
+    """Branches that meet where the distance between them is: 1 - |r| on average, or Ward's."""
+    most = max(1.0, math.ceil(2 * max(map(max, drawn["dcoord"]), default=0.0)) / 2)
     for heights, places in zip(drawn["dcoord"], drawn["icoord"], strict=True):
         # scipy puts leaf i at 10 i + 5.
         axes.plot(heights, np.asarray(places) / 10, color=INK, linewidth=0.9, solid_joinstyle="miter")
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
-    axes.set_xlim(1.02, 0)
+    axes.set_xlim(1.02 * most, 0)
     axes.set_ylim(count, 0)
     axes.set_yticks([])
-    axes.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
-    axes.set_xlabel("distance 1 - |r|", labelpad=2)
+    axes.set_xticks([0, most / 2, most], ["0", f"{most / 2:g}", f"{most:g}"])
+    axes.set_xlabel("distance 1 - |r|" if linkage == "average" else "distance (Ward)", labelpad=2)
 
 
 def _draw_matrix(axes: Axes, found: Dependence, order: list[int], shown: list[str]) -> None:
@@ -70,7 +76,7 @@ def _draw_matrix(axes: Axes, found: Dependence, order: list[int], shown: list[st
 
     bare(axes)
     count = len(order)
-    axes.set_xlim(0, count)
+    axes.set_xlim(0, count + GAP + 1)
     axes.set_ylim(count, 0)
     for row, i in enumerate(order):
         for column, j in enumerate(order):
@@ -82,16 +88,36 @@ def _draw_matrix(axes: Axes, found: Dependence, order: list[int], shown: list[st
             if i == j or not (found.varied[i] and found.varied[j]):
                 continue
             weight = "bold" if found.correlation_p[i, j] <= ALPHA else "normal"
-            # Rounded first, and no minus before a zero.
-            text = f"{round(r, 2) + 0.0:.2f}".replace("0.", ".").replace("-", "\N{MINUS SIGN}")
-            place: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 5.8}
-            axes.text(column + 0.5, row + 0.5, text, color=ink, fontweight=weight, **place)
+            _write(axes, column, row, r, ink, weight)
     axes.set_yticks(np.arange(count) + 0.5, shown)
-    axes.set_xticks(np.arange(count) + 0.5, shown, rotation=50, ha="left", rotation_mode="anchor")
+    places = [*np.arange(count) + 0.5, count + GAP + 0.5]
+    axes.set_xticks(places, [*shown, "1 / loss"], rotation=50, ha="left", rotation_mode="anchor")
     axes.xaxis.tick_top()
     axes.tick_params(length=0)
-    for tick, gene in zip([*axes.get_yticklabels(), *axes.get_xticklabels()], [*order, *order], strict=True):
+    for tick, gene in zip(
+        [*axes.get_yticklabels(), *axes.get_xticklabels()[:-1]], [*order, *order], strict=True
+    ):
         tick.set_color(INK if found.varied[gene] else MUTED)
+
+
+def _draw_objective(axes: Axes, found: Dependence, order: list[int]) -> None:
+    """The genes' correlations with the reward, in a column of their own."""
+    from matplotlib.patches import Rectangle
+
+    column = len(order) + GAP
+    for row, gene in enumerate(order):
+        r = float(found.objective[gene])
+        shade, ink = _shade(r)
+        axes.add_patch(Rectangle((column, row), 1, 1, facecolor=shade, edgecolor=BACKGROUND, linewidth=0.8))
+        if found.varied[gene]:
+            _write(axes, column, row, r, ink, "normal")
+
+
+def _write(axes: Axes, column: float, row: int, r: float, ink: str, weight: str) -> None:
+    """A correlation in its field: rounded first, and no minus before a zero."""
+    text = f"{round(r, 2) + 0.0:.2f}".replace("0.", ".").replace("-", "\N{MINUS SIGN}")
+    place: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 5.8}
+    axes.text(column + 0.5, row + 0.5, text, color=ink, fontweight=weight, **place)
 
 
 def _draw_boxes(axes: Axes, found: Dependence, order: list[int], agents: int) -> None:
