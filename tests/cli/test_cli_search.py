@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 from dataclasses import dataclass
 from pathlib import Path
@@ -156,7 +157,9 @@ def test_without_searcher_and_budget_it_takes_the_defaults_and_says_so(dse: Dse)
     outcome = dse("search", *TINY, "--json")
     assert outcome.code == 0
     assert (outcome.json["searcher"], outcome.json["budget"]) == ("team", 2000)
-    assert outcome.err == "searching with team and 2,000 samples; --searcher and --budget take others\n"
+    # On a busy machine lines on the pace follow.
+    first = outcome.err.splitlines()[0]
+    assert first == "searching with team and 2,000 samples; --searcher and --budget take others"
 
 
 def test_the_best_is_set_beside_the_proven_optimum_where_that_is_cheap(dse: Dse) -> None:
@@ -310,7 +313,8 @@ def test_the_folder_of_another_search_is_refused_and_left_alone(dse: Dse, tmp_pa
 @pytest.mark.parametrize("name", ["record.parquet", "record.journal"])
 def test_a_damaged_folder_is_refused(dse: Dse, tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"not what it should be" * 10)
-    assert f"'{tmp_path / name}' is not " in dse("search", *WALK, "--out", str(tmp_path)).refused()
+    refused = dse("search", *WALK, "--out", str(tmp_path)).refused()
+    assert re.search(f"'{tmp_path / name}' (is not|cannot be read)", refused)
 
 
 def test_a_folder_that_cannot_be_made_is_refused(dse: Dse, tmp_path: Path) -> None:

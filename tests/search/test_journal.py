@@ -484,7 +484,7 @@ def test_a_search_killed_again_and_again_gives_the_record_of_one_that_was_not(
         child = os.fork()
         if not child:
             os._exit(run_here(cell, path))
-        time.sleep(rng.uniform(0, 0.08))
+        time.sleep(rng.uniform(0, pause))
         os.kill(child, signal.SIGKILL)
         if os.waitpid(child, 0)[1] == 0:
             break
