@@ -20,7 +20,7 @@ from dse.problem.problem import Problem
 from dse.search.searcher import default_searcher, make_searcher
 from dse.support.errors import InputError
 
-CELLS, BUDGET = 16, 300
+CELLS, BUDGET = 16, 800
 """Of the default searcher: more cells than any number of workers that one machine has."""
 WARM_BUDGET = 20
 
@@ -42,7 +42,7 @@ def _seconds(problem: Problem, workers: int) -> float:
         from distributed import LocalCluster
     except ImportError:
         raise InputError("dse bench cluster takes Dask; pip install 'dse-arena[cluster]'") from None
-    options = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": logging.CRITICAL}
+    options = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "silence_logs": logging.CRITICAL}
     with LocalCluster(n_workers=workers, **options) as cluster:
         address = cluster.scheduler_address
 

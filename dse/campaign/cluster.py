@@ -146,7 +146,10 @@ class DaskExecutor(FarExecutor):
             logging.getLogger(name).setLevel(logging.CRITICAL)
         if scheduler is None:
             self._cluster = LocalCluster(
-                n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
+                n_workers=workers,
+                threads_per_worker=1,
+                dashboard_address="127.0.0.1:0",
+                silence_logs=logging.CRITICAL,
             )
         try:
             return Client(self._cluster or scheduler, timeout=CONNECT_SECONDS, set_as_default=False)

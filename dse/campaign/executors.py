@@ -51,8 +51,6 @@ GROUP = "dse.executors"
 Each is a callable that takes `workers` (how many tasks at a time), `address` (where a scheduler is, or None)
 and `needed` (the versions that records depend on), and makes an Executor or a FarExecutor."""
 
-DEFAULT_EXECUTOR = "processes"
-
 
 def executors() -> tuple[str, ...]:
     """The names of all installed executors."""

@@ -53,6 +53,13 @@ def complete_layer(incomplete: str) -> list[str]:
         return []
 
 
+def complete_executor(incomplete: str) -> list[str]:
+    """The installed executors."""
+    from dse.campaign.executors import executors
+
+    return _beginning(incomplete, executors())
+
+
 def complete_network(incomplete: str) -> list[str]:
     """The networks that come along."""
     from workloads import NETWORKS

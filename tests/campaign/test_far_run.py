@@ -13,7 +13,7 @@ import pytest
 
 from dse.campaign import elsewhere
 from dse.campaign.elsewhere import ClusterLost, FarExecutor, FarTask, Link, Piece, WorkerLost, run_far
-from dse.campaign.executors import DEFAULT_EXECUTOR, LocalProcesses, executor_maker, executors
+from dse.campaign.executors import LocalProcesses, executor_maker, executors
 from dse.campaign.worker import Outcome
 from dse.search.record import from_parquet
 from dse.support.errors import InputError
@@ -143,12 +143,12 @@ def test_pieces_that_come_late_or_twice_are_written_once(tmp_path: Path, often: 
 
 
 def test_executors_are_found_by_their_entry_points() -> None:
-    assert {"dask", DEFAULT_EXECUTOR} <= set(executors())
-    assert isinstance(executor_maker(DEFAULT_EXECUTOR, None, {})(1), LocalProcesses)
+    assert {"dask", "processes"} <= set(executors())
+    assert isinstance(executor_maker("processes", None, {})(1), LocalProcesses)
     with pytest.raises(InputError, match="did you mean 'dask'"):
         executor_maker("dusk", None, {})
     with pytest.raises(InputError, match="is for an executor that has one"):
-        executor_maker(DEFAULT_EXECUTOR, "tcp://a:1", {})(1)
+        executor_maker("processes", "tcp://a:1", {})(1)
 
 
 def wait_for(found: Callable[[], bool]) -> None:
@@ -172,7 +172,12 @@ def test_a_dask_cluster_runs_cells_and_hands_their_samples_back(
                 came.append(piece)
                 yield piece
 
-    options = {"processes": False, "dashboard_address": None, "n_workers": 1, "threads_per_worker": 2}
+    options = {
+        "processes": False,
+        "dashboard_address": "127.0.0.1:0",
+        "n_workers": 1,
+        "threads_per_worker": 2,
+    }
     with distributed.LocalCluster(**options) as cluster:
         address = cluster.scheduler_address
         make = lambda workers: Watched(workers, address, {"numpy": np.__version__})  # noqa: E731

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dse.cli import output
-from dse.cli.completion import complete_campaign
+from dse.cli.completion import complete_campaign, complete_executor
 from dse.cli.options import Json
 from dse.support.errors import InputError
 
@@ -40,7 +40,11 @@ def command(
     ] = None,
     executor: Annotated[
         str,
-        typer.Option(help="Where cells run: processes (here), dask, or an installed one.", metavar="NAME"),
+        typer.Option(
+            help="Where cells run: processes (here), dask, or an installed one.",
+            metavar="NAME",
+            autocompletion=complete_executor,
+        ),
     ] = "processes",
     scheduler: Annotated[
         str | None,
@@ -84,9 +88,12 @@ def command(
         if isinstance(display, LiveDisplay):
             display.close()
     if result.interrupted:
+        options = {"out": out, "shard": shard, "scheduler": scheduler}
+        options |= {"executor": None if executor == "processes" else executor}
+        again = [f" --{name} {value}" for name, value in options.items() if value]
         typer.echo(
             f"stopped: {result.done:,} of {result.cells:,} cells are done, the others keep their samples. "
-            f"To go on: dse run {campaign}" + (f" --out {out}" if out else ""),
+            f"To go on: dse run {campaign}{''.join(again)}",
             err=True,
         )
         raise typer.Exit(INTERRUPTED)
