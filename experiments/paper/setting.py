@@ -22,7 +22,7 @@ REMAIN = (
     ),
     ("strides and padding", "not said", "lowered: unpadded, stride 1, the same outputs"),
     ("seeds, hyperparameters", "not said", "ten seeds; every searcher tuned alike on other layers"),
-    ("Bayesian optimisation", "20,000 samples", "1,000 in `paper-table3`, as they are dear"),
+    ("Bayesian optimisation", "20,000 samples", "500 in `paper-table3`, as they are dear"),
     (
         "dataset of Algorithm 1",
         "20,000 samples, not charged",
