@@ -1,0 +1,61 @@
+"""The best of published random mappings beside the proven optimum, layer by layer and machine by machine.
+
+    python -m experiments.comparisons.published_mappings CASES.jsonl.gz [results/campaigns/gemmini.toml]
+
+CASES holds rows of DOSA's data set in the schema of `dse evaluate --cases` with what was published of each;
+`tests/data/timeloop` has some. Of a campaign's problems those are shown that there are rows for.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+from dse.campaign.reading import load_campaign
+from dse.cli.commands.run import find_layers
+from dse.optimum import certify
+from dse.problem.cases import case_lines
+from experiments.comparisons.showing import table
+
+CAMPAIGN = "results/campaigns/gemmini.toml"
+SECONDS = 60.0
+
+Key = tuple[str, tuple[tuple[str, int], ...], tuple[int, ...]]
+
+
+def published(path: str) -> dict[Key, dict[str, Any]]:
+    """By machine, sizes and strides: how many rows there are, and the least EDP and cycles of them."""
+    found: dict[Key, dict[str, Any]] = {}
+    for _, text in case_lines(path):
+        row = json.loads(text)
+        layer, expected = row["layer"], row["expected"]
+        key = (
+            row["hardware"]["name"],
+            tuple(sorted(layer["dims"].items())),
+            tuple(layer.get("stride", (1, 1))),
+        )
+        best = found.setdefault(key, {"rows": 0, "edp": float("inf"), "latency": float("inf")})
+        best["rows"] += 1
+        best["edp"] = min(best["edp"], float(expected["edp"]))
+        best["latency"] = min(best["latency"], float(expected["cycles"]))
+    return found
+
+
+def main(path: str, campaign: str = CAMPAIGN) -> None:
+    """Print a row a problem: its optimum, and the best published mapping over it."""
+    known, rows = published(path), []
+    for named in load_campaign(campaign, find_layers).problems:
+        problem: Any = named.problem
+        sizes = tuple(sorted(problem.space.workload.sizes.items()))
+        best = known.get((problem.accelerator.name, sizes, problem.layer.stride))
+        optimum = certify(problem, SECONDS)
+        # Published figures are in cycles, and in joules times cycles.
+        cycles = optimum.lower_bound * problem.criteria.hertz
+        ratio = f"{best[named.objective] / cycles:.3f}" if best else "-"
+        rows.append([named.label, optimum.status, f"{cycles:.6g}", str(best["rows"] if best else 0), ratio])
+    print(table(["problem", "proof", "optimum", "published", "best published over it"], rows))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
