@@ -243,7 +243,7 @@ def through_the_cases(rows: np.ndarray, model: str) -> None:
 @pytest.mark.parametrize(
     "way",
     [
-        lambda rows: problem()._priced(rows),
+        lambda rows: problem()._priced(landscapes.MappingBatch(rows)),
         lambda rows: maestro.Maestro().prepared(landscapes.RESNET, PRESETS["edge"])(rows),
         *(
             lambda rows, name=name: cost_model(name).evaluate(
