@@ -64,7 +64,7 @@ class _CampaignFile(Schema):
     published: Any = None
     looks: Any = None
     constants: str | None = None
-    start: str | dict[str, str] = field(default_factory=dict)
+    start: str | None = None
     tiles: str = "factors"
     space: Any = "default"
     area_budget: Annotated[float | None, Limits(gt=0)] = None
@@ -99,8 +99,7 @@ def load_campaign(path: str, find_layers: FindLayers) -> Campaign:
     """The campaign in the TOML file at `path`. Whatever is wrong with it is an InputError that says where."""
     where = f"campaign {path!r}"
     file = read(_CampaignFile, read_toml(path, where), where)
-    starts = _starts(file, where, Path(path).parent)
-    variants = tuple(replace(_variant(name, file, where), start=starts[name]) for name in file.searchers)
+    variants = tuple(_variant(name, file, where, Path(path).parent) for name in file.searchers)
     runs = sum(file.seeds if variant.seeds is None else variant.seeds for variant in variants)
     campaign = Campaign(
         name=file.name,
@@ -116,17 +115,7 @@ def load_campaign(path: str, find_layers: FindLayers) -> Campaign:
     return campaign
 
 
-def _starts(file: _CampaignFile, where: str, folder: Path) -> dict[str, str | None]:
-    """Where each searcher begins: all alike, or those that a table names."""
-    given = dict.fromkeys(file.searchers, file.start) if isinstance(file.start, str) else file.start
-    for name in given:
-        if name not in file.searchers:
-            raise unknown("searcher", name, file.searchers, f"[start] of {where}")
-    beside = {name: start if start == TEMPLATES else str(folder / start) for name, start in given.items()}
-    return {name: beside.get(name) for name in file.searchers}
-
-
-def _variant(name: str, file: _CampaignFile, where: str) -> Variant:
+def _variant(name: str, file: _CampaignFile, where: str, folder: Path) -> Variant:
     place = f"[searchers.{name}] of {where}"
     if not re.fullmatch(NAME.bounds["pattern"], name):
         raise InputError(f"{place}: a searcher's name must be {NAME.words}")
@@ -134,10 +123,13 @@ def _variant(name: str, file: _CampaignFile, where: str) -> Variant:
     kind = settings.pop("type", name)
     if not isinstance(kind, str):
         raise InputError(f"{place}: type must be the name of a searcher, got {shorten(kind)}")
+    # A number is the setting of a searcher that begins with so many points.
+    start = settings.pop("start") if isinstance(settings.get("start"), str) else file.start
+    start = start if start in (None, TEMPLATES) else str(folder / start)
     limits = {key: _limit(settings.pop(key), key, file, place) for key in LIMITS if key in settings}
     try:
         _no_setting_of(kind, limits, place)
-        made = Variant(name, kind, make_searcher(kind, settings, where=place))
+        made = Variant(name, kind, make_searcher(kind, settings, where=place), start=start)
         return replace(made, **limits)  # type: ignore[arg-type]
     except InputError as error:
         text = str(error)

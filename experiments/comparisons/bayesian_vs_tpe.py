@@ -2,7 +2,7 @@
 
 On the problems and from the seeds of campaign dev8, both draw 2,000 samples; the best losses of the first 300
 and of all are compared. Prints a table, and writes bayesian_vs_tpe.csv beside this file. Needs the extra
-`optuna` (`pip install dse-arena[optuna]`); ten seeds take about an hour on one core, most of it TPE's, and
+`tpe` (`pip install 'dse-arena[tpe]'`); ten seeds take about an hour on one core, most of it TPE's, and
 `--seeds 3` runs the first three only. A run that was stopped goes on where it was: rows in the file are kept,
 unless `--redo bayesian` or `--redo tpe` asks for new ones.
 

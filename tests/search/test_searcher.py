@@ -18,6 +18,7 @@ from dse.search.searcher import GROUP, make_searcher, parse_settings, searcher_c
 from dse.spec.accelerator import PRESETS
 from dse.support.errors import InputError
 from searchers import SEARCHERS
+from searchers.peers import PEERS
 from searchers.random import Random
 from searchers.walk import Walk
 from workloads import load_layer
@@ -94,11 +95,11 @@ def test_the_entry_points_are_the_table_of_searchers() -> None:
         for entry in entry_points(group=GROUP)
         if entry.dist is not None and entry.dist.name == "dse-arena"
     }
-    assert ours == SEARCHERS
+    assert ours == SEARCHERS | PEERS
 
 
 def test_every_searcher_of_the_table_is_made_with_its_defaults() -> None:
-    for name in SEARCHERS:
+    for name in SEARCHERS | PEERS:
         assert callable(make_searcher(name).search)
     assert set(SEARCHERS) <= set(searchers())
 

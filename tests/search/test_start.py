@@ -167,8 +167,10 @@ def test_a_campaign_has_a_start_for_all_searchers_or_for_some(tmp_path: Path) ->
     both = '[searchers.random]\n[searchers.other]\ntype = "random"\n'
     assert starts(both) == [0, 0]
     assert starts('start = "templates"\n' + both) == [3, 3]
-    assert starts(both + '[start]\nother = "mine.json"\n') == [0, 1]
-    with pytest.raises(InputError, match=r"unknown searcher 'another' in \[start\]"):
-        starts(both + '[start]\nanother = "templates"\n')
+    assert starts(both + 'start = "mine.json"\n') == [0, 1]
+    assert starts('start = "templates"\n' + both + 'start = "mine.json"\n') == [3, 1]
+    # A number is the searcher's own setting of that name.
+    own = '[searchers.team]\nstart = 9\n[searchers.one]\ntype = "team"\nstart = "templates"'
+    assert starts(own) == [0, 3]
     with pytest.raises(InputError, match=r"alexnet:conv2 on eyeriss-small, edp: start 'templates': no"):
         starts('start = "templates"\nfixed = {"outer.parallel" = "C"}\n' + both)

@@ -1,0 +1,108 @@
+"""BoTorch (Balandat et al., NeurIPS 2020): a Gaussian process of mixed genes, log expected improvement.
+
+The model is MixedSingleTaskGP, the improvement LogExpectedImprovement (Ament et al., NeurIPS 2023), and
+candidates come from optimize_acqf_mixed_alternating. After so many samples a model gives way to another: its
+time grows with their cube.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from dse.support.arrays import FloatArray, IntArray
+from dse.support.validation import whole_number
+from searchers.common.settings import MOST_DATA, MOST_POINTS
+from searchers.peers.common import library, play
+from searchers.peers.torch_apart import torch_apart
+
+if TYPE_CHECKING:
+    from dse.search.evaluator import Evaluator
+    from dse.space.protocol import Space
+
+
+@dataclass(frozen=True)
+class BoTorch:
+    """Bayesian optimisation as BoTorch's guide has it for mixed spaces."""
+
+    initial: int = 20
+    """Random points before the model's."""
+    restarts: int = 4
+    """Points from which the improvement is maximised."""
+    raw: int = 128
+    """Points looked at to find those."""
+    points: int = 500
+    """Samples of a model."""
+
+    libraries: ClassVar[tuple[str, ...]] = ("botorch", "gpytorch", "scipy", "torch")
+    portable: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        for name in ("initial", "restarts", "raw"):
+            whole_number(getattr(self, name), name, most=MOST_POINTS)
+        whole_number(self.points, "points", most=MOST_DATA)
+
+    def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
+        """Ask and tell, until the budget is spent."""
+        library("botorch", "botorch")
+        with torch_apart(int(rng.integers(2**31))):
+            play(lambda space, seed: _Model(self, space, seed), evaluate, rng, most=self.points)
+
+
+class _Model:
+    def __init__(self, settings: BoTorch, space: Space, seed: int) -> None:
+        self._settings, self._space, self._rng = settings, space, np.random.default_rng(seed)
+        varying = [(i, gene.kind == "ordinal") for i, gene in enumerate(space.genes) if gene.size > 1]
+        self._places = [place for place, _ in varying]
+        self._whole = [column for column, (_, whole) in enumerate(varying) if whole]
+        self._named = [column for column, (_, whole) in enumerate(varying) if not whole]
+        self._genes = np.empty((0, len(space.genes)), np.int64)
+        self._values = np.empty(0)
+
+    def ask(self) -> IntArray:
+        """The next point, (1, genes), or the initial ones."""
+        settings = self._settings
+        missing = settings.initial - len(self._genes)
+        if not self._places:
+            return self._space.sample(self._rng, 1)
+        return self._space.sample(self._rng, missing) if missing > 0 else self._most_improving()
+
+    def tell(self, genes: IntArray, values: FloatArray, asked: bool) -> None:
+        """Remember them."""
+        self._genes = np.concatenate([self._genes, genes])
+        self._values = np.concatenate([self._values, values])
+
+    def _most_improving(self) -> IntArray:
+        import torch
+        from botorch.acquisition import LogExpectedImprovement
+        from botorch.fit import fit_gpytorch_mll
+        from botorch.models import MixedSingleTaskGP, SingleTaskGP
+        from botorch.models.transforms import Normalize, Standardize
+        from botorch.optim.optimize_mixed import optimize_acqf_mixed_alternating
+        from gpytorch.mlls import ExactMarginalLogLikelihood
+
+        sizes = self._space.sizes[self._places]
+        points = torch.tensor(self._genes[:, self._places], dtype=torch.float64)
+        gains = torch.tensor(-self._values[:, np.newaxis], dtype=torch.float64)
+        bounds = torch.tensor(np.stack([0 * sizes, sizes - 1]), dtype=torch.float64)
+        scaled = Normalize(len(sizes), indices=self._whole, bounds=bounds) if self._whole else None
+        transforms = {"outcome_transform": Standardize(1), "input_transform": scaled}
+        model = (
+            MixedSingleTaskGP(points, gains, cat_dims=self._named, **transforms)
+            if self._named
+            else SingleTaskGP(points, gains, **transforms)
+        )
+        fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
+        found, _ = optimize_acqf_mixed_alternating(
+            LogExpectedImprovement(model, best_f=gains.max()),
+            bounds,
+            discrete_dims={column: list(range(sizes[column])) for column in self._whole},
+            cat_dims={column: list(range(sizes[column])) for column in self._named},
+            raw_samples=self._settings.raw,
+            num_restarts=self._settings.restarts,
+        )
+        point = np.zeros((1, len(self._space.genes)), np.int64)
+        point[:, self._places] = np.clip(np.rint(found.numpy()), 0, sizes - 1)
+        return point

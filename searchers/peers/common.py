@@ -1,0 +1,106 @@
+"""What the peers share: the loop, penalties for points that do not fit, and keeping to themselves."""
+
+from __future__ import annotations
+
+import random
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from dse.support.arrays import FloatArray, IntArray
+from dse.support.errors import InputError
+
+if TYPE_CHECKING:
+    from dse.problem.evaluations import Evaluations
+    from dse.search.evaluator import Evaluator
+    from dse.space.protocol import Space
+
+_INFEASIBLE, _DOUBLING = 4.0, 4.0
+"""log2 of the objective that counts for being infeasible, and for each doubling of a need beyond a buffer."""
+_REFUSED = 8.0
+"""log2 beyond the worst so far that counts for what the cost model refuses."""
+_BATCHES = 50
+"""Batches in a row in which a peer may propose nothing new, before a random point takes its turn."""
+
+
+class Peer(Protocol):
+    """An optimiser of another package, as ask and tell."""
+
+    def ask(self) -> IntArray:
+        """The next points to evaluate: (n, genes); none if it has none to propose."""
+
+    def tell(self, genes: IntArray, values: FloatArray, asked: bool) -> None:
+        """Learn the values (n,), to be minimised, of points that were last `asked` for, or were not."""
+
+
+class Penalised:
+    """Evaluations as one number each to minimise: log2 of the objective, and penalties that have a slope."""
+
+    def __init__(self) -> None:
+        self._worst = 0.0
+
+    def __call__(self, evaluations: Evaluations) -> FloatArray:
+        """The numbers: (n,)."""
+        figures = np.where(evaluations.reason == 0, evaluations.loss, evaluations.objective_value)
+        priced = np.isfinite(figures) & (figures > 0)
+        values = np.log2(figures, where=priced, out=np.zeros(len(figures)))
+        limits = zip(evaluations.needs.T, evaluations.capacities, strict=True)
+        beyond = sum(np.log2(np.maximum(need, capacity) / capacity) for need, capacity in limits)
+        values += (evaluations.reason != 0) * (_INFEASIBLE + _DOUBLING * beyond)
+        self._worst = max([self._worst, *values[priced]]) if priced.any() else self._worst
+        values[~priced] = self._worst + _REFUSED
+        return values
+
+
+def library(name: str, extra: str) -> Any:
+    """The module, or an InputError that says what to install."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise InputError(
+            f"searcher {extra!r} needs a library that is not here ({error}): pip install 'dse-arena[{extra}]'"
+        ) from None
+
+
+def play(
+    make: Callable[[Space, int], Peer], evaluate: Evaluator, rng: np.random.Generator, most: int | None = None
+) -> None:
+    """Let a peer ask and be told until the budget is spent; after `most` samples another one begins.
+
+    `make` is given the space and a seed. Where a peer proposes nothing, a random point is evaluated.
+    """
+    penalised, known = Penalised(), evaluate.known
+    with apart(rng):
+        while evaluate.remaining:
+            peer, samples = make(evaluate.space, int(rng.integers(2**31))), 0
+            if len(known.genes):
+                peer.tell(known.genes, penalised(known.evaluations), asked=False)
+            while evaluate.remaining and (most is None or samples < most):
+                genes = peer.ask()
+                asked = len(genes) > 0
+                genes = genes if asked else evaluate.space.sample(rng, 1)
+                peer.tell(genes, penalised(evaluate(genes)), asked)
+                samples += len(genes)
+
+
+@contextmanager
+def apart(rng: np.random.Generator) -> Iterator[None]:
+    """Keep a library quiet, on one thread, and its global random numbers to itself: they are seeded anew."""
+    from threadpoolctl import threadpool_limits
+
+    python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
+    errors = np.geterr()
+    with warnings.catch_warnings(), threadpool_limits(1):
+        warnings.simplefilter("ignore")
+        random.seed(int(rng.integers(2**31)))
+        np.random.seed(int(rng.integers(2**31)))  # noqa: NPY002
+        try:
+            yield
+        finally:
+            random.setstate(python)
+            np.random.set_state(numpy)  # noqa: NPY002
+            np.seterr(**errors)

@@ -1,0 +1,51 @@
+"""The Gaussian process sampler of Optuna (Akiba et al., KDD 2019): log expected improvement, mixed genes.
+
+Its time grows with the cube of the samples: after so many a study gives way to another.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from dse.support.validation import whole_number
+from searchers.common.settings import MOST_DATA, MOST_POINTS
+from searchers.peers.common import library, play
+from searchers.peers.optuna_studies import Study
+from searchers.peers.torch_apart import torch_apart
+
+if TYPE_CHECKING:
+    from dse.search.evaluator import Evaluator
+    from dse.space.protocol import Space
+
+
+@dataclass(frozen=True)
+class OptunaGP:
+    """Optuna's GPSampler."""
+
+    startup: int = 10
+    """Random points before the model's."""
+    study: int = 500
+    """Samples of a study."""
+
+    libraries: ClassVar[tuple[str, ...]] = ("optuna", "scipy", "torch")
+    portable: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        whole_number(self.startup, "startup", most=MOST_POINTS)
+        whole_number(self.study, "study", most=MOST_DATA)
+
+    def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
+        """Ask and tell, until the budget is spent."""
+        samplers = library("optuna.samplers", "optuna-gp")
+
+        def make(space: Space, seed: int) -> Study:
+            sampler = samplers.GPSampler(
+                n_startup_trials=self.startup, deterministic_objective=True, seed=seed
+            )
+            return Study(space, sampler, "optuna-gp")
+
+        with torch_apart(int(rng.integers(2**31))):
+            play(make, evaluate, rng, most=self.study)

@@ -1,0 +1,55 @@
+"""The tree-structured Parzen estimator of Optuna (Akiba et al., KDD 2019).
+
+Bergstra et al., "Algorithms for Hyper-Parameter Optimization" (NeurIPS 2011); Watanabe, arXiv:2304.11127.
+With the library's own settings, but multivariate, which is its better form.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from dse.support.validation import whole_number
+from searchers.common.settings import MOST_POINTS
+from searchers.peers.common import library, play
+from searchers.peers.optuna_studies import Study
+
+if TYPE_CHECKING:
+    from dse.search.evaluator import Evaluator
+    from dse.space.protocol import Space
+
+
+@dataclass(frozen=True)
+class TPE:
+    """Optuna's TPESampler."""
+
+    startup: int = 10
+    """Random points before the model's."""
+    candidates: int = 24
+    """Points drawn from the good ones' density, of which the best ratio is evaluated."""
+    multivariate: bool = True
+    """Whether the densities are of all genes together."""
+
+    libraries: ClassVar[tuple[str, ...]] = ("optuna",)
+    portable: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        whole_number(self.startup, "startup", most=MOST_POINTS)
+        whole_number(self.candidates, "candidates", most=MOST_POINTS)
+
+    def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
+        """Ask and tell, until the budget is spent."""
+        samplers = library("optuna.samplers", "tpe")
+
+        def make(space: Space, seed: int) -> Study:
+            sampler = samplers.TPESampler(
+                n_startup_trials=self.startup,
+                n_ei_candidates=self.candidates,
+                multivariate=self.multivariate,
+                seed=seed,
+            )
+            return Study(space, sampler, "tpe")
+
+        play(make, evaluate, rng)

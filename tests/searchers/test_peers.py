@@ -1,0 +1,88 @@
+"""Optimisers of other packages: what reaches them, and what they say where their library is not there."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+
+from dse.problem.problem import Problem
+from dse.search.evaluator import BudgetExhausted, Evaluator
+from dse.search.record import Record
+from dse.search.searcher import make_searcher
+from dse.search.start import start_points
+from dse.spec.accelerator import PRESETS
+from dse.support.arrays import FloatArray, IntArray
+from searchers.peers import PEERS
+from searchers.peers.common import Penalised, play
+from tests.conftest import Dse
+from workloads import load_layer
+
+PROBLEM = Problem(load_layer("alexnet:conv2"), PRESETS["eyeriss-small"], "edp")
+MODULES = {"tpe": "optuna.samplers", "optuna-gp": "optuna.samplers", "catcma": "cmaes"}
+LIGHT = {"tpe": "optuna", "catcma": "cmaes", "pymoo": "pymoo"}
+
+
+def test_a_penalty_grows_with_what_does_not_fit() -> None:
+    points = PROBLEM.space.sample(np.random.default_rng(0), 400)
+    evaluations = PROBLEM.price(points)
+    values = Penalised()(evaluations)
+    fits = evaluations.reason == 0
+    assert values[fits] == pytest.approx(np.log2(evaluations.loss[fits]))
+    figures = np.log2(evaluations.objective_value[~fits])
+    doublings = np.log2(np.maximum(evaluations.needs / evaluations.capacities, 1)).sum(axis=1)[~fits]
+    assert values[~fits] - figures == pytest.approx(4 + 4 * doublings)
+    assert doublings.max() > doublings.min() > 0
+
+
+class Remembering:
+    """A peer that proposes one point, and now and then none."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[int, bool]] = []
+
+    def ask(self) -> IntArray:
+        return np.zeros((len(self.told) % 2, len(PROBLEM.space.sizes)), np.int64)
+
+    def tell(self, genes: IntArray, values: FloatArray, asked: bool) -> None:
+        assert len(genes) == len(values)
+        self.told.append((len(genes), asked))
+
+
+def test_a_peer_is_told_what_is_known_and_what_it_did_not_ask_for() -> None:
+    evaluate, made = Evaluator(PROBLEM, 11), [Remembering(), Remembering()]
+    evaluate.begin(start_points(PROBLEM, "templates"))
+    drawn = iter(made)
+    with pytest.raises(StopIteration):
+        play(lambda space, seed: next(drawn), evaluate, np.random.default_rng(0), most=3)
+    for peer in made:
+        assert peer.told == [(3, False), (1, True), (1, False), (1, True)]
+
+
+@pytest.mark.parametrize("name", PEERS)
+def test_without_its_library_a_peer_says_what_to_install(
+    name: str, dse: Dse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, MODULES.get(name, name), None)
+    layer = ("--layer", "alexnet:conv2", "--accelerator", "eyeriss-small")
+    outcome = dse("search", *layer, "--searcher", name, "--budget", "9")
+    assert outcome.code == 2
+    assert f"pip install 'dse-arena[{name}]'" in outcome.err
+    assert outcome.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", LIGHT)
+def test_a_peer_goes_on_from_a_start_and_draws_the_same_again(name: str) -> None:
+    if find_spec(LIGHT[name]) is None:
+        pytest.skip(f"{LIGHT[name]} is not installed")
+    records = [Record(13), Record(13)]
+    for record in records:
+        evaluate = Evaluator(PROBLEM, 60, record=record)
+        evaluate.begin(start_points(PROBLEM, "templates"))
+        with suppress(BudgetExhausted):
+            make_searcher(name).search(evaluate, np.random.default_rng(0))
+    assert len(records[0]) == 60
+    assert np.array_equal(records[0].genes(), records[1].genes())
