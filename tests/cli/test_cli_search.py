@@ -132,8 +132,8 @@ def test_it_prints_what_the_python_search_finds(dse: Dse) -> None:
 
 def test_area_and_power_have_the_units_of_the_cost_model(dse: Dse) -> None:
     arguments = ("search", *LAYER[:4], "--searcher", "random", "--budget", "200", "--objective")
-    for objective, unit in (("area", "mm2"), ("power", "mW")):
-        for model, words in (("loopnest", unit), ("maestro", "model units")):
+    for objective, *units in (("area", "mm2", "um2"), ("power", "mW", "model units")):
+        for model, words in zip(("loopnest", "maestro"), units, strict=True):
             shown = dse(*arguments, objective, "--cost-model", model).out
             best = dse(*arguments, objective, "--cost-model", model, "--json").json["best"]
             assert f"best {objective} {best['loss']:.6g} {words}, found by sample" in shown

@@ -249,7 +249,7 @@ def test_the_summary_for_programs_is_plain_json(tmp_path: Path) -> None:
     assert (told["cells"], told["planned"], told["reference"]) == (2, 2, "walk")
 
 
-@pytest.mark.parametrize(("model", "unit"), [("loopnest", "mm2"), ("maestro", "model units")])
+@pytest.mark.parametrize(("model", "unit"), [("loopnest", "mm2"), ("maestro", "um2")])
 def test_the_unit_of_a_figure_is_that_of_the_campaigns_model(tmp_path: Path, model: str, unit: str) -> None:
     cells = [cell("walk", [(0, 6.5)], ("net:a", "edge", "area"))]
     _, path = write_report(campaign(tmp_path, cells, cost_model=model), pictures=False)
