@@ -14,6 +14,7 @@ from dse.problem.machine_problem import MachineProblem
 from dse.spec.hierarchy.machine import Bandwidth, Energy, Level, Machine
 from dse.spec.layer import Layer
 from dse.support.errors import InputError
+from tests import ROOT
 
 LAYERS = (
     Layer("CONV", 4, 2, 9, 1, 3, 1, stride=(2, 1)),
@@ -117,3 +118,15 @@ def test_what_is_too_much_to_prove_is_refused() -> None:
     problem = MachineProblem(layer, load_machine("gemmini"), "edp", "timeloop", "factors", {"orders": "all"})
     with pytest.raises(InputError, match="choices of orders are too many to certify"):
         certify(problem, cache=False)
+
+
+def test_the_example_of_five_levels_with_bypass_has_its_proof() -> None:
+    from dse.problem.making import make_problem
+    from workloads import load_layer
+
+    layer, chip = load_layer(str(ROOT / "examples/network.toml:conv1")), str(ROOT / "examples/chip.toml")
+    problem = make_problem(layer, chip, "edp", "timeloop")
+    found = certify(problem, cache=False)
+    assert found.status == "optimal"
+    assert found.best.loss == pytest.approx(6.57216e-12, rel=1e-5)
+    assert "keep.W" in {block.name for block in problem.space.blocks}
