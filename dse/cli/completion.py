@@ -90,9 +90,9 @@ def complete_objective(incomplete: str) -> list[str]:
 
 def complete_model(incomplete: str) -> list[str]:
     """The installed cost models."""
-    from dse.cost.registry import cost_models, outside_models
+    from dse.cost.registry import cost_models, hierarchy_models, outside_models
 
-    return _beginning(incomplete, sorted((*cost_models(), *outside_models())))
+    return _beginning(incomplete, sorted((*cost_models(), *hierarchy_models(), *outside_models())))
 
 
 def complete_format(incomplete: str) -> list[str]:

@@ -108,6 +108,10 @@ def _in_elements(data: object, where: str) -> object:
     """The table with sizes in elements, where it has them in bytes."""
     if not isinstance(data, dict):
         return data
+    if "levels" in data:
+        raise InputError(
+            f"{where} is a machine of levels, for a cost model of such machines (--cost-model timeloop)"
+        )
     given = {name: f"{name[:2]}_size" for name in ("l1_bytes", "l2_bytes") if name in data}
     if not given and "word_bits" not in data:
         return data
