@@ -19,20 +19,21 @@ import numpy as np
 from dse.campaign.reference import optimum_figures
 from dse.search.run import Cell, run_cell
 from dse.search.searcher import make_searcher
+from dse.search.start import start_points
 from dse.support.errors import InputError
 from experiments.tuning.tune import development_problems
 
 FIRST_SEED = 3000
-SAMPLES = (200, 500, 1000, 2000, 5000, 10_000, 20_000)
+SAMPLES = (20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000)
 WORST = 12.0
 
 
-def try_out(task: tuple[str, dict[str, Any], int, int, int]) -> tuple[list[float], float]:
+def try_out(task: tuple[str, dict[str, Any], int, int, int, str | None]) -> tuple[list[float], float]:
     """The best losses at SAMPLES up to a budget, on a problem from a seed, and CPU seconds."""
-    name, settings, place, seed, budget = task
-    cell = Cell(
-        development_problems().problems[place].problem, name, make_searcher(name, settings), seed, budget
-    )
+    name, settings, place, seed, budget, begin = task
+    problem = development_problems().problems[place].problem
+    points = start_points(problem, begin) if begin else ()
+    cell = Cell(problem, name, make_searcher(name, settings), seed, budget, points)
     start = time.process_time()
     best = np.minimum.accumulate(run_cell(cell).evaluations().loss)
     return [float(best[samples - 1]) for samples in SAMPLES if samples <= budget], time.process_time() - start
@@ -56,6 +57,7 @@ def main() -> None:
     parser.add_argument("settings", nargs="*", type=setting, help="such as patience=50")
     parser.add_argument("--seeds", type=int, default=6, help="how many")
     parser.add_argument("--samples", type=int, default=2000, help="samples a run")
+    parser.add_argument("--start", help="what runs begin with: templates, or a file of mappings")
     parser.add_argument("--problems", type=int, nargs="+", help="their places, from 0; all if not given")
     parser.add_argument("--workers", type=int, default=2, help="how many processes run cells")
     options = parser.parse_args()
@@ -71,7 +73,7 @@ def main() -> None:
         parser.error(str(error))
     proven = optimum_figures(campaign)
     tasks = [
-        (options.name, dict(options.settings), place, FIRST_SEED + seed, options.samples)
+        (options.name, dict(options.settings), place, FIRST_SEED + seed, options.samples, options.start)
         for seed in range(options.seeds)
         for place in places
     ]
