@@ -4,7 +4,8 @@ An algorithm takes a PettingZoo parallel environment (a Gymnasium one by `learne
 agents all have discrete or all have box actions. It knows no mapping, and imports `dse.support` alone.
 `import learners` is light: torch comes with the modules that compute.
 
-    from learners.maddpg import MADDPG, STUDY
+    from learners.maddpg import MADDPG
+    from learners.settings import STUDY
     from learners.training import train
     policies = train(MADDPG(**STUDY), env, steps=25_000, rng=np.random.default_rng(0))
 """

@@ -17,10 +17,11 @@ from torch import Tensor
 
 from dse.support.arrays import SingleArray
 from learners.heads import Choices, Head, Levels
-from learners.offpolicy import Batch, Crew, OffPolicy, Part, by_batch
+from learners.offpolicy import Batch, Crew, Part, by_batch
 from learners.phases import P_LOSS, Q_LOSS, TARGET_Q, UPDATE, Phases, unmeasured
 from learners.policy import Policy
 from learners.replay import Transitions
+from learners.settings import OffPolicy
 from learners.team import Team
 
 _OUTPUT_WEIGHT = 1e-3

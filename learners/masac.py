@@ -20,10 +20,11 @@ from torch import Tensor
 from dse.support.arrays import SingleArray
 from dse.support.errors import InputError
 from learners.heads import Choices, Head, SquashedNormals
-from learners.offpolicy import Batch, Crew, OffPolicy, Part, by_batch
+from learners.offpolicy import Batch, Crew, Part, by_batch
 from learners.phases import P_LOSS, Q_LOSS, TARGET_Q, UPDATE, Phases, unmeasured
 from learners.policy import Policy
 from learners.replay import Transitions
+from learners.settings import OffPolicy
 from learners.team import Team
 
 

@@ -16,6 +16,8 @@ SEARCHERS: dict[str, str] = {
     "ppo": "searchers.ppo:PPO",
     "marl": "searchers.marl:MARL",
     "factored-ppo": "searchers.factored_ppo:FactoredPPO",
+    "maddpg": "searchers.maddpg:MADDPG",
+    "masac": "searchers.masac:MASAC",
     "local": "searchers.local:Local",
     "team": "searchers.team:Team",
 }

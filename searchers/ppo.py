@@ -21,11 +21,7 @@ and 1.01 times the best known loss (geometric mean of medians over 3 seeds), cat
 
 from __future__ import annotations
 
-import os
-import random
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -34,6 +30,7 @@ import numpy as np
 from dse.support.errors import InputError, unknown
 from dse.support.validation import positive_number, whole_number
 from searchers.common.settings import MOST_POINTS, MOST_REPEATS, MOST_UNITS
+from searchers.common.torch_apart import torch_apart
 
 if TYPE_CHECKING:
     from stable_baselines3 import PPO as Agent
@@ -147,7 +144,7 @@ class PPO:
             reward=self.reward,
             episode_steps=self.episode_steps,
         )
-        with _no_folder_left(), _torch_apart():
+        with torch_apart():
             while True:
                 env = StableBaselinesEnv(shared)
                 agent = self._agent(env, seed=int(rng.integers(2**32)))
@@ -184,38 +181,3 @@ class PPO:
         """The settings that depend on the kind of actions, as they are given or as they are best."""
         given = {name: getattr(self, name) for name in ("steps", "learning_rate", "entropy")}
         return replace(_TUNED[self.actions], **{name: x for name, x in given.items() if x is not None})
-
-
-@contextmanager
-def _torch_apart() -> Iterator[None]:
-    """Run torch on one thread, and leave the thread count and the global random states as they are found.
-
-    stable-baselines3 seeds the global states from the seed that it is given, and draws from them.
-    """
-    import torch
-
-    threads, drawn = torch.get_num_threads(), torch.get_rng_state()
-    python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
-        torch.set_rng_state(drawn)
-        random.setstate(python)
-        np.random.set_state(numpy)  # noqa: NPY002
-
-
-@contextmanager
-def _no_folder_left() -> Iterator[None]:
-    """See that the folder for compiled code, which torch makes with its first optimiser, goes in the end."""
-    place = "TORCHINDUCTOR_CACHE_DIR"
-    if place in os.environ:
-        yield
-        return
-    with tempfile.TemporaryDirectory(prefix="dse-torch-") as folder:
-        os.environ[place] = folder
-        try:
-            yield
-        finally:
-            os.environ.pop(place, None)

@@ -17,8 +17,8 @@ from dse.support.errors import InputError
 from learners.heads import Choices, SquashedNormals
 from learners.maddpg import MADDPG
 from learners.masac import MASAC
-from learners.offpolicy import STUDY
 from learners.phases import Stopwatch, unmeasured
+from learners.settings import STUDY
 from learners.team import OneAgent, Team
 from learners.training import begin_episode, play_step, train
 from tests.learners.toys import Signals

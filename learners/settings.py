@@ -1,0 +1,62 @@
+"""Settings of teams that learn from replay; light to import, and the same for every such algorithm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dse.support.errors import InputError, unknown
+from dse.support.validation import positive_number, whole_number
+from learners.replay import REPLAYS
+
+# Beyond these, memory ends before the first step.
+_MOST_STEPS, _MOST_UNITS = 100_000, 4096
+
+STUDY: dict[str, Any] = {"replay": "per-agent", "stacked": False, "shared_batch": False}
+"""How the study of Gogineni et al. computes; its other settings are the defaults of OffPolicy."""
+
+
+@dataclass(frozen=True)
+class OffPolicy:
+    """How a team learns from replay; the numbers are those of the study of Gogineni et al."""
+
+    hidden: tuple[int, ...] = (64, 64)
+    """Units of the hidden layers, ReLU, of actors and critics alike."""
+    batch: int = 1024
+    """Steps in a mini-batch."""
+    learning_rate: float = 0.01
+    """Adam's, of actors and critics alike."""
+    tau: float = 0.01
+    """The share of the way to the networks that their targets go after an update."""
+    discount: float = 0.95
+    """How much less a reward counts for each step that it is later."""
+    capacity: int = 1_000_000
+    """Steps that the replay holds."""
+    update_every: int = 100
+    """Steps between updates; the first is made when a mini-batch is held."""
+    max_norm: float = 0.5
+    """Length to which an agent's gradient is cut."""
+    replay: str = "contiguous"
+    """How steps are held and drawn: see learners.replay."""
+    stacked: bool = True
+    """Whether all agents are updated at once, in batched products, or in turn: the numbers are equal."""
+    shared_batch: bool = True
+    """Whether all agents learn from one mini-batch, or draw each their own."""
+
+    def __post_init__(self) -> None:
+        for name in ("batch", "capacity", "update_every"):
+            whole_number(getattr(self, name), name)
+        whole_number(self.batch, "batch", most=_MOST_STEPS)
+        whole_number(len(self.hidden), "hidden: layers", least=0, most=8)
+        for units in self.hidden:
+            whole_number(units, "hidden: units of a layer", most=_MOST_UNITS)
+        for name in ("learning_rate", "max_norm"):
+            positive_number(getattr(self, name), name)
+        for name in ("tau", "discount"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise InputError(f"{name} must be between 0 and 1, got {getattr(self, name)}")
+        for name in ("stacked", "shared_batch"):
+            if not isinstance(getattr(self, name), bool):
+                raise InputError(f"{name} must be true or false, got {getattr(self, name)!r}")
+        if self.replay not in REPLAYS:
+            raise unknown("replay", self.replay, REPLAYS)
