@@ -7,6 +7,7 @@ import numpy as np
 from numba import njit
 
 from dse.support.jit import OPTIONS
+from dse.support.numerics.kernel import log2_of
 
 
 @njit(**OPTIONS)
@@ -80,12 +81,12 @@ def describe(rows, s, lengths, spread, held, returns, moved, served, steps):
             for dim in range(dims):
                 factor, across = row[base + dim], row[base + dims + dim]
                 box[dim] *= np.int64(factor) * across
-                lengths[i, level, dim] = np.log2(box[dim])
-                spread[i, level, dim] = np.log2(across)
-                total += np.log2(factor)
+                lengths[i, level, dim] = log2_of(box[dim])
+                spread[i, level, dim] = log2_of(across)
+                total += log2_of(factor)
             for tensor in range(tensors):
                 if s.holds[level] and row[base + 3 * dims + tensor]:
-                    held[i, level, tensor] = np.log2(tile_words(box, s, tensor))
+                    held[i, level, tensor] = log2_of(tile_words(box, s, tensor))
         steps[i] = total
         for tensor in range(tensors):
             for level in range(levels + 1):
@@ -110,7 +111,7 @@ def flow(row, s, tensor, level, width):
     for outer in range(level - 1, -1, -1):
         base = outer * width
         for dim in range(dims):
-            across = np.log2(row[base + dims + dim])
+            across = log2_of(row[base + dims + dim])
             instances += across
             if kept_above:
                 parents += across
@@ -123,5 +124,5 @@ def flow(row, s, tensor, level, width):
             if factor > 1:
                 started = started or moves_it(s, tensor, dim)
                 if started:
-                    every += np.log2(factor)
+                    every += log2_of(factor)
     return every, different, parents, instances
