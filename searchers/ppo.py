@@ -134,17 +134,18 @@ class PPO:
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Let one agent after another learn until the budget is spent."""
-        from dse.search.environments import MappingVectorEnv
-        from searchers.common.sb3_env import StableBaselinesEnv
-
-        shared = MappingVectorEnv(
-            self.envs,
-            evaluator=evaluate,
-            actions=self.actions,
-            reward=self.reward,
-            episode_steps=self.episode_steps,
-        )
+        # Within, because importing stable-baselines3 draws from the global random states.
         with torch_apart():
+            from dse.search.environments import MappingVectorEnv
+            from searchers.common.sb3_env import StableBaselinesEnv
+
+            shared = MappingVectorEnv(
+                self.envs,
+                evaluator=evaluate,
+                actions=self.actions,
+                reward=self.reward,
+                episode_steps=self.episode_steps,
+            )
             while True:
                 env = StableBaselinesEnv(shared)
                 agent = self._agent(env, seed=int(rng.integers(2**32)))

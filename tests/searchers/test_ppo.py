@@ -118,7 +118,7 @@ def test_a_fresh_process_with_other_states_and_threads_draws_the_same_and_leaves
 class Failing:
     """A problem whose pricing fails after a while."""
 
-    space, objective = PROBLEM.space, PROBLEM.objective
+    space, objective, criteria = PROBLEM.space, PROBLEM.objective, PROBLEM.criteria
 
     def __init__(self) -> None:
         self._samples = 0
