@@ -10,6 +10,7 @@ from dse.support.validation import positive_number, whole_number
 from learners.replay import REPLAYS
 
 # Beyond these, memory ends before the first step.
+_MOST_HELD = 10_000_000
 _MOST_STEPS, _MOST_UNITS = 100_000, 4096
 
 STUDY: dict[str, Any] = {"replay": "per-agent", "stacked": False, "shared_batch": False}
@@ -44,8 +45,8 @@ class OffPolicy:
     """Whether all agents learn from one mini-batch, or draw each their own."""
 
     def __post_init__(self) -> None:
-        for name in ("batch", "capacity", "update_every"):
-            whole_number(getattr(self, name), name)
+        whole_number(self.update_every, "update_every")
+        whole_number(self.capacity, "capacity", most=_MOST_HELD)
         whole_number(self.batch, "batch", most=_MOST_STEPS)
         whole_number(len(self.hidden), "hidden: layers", least=0, most=8)
         for units in self.hidden:

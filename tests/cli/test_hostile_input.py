@@ -31,6 +31,7 @@ layers = [{layers}]
 """
 PLAIN = {"seeds": 1, "accelerator": "edge", "layers": '"vgg16:1"', "searcher": "random"}
 HARMLESS = {
+    "update_every",
     "patience",
     "survey_patience",
     "grace",

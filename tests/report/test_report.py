@@ -182,7 +182,8 @@ def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path, dse: Dse) ->
     (tmp_path / "tables").write_text("in the way")
     with pytest.raises(StorageError):
         write_report(tmp_path)
-    assert dse("report", str(tmp_path)).refused() == f"report in '{tmp_path}' cannot be written: File exists"
+    said = dse("report", str(tmp_path)).refused()
+    assert said == f"folder '{tmp_path / 'tables'}' cannot be read: Not a directory"
 
 
 def test_a_half_written_report_leaves_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

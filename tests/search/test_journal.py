@@ -479,12 +479,13 @@ def test_a_search_killed_again_and_again_gives_the_record_of_one_that_was_not(
     cell, path = Cell(PROBLEM, "walk", Walk(walkers=3), 2, 4000), tmp_path / "j"
     whole, rng = run_cell(cell), np.random.default_rng(0)
     monkeypatch.setattr(journal_module, "FRAME_ROWS", 5)
-    held, kills, pause = [0], 0, 0.08
+    held, kills = [0], 0
     for _ in range(200):
         child = os.fork()
         if not child:
             os._exit(run_here(cell, path))
-        time.sleep(rng.uniform(0, pause))
+        wait_until_longer(path, child)
+        time.sleep(rng.uniform(0, 0.004))
         os.kill(child, signal.SIGKILL)
         if os.waitpid(child, 0)[1] == 0:
             break
@@ -493,8 +494,6 @@ def test_a_search_killed_again_and_again_gives_the_record_of_one_that_was_not(
             assert len(journal.recovered) >= held[-1], "nothing that was written is lost"
             assert_same(journal.recovered, first(whole, len(journal.recovered)))
             held.append(len(journal.recovered))
-        if held[-1] == held[-2]:
-            pause *= 1.3  # A busy machine has not come so far.
         if kills == 20:
             assert run_here(cell, path) == 0
             break
@@ -502,6 +501,15 @@ def test_a_search_killed_again_and_again_gives_the_record_of_one_that_was_not(
     assert len(set(held)) > 3, "the kills came at different places"
     with open_journal(cell, path) as journal:
         assert_same(journal.recovered, whole)
+
+
+def wait_until_longer(path: Path, child: int) -> None:
+    """Wait until a child has written to the journal, or has ended."""
+    before = path.stat().st_size if path.exists() else 0
+    while not path.exists() or path.stat().st_size == before:
+        if os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+            return
+        time.sleep(0.0005)
 
 
 def run_here(cell: Cell, path: Path) -> int:

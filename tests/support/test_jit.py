@@ -9,14 +9,16 @@ import pytest
 
 from dse.support.jit import cacheable, drop_stale
 
+LATER = 4_000_000_000
+
 
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
-    """A package of two sources that changed at second 100."""
+    """A package of two sources that changed at second 100 from a time after any of ours."""
     (tmp_path / "__pycache__").mkdir()
     for name in ("kernel.py", "walk.py"):
         (tmp_path / name).touch()
-        os.utime(tmp_path / name, (100, 100))
+        os.utime(tmp_path / name, (LATER + 100, LATER + 100))
     return tmp_path
 
 
@@ -24,7 +26,7 @@ def compiled_at(package: Path, second: int) -> Path:
     """An index of compiled kernels, made at that second."""
     index = package / "__pycache__" / f"kernel-{second}.nbi"
     index.touch()
-    os.utime(index, (second, second))
+    os.utime(index, (LATER + second, LATER + second))
     return index
 
 
