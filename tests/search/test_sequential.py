@@ -35,7 +35,8 @@ def _warnings_are_errors() -> Iterator[None]:
     [
         ("dse/Construct-v0", {}),
         ("dse/Refine-v0", {}),
-        ("dse/Refine-v0", {"actions": "discrete", "start": "best"}),
+        # From the best so far (`start="best"`) an episode depends on the ones before: the checkers expect none to.
+        ("dse/Refine-v0", {"actions": "discrete"}),
     ],
 )
 def test_gymnasium_and_stable_baselines_find_nothing_wrong(name: str, options: dict) -> None:
