@@ -35,7 +35,7 @@ def _warnings_are_errors() -> Iterator[None]:
     [
         ("dse/Construct-v0", {}),
         ("dse/Refine-v0", {}),
-        # From the best so far (`start="best"`) an episode depends on the ones before: the checkers expect none to.
+        # From the best so far (start="best") an episode depends on the ones before; checkers expect none to.
         ("dse/Refine-v0", {"actions": "discrete"}),
     ],
 )
