@@ -20,7 +20,7 @@ from dse.problem.problem import Problem
 from dse.search.searcher import default_searcher, make_searcher
 from dse.support.errors import InputError
 
-CELLS, BUDGET = 16, 800
+CELLS, BUDGET = 40, 800
 """Of the default searcher: more cells than any number of workers that one machine has."""
 WARM_BUDGET = 20
 
