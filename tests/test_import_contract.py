@@ -216,7 +216,11 @@ def test_searchers_know_of_a_space_what_every_space_has() -> None:
 
 
 def test_nobody_else_knows_how_many_genes_a_mapping_has() -> None:
-    secret = {"dse.space.genes.GENE_NAMES", "dse.space.mapping_space.NUM_GENES", "dse.space.kernel.GENES"}
+    secret = {
+        "dse.space.genes.GENE_NAMES",
+        "dse.space.mapping_space.NUM_GENES",
+        "dse.space.kernels.layout.GENES",
+    }
     assert [
         str(item) for item in imports() if item.target in secret and room(item.source) != "dse.space"
     ] == []

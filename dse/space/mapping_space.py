@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping as MappingOf
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 from types import ModuleType
 from typing import Any
 
@@ -19,6 +19,7 @@ from dse.space.chains import TILES, Chain, divisors, listed
 from dse.space.equation1 import equation1, equation1_of
 from dse.space.features import feature_names, mapping_features
 from dse.space.genes import FixedValue, make_gene, parse_fixed, read_fixed
+from dse.space.kernels.layout import pack
 from dse.space.parts import DIVISORS, FIT, LEVELS, SPACES, Parts, read_parts
 from dse.space.protocol import Block, Gene, MappingStructure
 from dse.spec.accelerator import MACHINE_FIGURES, Accelerator
@@ -26,6 +27,7 @@ from dse.spec.layer import DIMS, Layer
 from dse.spec.mapping import CLUSTER, COLUMNS, INNER_TILE, OUTER_TILE, Mapping, MappingBatch
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 from dse.support.errors import InputError, unknown
+from dse.support.jit import load_kernels
 
 __all__ = ["Block", "Gene", "MappingSpace", "equation1", "parse_fixed"]
 
@@ -145,7 +147,7 @@ class MappingSpace:
         vectors = self._as_vectors(genes)
         rows = np.empty((len(vectors), COLUMNS), dtype=np.int64)
         machines = np.repeat(self._machine, len(vectors), axis=0) if self.has_machines else None
-        bad = _kernel().decode(vectors, self._packed, rows, _NO_MACHINES if machines is None else machines)
+        bad = _points().decode(vectors, self._packed, rows, _NO_MACHINES if machines is None else machines)
         if bad >= 0:
             raise self._outside(vectors, bad)
         return MappingBatch(rows, machines, self.parts.whole)
@@ -159,7 +161,7 @@ class MappingSpace:
         machines = batch.machines
         if machines is None:
             machines = np.repeat(self._machine, len(batch) if self.has_machines else 0, axis=0)
-        bad = _kernel().encode(_plain(batch.rows), _plain(machines), self._packed, genes)
+        bad = _points().encode(_plain(batch.rows), _plain(machines), self._packed, genes)
         if bad >= 0:
             raise InputError(f"mapping {bad}: {self._why_not(batch[bad], machines, bad)}")
         return genes
@@ -167,7 +169,7 @@ class MappingSpace:
     def refit(self, batch: MappingBatch) -> MappingBatch:
         """The mappings with the cluster sizes that follow from their tiles, where no gene says them."""
         rows = batch.rows.copy()
-        _kernel().fit_clusters(rows, self._packed)
+        _points().fit_clusters(rows, self._packed)
         return MappingBatch(rows, batch.machines, self.parts.whole)
 
     @property
@@ -196,7 +198,7 @@ class MappingSpace:
         """
         vectors = self._as_vectors(genes)
         out = np.empty((len(vectors), len(self.sizes)), dtype=np.int64)
-        bad = _kernel().random_neighbours(vectors, self._packed, rng.random(len(vectors)), out)
+        bad = _moves().random_neighbours(vectors, self._packed, rng.random(len(vectors)), out)
         if bad >= 0:
             raise self._outside(vectors, bad)
         return out
@@ -204,7 +206,7 @@ class MappingSpace:
     def neighbours(self, genes: IntArray, block: Block) -> IntArray:
         """All neighbours of one vector (genes,) by the moves of a block, as `Block.neighbours` says."""
         vectors = self._as_vectors(np.asarray(genes)[np.newaxis])
-        kernel = _kernel()
+        kernel = _moves()
         out = np.empty((kernel.MAX_MOVES, len(self.sizes)), dtype=np.int64)
         count = kernel.block_neighbours(vectors, block.index, self._packed, out)
         if count < 0:
@@ -240,7 +242,7 @@ class MappingSpace:
                 first[index] = every.index(self._choices[gene.name][0])
         singles = {name: choices for name, choices in self._choices.items() if "." not in name}
         sizes = self.sizes.tolist()
-        packed: IntArray = _kernel().pack(self.parts, self.layer, self._chains, sizes, first, singles)
+        packed: IntArray = pack(self.parts, self.layer, self._chains, sizes, first, singles)
         return packed
 
     def _outside(self, vectors: IntArray, row: int) -> ValueError:
@@ -325,12 +327,14 @@ def _one_of(values: Sequence[Any]) -> str:
     return str(values[0]) if len(values) == 1 else f"one of {listed(values)}"
 
 
-@cache
-def _kernel() -> ModuleType:
-    """The compiled kernels, imported when first needed: numba is slow to import."""
-    from dse.space import kernel as space_kernel
+def _points() -> ModuleType:
+    """The compiled functions between genes and mappings."""
+    return load_kernels("dse.space.kernels.points")
 
-    return space_kernel
+
+def _moves() -> ModuleType:
+    """The compiled moves."""
+    return load_kernels("dse.space.kernels.moves")
 
 
 def _plain(array: NDArray[Any]) -> IntArray:

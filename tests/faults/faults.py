@@ -65,7 +65,7 @@ FAULTS = (
     ),
     Fault(
         "a tile is decoded one too large",
-        "dse/space/kernel.py",
+        "dse/space/kernels/points.py",
         "outer = space[chain + OUTER_FIRST] + outer_gene\n",
         "outer = space[chain + OUTER_FIRST] + outer_gene + 1\n",
         ("space/test_space.py::test_vectors_decode_as_the_design_says",),
