@@ -1,9 +1,9 @@
 """Whether searches draw the same record on other CPUs: `python -m experiments.comparisons.same_record`.
 
-Each search runs in processes whose numerical libraries compute as on another CPU: OpenBLAS with the kernels of
-one named by OPENBLAS_CORETYPE, NumPy without the instructions that it found beyond its baseline, glibc without
-AVX2, AVX-512 and fused multiply-add. Prints a table of digests of the genes drawn, and ends with 1 if a searcher
-that declares itself portable has two. Some two minutes with the searchers and the budget that it has by default.
+Each search runs in processes whose numerical libraries compute as on another CPU: OpenBLAS with the kernels
+of one named by OPENBLAS_CORETYPE, NumPy without the instructions that it found beyond its baseline, glibc
+without AVX2, AVX-512 and fused multiply-add. Prints a table of digests of the genes drawn, and ends with 1 if
+a searcher that declares itself portable has two. Takes about five CPU minutes as it is.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import dse
 from dse.problem.problem import Problem
@@ -58,9 +59,8 @@ def main() -> int:
     print(f"| {asked.budget:,} samples | {' | '.join(MACHINES)} |\n|---{'|---' * len(MACHINES)}|")
     for searcher in asked.searchers:
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            digests = list(
-                pool.map(lambda variables: digest_elsewhere(searcher, asked.budget, variables), MACHINES.values())
-            )
+            elsewhere = partial(digest_elsewhere, searcher, asked.budget)
+            digests = list(pool.map(elsewhere, MACHINES.values()))
         print(f"| `{searcher}` | {' | '.join(digests)} |", flush=True)
         if getattr(searcher_class(searcher), "portable", True) and len(set(digests)) > 1:
             differ.append(searcher)
