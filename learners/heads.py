@@ -128,6 +128,36 @@ class Levels:
         return (torch.tanh(outputs) + self._spread * noise).clamp(-1, 1)
 
 
+class Normals:
+    """Normal numbers, cut off at -1 and 1, as stable-baselines3 draws them: outputs are means and logarithms
+    of deviations."""
+
+    def __init__(self, numbers: int) -> None:
+        self.outputs, self._numbers = 2 * numbers, numbers
+
+    def noise(self, rng: np.random.Generator, agents: int, n: int) -> Tensor:
+        """The normal distribution."""
+        return torch.from_numpy(rng.standard_normal((agents, n, self._numbers), dtype=np.float32))
+
+    def of(self, agents: slice) -> Normals:
+        """See Head: it is the same for all."""
+        return self
+
+    def greedy(self, outputs: Tensor) -> Tensor:
+        """The means."""
+        return outputs[..., : self._numbers].clamp(-1, 1)
+
+    def draw(self, outputs: Tensor, noise: Tensor) -> Drawn:
+        """Numbers drawn, and the entropy of what they are before they are cut off."""
+        means, logs = outputs[..., : self._numbers], outputs[..., self._numbers :]
+        entropy = (logs + 0.5 * math.log(2 * math.pi * math.e)).sum(dim=-1)
+        return Drawn((means + logs.exp() * noise).clamp(-1, 1), entropy)
+
+    def explore(self, outputs: Tensor, noise: Tensor) -> Tensor:
+        """Numbers drawn."""
+        return self.draw(outputs, noise).actions
+
+
 class SquashedNormals:
     """Numbers in [-1, 1]: the hyperbolic tangent of normal ones (Haarnoja et al., arXiv:1812.05905)."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -11,15 +11,19 @@ from torch import Tensor
 
 from dse.support.arrays import SingleArray
 
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": torch.relu, "tanh": torch.tanh}
+"""What may stand between two layers, by name."""
+
 
 class Networks:
-    """One network an agent: linear layers with ReLU between them. Rows are (agents, n, inputs).
+    """One network an agent: linear layers, one of ACTIVATIONS between them. Rows are (agents, n, inputs).
 
     `weights` are a matrix and a bias for each layer, (agents, inputs, outputs) and (agents, 1, outputs).
     """
 
-    def __init__(self, weights: Sequence[Tensor]) -> None:
+    def __init__(self, weights: Sequence[Tensor], activation: str = "relu") -> None:
         self.weights = [weight.detach().requires_grad_() for weight in weights]
+        self.activation = activation
 
     @staticmethod
     def drawn(rng: np.random.Generator, agents: int, sizes: Sequence[int]) -> Networks:
@@ -33,19 +37,20 @@ class Networks:
 
     def __call__(self, rows: Tensor) -> Tensor:
         """What the networks make of their rows: (agents, n, outputs)."""
+        activate = ACTIVATIONS[self.activation]
         for layer in range(0, len(self.weights), 2):
             rows = torch.baddbmm(self.weights[layer + 1], rows, self.weights[layer])
             if layer + 2 < len(self.weights):
-                rows = torch.relu(rows)
+                rows = activate(rows)
         return rows
 
     def of(self, agents: slice) -> Networks:
         """The networks of some agents, in the same memory: what changes these changes those."""
-        return Networks([weight.detach()[agents] for weight in self.weights])
+        return Networks([weight.detach()[agents] for weight in self.weights], self.activation)
 
     def copy(self) -> Networks:
         """The same networks, in memory of their own."""
-        return Networks([weight.detach().clone() for weight in self.weights])
+        return Networks([weight.detach().clone() for weight in self.weights], self.activation)
 
     def frozen(self, rows: Tensor) -> Tensor:
         """As called, with weights that no gradient reaches."""
@@ -65,6 +70,7 @@ class Networks:
 class _Constant(Networks):
     def __init__(self, networks: Networks) -> None:
         self.weights = [weight.detach() for weight in networks.weights]
+        self.activation = networks.activation
 
 
 class Descent:

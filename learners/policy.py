@@ -1,12 +1,15 @@
 """What a team has learned: networks that are done with learning, and files that hold them.
 
 A saved policy is a folder: `policy.safetensors` has the weights, `policy.json` says what they are. No pickle.
+Whatever learns may save its policy this way: it says in which of the heads the networks end, and what stands
+between their layers.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +17,24 @@ import numpy as np
 import torch
 
 from dse.support.arrays import SingleArray
-from dse.support.errors import InputError
+from dse.support.errors import InputError, unknown
 from dse.support.files import make_folder, read_bounded, write_json, write_whole
-from learners.heads import Choices, Head, Levels, SquashedNormals
-from learners.networks import Networks
+from learners.heads import Choices, Head, Levels, Normals, SquashedNormals
+from learners.networks import ACTIVATIONS, Networks
+from learners.phases import Phases, unmeasured
+from learners.replay import Transitions
 from learners.team import Team
 
 FORMAT = "dse-policy-1"
-_WEIGHTS, _DESCRIPTION = "policy.safetensors", "policy.json"
+WEIGHTS, DESCRIPTION = "policy.safetensors", "policy.json"
 _MOST_BYTES = 1 << 30
+
+HEADS: dict[str, type[Any]] = {
+    "choices": Choices,
+    "levels": Levels,
+    "normals": Normals,
+    "squashed-normals": SquashedNormals,
+}
 
 
 @dataclass(frozen=True)
@@ -46,15 +58,55 @@ class Policy:
             return actions
 
 
+@dataclass(frozen=True)
+class Frozen:
+    """An algorithm whose teams act by a policy and learn nothing more."""
+
+    policy: Policy
+
+    def begin(self, team: Team, rng: np.random.Generator, phases: Phases = unmeasured) -> FrozenLearner:
+        """The policy in an environment. InputError where its agents are not those that the policy is for."""
+        self.policy.team.refuse_other(team)
+        return FrozenLearner(self.policy, rng)
+
+
+class FrozenLearner:
+    """A team that acts by a policy."""
+
+    def __init__(self, policy: Policy, rng: np.random.Generator) -> None:
+        self._policy, (self._rng,) = policy, rng.spawn(1)
+
+    def act(self, observations: SingleArray) -> SingleArray:
+        """Actions drawn: (agents, width)."""
+        return self._policy.act(observations, self._rng)
+
+    def learn(self, step: Transitions) -> None:
+        """Nothing is learned."""
+
+    def policy(self) -> Policy:
+        """The policy that it has been all along."""
+        return self._policy
+
+
+@dataclass(frozen=True)
+class SavedPolicy:
+    """A policy from a folder, what is said `about` it, and a SHA-256 of both files."""
+
+    policy: Policy
+    about: dict[str, Any]
+    digest: str
+
+
 def save_policy(policy: Policy, folder: Path, about: dict[str, Any] | None = None) -> None:
     """Write the policy to a folder, with what else there is to say `about` it in plain data."""
-    save = _safetensors().save
+    save = safetensors().save
     weights = {f"actor.{place}": weight for place, weight in enumerate(policy.actors.arrays())}
     team = policy.team
     description = {
         "format": FORMAT,
         "algorithm": policy.algorithm,
-        "head": next(name for name, made in _HEADS.items() if isinstance(policy.head, made)),
+        "head": next(name for name, made in HEADS.items() if isinstance(policy.head, made)),
+        "activation": policy.actors.activation,
         "agents": list(team.names),
         "observed": team.observed,
         "discrete": team.discrete,
@@ -65,58 +117,87 @@ def save_policy(policy: Policy, folder: Path, about: dict[str, Any] | None = Non
         "about": about or {},
     }
     make_folder(folder)
-    write_whole(folder / _WEIGHTS, save(weights), "policy")
-    write_json(folder / _DESCRIPTION, description, "policy")
+    write_whole(folder / WEIGHTS, save(weights), "policy")
+    write_json(folder / DESCRIPTION, description, "policy")
 
 
-def load_policy(folder: Path) -> tuple[Policy, dict[str, Any]]:
-    """The policy that a folder holds, and what is said `about` it. InputError if it holds none."""
-    load = _safetensors().load
+def load_policy(folder: Path) -> SavedPolicy:
+    """The policy that a folder holds. InputError, in one line, if it holds none."""
+    load = safetensors().load
     where = f"policy {str(folder)!r}"
     try:
-        described = json.loads(read_bounded(folder / _DESCRIPTION, where))
-        weights = load(read_bounded(folder / _WEIGHTS, where, _MOST_BYTES))
+        description = read_bounded(folder / DESCRIPTION, where)
+        content = read_bounded(folder / WEIGHTS, where, _MOST_BYTES)
+        described = json.loads(description)
+        weights = load(content)
         if described["format"] != FORMAT:
             raise InputError(f"{where} is of the format {described['format']!r}, expected {FORMAT!r}")
         shapes = {name: list(weight.shape) for name, weight in weights.items()}
         if shapes != described["weights"]:
-            raise InputError(f"{where}: the weights are not those that {_DESCRIPTION} describes")
-        ends = [
-            None if described[end] is None else np.array(described[end], np.float32)
-            for end in ("low", "high")
-        ]
-        real = np.array(described["real"], np.bool_)
-        team = Team(tuple(described["agents"]), described["observed"], described["discrete"], real, *ends)
+            raise InputError(f"{where}: the weights are not those that {DESCRIPTION} describes")
+        team = _team(described)
+        head = _head(described["head"], team, where)
         ordered = [weights[f"actor.{place}"] for place in range(len(weights))]
-        return Policy(
-            described["algorithm"], team, _head(described["head"], team), _networks(ordered, where)
-        ), described["about"]
+        actors = _networks(ordered, described["activation"], where)
+        _refuse_misfit(ordered, team, head, where)
+        policy = Policy(str(described["algorithm"]), team, head, actors)
+        return SavedPolicy(policy, dict(described["about"]), sha256(description + content).hexdigest())
     except OSError as error:
         raise InputError(f"{where} cannot be read: {error.strerror}") from None
     except InputError:
         raise
     except Exception as error:
-        raise InputError(f"{where} is damaged: {type(error).__name__}: {error}") from None
+        said = " ".join(str(error).split())
+        raise InputError(f"{where} is damaged: {type(error).__name__}: {said}") from None
 
 
-_HEADS: dict[str, type[Any]] = {"choices": Choices, "levels": Levels, "squashed-normals": SquashedNormals}
+def safetensors() -> Any:
+    """The library for weights. InputError that says what to install where it is not there."""
+    try:
+        import safetensors.numpy as library
+    except ImportError:
+        raise InputError("saved policies need safetensors: pip install 'dse-arena[learners]'") from None
+    return library
 
 
-def _head(name: str, team: Team) -> Head:
-    made: Head = _HEADS[name](team.real if name == "choices" else team.width)
+def _team(described: dict[str, Any]) -> Team:
+    ends = [
+        None if (end := described[name]) is None else np.array(end, np.float32) for name in ("low", "high")
+    ]
+    real = np.array(described["real"], np.bool_)
+    names = tuple(str(name) for name in described["agents"])
+    team = Team(names, int(described["observed"]), bool(described["discrete"]), real, *ends)
+    if real.ndim != 3 or len(real) != len(names) or team.discrete != (ends[0] is None):
+        raise ValueError("the agents and what they choose do not fit together")
+    return team
+
+
+def _head(name: str, team: Team, where: str) -> Head:
+    if name not in HEADS:
+        raise unknown("head", name, HEADS, where)
+    if (name == "choices") != team.discrete:
+        raise ValueError(f"head {name!r} does not make such actions")
+    made: Head = HEADS[name](team.real if name == "choices" else team.width)
     return made
 
 
-def _networks(weights: list[SingleArray], where: str) -> Networks:
+def _networks(weights: list[SingleArray], activation: str, where: str) -> Networks:
+    if activation not in ACTIVATIONS:
+        raise unknown("activation", activation, ACTIVATIONS, where)
     for weight in weights:
         if weight.dtype != np.float32 or not np.isfinite(weight).all():
             raise InputError(f"{where}: weights must be finite single-precision numbers")
-    return Networks([torch.from_numpy(weight.copy()) for weight in weights])
+    return Networks([torch.from_numpy(weight.copy()) for weight in weights], activation)
 
 
-def _safetensors() -> Any:
-    try:
-        import safetensors.numpy
-    except ImportError:
-        raise InputError("saved policies need safetensors: pip install 'dse-arena[learners]'") from None
-    return safetensors.numpy
+def _refuse_misfit(weights: list[SingleArray], team: Team, head: Head, where: str) -> None:
+    """Refuse networks whose layers do not lead from what is observed to what the head takes."""
+    agents, width = len(team.names), team.observed
+    for matrix, bias in zip(weights[::2], weights[1::2], strict=True):
+        if matrix.shape[:2] != (agents, width) or bias.shape != (agents, 1, *matrix.shape[2:]):
+            raise InputError(f"{where}: the layers of its networks do not fit onto each other")
+        width = matrix.shape[2]
+    if not weights or width != head.outputs:
+        raise InputError(
+            f"{where}: its networks give {width} numbers, {head.outputs} are needed for an action"
+        )

@@ -62,6 +62,27 @@ class Team:
             real[agent, 0, :count] = True
         return Team(names, observed, False, real, low, high)
 
+    def refuse_other(self, other: Team) -> None:
+        """Raise an InputError that says how `other` agents see or do something else than these."""
+        if self.names != other.names:
+            mine, theirs = _shown(self.names), _shown(other.names)
+            raise InputError(f"the policy is for the agents {mine}; here they are {theirs}")
+        if self.observed != other.observed:
+            raise InputError(
+                f"the policy's agents observe {self.observed} numbers, here they observe {other.observed}"
+            )
+        for agent, name in enumerate(self.names):
+            mine, theirs = self._offer(agent), other._offer(agent)
+            if mine != theirs:
+                raise InputError(f"the policy's agent {name!r} chooses {mine}, here it chooses {theirs}")
+
+    def _offer(self, agent: int) -> str:
+        """What an agent may do, in words."""
+        counts = self.real[agent].sum(axis=1).tolist()
+        if not self.discrete:
+            return f"{counts[0]} numbers"
+        return f"among {' x '.join(str(count) for count in counts)} values"
+
     def observations(self, seen: Mapping[str, Any], env: ParallelEnv) -> SingleArray:
         """What each agent sees, (agents, observed); zeros for one that is no longer there."""
         rows = np.zeros((len(self.names), self.observed), np.float32)
@@ -86,6 +107,11 @@ class Team:
         if isinstance(space, spaces.Discrete):
             return int(space.start) + int(picked[0])
         return picked[: len(space.nvec)] + space.start  # type: ignore[attr-defined]
+
+
+def _shown(names: tuple[str, ...]) -> str:
+    """The first of the names, and how many there are."""
+    return f"{names[0]!r}" + (f" and {len(names) - 1} more" if len(names) > 1 else "")
 
 
 def _sizes(space: spaces.Space[Any]) -> list[int]:

@@ -49,8 +49,14 @@ def train(
 
     An episode's return is the sum of its rewards, averaged over the agents.
     """
+    learner = algorithm.begin(Team.of(env), rng, phases)
+    returns = play(learner, env, steps, rng)
+    return learner.policy(), returns
+
+
+def play(learner: Learner, env: ParallelEnv, steps: int, rng: np.random.Generator) -> FloatArray:
+    """Let a team act and learn for so many steps: the return of each episode that ended, (episodes,)."""
     team = Team.of(env)
-    learner = algorithm.begin(team, rng, phases)
     returns: list[float] = []
     observations, so_far = begin_episode(env, team, rng), 0.0
     for _ in range(steps):
@@ -61,7 +67,7 @@ def train(
         if not env.agents:
             returns.append(so_far)
             observations, so_far = begin_episode(env, team, rng), 0.0
-    return learner.policy(), np.array(returns)
+    return np.array(returns)
 
 
 def begin_episode(env: ParallelEnv, team: Team, rng: np.random.Generator) -> SingleArray:

@@ -18,6 +18,7 @@ SEARCHERS: dict[str, str] = {
     "factored-ppo": "searchers.factored_ppo:FactoredPPO",
     "maddpg": "searchers.maddpg:MADDPG",
     "masac": "searchers.masac:MASAC",
+    "policy": "searchers.policy:Policy",
     "local": "searchers.local:Local",
     "team": "searchers.team:Team",
 }

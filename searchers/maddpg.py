@@ -17,14 +17,15 @@ if TYPE_CHECKING:
     import numpy as np
 
     from dse.search.evaluator import Evaluator
+    from dse.search.keeping import Keep
 
 
 @dataclass(frozen=True)
 class MADDPG(TeamPlay):
     """Deterministic policy gradients, choices drawn by straight-through Gumbel-softmax."""
 
-    def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
+    def search(self, evaluate: Evaluator, rng: np.random.Generator, keep: Keep | None = None) -> None:
         """Let a team learn until the budget is spent."""
         from learners.maddpg import MADDPG as Algorithm
 
-        self.play(Algorithm, evaluate, rng)
+        self.play(Algorithm, evaluate, rng, keep)

@@ -17,6 +17,7 @@ from searchers.common.team_play import TeamPlay
 
 if TYPE_CHECKING:
     from dse.search.evaluator import Evaluator
+    from dse.search.keeping import Keep
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,8 @@ class MASAC(TeamPlay):
         if not 0 <= self.entropy < np.inf:
             raise InputError(f"entropy must be a finite number of at least 0, got {self.entropy}")
 
-    def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
+    def search(self, evaluate: Evaluator, rng: np.random.Generator, keep: Keep | None = None) -> None:
         """Let a team learn until the budget is spent."""
         from learners.masac import MASAC as Algorithm
 
-        self.play(partial(Algorithm, entropy=self.entropy), evaluate, rng)
+        self.play(partial(Algorithm, entropy=self.entropy), evaluate, rng, keep)

@@ -23,12 +23,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
 from dse.support.errors import InputError, unknown
 from dse.support.validation import positive_number, whole_number
+from searchers.common.play import ENDLESS, Game, tell
 from searchers.common.settings import MOST_POINTS, MOST_REPEATS, MOST_UNITS
 from searchers.common.torch_apart import torch_apart
 
@@ -36,10 +38,8 @@ if TYPE_CHECKING:
     from stable_baselines3 import PPO as Agent
 
     from dse.search.evaluator import Evaluator
+    from dse.search.keeping import Keep
     from searchers.common.sb3_env import StableBaselinesEnv
-
-# No search gets here: its budget ends it.
-_ENDLESS = 2**62
 
 
 @dataclass(frozen=True)
@@ -105,6 +105,7 @@ class PPO:
 
     libraries: ClassVar[tuple[str, ...]] = ("gymnasium", "stable-baselines3", "torch")
     portable: ClassVar[bool] = False
+    has_policy: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         for name, known in (("actions", tuple(_TUNED)), ("reward", ("1/x", "-log"))):
@@ -132,13 +133,17 @@ class PPO:
         for units in self.hidden:
             whole_number(units, "hidden: units of a layer", most=MOST_UNITS)
 
-    def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
-        """Let one agent after another learn until the budget is spent."""
+    def search(self, evaluate: Evaluator, rng: np.random.Generator, keep: Keep | None = None) -> None:
+        """Let one agent after another learn until the budget is spent. The last one's policy is kept."""
         # Within, because importing stable-baselines3 draws from the global random states.
         with torch_apart():
             from dse.search.environments import MappingVectorEnv
+            from learners.team import Team
             from searchers.common.sb3_env import StableBaselinesEnv
+            from searchers.common.sb3_policy import policy_of
 
+            game = Game("one-step", "one", self.actions, self.reward, self.episode_steps)
+            team = Team.of(game.environment(evaluate))
             shared = MappingVectorEnv(
                 self.envs,
                 evaluator=evaluate,
@@ -149,7 +154,9 @@ class PPO:
             while True:
                 env = StableBaselinesEnv(shared)
                 agent = self._agent(env, seed=int(rng.integers(2**32)))
-                agent.learn(_ENDLESS, callback=self._still_learning(env), log_interval=_ENDLESS)
+                if keep is not None:
+                    tell(keep, partial(policy_of, agent, team), game)
+                agent.learn(ENDLESS, callback=self._still_learning(env), log_interval=ENDLESS)
 
     def _agent(self, env: StableBaselinesEnv, seed: int) -> Agent:
         from stable_baselines3 import PPO as Agent

@@ -14,9 +14,10 @@ import numpy as np
 
 from dse.problem.problem import Problem
 from dse.search.evaluator import Observer, Progress, SearchEnded
+from dse.search.keeping import Held, Kept
 from dse.search.record import Record, count_distinct, read_parquet, write_parquet
 from dse.search.run import Cell, open_journal, run_cell
-from dse.search.searcher import GROUP, Searcher, default_searcher, make_searcher
+from dse.search.searcher import GROUP, Searcher, default_searcher, has_policy, make_searcher
 from dse.search.start import Start, start_points
 from dse.spec.mapping import Mapping as DataflowMapping
 from dse.spec.reasons import Reason
@@ -164,6 +165,7 @@ def search(
     observers: Iterable[Observer] = (),
     on_progress: Callable[[Progress], bool | None] | None = None,
     out: Path | str | None = None,
+    save_policy: Path | str | None = None,
 ) -> Result:
     """Search `problem` with `budget` samples; the same as a campaign's cell with the same seed.
 
@@ -171,7 +173,8 @@ def search(
     One whose class is not registered counts under its class's name. The first samples are those of `start`,
     if it is given: the dataflow "templates", a JSON file of mappings, or mappings. With `out`, a folder, the
     samples are journalled while the search runs, a search that was interrupted goes on, and the record stays
-    there. `on_progress` is called with a Progress after every batch; where it returns False the search ends
+    there. `save_policy` is a folder for what the searcher has learned, if it is one that has a policy.
+    `on_progress` is called with a Progress after every batch; where it returns False the search ends
     there, and the result has what was found. With `out` the same call goes on from such an end. Raises
     InputError for wrong input, and what the searcher raises.
     """
@@ -180,20 +183,39 @@ def search(
         cell = replace(cell, start=start_points(problem, start))
     if on_progress is not None:
         observers = (*observers, _ending(on_progress))
-    if out is None:
-        return Result(cell, run_cell(cell, observers=observers))
-    folder = Path(out)
+    if save_policy is not None and not has_policy(cell.searcher):
+        raise InputError(f"searcher {cell.name!r} learns no policy that could be saved")
+    kept = None if save_policy is None else Kept(Path(save_policy))
+    result = _searched(cell, observers, None if out is None else Path(out), kept)
+    if kept is not None:
+        kept.save(cell.name, _about_policy(result))
+    return result
+
+
+def _searched(cell: Cell, observers: Iterable[Observer], folder: Path | None, keep: Kept | None) -> Result:
+    """Run the cell, or go on with it, or take its record from the folder."""
+    if folder is None:
+        return Result(cell, run_cell(cell, observers=observers, keep=keep))
     make_folder(folder)
     path, journal_path = folder / RECORD, folder / JOURNAL
     record = _stored(cell, path)
     if record is None:
         with open_journal(cell, journal_path) as journal:
-            record = run_cell(cell, journal, observers)
-            if len(record) < budget:
+            record = run_cell(cell, journal, observers, keep=keep)
+            if len(record) < cell.budget:
                 return Result(cell, record)
             write_parquet(record, path, {"identity": cell.identity})
             journal.discard()
+    elif keep is not None:
+        # The policy is learned again from what is known: nothing is priced.
+        run_cell(cell, Held(path, record), keep=keep)
     return Result(cell, record, path)
+
+
+def _about_policy(result: Result) -> dict[str, Any]:
+    """The samples that a policy took, with those spent before the search, and the search that it was."""
+    earlier = int(getattr(result.cell.searcher, "samples_elsewhere", 0))
+    return {"samples": len(result.record) + earlier, "search": result.cell.identity}
 
 
 def _ending(on_progress: Callable[[Progress], bool | None]) -> Observer:

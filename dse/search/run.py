@@ -19,6 +19,7 @@ from dse.cost import model_origin
 from dse.problem.problem import Evaluations, Problem
 from dse.search.evaluator import BudgetExhausted, Evaluator, Observer, SearchEnded, SearchProblem
 from dse.search.journal import Journal, SampleLog
+from dse.search.keeping import Keep
 from dse.search.record import Record
 from dse.search.searcher import Searcher, searcher_origin
 from dse.search.start import Points
@@ -171,11 +172,13 @@ def run_cell(
     journal: SampleLog | None = None,
     observers: Iterable[Observer] = (),
     times: RunTimes | None = None,
+    keep: Keep | None = None,
 ) -> Record:
     """Run the cell's search to the end of its budget, from where the journal leaves off: its record.
 
     Numerical libraries run on one thread meanwhile, so that sums do not depend on the machine. What the
     searcher raises passes through, after the journal has all samples drawn till then. `times` is filled in.
+    `keep` is for a searcher that has a policy (see `dse.search.keeping`).
     A search that an observer ends (SearchEnded) has a shorter record.
     """
     from threadpoolctl import threadpool_limits
@@ -196,7 +199,8 @@ def run_cell(
         with threadpool_limits(1):
             if cell.start:
                 evaluate.begin(np.array(cell.start, np.int64))
-            cell.searcher.search(evaluate, cell.rng())
+            kept: dict[str, Any] = {} if keep is None else {"keep": keep}
+            cell.searcher.search(evaluate, cell.rng(), **kept)
     except (BudgetExhausted, SearchEnded):
         pass
     finally:

@@ -38,6 +38,9 @@ class Searcher(Protocol):
     with it, must declare `plans_for_budget = True`: its search does not go on when a campaign's budget grows,
     but is run anew. One that draws other samples from the same seed on another CPU, as BLAS and torch may,
     must declare `portable = False`: the CPU is then part of a record's identity.
+
+    One that learns a policy which can be saved declares `has_policy = True`; its `search` then takes a third
+    argument, `keep: Keep | None = None` (see `dse.search.keeping`), which must not change what it draws.
     """
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
@@ -47,6 +50,11 @@ class Searcher(Protocol):
         that. It may end by letting BudgetExhausted pass. What was found is read from the record.
         """
         ...
+
+
+def has_policy(searcher: Searcher) -> bool:
+    """Whether the searcher declares that it learns a policy which can be saved."""
+    return bool(getattr(searcher, "has_policy", False))
 
 
 def plans_for_budget(searcher: Searcher) -> bool:

@@ -4,25 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from dse.support.errors import unknown
 from learners.settings import OffPolicy
+from searchers.common.play import ENDLESS, Form, Game, Reward, tell
 from searchers.common.torch_apart import torch_apart
 
 if TYPE_CHECKING:
-    from pettingzoo import ParallelEnv
-
     from dse.search.evaluator import Evaluator
+    from dse.search.keeping import Keep
     from learners.training import Algorithm
-
-Form = Literal["one-step", "construct", "refine"]
-Agents = Literal["genes", "blocks"]
-
-# No search gets here: its budget ends it.
-_ENDLESS = 2**62
 
 
 @dataclass(frozen=True)
@@ -32,9 +25,9 @@ class TeamPlay(OffPolicy):
     form: Form = "one-step"
     """What a step is: `one-step`, all agents choose a point together; `construct`, one after the other sets
     its genes; `refine`, all move the genes of a point."""
-    agents: Agents = "genes"
+    agents: Literal["genes", "blocks"] = "genes"
     """Who has an agent of its own: each gene, or each block of genes that belong together."""
-    reward: Literal["1/x", "-log"] = "-log"
+    reward: Reward = "-log"
     """What a point earns (see Options of dse.search.environments)."""
     batch: int = 64
     """Steps in a mini-batch."""
@@ -45,37 +38,38 @@ class TeamPlay(OffPolicy):
 
     libraries: ClassVar[tuple[str, ...]] = ("gymnasium", "pettingzoo", "torch")
     portable: ClassVar[bool] = False
+    has_policy: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name, known in (("form", Form), ("agents", Agents)):
-            if getattr(self, name) not in get_args(known):
-                raise unknown(name, getattr(self, name), get_args(known))
-        if self.reward not in ("1/x", "-log"):
-            raise unknown("reward", self.reward, ("1/x", "-log"))
+        self.game()
 
     def play(
-        self, algorithm: Callable[..., Algorithm], evaluate: Evaluator, rng: np.random.Generator
+        self,
+        algorithm: Callable[..., Algorithm],
+        evaluate: Evaluator,
+        rng: np.random.Generator,
+        keep: Keep | None = None,
     ) -> None:
         """Let a team learn by the algorithm, which takes `learning` settings, until the budget is spent."""
-        from learners.training import train
+        from learners.team import Team
+        from learners.training import play
 
         with torch_apart():
-            env = self._environment(evaluate)
+            game = self.game()
+            env = game.environment(evaluate)
             settings = self.learning()
             if self.form == "construct":
                 settings["update_every"] *= len(env.possible_agents)
-            train(algorithm(**settings), env, _ENDLESS, rng)
+            learner = algorithm(**settings).begin(Team.of(env), rng)
+            if keep is not None:
+                tell(keep, learner.policy, game)
+            play(learner, env, ENDLESS, rng)
 
     def learning(self) -> dict[str, Any]:
         """The settings that are the algorithm's."""
         return {item.name: getattr(self, item.name) for item in fields(OffPolicy)}
 
-    def _environment(self, evaluate: Evaluator) -> ParallelEnv:
-        from dse.search.environments import MappingParallelEnv, SequentialParallelEnv
-
-        groups = [block.genes for block in evaluate.space.blocks] if self.agents == "blocks" else None
-        if self.form == "one-step":
-            return MappingParallelEnv(groups, evaluator=evaluate, reward=self.reward)
-        start: Literal["anywhere", "best"] = "best" if self.form == "refine" else "anywhere"
-        return SequentialParallelEnv(groups, self.form, start, evaluator=evaluate, reward=self.reward)
+    def game(self) -> Game:
+        """What the team plays."""
+        return Game(self.form, self.agents, reward=self.reward)

@@ -30,7 +30,8 @@ def test_a_loaded_policy_acts_as_the_saved_one(
 ) -> None:
     saved = policy(boxes, algorithm)
     save_policy(saved, tmp_path / "p", {"samples": 300})
-    loaded, about = load_policy(tmp_path / "p")
+    held = load_policy(tmp_path / "p")
+    loaded, about = held.policy, held.about
     assert sorted(path.name for path in (tmp_path / "p").iterdir()) == [
         "policy.json",
         "policy.safetensors",
@@ -53,7 +54,7 @@ def test_what_is_no_policy_is_refused_in_one_line(tmp_path: Path) -> None:
     for changed, complaint in (
         (described | {"format": "other"}, "is of the format 'other', expected 'dse-policy-1'"),
         (described | {"weights": {}}, "the weights are not those that policy.json describes"),
-        (described | {"head": "pickle"}, "is damaged"),
+        (described | {"head": "pickle"}, "unknown head .pickle."),
     ):
         description.write_text(json.dumps(changed))
         with pytest.raises(InputError, match=complaint):

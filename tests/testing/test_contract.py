@@ -81,7 +81,7 @@ CHEATERS: list[tuple[str, Searcher, str]] = [
 CHEATER_NAMES = [type(cheater).__name__ for _, cheater, _ in CHEATERS]
 
 
-SLOW = {"bayesian": 100, "maddpg": 100, "masac": 100, "ppo": 300, "team": 120}
+SLOW = {"bayesian": 100, "maddpg": 100, "masac": 100, "policy": 300, "ppo": 300, "team": 120}
 """Samples of searchers that take minutes for the whole check, which is in `prove_contract.py`."""
 
 
@@ -126,7 +126,7 @@ def test_portable_searchers_draw_the_same_in_a_fresh_process_on_another_cpu() ->
     assert all(len(genes) >= FEW.get(name, 300) for name, genes in here.items())
     different = {name for name in OURS if there[name] != here[name]}
     assert different <= {name for name in searchers() if not getattr(searcher_class(name), "portable", True)}
-    assert different <= {"bayesian", "maddpg", "masac", "ppo"} | set(searchers()) - set(SEARCHERS)
+    assert different <= {"bayesian", "maddpg", "masac", "policy", "ppo"} | set(searchers()) - set(SEARCHERS)
 
 
 def test_who_draws_by_the_cpu_has_to_say_so() -> None:

@@ -80,6 +80,12 @@ def command(
             metavar="DIR",
         ),
     ] = None,
+    save_policy: Annotated[
+        Path | None,
+        typer.Option(
+            help="A folder for the policy that the searcher learns, if it learns one.", metavar="DIR"
+        ),
+    ] = None,
     workers: Annotated[
         int | None,
         typer.Option(
@@ -104,6 +110,8 @@ def command(
     layers, formats = _layers(layer, network), check_formats(format, out)
     if network is None and workers is not None:
         raise InputError("--workers is for --network; a single layer is searched by one process")
+    if network is not None and save_policy is not None:
+        raise InputError("--save-policy is for --layer: each layer of a network has a policy of its own")
     if budget is not None:
         whole_number(budget, "--budget")
     whole_number(seed, "--seed", least=0)
@@ -136,7 +144,7 @@ def command(
         typer.echo(note, err=True)
     task = NetworkSearch(network or "", accelerator, problems, searcher, chosen, budget, seed, start)
     if network is None:
-        _search_layer(task, out, formats, json)
+        _search_layer(task, out, save_policy, formats, json)
     else:
         _search_network(task, workers, out, formats, json)
 
@@ -152,7 +160,9 @@ def _layers(layer: str | None, network: str | None) -> dict[str, Layer]:
     raise InputError("search needs --layer LAYER or --network NETWORK, one of them")
 
 
-def _search_layer(task: NetworkSearch, out: Path | None, formats: tuple[str, ...], json: bool) -> None:
+def _search_layer(
+    task: NetworkSearch, out: Path | None, save_policy: Path | None, formats: tuple[str, ...], json: bool
+) -> None:
     from dse.cli.search_view import Bar, show_layer
     from dse.search.api import search, write_result
 
@@ -169,6 +179,7 @@ def _search_layer(task: NetworkSearch, out: Path | None, formats: tuple[str, ...
                 start=task.start,
                 observers=[bar],
                 out=out,
+                save_policy=save_policy,
             )
     except KeyboardInterrupt:
         _stop(f"stopped after {bar.samples:,} of {task.budget:,} samples", out)

@@ -1,0 +1,103 @@
+"""Mapping as a game that agents play over the gate: who the agents are, and what a step of theirs is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from dse.support.errors import unknown
+
+if TYPE_CHECKING:
+    from pettingzoo import ParallelEnv
+
+    from dse.search.evaluator import Evaluator
+    from dse.search.keeping import Keep
+    from learners.policy import Policy
+
+Form = Literal["one-step", "construct", "refine"]
+Agents = Literal["genes", "blocks", "one"]
+Actions = Literal["categorical", "gaussian"]
+Reward = Literal["1/x", "-log"]
+
+ENDLESS = 2**62
+"""Steps that no search gets to: its budget ends it."""
+
+_KNOWN = {
+    "form": get_args(Form),
+    "agents": get_args(Agents),
+    "actions": get_args(Actions),
+    "reward": get_args(Reward),
+}
+
+
+@dataclass(frozen=True)
+class Game:
+    """The environment that a team searches in, as data: a policy is saved with the game that it is for.
+
+    `form` is what a step is: `one-step`, all agents choose a point together; `construct`, one after the other
+    sets its genes; `refine`, all move the genes of a point, episodes beginning at the best one so far. An
+    agent has a gene, a block of genes that belong together, or all. Of Options of dse.search.environments
+    come `actions` (gaussian ones in one step alone), `reward` and `episode_steps`.
+    """
+
+    form: Form = "one-step"
+    agents: Agents = "genes"
+    actions: Actions = "categorical"
+    reward: Reward = "-log"
+    episode_steps: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, known in _KNOWN.items():
+            if getattr(self, name) not in known:
+                raise unknown(name, getattr(self, name), known)
+
+    @staticmethod
+    def of(plain: Mapping[str, Any]) -> Game:
+        """The game that `to_dict` gave. TypeError or InputError where it is none."""
+        return Game(**plain)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The game as plain data."""
+        return asdict(self)
+
+    def environment(self, evaluate: Evaluator) -> ParallelEnv:
+        """The game over an evaluator."""
+        from dse.search.environments import MappingParallelEnv, Options, SequentialParallelEnv
+
+        groups = None
+        if self.agents == "blocks":
+            groups = [block.genes for block in evaluate.space.blocks]
+        elif self.agents == "one":
+            groups = [tuple(range(len(evaluate.space.sizes)))]
+        options: Options = {"evaluator": evaluate, "actions": self.actions, "reward": self.reward}
+        if self.episode_steps is not None:
+            options["episode_steps"] = self.episode_steps
+        if self.form == "one-step":
+            return MappingParallelEnv(groups, **options)
+        return SequentialParallelEnv(
+            groups, self.form, "best" if self.form == "refine" else "anywhere", **options
+        )
+
+
+def tell(keep: Keep, learned: Callable[[], Policy], game: Game) -> None:
+    """Tell who keeps it how to get what has been learned. InputError where it could not be saved."""
+    from learners.policy import safetensors
+
+    safetensors()
+    keep(lambda: Learned(learned(), game))
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A policy and the game that it is for: what a searcher's `keep` is to save."""
+
+    policy: Policy
+    game: Game
+
+    def save(self, folder: Path, about: Mapping[str, Any]) -> None:
+        """See Saveable of dse.search.keeping."""
+        from learners.policy import save_policy
+
+        save_policy(self.policy, folder, {**about, "game": self.game.to_dict()})
