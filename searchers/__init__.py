@@ -20,6 +20,7 @@ SEARCHERS: dict[str, str] = {
     "masac": "searchers.masac:MASAC",
     "policy": "searchers.policy:Policy",
     "local": "searchers.local:Local",
+    "gradient": "searchers.gradient:Gradient",
     "team": "searchers.team:Team",
 }
 """Each searcher's name, and where its class is: modules are imported only when they are used."""

@@ -1,0 +1,191 @@
+"""The search by relaxed equations: many descents at once, each rounded to mappings, the best priced."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dse.spec.layer import DIMS as ALL_DIMS
+from dse.spec.mapping import (
+    CLUSTER,
+    INNER_ORDER,
+    INNER_PARALLEL,
+    INNER_TILE,
+    OUTER_ORDER,
+    OUTER_PARALLEL,
+    OUTER_TILE,
+)
+from dse.support.arrays import FloatArray, IntArray
+from searchers.common.visited import Visited
+from searchers.gradient.nest import DIMS, Costs, Nest, Points
+
+if TYPE_CHECKING:
+    from dse.search.evaluator import Evaluator
+    from dse.space.protocol import MappingStructure, Space
+    from searchers.gradient import Gradient
+
+_TIMES = 8
+"""Descents and steps, as multiples of the settings: they cost no samples and little time."""
+_LEARNING_RATE = 0.15
+_EXCESS = 4.0
+_SHARPNESS = 4.0
+"""Of softmin over orders: a doubling of cost weighs so many nats less."""
+_WINDOW = 16
+"""Values of an inner tile's gene, to both sides of the one expected, that a tile is rounded to."""
+_PAIRS = 3
+"""Pairs of loop orders, the best ones, with which a rounded mapping is tried."""
+
+
+def has_equations(space: Space) -> bool:
+    """Whether designs are mappings with the default space's genes, for which the equations stand."""
+    structure = space.structure
+    names = {gene.name for gene in space.genes}
+    return (
+        structure is not None
+        and not structure.has_machines
+        and structure.dims == DIMS
+        and {"cluster", "outer.order", "inner.order", "outer.parallel", "inner.parallel"} <= names
+    )
+
+
+def search_relaxed(settings: Gradient, evaluate: Evaluator, rng: np.random.Generator) -> None:
+    """Descend from random starts, round, price those not priced before, until the budget is spent."""
+    space = evaluate.space
+    structure = space.structure
+    assert structure is not None
+    visited = Visited(space)
+    visited.add(evaluate.known.genes)
+    descents = _Descents(settings, space, structure, evaluate.objective)
+    while True:
+        genes, merit = descents.rounded(rng)
+        new = visited.new(genes[np.argsort(merit, kind="stable")])
+        # Where descents lead to nothing new any more, chance does.
+        points = new[: settings.batch * _TIMES] if len(new) else space.sample(rng, settings.batch)
+        visited.add(points)
+        evaluate(points)
+
+
+class _Descents:
+    """Descents in one problem."""
+
+    def __init__(self, settings: Gradient, space: Space, structure: MappingStructure, objective: str) -> None:
+        self._settings, self._space, self._structure = settings, space, structure
+        self._objective = objective
+        self._names = [gene.name for gene in space.genes]
+        self._codes = [ALL_DIMS.index(dim) for dim in DIMS]
+        orders = [self._orders("outer.order", OUTER_ORDER), self._orders("inner.order", INNER_ORDER)]
+        self._nest = Nest(structure.layer, structure.accelerator, *orders)
+        machine = structure.accelerator
+        self._rooms = torch.tensor([machine.l1_size, machine.l2_size], dtype=torch.float32).log2()
+
+    def rounded(self, rng: np.random.Generator) -> tuple[IntArray, FloatArray]:
+        """Where a round of descents ends, (n, genes), and what the equations say of it, (n,)."""
+        starts = self._space.sample(rng, self._settings.starts * _TIMES)
+        reached = self._descend(self._points(starts))
+        genes = self._genes(starts, reached)
+        with torch.no_grad():
+            merit = self._merit(self._nest.costs(self._points(genes)))
+            width = merit.shape[2]
+            flat = merit.flatten(1)
+            best = flat.topk(min(_PAIRS, flat.shape[1]), dim=1, largest=False)
+        found = np.repeat(genes, best.indices.shape[1], axis=0)
+        pairs = best.indices.flatten().numpy()
+        for name, chosen in (("outer.order", pairs // width), ("inner.order", pairs % width)):
+            found[:, self._names.index(name)] = chosen
+        return found, best.values.flatten().numpy().astype(np.float64)
+
+    def _descend(self, points: Points) -> Points:
+        """Adam down the softmin over orders; tiles stay within what they cut, clusters within the PEs."""
+        most = float(np.log2(self._structure.accelerator.num_pes))
+        outer = points.outer.clone().requires_grad_()
+        inner = points.inner.clone().requires_grad_()
+        cluster = points.cluster.clone().requires_grad_()
+        adam = torch.optim.Adam([outer, inner, cluster], lr=_LEARNING_RATE)
+        for _ in range(self._settings.steps * _TIMES):
+            at = Points(outer, inner, cluster, points.outer_parallel, points.inner_parallel)
+            merit = self._merit(self._nest.costs(at)).flatten(1)
+            loss = -torch.logsumexp(-_SHARPNESS * merit, dim=1).sum() / _SHARPNESS
+            adam.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            adam.step()
+            with torch.no_grad():
+                outer.clamp_(min=0).copy_(torch.minimum(outer, self._nest.sizes))
+                inner.clamp_(min=0).copy_(torch.minimum(inner, outer))
+                cluster.clamp_(0, most)
+        return Points(
+            outer.detach(), inner.detach(), cluster.detach(), points.outer_parallel, points.inner_parallel
+        )
+
+    def _merit(self, costs: Costs) -> Tensor:
+        """What is to be low, log2, by orders: (n, outer orders, inner orders)."""
+        figures = {"latency": (costs.cycles,), "energy": (costs.energy,)}
+        total = sum(figures.get(self._objective, (costs.cycles, costs.energy)))
+        excess = torch.relu(costs.needs - self._rooms).sum(dim=1)
+        return total + _EXCESS * excess[:, None, None]
+
+    def _points(self, genes: IntArray) -> Points:
+        """The vectors (n, genes) as relaxed mappings."""
+        rows = self._structure.decode(genes).rows
+
+        def logs(start: int) -> Tensor:
+            return torch.from_numpy(rows[:, start:][:, self._codes].astype(np.float32)).log2()
+
+        cluster = torch.from_numpy(rows[:, CLUSTER].astype(np.float32)).log2()
+        parallel = [self._parallel(rows[:, column]) for column in (OUTER_PARALLEL, INNER_PARALLEL)]
+        return Points(logs(OUTER_TILE), logs(INNER_TILE), cluster, *parallel)
+
+    def _parallel(self, dims: IntArray) -> Tensor:
+        places = np.array([DIMS.index(dim) if dim in DIMS else 0 for dim in ALL_DIMS])[dims]
+        if self._structure.layer.type == "DSCONV":
+            places = np.where(places == DIMS.index("K"), DIMS.index("C"), places)
+        return torch.from_numpy(np.eye(len(DIMS), dtype=np.float32)[places])
+
+    def _genes(self, starts: IntArray, points: Points) -> IntArray:
+        """The vectors of the starts with tiles and clusters as near to the points, in log2, as there are."""
+        genes = starts.copy()
+        genes = self._nearest(genes, "cluster", CLUSTER, points.cluster.numpy())
+        for level, start, tiles in (
+            ("outer", OUTER_TILE, points.outer), ("inner", INNER_TILE, points.inner),
+        ):  # fmt: skip
+            for place, dim in enumerate(DIMS):
+                column = start + self._codes[place]
+                genes = self._nearest(genes, f"{level}.tile.{dim}", column, tiles[:, place].numpy())
+        return genes
+
+    def _nearest(self, genes: IntArray, name: str, column: int, wanted: FloatArray) -> IntArray:
+        """The vectors with the gene `name` set so that the mapping's `column` is nearest to `wanted` (n,)."""
+        if name not in self._names:
+            return genes
+        place = self._names.index(name)
+        size = int(self._space.sizes[place])
+        tried = np.tile(np.arange(size), (len(genes), 1))
+        if size > 4 * _WINDOW:
+            # Sizes rise evenly with the gene, up to what the whole range stands for.
+            ends = self._values(genes, place, np.full((len(genes), 1), size - 1), column)
+            middle = np.rint(2.0**wanted / 2.0 ** ends[:, 0] * size).astype(np.int64) - 1
+            tried = np.clip(middle[:, np.newaxis] + np.arange(-_WINDOW, _WINDOW + 1), 0, size - 1)
+        values = self._values(genes, place, tried, column)
+        nearest = np.abs(values - wanted[:, np.newaxis]).argmin(axis=1)
+        chosen = genes.copy()
+        chosen[:, place] = tried[np.arange(len(genes)), nearest]
+        return chosen
+
+    def _values(self, genes: IntArray, place: int, tried: IntArray, column: int) -> FloatArray:
+        """log2 of a column of the mappings with a gene set to each of the values `tried` (n, m): (n, m)."""
+        rows = np.repeat(genes, tried.shape[1], axis=0)
+        rows[:, place] = tried.ravel()
+        sizes = self._structure.decode(rows).rows[:, column]
+        logs: FloatArray = np.log2(sizes.astype(np.float64)).reshape(tried.shape)
+        return logs
+
+    def _orders(self, name: str, column: int) -> Tensor:
+        """The loop orders that a gene has, as places in DIMS, outermost first: (orders, 4)."""
+        place = self._names.index(name)
+        rows = np.zeros((int(self._space.sizes[place]), len(self._names)), np.int64)
+        rows[:, place] = np.arange(len(rows))
+        orders = self._structure.decode(rows).rows[:, column : column + len(ALL_DIMS)]
+        kept = [[self._codes.index(code) for code in order if code in self._codes] for order in orders]
+        return torch.tensor(kept)
