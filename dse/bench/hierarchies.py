@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from dse.bench.cost import BASELINE_REPEATS, BATCH, SINGLE_ROWS, best_seconds
+from dse.bench.timeloop_program import seconds_each
 from dse.cost.timeloop import Machine, Workload, layout_of, prepared, reference
 from dse.cost.timeloop.presets import load_machine
+from dse.problem.making import make_problem
 from dse.space.chains import primes
 from dse.spec.hierarchy.layout import Layout, RowArray
 from dse.spec.hierarchy.workload import workload_of
@@ -29,8 +31,8 @@ Row = dict[str, Any]
 
 def cost(layer: Layer, machines: tuple[str, ...] = MACHINES) -> dict[str, list[Row]]:
     """The pricing rates for random mappings of a layer that fit, in the tables of `dse.bench.cost.cost`."""
-    report: dict[str, list[Row]] = {"cost": [], "one_row": [], "baselines": []}
-    workload = workload_of(layer)
+    report: dict[str, list[Row]] = {"cost": [], "drawn": [], "one_row": [], "baselines": []}
+    workload, program_seconds = workload_of(layer), seconds_each(layer)
     for name in machines:
         machine = load_machine(name)
         rows, price = fitting_rows(workload, machine, BATCH), prepared(workload, machine)
@@ -38,15 +40,25 @@ def cost(layer: Layer, machines: tuple[str, ...] = MACHINES) -> dict[str, list[R
         rates = {threads: len(rows) / best_seconds(partial(price, rows, threads)) for threads in (1, 2)}
         for threads, rate in rates.items():
             report["cost"].append({**what, "threads": threads, "mappings_per_second": rate})
+        report["drawn"].append({**what, "points_per_second": drawn_rate(layer, machine)})
         single = [rows[place : place + 1] for place in range(SINGLE_ROWS)]
         seconds = best_seconds(partial(_each, price, single))
         report["one_row"].append({**what, "microseconds": seconds / len(single) * 1e6})
         mappings = [layout_of(workload, machine).decode(row) for row in rows[:REFERENCE_ROWS]]
         plain = partial(reference.evaluate, workload, machine)
         seconds = best_seconds(partial(_each, plain, mappings), BASELINE_REPEATS) / len(mappings)
-        entry = {"name": "reference", "milliseconds": seconds * 1e3, "ratio": seconds * rates[1]}
-        report["baselines"].append({**what, **entry})
+        others = {"reference": seconds, **({"timeloop program": program_seconds} if program_seconds else {})}
+        for other, each in others.items():
+            entry = {"name": other, "milliseconds": each * 1e3, "ratio": each * rates[1]}
+            report["baselines"].append({**what, **entry})
     return report
+
+
+def drawn_rate(layer: Layer, machine: Machine, count: int = BATCH) -> float:
+    """Points a second that a search gets: as they are drawn, on one thread, with their losses."""
+    problem = make_problem(layer, machine, "edp", "timeloop")
+    points = problem.space.sample(np.random.default_rng(1), count)
+    return count / best_seconds(partial(problem.price, points))
 
 
 def _each(price: Callable[[Any], object], mappings: Iterable[object]) -> None:

@@ -81,11 +81,10 @@ class Figures:
         """Those of some points: by a slice, indices or a mask."""
         return replace(self, **{name: column[rows] for name, column in self.columns().items()})
 
-    def joined(self, other: Self) -> Self:
+    def joined(self, *others: Self) -> Self:
         """These points and then the other ones."""
-        theirs = other.columns()
-        columns = self.columns().items()
-        return replace(self, **{name: np.concatenate([column, theirs[name]]) for name, column in columns})
+        parts = [self.columns(), *(other.columns() for other in others)]
+        return replace(self, **{name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
 
     @property
     def needs(self) -> IntArray:

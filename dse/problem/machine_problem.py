@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 OBJECTIVES = ("latency", "energy", "edp")
 """What can be minimised: no model of hierarchies says anything of area or power."""
 
+AT_ONCE = 1024
+"""Points that are priced at a time: so many rows, a kilobyte each for nine levels, stay in a core's cache."""
+
 
 @dataclass(frozen=True)
 class MachineProblem(Problem):
@@ -81,7 +84,10 @@ class MachineProblem(Problem):
 
     def price(self, genes: IntArray) -> Evaluations:
         """What the points in `genes`, int64 (n, genes) and inside the space, cost, and their losses."""
-        return self.price_rows(self.space.decode(genes).rows)
+        if len(genes) <= AT_ONCE:
+            return self.price_rows(self.space.decode(genes).rows)
+        first, *others = (self.price(genes[at : at + AT_ONCE]) for at in range(0, len(genes), AT_ONCE))
+        return first.joined(*others)
 
     def evaluate(self, mappings: HierarchyMapping | HierarchyBatch) -> Evaluations:  # type: ignore[override]
         """What a mapping, or each of a batch, costs, whether or not it is in the space."""
@@ -184,13 +190,19 @@ class MachineProblem(Problem):
         return Criteria(self.objective, self._hertz, capacities)
 
     @cached_property
-    def _limited(self) -> list[int]:
+    def _limited(self) -> IntArray:
         """The levels with a capacity, the outermost first."""
-        return [place for place, level in enumerate(self.accelerator.levels) if level.capacity is not None]
+        levels = enumerate(self.accelerator.levels)
+        return np.array([place for place, level in levels if level.capacity is not None], dtype=np.int64)
+
+    @cached_property
+    def _limits(self) -> IntArray:
+        """The capacities of the limited levels."""
+        return np.array([self.accelerator.levels[place].capacity for place in self._limited], dtype=np.int64)
 
     @cached_property
     def _capacities(self) -> tuple[int | None, int | None]:
-        sizes = [self.accelerator.levels[place].capacity or 0 for place in self._limited]
+        sizes = self._limits.tolist()
         if len(sizes) < 2:
             return (sizes[0] if sizes else None), None
         return max(sizes[1:]), sizes[0]
@@ -209,14 +221,13 @@ class MachineProblem(Problem):
         costs: CostBatch = self._price_machine(rows)
         words, wide = self.space.measure(rows)
         reasons = costs.reason.copy()
-        overfull = np.zeros(len(rows), dtype=np.bool_)
-        for place in self._limited:
-            overfull |= words[:, place] > (self.accelerator.levels[place].capacity or 0)
+        held = words.T[self._limited].T
+        overfull = (held > self._limits).any(axis=1)
         narrow = (wide < self.space.least_spread).any(axis=1)
         reasons[(reasons == 0) & overfull] = Reason.LEVEL_TOO_SMALL
         reasons[(reasons == 0) & narrow] = Reason.TOO_NARROW
         losses = self._figure(self.objective, costs)
-        inner, outer = self._needs(words)
+        inner, outer = self._needs(held)
         return Evaluations(
             cycles=costs.cycles,
             energy_nj=costs.energy_nj,
@@ -235,16 +246,13 @@ class MachineProblem(Problem):
         figure = objective_named(objective).figure
         return figure(costs.cycles, costs.energy_nj, costs.power, costs.area, self._hertz)
 
-    def _needs(self, words: IntArray) -> tuple[IntArray, IntArray]:
-        """`l1_size` and `l2_size` of the words (n, levels) that levels hold."""
-        nothing = np.zeros(len(words), dtype=np.int64)
+    def _needs(self, held: IntArray) -> tuple[IntArray, IntArray]:
+        """`l1_size` and `l2_size` of the words (n, limited levels) that those levels hold."""
+        nothing = np.zeros(len(held), dtype=np.int64)
         if len(self._limited) < 2:
-            return (words[:, self._limited[0]] if self._limited else nothing), nothing
-        largest, inner = self._capacities[0] or 1, nothing
-        for place in self._limited[1:]:
-            capacity = max(self.accelerator.levels[place].capacity or 0, 1)
-            # In floats: words times a capacity may be more than 64 bits. Exact where it is near the limit.
-            scaled = np.ceil(words[:, place].astype(np.float64) * largest / capacity)
-            exact = np.where(words[:, place] <= capacity, np.minimum(scaled, largest), scaled)
-            inner = np.maximum(inner, exact.astype(np.int64))
-        return inner, words[:, self._limited[0]]
+            return (held[:, 0] if len(self._limited) else nothing), nothing
+        largest, words, capacities = self._capacities[0] or 1, held[:, 1:], np.maximum(self._limits[1:], 1)
+        # In floats: words times a capacity may be more than 64 bits. Exact where it is near the limit.
+        scaled = np.ceil(words.astype(np.float64) * largest / capacities)
+        exact = np.where(words <= capacities, np.minimum(scaled, largest), scaled)
+        return exact.max(axis=1).astype(np.int64), held[:, 0]

@@ -105,6 +105,17 @@ def test_what_does_not_fit_is_priced_all_the_same_and_says_by_how_much(problem: 
     assert "spreads over" in problem.explain(problem.space.decode(genes)[int(np.argmax(wide))])
 
 
+def test_many_points_cost_what_they_cost_alone(
+    problem: MachineProblem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    points = np.random.default_rng(4).integers(0, problem.space.sizes, size=(20, len(problem.space.sizes)))
+    whole = problem.price(points).columns()
+    monkeypatch.setattr("dse.problem.machine_problem.AT_ONCE", 6)
+    for name, column in problem.price(points).columns().items():
+        assert np.array_equal(column, whole[name])
+    assert len(problem.price(points[:0])) == 0
+
+
 def test_a_problem_travels_and_comes_back_from_its_identity(problem: MachineProblem) -> None:
     again = pickle.loads(pickle.dumps(problem))
     assert again.fingerprint == problem.fingerprint

@@ -35,7 +35,7 @@ def cost(
 ) -> None:
     """Measure how many mappings a second a cost model prices; by default every cost model.
 
-    Where DSE_MAESTRO names a MAESTRO executable, it is timed too.
+    Where DSE_MAESTRO names a MAESTRO executable, or DSE_TIMELOOP a timeloop-model, it is timed too.
     """
     from dse.bench import cost as bench
     from dse.cost import cost_models, hierarchy_models
@@ -269,10 +269,14 @@ HIERARCHY_TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
         f"Batches of random mappings of {LAYER} that fit, best of several repeats",
         ("accelerator", "levels", "threads", "mappings_per_second"),
     ),
+    "drawn": (
+        "Points as they are drawn, with their losses, through Problem.price, on one thread",
+        ("accelerator", "levels", "points_per_second"),
+    ),
     "one_row": ("One row at a time, made ready", ("accelerator", "levels", "microseconds")),
     "baselines": (
-        "The plain reference, one mapping at a time; the ratio is to batches on one thread",
-        ("accelerator", "levels", "milliseconds", "ratio"),
+        "Others, one mapping at a time; the ratio is to batches on one thread",
+        ("name", "accelerator", "levels", "milliseconds", "ratio"),
     ),
 }
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from numba import njit
 
-from dse.cost.loopnest.compiled import INLINED
 from dse.cost.loopnest.extents import (
     BACK_KEPT,
     BACK_STAY,
@@ -29,6 +28,7 @@ from dse.cost.loopnest.extents import (
     positive,
 )
 from dse.cost.loopnest.traffic import C, K
+from dse.support.jit import INLINED
 
 # Columns of a group, and of what the loops inside contribute: occurrences, bits of the dims at their LAST
 # step, how many occurrences have the channels at their start, the busiest PE's work; then what is needed

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from numba import njit
 
-from dse.cost.loopnest.compiled import INLINED, LEAN
+from dse.support.jit import INLINED, LEAN
 
 INTERIOR, LAST = 0, 1
 

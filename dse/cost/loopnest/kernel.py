@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from dse.cost.loopnest.compiled import INLINED, LEAN
 from dse.cost.loopnest.contents import OUTER_COLUMNS, OUTER_ROWS
 from dse.cost.loopnest.extents import (
     MAX_RUNS,
@@ -62,7 +61,7 @@ from dse.spec.mapping import (
     OUTER_TILE,
 )
 from dse.spec.reasons import Reason
-from dse.support.jit import OPTIONS
+from dse.support.jit import INLINED, LEAN, OPTIONS
 
 FEASIBLE = int(Reason.FEASIBLE)
 ZERO_TILE = int(Reason.ZERO_TILE)

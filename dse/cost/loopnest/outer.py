@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from numba import njit
 
-from dse.cost.loopnest.compiled import INLINED, LEAN
 from dse.cost.loopnest.contents import (
     ALL_LOOPS,
     BUSY,
@@ -42,6 +41,7 @@ from dse.cost.loopnest.extents import (
 from dse.cost.loopnest.facts import DEPTHWISE, FILTER, LANES, LATENCY, NOC, OFFCHIP
 from dse.cost.loopnest.timing import AT_START, COMPUTE, FURTHER, KNOWN, cycles_of, time_inside
 from dse.cost.loopnest.traffic import C
+from dse.support.jit import INLINED, LEAN
 
 # Sums over the outer steps.
 STEADY, WAITING, COMPUTING = range(3)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from numba import njit
 
-from dse.cost.loopnest.compiled import INLINED, LEAN
 from dse.cost.loopnest.extents import (
     BUSIEST,
     EXTENT,
@@ -31,6 +30,7 @@ from dse.cost.loopnest.extents import (
 )
 from dse.cost.loopnest.facts import DEPTHWISE, FILTER, LANES, NOC
 from dse.cost.loopnest.traffic import C, K
+from dse.support.jit import INLINED, LEAN
 
 # Columns of a group: occurrences, the busiest PE's work, the tensors' elements (those of the loops outside),
 # and how many of the occurrences have the channels at their start.

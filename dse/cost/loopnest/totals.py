@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from numba import njit
 
-from dse.cost.loopnest.compiled import INLINED, LEAN
 from dse.cost.loopnest.extents import (
     KIND_COLUMNS,
     LAST,
@@ -54,6 +53,7 @@ from dse.cost.loopnest.traffic import (
     real_windows,
     set_fill,
 )
+from dse.support.jit import INLINED, LEAN
 
 # Counts of a row, in the order of COUNTS.
 CYCLES, COMPUTE, FILL, DRAIN, DRAM_WAIT = range(5)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from numba import njit
 
-from dse.cost.loopnest.compiled import INLINED, LEAN
 from dse.cost.loopnest.extents import (
     ALL_PIECES,
     ALL_STEPS,
@@ -36,6 +35,7 @@ from dse.cost.loopnest.extents import (
     floor_divide,
     positive,
 )
+from dse.support.jit import INLINED, LEAN
 
 K, C, Y, X = range(4)
 # What is summed along a dim: indices, input rows or columns, one for every step (a tensor that does not

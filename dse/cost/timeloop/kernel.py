@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from dse.cost.timeloop.compiled import INLINED, LEAN
 from dse.cost.timeloop.nest import read_nest
 from dse.cost.timeloop.tables import (
     AXES,
@@ -23,7 +22,7 @@ from dse.cost.timeloop.tables import (
     WRITE_BANDWIDTH,
     WRITE_PJ,
 )
-from dse.support.jit import OPTIONS
+from dse.support.jit import INLINED, LEAN, OPTIONS
 
 CYCLES, FAULT, WHERE, NEED, WHOLE_FIGURES = range(5)
 TOO_MANY_CYCLES = 7

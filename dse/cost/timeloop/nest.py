@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from numba import njit
 
-from dse.cost.timeloop.compiled import INLINED, LEAN
 from dse.cost.timeloop.tables import (
     ALLOWED,
     CAPACITY,
@@ -17,6 +16,7 @@ from dse.cost.timeloop.tables import (
     SIZES,
     SPREAD,
 )
+from dse.support.jit import INLINED, LEAN
 
 # The codes of `Fault`, as plain integers.
 FACTORS, ORDER, KEEP, NOT_SPREAD, TOO_WIDE, TOO_LARGE = 1, 2, 3, 4, 5, 6

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dse.problem.machine_problem import MachineProblem
+from dse.spec.hierarchy.workload import Workload
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 
 UNLIMITED = 2**62
@@ -84,7 +85,7 @@ def bypasses(problem: MachineProblem) -> Iterator[BoolArray]:
 
 def make_model(problem: MachineProblem, factors: list[IntArray], keep: BoolArray) -> Model:
     """The model of a problem under one choice of what is kept."""
-    machine, shapes = problem.accelerator, problem.space.shapes
+    machine, shapes, moves = problem.accelerator, problem.space.shapes, _moves(problem.space.workload)
     levels = machine.levels
     outside = [
         np.cumprod(np.pad(dim, ((0, 0), (1, 0), (0, 0)), constant_values=1), axis=1) for dim in factors
@@ -95,7 +96,7 @@ def make_model(problem: MachineProblem, factors: list[IntArray], keep: BoolArray
         for dim, size in zip(outside, sizes, strict=True)
     ]
     unlimited = np.inf
-    moved = np.logical_or.reduce(shapes.moves != 0, axis=2)
+    moved = np.logical_or.reduce(moves != 0, axis=2)
     left, group = np.unique(~moved.T, axis=0, return_inverse=True)
     bandwidths = [
         [unlimited if words is None else words for words in vars(level.bandwidth).values()]
@@ -106,8 +107,8 @@ def make_model(problem: MachineProblem, factors: list[IntArray], keep: BoolArray
         chains=np.ascontiguousarray(np.concatenate(chains)),
         first=np.cumsum([0, *map(len, chains)]).astype(np.int64),
         size=sizes,
-        moves=shapes.moves,
-        axes=shapes.axes,
+        moves=moves,
+        axes=np.array([len(tensor.axes) for tensor in problem.space.workload.tensors], dtype=np.int64),
         relevant=moved,
         group=group.ravel().astype(np.int64),
         stays=np.ascontiguousarray(left),
@@ -127,3 +128,14 @@ def make_model(problem: MachineProblem, factors: list[IntArray], keep: BoolArray
         least_cycles=problem.space.workload.macs / machine.macs,
         objective=OBJECTIVES.index(problem.objective),
     )
+
+
+def _moves(workload: Workload) -> IntArray:
+    """Words of a step of each tensor along each dim: (tensors, dims, axes), 0 beyond the tensor's axes."""
+    most = max(1, *(len(tensor.axes) for tensor in workload.tensors))
+    moves = np.zeros((len(workload.tensors), len(workload.dims), most), dtype=np.int64)
+    for place, tensor in enumerate(workload.tensors):
+        for dim, name in enumerate(workload.names):
+            coefficients = tensor.coefficients(name)
+            moves[place, dim, : len(coefficients)] = coefficients
+    return moves

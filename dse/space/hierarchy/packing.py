@@ -72,7 +72,7 @@ def pack(
             "order", [maker.gene(Gene(levels[0].order_gene, 1, "categorical", levels[0].name))], KEEP, 0
         )
     columns = tuple(slot_columns(chain, dim, layout) for dim, chain in enumerate(chains))
-    start, count, edges = edge_tables(chains)
+    start, count, edges, edge_factors = edge_tables(chains)
     kinds = np.array(maker.kinds, dtype=np.int64).reshape(-1, 2)
     orders = [order for level in levels for order in level.orders]
     tables = SpaceTables(
@@ -83,7 +83,9 @@ def pack(
         edge_start=start,
         edge_count=count,
         edges=edges,
+        edge_factors=edge_factors,
         lengths=padded([chain.lengths for chain in chains]),
+        whole=np.array([len(chain.lengths) - 1 for chain in chains], dtype=np.int64),
         primes=prime_table(chains),
         template=_template(layout, levels),
         order_gene=order_gene,

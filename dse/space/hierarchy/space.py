@@ -152,11 +152,11 @@ class HierarchySpace:
     def measure(self, rows: RowArray) -> tuple[IntArray, IntArray]:
         """Of rows (n, columns): the words that each level has to hold, and the children it spreads over.
 
-        Both are (n, levels).
+        Both are (n, levels), with the figures of a level side by side in memory.
         """
-        words, wide = np.empty((2, len(rows), len(self.machine.levels)), dtype=np.int64)
+        words, wide = np.empty((2, len(self.machine.levels), len(rows)), dtype=np.int64)
         _shape_kernels().measure(rows, self.shapes, words, wide)
-        return words, wide
+        return words.T, wide.T
 
     def fits(self, rows: RowArray) -> BoolArray:
         """Which mappings (n, columns) fit in all levels and fan-outs, and use as much of them as is asked."""

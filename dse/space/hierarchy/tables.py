@@ -21,8 +21,9 @@ class SpaceTables(NamedTuple):
 
     `first_slot` (dims + 1); of a slot its `gene` (-1: it has no choice), the gene's `size`, its `column` in a
     row; `edge_start`, `edge_count` (slots, lengths): where in `edges` the lengths stand that may be left of
-    a length. `lengths` and `primes` (dims, most), 0 where there are none. `template` is a row whose loops
-    run once. `order_gene` (levels) and `order_start` say where in `orders` (n, dims) a level's are;
+    a length, and in `edge_factors` by which factor. `lengths` and `primes` (dims, most), 0 where there are
+    none; `whole` (dims), the place of the dim's size among its lengths. `template` is a row whose loops run
+    once. `order_gene` (levels) and `order_start` say where in `orders` (n, dims) a level's are;
     `keep_gene` are pairs of gene and column. `first_gene` (blocks + 1), `block_kind` and `block_of` (its dim
     or level) describe the blocks.
     """
@@ -34,7 +35,9 @@ class SpaceTables(NamedTuple):
     edge_start: IntArray
     edge_count: IntArray
     edges: IntArray
+    edge_factors: RowArray
     lengths: IntArray
+    whole: IntArray
     primes: IntArray
     template: RowArray
     order_gene: IntArray
@@ -49,13 +52,17 @@ class SpaceTables(NamedTuple):
 
 
 class ShapeTables(NamedTuple):
-    """What tiles and fan-outs are made of: `moves` (tensors, dims, axes) are words a step, 0 beyond the axes.
+    """What tiles and fan-outs are made of; axes are numbered through all tensors, terms through all axes.
 
-    `axes` (tensors) are how many there are, `holds` (levels) whether a level may keep anything.
+    `first_axis` (tensors + 1) and `first_term` (axes + 1) say where those of a tensor and of an axis begin.
+    Of a term, the `dim` that moves the axis, and by how many words a step, its `words`. `holds` (levels) says
+    whether a level may keep anything.
     """
 
-    moves: IntArray
-    axes: IntArray
+    first_axis: IntArray
+    first_term: IntArray
+    dim: IntArray
+    words: IntArray
     holds: BoolArray
     sizes: IntArray
     output: int
@@ -63,15 +70,18 @@ class ShapeTables(NamedTuple):
 
 def shape_tables(workload: Workload, machine: Machine) -> ShapeTables:
     """The tables of tiles and fan-outs."""
-    most = max(1, *(len(tensor.axes) for tensor in workload.tensors))
-    moves = np.zeros((len(workload.tensors), len(workload.dims), most), dtype=np.int64)
-    for t, tensor in enumerate(workload.tensors):
-        for d, dim in enumerate(workload.names):
-            coefficients = tensor.coefficients(dim)
-            moves[t, d, : len(coefficients)] = coefficients
+    axes = [tensor.axes for tensor in workload.tensors]
+    terms = [
+        [(dim, axis[name]) for dim, name in enumerate(workload.names) if axis.get(name)]
+        for tensor_axes in axes
+        for axis in map(dict, tensor_axes)
+    ]
+    flat = [term for of_axis in terms for term in of_axis]
     return ShapeTables(
-        moves,
-        np.array([len(tensor.axes) for tensor in workload.tensors], dtype=np.int64),
+        np.cumsum([0, *map(len, axes)]).astype(np.int64),
+        np.cumsum([0, *map(len, terms)]).astype(np.int64),
+        np.array([dim for dim, _ in flat], dtype=np.int64),
+        np.array([words for _, words in flat], dtype=np.int64),
         np.array(
             [
                 place == 0 or bool(level.keeps) or level.may_keep is None or bool(level.may_keep)
@@ -91,12 +101,13 @@ def slot_columns(chain: FactorChain, dim: int, layout: Layout) -> list[int]:
     ]
 
 
-def edge_tables(chains: Sequence[FactorChain]) -> tuple[IntArray, IntArray, IntArray]:
-    """`edge_start`, `edge_count` and `edges`."""
+def edge_tables(chains: Sequence[FactorChain]) -> tuple[IntArray, IntArray, IntArray, RowArray]:
+    """`edge_start`, `edge_count`, `edges` and `edge_factors`."""
     most = max(len(chain.lengths) for chain in chains)
     slots = sum(len(chain.slots) for chain in chains)
     start, count = np.zeros((2, slots, most), dtype=np.int64)
     edges: list[int] = []
+    factors: list[int] = []
     slot = 0
     for chain in chains:
         place = {length: number for number, length in enumerate(chain.lengths)}
@@ -104,8 +115,9 @@ def edge_tables(chains: Sequence[FactorChain]) -> tuple[IntArray, IntArray, IntA
             for above, below in step.items():
                 start[slot, place[above]], count[slot, place[above]] = len(edges), len(below)
                 edges += [place[length] for length in below]
+                factors += [above // length for length in below]
             slot += 1
-    return start, count, np.array(edges or [0], dtype=np.int64)
+    return start, count, np.array(edges or [0], dtype=np.int64), np.array(factors or [1], dtype=np.int32)
 
 
 def padded(rows: Sequence[Sequence[int]]) -> NDArray[np.int64]:

@@ -9,12 +9,15 @@ import numpy as np
 import pytest
 
 from dse.bench import hierarchies
+from dse.bench.timeloop_program import seconds_each
 from dse.cost.timeloop import prepared
 from dse.cost.timeloop.presets import load_machine
 from dse.spec.hierarchy.workload import convolution
+from dse.support.errors import InputError
 from tests import DATA
 from tests.conftest import Dse
 from tests.cost.timeloop import published
+from workloads import load_layer
 
 ROWS = DATA / "timeloop" / "exercises.jsonl.gz"
 TIMELOOP = ("--cost-model", "timeloop")
@@ -52,3 +55,21 @@ def test_the_bench_prices_random_mappings_that_fit(name: str) -> None:
     rows = hierarchies.fitting_rows(workload, machine, 500)
     assert prepared(workload, machine)(rows).valid.all()
     assert len(np.unique(rows, axis=0)) > 50
+
+
+def test_the_bench_times_the_program_that_the_environment_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layer, program = load_layer("resnet18:1"), tmp_path / "timeloop-model"
+    monkeypatch.delenv("DSE_TIMELOOP", raising=False)
+    assert seconds_each(layer) is None
+    program.write_text('#!/bin/sh\n[ $# = 3 ] && cat "$@" >> "$0.read"\n', encoding="utf-8")
+    program.chmod(0o700)
+    monkeypatch.setenv("DSE_TIMELOOP", str(program))
+    seconds = seconds_each(layer)
+    assert seconds is not None
+    assert 0 < seconds < 10
+    assert Path(f"{program}.read").read_text(encoding="utf-8").count("\nmapping:") == 5
+    program.write_text("#!/bin/sh\necho no licence; exit 3\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"DSE_TIMELOOP=.* does not run: .*ended with code 3: no licence"):
+        seconds_each(layer)

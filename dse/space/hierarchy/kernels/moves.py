@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from numba import njit
 
-from dse.support.jit import OPTIONS
+from dse.support.jit import INLINED, OPTIONS
 
 FACTORS, ORDER, KEEP = range(3)
 """Kinds of blocks."""
@@ -28,31 +28,27 @@ def decode(genes, t, rows):
             rows[i, t.keep_gene[pair, 1]] = genes[i, t.keep_gene[pair, 0]]
 
 
-@njit(**OPTIONS)
+@njit(**INLINED)
 def write_factors(vector, dim, t, row):
-    """Write the factors of one dim into a row."""
-    place = last_length(dim, t)
+    """Write the factors of one dim into a row whose own are all 1."""
+    place = t.whole[dim]
     for slot in range(t.first_slot[dim], t.first_slot[dim + 1]):
-        below = picked(vector, slot, place, t)
-        row[t.column[slot]] = t.lengths[dim, place] // t.lengths[dim, below]
-        place = below
+        edge = picked(vector, slot, place, t)
+        row[t.column[slot]] = t.edge_factors[edge]
+        place = t.edges[edge]
+        if place == 0:
+            # Nothing is left of the dim.
+            break
 
 
-@njit(**OPTIONS)
-def last_length(dim, t):
-    """The place of the whole dim among its lengths."""
-    place = t.lengths.shape[1] - 1
-    while t.lengths[dim, place] == 0:
-        place -= 1
-    return place
-
-
-@njit(**OPTIONS)
+@njit(**INLINED)
 def picked(vector, slot, place, t):
-    """The place of the length that a vector leaves below a slot, of that at `place` above it."""
-    gene, count = t.gene[slot], t.edge_count[slot, place]
-    choice = vector[gene] * count // t.size[slot] if gene >= 0 else 0
-    return t.edges[t.edge_start[slot, place] + choice]
+    """Which of the edges a vector takes at a slot, above which the length at `place` is left."""
+    count, choice = t.edge_count[slot, place], 0
+    if count > 1:
+        gene, size = t.gene[slot], t.size[slot]
+        choice = vector[gene] if count == size else vector[gene] * count // size
+    return t.edge_start[slot, place] + choice
 
 
 @njit(**OPTIONS)
@@ -61,10 +57,10 @@ def canonical(genes, t, out):
     for i in range(len(genes)):
         out[i] = genes[i]
         for dim in range(len(t.first_slot) - 1):
-            place = last_length(dim, t)
+            place = t.whole[dim]
             for slot in range(t.first_slot[dim], t.first_slot[dim + 1]):
                 gene, count = t.gene[slot], t.edge_count[slot, place]
-                below = picked(genes[i], slot, place, t)
+                below = t.edges[picked(genes[i], slot, place, t)]
                 if gene >= 0:
                     choice = genes[i, gene] * count // t.size[slot]
                     out[i, gene] = (choice * t.size[slot] + count - 1) // count
@@ -74,7 +70,7 @@ def canonical(genes, t, out):
 @njit(**OPTIONS)
 def encode_factors(row, dim, t, vector):
     """Write the smallest genes of one dim's factors in a row; False if they are no chain."""
-    place = last_length(dim, t)
+    place = t.whole[dim]
     for slot in range(t.first_slot[dim], t.first_slot[dim + 1]):
         factor, length, count = row[t.column[slot]], t.lengths[dim, place], t.edge_count[slot, place]
         if factor < 1 or length % factor:
@@ -230,10 +226,10 @@ def keep_inside(genes, before, t, changed):
     for i in range(len(genes)):
         for dim in range(len(t.first_slot) - 1):
             first, end = t.first_slot[dim], t.first_slot[dim + 1]
-            place, length, inside = last_length(dim, t), t.lengths[dim, last_length(dim, t)], False
+            place, length, inside = t.whole[dim], t.lengths[dim, t.whole[dim]], False
             for slot in range(first, end):
                 length //= before[i, t.column[slot]]
-                below = picked(genes[i], slot, place, t)
+                below = t.edges[picked(genes[i], slot, place, t)]
                 gene, count = t.gene[slot], t.edge_count[slot, place]
                 if inside and gene >= 0:
                     start, best, near = t.edge_start[slot, place], 0, -1.0

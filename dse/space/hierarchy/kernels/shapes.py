@@ -6,14 +6,14 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from dse.support.jit import OPTIONS
+from dse.support.jit import LEAN, OPTIONS
 from dse.support.numerics.kernel import log2_of
 
 
 @njit(**OPTIONS)
 def measure(rows, s, words, wide):
-    """Write the words that each level has to hold (n, levels), and the children that it spreads over."""
-    tensors, dims = s.moves.shape[:2]
+    """Write the words that each level has to hold (levels, n), and the children that it spreads over."""
+    tensors, dims = len(s.first_axis) - 1, len(s.sizes)
     levels = len(s.holds)
     width = 3 * dims + tensors
     box = np.empty(dims, dtype=np.int64)
@@ -21,36 +21,37 @@ def measure(rows, s, words, wide):
         box[:] = 1
         for level in range(levels - 1, -1, -1):
             base = level * width
-            spread = 1
+            spread = np.int64(1)
             for dim in range(dims):
-                spread *= rows[i, base + dims + dim]
-                box[dim] *= np.int64(rows[i, base + dim]) * rows[i, base + dims + dim]
-            wide[i, level] = spread
-            words[i, level] = 0
+                across = np.int64(rows[i, base + dims + dim])
+                spread *= across
+                box[dim] *= rows[i, base + dim] * across
+            held = 0
             if s.holds[level]:
                 for tensor in range(tensors):
                     if rows[i, base + 3 * dims + tensor]:
-                        words[i, level] += tile_words(box, s, tensor)
+                        held += tile_words(box, s, tensor)
+            words[level, i], wide[level, i] = held, spread
 
 
-@njit(**OPTIONS)
+@njit(**LEAN)
 def tile_words(box, s, tensor):
     """Words of a tensor that a box touches."""
     words = 1
-    for axis in range(s.axes[tensor]):
+    for axis in range(s.first_axis[tensor], s.first_axis[tensor + 1]):
         extent = 1
-        for dim in range(len(box)):
-            extent += s.moves[tensor, dim, axis] * (box[dim] - 1)
+        for term in range(s.first_term[axis], s.first_term[axis + 1]):
+            extent += s.words[term] * (box[s.dim[term]] - 1)
         words *= extent
     return words
 
 
-@njit(**OPTIONS)
+@njit(**LEAN)
 def moves_it(s, tensor, dim):
     """Whether a loop over a dim moves a tensor."""
     moved = False
-    for axis in range(s.axes[tensor]):
-        moved = moved or s.moves[tensor, dim, axis] != 0
+    for term in range(s.first_term[s.first_axis[tensor]], s.first_term[s.first_axis[tensor + 1]]):
+        moved = moved or s.dim[term] == dim
     return moved
 
 
@@ -64,7 +65,7 @@ def describe(rows, s, lengths, spread, held, returns, moved, served, steps):
     above serves, which the level that keeps it next above has to read. `served` has one more level, the
     MACs. `steps` (n): of the run.
     """
-    tensors, dims = s.moves.shape[:2]
+    tensors, dims = len(s.first_axis) - 1, len(s.sizes)
     levels = len(s.holds)
     width = 3 * dims + tensors
     box = np.empty(dims, dtype=np.int64)
@@ -99,12 +100,12 @@ def describe(rows, s, lengths, spread, held, returns, moved, served, steps):
                     served[i, level, tensor] = words + every + own + here
 
 
-@njit(**OPTIONS)
+@njit(**LEAN)
 def flow(row, s, tensor, level, width):
     """log2 of how often a tile comes anew to an instance, of how many instances below the next level that
     keeps it get different ones, of the instances at work of that level, and of those of this one.
     """
-    dims, levels = s.moves.shape[1], len(s.holds)
+    dims, levels = len(s.sizes), len(s.holds)
     every, started = 0.0, level == levels
     different, parents, instances = 0.0, 0.0, 0.0
     kept_above = False
