@@ -67,7 +67,7 @@ class Choices:
     def noise(self, rng: np.random.Generator, agents: int, n: int) -> Tensor:
         """Gumbel's distribution."""
         uniform = rng.random((agents, n, self.outputs), dtype=np.float32)
-        return -torch.log(-torch.log(torch.from_numpy(uniform).clamp(1e-7, 1 - 1e-6)))
+        return torch.from_numpy(-np.log(-np.log(uniform.clip(1e-7, 1 - 1e-6))))
 
     def of(self, agents: slice) -> Choices:
         """See Head."""

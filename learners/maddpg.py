@@ -43,6 +43,7 @@ class MADDPGLearner:
         head: Head = Choices(team.real) if team.discrete else Levels(team.width)
         self._crew = Crew(settings, team, head, rng, phases)
         self._settings, self._phases = settings, phases
+        self.replay = self._crew.replay
 
     def act(self, observations: SingleArray) -> SingleArray:
         """Actions to try: (agents, width)."""

@@ -52,6 +52,7 @@ class MASACLearner:
         head: Head = Choices(team.real) if team.discrete else SquashedNormals(team.width)
         self._crew = Crew(settings, team, head, rng, phases)
         self._settings, self._phases = settings, phases
+        self.replay = self._crew.replay
 
     def act(self, observations: SingleArray) -> SingleArray:
         """Actions to try: (agents, width)."""

@@ -27,13 +27,16 @@ def unmeasured(_: str) -> AbstractContextManager[None]:
 
 
 class Stopwatch:
-    """A hook that adds up the wall time of each phase.
+    """A hook that adds up the time of each phase, by a clock such as that of the wall.
 
     `seconds` has a phase by its path, as in ("update", "sampling"); its time includes that of its parts.
+    `entered` counts the phases.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
         self.seconds: dict[tuple[str, ...], float] = {}
+        self.entered = 0
+        self.clock = clock
         self._path: tuple[str, ...] = ()
 
     def __call__(self, name: str) -> AbstractContextManager[None]:
@@ -42,6 +45,7 @@ class Stopwatch:
 
     def _enter(self, name: str) -> None:
         self._path = (*self._path, name)
+        self.entered += 1
 
     def _leave(self, seconds: float) -> None:
         self.seconds[self._path] = self.seconds.get(self._path, 0.0) + seconds
@@ -56,9 +60,9 @@ class _Span(AbstractContextManager[None]):
 
     def __enter__(self) -> None:
         self._watch._enter(self._name)
-        self._begun = time.perf_counter()
+        self._begun = self._watch.clock()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._watch._leave(time.perf_counter() - self._begun)
+        self._watch._leave(self._watch.clock() - self._begun)

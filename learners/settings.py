@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from dse.support.errors import InputError, unknown
 from dse.support.validation import positive_number, whole_number
@@ -43,6 +44,14 @@ class OffPolicy:
     """Whether all agents are updated at once, in batched products, or in turn: the numbers are equal."""
     shared_batch: bool = True
     """Whether all agents learn from one mini-batch, or draw each their own."""
+
+    arms: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "per-agent": STUDY,
+        "neighbor": STUDY | {"replay": "neighbor"},
+        "contiguous": STUDY | {"replay": "contiguous"},
+        "stacked": {},
+    }
+    """What the study compares, how we would hold the same, and how we would compute it."""
 
     def __post_init__(self) -> None:
         whole_number(self.update_every, "update_every")

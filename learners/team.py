@@ -15,7 +15,7 @@ import numpy as np
 from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
-from dse.support.arrays import BoolArray, SingleArray
+from dse.support.arrays import BoolArray, IntArray, SingleArray
 from dse.support.errors import InputError
 
 
@@ -88,25 +88,43 @@ class Team:
         rows = np.zeros((len(self.names), self.observed), np.float32)
         for row, name in zip(rows, self.names, strict=True):
             if name in seen:
-                flat = np.asarray(spaces.utils.flatten(env.observation_space(name), seen[name]))
-                row[: len(flat)] = flat
+                value = seen[name]
+                # A box's numbers are as they are; to ask the space takes ten times as long.
+                if not (isinstance(value, np.ndarray) and value.dtype.kind == "f"):
+                    value = np.asarray(spaces.utils.flatten(env.observation_space(name), value))
+                row[: value.size] = value.ravel()
         return rows
 
     def actions(self, chosen: SingleArray, env: ParallelEnv) -> dict[str, Any]:
         """Actions (agents, width) as the environment takes them, for the agents that are there."""
-        places = {name: agent for agent, name in enumerate(self.names)}
-        return {name: self._action(places[name], chosen, env.action_space(name)) for name in env.agents}
+        here = set(env.agents)
+        if not self.discrete:
+            return {
+                name: self._numbers(agent, chosen[agent], env.action_space(name))
+                for agent, name in enumerate(self.names)
+                if name in here
+            }
+        picked = chosen.reshape(self.real.shape).argmax(axis=-1)
+        return {
+            name: _choice(row, env.action_space(name))
+            for row, name in zip(picked, self.names, strict=True)
+            if name in here
+        }
 
-    def _action(self, agent: int, chosen: SingleArray, space: spaces.Space[Any]) -> Any:
-        if self.low is not None and self.high is not None:
-            share = (chosen[agent] + 1) / 2
-            stretched = self.low[agent] + share * (self.high[agent] - self.low[agent])
-            count = int(self.real[agent].sum())
-            return np.clip(stretched[:count].reshape(space.shape), space.low, space.high)  # type: ignore[attr-defined]
-        picked = chosen[agent].reshape(self.real.shape[1:]).argmax(axis=-1)
-        if isinstance(space, spaces.Discrete):
-            return int(space.start) + int(picked[0])
-        return picked[: len(space.nvec)] + space.start  # type: ignore[attr-defined]
+    def _numbers(self, agent: int, levels: SingleArray, space: spaces.Space[Any]) -> Any:
+        """Numbers in [-1, 1] stretched over the agent's box."""
+        assert self.low is not None
+        assert self.high is not None
+        stretched = self.low[agent] + (levels + 1) / 2 * (self.high[agent] - self.low[agent])
+        count = int(self.real[agent].sum())
+        return np.clip(stretched[:count].reshape(space.shape), space.low, space.high)  # type: ignore[attr-defined]
+
+
+def _choice(picked: IntArray, space: spaces.Space[Any]) -> Any:
+    """What an agent has picked in each part, as its space has it."""
+    if isinstance(space, spaces.Discrete):
+        return int(space.start) + int(picked[0])
+    return picked[: len(space.nvec)] + space.start  # type: ignore[attr-defined]
 
 
 def _shown(names: tuple[str, ...]) -> str:

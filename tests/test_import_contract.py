@@ -39,7 +39,7 @@ BELOW = {
     for place, tier in enumerate(TIERS)
     for room in tier
 }
-BELOW["dse.cli"] |= {"dse", "workloads"}
+BELOW["dse.cli"] |= {"dse", "workloads", "learners"}
 BELOW["dse.bench"] |= {"dse"}
 BELOW["dse"] = BELOW["dse.testing"]
 BELOW["dse.__main__"] = {"dse.cli"}
