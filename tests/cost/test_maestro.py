@@ -71,13 +71,11 @@ def test_the_grouped_walk_equals_the_complete_one_on_regular_mappings(kind: str)
     runs = np.empty((64, 3), dtype=np.int64)
     compared = 0
     for layer, machine, row in zip(layers, hardware, rows, strict=True):
-        if not is_regular(layer, row):
+        if not is_regular(layer, machine[0], row):
             continue
-        sizes = np.array([layer[1], layer[2], layer[3] - layer[5] + 1, layer[4] - layer[6] + 1])
-        windows = np.array([1, 1, layer[5], layer[6]])
         grouped, complete = np.zeros(10, dtype=np.int64), np.zeros(10, dtype=np.int64)
         machine = tuple(int(figure) for figure in machine)
-        if price_regular(sizes, windows, bool(layer[0]), machine, row, workspace(), grouped):
+        if price_regular(layer, machine, row, workspace(), grouped):
             assert price_any(layer, machine, row, tables, facts, orders, runs, complete) == 0
             assert list(grouped[:7]) == list(complete[:7])
             compared += 1
@@ -150,13 +148,22 @@ def test_an_unknown_cost_model_is_named_with_the_nearest() -> None:
 
 @pytest.mark.parametrize("kind", ["CONV", "DSCONV"])
 @pytest.mark.parametrize("tiles", ["factors", "any"])
-def test_a_whole_filter_that_is_spread_costs_the_same_by_either_walk(kind: str, tiles: str) -> None:
-    layer = Layer(kind, 6 if kind == "CONV" else 1, 5, 9, 8, 3, 2)
+def test_a_filter_that_is_spread_whole_or_in_pieces_costs_the_same_by_either_walk(
+    kind: str, tiles: str
+) -> None:
+    layer = Layer(kind, 6 if kind == "CONV" else 1, 5, 9, 8, 5, 3)
     whole = {f"{level}.tile.{dim}": layer.loops[dim] for level in ("outer", "inner") for dim in "RS"}
     machine = Accelerator(24, 512, 4096, 3, 2, noc_latency=2, simd_lanes=2)
     parts = read_parts({"dims": "KCYXRS", "cluster": [1, 3, 5, 24]})
     space = MappingSpace(layer, machine, tiles, whole, parts)
-    rows = space.decode(space.sample(np.random.default_rng(0), 300)).rows
+    rng = np.random.default_rng(0)
+    rows = space.decode(space.sample(rng, 1500)).rows.copy()
+    for row in rows:
+        outer, inner = row[0], row[14]
+        if inner > 3:
+            row[21 + inner] = rng.integers(1, row[21 + inner] + 1)
+            if outer == inner:
+                row[7 + outer] = rng.integers(row[21 + inner], row[7 + outer] + 1)
     layers, hardware, count = layer_row(layer), hardware_row(machine), len(rows)
     costs = price_cases(layers, hardware, rows, wrap=False, threads=1)
     counts, figures = np.empty((4, count), dtype=np.int64), np.empty((3, count))
@@ -165,4 +172,8 @@ def test_a_whole_filter_that_is_spread_costs_the_same_by_either_walk(kind: str, 
     assert np.array_equal(reasons, costs.reason)
     assert np.array_equal(counts, [costs.cycles, costs.macs, costs.l1_size, costs.l2_size])
     assert np.array_equal(figures, [costs.energy_nj, costs.power, costs.area])
-    assert (rows[:, [0, 14]] > 3).any(axis=1).mean() > 0.3
+    regular = np.array([is_regular(layers[0], 24, row) for row in rows])
+    cut_outside, cut_inside = ((rows[:, at] < [5, 3]).any(axis=1) for at in ([11, 12], [25, 26]))
+    assert (regular & cut_inside & ~cut_outside).sum() > 50
+    assert (regular & cut_outside).sum() > 5
+    assert (~regular).sum() > 5

@@ -1,20 +1,20 @@
-"""The MAESTRO kernel for the mappings that a space draws: every step does work, filters stay whole.
+"""The MAESTRO kernel for the mappings that a space draws, in which every step does work.
 
-It equals the complete walk of `walk` where `kernel.is_regular` holds: stride 1, R and S whole, and
-inner tile <= outer tile <= output size in K, C, Y and X. Then no case is ever skipped, and
-cases that cost the same can be counted together instead of one by one:
+It equals the complete walk of `walk` where `kernel.is_regular` holds: stride 1, inner tile <= outer tile <=
+output size in K, C, Y and X, and all the pieces of a filter spread at once. Then no case is ever
+skipped, and cases that cost the same can be counted together instead of one by one:
 
 * A loop outside the innermost changing loop costs the same at its first and at its steady iterations, so
   only "whole" and "edge" remain of its three states.
 * Fetches do not depend on which of the temporal loops outside are at an edge (MAESTRO fetches whole tiles
   there), outputs and work do.
 * The spatial loop's share of every volume is a factor that depends on its own state alone.
-* A level that spreads a whole filter dim has work for one unit only, and costs what it would if it spread
-  the output channels over that one.
+* A level that spreads a filter dim has one of its pieces for a window: Y or X then has as many positions as
+  the piece has, and the pieces are the spatial loop, which brings weights alone and never moves on.
 
 So a level is walked once, from the outermost loop to the innermost: `groups` holds the distinct states of
-the loops outside, and each loop in turn is the innermost one that changes. All sizes are in output units;
-`window - 1` more input elements belong to a tile of Y or X.
+the loops outside, and each loop in turn is the innermost one that changes. All sizes are in positions of the
+window; `window - 1` more input elements belong to a tile of Y or X.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from dse.cost.maestro.loop_table import (
     ACTUAL,
     DIM,
     EDGE,
+    EDGE_OUT,
+    FILTER,
     FULL,
     HALO,
     HAS_EDGE,
@@ -53,22 +55,22 @@ from dse.support.jit import OPTIONS
 # Rows of a group: how often it occurs, work and outputs of its temporal loops, edge mask, spatial state.
 OCCURS, WORK, OUTPUTS, MASK, SPATIAL_STATE = range(5)
 GROUP_ROWS = 5
-MAX_GROUPS = 16
+MAX_GROUPS = 32
 # A level's totals.
 CYCLES, MACS, READ_I, READ_W, WRITE_O, FIRST_INGRESS, FIRST_EGRESS = range(7)
 TOTALS = 7
 
 
 @njit(**OPTIONS)
-def walk_level(
-    table, spatial, fanout, whole_weight, bandwidth, latency, lanes, offchip, inner_cycles, groups, totals
-):
+def walk_level(table, loops, fanout, bandwidth, latency, lanes, offchip, inner_cycles, groups, totals):
     """Adds up one level over its cases; the table's ACTUAL row says over which sizes.
 
-    `inner_cycles` holds the inner level's cycles by edge mask where this is the outer level, and is empty
-    at the inner level, whose steps take psums / lanes cycles. Fills `totals`.
+    `loops` is what `fill_level` returned. `inner_cycles` holds the inner level's cycles by edge mask where
+    this is the outer level, and is empty at the inner level, whose steps take psums / lanes cycles. Fills
+    `totals`.
     """
     outer = len(inner_cycles) > 0
+    spatial, outside, whole_weight = loops
     set_states(table, spatial, fanout)
     fetch_full, fetch_new, critical, work, written, start, units, last_partial = spatial_factors(
         table, spatial, fanout
@@ -88,7 +90,7 @@ def walk_level(
         if p >= 0 and not table[MOVES, p]:
             _extend(table, spatial, groups, count, p)
             continue
-        fetch_i, fetch_w, reuse_i, reuse_w = one_fetch(table, spatial, p, whole_weight)
+        fetch_i, fetch_w, reuse_i, reuse_w = one_fetch(table, spatial, outside, p, whole_weight)
         inside_work, inside_outputs = held_inside(table, spatial, p)
         for kind in range(2):
             if p < 0:
@@ -102,7 +104,7 @@ def walk_level(
             else:
                 if not table[HAS_EDGE, p]:
                     break
-                times, size = 1, table[EDGE, p]
+                times, size = 1, table[EDGE_OUT, p]
                 bit = 1 << table[DIM, p] if table[REST, p] > 0 else 0
             if p == spatial:
                 size, bit = 1, 0
@@ -169,7 +171,7 @@ def _extend(table, spatial, groups, count, p):
     in_o = table[IN_O, p] == 1
     if table[HAS_EDGE, p]:
         bit = 1 << table[DIM, p] if table[REST, p] > 0 else 0
-        edge = 1 if p == spatial else table[EDGE, p]
+        edge = 1 if p == spatial else table[EDGE_OUT, p]
         for g in range(count):
             copy = count + g
             groups[OCCURS, copy] = groups[OCCURS, g]
@@ -187,55 +189,45 @@ def _extend(table, spatial, groups, count, p):
 
 
 @njit(**OPTIONS)
-def price_regular(sizes, windows, depthwise, hardware, row, work, figures):
+def price_regular(layer, hardware, row, work, figures):
     """Prices one regular mapping into `figures`: cycles, MACs, L1, L2, reads I and W, writes O.
 
-    `sizes` are the loops in output units, `windows` the filter beside each (1 for K and C). Returns False,
-    with nothing written, where a step count could wrap: that is for the complete walk.
+    Returns False, with nothing written, where a step count could wrap: that is for the complete walk.
     """
     outer, inner = work[0:TABLE_ROWS], work[TABLE_ROWS : 2 * TABLE_ROWS]
     groups = work[2 * TABLE_ROWS : 2 * TABLE_ROWS + GROUP_ROWS]
+    sizes, edge_sizes = work[2 * TABLE_ROWS + GROUP_ROWS], work[2 * TABLE_ROWS + GROUP_ROWS + 1]
+    inner_cycles, totals = work[2 * TABLE_ROWS + GROUP_ROWS + 2], work[2 * TABLE_ROWS + GROUP_ROWS + 3]
+    depthwise = layer[0] == 1
     pes, bandwidth, offchip, latency, lanes = hardware
-    parallel_outer, parallel_inner = row[0], row[14]
-    if depthwise:
-        parallel_outer = max(parallel_outer, 1)
-        parallel_inner = max(parallel_inner, 1)
     cluster = row[13]
     clusters = pes // cluster
-    if parallel_outer > 3:
-        parallel_outer, clusters = int(depthwise), 1
-    if parallel_inner > 3:
-        parallel_inner, cluster = int(depthwise), 1
-    spatial_outer = fill_level(outer, row[1:7], row[7:13], sizes, windows, parallel_outer, depthwise)
-    inner_sizes = work[2 * TABLE_ROWS + GROUP_ROWS]
-    for i in range(4):
-        inner_sizes[outer[DIM, i]] = outer[TILE, i]
-        outer[ACTUAL, i] = outer[SIZE, i]
-    spatial_inner = fill_level(inner, row[15:21], row[21:27], inner_sizes, windows, parallel_inner, depthwise)
-    if count_steps(outer, spatial_outer, clusters) >= 2.0**31:
-        return False
-    if count_steps(inner, spatial_inner, cluster) >= 2.0**31:
-        return False
-    weights = windows[2] * windows[3]
-    inner_cycles = work[2 * TABLE_ROWS + GROUP_ROWS + 1]
-    totals = work[2 * TABLE_ROWS + GROUP_ROWS + 2]
+    sizes[:6] = layer[1:7]
+    if depthwise:
+        sizes[0] = 1
+    loops_outer = fill_level(outer, row[1:7], row[7:13], sizes, row[0], depthwise)
     edges = 0
-    edge_sizes = work[2 * TABLE_ROWS + GROUP_ROWS + 3]
-    for i in range(4):
+    for i in range(4 + int(loops_outer[0] == FILTER)):
+        dim, halo = outer[DIM, i], outer[HALO, i]
+        outer[ACTUAL, i] = outer[SIZE, i]
+        sizes[dim], edge_sizes[dim] = outer[TILE, i] + halo, outer[EDGE, i] + halo
         if outer[REST, i] > 0:
-            edges |= 1 << outer[DIM, i]
-        edge_sizes[outer[DIM, i]] = outer[EDGE, i]
-    for mask in range(16):
-        if mask & ~edges:
-            continue
-        for i in range(4):
-            dim = inner[DIM, i]
-            inner[ACTUAL, i] = edge_sizes[dim] if mask >> dim & 1 else inner[SIZE, i]
+            edges |= 1 << dim
+    sizes[4:6] = row[11:13]
+    loops_inner = fill_level(inner, row[15:21], row[21:27], sizes, row[14], depthwise)
+    if count_steps(outer, loops_outer[0], clusters) >= 2.0**31:
+        return False
+    if count_steps(inner, loops_inner[0], cluster) >= 2.0**31:
+        return False
+    mask = 0
+    while True:
+        for i in range(4 + int(loops_inner[0] == FILTER)):
+            edge = mask >> inner[DIM, i] & 1
+            inner[ACTUAL, i] = edge_sizes[inner[DIM, i]] - inner[HALO, i] if edge else inner[SIZE, i]
         walk_level(
             inner,
-            spatial_inner,
+            loops_inner,
             cluster,
-            weights,
             bandwidth,
             latency,
             lanes,
@@ -245,11 +237,13 @@ def price_regular(sizes, windows, depthwise, hardware, row, work, figures):
             totals,
         )
         inner_cycles[mask] = totals[CYCLES]
+        if mask == edges:
+            break
+        mask = (mask - edges) & edges  # the next choice of the dims that have an edge
     walk_level(
         outer,
-        spatial_outer,
+        loops_outer,
         clusters,
-        weights,
         bandwidth,
         latency,
         lanes,
@@ -258,7 +252,7 @@ def price_regular(sizes, windows, depthwise, hardware, row, work, figures):
         groups,
         totals,
     )
-    input_l1, weight_l1, output_l1 = 1, weights, 1
+    input_l1, weight_l1, output_l1 = 1, row[25] * row[26], 1
     for i in range(4):
         held = inner[TILE, i] + inner[HALO, i]
         input_l1 *= held if inner[IN_I, i] else 1

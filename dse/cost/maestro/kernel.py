@@ -51,12 +51,21 @@ def check_values(layer, hardware, row):
 
 
 @njit(inline="always", **OPTIONS)
-def is_regular(layer, row):
+def pieces(size, tile):
+    """Into how many tiles a size is cut."""
+    return (size + tile - 1) // tile
+
+
+@njit(inline="always", **OPTIONS)
+def is_regular(layer, pes, row):
     """Whether `price_regular` may price the row (of checked values)."""
     if layer[7] != 1 or layer[8] != 1 or layer[3] < layer[5] or layer[4] < layer[6]:
         return False
     for dim in (R, S):
-        if row[7 + dim] != layer[1 + dim] or row[21 + dim] != layer[1 + dim]:
+        size, outer, inner = layer[1 + dim], row[7 + dim], row[21 + dim]
+        if outer > size or inner > outer:
+            return False
+        if inner < size and (pieces(outer, inner) > row[13] or pieces(size, outer) > pes // row[13]):
             return False
     for dim in range(int(layer[0] == 1), 4):
         size = layer[1 + dim] - (layer[3 + dim] - 1 if dim > 1 else 0)
@@ -109,8 +118,6 @@ def price_rows(layers, hardware, rows, wrap, start, stop, counts, figures, reaso
     """
     work = np.empty((WORK_ROWS, MAX_GROUPS), dtype=np.int64)
     result = np.empty(7, dtype=np.int64)
-    sizes = np.empty(4, dtype=np.int64)
-    windows = np.ones(4, dtype=np.int64)
     left = 0
     for i in range(start, stop):
         layer = layers[i if len(layers) > 1 else 0]
@@ -119,13 +126,9 @@ def price_rows(layers, hardware, rows, wrap, start, stop, counts, figures, reaso
         reason = check_values(layer, machine, row)
         if reason == FEASIBLE:
             reason = LEFT
-            if is_regular(layer, row) and not may_overflow(layer, machine[3]):
+            if is_regular(layer, machine[0], row) and not may_overflow(layer, machine[3]):
                 limits = machine[0], machine[1], machine[2], machine[3], machine[4]
-                windows[2], windows[3] = layer[5], layer[6]
-                sizes[0] = 1 if layer[0] == 1 else layer[1]
-                sizes[1] = layer[2]
-                sizes[2], sizes[3] = layer[3] - layer[5] + 1, layer[4] - layer[6] + 1
-                if price_regular(sizes, windows, layer[0] == 1, limits, row, work, result):
+                if price_regular(layer, limits, row, work, result):
                     reason = FEASIBLE
         reasons[i] = reason
         if reason == FEASIBLE:

@@ -1,7 +1,8 @@
 """The loops of a level as a table of integers, and what each loop brings or holds: for `grouped`.
 
-A column is one of the four loops K, C, Y, X, in loop order. What depends on the sizes that are actually left
-at an edge is set for each of them anew.
+A column is one of the four loops K, C, Y, X, in loop order; the last one is the filter dim that the level
+spreads in pieces, where there is one. What depends on the sizes that are actually left at an edge is set for
+each of them anew.
 """
 
 from __future__ import annotations
@@ -11,41 +12,82 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from dse.cost.maestro.levels import R, S
 from dse.support.jit import OPTIONS
 
 # Rows of a level's table.
 DIM, SIZE, TILE, HALO, REST, EDGE, ACTUAL, WHOLE_COUNT, HAS_EDGE, HELD, IN_I, IN_W, IN_O, MOVES = range(14)
-TABLE_ROWS = 14
+# An edge in outputs, which is `EDGE` but where the filter has an edge too; what is held, in inputs.
+EDGE_OUT, HELD_IN = 14, 15
+TABLE_ROWS = 16
+# The column of the filter dim, R or S, that is spread in pieces; also the number of its bit in an edge mask.
+FILTER = 4
 # States of the spatial loop: all units at work, a first iteration that is short, an edge iteration.
 FULL, SHORT, LAST = range(3)
 
 
 @njit(inline="always", **OPTIONS)
-def fill_level(table, order, tiles, sizes, windows, parallel, depthwise):
-    """Sets the entries that do not depend on the actual sizes; returns the spatial loop's position."""
+def fill_level(table, order, tiles, sizes, parallel, depthwise):
+    """Sets the entries that do not depend on the actual sizes.
+
+    `sizes` are what the level is given of each dim, in input units. Returns the column of the spatial loop,
+    how many of the four loops are outside it, and the elements of a filter but for those along it.
+    """
     position = 0
     # Of numpy: to numba a literal 0 has a type of its own, and for each type what uses it is compiled anew.
-    spatial: Any = np.int64(0)
+    spatial: Any = np.int64(FILTER)
+    outside: Any = np.int64(0)
+    weights = tiles[R] * tiles[S]
+    if depthwise and parallel == 0:
+        parallel = 1
     for loop in range(6):
         dim = order[loop]
+        if dim == parallel:
+            outside = position
         if dim > 3:
             continue
-        size = sizes[dim]
+        if dim == parallel:
+            spatial = position
         tile = 1 if depthwise and dim == 0 else tiles[dim]
+        halo = tiles[dim + 2] - 1 if dim > 1 else 0
+        size = sizes[dim] - halo
         rest = size % tile
         table[DIM, position] = dim
         table[SIZE, position] = size
         table[TILE, position] = tile
-        table[HALO, position] = windows[dim] - 1
+        table[HALO, position] = halo
         table[REST, position] = rest
-        table[EDGE, position] = rest if rest > 0 else tile
+        table[EDGE, position] = table[EDGE_OUT, position] = rest if rest > 0 else tile
         table[IN_I, position] = dim != 0
         table[IN_W, position] = dim == 1 or (dim == 0 and not depthwise)
         table[IN_O, position] = dim > 1 or (dim == 1) == depthwise
-        if dim == parallel:
-            spatial = position
         position += 1
-    return spatial
+    table[DIM, FILTER] = FILTER
+    table[REST, FILTER] = 0
+    if spatial == FILTER:
+        fill_filter(table, sizes[parallel], tiles[parallel], parallel - 2)
+        weights = tiles[R + S - parallel]
+    return spatial, outside, weights
+
+
+@njit(inline="always", **OPTIONS)
+def fill_filter(table, size, tile, partner):
+    """Sets the column of the filter dim that a level spreads, which brings weights alone and never moves.
+
+    It moves along `partner`, Y or X. Where its last piece is shorter, MAESTRO counts so many more outputs at
+    the partner's edge.
+    """
+    rest = size % tile
+    edge = rest if rest > 0 else tile
+    table[SIZE, FILTER] = size
+    table[TILE, FILTER] = tile
+    table[REST, FILTER] = rest
+    table[EDGE, FILTER] = edge
+    table[HALO, FILTER] = table[HAS_EDGE, FILTER] = table[IN_I, FILTER] = table[IN_O, FILTER] = 0
+    table[IN_W, FILTER] = 1
+    for i in range(4):
+        if table[DIM, i] == partner:
+            table[EDGE_OUT, i] += tile - edge
 
 
 @njit(inline="always", **OPTIONS)
@@ -73,7 +115,8 @@ def set_states(table, spatial, fanout):
             table[WHOLE_COUNT, i] = max(actual // tile, 1)
             table[HAS_EDGE, i] = actual > tile and actual % tile > 0
             # What the loop holds, in outputs, while it stands at its first iteration.
-            table[HELD, i] = table[EDGE, i] if actual < tile else tile
+            table[HELD, i] = table[EDGE_OUT, i] if actual < tile else tile
+            table[HELD_IN, i] = table[HALO, i] + (table[EDGE, i] if actual < tile else tile)
 
 
 @njit(inline="always", **OPTIONS)
@@ -91,7 +134,7 @@ def spatial_factors(table, spatial, fanout):
     last = actual - actual // tile // fanout * tile * fanout
     last_partial = last >= tile and last % tile > 0
     spatial_in_o = table[IN_O, spatial] == 1
-    produced_edge = edge if table[DIM, spatial] > 1 else rest
+    produced_edge = edge if 1 < table[DIM, spatial] < FILTER else rest
     tile_in, edge_in = tile + halo, edge + halo
     fetch_full = (fanout * tile_in, 0, 0)
     fetch_new = (tile_in + (fanout - 1) * tile, 0, 0)
@@ -136,10 +179,11 @@ def spatial_factors(table, spatial, fanout):
 
 
 @njit(inline="always", **OPTIONS)
-def one_fetch(table, spatial, p, whole_weight):
+def one_fetch(table, spatial, outside, p, whole_weight):
     """What a fetch brings when loop p is the innermost one that changes, less the spatial loop's factor.
 
-    Returns the elements of inputs and weights, and whether the spatial loop reuses what is there.
+    The spatial loop lies inside the first `outside` loops. Returns the elements of inputs and weights, and
+    whether the spatial loop reuses what is there.
     """
     fetch_i, fetch_w = 1, whole_weight
     again_i = again_w = False
@@ -148,11 +192,10 @@ def one_fetch(table, spatial, p, whole_weight):
             again_i |= table[IN_I, i] == 1
             again_w |= table[IN_W, i] == 1
         if i != p and i != spatial:
-            held = table[HELD, i] + table[HALO, i]
             if table[IN_I, i]:
-                fetch_i *= held
+                fetch_i *= table[HELD_IN, i]
             if table[IN_W, i]:
-                fetch_w *= held
+                fetch_w *= table[HELD_IN, i]
     if p < 0:
         return fetch_i, fetch_w, False, False
     if not table[IN_I, p]:
@@ -163,7 +206,7 @@ def one_fetch(table, spatial, p, whole_weight):
         fetch_w = 0
     elif p != spatial:
         fetch_w *= table[TILE, p] + (table[HALO, p] if again_w else 0)
-    inside = spatial > p
+    inside = outside > p
     return (
         fetch_i,
         fetch_w,
