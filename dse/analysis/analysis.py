@@ -105,10 +105,11 @@ def profiles(runs: Runs) -> dict[str, Profile]:
 def analyse(study: Study, resamples: int = RESAMPLES) -> Findings:
     """All findings of a study. They depend on the study and `resamples` alone; nothing is drawn unseeded."""
     runs = Runs(study, resamples)
+    bands = gap(runs)
     return Findings(
         convergence=convergence(runs),
         mean_losses=mean_losses(runs),
-        gap=gap(runs),
+        gap=bands,
         gap_seeds=gap_seeds(runs),
         ecdf=ecdf(runs),
         profiles=profiles(runs),
@@ -119,7 +120,7 @@ def analyse(study: Study, resamples: int = RESAMPLES) -> Findings:
         comparisons=comparisons(runs),
         ledger=tuple(ledger(runs)),
         geomeans=tuple(geomeans(runs)),
-        standing=tuple(standing(runs)),
+        standing=tuple(standing(runs, bands)),
         layers=tuple(layers(runs)),
         runtimes=tuple(runtimes(runs)),
     )

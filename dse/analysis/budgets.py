@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from dse.analysis.findings import Geomean, Interval, Standing, Versus
+from dse.analysis.findings import Band, Geomean, Interval, Standing, Versus
 from dse.analysis.runs import Runs, Stratum
 from dse.analysis.stats.bootstrap import (
     Redraw,
-    interquartile_curve,
     interval,
     median_draws,
     resampled_interquartile_means,
-    side_by_side,
 )
 from dse.analysis.versus import ends_lower
 from dse.support.arrays import FloatArray
@@ -58,8 +56,11 @@ def geomeans(runs: Runs) -> Iterator[Geomean]:
             yield Geomean(name, budget, ratio, over_problems, len(strata), seeds)
 
 
-def standing(runs: Runs) -> Iterator[Standing]:
-    """Each searcher's interquartile mean over all runs, at each budget that it has, and what a run costs."""
+def standing(runs: Runs, bands: Mapping[str, Band]) -> Iterator[Standing]:
+    """Each searcher's interquartile mean over all runs, at each budget that it has, and what a run costs.
+
+    `bands` are those of the gap, on grids that have the budgets.
+    """
     for name in runs.aggregated:
         strata = runs.of(name)
         counts = [stratum.counts for _, stratum in strata]
@@ -71,9 +72,8 @@ def standing(runs: Runs) -> Iterator[Standing]:
         ]
         budgets = np.array(runs.study.budgets_of(name))
         logs = np.concatenate([np.log(s.losses(budgets) / runs.targets[problem]) for problem, s in strata])
-        narrow = interquartile_curve(logs, side_by_side(counts))
-        for budget, *ends, column in zip(budgets, *narrow, logs.T, strict=True):
-            ratio = Interval(*(float(np.exp(end)) for end in ends))
+        for budget, column in zip(budgets, logs.T, strict=True):
+            ratio = bands[name].at(budget)
             low, high = interval(np.exp(resampled_interquartile_means(column, wide)))
             yield Standing(name, int(budget), ratio, Interval(ratio.value, low, high), *spent)
 

@@ -55,7 +55,12 @@ class Band:
     @property
     def end(self) -> Interval:
         """The figure at the full budget."""
-        return Interval(float(self.centre[-1]), float(self.low[-1]), float(self.high[-1]))
+        return self.at(self.samples[-1])
+
+    def at(self, samples: int) -> Interval:
+        """The figure after so many samples, which the curve has."""
+        place = int(self.samples.searchsorted(samples))
+        return Interval(*(float(curve[place]) for curve in (self.centre, self.low, self.high)))
 
 
 @dataclass(frozen=True)

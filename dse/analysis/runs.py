@@ -13,7 +13,7 @@ from dse.analysis.stats.runtimes import Run
 from dse.analysis.stats.trajectories import best_so_far, sample_grid
 from dse.analysis.study import Study, Triple
 from dse.campaign.summary import Summary
-from dse.support.arrays import FloatArray, IntArray
+from dse.support.arrays import CountArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Stratum:
     """The finished runs of one searcher on one problem; `counts` are their resamples, (resamples, runs)."""
 
     cells: tuple[Summary, ...]
-    counts: IntArray
+    counts: CountArray
 
     @cached_property
     def runs(self) -> tuple[Run, ...]:

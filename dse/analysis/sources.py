@@ -14,6 +14,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
+from dse.analysis.reduction import NamedTriple, problem_of
 from dse.campaign.config import LIMITS, NamedCell, NamedProblem, Variant, safe_name
 from dse.campaign.curves import CURVES, read_curves
 from dse.campaign.ledger import DONE, FAILED, LEDGER, read_ledger
@@ -62,26 +63,33 @@ def read_folder(folder: Path) -> tuple[list[Summary], dict[str, Any]]:
 
     InputError where the folder holds no campaign, or where what it holds is damaged.
     """
-    summaries, about = read_curves(folder / CURVES) if (folder / CURVES).is_file() else ([], {})
-    entries = _read_ledger(folder / LEDGER)
-    by_key = {entry.key: entry for entry in entries}
-    done = [*summaries, *(entry.summary for entry in entries if entry.summary is not None)]
-    by_key |= {entry.key: entry for entry in _read_records(folder / RECORDS, by_key, done)}
+    curves, about = read_curves(folder / CURVES) if (folder / CURVES).is_file() else ([], {})
+    found = {summary.key: summary for summary in curves}
+    curved = {problem_part(summary.key): problem_of(summary) for summary in curves}
+    # Of a hundred thousand cells the summaries are not to be in memory twice.
+    curves.clear()
+    by_key: dict[str, Entry] = {}
+    for entry in _read_ledger(folder / LEDGER):
+        by_key[entry.key] = entry
+        if entry.summary is not None:
+            found[entry.key] = entry.summary
+    for entry in list(_read_records(folder / RECORDS, by_key, found.values())):
+        by_key[entry.key] = entry
+        if entry.summary is not None:
+            found[entry.key] = entry.summary
     if not about and not by_key:
         raise InputError(
             f"{str(folder)!r} holds no {CURVES} (nor {LEDGER}, nor {RECORDS}/); "
             "name a folder that `dse run` has written"
         )
-    found = {summary.key: summary for summary in summaries}
-    found |= {key: entry.summary for key, entry in by_key.items() if entry.summary is not None}
-    merged = _merged(about, _plan(folder, list(by_key.values()), summaries, about)) if by_key else about
+    merged = _merged(about, _plan(folder, list(by_key.values()), curved, about)) if by_key else about
     return [found[key] for key in sorted(found)], merged
 
 
-def _read_ledger(path: Path) -> list[Entry]:
+def _read_ledger(path: Path) -> Iterator[Entry]:
     """The ledger's cells in the campaign's order; none where there is no ledger."""
-    rows = read_ledger(path) if path.is_file() else []
-    return [Entry(row.key, row.identity, row.state, row.reason, row.summary) for row in rows]
+    rows = read_ledger(path) if path.is_file() else ()
+    return (Entry(row.key, row.identity, row.state, row.reason, row.summary) for row in rows)
 
 
 def _read_records(folder: Path, entries: Mapping[str, Entry], done: Iterable[Summary]) -> Iterator[Entry]:
@@ -169,13 +177,13 @@ def _searcher(kind: str, settings: str) -> Searcher:
 
 
 def _plan(
-    folder: Path, entries: list[Entry], summaries: Iterable[Summary], about: Mapping[str, Any]
+    folder: Path, entries: list[Entry], curved: Mapping[str, NamedTriple], about: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What the campaign was, from the cells that it entered."""
+    """What the campaign was, from the cells that it entered; `curved` names the problems in the curves."""
     # A problem's own name is known where one of its cells is done, or where the curves have it.
     known = {"--".join(map(safe_name, names)): tuple(names) for names in about.get("problems", [])}
     known |= {problem_part(entry.key): entry.names[:3] for entry in entries if entry.summary is not None}
-    known |= {problem_part(cell.key): (cell.layer, cell.accelerator, cell.objective) for cell in summaries}
+    known |= curved
     problems: dict[tuple[str, ...], list[str]] = {}
     settings: dict[str, Any] = {}
     versions: dict[str, str] = {}

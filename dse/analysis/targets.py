@@ -67,5 +67,5 @@ def _running_times(stratum: Stratum, target: float, budget: int) -> FloatArray:
     """Expected running times to each of TABLE_TAUS within a budget: (targets, 1 + resamples)."""
     times = times_to(stratum.runs, target * np.array(TABLE_TAUS))
     times = np.where(times <= budget, times, np.inf)[:, None, :]
-    counts = np.concatenate([np.ones((1, times.shape[-1]), np.int64), stratum.counts])
+    counts = np.concatenate([np.ones((1, times.shape[-1]), np.int32), stratum.counts])
     return expected_running_time(times, budget, counts[None])

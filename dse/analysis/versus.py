@@ -38,7 +38,7 @@ def ends_lower(pairs: Sequence[tuple[Stratum, Stratum]], budget: int) -> tuple[I
     at = np.array([budget])
     values, found = [], []
     for a, b in pairs:
-        once = [np.ones((1, len(stratum.cells)), np.int64) for stratum in (a, b)]
+        once = [np.ones((1, len(stratum.cells)), np.int32) for stratum in (a, b)]
         counts = [np.concatenate(both) for both in zip(once, (a.counts, b.counts), strict=True)]
         chance, *resampled = chances(a.losses(at)[:, 0], b.losses(at)[:, 0], (counts[0], counts[1]))
         values.append(chance)

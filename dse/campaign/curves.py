@@ -14,7 +14,7 @@ from dse.campaign.stored import MOST_CELLS, check_about, check_summary, parse
 from dse.campaign.summary import ON_DISK, STEP_TYPES, STEPS, Summary
 from dse.support.errors import InputError
 from dse.support.files import whole_file
-from dse.support.parquet import read_table
+from dse.support.parquet import read_table, release_memory
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -90,7 +90,10 @@ def read_curves(path: Path) -> tuple[list[Summary], dict[str, Any]]:
     An InputError says what is wrong with it, and what to do.
     """
     curves = open_curves(path)
-    return list(curves.summaries()), curves.about
+    found = list(curves.summaries()), curves.about
+    del curves
+    release_memory()
+    return found
 
 
 def open_curves(path: Path) -> Curves:

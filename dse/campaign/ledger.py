@@ -65,10 +65,11 @@ class Row:
             return _summary(self.key, self.fingerprint, self.text)
 
 
-def read_ledger(path: Path) -> list[Row]:
+def read_ledger(path: Path) -> Iterator[Row]:
     """The cells of the ledger at `path` in the campaign's order, with nothing written beside it.
 
-    InputError where it is damaged: it says what is wrong, and what to do.
+    One by one: the texts of a hundred thousand take half a gigabyte. InputError where it is damaged: it says
+    what is wrong, and what to do.
     """
     # Without a log of writes nobody has it open: read as it lies, SQLite leaves no files beside it.
     options = "mode=ro" if path.with_name(f"{path.name}-wal").exists() else "immutable=1"
@@ -76,7 +77,7 @@ def read_ledger(path: Path) -> list[Row]:
         _explaining(path),
         closing(sqlite3.connect(f"file:{quote(str(path))}?{options}", uri=True)) as database,
     ):
-        return list(_rows(database, path))
+        yield from _rows(database, path)
 
 
 def _rows(database: sqlite3.Connection, path: Path) -> Iterator[Row]:
@@ -241,10 +242,10 @@ class Ledger:
         """Write down that a cell has failed, and why."""
         self._enter(key, FAILED, " ".join(reason.split()), None)
 
-    def rows(self) -> list[Row]:
-        """All cells, each held against its checksum."""
+    def rows(self) -> Iterator[Row]:
+        """All cells, one by one, each held against its checksum."""
         with _explaining(self.path):
-            return list(_rows(self._database, self.path))
+            yield from _rows(self._database, self.path)
 
     def summaries(self) -> Iterator[Summary]:
         """What the finished cells came to."""

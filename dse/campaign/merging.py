@@ -76,7 +76,7 @@ def _opened(folder: Path) -> Iterator[Shard]:
         raise InputError(f"{str(folder)!r} holds no {CURVES}; name folders that `dse run --shard` wrote")
     refuse_links(folder)
     with locked(folder):
-        rows = read_ledger(folder / LEDGER) if (folder / LEDGER).is_file() else []
+        rows = read_ledger(folder / LEDGER) if (folder / LEDGER).is_file() else ()
         yield Shard(folder, open_curves(folder / CURVES), {row.key: row for row in rows})
 
 

@@ -247,11 +247,13 @@ class Store:
     def _enter_cells(self) -> None:
         """Enter the campaign's cells in the ledger, after seeing that it holds no others."""
         try:
-            known = {row.key: row for row in self.ledger.rows()}
-            changed = [row for row in known.values() if self._changed(row.key, row.fingerprint)]
+            known, changed = set(), []
+            for row in self.ledger.rows():
+                if self._changed(row.key, row.fingerprint):
+                    changed.append(row)
+                else:
+                    known.add(row.key)
             self.notices = self._growth.of_rows(changed)
-            for row in changed:
-                del known[row.key]
             self.ledger.remove(row.key for row in changed)
             new = ((key, named.cell) for key, named in self.share.items() if key not in known)
             self.ledger.add((key, cell.fingerprint, cell.identity_text) for key, cell in new)

@@ -44,6 +44,13 @@ def read_table(path: Path, where: str, *, value_bytes: int = 8) -> pa.Table:
     return table
 
 
+def release_memory() -> None:
+    """Give back what tables took that are gone: Arrow keeps it for the next one."""
+    import pyarrow as pa
+
+    pa.default_memory_pool().release_unused()
+
+
 def _unpacked(metadata: Any, value_bytes: int) -> int:
     """Bytes of all columns by what the file says of itself: as they are encoded, or as they are in memory."""
     columns = [

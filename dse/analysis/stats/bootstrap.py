@@ -18,7 +18,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dse.support.arrays import BoolArray, FloatArray, IntArray
+from dse.support.arrays import BoolArray, CountArray, FloatArray, IntArray
 from dse.support.hashing import digest
 
 TAILS = (0.025, 0.975)
@@ -45,11 +45,11 @@ def affordable(runs: int, resamples: int) -> int:
     return min(resamples, max(LEAST_RESAMPLES, MOST_DRAWS // max(runs, 1)))
 
 
-def resample(rng: np.random.Generator, runs: int, resamples: int) -> IntArray:
+def resample(rng: np.random.Generator, runs: int, resamples: int) -> CountArray:
     """How often each of a stratum's runs is drawn: (resamples, runs), each row summing to `runs`."""
     if not runs:
-        return np.zeros((resamples, 0), np.int64)
-    return rng.multinomial(runs, np.full(runs, 1 / runs), size=resamples).astype(np.int64)
+        return np.zeros((resamples, 0), np.int32)
+    return rng.multinomial(runs, np.full(runs, 1 / runs), size=resamples).astype(np.int32)
 
 
 class Redraw:
@@ -69,7 +69,7 @@ class Redraw:
         """Figures at the places drawn, (resamples, problems), of each problem's (problems, resamples)."""
         return np.asarray(draws[self.problem, self.resample])
 
-    def counts(self, strata: Sequence[IntArray]) -> IntArray:
+    def counts(self, strata: Sequence[CountArray]) -> CountArray:
         """How often each run is drawn, the strata side by side: (resamples, runs)."""
         found = []
         for place, counts in enumerate(strata):
@@ -86,7 +86,7 @@ def interval(values: FloatArray) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def middle_places(counts: IntArray) -> IntArray:
+def middle_places(counts: CountArray) -> IntArray:
     """The sorted places of each resample's two middle values, (resamples, 2), equal for an odd number.
 
     Column i of `counts` says how often the i-th smallest value was drawn.
@@ -98,7 +98,7 @@ def middle_places(counts: IntArray) -> IntArray:
     )
 
 
-def median_curve(values: FloatArray, counts: IntArray) -> Curve:
+def median_curve(values: FloatArray, counts: CountArray) -> Curve:
     """Medians over runs, with intervals, of `values` (runs, points); `counts` is of one stratum."""
     ordered = np.sort(values, axis=0)
     # A resampled median is a mean of two of the sorted values: few pairs, each drawn so many times.
@@ -114,7 +114,7 @@ def median_curve(values: FloatArray, counts: IntArray) -> Curve:
     return _middle(ordered[(len(ordered) - 1) // 2], ordered[len(ordered) // 2]), low, high
 
 
-def median_draws(values: FloatArray, counts: IntArray) -> FloatArray:
+def median_draws(values: FloatArray, counts: CountArray) -> FloatArray:
     """The median of each resample of `values` (runs,); `counts` is of one stratum."""
     order = np.argsort(values, kind="stable")
     middle = values[order][middle_places(counts[:, order])]
@@ -133,7 +133,7 @@ def interquartile_mean(values: FloatArray) -> FloatArray:
         return np.asarray(ordered[cut : len(ordered) - cut].mean(axis=0), np.float64)
 
 
-def interquartile_curve(values: FloatArray, counts: IntArray) -> Curve:
+def interquartile_curve(values: FloatArray, counts: CountArray) -> Curve:
     """Interquartile means over runs, with intervals, of `values` (runs, points).
 
     `counts` has the strata of the runs side by side: (resamples, runs).
@@ -143,19 +143,19 @@ def interquartile_curve(values: FloatArray, counts: IntArray) -> Curve:
     return interquartile_mean(values), ends[:, 0], ends[:, 1]
 
 
-def resampled_interquartile_means(values: FloatArray, counts: IntArray) -> FloatArray:
+def resampled_interquartile_means(values: FloatArray, counts: CountArray) -> FloatArray:
     """The interquartile mean of each resample of `values` (runs,); `counts` is as in the curve's."""
     return _resampled_iqm(values, np.ascontiguousarray(counts.T.astype(np.float64)))
 
 
-def share_curve(holds: BoolArray, counts: IntArray) -> Curve:
+def share_curve(holds: BoolArray, counts: CountArray) -> Curve:
     """The share of runs for which something `holds` (runs, points), with intervals."""
     shares = counts.astype(np.float64) @ holds / len(holds)
     low, high = np.quantile(shares, TAILS, axis=0, method="inverted_cdf")
     return holds.mean(axis=0), low, high
 
 
-def side_by_side(strata: Sequence[IntArray]) -> IntArray:
+def side_by_side(strata: Sequence[CountArray]) -> CountArray:
     """The counts of all strata as those of one pool of runs."""
     return np.concatenate(strata, axis=1)
 
@@ -173,13 +173,15 @@ def _iqm_of_part(values: FloatArray, by_run: FloatArray) -> FloatArray:
     finite = int(np.isfinite(values).sum())
     if not finite:
         return np.full(by_run.shape[1], np.inf)
-    # The first i sorted values hold drawn[i] of the resample; clipped, drawn[i] - cut of those that count.
-    drawn = np.cumsum(by_run[order], axis=0)
-    np.clip(drawn, cut, runs - cut, out=drawn)
+    # The first i sorted values hold drawn[i] of the resample, and counted[i] of those that count.
+    drawn = by_run[order]
+    np.cumsum(drawn, axis=0, out=drawn)
+    counted = np.clip(drawn, cut, runs - cut, out=drawn)
+    counted -= cut
     ordered = values[order[:finite]]
     steps = np.diff(ordered)
-    total = ordered[-1] * (drawn[finite - 1] - cut) - steps @ (drawn[: finite - 1] - cut)
-    means: FloatArray = np.where(drawn[finite - 1] < runs - cut, np.inf, total / (runs - 2 * cut))
+    total = ordered[-1] * counted[finite - 1] - steps @ counted[: finite - 1]
+    means: FloatArray = np.where(counted[finite - 1] < runs - 2 * cut, np.inf, total / (runs - 2 * cut))
     return means
 
 

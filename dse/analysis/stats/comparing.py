@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dse.analysis.stats.runtimes import TOLERANCE
-from dse.support.arrays import FloatArray, IntArray
+from dse.support.arrays import CountArray, FloatArray, IntArray
 
 AT_ONCE = 4_000_000
 """Numbers in memory at a time."""
@@ -22,7 +22,7 @@ def order_of(mine: ArrayLike, theirs: ArrayLike) -> NDArray[np.int8]:
     return order
 
 
-def chances(mine: FloatArray, theirs: FloatArray, counts: tuple[IntArray, IntArray]) -> FloatArray:
+def chances(mine: FloatArray, theirs: FloatArray, counts: tuple[CountArray, CountArray]) -> FloatArray:
     """The probability that one of my runs ends lower than one of theirs, ties half, in each resample.
 
     Both are losses at the end, (runs,); the counts say how often each of mine and of theirs was drawn,

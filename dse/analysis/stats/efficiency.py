@@ -8,7 +8,7 @@ import numpy as np
 
 from dse.analysis.stats.bootstrap import middle_places
 from dse.analysis.stats.runtimes import Run, expected_running_time, times_to
-from dse.support.arrays import FloatArray, IntArray
+from dse.support.arrays import CountArray, FloatArray
 
 
 def speedup(mine: Sequence[Run], theirs: Sequence[Run], budget: int) -> float:
@@ -19,12 +19,12 @@ def speedup(mine: Sequence[Run], theirs: Sequence[Run], budget: int) -> float:
     searchers of the same distribution are at 1 but for chance. (The budget that they were given would be a
     wrong measure of theirs: they may have been where they ended long before.)
     """
-    every = [np.ones((1, len(runs)), np.int64) for runs in (mine, theirs)]
+    every = [np.ones((1, len(runs)), np.int32) for runs in (mine, theirs)]
     return float(resampled_speedup(mine, theirs, budget, every[0], every[1])[0])
 
 
 def resampled_speedup(
-    mine: Sequence[Run], theirs: Sequence[Run], budget: int, my_counts: IntArray, their_counts: IntArray
+    mine: Sequence[Run], theirs: Sequence[Run], budget: int, my_counts: CountArray, their_counts: CountArray
 ) -> FloatArray:
     """`speedup` in each resample, the target taken anew; counts, (resamples, runs), say who was drawn."""
     final = np.array([run.final for run in theirs])

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dse.support.arrays import FloatArray, IntArray
+from dse.support.arrays import CountArray, FloatArray, IntArray
 
 TOLERANCE = 1e-9
 """Losses that differ by less than this share of themselves are equal: one design priced in another order."""
@@ -31,7 +31,7 @@ def runtimes(index: ArrayLike, loss: ArrayLike, targets: ArrayLike) -> FloatArra
     return np.concatenate([np.asarray(index, np.float64) + 1, [np.inf]])[reached]
 
 
-def expected_running_time(times: FloatArray, budget: int, counts: IntArray | None = None) -> FloatArray:
+def expected_running_time(times: FloatArray, budget: int, counts: CountArray | None = None) -> FloatArray:
     """COCO's ERT over the last axis of `times`: all samples spent, in vain too, over the runs that succeeded.
 
     `inf` where none did. `counts`, broadcast against `times`, says how often each run was drawn.
