@@ -19,6 +19,8 @@ SEARCHERS: dict[str, str] = {
     "maddpg": "searchers.maddpg:MADDPG",
     "masac": "searchers.masac:MASAC",
     "policy": "searchers.policy:Policy",
+    "qmix": "searchers.qmix:QMIX",
+    "mast": "searchers.mast:MAST",
     "local": "searchers.local:Local",
     "gradient": "searchers.gradient:Gradient",
     "team": "searchers.team:Team",

@@ -81,11 +81,21 @@ CHEATERS: list[tuple[str, Searcher, str]] = [
 CHEATER_NAMES = [type(cheater).__name__ for _, cheater, _ in CHEATERS]
 
 
-SLOW = {"bayesian": 100, "gradient": 100, "maddpg": 100, "masac": 100, "policy": 300, "ppo": 300, "team": 120}
+SLOW = {
+    "bayesian": 100,
+    "gradient": 100,
+    "maddpg": 100,
+    "masac": 100,
+    "mast": 100,
+    "policy": 300,
+    "ppo": 300,
+    "qmix": 100,
+    "team": 120,
+}
 """Samples of searchers that take minutes for the whole check, which is in `prove_contract.py`."""
 
 
-FEW = {"bayesian": 60, "gradient": 60, "maddpg": 100, "masac": 100, "team": 100}
+FEW = {"bayesian": 60, "gradient": 60, "maddpg": 100, "masac": 100, "mast": 60, "qmix": 60, "team": 100}
 """Samples of slow searchers in `drawn`."""
 
 
@@ -94,6 +104,8 @@ QUICKER = {
     "gradient": {"epochs": 1, "steps": 3},
     "maddpg": {"update_every": 16},
     "masac": {"update_every": 16},
+    "mast": {"update_every": 16},
+    "qmix": {"update_every": 16},
 }
 """Settings with which a slow searcher fits its models less often."""
 
@@ -131,9 +143,8 @@ def test_portable_searchers_draw_the_same_in_a_fresh_process_on_another_cpu() ->
     assert all(len(genes) >= FEW.get(name, 300) for name, genes in here.items())
     different = {name for name in OURS if there[name] != here[name]}
     assert different <= {name for name in searchers() if not getattr(searcher_class(name), "portable", True)}
-    assert different <= {"bayesian", "gradient", "maddpg", "masac", "policy", "ppo"} | set(searchers()) - set(
-        SEARCHERS
-    )
+    apart = {"bayesian", "gradient", "maddpg", "masac", "mast", "policy", "ppo", "qmix"}
+    assert different <= apart | set(searchers()) - set(SEARCHERS)
 
 
 def test_who_draws_by_the_cpu_has_to_say_so() -> None:

@@ -1,0 +1,115 @@
+"""A team of agents with values that searches: mapping as a game that it refines, over the gate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+import numpy as np
+
+from dse.support.errors import InputError
+from dse.support.schema import Limits
+from searchers.common.play import ENDLESS, Form, Game, Reward, tell
+from searchers.common.settings import MOST_POINTS, MOST_UNITS
+from searchers.common.torch_apart import torch_apart
+
+if TYPE_CHECKING:
+    from dse.search.evaluator import Evaluator
+    from dse.search.keeping import Keep
+    from learners.qmix import QMIX
+
+_MOST_STEPS = 10_000_000
+
+Count = Annotated[int, Limits(ge=1, le=MOST_POINTS)]
+Steps = Annotated[int, Limits(ge=1, le=_MOST_STEPS)]
+Share = Annotated[float, Limits(ge=0, le=1)]
+Density = Annotated[float, Limits(gt=0, le=1)]
+
+
+@dataclass(frozen=True)
+class ValuePlay:
+    """How a team searches, and how it learns (see learners.qmix and learners.sparse)."""
+
+    form: Form = "refine"
+    """What a step is: see searchers.common.team_play."""
+    agents: Literal["genes", "blocks"] = "genes"
+    """Who has an agent of its own: each gene, or each block of genes that belong together."""
+    reward: Reward = "-log"
+    """What a point earns (see Options of dse.search.environments)."""
+    mixing: Literal["qmix", "vdn"] = "qmix"
+    """How the agents' values make the team's: by a network, or as their sum."""
+    hidden: Annotated[int, Limits(ge=1, le=MOST_UNITS)] = 64
+    """Units of each of the agents' two hidden layers."""
+    batch: Count = 32
+    """Runs of steps in a mini-batch."""
+    learning_rate: Annotated[float, Limits(gt=0, allow_inf_nan=False)] = 0.002
+    update_every: Steps = 4
+    """Samples between updates."""
+    discount: Share = 0.8
+    explored: Share = 0.1
+    """The chance of a random action in the end."""
+    explored_until: Steps = 1000
+    """Samples in which it falls to that from 1."""
+    schedule: Steps = 1000
+    """Updates in which connections change, and in whose middle `returns` do."""
+    mellow: bool = False
+    """Whether Soft Mellowmax stands for the maximum in targets."""
+    returns: Literal["one-step", "hybrid", "delayed"] = "one-step"
+    """Over how many steps targets go: one; many in the first half of the schedule; many in the second."""
+    recent: Annotated[int, Limits(ge=0, le=_MOST_STEPS)] = 0
+    """Steps of a small memory from which half of a mini-batch comes; 0: there is none."""
+    method: Literal["dense", "static", "set", "rigl"] = "dense"
+    """How connections come and go."""
+    density: Density = 1.0
+    """The share of the networks' connections that there are."""
+    rewire_every: Steps = 50
+    """Updates between changes of the connections."""
+    rewired: Density = 0.5
+    """The share of them that the first change replaces."""
+
+    libraries: ClassVar[tuple[str, ...]] = ("gymnasium", "pettingzoo", "torch")
+    portable: ClassVar[bool] = False
+    has_policy: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        self.game()
+        if self.method == "dense" and self.density != 1:
+            raise InputError(f"density must be 1 where the method is dense, got {self.density}")
+
+    def search(self, evaluate: Evaluator, rng: np.random.Generator, keep: Keep | None = None) -> None:
+        """Let a team learn until the budget is spent."""
+        from learners.team import Team
+        from learners.training import play
+
+        with torch_apart():
+            game = self.game()
+            env = game.environment(evaluate)
+            learner = self.learning().begin(Team.of(env), rng)
+            if keep is not None:
+                tell(keep, learner.policy, game)
+            play(learner, env, ENDLESS, rng)
+
+    def learning(self) -> QMIX:
+        """How the team learns."""
+        from learners.qmix import QMIX
+        from learners.sparse import Sparsity
+
+        return QMIX(
+            mixing=self.mixing,
+            hidden=(self.hidden, self.hidden),
+            batch=self.batch,
+            learning_rate=self.learning_rate,
+            discount=self.discount,
+            update_every=self.update_every,
+            explored=self.explored,
+            explored_until=self.explored_until,
+            schedule=self.schedule,
+            mellow=self.mellow,
+            returns=self.returns,
+            recent=self.recent,
+            sparsity=Sparsity(self.method, self.density, self.rewire_every, self.rewired, self.schedule),
+        )
+
+    def game(self) -> Game:
+        """What the team plays."""
+        return Game(self.form, self.agents, reward=self.reward)

@@ -1,0 +1,26 @@
+"""QMIX trained sparse from the first update, in the manner of MAST: a tenth of the connections, three aids.
+
+Hu et al., "Value-Based Deep Multi-Agent Reinforcement Learning with Dynamic Sparse Training" (NeurIPS 2024,
+arXiv:2409.19391), as far as its abstract and recollection go: connections that grow by gradient, Soft
+Mellowmax, targets over many steps early, and a second, small memory. See learners.qmix and learners.sparse.
+All else is as `qmix` has it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from dse.support.schema import Limits
+from searchers.common.value_play import Density, ValuePlay
+
+
+@dataclass(frozen=True)
+class MAST(ValuePlay):
+    """Sparse values, and what is to make their targets good."""
+
+    method: Literal["dense", "static", "set", "rigl"] = "rigl"
+    density: Density = 0.1
+    mellow: bool = True
+    returns: Literal["one-step", "hybrid", "delayed"] = "hybrid"
+    recent: Annotated[int, Limits(ge=0, le=10_000_000)] = 256

@@ -1,0 +1,16 @@
+"""QMIX as a searcher: an agent a gene, each with values of its moves, mixed to the team's; or VDN, their sum.
+
+The algorithm and its sources are in learners.qmix. The form is `refine`, in which agents act at once on a
+point that they see. Defaults are dense and without the aids of `mast`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from searchers.common.value_play import ValuePlay
+
+
+@dataclass(frozen=True)
+class QMIX(ValuePlay):
+    """Values of moves, learned off-policy."""
