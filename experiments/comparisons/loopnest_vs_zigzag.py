@@ -13,10 +13,8 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable
 
-import numpy as np
 from scipy.stats import spearmanr
 
 from dse.cost.loopnest import Constants, Counts, LoopNest
@@ -25,22 +23,15 @@ from dse.cost.loopnest.counts import MOVED
 from dse.cost.zigzag.constants import Constants as ZigZagConstants
 from dse.cost.zigzag.pricing import ZigZagCosts, price
 from dse.problem.problem import Problem
-from dse.spec.accelerator import PRESETS
 from dse.spec.layer import Layer
 from dse.spec.mapping import Mapping
 from dse.spec.nest import nest
 from experiments import RESULTS
+from experiments.comparisons.mappings import LAYERS, MACHINE, PLAIN, chosen
 from experiments.comparisons.showing import Row, column, each_group, short, spread, table
 from workloads import load_layer
 
 FILE = RESULTS / "comparisons" / "loopnest_vs_zigzag.csv"
-MACHINE = replace(PRESETS["edge"], noc_latency=0)
-LAYERS = ("resnet18:3", "resnet18:5", "mobilenet_v2:10", "mobilenet_v2:7", "bert_base:scores")
-PLAIN = ("mobilenet_v2:10", "bert_base:scores")
-"""The layers of 1 x 1 filters."""
-DRAWN, SEED = 20_000, 0
-RANDOM, BEST = 100, 50
-GROUPS = ("random", "best")
 CONSTANTS, THEIRS = Constants(), ZigZagConstants()
 INPUTS = "CYX"
 """The dims that inputs depend on."""
@@ -52,18 +43,6 @@ TERMS = (
 """What the energies can differ in: each has a column, in nJ, of how much ZigZag counts above loopnest."""
 SHOWN = TERMS[:2] + TERMS[4:7]
 """Those in which energies of even mappings do differ."""
-
-
-def chosen(problem: Problem) -> Iterator[tuple[str, int, Mapping]]:
-    """The group, the number in the draw, and the mapping, of all that are compared."""
-    genes = problem.space.sample(np.random.default_rng(SEED), DRAWN)
-    losses, mappings = problem.price(genes).loss, problem.space.decode(genes)
-    _, first = np.unique(mappings.rows, axis=0, return_index=True)
-    feasible = np.sort(first[np.isfinite(losses[first])])
-    best = feasible[np.argsort(losses[feasible], kind="stable")][:BEST]
-    for group, samples in zip(GROUPS, (feasible[:RANDOM], best), strict=True):
-        for sample in samples.tolist():
-            yield group, sample, mappings[sample]
 
 
 def compare(name: str, layer: Layer, group: str, sample: int, mapping: Mapping) -> Row:
