@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any
 
 from dse.optimum.certificate import INFEASIBLE, OPTIMAL
-from dse.optimum.solver import solve
+from dse.optimum.models import solver_of
 from dse.problem.problem import Problem
 
 NETWORKS = ("mobilenet_v2", "vgg16", "resnet18", "alexnet")
@@ -17,11 +17,11 @@ OBJECTIVES = ("latency", "energy", "edp")
 Row = dict[str, Any]
 
 
-def prove(problems: Mapping[str, Problem], threads: int | None = None) -> list[Row]:
+def prove(problems: Mapping[str, Problem], time_limit: float | None = None) -> list[Row]:
     """Prove each problem's optimum, nothing kept: a row each with its `layer`, `status` and `seconds`."""
     rows = []
     for spec, problem in problems.items():
-        found = solve(problem, threads=threads)
+        found = solver_of(problem)(problem, time_limit)
         rows.append({"layer": spec, "status": found.status, "seconds": found.seconds})
     return rows
 
@@ -43,15 +43,18 @@ def summary(rows: Sequence[Row], **about: object) -> Row:
     }
 
 
-def report(sets: Iterable[tuple[str, str, str, Mapping[str, Problem]]]) -> dict[str, list[Row]]:
+def report(
+    sets: Iterable[tuple[str, str, str, Mapping[str, Problem]]], time_limit: float | None = None
+) -> dict[str, list[Row]]:
     """`certify`: a row for each network, accelerator and objective; `certify_all`: one for all proofs.
 
-    `sets` yields the three names with the problems of that set, by layer.
+    `sets` yields the three names with the problems of that set, by layer. No proof takes longer than
+    `time_limit` seconds; then it is not optimal.
     """
     every: list[Row] = []
     table: list[Row] = []
     for network, accelerator, objective, problems in sets:
-        rows = prove(problems)
+        rows = prove(problems, time_limit)
         every += rows
         table.append(summary(rows, network=network, accelerator=accelerator, objective=objective))
     return {"certify": table, "certify_all": [summary(every)] if every else []}

@@ -65,7 +65,8 @@ def show_layer(
         claim = f"{_claim(certificate)} {problem.objective} {best.loss:.6g} {unit}"
         show_best(console, problem, claim, best)
     if certificate.status == "bounded":
-        console.print(f"no mapping is below {certificate.lower_bound:.6g} {unit}", soft_wrap=True)
+        bound = f"no mapping is below {certificate.lower_bound:.6g} {unit}"
+        console.print(f"{bound}; the time ran out, --time-limit gives more", soft_wrap=True)
     console.print(_proof(certificate, problem), soft_wrap=True)
     for check in entry.get("verified", []):
         sign, style = ("verified", "green") if check["passed"] else ("NOT VERIFIED", "red")

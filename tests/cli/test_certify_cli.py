@@ -125,6 +125,14 @@ def test_too_little_time_gives_a_bound_and_a_gap(dse: Dse) -> None:
     assert "no mapping is below" in shown.out
 
 
+def test_on_machines_of_levels_a_proof_ends_in_time_by_itself(
+    dse: Dse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dse.cli.commands.certify.LEVELS_LIMIT", 1e-9)
+    levels = ("--layer", "alexnet:conv1", "--accelerator", "edge", "--cost-model", "timeloop", "--fresh")
+    assert "the time ran out, --time-limit gives more" in dse("certify", *levels).out
+
+
 def test_a_layer_that_fits_nowhere_fails_and_says_that_it_is_proven(dse: Dse) -> None:
     nowhere = ("--layer", "alexnet:conv1", "--accelerator", "edge", *MAESTRO)
     outcome = dse("certify", *nowhere, "--json")

@@ -133,25 +133,28 @@ def certify(
         typer.Option("--accelerator", help="By default four presets; repeatable.", metavar="ACCELERATOR"),
     ] = None,
     cost_model: CostModelName = None,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Seconds for a layer; by default as many as it takes.", metavar="S")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Measure how long it takes to prove the optimum of every layer: latency, energy and EDP."""
     from dse.bench import certify as bench
     from dse.cost import DEFAULT_COST_MODEL
-    from dse.problem.problem import Problem
-    from dse.spec.accelerator import load_accelerator
+    from dse.problem.making import load_hardware, make_problem
     from workloads import load
 
-    loaded = {name: load(name) for name in networks or bench.NETWORKS}
-    machines = {name: load_accelerator(name) for name in accelerators or bench.ACCELERATORS}
     model = cost_model or DEFAULT_COST_MODEL
-    report = bench.report(
+    loaded = {name: load(name) for name in networks or bench.NETWORKS}
+    machines = {name: load_hardware(name, model) for name in accelerators or bench.ACCELERATORS}
+    sets = (
         (network, machine, objective, problems)
         for network, found in loaded.items()
-        for machine, accelerator in machines.items()
+        for machine, hardware in machines.items()
         for objective in bench.OBJECTIVES
-        if (problems := {layer.name: Problem(layer, accelerator, objective, model) for layer in found.layers})
+        if (problems := {one.name: make_problem(one, hardware, objective, model) for one in found.layers})
     )
+    report = bench.report(sets, time_limit)
     for row in (*report["certify"], *report["certify_all"]):
         row["cost_model"] = model
     if json:

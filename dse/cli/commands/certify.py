@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from dse.spec.layer import Layer
 
 FAILED = 1
+LEVELS_LIMIT = 60.0
+"""Seconds for a layer on a machine of levels, if none are given: its space may be too large for a proof."""
 
 
 def command(
@@ -37,7 +39,10 @@ def command(
     objective: Objective = "latency",
     time_limit: Annotated[
         float | None,
-        typer.Option(help="Seconds for a layer; then the bound so far is given.", metavar="S"),
+        typer.Option(
+            help="Seconds for a layer; then the bound so far is given. 60 on machines of levels.",
+            metavar="S",
+        ),
     ] = None,
     verify: Annotated[
         bool, typer.Option("--verify", help="Check the proof in code that shares nothing with the solver.")
@@ -62,8 +67,8 @@ def command(
 ) -> None:
     """Prove which mapping of a layer, or of each layer of a network, is best.
 
-    Only perfect factors can be certified, under the cost model maestro or loopnest. The exit code is 1 if a
-    layer has no feasible mapping, or if a proof does not pass --verify.
+    Only perfect factors can be certified, under the cost models loopnest, maestro and timeloop. The exit code
+    is 1 if a layer has no feasible mapping, or if a proof does not pass --verify.
     """
     from dse.problem.making import load_hardware, make_problem, parse_constraints
     from dse.space.parts import load_parts
@@ -84,6 +89,8 @@ def command(
             _refuse(problems[spec])
         except InputError as error:
             raise InputError(f"{spec}: {error}" if network else str(error)) from None
+    if time_limit is None and any(problem.model.hierarchical for problem in problems.values()):
+        time_limit = LEVELS_LIMIT
     options = {"time_limit": time_limit, "cache": False if fresh else cache or True, "check": verify}
     if network is None:
         _certify_layer(accelerator, problems, out, formats, json, options)
