@@ -63,7 +63,7 @@ def show_layer(
         console.print(words[certificate.status], style="red")
     else:
         claim = f"{_claim(certificate)} {problem.objective} {best.loss:.6g} {unit}"
-        show_best(console, problem, claim, best)
+        show_best(console, problem.on_machine_of(best.genes), claim, best)
     if certificate.status == "bounded":
         bound = f"no mapping is below {certificate.lower_bound:.6g} {unit}"
         console.print(f"{bound}; the time ran out, --time-limit gives more", soft_wrap=True)
@@ -109,6 +109,11 @@ def _proof(certificate: Certificate, problem: Problem) -> str:
     from dse.optimum.models import certifier_of
 
     counts = certificate.counts
+    if not counts.groups:
+        return (
+            f"the bound is what every one of {counts.mappings:,} mappings must do at least, not one of them "
+            f"gone through: that is for space 'default', but for objective area ({certificate.seconds:.2g} s)"
+        )
     kept = ", kept from an earlier run" if certificate.cached else ""
     left = f", {counts.open:,} left" if counts.open else ""
     return (

@@ -112,6 +112,8 @@ def _gap(problem: Problem, loss: float) -> str:
         return f"no proof to set it beside: {error}"
     above = f"{100 * (loss / certificate.lower_bound - 1):.2g} %"
     if certificate.status != "optimal":
+        if not certificate.counts.groups:
+            return f"at most {above} above the optimum, by what every mapping must do"
         limit = f"{PROOF_SECONDS:.0f} s"
         return f"at most {above} above the optimum, as far as proven in {limit} (dse certify goes on)"
     return "the proven optimum" if loss == certificate.lower_bound else f"{above} above the proven optimum"

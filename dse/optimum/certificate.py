@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dse.problem.evaluations import Evaluations
 from dse.problem.problem import Problem
 from dse.spec.mapping import Mapping as DataflowMapping
-from dse.support.arrays import FloatArray
+from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import InputError
 from dse.support.validation import table
 
@@ -68,10 +69,10 @@ class Counts:
 class Certificate:
     """The optimum of a problem, with what is needed to check it.
 
-    `status` is `optimal` (no mapping of the space is better than `best`), `bounded` (the time ran out: none
-    is below `lower_bound`) or `infeasible` (the space has no feasible mapping; `best` is None and
-    `lower_bound` inf). Losses are in the objective's unit. Of the mappings with the least loss, `best` has
-    the least energy, or, where energy is the objective, the fewest cycles.
+    `status` is `optimal` (no mapping of the space is better than `best`), `bounded` (the time ran out, or
+    there is no more than a floor: none is below `lower_bound`) or `infeasible` (the space has no feasible
+    mapping; `best` is None and `lower_bound` inf). Losses are in the objective's unit. Of the mappings with
+    the least loss, `best` has the least energy, or, where energy is the objective, the fewest cycles.
     `solved` are the groups whose inner problem was solved; the bound covers all others. Under `loopnest` none
     are listed: a check finds them itself, and compares how many there are.
     """
@@ -143,7 +144,7 @@ class Certificate:
             # As in a search's result, where it says which sample it was.
             "index": None,
             "mapping": best.mapping.to_dict(),
-            "case": problem.case(best.mapping),
+            "case": problem.on_machine_of(best.genes).case(best.mapping),
         }
 
 
@@ -155,12 +156,21 @@ def _finite(value: float) -> float | None:
 def priced(problem: Problem, mapping: Any) -> Best | None:
     """The mapping as the problem prices it; None if it is not feasible."""
     batch = problem.batch(mapping)
-    figures = problem.evaluate(batch)
+    return _best(problem.evaluate(batch), problem.space.encode(batch)[0], mapping)
+
+
+def priced_point(problem: Problem, genes: ArrayLike) -> Best | None:
+    """Likewise of a point (genes,) of the problem's space, which may say what the hardware is."""
+    points = np.array([genes], dtype=np.int64)
+    return _best(problem.price(points), points[0], problem.space.decode(points)[0])
+
+
+def _best(figures: Evaluations, genes: IntArray, mapping: Any) -> Best | None:
     if figures.reason[0] != 0:
         return None
     return Best(
         loss=float(figures.loss[0]),
-        genes=tuple(problem.space.encode(batch)[0].tolist()),
+        genes=tuple(genes.tolist()),
         cycles=int(figures.cycles[0]),
         energy_nj=float(figures.energy_nj[0]),
         macs=int(figures.macs[0]),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
+from dse.optimum import floor
+from dse.optimum.floor import has_floor_only
 from dse.problem.problem import Problem
-from dse.space.parts import SPACES
 from dse.support.errors import InputError
 
 if TYPE_CHECKING:
@@ -33,35 +34,25 @@ def claims_of(problem: Problem) -> Claims:
 
 
 def solver_of(problem: Problem) -> Solve:
-    """What proves the problem's optimum: the branch and bound of two levels, or that of any number."""
+    """What proves the problem's optimum, the branch and bound of two levels or any number, or its floor."""
     model = _provable(problem)
+    if has_floor_only(problem):
+        return floor.solve
     home = f"dse.optimum.{model}.search" if problem.model.hierarchical else "dse.optimum.solver"
     return cast("Solve", import_module(home).solve)
 
 
 def refuse(problem: Problem) -> None:
-    """InputError unless the optimum of the problem can be proven."""
+    """InputError unless the optimum of the problem can be proven, or its floor is known."""
     certifier = certifier_of(problem)
     if problem.tiles != "factors":
         raise InputError(f"only tiles 'factors' can be certified, got {problem.tiles!r}")
-    _refuse_parts(problem)
     if problem.area_budget is not None:
         raise InputError("a problem with an area budget cannot be certified: leave it out")
-    certifier.refuse(problem)
-
-
-def _refuse_parts(problem: Problem) -> None:
-    """InputError for a space of other parts than the default's, with what is certain there all the same."""
-    parts = problem.parts
-    if parts == SPACES["default"]:
-        return
-    most = max(parts.num_pes, default=problem.accelerator.num_pes)
-    cycles = -(-problem.layer.macs // (most * problem.accelerator.simd_lanes))
-    raise InputError(
-        f"only mappings of the space 'default' can be certified (tiles of K, C, Y and X, one PE count); of "
-        f"space {parts.name or 'of its own'!r} it is certain that no feasible mapping takes less than "
-        f"{cycles:,} cycles, the layer's MACs on {most:,} PEs"
-    )
+    if has_floor_only(problem):
+        floor.refuse_floor(problem)
+    else:
+        certifier.refuse(problem)
 
 
 def _provable(problem: Problem) -> str:

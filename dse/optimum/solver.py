@@ -23,6 +23,7 @@ import numpy as np
 
 from dse.optimum.bounds import Bounds, Choice, Groups, Solution, Value, Winner
 from dse.optimum.certificate import BOUNDED, INFEASIBLE, OPTIMAL, Best, Certificate, Counts, Solved, priced
+from dse.optimum.floor import has_floor_only
 from dse.optimum.models import certifier_of, refuse
 from dse.problem.problem import Problem
 from dse.space.genes import LEVELS, MAPPED_DIMS, ORDERS
@@ -30,6 +31,7 @@ from dse.spec.accelerator import Accelerator
 from dse.spec.layer import Layer
 from dse.spec.mapping import Level, Mapping
 from dse.support.arrays import FloatArray
+from dse.support.errors import InputError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -47,6 +49,8 @@ def solve(problem: Problem, time_limit: float | None = None, threads: int | None
     cannot be certified.
     """
     refuse(problem)
+    if has_floor_only(problem):
+        raise InputError("the solver takes the default space only, and not the area that a mapping needs")
     warm(problem.model.name)
     start, threads = time.perf_counter(), threads or cpu_count() or 1
     deadline = math.inf if time_limit is None else start + time_limit

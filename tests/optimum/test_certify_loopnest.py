@@ -142,7 +142,6 @@ def test_what_cannot_be_certified_is_refused_in_a_line() -> None:
     huge = Layer("CONV", 2**19, 2**19, 1000, 1000, 3, 3)
     for problem, words in (
         (Problem(layer, edge, cost_model=MODEL, tiles="any"), "only tiles 'factors' can be certified"),
-        (Problem(layer, edge, "area", MODEL), "only latency, energy and edp can be certified, got 'area'"),
         (Problem(layer, edge, "power", MODEL), "can be certified, got 'power'"),
         (Problem(huge, edge, cost_model=MODEL), "too large to certify"),
     ):

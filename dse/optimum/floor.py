@@ -1,0 +1,120 @@
+"""What is certain where the solvers do not reach: a bound of all mappings, and a good mapping above it.
+
+The solvers go through the mappings of the default space on one machine. Of a space of other parts (more dims
+are cut, PE counts are open), and of the area that a mapping needs, what is certain is the *floor*:
+
+* latency, energy, EDP: what the model's proofs start from (`Bounds.floor`), on the most PEs. No feasible
+  mapping takes fewer cycles than the layer's MACs on all lanes; under `maestro` the energy counts each
+  element of the inputs and weights once besides what is moved, under `loopnest` every word is moved once. A
+  filter in pieces changes none of that.
+* area: the fewest PEs (`maestro`, whose area counts all there are) or one (`loopnest`, which counts those at
+  work) with buffers for tiles of one output.
+
+The mapping is the best that a few descents find. Where it meets the floor it is proven to be optimal.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from dse.optimum.certificate import BOUNDED, OPTIMAL, Certificate, Counts, priced_point
+from dse.problem.problem import Problem
+from dse.space.parts import SPACES
+from dse.spec.objective import objective_named
+from dse.support.arrays import IntArray
+from dse.support.errors import InputError
+
+if TYPE_CHECKING:
+    from dse.cost.loopnest import LoopNest
+
+OBJECTIVES = ("latency", "energy", "edp", "area")
+DRAWN, STARTS, STEPS_DOWN = 20_000, 8, 200
+
+
+def has_floor_only(problem: Problem) -> bool:
+    """Whether a problem of two levels is beyond the solvers, and a floor is what can be said of it."""
+    if problem.model.hierarchical:
+        return False
+    return problem.parts != SPACES["default"] or objective_named(problem.objective).of_need
+
+
+def refuse_floor(problem: Problem) -> None:
+    """InputError for an objective that has no floor."""
+    if problem.objective not in OBJECTIVES:
+        raise InputError(
+            f"in the space {problem.parts.name or 'of these parts'!r} {', '.join(OBJECTIVES[:-1])} and "
+            f"{OBJECTIVES[-1]} have a bound, got {problem.objective!r}"
+        )
+
+
+def solve(problem: Problem, time_limit: float | None = None) -> Certificate:
+    """The floor of a problem that has no more, and a good mapping above it: within seconds."""
+    start = time.perf_counter()
+    floor = _least_area(problem) if problem.objective == "area" else _least_work(problem)
+    point = _descend(problem, floor, math.inf if time_limit is None else start + time_limit)
+    best = None if point is None else priced_point(problem, point)
+    return Certificate(
+        fingerprint=problem.fingerprint,
+        status=OPTIMAL if best is not None and best.loss <= floor else BOUNDED,
+        lower_bound=floor,
+        best=best,
+        solved=(),
+        counts=Counts(0, 0, 0, 0, 0, 0, problem.space.mappings),
+        seconds=time.perf_counter() - start,
+    )
+
+
+def _least_work(problem: Problem) -> float:
+    """The floor of latency, energy or EDP."""
+    from dse.optimum.models import certifier_of
+
+    counts = problem.parts.num_pes or (problem.accelerator.num_pes,)
+    machine = replace(problem.accelerator, num_pes=max(counts))
+    known = Problem(problem.layer, machine, problem.objective, problem.model)
+    certifier = certifier_of(known)
+    certifier.refuse(known)
+    return certifier.make_bounds(known).floor()
+
+
+def _least_area(problem: Problem) -> float:
+    """The area that every mapping needs."""
+    layer, machine = problem.layer, problem.accelerator
+    window = layer.R * layer.S
+    if problem.model.name == "loopnest":
+        # Tiles of one output: a window of inputs, its weights and the output, all of them twice.
+        need = 2 * (2 * window + 1)
+        constants = cast("LoopNest", problem.model).constants
+        return float(constants.area_of(1, machine.simd_lanes, need, need))
+    from dse.cost.maestro.area import environment_area
+
+    # MAESTRO charges the halo to the output too. One of the filter's dims may be in pieces of one.
+    pieces = [size for dim, size in (("R", layer.R), ("S", layer.S)) if dim in problem.parts.dims]
+    need = 3 * 2 * window // max(pieces, default=1)
+    pes, l1, l2 = np.array([[min(problem.parts.num_pes or (machine.num_pes,))], [need], [1]])
+    return float(environment_area(pes, l1, l2)[0])
+
+
+def _descend(problem: Problem, floor: float, deadline: float) -> IntArray | None:
+    """The best point, (genes,), of descents from the best of random ones; None if none was feasible."""
+    space, rng = problem.space, np.random.default_rng(0)
+    points = space.sample(rng, DRAWN)
+    losses = problem.price(points).loss
+    least, best = math.inf, None
+    for place in np.argsort(losses, kind="stable")[:STARTS].tolist():
+        here, loss = points[place], float(losses[place])
+        for _ in range(STEPS_DOWN):
+            if loss < least:
+                least, best = loss, here
+            if least <= floor or time.perf_counter() > deadline:
+                return best
+            near = np.concatenate([block.neighbours(here) for block in space.blocks])
+            found = problem.price(near).loss
+            if not found.min(initial=math.inf) < loss:
+                break
+            here, loss = near[int(found.argmin())], float(found.min())
+    return best
