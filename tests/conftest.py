@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from dse.campaign import runner
+from dse.campaign import executors, runner
 from dse.campaign.executors import InProcess
 from dse.cli import main
 
@@ -62,7 +62,8 @@ Dse = Callable[..., Outcome]
 def campaigns_in_process() -> Iterator[None]:
     """Campaigns run in this process unless a test names an executor: workers take seconds to start."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runner, "LocalProcesses", InProcess)
+        for module in (executors, runner):
+            patch.setattr(module, "LocalProcesses", InProcess)
         yield
 
 

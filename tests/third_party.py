@@ -6,7 +6,11 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+import pytest
 
 CLI = "import sys; from dse.cli import main; sys.exit(main())"
 
@@ -21,8 +25,17 @@ def install(example: Path, folder: Path) -> Path:
     return target
 
 
+@contextmanager
+def found(installed: Path) -> Iterator[None]:
+    """Meanwhile this process, and those that it starts, find what is in the folder `installed`."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(installed))
+        patch.setenv("PYTHONPATH", str(installed))
+        yield
+
+
 def dse(installed: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """A command, where what is in the folder `installed` is installed."""
+    """A command in a process of its own, where what is in the folder `installed` is installed."""
     return run([sys.executable, "-c", CLI, *arguments], PYTHONPATH=str(installed))
 
 

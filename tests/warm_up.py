@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from multiprocessing import get_context
 
 import numpy as np
 
+from dse.cost.maestro import hardware_row, layer_row
+from dse.cost.maestro.kernel import LEFT
 from dse.cost.timeloop.presets import load_machine
 from dse.optimum import certify
 from dse.problem.machine_problem import MachineProblem
@@ -20,6 +23,8 @@ from dse.search.api import search
 from dse.search.run import make_ready
 from dse.spec.accelerator import Accelerator
 from dse.spec.layer import Layer
+from dse.spec.mapping import Level, Mapping, MappingBatch
+from dse.support.jit import load_kernels
 
 LAYER, ACCELERATOR = Layer("CONV", 4, 4, 4, 4, 3, 3), Accelerator(4, 64, 512, 4, 4)
 
@@ -39,6 +44,16 @@ def maestro() -> None:
     search(Problem(LAYER, ACCELERATOR, "edp", "maestro"), "team", budget=64)
 
 
+def complete() -> None:
+    """The walk that `maestro` takes for layers with a stride and the like: it is long."""
+    layers, hardware = layer_row(replace(LAYER, stride=(2, 2))), hardware_row(ACCELERATOR)
+    level = Level("K", tuple("KCYXRS"), (1, 1, 1, 1, 3, 3))
+    rows = MappingBatch.of([Mapping(level, 1, level)]).rows
+    costs = np.empty((4, 1), np.int64), np.empty((3, 1)), np.full(1, LEFT, np.uint8)
+    load_kernels("dse.cost.maestro.kernel").price_left(layers, hardware, rows, True, 0, 1, *costs)
+    assert costs[-1] != LEFT
+
+
 def loopnest() -> None:
     """What uses `loopnest`: the proof first, while the other process compiles the space."""
     certify(Problem(LAYER, ACCELERATOR, "edp", "loopnest"), cache=False)
@@ -55,7 +70,7 @@ def machines() -> None:
     certify(problem, cache=False)
 
 
-SHARES: tuple[Callable[[], None], ...] = (maestro, loopnest, machines)
+SHARES: tuple[Callable[[], None], ...] = (maestro, loopnest, machines, complete)
 
 
 def main() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, make_dataclass, replace
 from functools import cached_property
-from math import gcd
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
+from dse.spec.reads import Reads, reads_of
 from dse.support.errors import InputError, shorten, unknown, within
 from dse.support.schema import Limits, Schema, read
 from dse.support.validation import INT64_MAX, table, whole_number
@@ -28,20 +28,6 @@ NO_STEPS = {"stride": (1, 1), "padding": (0, 0), "dilation": (1, 1)}
 """How a filter moves that takes every place of its input, by rows and columns."""
 
 MAX_SIZE = 2**31 - 1
-
-
-class Reads(NamedTuple):
-    """Which input rows (or columns) the outputs read, counted from the first of the padded input.
-
-    Neighbouring outputs begin `stride` rows apart, and each reads within a `window` of them; `first` is the
-    first row that is no padding, and padding begins again at `end`. Where stride and dilation have a common
-    divisor g, only every g-th row is ever read, and those alone are counted.
-    """
-
-    stride: int
-    window: int
-    first: int
-    end: int
 
 
 @dataclass(frozen=True)
@@ -194,7 +180,7 @@ class Layer:
     def reads(self) -> tuple[Reads, Reads]:
         """Which input rows and which input columns the outputs read."""
         axes = zip(self.stride, (self.R, self.S), self.dilation, self.padding, (self.Y, self.X), strict=True)
-        return tuple(_reads(*axis) for axis in axes)  # type: ignore[return-value]
+        return tuple(reads_of(*axis) for axis in axes)  # type: ignore[return-value]
 
     @property
     def strided(self) -> bool:
@@ -276,13 +262,6 @@ _KINDS = {
 
 def _counts(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: values[name] for name in ("name", *COUNTS)}
-
-
-def _reads(stride: int, taps: int, dilation: int, padding: int, size: int) -> Reads:
-    step = gcd(stride, dilation)
-    # The rows below a place that are multiples of the step.
-    first, end = -(-padding // step), -(-(padding + size) // step)
-    return Reads(stride // step, (taps - 1) * (dilation // step) + 1, first, end)
 
 
 def _pair(value: object, what: str, *, least: int) -> tuple[int, int]:

@@ -15,7 +15,7 @@ from typing import Any
 from dse.campaign.reading import load_campaign
 from dse.cli.commands.run import find_layers
 from dse.optimum import certify
-from dse.problem.cases import case_lines
+from dse.problem.case_lines import case_lines
 from experiments.comparisons.showing import table
 
 CAMPAIGN = "results/campaigns/gemmini.toml"

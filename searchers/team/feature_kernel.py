@@ -16,7 +16,7 @@ from dse.spec.mapping import (
     OUTER_TILE,
 )
 from dse.support.jit import OPTIONS
-from dse.support.numerics.kernel import exp2_of, log2_of
+from dse.support.numerics.elementary import exp2_of, log2_of
 
 DIMS, TENSORS = 4, 3
 K, C, Y, X = range(DIMS)

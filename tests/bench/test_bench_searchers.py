@@ -113,7 +113,15 @@ def test_the_named_searchers_are_measured_on_a_development_problem(dse: Dse) -> 
     assert row["cost_model"] == "maestro"
 
 
-def test_people_get_a_table(dse: Dse) -> None:
+def test_people_get_a_table(dse: Dse, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = {
+        "random": {**dict.fromkeys(FIGURES, 1.5), "failure": None},
+        "raising": {**dict.fromkeys(FIGURES), "failure": "RuntimeError: no licence"},
+    }
+    monkeypatch.setattr(
+        "dse.bench.searchers.measure",
+        lambda name, problem, budget, seed=0: {"searcher": name, "budget": budget, **rows[name]},
+    )
     outcome = dse("bench", "searchers", "random", "raising", "--budget", "50")
     assert outcome.code == 1
     assert "50 samples of alexnet:conv2 on eyeriss-small" in outcome.out

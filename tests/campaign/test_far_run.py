@@ -142,7 +142,8 @@ def test_pieces_that_come_late_or_twice_are_written_once(tmp_path: Path, often: 
     assert records(tmp_path) == records(tmp_path / "here")
 
 
-def test_executors_are_found_by_their_entry_points() -> None:
+def test_executors_are_found_by_their_entry_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dse.campaign.executors.LocalProcesses", LocalProcesses)
     assert {"dask", "processes"} <= set(executors())
     assert isinstance(executor_maker("processes", None, {})(1), LocalProcesses)
     with pytest.raises(InputError, match="did you mean 'dask'"):

@@ -35,12 +35,33 @@ class Case:
 
 SMALL = (
     # Odd bandwidths, buffers that bind, PEs that no size is a multiple of, and one that nothing fits on.
+    # Most have an order fixed, which leaves a 24th of the mappings; `prove_certify.py` fixes none.
     Case("convolution", Layer("CONV", 4, 1, 4, 4, 3, 3), Accelerator(3, 60, 150, 3, 1)),
-    Case("pointwise", Layer("CONV", 6, 2, 1, 1, 1, 1), Accelerator(5, 12, 24, 2, 1, 1, 1)),
-    Case("depthwise", Layer("DSCONV", 1, 4, 5, 3, 3, 2), Accelerator(3, 64, 120, 4, 2)),
-    Case("product", Layer.gemm(4, 2, 2), Accelerator(4, 12, 28, 3, 2, 0, 2)),
-    Case("slow-noc", Layer("CONV", 2, 3, 4, 3, 2, 1), Accelerator(2, 20, 60, 2, 1, 3, 1)),
-    Case("two-lanes", Layer("CONV", 2, 1, 5, 4, 2, 2), Accelerator(3, 40, 60, 5, 2, 1, 2)),
+    Case(
+        "pointwise",
+        Layer("CONV", 6, 2, 1, 1, 1, 1),
+        Accelerator(5, 12, 24, 2, 1, 1, 1),
+        {"inner.order": "KCYX"},
+    ),
+    Case(
+        "depthwise",
+        Layer("DSCONV", 1, 4, 5, 3, 3, 2),
+        Accelerator(3, 64, 120, 4, 2),
+        {"outer.order": "CYXK"},
+    ),
+    Case("product", Layer.gemm(4, 2, 2), Accelerator(4, 12, 28, 3, 2, 0, 2), {"inner.order": "CKYX"}),
+    Case(
+        "slow-noc",
+        Layer("CONV", 2, 3, 4, 3, 2, 1),
+        Accelerator(2, 20, 60, 2, 1, 3, 1),
+        {"outer.order": "YCKX"},
+    ),
+    Case(
+        "two-lanes",
+        Layer("CONV", 2, 1, 5, 4, 2, 2),
+        Accelerator(3, 40, 60, 5, 2, 1, 2),
+        {"inner.order": "XYKC"},
+    ),
     Case(
         "more-tiles",
         Layer("CONV", 8, 4, 6, 5, 3, 2),
@@ -53,7 +74,12 @@ SMALL = (
         Accelerator(9, 80, 400, 4, 1),
         {"outer.order": "XYCK", "outer.parallel": "K", "outer.tile.C": 4, "inner.tile.Y": 2},
     ),
-    Case("nothing-fits", Layer("CONV", 2, 2, 6, 5, 5, 5), Accelerator(2, 40, 4000, 4, 2)),
+    Case(
+        "nothing-fits",
+        Layer("CONV", 2, 2, 6, 5, 5, 5),
+        Accelerator(2, 40, 4000, 4, 2),
+        {"inner.order": "CYXK"},
+    ),
 )
 
 LARGE = (
@@ -64,6 +90,8 @@ LARGE = (
     Case("slow-noc", Layer("CONV", 2, 6, 4, 3, 2, 1), Accelerator(4, 40, 100, 2, 1, 3, 1)),
     Case("two-lanes", Layer("CONV", 3, 2, 7, 5, 2, 2), Accelerator(4, 64, 200, 5, 2, 1, 2)),
 )
+
+WHOLE = tuple(replace(case, fixed={}) for case in SMALL if case.name not in ("more-tiles", "fixed-outer"))
 
 REAL = (
     ("vgg16:conv1_2", "eyeriss-small", "edp"),
@@ -77,6 +105,8 @@ REAL = (
     ("alexnet:conv3", "tpu-like", "latency"),
     ("gpt2_block:mlp.c_fc", "edge", "energy"),
 )
+FEW_REAL = REAL[::2]
+"""`prove_certify.py` has them all."""
 
 
 def real_problem(layer: str, accelerator: str, objective: str, cost_model: str = "maestro") -> Problem:

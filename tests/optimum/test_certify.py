@@ -21,7 +21,7 @@ from dse.spec.layer import Layer
 from dse.spec.mapping import MappingBatch
 from dse.spec.objective import objectives_of
 from dse.support.errors import InputError
-from tests.optimum.certify_cases import REAL, SMALL, Case, brute_force, odd_machine, real_problem
+from tests.optimum.certify_cases import FEW_REAL, SMALL, Case, brute_force, odd_machine, real_problem
 from workloads import load_layer
 
 
@@ -61,7 +61,7 @@ def test_the_brute_force_cases_differ_enough_to_mean_something() -> None:
     assert len(refused) >= 3
 
 
-@pytest.mark.parametrize(("layer", "accelerator", "objective"), REAL)
+@pytest.mark.parametrize(("layer", "accelerator", "objective"), FEW_REAL)
 def test_random_mappings_never_beat_a_certificate(layer: str, accelerator: str, objective: str) -> None:
     problem = real_problem(layer, accelerator, objective)
     found = certify(problem)

@@ -28,7 +28,7 @@ from dse.spec.accelerator import PRESETS, Accelerator
 from dse.spec.layer import Layer
 from dse.spec.mapping import CLUSTER, INNER_PARALLEL, INNER_TILE, OUTER_PARALLEL, OUTER_TILE
 from dse.spec.reasons import Reason
-from tests.optimum.certify_cases import REAL, SMALL, Case, odd_machine, real_problem
+from tests.optimum.certify_cases import FEW_REAL, SMALL, Case, odd_machine, real_problem
 from workloads import load_layer
 
 LAYERS = ("vgg16:conv1_2", "resnet18:0", "mobilenet_v2:1", "mobilenet_v2:8", "vgg16:fc7", "alexnet:conv3")
@@ -155,7 +155,7 @@ def test_the_inner_bound_holds_everywhere_and_one_cycle_more_would_not(case: Cas
 # Checking certificates
 
 
-@pytest.mark.parametrize(("layer", "accelerator", "objective"), REAL)
+@pytest.mark.parametrize(("layer", "accelerator", "objective"), FEW_REAL)
 def test_certificates_pass_the_check(layer: str, accelerator: str, objective: str) -> None:
     problem = real_problem(layer, accelerator, objective)
     checks = verify(problem, solve(problem))

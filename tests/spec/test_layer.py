@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from dse.problem.problem import Problem
 from dse.spec.accelerator import PRESETS
-from dse.spec.layer import MAX_SIZE, Layer, Reads
+from dse.spec.layer import MAX_SIZE, Layer
+from dse.spec.reads import Reads
 from dse.support.errors import InputError
 
 CONV = {"type": "CONV", "K": 64, "C": 3, "Y": 224, "X": 224, "R": 7, "S": 7}

@@ -190,7 +190,7 @@ def _cost_rows(
 
 def _evaluate_cases(path: str, model_name: str, detail: bool, json: bool) -> None:
     from dse.cost import cost_model_class, hierarchy_models
-    from dse.problem.cases import case_lines
+    from dse.problem.case_lines import case_lines
 
     if model_name in hierarchy_models():
         heads = HIERARCHY_HEADS

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from dse.cost.loopnest.constants import Constants
-from dse.spec.layer import Layer, Reads
+from dse.spec.layer import Layer
+from dse.spec.reads import Reads
 from dse.spec.reasons import Reason
 from dse.support.arrays import FloatArray, IntArray
 

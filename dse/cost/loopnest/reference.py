@@ -16,8 +16,9 @@ from typing import TypeVar
 from dse.cost.loopnest.counts import MOVED, Counts
 from dse.cost.loopnest.reference_dims import Dim, Fill, Move, Outer, Profile
 from dse.spec.accelerator import Accelerator
-from dse.spec.layer import Layer, Reads
+from dse.spec.layer import Layer
 from dse.spec.mapping import Mapping
+from dse.spec.reads import Reads
 
 DIMS = ("K", "C", "Y", "X")
 INDEXES = {

@@ -60,7 +60,9 @@ class Maestro(CostModel):
         layers = layer_row(layer.lowered())
 
         def price(rows: IntArray, machines: IntArray) -> CostBatch:
-            return price_cases(layers, machines[:, _HARDWARE], rows, wrap=False, threads=1)
+            # In rows, as all hardware is: for columns the kernels would be compiled anew.
+            hardware = np.ascontiguousarray(machines[:, _HARDWARE])
+            return price_cases(layers, hardware, rows, wrap=False, threads=1)
 
         return price
 

@@ -5,13 +5,17 @@ Section numbers are those of the reference; `table` rows are named below, its co
 
 from __future__ import annotations
 
+import numpy as np
 from numba import njit
 
-from dse.support.jit import OPTIONS
+from dse.support.jit import LEAN
 
 K, C, Y, X, R, S = range(6)
 FIRST, STEADY, LAST = range(3)
-INPUT, WEIGHT, OUTPUT = range(3)
+
+# Of numpy: to numba a literal True or 1 has a type of its own, for each of which what uses it is compiled.
+INPUT, WEIGHT, OUTPUT = np.int64(0), np.int64(1), np.int64(2)
+NO, YES = np.bool_(False), np.bool_(True)
 
 # Rows of a level's table; the columns are dims.
 SIZE, OFFSET, STATIC, WHOLE, NEW, EDGE, EDGE_NEW = range(7)
@@ -27,13 +31,13 @@ TABLE_ROWS = 27
 PARALLEL, FANOUT, UNITS, CHANGING, SPATIAL_EDGE, SPATIAL_PARTIAL = range(6)
 
 
-@njit(inline="always", **OPTIONS)
+@njit(inline="always", **LEAN)
 def quotient(a, b):
     """C's integer division: truncated toward zero."""
     return a // b if (a >= 0) == (b > 0) else -(-a // b)
 
 
-@njit(**OPTIONS)
+@njit(**LEAN)
 def fill_directives(table, facts, tiles, parallel, fanout, layer, depthwise, outer):
     """Loop sizes and offsets of a level (SPEC 3)."""
     facts[PARALLEL] = C if depthwise and parallel == K else parallel
@@ -54,7 +58,7 @@ def fill_directives(table, facts, tiles, parallel, fanout, layer, depthwise, out
         table[OFFSET, dim] = offset
 
 
-@njit(**OPTIONS)
+@njit(**LEAN)
 def fill_extents(table, facts):
     """Static tables of a level (SPEC 5), from its SIZE, OFFSET and STATIC rows."""
     parallel, fanout = facts[PARALLEL], facts[FANOUT]
@@ -91,7 +95,7 @@ def fill_extents(table, facts):
         facts[UNITS] = units + int(offset * (units - 1) + size < total)
 
 
-@njit(inline="always", **OPTIONS)
+@njit(inline="always", **LEAN)
 def add_state(table, dim, position, count, unrolled, edge, partial):
     """Appends a state to a dim's list."""
     index = table[STATES, dim]
@@ -103,7 +107,7 @@ def add_state(table, dim, position, count, unrolled, edge, partial):
     table[STATES, dim] = index + 1
 
 
-@njit(**OPTIONS)
+@njit(**LEAN)
 def fill_states(table, facts):
     """The states of every loop over the ACTUAL sizes (SPEC 6.1); returns how many cases they make."""
     parallel, fanout = facts[PARALLEL], facts[FANOUT]
@@ -134,7 +138,7 @@ def fill_states(table, facts):
     return cases
 
 
-@njit(**OPTIONS)
+@njit(**LEAN)
 def set_case(table, facts, order, number):
     """Puts the loops at the states of case `number` (SPEC 6.2); returns its 32-bit occurrence count."""
     parallel = facts[PARALLEL]

@@ -26,20 +26,21 @@ from dse.cost.maestro.levels import (
     UNITS,
     UNROLLED,
     WHOLE,
+    YES,
 )
-from dse.support.jit import OPTIONS
+from dse.support.jit import LEAN
 
 COUPLED_CONV = 0b001110, 0b110011, 0b001101
 COUPLED_DSCONV = 0b001110, 0b110010, 0b001110
 
 
-@njit(inline="always", **OPTIONS)
+@njit(inline="always", **LEAN)
 def coupled(masks, tensor, dim):
     """Whether the tensor depends on the dim."""
     return masks[tensor] >> dim & 1 == 1
 
 
-@njit(**OPTIONS)
+@njit(**LEAN)
 def fetch(table, facts, order, masks, tensor, first, part):
     """New elements of an input tensor for one sub-cluster (SPEC 7.1, 7.2); -1 where MAESTRO exits."""
     changing, parallel = facts[CHANGING], facts[PARALLEL]
@@ -82,7 +83,7 @@ def fetch(table, facts, order, masks, tensor, first, part):
     return volume
 
 
-@njit(**OPTIONS)
+@njit(**LEAN)
 def produce(table, facts, masks, psums, first, part, reuse):
     """Outputs, or partial sums, of one sub-cluster (SPEC 7.3)."""
     volume = 1
@@ -115,57 +116,65 @@ def produce(table, facts, masks, psums, first, part, reuse):
     return volume
 
 
-@njit(**OPTIONS)
+@njit(inline="always", **LEAN)
+def beside_the_first(facts):
+    """How many sub-clusters beside the first work on a whole share, and how many on a part of one."""
+    if facts[SPATIAL_EDGE] == 0:
+        return facts[FANOUT] - 1, 0
+    if facts[UNITS] > 1:
+        return max(facts[UNITS] - facts[SPATIAL_PARTIAL] - 1, 0), facts[SPATIAL_PARTIAL]
+    return 0, 0
+
+
+@njit(inline="always", **LEAN)
+def alone_and_partial(facts):
+    """Whether the first sub-cluster is the only one, with a part of a share."""
+    return facts[SPATIAL_EDGE] == 1 and facts[UNITS] == 1 and facts[SPATIAL_PARTIAL] == 1
+
+
+@njit(**LEAN)
 def ingress(table, facts, order, masks, tensor):
     """Elements of an input tensor that enter the array (SPEC 7.4); -1 where MAESTRO exits."""
-    if not coupled(masks, tensor, facts[PARALLEL]):
-        return fetch(table, facts, order, masks, tensor, True, False)
-    if facts[SPATIAL_EDGE] == 0:
-        one = fetch(table, facts, order, masks, tensor, True, False)
+    spread = coupled(masks, tensor, facts[PARALLEL])
+    whole, partial = beside_the_first(facts)
+    volume = 0
+    # In turn the first sub-cluster, whole ones, partial ones: one call is compiled once.
+    for kind in range(3 if spread else 1):
+        times = 1 if kind == 0 else whole if kind == 1 else partial
+        if times == 0:
+            continue
+        part = kind == 2 or (kind == 0 and spread and alone_and_partial(facts))
+        one = fetch(table, facts, order, masks, tensor, kind == 0, part)
         if one < 0:
             return -1
-        return one + (facts[FANOUT] - 1) * fetch(table, facts, order, masks, tensor, False, False)
-    partial, units = facts[SPATIAL_PARTIAL], facts[UNITS]
-    volume = fetch(table, facts, order, masks, tensor, True, units == 1 and partial == 1)
-    if volume < 0:
-        return -1
-    if units > 1:
-        volume += max(units - partial - 1, 0) * fetch(table, facts, order, masks, tensor, False, False)
-        volume += partial * fetch(table, facts, order, masks, tensor, False, True)
+        volume += times * one
     return volume
 
 
-@njit(**OPTIONS)
+@njit(**LEAN)
 def produce_all(table, facts, masks, psums):
     """Outputs that leave the array (`psums` False) or its multiply-accumulates (True) (SPEC 7.4)."""
-    if not psums and not coupled(masks, OUTPUT, facts[PARALLEL]):
-        return produce(table, facts, masks, psums, True, False, True)
-    if facts[SPATIAL_EDGE] == 0:
-        one = produce(table, facts, masks, psums, True, False, True)
-        rest = one if psums else produce(table, facts, masks, psums, False, False, True)
-        return one + (facts[FANOUT] - 1) * rest
-    partial, units = facts[SPATIAL_PARTIAL], facts[UNITS]
-    volume = produce(table, facts, masks, psums, True, units == 1 and partial == 1, True)
-    if units > 1:
-        further = max(units - partial - 1, 0)
-        volume += further * produce(table, facts, masks, psums, psums, False, True)
-        volume += partial * produce(table, facts, masks, psums, False, True, not psums)
+    spread = psums or coupled(masks, OUTPUT, facts[PARALLEL])
+    whole, partial = beside_the_first(facts)
+    volume = 0
+    for kind in range(3 if spread else 1):
+        times = 1 if kind == 0 else whole if kind == 1 else partial
+        if times == 0:
+            continue
+        first = kind == 0 or (kind == 1 and psums)
+        part = kind == 2 or (kind == 0 and spread and alone_and_partial(facts))
+        volume += times * produce(table, facts, masks, psums, first, part, kind < 2 or not psums)
     return volume
 
 
-@njit(**OPTIONS)
+@njit(**LEAN)
 def critical_psums(table, facts, masks):
     """Partial sums of the sub-cluster that works longest."""
-    part = (
-        coupled(masks, OUTPUT, facts[PARALLEL])
-        and facts[SPATIAL_EDGE] == 1
-        and facts[UNITS] == 1
-        and facts[SPATIAL_PARTIAL] == 1
-    )
-    return produce(table, facts, masks, True, True, part, True)
+    part = coupled(masks, OUTPUT, facts[PARALLEL]) and alone_and_partial(facts)
+    return produce(table, facts, masks, YES, YES, part, YES)
 
 
-@njit(**OPTIONS)
+@njit(**LEAN)
 def tile_elements(table, masks, tensor):
     """Elements of a tensor's whole tile, with the input-side extent of Y and X."""
     volume = 1

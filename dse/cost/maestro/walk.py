@@ -16,6 +16,7 @@ from dse.cost.maestro.levels import (
     EDGE,
     INPUT,
     IS_EDGE,
+    NO,
     OFFSET,
     OUTPUT,
     PARALLEL,
@@ -27,6 +28,7 @@ from dse.cost.maestro.levels import (
     UNITS,
     WEIGHT,
     WHOLE,
+    YES,
     K,
     fill_directives,
     fill_extents,
@@ -43,7 +45,7 @@ from dse.cost.maestro.volumes import (
     tile_elements,
 )
 from dse.spec.reasons import Reason
-from dse.support.jit import OPTIONS
+from dse.support.jit import LEAN, OPTIONS
 
 FEASIBLE = int(Reason.FEASIBLE)
 NO_WORK = int(Reason.NO_WORK)
@@ -54,13 +56,13 @@ OUT_OF_RANGE = int(Reason.OUT_OF_RANGE)
 LARGEST_COUNT = 2.0**62
 
 
-@njit(inline="always", **OPTIONS)
+@njit(inline="always", **LEAN)
 def noc_delay(elements, bandwidth, latency):
     """Cycles that the NoC takes to move `elements` (SPEC 8.1)."""
     return latency + quotient(elements, bandwidth) + int(elements % bandwidth != 0) - 1
 
 
-@njit(**OPTIONS)
+@njit(**LEAN)
 def wraps(table, facts, order, cases):
     """Whether some case's occurrence count wraps to zero or below."""
     most = 1.0
@@ -77,7 +79,7 @@ def wraps(table, facts, order, cases):
     return False
 
 
-@njit(**OPTIONS)
+@njit(**LEAN)
 def run_inner(table, facts, order, masks, hardware, figures):
     """Runs the inner level over its ACTUAL sizes: cycles and size calls into `figures`; returns a reason."""
     _, bandwidth, _, latency, lanes = hardware
@@ -93,7 +95,7 @@ def run_inner(table, facts, order, masks, hardware, figures):
         if psums <= 0:
             continue
         accepted = True
-        egress = produce_all(table, facts, masks, False)
+        egress = produce_all(table, facts, masks, NO)
         inputs = ingress(table, facts, order, masks, INPUT)
         weights = ingress(table, facts, order, masks, WEIGHT)
         if inputs < 0 or weights < 0:
@@ -107,7 +109,7 @@ def run_inner(table, facts, order, masks, hardware, figures):
     return FEASIBLE
 
 
-@njit(**OPTIONS)
+@njit(**LEAN)
 def inner_cycles(tables, facts, orders, masks, hardware, partial, figures, runs):
     """Cycles of the sub-clusters in the outer level's present case, and the first one's size calls.
 
@@ -143,8 +145,8 @@ def price_any(layer, hardware, row, tables, facts, orders, runs, figures):
         outer[STATIC, dim] = outer[ACTUAL, dim] = 1 if depthwise and dim == K else layer[1 + dim]
         orders[0, dim] = row[1 + dim]
         orders[1, dim] = row[15 + dim]
-    fill_directives(outer, facts[0], row[7:13], row[0], pes // cluster, layer, depthwise, True)
-    fill_directives(inner, facts[1], row[21:27], row[14], cluster, layer, depthwise, False)
+    fill_directives(outer, facts[0], row[7:13], row[0], pes // cluster, layer, depthwise, YES)
+    fill_directives(inner, facts[1], row[21:27], row[14], cluster, layer, depthwise, NO)
     if largest_count(outer, inner, layer, latency) > LARGEST_COUNT:
         return OUT_OF_RANGE
     for dim in range(6):
@@ -163,7 +165,7 @@ def price_any(layer, hardware, row, tables, facts, orders, runs, figures):
         count = set_case(outer, facts[0], orders[0], number)
         inputs = ingress(outer, facts[0], orders[0], masks, INPUT)
         weights = ingress(outer, facts[0], orders[0], masks, WEIGHT)
-        egress = produce_all(outer, facts[0], masks, False)
+        egress = produce_all(outer, facts[0], masks, NO)
         psums = critical_psums(outer, facts[0], masks)
         if (not accepted or psums > 0) and (inputs < 0 or weights < 0):
             return ZERO_FETCH
@@ -173,13 +175,13 @@ def price_any(layer, hardware, row, tables, facts, orders, runs, figures):
         write_o += count * egress
         if psums <= 0:
             continue
-        work = produce_all(outer, facts[0], masks, True)
-        reason = inner_cycles(tables, facts, orders, masks, hardware, True, run, runs)
+        work = produce_all(outer, facts[0], masks, YES)
+        reason = inner_cycles(tables, facts, orders, masks, hardware, YES, run, runs)
         if reason != FEASIBLE:
             return reason
         compute, first_calls = run[0], run[1]
         if facts[0, SPATIAL_EDGE] == 1 and facts[0, SPATIAL_PARTIAL] == 1 and facts[0, UNITS] > 1:
-            reason = inner_cycles(tables, facts, orders, masks, hardware, False, run, runs)
+            reason = inner_cycles(tables, facts, orders, masks, hardware, NO, run, runs)
             if reason != FEASIBLE:
                 return reason
             compute = max(compute, run[0])
@@ -211,13 +213,13 @@ def price_any(layer, hardware, row, tables, facts, orders, runs, figures):
     return FEASIBLE
 
 
-@njit(inline="always", **OPTIONS)
+@njit(inline="always", **LEAN)
 def wrap32(value):
     """The value as a signed 32-bit integer holds it."""
     return (value + 2**31) % 2**32 - 2**31
 
 
-@njit(**OPTIONS)
+@njit(**LEAN)
 def largest_count(outer, inner, layer, latency):
     """A generous bound on every count of a mapping, as a float; above 2^62 nothing is priced."""
     bound = 1.0 + latency

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dse.space.kernels.compiling import compiled
+from dse.space.kernels.compiling import compiled, compiled_into
 from dse.space.kernels.layout import (
     ALL_DIMS,
     ANY_TILES,
@@ -40,7 +40,7 @@ from dse.spec.mapping import CLUSTER, INNER_PARALLEL, OUTER_ORDER, OUTER_TILE
 from dse.support.arrays import IntArray
 
 
-@compiled
+@compiled_into
 def is_inside(genes: IntArray, row: int, space: IntArray) -> bool:
     """Whether every gene of a row is within its size."""
     inside = True
@@ -96,7 +96,7 @@ def fit_clusters(rows: IntArray, space: IntArray) -> None:
             rows[row, CLUSTER] = _fitting_cluster(rows, row, space)
 
 
-@compiled
+@compiled_into
 def _fitting_cluster(rows: IntArray, row: int, space: IntArray) -> int:
     """A PE for each inner tile that the outer tile holds along the inner parallel dim."""
     dim = rows[row, INNER_PARALLEL]
@@ -107,7 +107,7 @@ def _fitting_cluster(rows: IntArray, row: int, space: IntArray) -> int:
     return fitting
 
 
-@compiled
+@compiled_into
 def tiles_of(outer_gene: int, inner_gene: int, place: int, space: IntArray) -> tuple[int, int]:
     """The outer and inner tile that a dim's two tile genes stand for."""
     chain = space[CHAIN_START] + CHAIN_WIDTH * place
@@ -160,7 +160,7 @@ def encode(rows: IntArray, machines: IntArray, space: IntArray, genes: IntArray)
     return -1
 
 
-@compiled
+@compiled_into
 def _order_index(rows: IntArray, row: int, column: int, space: IntArray) -> int:
     """The index of a row's loop order, -1 if the dims that stay whole do not follow it in their order.
 
@@ -184,7 +184,7 @@ def _order_index(rows: IntArray, row: int, column: int, space: IntArray) -> int:
     return index
 
 
-@compiled
+@compiled_into
 def _find(space: IntArray, start: int, count: int, value: int) -> int:
     """The index of `value` among `count` ascending entries from `start`, or -1."""
     low, high = 0, count
@@ -197,7 +197,7 @@ def _find(space: IntArray, start: int, count: int, value: int) -> int:
     return low if low < count and space[start + low] == value else -1
 
 
-@compiled
+@compiled_into
 def tile_genes(outer: int, inner: int, place: int, space: IntArray) -> tuple[int, int]:
     """The smallest pair of tile genes that stands for two tiles; a gene is -1 where there is none."""
     chain = space[CHAIN_START] + CHAIN_WIDTH * place

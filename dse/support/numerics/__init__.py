@@ -62,7 +62,7 @@ def matmul(ones: AnyFloats, others: AnyFloats) -> AnyFloats:
     stack = np.broadcast_shapes(ones.shape[:-2], right.shape[:-2])
     left, right = (_stacked(matrices, stack, ones.dtype) for matrices in (ones, right))
     out = np.zeros((len(left), left.shape[1], right.shape[2]), ones.dtype)
-    _kernels().products(left, right, out)
+    _algebra().products(left, right, out)
     found: AnyFloats = out.reshape(*stack, *out.shape[1:])
     return found[..., 0] if others.ndim == 1 else found
 
@@ -70,13 +70,14 @@ def matmul(ones: AnyFloats, others: AnyFloats) -> AnyFloats:
 def _stacked(matrices: AnyFloats, stack: tuple[int, ...], kind: Any) -> AnyFloats:
     """Matrices as one stack of contiguous ones, repeated where the other side has more."""
     whole = np.broadcast_to(matrices, (*stack, *matrices.shape[-2:]))
-    return np.ascontiguousarray(whole, kind).reshape(math.prod(stack), *matrices.shape[-2:])
+    # Such as may not be written are of another type, for which kernels would be compiled anew.
+    return np.require(whole, kind, ["C", "W"]).reshape(math.prod(stack), *matrices.shape[-2:])
 
 
 def cholesky(covariances: FloatArray) -> FloatArray:
     """The upper factor (n, n) of covariances of known points, noise included; LinAlgError without one."""
     factor = np.array(covariances, np.float64, order="C")
-    if not _kernels().factorise(factor):
+    if not _algebra().factorise(factor):
         raise np.linalg.LinAlgError("covariances that are not positive definite")
     return factor
 
@@ -84,8 +85,8 @@ def cholesky(covariances: FloatArray) -> FloatArray:
 def solve(factor: FloatArray, targets: FloatArray) -> FloatArray:
     """Weights (n, m) by which covariances with the known points add up to what is expected elsewhere."""
     weights = np.array(targets, np.float64, order="C")
-    _kernels().forward(factor, weights)
-    _kernels().backward(factor, weights)
+    _algebra().forward(factor, weights)
+    _algebra().backward(factor, weights)
     return weights
 
 
@@ -95,7 +96,7 @@ def explained(factor: FloatArray, shared: FloatArray) -> FloatArray:
     The inner products of its columns are what knowing takes from the covariances of the others.
     """
     found = np.array(shared.T, np.float64, order="C")
-    _kernels().forward(factor, found)
+    _algebra().forward(factor, found)
     return found
 
 
@@ -106,7 +107,7 @@ def non_negative(columns: FloatArray, targets: FloatArray) -> FloatArray | None:
     """
     weights = np.empty(columns.shape[1])
     squares = matmul(np.ascontiguousarray(columns.T), columns)
-    ended = _kernels().non_negative(squares, matmul(np.ascontiguousarray(columns.T), targets), weights)
+    ended = _algebra().non_negative(squares, matmul(np.ascontiguousarray(columns.T), targets), weights)
     return weights if ended else None
 
 
@@ -114,9 +115,9 @@ def _each(name: str, values: ArrayLike) -> FloatArray:
     given = np.asarray(values, np.float64)
     flat = np.ascontiguousarray(given).ravel()
     out = np.empty_like(flat)
-    getattr(_kernels(), name)(flat, out)
+    getattr(load_kernels("dse.support.numerics.elementary"), name)(flat, out)
     return out.reshape(given.shape)
 
 
-def _kernels() -> ModuleType:
-    return load_kernels("dse.support.numerics.kernel")
+def _algebra() -> ModuleType:
+    return load_kernels("dse.support.numerics.algebra")

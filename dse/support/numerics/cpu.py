@@ -11,15 +11,16 @@ OTHER_CPU_VARIABLES = ("OPENBLAS_CORETYPE", "NPY_DISABLE_CPU_FEATURES")
 @cache
 def numerical_cpu() -> str:
     """The instructions that NumPy uses beyond its baseline, the kernels of its BLAS, and torch's if set."""
-    import numpy as np
     from threadpoolctl import threadpool_info
 
+    # First, as it imports NumPy, whose BLAS is then among the pools.
+    instructions = _instructions()
     kernels = {
         pool.get("architecture") or "unknown" for pool in threadpool_info() if pool["user_api"] == "blas"
     }
     torch = os.environ.get("ATEN_CPU_CAPABILITY")
-    parts = [*_instructions(), *sorted(kernels), *([f"torch {torch}"] if torch else [])]
-    return f"{np.__name__} {' '.join(parts)}"
+    parts = [*instructions, *sorted(kernels), *([f"torch {torch}"] if torch else [])]
+    return f"numpy {' '.join(parts)}"
 
 
 def other_cpu() -> dict[str, str]:

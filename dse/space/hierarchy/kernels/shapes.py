@@ -7,7 +7,7 @@ import numpy as np
 from numba import njit
 
 from dse.support.jit import LEAN, OPTIONS
-from dse.support.numerics.kernel import log2_of
+from dse.support.numerics.elementary import log2_of
 
 
 @njit(**OPTIONS)

@@ -1,0 +1,28 @@
+"""Which rows or columns of its input a convolution reads."""
+
+from __future__ import annotations
+
+from math import gcd
+from typing import NamedTuple
+
+
+class Reads(NamedTuple):
+    """Which input rows (or columns) the outputs read, counted from the first of the padded input.
+
+    Neighbouring outputs begin `stride` rows apart, and each reads within a `window` of them; `first` is the
+    first row that is no padding, and padding begins again at `end`. Where stride and dilation have a common
+    divisor g, only every g-th row is ever read, and those alone are counted.
+    """
+
+    stride: int
+    window: int
+    first: int
+    end: int
+
+
+def reads_of(stride: int, taps: int, dilation: int, padding: int, size: int) -> Reads:
+    """What the outputs of a filter of `taps` read along an axis of `size`, `padding` on either side."""
+    step = gcd(stride, dilation)
+    # The rows below a place that are multiples of the step.
+    first, end = -(-padding // step), -(-(padding + size) // step)
+    return Reads(stride // step, (taps - 1) * (dilation // step) + 1, first, end)
