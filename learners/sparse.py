@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Literal, get_args
 
 import numpy as np
@@ -62,10 +61,10 @@ class Sparsity:
         return self.share / 2 * (1 + math.cos(math.pi * update / self.until)) if due else 0.0
 
 
-def erdos_renyi(sizes: Sequence[int], density: float) -> list[float]:
-    """The density of each layer of a network with layers of these sizes, for one of `density` in all."""
-    counts = [inputs * outputs for inputs, outputs in pairwise(sizes)]
-    shares = [(inputs + outputs) / (inputs * outputs) for inputs, outputs in pairwise(sizes)]
+def erdos_renyi(shapes: Sequence[tuple[int, int]], density: float) -> list[float]:
+    """The density of each layer, of so many inputs and outputs, for one of `density` in all."""
+    counts = [inputs * outputs for inputs, outputs in shapes]
+    shares = [(inputs + outputs) / (inputs * outputs) for inputs, outputs in shapes]
     whole: set[int] = set()
     while True:
         left = density * sum(counts) - sum(counts[layer] for layer in whole)
@@ -88,8 +87,8 @@ class SparseNetworks:
     ) -> None:
         self.networks, self.settings = networks, settings
         self._rng, self._max_norm = rng, max_norm
-        sizes = [networks.weights[0].shape[1], *(weight.shape[2] for weight in networks.weights[::2])]
-        self._densities = erdos_renyi(sizes, settings.density)
+        shapes = [(weight.shape[1], weight.shape[2]) for weight in networks.weights[::2]]
+        self._densities = erdos_renyi(shapes, settings.density)
         self.masks = [
             self._drawn(weight, density)
             for weight, density in zip(networks.weights[::2], self._densities, strict=True)

@@ -10,6 +10,8 @@ from dse.support.errors import InputError
 from learners.networks import Networks
 from learners.sparse import SparseNetworks, Sparsity, erdos_renyi, forward_flops, training_flops
 
+SHAPES = [(100, 100), (100, 10)]
+
 
 def networks(method: str, density: float = 0.25, **settings: int) -> SparseNetworks:
     rng = np.random.default_rng(0)
@@ -26,10 +28,10 @@ def descend(made: SparseNetworks, updates: int) -> None:
 
 def test_layers_share_connections_by_erdos_renyi() -> None:
     # 100 x 100 has 200 / 10,000 to scale, 100 x 10 has 110 / 1,000: k (200 + 110) = 0.1 * 11,000.
-    assert np.allclose(erdos_renyi([100, 100, 10], 0.1), [1100 / 310 * 0.02, 1100 / 310 * 0.11])
+    assert np.allclose(erdos_renyi(SHAPES, 0.1), [1100 / 310 * 0.02, 1100 / 310 * 0.11])
     # At 0.3 the small layer would be above 1: it is whole, and the other has what is left.
-    assert np.allclose(erdos_renyi([100, 100, 10], 0.3), [2300 / 10_000, 1.0])
-    assert erdos_renyi([3, 4, 5], 1.0) == [1.0, 1.0]
+    assert np.allclose(erdos_renyi(SHAPES, 0.3), [2300 / 10_000, 1.0])
+    assert erdos_renyi(SHAPES, 1.0) == [1.0, 1.0]
 
 
 def test_flops_of_a_small_network_are_those_counted_by_hand() -> None:
