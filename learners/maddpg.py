@@ -82,7 +82,6 @@ class MADDPGLearner:
     def _actor_loss(self, part: Part, batch: Batch) -> Tensor:
         outputs = part.actors(batch.rows(batch.observations, part.agents))
         fresh, _ = part.head.draw(outputs, self._crew.noise(*outputs.shape[:2]))
-        rows = part.critic_rows(batch.observations, part.with_own(batch.actions, fresh))
-        values = part.critics.frozen(rows)[..., 0]
+        values = part.values_with(batch, fresh)
         held_down = _OUTPUT_WEIGHT * outputs.square().mean(dim=2)
         return (held_down - values).mean(dim=1).sum()

@@ -105,6 +105,5 @@ class MASACLearner:
     def _actor_loss(self, part: Part, batch: Batch) -> Tensor:
         outputs = part.actors(batch.rows(batch.observations, part.agents))
         fresh, entropy = part.head.draw(outputs, self._crew.noise(*outputs.shape[:2]))
-        rows = part.critic_rows(batch.observations, part.with_own(batch.actions, fresh))
-        values = part.critics.frozen(rows)[..., 0]
+        values = part.values_with(batch, fresh)
         return -(values + self._settings.entropy * entropy).mean(dim=1).sum()

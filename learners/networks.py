@@ -37,11 +37,23 @@ class Networks:
 
     def __call__(self, rows: Tensor) -> Tensor:
         """What the networks make of their rows: (agents, n, outputs)."""
+        return self._after(self.first(rows), self.weights)
+
+    def first(self, rows: Tensor) -> Tensor:
+        """What the first layers make of their rows, before anything stands between layers.
+
+        Rows that are the same for all, (1, n, inputs), go through all matrices in one product.
+        """
+        matrices, biases = self.weights[:2]
+        if len(rows) == len(matrices):
+            return torch.baddbmm(biases, rows, matrices)
+        wide = matrices.transpose(0, 1).flatten(1)
+        return (rows[0] @ wide).view(rows.shape[1], *biases.shape[::2]).transpose(0, 1) + biases
+
+    def _after(self, rows: Tensor, weights: Sequence[Tensor]) -> Tensor:
         activate = ACTIVATIONS[self.activation]
-        for layer in range(0, len(self.weights), 2):
-            rows = torch.baddbmm(self.weights[layer + 1], rows, self.weights[layer])
-            if layer + 2 < len(self.weights):
-                rows = activate(rows)
+        for layer in range(2, len(weights), 2):
+            rows = torch.baddbmm(weights[layer + 1], activate(rows), weights[layer])
         return rows
 
     def of(self, agents: slice) -> Networks:
@@ -52,9 +64,9 @@ class Networks:
         """The same networks, in memory of their own."""
         return Networks([weight.detach().clone() for weight in self.weights], self.activation)
 
-    def frozen(self, rows: Tensor) -> Tensor:
-        """As called, with weights that no gradient reaches."""
-        return Networks.__call__(_Constant(self), rows)
+    def frozen_after(self, first: Tensor) -> Tensor:
+        """What follows on `first`, with weights that no gradient reaches."""
+        return self._after(first, [weight.detach() for weight in self.weights])
 
     def follow(self, others: Networks, tau: float) -> None:
         """Go the share `tau` of the way to the others' weights."""
@@ -65,12 +77,6 @@ class Networks:
     def arrays(self) -> list[SingleArray]:
         """The weights as arrays of their own."""
         return [weight.detach().numpy().copy() for weight in self.weights]
-
-
-class _Constant(Networks):
-    def __init__(self, networks: Networks) -> None:
-        self.weights = [weight.detach() for weight in networks.weights]
-        self.activation = networks.activation
 
 
 class Descent:

@@ -53,16 +53,25 @@ class Part:
         self.target_critics = crew.target_critics.of(agents)
         self.actor_descent = Descent(self.actors, settings.learning_rate, settings.max_norm)
         self.critic_descent = Descent(self.critics, settings.learning_rate, settings.max_norm)
-        self._own = torch.eye(len(crew.team.names), dtype=torch.bool)[agents][:, None, :, None]
+        names, observed, width = len(crew.team.names), crew.team.observed, crew.team.width
+        # Where the critics' rows have each agent's own action.
+        starts = torch.arange(names)[agents] * (observed + width) + observed
+        self._places = torch.arange(self.count)[:, None], starts[:, None] + torch.arange(width)
 
     def critic_rows(self, observations: Tensor, actions: Tensor) -> Tensor:
-        """What the critics look at, all observations and actions: (P, B, N * (observed + width))."""
-        everything = torch.cat((observations.expand(*actions.shape[:3], -1), actions), dim=-1).flatten(2)
-        return everything.expand(self.count, -1, -1)
+        """What the critics look at, all observations and actions: (S, B, N * (observed + width))."""
+        return torch.cat((observations, actions), dim=-1).flatten(2)
 
-    def with_own(self, actions: Tensor, fresh: Tensor) -> Tensor:
-        """The team's actions with each agent's own, (P, B, width), in their place: (P, B, N, width)."""
-        return torch.where(self._own, fresh[:, :, None], actions)
+    def values_with(self, batch: Batch, fresh: Tensor) -> Tensor:
+        """What the critics make of the team's actions with each agent's own, (P, B, width), in their place.
+
+        Gradients reach these alone: what all did goes through the first layer without them.
+        """
+        changed = fresh - batch.rows(batch.actions, self.agents)
+        with torch.no_grad():
+            first = self.critics.first(self.critic_rows(batch.observations, batch.actions))
+        matrix = self.critics.weights[0].detach()[self._places[0], self._places[1]]
+        return self.critics.frozen_after(torch.baddbmm(first, changed, matrix))[..., 0]
 
 
 class Crew:

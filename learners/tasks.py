@@ -15,12 +15,7 @@ from pettingzoo import ParallelEnv
 
 from dse.support.arrays import FloatArray
 from dse.support.errors import InputError
-
-STEPS = 25
-"""The length of an episode."""
-_OBSTACLES = 2
-_UNITS = np.array([(0.0, 0.0), (-1.0, 0.0), (1.0, 0.0), (0.0, -1.0), (0.0, 1.0)])
-"""Where each action leads."""
+from learners.tag import OBSTACLES, STEPS, ArrayTag, flight
 
 
 def navigation(agents: int) -> ParallelEnv:
@@ -30,17 +25,20 @@ def navigation(agents: int) -> ParallelEnv:
 
 def predator_prey(agents: int) -> ParallelEnv:
     """So many predators are to catch a prey that is faster, between two obstacles."""
-    made = _mpe2("simple_tag_v3").parallel_env(
-        num_good=1, num_adversaries=agents, num_obstacles=_OBSTACLES, max_cycles=STEPS
-    )
-    return ScriptedPrey(made, agents)
+    return ScriptedPrey(_mpe2("simple_tag_v3").parallel_env(**_tag(agents)), agents)
+
+
+def fast_predator_prey(agents: int) -> ParallelEnv:
+    """The same game, computed in arrays."""
+    return ArrayTag(_mpe2("simple_tag.simple_tag").raw_env(**_tag(agents)), agents)
+
+
+def _tag(agents: int) -> dict[str, int]:
+    return {"num_good": 1, "num_adversaries": agents, "num_obstacles": OBSTACLES, "max_cycles": STEPS}
 
 
 class ScriptedPrey(ParallelEnv[str, Any, Any]):  # type: ignore[misc]
-    """`simple_tag` for its predators alone: the prey goes where it gets farthest from the nearest of them.
-
-    It pays for being outside [-0.9, 0.9]: that counts as nearer, by ten times as far as it is outside.
-    """
+    """`simple_tag` for its predators alone: the prey flees (see learners.tag)."""
 
     metadata: ClassVar[dict[str, Any]] = {"name": "scripted_prey_v0", "render_modes": []}
 
@@ -84,12 +82,8 @@ class ScriptedPrey(ParallelEnv[str, Any, Any]):  # type: ignore[misc]
 
     def _flight(self) -> int:
         # It observes its velocity, its place, and from there the obstacles and the predators.
-        place, others = self._seen[2:4], self._seen[4 + 2 * _OBSTACLES :]
-        predators = others[: 2 * self._predators].reshape(-1, 2)
-        reached = 0.3 * _UNITS
-        nearest = np.linalg.norm(predators - reached[:, None], axis=2).min(axis=1)
-        outside = np.maximum(abs(place + reached) - 0.9, 0).sum(axis=1)
-        return int((nearest - 10 * outside).argmax())
+        predators = self._seen[4 + 2 * OBSTACLES :][: 2 * self._predators]
+        return flight(self._seen[2:4], predators.reshape(-1, 2))
 
 
 def _mpe2(name: str) -> Any:

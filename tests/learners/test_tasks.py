@@ -1,0 +1,52 @@
+"""Reference tasks: the prey flees, and the game in arrays is the game."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("mpe2")
+
+from learners.tag import flight
+from learners.tasks import fast_predator_prey, navigation, predator_prey
+from learners.team import Team
+
+
+@pytest.mark.parametrize("predators", [3, 7])
+def test_tag_in_arrays_is_the_tag_of_mpe2(predators: int) -> None:
+    slow, fast = predator_prey(predators), fast_predator_prey(predators)
+    assert Team.of(slow).names == Team.of(fast).names
+    assert Team.of(slow).observed == Team.of(fast).observed
+    rng, caught = np.random.default_rng(0), 0.0
+    for seed in range(4):
+        one, other = slow.reset(seed=seed)[0], fast.reset(seed=seed)[0]
+        while fast.agents:
+            for name in fast.agents:
+                np.testing.assert_allclose(one[name], other[name], rtol=1e-4, atol=1e-5)
+            # After the prey, which is the last body that moves, so that they meet.
+            actions = {
+                name: _after(other[name]) if rng.random() < 0.8 else int(rng.integers(5)) for name in one
+            }
+            (one, paid, *ends), (other, earned, *others) = slow.step(actions), fast.step(actions)
+            assert paid == earned
+            assert ends == others
+            caught += sum(earned.values())
+        assert not slow.agents
+    assert caught > 0
+
+
+def _after(seen: np.ndarray) -> int:
+    x, y = seen[-4:-2]
+    if abs(x) > abs(y):
+        return 2 if x > 0 else 1
+    return 4 if y > 0 else 3
+
+
+def test_the_prey_goes_away_from_the_nearest_and_back_into_the_field() -> None:
+    assert flight(np.zeros(2), np.array([[0.3, 0.0], [-0.5, 0.0]])) == 0
+    assert flight(np.zeros(2), np.array([[0.15, 0.0], [0.0, 0.4]])) in (1, 3)
+    assert flight(np.array([1.2, 0.0]), np.array([[-0.1, 0.0]])) == 1
+
+
+def test_navigation_is_for_any_number_of_agents() -> None:
+    assert Team.of(navigation(4)).observed == 24
