@@ -59,13 +59,16 @@ def export_best(
 ) -> None:
     """Write the best mapping of a result in these formats; what one cannot say is said on stderr."""
     from dse.formats import export
-    from dse.spec.mapping import Mapping as DataflowMapping
+    from dse.formats.levels import export_levels
 
     for name in formats if best else ():
         assert best is not None
         try:
-            mapping = DataflowMapping.from_dict(best["mapping"])
-            export(name, problem.layer, problem.accelerator, mapping, folder)
+            mapping = problem.read_mapping(best["mapping"])
+            if problem.model.hierarchical:
+                export_levels(name, problem, mapping, folder)
+            else:
+                export(name, problem.layer, problem.accelerator, mapping, folder)
         except InputError as error:
             typer.echo(f"not written for {name}: {error}", err=True)
 

@@ -50,14 +50,20 @@ def command(
     The change is one of the hardware (buffers, PEs) or of genes: those that --fix holds fast, or one of the
     mapping's own.
     """
+    from dse.cost import is_hierarchical
     from dse.problem.explaining import explain_mapping, explain_space
     from dse.problem.problem import Problem
     from dse.space.mapping_space import parse_fixed
     from dse.spec.accelerator import load_accelerator
     from workloads import load_layer
 
-    found, machine = load_layer(layer), load_accelerator(accelerator)
-    model, fixed = chosen_model(cost_model, constants), parse_fixed(fix or [])
+    model = chosen_model(cost_model, constants)
+    if is_hierarchical(model):
+        raise InputError(
+            f"dse explain is of two levels, cost model {model!r} of any number: dse evaluate --mapping says "
+            "what does not fit, and dse certify whether anything does"
+        )
+    found, machine, fixed = load_layer(layer), load_accelerator(accelerator), parse_fixed(fix or [])
     problem = Problem(found, machine, "edp", model, tiles=tiles, fixed=fixed)
     proof = None
     if mapping is None:

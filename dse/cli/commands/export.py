@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from dse.cli import output
 from dse.cli.completion import complete_format
 from dse.cli.exporting import FORMAT_HELP
-from dse.cli.options import AcceleratorName, Json, LayerName
+from dse.cli.options import AcceleratorName, CostModelName, Json, LayerName, chosen_model
 
 
 def command(
@@ -25,20 +25,43 @@ def command(
         typer.Option(help=f"{FORMAT_HELP}.", metavar="FORMAT", autocompletion=complete_format),
     ],
     out: Annotated[Path, typer.Option(help="The folder for the files.", metavar="DIR")],
+    cost_model: CostModelName = None,
     json: Json = False,
 ) -> None:
-    """Write a mapping of a layer on an accelerator for MAESTRO, Timeloop or ZigZag, as JSON or as loops."""
-    from dse.cli.exporting import find_mapping
-    from dse.cost import DEFAULT_COST_MODEL
-    from dse.formats import export
-    from dse.formats.registry import named
-    from dse.spec.accelerator import load_accelerator
-    from workloads import load_layer
+    """Write a mapping of a layer on an accelerator for MAESTRO, Timeloop or ZigZag, as JSON or as loops.
 
-    found, machine, kind = load_layer(layer), load_accelerator(accelerator), named(format)
-    files = export(kind.name, found, machine, find_mapping(mapping, found, machine, DEFAULT_COST_MODEL), out)
+    With --cost-model timeloop the accelerator is a machine of levels: as JSON, as loops, as Timeloop's text.
+    """
+    from dse.cost import is_hierarchical
+    from dse.formats.registry import named
+
+    kind, model = named(format), chosen_model(cost_model, None)
+    write = _export_levels if is_hierarchical(model) else _export
+    files = write(mapping, layer, accelerator, model, kind.name, out)
     if json:
         output.print_json({"format": kind.name, "files": [str(file) for file in files]})
     else:
         for file in files:
             print(file)
+
+
+def _export(mapping: str, layer: str, accelerator: str, model: str, name: str, out: Path) -> list[Path]:
+    from dse.cli.exporting import find_mapping
+    from dse.formats import export
+    from dse.spec.accelerator import load_accelerator
+    from workloads import load_layer
+
+    found, machine = load_layer(layer), load_accelerator(accelerator)
+    return export(name, found, machine, find_mapping(mapping, found, machine, model), out)
+
+
+def _export_levels(
+    mapping: str, layer: str, accelerator: str, model: str, name: str, out: Path
+) -> list[Path]:
+    from dse.cli.machine_view import read_mapping_file
+    from dse.formats.levels import export_levels
+    from dse.problem.making import make_problem
+    from workloads import load_layer
+
+    problem: Any = make_problem(load_layer(layer), accelerator, "edp", model)
+    return export_levels(name, problem, read_mapping_file(mapping, problem), out)

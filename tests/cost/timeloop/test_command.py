@@ -73,3 +73,26 @@ def test_the_bench_times_the_program_that_the_environment_names(
     program.write_text("#!/bin/sh\necho no licence; exit 3\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"DSE_TIMELOOP=.* does not run: .*ended with code 3: no licence"):
         seconds_each(layer)
+
+
+def test_a_mapping_onto_a_machine_is_exported_and_read_back(dse: Dse, tmp_path: Path) -> None:
+    where = ("--layer", "resnet18:1", "--accelerator", "gemmini", *TIMELOOP)
+    mapping = tmp_path / "mapping.txt"
+    mapping.write_text(
+        "L3[WIO] P56 Q56 N1 - L2[WI] K16X - L1[O] R3 S3 C4 K4 C16X - L0[W] N1", encoding="utf-8"
+    )
+    first = dse("evaluate", "--mapping", str(mapping), *where, "--json").json
+    for name in ("json", "timeloop"):
+        (file,) = dse(
+            "export", str(mapping), *where, "--format", name, "--out", str(tmp_path / name), "--json"
+        ).json["files"]
+        again = dse("evaluate", "--mapping", file, *where, "--json").json
+        assert (again["cycles"], again["mapping"]) == (first["cycles"], first["mapping"])
+    (nest,) = dse(
+        "export", str(mapping), *where, "--format", "nest", "--out", str(tmp_path / "nest"), "--json"
+    ).json["files"]
+    assert "parallel K in 16" in Path(nest).read_text(encoding="utf-8")
+    refused = dse("export", str(mapping), *where, "--format", "zigzag", "--out", str(tmp_path))
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert "is of two levels" in refused.err
+    assert "dse evaluate --mapping says" in dse("explain", *where).err
