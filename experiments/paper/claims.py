@@ -78,32 +78,49 @@ def samples_claim(study: Study, one: str, other: str, kind: str) -> Claim:
 
 def reduction_claims(study: Study) -> Iterator[Claim]:
     """The paper's Table III, a claim for each network and objective."""
-    found = reductions(study.summaries, study.problems, study.reference, [study.budget])
+    budgets = sorted({study.budget, *map(study.budget_of, study.searchers)})
+    found = reductions(study.summaries, study.problems, study.reference, budgets)
     for entry in study.about.get("published", ()):
         network, objective = entry["network"], entry["objective"]
         # In the campaign's order: curves keep tables by name.
         claimed = {name: entry["ratios"][name] for name in study.searchers if name in entry["ratios"]}
         rows = [row for row in found if (row.network, row.objective) == (network, objective)]
-        by_name = {row.searcher: row for row in rows}
-        judged = [(name, times, by_name[name]) for name, times in claimed.items() if name in by_name]
-        if not judged:
-            continue
-        verdicts = [at_least(times, as_interval(row)) for _, times, row in judged]
+        by_name = {row.searcher: row for row in rows if row.budget == study.budget_of(row.searcher)}
         problems = [p for p, group in groups(study.problems).items() if group == (network, objective)]
+        if not problems:
+            continue
+        judged = [(name, times, by_name[name]) for name, times in claimed.items() if name in by_name]
+        verdicts: list[Verdict] = [
+            "not tested" if name in study.cut else at_least(times, as_interval(row))
+            for name, times, row in judged
+        ]
         possible = {name: most_possible(study, name, problems) for name, _, _ in judged}
         better = [name for name, _, row in judged if row.low > 1]
         worse = [name for name, _, row in judged if row.high < 1]
         yield Claim(
             f"marl's mappings of {network} are better than the baselines', {objective}",
             ", ".join(f"{name} {times}x" for name, times in claimed.items()),
-            overall(verdicts),
+            overall(verdicts) if judged else "cannot be told",
             f"marl is better than {listed(better)}, and worse than {listed(worse)}, by whole intervals; as "
             f"much better as claimed than {verdicts.count('borne out')} of {len(verdicts)}",
             f"{study.budget:,} samples a layer; {runs_of(study)}",
             ("baseline", "paper", "here: its figure over marl's", "over the best known", "verdict"),
-            tuple(
-                (name, f"{times:g}", shown(as_interval(row)), f"{possible[name]:.2f}", verdict)
-                for (name, times, row), verdict in zip(judged, verdicts, strict=True)
+            (
+                *(
+                    (
+                        _after(study, name),
+                        f"{times:g}",
+                        shown(as_interval(row)),
+                        f"{possible[name]:.2f}",
+                        verdict,
+                    )
+                    for (name, times, row), verdict in zip(judged, verdicts, strict=True)
+                ),
+                *(
+                    (name, f"{times:g}", "no runs yet", "-", "cannot be told")
+                    for name, times in claimed.items()
+                    if name not in by_name
+                ),
             ),
             tuple(
                 {"baseline": name, "paper": times, "seeds": row.seeds, **spread(as_interval(row))}
@@ -111,6 +128,11 @@ def reduction_claims(study: Study) -> Iterator[Claim]:
                 for name, times, row in judged
             ),
         )
+
+
+def _after(study: Study, name: str) -> str:
+    """A searcher, with its budget if that is not the campaign's: marl is read there too."""
+    return f"{name} ({study.budget_of(name):,} samples, both)" if name in study.cut else name
 
 
 def agents_claim(study: Study) -> Claim:

@@ -228,6 +228,35 @@ def test_many_agents_make_the_difference_only_if_they_do_against_every_control(
     assert both.rows[0][2] == "1.000"
 
 
+def test_a_table_of_reductions_names_what_has_not_run_and_who_had_fewer_samples(
+    paper: Any, tmp_path: Path
+) -> None:
+    problem = ("vgg16:conv1_2", "eyeriss-small", "latency")
+    runs: dict[str, Steps] = {"marl": [(0, 2.0), (700, 1.0)], "random": [(0, 5.0)], "bayesian": [(0, 4.0)]}
+    found = study(tmp_path, runs, (problem,))
+    found = replace(found, about=found.about | {"searchers": [*runs, "ppo"], "limits": {}})
+    (claim,) = paper["claims"].reduction_claims(found)
+    assert [(row[0], row[2], row[4]) for row in claim.rows][-1] == ("ppo", "no runs yet", "cannot be told")
+    nothing = replace(found, summaries=())
+    assert [c.verdict for c in paper["claims"].reduction_claims(nothing)] == ["cannot be told"]
+
+
+def test_nothing_can_be_told_of_a_seed_or_two(paper: Any, tmp_path: Path) -> None:
+    from experiments.paper.setting import settled
+
+    problem = ("vgg16:conv1_2", "eyeriss-small", "latency")
+    runs: dict[str, Steps] = {"marl": [(0, 1.0)], "random": [(0, 50.0)]}
+    expected = ((2, "cannot be told", "2 seeds so far"), (3, "borne out", "marl is better"))
+    for seeds, verdict, words in expected:
+        found = study(tmp_path / str(seeds), runs, (problem,), seeds=seeds)
+        here = {"budget": 20_000, "cost_model": "maestro", "definitions": {}}
+        own = replace(found, about=found.about | here)
+        (claim,) = paper["claims"].reduction_claims(found)
+        told = settled(claim, own)
+        assert (told.verdict, told.rows[0][-1]) == (verdict, verdict)
+        assert told.why.startswith(words)
+
+
 # The script
 
 
