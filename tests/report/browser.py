@@ -1,83 +1,117 @@
-"""Headless Chromium, driven over the WebDriver protocol with nothing but the standard library."""
+"""Headless Chromium, driven by its own protocol (DevTools) over a pipe, with the standard library alone."""
 
 from __future__ import annotations
 
 import base64
 import json
 import os
-import re
+import select
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.error import HTTPError, URLError
-from urllib.request import ProxyHandler, Request, build_opener
 
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
     "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
-    "--hide-scrollbars",
+    "--hide-scrollbars", "--remote-debugging-pipe",
 )  # fmt: skip
-START_SECONDS = 60.0
-ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
-"""The key under which the protocol wraps an element's id."""
-ENTER, SPACE = "\ue007", " "
+ANSWER_SECONDS = 60.0
+ENTER, SPACE, RIGHT = ("Enter", 13, "\r"), (" ", 32, " "), ("ArrowRight", 39, "")
+"""Keys: what a page calls them, their number, and the text that they write."""
 
-# Only this machine is asked, whatever proxy the environment names.
-_OPENER = build_opener(ProxyHandler({}))
+# The browser reads commands from its file 3 and answers on 4: moved up first, neither is in the other's way.
+LAUNCH = """
+import fcntl, os, sys
+pipes = [fcntl.fcntl(int(pipe), fcntl.F_DUPFD, 10) for pipe in sys.argv[1:3]]
+for pipe, place in zip(pipes, (3, 4)):
+    os.dup2(pipe, place)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
+FIND = "const found = document.querySelector(arguments[0]); if (!found) throw `no ${arguments[0]}`;"
 
 
 def missing() -> str:
     """Why there is no browser to test in; empty where there is one."""
     if not any(map(shutil.which, CHROMIUMS)):
-        return "no Chromium is installed (apt-get install chromium chromium-driver)"
-    if not shutil.which("chromedriver"):
-        return "Chromium is installed without chromedriver (apt-get install chromium-driver)"
+        return "no Chromium is installed (apt-get install chromium)"
     return ""
 
 
 class Browser:
     """One browser window."""
 
-    def __init__(self, address: str, folder: Path) -> None:
-        self._address = address
-        binary = next(path for path in map(shutil.which, CHROMIUMS) if path)
-        options = {"binary": binary, "args": [*FLAGS, f"--user-data-dir={folder}"]}
-        wanted = {
-            "goog:chromeOptions": options,
-            "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
-        }
-        session = self._ask("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
-        self._address = f"{address}/session/{session['sessionId']}"
+    def __init__(self, commands: int, answers: int) -> None:
+        self._commands, self._answers = commands, answers
+        self._count, self._left, self._session = 0, b"", ""
+        self._events: list[dict[str, Any]] = []
+        target = self.command("Target.createTarget", url="about:blank")["targetId"]
+        self._session = self.command("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.command(f"{domain}.enable")
 
     def open(self, page: Path) -> None:
         """Load a file."""
-        self._ask("POST", "/url", {"url": page.resolve().as_uri()})
+        self.command("Page.navigate", url=page.resolve().as_uri())
+        while not any(event["method"] == "Page.loadEventFired" for event in self._events):
+            self._read()
+        self._events = [event for event in self._events if event["method"] != "Page.loadEventFired"]
 
     def run(self, script: str, *arguments: Any) -> Any:
         """The value that a function's body in JavaScript returns; a promise is waited for."""
-        return self._ask("POST", "/execute/sync", {"script": script, "args": list(arguments)})
-
-    def find(self, selector: str) -> str:
-        """The first element that a CSS selector finds."""
-        found = self._ask("POST", "/element", {"using": "css selector", "value": selector})
-        return str(found[ELEMENT])
+        expression = f"(function () {{ {script} }}).apply(null, {json.dumps(arguments)})"
+        found = self.command(
+            "Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True, userGesture=True
+        )
+        if "exceptionDetails" in found:
+            raise RuntimeError(found["exceptionDetails"])
+        return found["result"].get("value")
 
     def click(self, selector: str) -> None:
-        """Click an element as a mouse does."""
-        self._ask("POST", f"/element/{self.find(selector)}/click", {})
+        """Click the first element that a CSS selector finds, as a mouse does."""
+        self.hover(selector)
+        for kind in ("mousePressed", "mouseReleased"):
+            self._mouse(kind, *self._at, button="left", clickCount=1)
 
-    def press(self, selector: str, key: str) -> None:
+    def hover(self, selector: str, across: float = 0.5, down: float = 0.5) -> None:
+        """Move the mouse to a place in an element, in shares of its size, and see that it is not covered."""
+        place = f"""{FIND}
+            const inside = () => {{
+                const box = found.getBoundingClientRect();
+                return [box.x + arguments[1] * box.width, box.y + arguments[2] * box.height];
+            }};
+            const seen = ([x, y]) => found.contains(document.elementFromPoint(x, y));
+            if (!seen(inside())) found.scrollIntoView({{ block: "center", behavior: "instant" }});
+            if (!seen(inside())) throw `${{arguments[0]}} is covered`;
+            return inside();"""
+        self._at = self.run(place, selector, across, down)
+        self._mouse("mouseMoved", *self._at)
+
+    def press(self, selector: str, key: tuple[str, int, str]) -> None:
         """Focus an element and press a key."""
-        self._ask("POST", f"/element/{self.find(selector)}/value", {"text": key})
+        self.run(f"{FIND} found.focus({{ focusVisible: true }})", selector)
+        name, number, text = key
+        pressed = {"key": name, "windowsVirtualKeyCode": number}
+        self.command("Input.dispatchKeyEvent", type="keyDown", text=text, **pressed)
+        self.command("Input.dispatchKeyEvent", type="keyUp", **pressed)
 
     def command(self, name: str, **parameters: Any) -> Any:
-        """A command of the Chrome DevTools protocol."""
-        return self._ask("POST", "/goog/cdp/execute", {"cmd": name, "params": parameters})
+        """A command of the DevTools protocol."""
+        self._count += 1
+        message: dict[str, Any] = {"id": self._count, "method": name, "params": parameters}
+        if self._session and not name.startswith("Browser."):
+            message["sessionId"] = self._session
+        os.write(self._commands, json.dumps(message).encode() + b"\0")
+        while (answer := self._read()).get("id") != self._count:
+            pass
+        if "error" in answer:
+            raise RuntimeError(answer["error"]["message"])
+        return answer["result"]
 
     def resize(self, width: int, height: int = 900) -> None:
         """Give the window that many CSS pixels."""
@@ -89,66 +123,62 @@ class Browser:
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         self.command("Emulation.setEmulatedMedia", features=features)
 
-    def console(self) -> list[str]:
+    def console(self) -> list[dict[str, Any]]:
         """What the page has logged since the last call, errors of every kind included."""
-        found = self._ask("POST", "/se/log", {"type": "browser"})
-        return [f"{entry['level']}: {entry['message']}" for entry in found]
+        return self._told("Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded")
 
     def requests(self) -> list[str]:
         """The addresses that pages have asked for since the last call."""
-        found = self._ask("POST", "/se/log", {"type": "performance"})
-        messages = [json.loads(entry["message"])["message"] for entry in found]
-        return [
-            str(message["params"]["request"]["url"])
-            for message in messages
-            if message["method"] == "Network.requestWillBeSent"
-        ]
+        return [str(told["request"]["url"]) for told in self._told("Network.requestWillBeSent")]
 
     def picture(self, path: Path) -> None:
-        """Save the whole page as a PNG."""
-        shot = self.command("Page.captureScreenshot", captureBeyondViewport=True)
+        """Save what the window shows as a PNG."""
+        shot = self.command("Page.captureScreenshot")
         path.write_bytes(base64.b64decode(shot["data"]))
 
-    def close(self) -> None:
-        """End the session, and the browser with it."""
-        self._ask("DELETE", "", None)
+    def _mouse(self, kind: str, x: float, y: float, **more: Any) -> None:
+        self.command("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
 
-    def _ask(self, method: str, path: str, body: Any) -> Any:
-        data = None if body is None else json.dumps(body).encode()
-        request = Request(self._address + path, data, {"Content-Type": "application/json"}, method=method)
-        try:
-            with _OPENER.open(request, timeout=START_SECONDS) as answer:
-                return json.load(answer)["value"]
-        except HTTPError as error:
-            raise RuntimeError(json.load(error)["value"]["message"]) from None
+    def _told(self, *names: str) -> list[dict[str, Any]]:
+        """The events of these names since they were last asked for."""
+        self.run("return 0")  # What came before the answer has been read.
+        told = [event["params"] for event in self._events if event["method"] in names]
+        self._events = [event for event in self._events if event["method"] not in names]
+        return told
+
+    def _read(self) -> dict[str, Any]:
+        """The next message; an event is kept too."""
+        deadline = time.monotonic() + ANSWER_SECONDS
+        while b"\0" not in self._left:
+            ready, _, _ = select.select([self._answers], [], [], max(0.0, deadline - time.monotonic()))
+            part = os.read(self._answers, 1 << 20) if ready else b""
+            if not part:
+                raise RuntimeError("Chromium has ended" if ready else "Chromium does not answer")
+            self._left += part
+        whole, _, self._left = self._left.partition(b"\0")
+        message: dict[str, Any] = json.loads(whole)
+        if "method" in message:
+            self._events.append(message)
+        return message
 
 
 @contextmanager
 def chromium(folder: Path) -> Iterator[Browser]:
     """A browser that keeps its profile in `folder`, and ends with the block."""
-    log = folder / "driver.log"
-    with log.open("wb") as out:
-        command = ["chromedriver", "--port=0"]
-        driver = subprocess.Popen(
-            command, stdout=out, stderr=out, env={**os.environ, "HOME": str(folder), "TMPDIR": str(folder)}
-        )
+    binary = next(path for path in map(shutil.which, CHROMIUMS) if path)
+    (its_commands, commands), (answers, its_answers) = os.pipe(), os.pipe()
+    pipes = its_commands, its_answers
+    process = subprocess.Popen(
+        [sys.executable, "-c", LAUNCH, *map(str, pipes), binary, *FLAGS, f"--user-data-dir={folder}/profile"],
+        pass_fds=pipes, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        env={**os.environ, "HOME": str(folder), "TMPDIR": str(folder)},
+    )  # fmt: skip
+    for pipe in pipes:
+        os.close(pipe)
     try:
-        browser = Browser(f"http://127.0.0.1:{_port(log, driver)}", folder / "profile")
-        try:
-            yield browser
-        finally:
-            browser.close()
+        yield Browser(commands, answers)
     finally:
-        driver.terminate()
-        driver.wait(START_SECONDS)
-
-
-def _port(log: Path, driver: subprocess.Popen[bytes]) -> int:
-    """The port that the driver has chosen and says in its log."""
-    deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline and driver.poll() is None:
-        said = re.search(r"successfully on port (\d+)", log.read_text(errors="replace"))
-        if said:
-            return int(said[1])
-        time.sleep(0.05)
-    raise URLError(f"chromedriver did not start: {log.read_text(errors='replace')}")
+        process.terminate()
+        process.wait(ANSWER_SECONDS)
+        os.close(commands)
+        os.close(answers)

@@ -14,7 +14,7 @@ from dse.analysis.analysis import analyse
 from dse.analysis.study import load_study
 from dse.report.page import render
 from tests.report import browser as driving
-from tests.report.browser import ENTER, SPACE, Browser, chromium
+from tests.report.browser import ENTER, RIGHT, SPACE, Browser, chromium
 from tests.report.page_cases import nasty, run_small_campaign
 
 pytestmark = pytest.mark.skipif(bool(driving.missing()), reason=driving.missing())
@@ -111,7 +111,9 @@ def test_thousands_are_numbers_and_names_sort_by_the_numbers_in_them(page: Brows
 
 
 @pytest.mark.parametrize("key", [ENTER, SPACE])
-def test_the_keyboard_sorts_as_a_click_does_and_the_change_is_announced(page: Browser, key: str) -> None:
+def test_the_keyboard_sorts_as_a_click_does_and_the_change_is_announced(
+    page: Browser, key: tuple[str, int, str]
+) -> None:
     page.press(LOSSES, key)
     assert sorted_by(page) == [None, "ascending", None]
     assert page.run("return document.getElementById('status').textContent") == "Sorted by loss, rising"
@@ -226,12 +228,32 @@ def test_a_filter_leaves_its_problems_in_charts_cards_and_the_standing(page: Bro
 
 def test_arrow_keys_read_a_charts_values_and_say_them(page: Browser) -> None:
     show_chart(page)
-    page.press("figure.chart[data-chart=over] svg", "\ue012")
+    page.press("figure.chart[data-chart=over] svg", RIGHT)
     said = page.run("return document.getElementById('status').textContent")
     assert "samples: " in said
     assert "walk" in said
     tip = "return document.querySelector('figure.chart[data-chart=over] .tip').innerText"
     assert page.run(tip).startswith("after ")
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_mouse_reads_the_values_under_it_and_the_nearest_curve_stands_out(
+    page: Browser, width: int
+) -> None:
+    page.resize(width)
+    show_chart(page)
+    place = "document.querySelector('figure.chart[data-chart=over] .tip')"
+    page.hover("figure.chart[data-chart=over] svg", 0.7, 0.5)
+    said = page.run(f"return {place}.innerText").splitlines()
+    samples = int(said[0].removeprefix("after ").removesuffix(" samples").replace(",", ""))
+    assert 1 < samples < 150
+    assert sorted(line.split("\t")[0] for line in said[1:4]) == ["random", "walk", "walk-8"]
+    strong = page.run("return [...document.querySelectorAll('[data-key].strong')].map(e => e.dataset.key)")
+    assert len(strong) == page.run(f"return {place}.querySelectorAll('.near').length")
+    left, right = page.run(f"const b = {place}.getBoundingClientRect(); return [b.left, b.right]")
+    assert 0 <= left < right <= width
+    page.hover("#standing h2")
+    assert page.run(f"return {place}.hidden") is True
 
 
 def test_an_axis_turns_linear_at_a_click(page: Browser) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from tests.conftest import Dse
 from tests.workloads.onnx_cases import model, operator, written
 from workloads import Network, from_onnx, load, load_layer
 from workloads.models import onnx_file
+from workloads.models.collected import NoLayerError
 from workloads.models.convolutions import Steps, transposed
 
 
@@ -433,3 +435,11 @@ def test_a_file_is_a_network_wherever_one_is_named(tmp_path: Path, dse: Dse) -> 
         (f"{path}:grouped", layers[0]),
         (f"{path}:dilated", layers[1]),
     ]
+
+
+def test_a_transposed_convolution_of_very_many_layers_is_left_out_at_once() -> None:
+    steps = Steps((100, 100), (1, 1), (0, 0), (0, 0))
+    with pytest.raises(NoLayerError, match="10,000 places between two strides; at most 4,096"):
+        transposed((1, 8, 14, 14), (8, 16, 100, 100), steps, (1400, 1400))
+    with pytest.raises(NoLayerError, match="of stride 2000 and 3 taps; at most 1024"):
+        transposed((1, 8, 14, 14), (8, 16, 3, 3), replace(steps, stride=(2000, 1)), (1400, 1400))

@@ -15,8 +15,8 @@ from workloads.models.collected import NoLayerError
 
 Shape = Sequence[int]
 
-MOST_TAPS = 4096
-"""Of a transposed convolution along an axis: each is looked at."""
+MOST_TAPS, MOST_PLACES = 1024, 4096
+"""Of a transposed convolution: taps along an axis, and places between two strides. Each is looked at."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,11 @@ def transposed(image: Shape, filters: Shape, steps: Steps, spatial_output: Shape
             (rows, columns), taps, steps.stride, steps.dilation, steps.before, spatial_output, strict=True
         )
     ]
+    places = len(axes[0]) * len(axes[1])
+    if places > MOST_PLACES:
+        raise NoLayerError(
+            f"a transposed convolution with {places:,} places between two strides; at most {MOST_PLACES:,}"
+        )
     found = []
     for place, down in axes[0].items():
         for beside, right in axes[1].items():
@@ -88,7 +93,7 @@ def transposed(image: Shape, filters: Shape, steps: Steps, spatial_output: Shape
                     dilation=(down.dilation, right.dilation),
                     groups=steps.groups,
                     batch=samples,
-                    name=f"{place}{beside}" if len(axes[0]) * len(axes[1]) > 1 else "",
+                    name=f"{place}{beside}" if places > 1 else "",
                 )
             )
     return found

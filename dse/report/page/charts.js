@@ -32,7 +32,15 @@
     if (!unit) return value >= 10 ? plain(Number(value.toPrecision(4))) : value.toFixed(3);
     const [scale, shown] = prefix(value, unit);
     const digits = value / scale;
-    return `${digits >= 1e4 ? plain(Number(digits.toPrecision(5))) : Number(digits.toPrecision(4))} ${shown}`;
+    return `${digits >= 1e3 ? plain(Number(digits.toPrecision(5))) : digits.toPrecision(4)} ${shown}`;
+  }
+
+  // An interval, with its unit once; nothing where there is none.
+  function interval(low, high, unit) {
+    if (low === high) return "";
+    const [a, b] = [figure(low, unit), figure(high, unit)];
+    const same = unit && a.includes(" ") && a.slice(a.indexOf(" ")) === b.slice(b.indexOf(" "));
+    return `${same ? a.slice(0, a.indexOf(" ")) : a} to ${b}`;
   }
 
   // What is chosen
@@ -335,13 +343,14 @@
       this.tip.style.left = `${Math.min(width - wide, Math.max(0, room))}px`;
       if (height === null) {
         const words = found.slice(0, BEST).map(([who, [v, low, high]]) =>
-          `${data.searchers[who].name} ${figure(v, this.unit)}${low === high ? "" : `, ${figure(low, this.unit)} to ${figure(high, this.unit)}`}`);
+          [`${data.searchers[who].name} ${figure(v, this.unit)}`, interval(low, high, this.unit)].filter(Boolean).join(", "));
         status.textContent = `${plain(sample)} samples: ${words.join("; ") || "nothing feasible yet"}`;
       }
     }
 
     list(sample, found, near) {
-      const most = this.area.width < 460 ? LISTED_NARROW : LISTED;
+      // In a narrow window intervals of all would cover the chart.
+      const narrow = this.area.width < 460, most = narrow ? LISTED_NARROW : LISTED;
       const table = document.createElement("table");
       table.createCaption().textContent = `after ${plain(sample)} sample${sample === 1 ? "" : "s"}`;
       const listed = found.slice(0, most);
@@ -353,10 +362,16 @@
         mark.style.background = data.searchers[who].colour;
         row.insertCell().append(mark, data.searchers[who].name);
         row.insertCell().textContent = figure(value, this.unit);
-        row.insertCell().textContent = low === high ? "" : `${figure(low, this.unit)} to ${figure(high, this.unit)}`;
+        if (!narrow) row.insertCell().textContent = interval(low, high, this.unit);
       }
-      if (found.length > listed.length) table.insertRow().insertCell().textContent = `and ${found.length - listed.length} more`;
-      if (!found.length) table.insertRow().insertCell().textContent = "nothing feasible yet";
+      const note = (text) => {
+        const cell = table.insertRow().insertCell();
+        cell.colSpan = 3;
+        cell.textContent = text;
+      };
+      if (narrow && near && near[1][1] !== near[1][2]) note(`95 %: ${interval(near[1][1], near[1][2], this.unit)}`);
+      if (found.length > listed.length) note(`and ${found.length - listed.length} more`);
+      if (!found.length) note("nothing feasible yet");
       this.tip.replaceChildren(table);
     }
 
