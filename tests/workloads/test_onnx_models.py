@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tracemalloc
 from dataclasses import replace
 from math import prod
 from pathlib import Path
@@ -443,3 +444,44 @@ def test_a_transposed_convolution_of_very_many_layers_is_left_out_at_once() -> N
         transposed((1, 8, 14, 14), (8, 16, 100, 100), steps, (1400, 1400))
     with pytest.raises(NoLayerError, match="of stride 2000 and 3 taps; at most 1024"):
         transposed((1, 8, 14, 14), (8, 16, 3, 3), replace(steps, stride=(2000, 1)), (1400, 1400))
+
+
+def calling(name: str, called: str, times: int) -> onnx.FunctionProto:
+    """A function that calls another one so many times, one after the other."""
+    calls = [helper.make_node(called, [f"t{n}"], [f"t{n + 1}"], domain="my") for n in range(times)]
+    versions = [helper.make_opsetid("my", 1), helper.make_opsetid("", 21)]
+    return helper.make_function("my", name, ["t0"], [f"t{times}"], calls, versions)
+
+
+def test_functions_that_never_end_are_refused_in_a_line(tmp_path: Path) -> None:
+    calls = helper.make_node("F0", ["x"], ["z"], domain="my")
+    for name, functions, said in (
+        ("itself", [calling("F0", "F0", 1)], "call each other, or themselves, 100 deep or more"),
+        (
+            "doubled",
+            [calling(f"F{n}", f"F{n + 1}", 2) for n in range(40)],
+            "come to more than 1,000,000 operators",
+        ),
+    ):
+        made = model(calls, operator("MatMul", "z w", "y"), x=[4, 5], w=[5, 6])
+        made.functions.extend(functions)
+        assert said in refusal(written(tmp_path / f"{name}.onnx", made))
+
+
+def test_a_constant_of_a_size_that_follows_from_values_is_not_made(tmp_path: Path) -> None:
+    sizes = numpy_helper.from_array(np.array([2**26]), "sizes")
+    made = model(
+        operator("Constant", "", "sizes", value=sizes),
+        operator("BitwiseNot", "sizes", "turned"),
+        operator("BitwiseNot", "turned", "again"),
+        operator("ConstantOfShape", "again", "zeros"),
+        operator("MatMul", "x w", "y"),
+        x=[4, 5],
+        w=[5, 6],
+    )
+    tracemalloc.start()
+    try:
+        assert from_onnx(written(tmp_path / "m.onnx", made)).macs == 4 * 5 * 6
+        assert tracemalloc.get_traced_memory()[1] < 2**26
+    finally:
+        tracemalloc.stop()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from dse.support.errors import InputError, format_exception, shorten
 from dse.support.files import read_bounded
 from workloads.models.collected import Collected
+from workloads.models.onnx_functions import functions_written_out
 from workloads.models.onnx_operators import Node, read_node
 from workloads.models.onnx_shapes import MOST_VALUES, shapes_of
 from workloads.network import Network
@@ -94,11 +95,7 @@ def _parsed(path: str, where: str) -> onnx.ModelProto:
     # Protobuf reads some files of other kinds, as a message without anything in it.
     if not model.graph.node or not model.opset_import:
         raise InputError(f"{where} is no ONNX model: it is damaged, empty or of another kind")
-    if model.functions:
-        from onnx.inliner import inline_local_functions
-
-        model = inline_local_functions(model)
-    return model
+    return functions_written_out(model, where) if model.functions else model
 
 
 def _drop_weights(graph: onnx.GraphProto) -> None:

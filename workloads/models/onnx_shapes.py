@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 MOST_VALUES = 4096
 """What a tensor has at most whose values may say something of shapes. Larger ones are weights."""
 
+SMALLER = ("Compress", "NonZero", "Unique")
+"""Operators whose outputs are no larger than their inputs, and of a size that only values tell."""
+
 Shapes = dict[str, tuple[int, ...]]
 Values = dict[str, Any]
 
@@ -89,7 +92,9 @@ def _values(node: onnx.NodeProto, values: Values, shapes: Shapes, model: onnx.Mo
         given = {name: values[name] for name in inputs}
     else:
         return None
-    if any(prod(shapes.get(name, ())) > MOST_VALUES for name in node.output):
+    # An output whose size is not known yet may be of any; the next inference may tell.
+    sizes = [prod(shapes[name]) if name in shapes else None for name in node.output if name]
+    if node.op_type not in SMALLER and any(size is None or size > MOST_VALUES for size in sizes):
         return None
     graph = helper.make_graph(
         [node],
