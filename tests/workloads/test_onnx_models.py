@@ -24,6 +24,7 @@ from workloads import Network, from_onnx, load, load_layer
 from workloads.models import onnx_file
 from workloads.models.collected import NoLayerError
 from workloads.models.convolutions import Steps, transposed
+from workloads.models.onnx_shapes import shapes_of
 
 
 @pytest.fixture
@@ -468,7 +469,7 @@ def test_functions_that_never_end_are_refused_in_a_line(tmp_path: Path) -> None:
         assert said in refusal(written(tmp_path / f"{name}.onnx", made))
 
 
-def test_a_constant_of_a_size_that_follows_from_values_is_not_made(tmp_path: Path) -> None:
+def test_a_constant_of_a_size_that_follows_from_values_is_not_made() -> None:
     sizes = numpy_helper.from_array(np.array([2**26]), "sizes")
     made = model(
         operator("Constant", "", "sizes", value=sizes),
@@ -481,7 +482,7 @@ def test_a_constant_of_a_size_that_follows_from_values_is_not_made(tmp_path: Pat
     )
     tracemalloc.start()
     try:
-        assert from_onnx(written(tmp_path / "m.onnx", made)).macs == 4 * 5 * 6
+        assert shapes_of(made, "m")["y"] == (4, 6)
         assert tracemalloc.get_traced_memory()[1] < 2**26
     finally:
         tracemalloc.stop()
