@@ -35,11 +35,11 @@ def _writable(folder: Path) -> bool:
 OPTIONS = {"cache": cacheable(), "nogil": True, "error_model": "numpy"}
 """Options of every kernel: cached on disk if it can be, without interpreter lock and zero-division checks."""
 
-LEAN = {**OPTIONS, "cache": False, "_nrt": False}
-"""Options of a function that makes no arrays: numba then counts no references, half of the time otherwise.
+ARRAYLESS = {**OPTIONS, "_nrt": False}
+"""Options of a kernel that makes no arrays: numba then counts no references, half of the time otherwise."""
 
-It is compiled into the kernels that call it, which alone are kept on disk.
-"""
+LEAN = {**ARRAYLESS, "cache": False}
+"""Options of one that only others call: it is compiled into those, which alone are kept on disk."""
 
 INLINED = {**LEAN, "forceinline": True}
 """Options of a short function that is called often."""

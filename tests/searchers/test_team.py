@@ -108,7 +108,7 @@ def history_of(genes: np.ndarray, problem: Problem = PROBLEM) -> History:
 @pytest.mark.parametrize(
     "problem", [PROBLEM, *OTHERS], ids=["factors", "any", "small", "single", "infeasible"]
 )
-@pytest.mark.parametrize("budget", [1, 237])
+@pytest.mark.parametrize("budget", [1, 157])
 def test_the_whole_budget_is_spent(problem: Problem, budget: int) -> None:
     assert len(run(Team(), budget, problem)) == budget
 

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from dse.cost.maestro.dataflow_text import maestro_text
 from dse.cost.maestro.program import VARIABLE, options
@@ -65,6 +65,7 @@ class MaestroExecutable(OutsideModel):
     output_halo = True
     prices_strides = False
     settings_type = ExecutableSettings
+    settings: ExecutableSettings
 
     def __init__(self, settings: ExecutableSettings | None = None) -> None:
         """InputError if there is no executable."""
@@ -78,24 +79,6 @@ class MaestroExecutable(OutsideModel):
         self._program = find_program(given, f"cost model {self.name!r}")
         self.version = files_digest([self._program])
         self.cache, self.at_once = self.settings.cache, self.settings.processes
-
-    @classmethod
-    def configured(cls, settings: ExecutableSettings) -> MaestroExecutable:
-        """The model that prices by the executable of these settings."""
-        return cls(settings)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return MaestroExecutable, (self.settings,)
-
-    @property
-    def spec(self) -> str:
-        """`maestro-exe(program="/opt/maestro")`."""
-        return self.settings.words(self.name)
-
-    @property
-    def identity(self) -> str:
-        """The time-out; which program it is, the version says."""
-        return self.settings.words(self.name, neutral=False)
 
     def answers(
         self, layer: Layer, accelerator: Accelerator, mappings: list[Mapping]

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from dse.cost.outside.answers import Answer, Refusal, garbled, read_answer
 from dse.cost.outside.model import OutsideModel
@@ -63,6 +63,7 @@ class Command(OutsideModel):
 
     name = "command"
     settings_type = CommandSettings
+    settings: CommandSettings
 
     def __init__(self, settings: CommandSettings) -> None:
         """InputError if there is no such program."""
@@ -70,24 +71,6 @@ class Command(OutsideModel):
         self._words = _words(settings.run)
         self.cache, self.at_once = settings.cache, settings.processes
         self.version = files_digest([settings.run, *self._words])
-
-    @classmethod
-    def configured(cls, settings: CommandSettings) -> Command:
-        """The model that prices by the program of these settings."""
-        return cls(settings)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Command, (self.settings,)
-
-    @property
-    def spec(self) -> str:
-        """`command(run="./price.sh", timeout=5.0)`."""
-        return self.settings.words(self.name)
-
-    @property
-    def identity(self) -> str:
-        """The program and its time-out."""
-        return self.settings.words(self.name, neutral=False)
 
     def answers(
         self, layer: Layer, accelerator: Accelerator, mappings: list[Mapping]

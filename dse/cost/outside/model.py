@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from dse.cost.figures import CostBatch, Figures
 from dse.cost.outside.answers import Answer, Refusal
 from dse.cost.outside.memory import Memory
 from dse.cost.protocol import CostModel, PriceRows
+from dse.cost.settings import ModelSettings
 from dse.spec.accelerator import Accelerator
 from dse.spec.layer import Layer
 from dse.spec.mapping import Mapping, MappingBatch
@@ -29,6 +30,26 @@ class OutsideModel(CostModel):
     prices_strides = True
     cache: str = ""
     """The file that answers are kept in; none if empty."""
+    settings: ModelSettings
+    """All that it is made of, here and in another process."""
+
+    @classmethod
+    def configured(cls, settings: Any) -> Self:
+        """The model with settings of its `settings_type`."""
+        return cls(settings)  # type: ignore[call-arg]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.settings,)
+
+    @property
+    def spec(self) -> str:
+        """Its name with its settings: `command(run="./price.sh", timeout=5.0)`."""
+        return self.settings.words(self.name)
+
+    @property
+    def identity(self) -> str:
+        """The same without neutral settings."""
+        return self.settings.words(self.name, neutral=False)
 
     def answers(
         self, layer: Layer, accelerator: Accelerator, mappings: list[Mapping]

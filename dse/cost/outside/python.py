@@ -49,26 +49,13 @@ class Python(OutsideModel):
 
     name = "python"
     settings_type = FunctionSettings
+    settings: FunctionSettings
 
     def __init__(self, settings: FunctionSettings) -> None:
         """InputError if there is no such function, or its third parameter is called otherwise."""
         self.settings = settings
         self._batches = _takes_batches(settings.function, self._function)
         self.version = _source_digest(self._function)
-
-    @classmethod
-    def configured(cls, settings: FunctionSettings) -> Python:
-        """The model that prices by the function of these settings."""
-        return cls(settings)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # The function is found again by its name in the other process.
-        return Python, (self.settings,)
-
-    @property
-    def spec(self) -> str:
-        """`python(function="my_module:my_function")`."""
-        return self.settings.words(self.name)
 
     @cached_property
     def _function(self) -> Callable[..., Any]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
 
 from dse.cost.outside.answers import Answer, Refusal, read_answer
 from dse.cost.outside.model import OutsideModel
@@ -33,26 +32,13 @@ class ZigZag(OutsideModel):
 
     def __init__(self, constants: Constants | None = None) -> None:
         """InputError where the library is not installed."""
-        self.constants = constants or Constants()
+        self.constants = self.settings = constants or Constants()
         try:
             self.version = f"{LIBRARY} {version(LIBRARY)}"
         except PackageNotFoundError:
             raise InputError(
                 f"cost model {self.name!r} needs the library {LIBRARY}; pip install 'dse-arena[zigzag]'"
             ) from None
-
-    @classmethod
-    def configured(cls, settings: Constants) -> ZigZag:
-        """The model with these constants."""
-        return cls(settings)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return ZigZag, (self.constants,)
-
-    @property
-    def spec(self) -> str:
-        """`zigzag`, or `zigzag(dram_pj=640.0)`."""
-        return self.constants.words(self.name)
 
     def answers(
         self, layer: Layer, accelerator: Accelerator, mappings: list[Mapping]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from numba import njit
 
-from dse.support.jit import OPTIONS
+from dse.support.jit import ARRAYLESS
 
 K, C, Y, X = range(4)
 DIMS = 4
@@ -40,19 +40,19 @@ COLUMNS = 24
 SHARES = 2**30
 
 
-@njit(**OPTIONS)
+@njit(**ARRAYLESS)
 def ceil_div(amount, by):
     """The quotient of two counts, rounded up."""
     return (amount + by - 1) // by
 
 
-@njit(**OPTIONS)
+@njit(**ARRAYLESS)
 def positive(amount):
     """The amount, or 0 where it is below."""
     return amount if amount > 0 else 0
 
 
-@njit(**OPTIONS)
+@njit(**ARRAYLESS)
 def set_outer(dims, dim, tile, clusters, facts):
     """Fills what depends on the outer tile of `dim` and the clusters that it is spread over."""
     size, pitch, overlap = facts[SIZES + dim], facts[PITCHES + dim], facts[OVERLAPS + dim]
@@ -65,7 +65,7 @@ def set_outer(dims, dim, tile, clusters, facts):
     dims[dim, L2_BACK] = positive(overlap - (steps - 2) * span * pitch)
 
 
-@njit(**OPTIONS)
+@njit(**ARRAYLESS)
 def set_inner(dims, dim, piece, places, facts):
     """Fills what depends on the inner tile of `dim` and the PEs of a cluster that it is spread over."""
     size, pitch, overlap = facts[SIZES + dim], facts[PITCHES + dim], facts[OVERLAPS + dim]
@@ -93,7 +93,7 @@ def set_inner(dims, dim, piece, places, facts):
     dims[dim, SHARED] = 0 if share == 0.0 else min(SHARES, int(share * SHARES) + 2)
 
 
-@njit(**OPTIONS)
+@njit(**ARRAYLESS)
 def set_next(dims, dim, pitch, overlap):
     """Fills what stays as the outer loop advances, and as it goes back."""
     steps, piece = dims[dim, STEPS], dims[dim, PIECE]
@@ -113,7 +113,7 @@ def set_next(dims, dim, pitch, overlap):
     dims[dim, NEXT] = following
 
 
-@njit(**OPTIONS)
+@njit(**ARRAYLESS)
 def kept(dims, dim, base, pitch, overlap):
     """Rows or columns that a cluster keeps as it goes back to its first inner step by `base` indices.
 

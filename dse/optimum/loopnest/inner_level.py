@@ -26,7 +26,7 @@ from dse.optimum.loopnest.dims import (
     C,
     K,
 )
-from dse.support.jit import OPTIONS
+from dse.support.jit import ARRAYLESS, OPTIONS
 
 # Columns of an inner level: its time with all clusters at work or those of the last outer step, each with the
 # sums' first channels or further ones, in words that the NoC could carry; then words of one cluster: inputs
@@ -46,7 +46,7 @@ def inner_scratch():
     return np.empty((DIMS + 1, PRODUCTS), np.int64), np.empty((2, PRODUCTS), np.int64)
 
 
-@njit(**OPTIONS)
+@njit(**ARRAYLESS)
 def times_inside(within, row, dims, dim, depthwise):
     """Multiplies a dim that goes back to its first inner step into a row."""
     if dim != K:
@@ -67,7 +67,7 @@ def times_inside(within, row, dims, dim, depthwise):
         within[row, C_PLACES] *= dims[dim, FIRST_PLACES]
 
 
-@njit(**OPTIONS)
+@njit(**ARRAYLESS)
 def times_outside(around, row, dims, dim, places, count, first, depthwise, facts):
     """Multiplies `count` equal steps of a dim outside into a row; `first` of them are the dim's first."""
     needed = places * dims[dim, PIECE]
@@ -87,7 +87,7 @@ def times_outside(around, row, dims, dim, places, count, first, depthwise, facts
         around[row, C_AT_WORK] *= places
 
 
-@njit(**OPTIONS)
+@njit(**ARRAYLESS)
 def time_inner(dims, order, facts, cycles, clusters, within, around, level):
     """Fills `level` with the time and words of the inner transitions in loop order `order`.
 

@@ -36,7 +36,7 @@ from dse.optimum.loopnest.dims import (
     ceil_div,
 )
 from dse.optimum.loopnest.inner_level import DELIVERED, INPUTS, TIME, UP, WEIGHTS
-from dse.support.jit import OPTIONS
+from dse.support.jit import ARRAYLESS, OPTIONS
 
 # What a mapping comes to: cycles; words that PEs get or send, words in and out of L2 on their side, words in
 # and out of DRAM.
@@ -58,7 +58,7 @@ def outer_scratch():
     return np.empty((DIMS + 1, PRODUCTS), np.int64), np.empty((2, PRODUCTS), np.int64)
 
 
-@njit(**OPTIONS)
+@njit(**ARRAYLESS)
 def times(row, dims, dim, facts, window, window_kept, needed, stay, left, places, span, span_kept, spans):
     """Multiplies what one dim contributes to a transition into a row; `spans` are of L2's outputs."""
     pitch, overlap = facts[PITCHES + dim], facts[OVERLAPS + dim]
@@ -88,7 +88,7 @@ def times(row, dims, dim, facts, window, window_kept, needed, stay, left, places
         row[C_PLACES] *= places
 
 
-@njit(**OPTIONS)
+@njit(**ARRAYLESS)
 def times_stay(row, dims, dim, facts, clusters):
     """Multiplies a dim that stays at an outer step of so many clusters; its inner loop goes back."""
     span = dims[dim, SPAN] if clusters == dims[dim, CLUSTERS] else dims[dim, LAST_SPAN]
@@ -106,7 +106,7 @@ def times_stay(row, dims, dim, facts, clusters):
     )  # fmt: skip
 
 
-@njit(**OPTIONS)
+@njit(**ARRAYLESS)
 def times_back(row, dims, dim, facts):
     """Multiplies a dim that goes back to its first outer step."""
     clusters = dims[dim, CLUSTERS]
@@ -124,7 +124,7 @@ def times_back(row, dims, dim, facts):
     )  # fmt: skip
 
 
-@njit(**OPTIONS)
+@njit(**ARRAYLESS)
 def times_next(row, dims, dim, facts, last):
     """Multiplies a dim that advances, to its last outer step or to another one."""
     after = dims[dim, LAST_CLUSTERS] if last else dims[dim, CLUSTERS]
@@ -142,7 +142,7 @@ def times_next(row, dims, dim, facts, last):
     )  # fmt: skip
 
 
-@njit(**OPTIONS)
+@njit(**ARRAYLESS)
 def time_outer(dims, order, facts, cycles, level, real, within, around, totals):
     """Fills `totals`: a whole mapping's cycles and words, in outer loop order `order`.
 
@@ -256,14 +256,14 @@ def time_outer(dims, order, facts, cycles, level, real, within, around, totals):
     totals[AT_DRAM] = real_inputs(dims, order, facts, real) + dram + 2 * dram_up - facts[OUTPUTS]
 
 
-@njit(**OPTIONS)
+@njit(**ARRAYLESS)
 def step_cycles(time, words, link, cycles, facts):
     """Cycles of an outer step that ends with a transition of these words over the NoC and the DRAM link."""
     inner = ceil_div(time + max(cycles * facts[NOC], words), facts[NOC]) + facts[LATENCY]
     return max(inner, ceil_div(link, facts[OFFCHIP]))
 
 
-@njit(**OPTIONS)
+@njit(**ARRAYLESS)
 def inner_words(dims, facts, level):
     """Words of the inner transitions of all outer steps: to or from PEs, and at L2."""
     steps = clusters = inputs = weights = outputs = 1
@@ -278,7 +278,7 @@ def inner_words(dims, facts, level):
     return level[DELIVERED] * clusters + up, level[INPUTS] * inputs + level[WEIGHTS] * weights + 2 * up
 
 
-@njit(**OPTIONS)
+@njit(**ARRAYLESS)
 def real_inputs(dims, order, facts, real):
     """Inputs that DRAM sends: what all outer steps need, less what stays as a loop advances."""
     everything, stay, inside = 1, 0, 1

@@ -66,7 +66,7 @@ from dse.optimum.loopnest.tiles import (
     bound_cases,
     set_figures,
 )
-from dse.support.jit import OPTIONS
+from dse.support.jit import ARRAYLESS, OPTIONS
 
 # Where the best mapping stands: its shape, inner tiles (a row), inner parallel dim, outer and inner order.
 # After them, the first three of what is at hand.
@@ -80,7 +80,7 @@ DONE = 3
 RISING = 6
 
 
-@njit(**OPTIONS)
+@njit(**ARRAYLESS)
 def link_ends(dims, facts):
     """Cycles before the first outer step and after the last one, without those of the NoC."""
     inputs, weights, written = 1, facts[FILTER], 1
@@ -96,7 +96,7 @@ def link_ends(dims, facts):
     return 2 * facts[LATENCY] + link
 
 
-@njit(**OPTIONS)
+@njit(**ARRAYLESS)
 def set_clusters(dims, parallel, facts, clusters):
     """By how many clusters an outer step's words are multiplied, by tensor, if it is not the last or is."""
     depthwise = facts[DEPTHWISE] == 1
@@ -157,7 +157,7 @@ def search_shapes(
                 )  # fmt: skip
 
 
-@njit(**OPTIONS)
+@njit(**ARRAYLESS)
 def set_tiles(dims, pieces, parallel, cluster, facts):
     """Fills the inner columns of `dims`; False if the tiles do not divide the outer ones."""
     for dim in range(DIMS):
@@ -170,7 +170,7 @@ def set_tiles(dims, pieces, parallel, cluster, facts):
     return True
 
 
-@njit(**OPTIONS)
+@njit(**ARRAYLESS)
 def bound_tiles(dims, facts, constants, shape, figures, cases):
     """The bound of inner tiles, and its tie break; `cases` begins with the least of all cases.
 
@@ -190,7 +190,7 @@ def bound_tiles(dims, facts, constants, shape, figures, cases):
     return least, least_tie
 
 
-@njit(**OPTIONS)
+@njit(**ARRAYLESS)
 def least_cycles(figures, facts, at_l2, outer_cycles, ends):
     """Cycles below which no mapping with so many words at L2 is, if its outer level takes `outer_cycles`."""
     moving = ceil_div(max(at_l2 - figures[END_WORDS], 0), facts[NOC])
@@ -198,7 +198,7 @@ def least_cycles(figures, facts, at_l2, outer_cycles, ends):
     return figures[ENDS] + max(outer_cycles, ends + steady)
 
 
-@njit(**OPTIONS)
+@njit(**ARRAYLESS)
 def solve_tiles(
     dims, facts, constants, figures, cases, ends, spread, found, orders, real_of, order_table, level, front,
     scratch, within, around, totals, best, place, done,
@@ -236,7 +236,7 @@ def solve_tiles(
                 place[INNER_ORDER] = front[index, LEVEL + RISING]
 
 
-@njit(**OPTIONS)
+@njit(**ARRAYLESS)
 def keep(dims, facts, level, order, front, kept):
     """Adds an inner level to the front unless another is no worse in any figure; returns how many it has."""
     candidate = front[kept]

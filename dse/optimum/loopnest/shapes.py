@@ -41,7 +41,7 @@ from dse.optimum.loopnest.dims import (
 from dse.optimum.loopnest.inner_level import LEVEL, TIME
 from dse.optimum.loopnest.outer_level import AT_DRAM, CYCLES, TOTALS, outer_scratch, time_outer
 from dse.spec.objective import ENERGY, LATENCY
-from dse.support.jit import OPTIONS
+from dse.support.jit import ARRAYLESS, OPTIONS
 
 # Constants: energies of an access in pJ, and the clock.
 MAC_PJ, L1_PJ, NOC_PJ, L2_PJ, DRAM_PJ, HERTZ = range(6)
@@ -50,7 +50,7 @@ LEAST_CYCLES, DRAM_WORDS = 0, 1
 MOST_ORDERS = 24
 
 
-@njit(**OPTIONS)
+@njit(**ARRAYLESS)
 def loss_of(facts, constants, cycles, to_pes, at_l2, at_dram):
     """The loss and its tie break, by the model's own operations in their order."""
     macs = float(facts[MACS])
@@ -68,13 +68,13 @@ def loss_of(facts, constants, cycles, to_pes, at_l2, at_dram):
     return energy * 1e-9 * (cycles / constants[HERTZ]), energy
 
 
-@njit(**OPTIONS)
+@njit(**ARRAYLESS)
 def below(loss, tie_break, other_loss, other_tie_break):
     """Whether the first is better: less loss, or as much and a lower tie break."""
     return loss < other_loss or (loss == other_loss and tie_break < other_tie_break)
 
 
-@njit(**OPTIONS)
+@njit(**ARRAYLESS)
 def read_shape(shape, outer_tiles, clusters, parallels, choice):
     """Sets `choice` (6) to a shape's places: of the outer tiles, the cluster size, the parallel dim."""
     choice[5] = shape % parallels[0, 0]
@@ -87,7 +87,7 @@ def read_shape(shape, outer_tiles, clusters, parallels, choice):
         rest //= outer_tiles[dim, 0]
 
 
-@njit(**OPTIONS)
+@njit(**ARRAYLESS)
 def set_shape(choice, facts, outer_tiles, clusters, parallels, real, dims, real_of):
     """Fills the outer columns of `dims` and `real_of` (2, 3); False if L2 is too small for it.
 
@@ -114,7 +114,7 @@ def set_shape(choice, facts, outer_tiles, clusters, parallels, real, dims, real_
     return 2 * (inputs + weights + outputs) <= facts[L2]
 
 
-@njit(**OPTIONS)
+@njit(**ARRAYLESS)
 def least_work(dims, cluster, facts, parallels, inner_tiles):
     """Cycles below which no cluster does the work of an outer step: its busiest PE's steps.
 
@@ -134,7 +134,7 @@ def least_work(dims, cluster, facts, parallels, inner_tiles):
     return least
 
 
-@njit(**OPTIONS)
+@njit(**ARRAYLESS)
 def outer_moving(dims):
     """The dims with more than one outer step, one bit a dim."""
     found = 0
@@ -143,7 +143,7 @@ def outer_moving(dims):
     return found
 
 
-@njit(**OPTIONS)
+@njit(**ARRAYLESS)
 def bound_orders(
     dims, cluster, facts, parallels, inner_tiles, orders, real_of, order_table, level, within, around,
     totals, found,
@@ -172,7 +172,7 @@ def bound_orders(
     return choices[0]
 
 
-@njit(**OPTIONS)
+@njit(**ARRAYLESS)
 def least_ends(dims, facts, inner_tiles):
     """Cycles of the NoC before the first step and after the last one, of one PE a cluster and small tiles."""
     inputs, weights, sent = 1, facts[FILTER], 1
@@ -187,7 +187,7 @@ def least_ends(dims, facts, inner_tiles):
     return ceil_div(inputs + weights, facts[NOC]) + ceil_div(sent, facts[NOC])
 
 
-@njit(**OPTIONS)
+@njit(**ARRAYLESS)
 def every_word(facts):
     """Words that any mapping sends over the NoC: all that its filters cover, the weights and the outputs."""
     inputs, weights = 1, facts[FILTER]

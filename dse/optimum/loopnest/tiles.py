@@ -41,7 +41,7 @@ from dse.optimum.loopnest.dims import (
     ceil_div,
 )
 from dse.optimum.loopnest.outer_level import AT_L2, TO_PES
-from dse.support.jit import OPTIONS
+from dse.support.jit import ARRAYLESS
 
 CASES = 3
 # The dims of each tensor in a convolution, and those of whose loops the weights are free, one bit a dim.
@@ -52,13 +52,13 @@ STEP, END_WORDS, ENDS, BUSY, WAITS = range(5)
 FIGURES = 5
 
 
-@njit(**OPTIONS)
+@njit(**ARRAYLESS)
 def remaining(words, share):
     """Words less a share of them (in parts of SHARES), never more than the exact product."""
     return words if share == 0.0 else int(words * (1.0 - share / SHARES) * (1.0 - 1e-12))
 
 
-@njit(**OPTIONS)
+@njit(**ARRAYLESS)
 def set_figures(dims, facts, figures):
     """Fills `figures` for the tiles that `dims` holds."""
     inputs, weights, sent, size, steps, outer = 1, facts[FILTER], 1, facts[FILTER], 1, 1
@@ -79,7 +79,7 @@ def set_figures(dims, facts, figures):
     figures[BUSY], figures[WAITS] = outer * steps * figures[STEP], (outer - 1) * facts[LATENCY]
 
 
-@njit(**OPTIONS)
+@njit(**ARRAYLESS)
 def bound_cases(dims, facts, cases):
     """Fills `cases` (3, 4) with the fewest words to and from PEs, and at L2; returns how many there are."""
     moving = 0
@@ -100,7 +100,7 @@ def bound_cases(dims, facts, cases):
     return number
 
 
-@njit(**OPTIONS)
+@njit(**ARRAYLESS)
 def bound_inputs(dims, moving, innermost):
     """Inputs that L2 sends and that PEs get, at least: each tile once for all K, if they can stay."""
     words = dims[C, EVERY_WINDOW] * dims[Y, EVERY_WINDOW] * dims[X, EVERY_WINDOW]
@@ -117,7 +117,7 @@ def bound_inputs(dims, moving, innermost):
     return remaining(at_l2, share), remaining(to_pes, share)
 
 
-@njit(**OPTIONS)
+@njit(**ARRAYLESS)
 def bound_weights(dims, facts, moving, innermost):
     """Weights that L2 sends and that PEs get, at least: once for all Y and X, if they can stay."""
     words = facts[FILTER] * facts[SIZES + K] * facts[SIZES + C]
@@ -136,7 +136,7 @@ def bound_weights(dims, facts, moving, innermost):
     return remaining(at_l2, share), remaining(to_pes, share)
 
 
-@njit(**OPTIONS)
+@njit(**ARRAYLESS)
 def bound_outputs(dims, facts, moving, innermost):
     """Outputs that L2 gets and that PEs send, at least: once for all C, if they can stay."""
     words = facts[OUTPUTS]
