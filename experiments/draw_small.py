@@ -35,6 +35,8 @@ SMALL = FOLDER / "small"
 MODELS = ("loopnest", "maestro")
 CAMPAIGNS = {"small": 12, "final": 6}
 """How many problems each has under each cost model."""
+SEEDS = {"small": 1, "final": 20}
+"""More may be added: what is done stays."""
 
 HEAD = """\
 # Drawn by draw_small.py{what}: for reports only.
@@ -51,10 +53,11 @@ WHAT = {
 }
 SEARCHERS = """
 [searchers.team]
-start = "templates"
 
-[searchers.team-unaided]
+[searchers.team-uniform-start]
 type = "team"
+begin = "random"
+budget = 200
 
 [searchers.bayesian]
 start = "templates"
@@ -72,12 +75,19 @@ start = "templates"
 
 [searchers.tpe]
 start = "templates"
+budget = 200
 
 [searchers.catcma]
 start = "templates"
+budget = 200
+
+[searchers.nevergrad]
+start = "templates"
+budget = 200
 
 [searchers.pymoo]
 start = "templates"
+budget = 200
 
 [searchers.random]
 """
@@ -213,7 +223,7 @@ def main() -> None:
     for campaign, count in CAMPAIGNS.items():
         for model in MODELS:
             name = f"{campaign}-{model}"
-            parts = [HEAD.format(name=name, model=model, what=WHAT[campaign], seeds=20)]
+            parts = [HEAD.format(name=name, model=model, what=WHAT[campaign], seeds=SEEDS[campaign])]
             for place, (problem, tiles) in enumerate(draw(model, count, rng, used[model]), 1):
                 file = SMALL / f"{name}-{place}.toml"
                 _write_machine(file, problem.accelerator)

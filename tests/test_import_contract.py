@@ -204,6 +204,7 @@ USE_THE_STRUCTURE = {
     "searchers.team.feature_kernel",
     "searchers.team.features",
     "searchers.team.spatial",
+    "searchers.team.starts",
 }
 """What looks at the mappings behind the genes where a space has them, and does something else without."""
 

@@ -12,6 +12,11 @@ times the chance to fit. A search repeats (see `Search` in search.py):
 The critic predicts each factor of the objective and each buffer's need, and learns from samples that did not
 fit too. It works on what the loops of a mapping imply (turns, reuse, footprints, traffic): a sum of such
 counts with learned weights, and a Gaussian process around it with an ARD length scale for each kind of them.
+Before there are samples the weights are what an architect expects (see expectations.py): buffers that hold
+every tile twice, the time of double buffers, published relative energies. So the first samples, after the
+dataflow templates, are its choice; as long as they are few, teams go on until they are at rest, and more of
+them begin where the critic likes it best of random points.
+
 How far it errs beyond the deviations that it states is observed, and these are calibrated by it. It learns
 from the samples of its own descent, and from some of the best of earlier ones: a descent that no longer
 improves gives way to another, from new random points, whose critic is mistaken elsewhere. What earlier
@@ -34,7 +39,8 @@ network, each agent's policy being its best response; and the critic is no netwo
 which at these sample sizes predicts better. `policy = "uniform"` is the control in which all choose
 uniformly, as often.
 
-Defaults were chosen on the problems of results/campaigns/devhard.toml: see results/tuning.
+Defaults were chosen on the problems of results/campaigns/devhard.toml, those for few samples on those of
+experiments/tuning/varied.py: see results/tuning.
 """
 
 from __future__ import annotations
@@ -52,14 +58,22 @@ if TYPE_CHECKING:
     from dse.search.evaluator import Evaluator
 
 POLICIES = ("critic", "uniform")
+BEGINNINGS = ("templates", "random")
 
 
 @dataclass(frozen=True)
 class Team:
     """Agents that respond to a critic, in descents."""
 
+    begin: str = "templates"
+    """`templates`: the first samples are the dataflow templates, or else what it is given; or `random`."""
+    expects: bool = True
+    """Whether the critic begins with what an architect expects of mappings onto a two-level machine."""
+    informed_start: int = 3
+    """Points that the first descent begins with where something is expected: if templates are fewer, and
+    nothing else is known, the others are random."""
     start: int = 20
-    """Random points that the first descent begins with."""
+    """Random points that the first descent begins with where nothing is."""
     memory: int = 250
     """Samples that the critic learns from at most."""
     teams: int = 4
@@ -80,6 +94,12 @@ class Team:
     """Size of a batch, at most."""
     curiosity: float = 3.0
     """By what the critic's calibrated deviations are multiplied for the expected improvement: exploration."""
+    early_curiosity: float = 1.0
+    """The same where something is expected, but for restricted searches; it grows while nothing improves."""
+    early_moves: int = 8
+    """Moves of a team as long as a descent has few samples, where something is expected."""
+    scouts: int = 3
+    """More teams then, which begin where the critic likes it best of random points."""
     patience: int = 80
     """Samples without improvement that end a descent, if they are also the `share` of it."""
     share: float = 0.5
@@ -108,7 +128,8 @@ class Team:
 
     def __post_init__(self) -> None:
         for name, least, most in (
-            ("start", 2, MOST_POINTS), ("memory", 10, MOST_DATA), ("teams", 1, MOST_POINTS),
+            ("start", 2, MOST_POINTS), ("informed_start", 1, MOST_POINTS), ("early_moves", 1, MOST_REPEATS),
+            ("scouts", 0, MOST_POINTS), ("memory", 10, MOST_DATA), ("teams", 1, MOST_POINTS),
             ("moves", 1, MOST_REPEATS), ("values", 2, MOST_POINTS), ("kick", 1, MOST_REPEATS),
             ("most", 1, MOST_POINTS), ("patience", 1, INT64_MAX), ("later_start", 1, MOST_POINTS),
             ("survey_start", 1, MOST_POINTS), ("survey_teams", 1, MOST_POINTS),
@@ -116,11 +137,13 @@ class Team:
             ("lent", 0, MOST_DATA), ("grace", 0, INT64_MAX),
         ):  # fmt: skip
             whole_number(getattr(self, name), name, least=least, most=most)
-        for name in ("ranks", "batch", "late_batch", "curiosity", "share", "lag"):
+        for name in ("ranks", "batch", "late_batch", "curiosity", "early_curiosity", "share", "lag"):
             positive_number(getattr(self, name), name)
         probability(self.surveys, "surveys")
         if self.policy not in POLICIES:
             raise unknown("policy", self.policy, POLICIES)
+        if self.begin not in BEGINNINGS:
+            raise unknown("begin", self.begin, BEGINNINGS)
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Ask, evaluate and tell until the budget is spent."""

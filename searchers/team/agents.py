@@ -52,18 +52,22 @@ class Agents:
         What is liked best, of all agents of a team, is what the team does next: the agent whose response
         gains most moves, and the others respond to that.
         """
-        here, value = teams, judge(teams)
-        genes, judged, owners = [here], [value], [np.arange(len(teams))]
+        here, value, active = teams.copy(), judge(teams), np.arange(len(teams))
+        genes, judged, owners = [teams], [value.copy()], [active]
         for _ in range(moves):
-            offers, owner = self._choices.changes(here, self._rng, self._values, blocks)
+            if not len(active):
+                break
+            offers, owner = self._choices.changes(here[active], self._rng, self._values, blocks)
             if not len(offers):
                 break
-            liked = judge(offers)
+            liked, owner = judge(offers), active[owner]
             genes.append(offers)
             judged.append(liked)
             owners.append(owner)
             order = np.lexsort((liked, owner))
-            best = order[np.searchsorted(owner[order], np.arange(len(teams)))]
-            here = np.where((liked[best] < value)[:, np.newaxis], offers[best], here)
-            value = np.minimum(value, liked[best])
+            best = order[np.searchsorted(owner[order], active)]
+            gains = liked[best] < value[active]
+            # A team that has come to rest would be offered much the same again.
+            active, best = active[gains], best[gains]
+            here[active], value[active] = offers[best], liked[best]
         return Considered(np.concatenate(genes), np.concatenate(judged), np.concatenate(owners))

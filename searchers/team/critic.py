@@ -13,6 +13,7 @@ from dse.support.arrays import FloatArray, SingleArray
 from dse.support.numerics import cholesky, explained, matmul, solve
 from searchers.team.critic_kernel import covariances
 from searchers.team.features import Features
+from searchers.team.trend import Trend
 
 AnyFloats = NDArray[Any]
 
@@ -29,24 +30,31 @@ _ROUNDS = 2
 _LINEAR = 1.0
 """The variance of the linear part of the kernel; that of its other part is 1."""
 _LEAST_VARIANCE = 1e-6
-_LEAST_SHARE = 1e-6
-"""Of a sum's mean, what is added to it, so that none is zero."""
+_SPREAD = 0.5
+"""log2 by which figures differ from what is expected of them, as long as there are no samples."""
+_TAKEN = 4.0
+"""Samples for which that counts, where something is expected."""
 
 
 class Critic:
     """Predicts figures, in log2, from features.
 
     A buffer holds a sum of footprints and energy goes into a sum of accesses: the trend of a figure is such
-    a sum, its weights learned by non-negative least squares of relative errors (Lawson and Hanson, 1974).
-    Around it is a Gaussian process (Rasmussen and Williams, 2006) of a linear and a rational quadratic
-    (Cauchy) kernel. All figures share the kernel, whose length scale and noise are those of the greatest
-    likelihood among a few, so that one factorisation serves all; each has a mean and a scale of its own.
-    So are the ARD length scales, one a group of features: what tells more of the cost has a shorter one.
+    a sum, its weights learned (see `Trend`). Around it is a Gaussian process (Rasmussen and Williams, 2006)
+    of a linear and a rational quadratic (Cauchy) kernel. All figures share the kernel, whose length scale and
+    noise are those of the greatest likelihood among a few, so that one factorisation serves all; each has a
+    mean and a scale of its own. So are the ARD length scales, one a group of features: what tells more of the
+    cost has a shorter one.
     """
 
-    def __init__(self, describe: Features, factors: int) -> None:
-        """Of features by `describe`; the kernel is chosen by the first `factors` figures."""
+    def __init__(self, describe: Features, factors: int, expected: FloatArray | None = None) -> None:
+        """Of features by `describe`; the kernel is chosen by the first `factors` figures.
+
+        `expected` are weights of the trends, as `Trend` has them, if any are.
+        """
         self._groups, self._addends, self._usual = describe.groups, describe.addends, describe.log2_scales
+        self._trend = Trend(describe.addends, expected)
+        self._taken = _TAKEN if expected is not None else 0.0
         self._factors = factors
         self._length, self._noise = _LENGTHS[1], _NOISES[1]
         self.log2_scales = self._usual.copy()
@@ -58,9 +66,9 @@ class Critic:
         All figures but the last get a trend. `choose` has the length scale and the noise chosen anew, and
         with it `choose_scales` the ARD length scales.
         """
-        self._fit_trend(features, figures)
+        self._trend.fit(features, figures)
         rest = figures - self._trend(features)
-        self._mean, self._scale = rest.mean(axis=0), rest.std(axis=0) + 1e-9
+        self._mean, self._scale = self._spread(rest)
         targets = (rest - self._mean) / self._scale
         self._hold(features)
         if choose:
@@ -89,26 +97,16 @@ class Critic:
         means = matmul(shared, self._means_of) + (self._mean + self._trend(features))
         return means, covariance, self._amplitudes * self._scale**2
 
-    def _counts(self, features: SingleArray) -> FloatArray:
-        """What may add up to a figure, and one for what is always there: (n, addends + 1)."""
-        logs = features[:, features.shape[1] - self._addends :].astype(np.float64)
-        return np.column_stack([numerics.exp2(logs), np.ones(len(logs))])
-
-    def _fit_trend(self, features: SingleArray, figures: FloatArray) -> None:
-        """Learn the sums of counts."""
-        counts = self._counts(features)
-        self._weights = np.zeros((self._addends + 1, figures.shape[1]))
-        self._least = np.ones(figures.shape[1])
-        for figure in range(figures.shape[1] - 1):
-            weights = _weights(counts, numerics.exp2(figures[:, figure]))
-            if weights.any():
-                self._weights[:, figure] = weights
-                self._least[figure] = _LEAST_SHARE * matmul(counts, weights).mean()
-
-    def _trend(self, features: SingleArray) -> FloatArray:
-        """log2 of the learned sums: (n, m)."""
-        logs: FloatArray = numerics.log2(matmul(self._counts(features), self._weights) + self._least)
-        return logs
+    def _spread(self, rest: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The mean and the deviation (m,) of what figures (n, m) are beyond their trend."""
+        mean, deviation = rest.mean(axis=0), rest.std(axis=0) + 1e-9
+        if self._taken:
+            # Three samples that happen to be alike do not say that all others are.
+            count = len(rest)
+            mean[:-1] *= count / (count + 1)
+            squares = count * np.square(deviation[:-1]) + self._taken * _SPREAD**2
+            deviation[:-1] = np.sqrt(squares / (count + self._taken))
+        return mean, deviation
 
     def _scaled(self, features: SingleArray) -> SingleArray:
         """The kernel's features over their length scales: (n, width - addends)."""
@@ -166,7 +164,8 @@ class Critic:
         kernel[np.diag_indices(count)] += self._noise
         self._factor = cholesky(kernel)
         self._solution = solve(self._factor, targets)
-        self._amplitudes = np.maximum((targets * self._solution).sum(axis=0) / count, 1e-9)
+        known = (targets * self._solution).sum(axis=0)
+        self._amplitudes = np.maximum((known + self._taken) / (count + self._taken), 1e-9)
         halves = numerics.log(self._factor.diagonal()).sum()
         return float((-0.5 * count * numerics.log(self._amplitudes) - halves).sum())
 
@@ -181,12 +180,3 @@ class Critic:
         """By what the square of a distance and a product are multiplied, as the given kind of number."""
         width = max(len(self._groups), 1)
         return number(0.5 / (self._length**2 * width)), number(_LINEAR / width)
-
-
-def _weights(counts: FloatArray, figures: FloatArray) -> FloatArray:
-    """Non-negative weights by which counts (n, k) add up to figures (n,); all zero if none are found."""
-    shares = counts / figures[:, np.newaxis]
-    units = shares.mean(axis=0)
-    found = numerics.non_negative(shares / units, np.ones(len(figures)))
-    # Counts that are as good as sums of each other: the figures go without a trend, until there are others.
-    return np.zeros(counts.shape[1]) if found is None else found / units

@@ -17,19 +17,37 @@ from dse.spec.mapping import (
 )
 from dse.support.jit import OPTIONS
 from dse.support.numerics.elementary import exp2_of, log2_of
-
-DIMS, TENSORS = 4, 3
-K, C, Y, X = range(DIMS)
-
-# Facts about the layer and the accelerator; SIZES is the first of four.
-NUM_PES, FILTER_ROWS, FILTER_COLUMNS, DEPTHWISE, SIZES = range(5)
-
-# Columns of a level: four of each that has one a dim, three a tensor, four a tensor and all of them.
-TILES, TURNS, WORKING, ALL_TURNS, SHARE, SPREAD, NESTING = 0, 4, 8, 9, 10, 11, 15
-RETURNS, HELD, TOGETHER, MOVED, ALL_MOVED = 21, 24, 28, 32, 35
-LEVEL_WIDTH = 36
-CLUSTERS, STEPS = 2 * LEVEL_WIDTH, 2 * LEVEL_WIDTH + 1
-WIDTH = 2 * LEVEL_WIDTH + 2
+from searchers.team.columns import (
+    ALL_MOVED,
+    ALL_TURNS,
+    CLUSTERS,
+    DEPTHWISE,
+    DIMS,
+    FILTER_COLUMNS,
+    FILTER_ROWS,
+    HELD,
+    LEVEL_WIDTH,
+    MOVED,
+    NESTING,
+    NUM_PES,
+    RETURNS,
+    SHARE,
+    SIZES,
+    SPREAD,
+    STEPS,
+    TENSORS,
+    TILES,
+    TIMES,
+    TOGETHER,
+    TURNS,
+    WIDTH,
+    WORKING,
+    C,
+    K,
+    X,
+    Y,
+)  # fmt: skip
+from searchers.team.time_kernel import count_sent, depends, time_taken
 
 
 @njit(**OPTIONS)
@@ -37,6 +55,7 @@ def describe(rows, facts, columns, mean, deviation, out):
     """Write the given columns of the mappings (n, 27), standardised, into `out` (n, columns), single."""
     values = np.empty(WIDTH)
     wholes, outer, inner = np.empty(DIMS), np.empty(DIMS), np.empty(DIMS)
+    comes, bursts = np.empty(TENSORS), np.empty(TENSORS)
     for row in range(len(rows)):
         for dim in range(DIMS):
             wholes[dim] = facts[SIZES + dim]
@@ -52,6 +71,9 @@ def describe(rows, facts, columns, mean, deviation, out):
         values[STEPS] = values[ALL_TURNS] + values[LEVEL_WIDTH + ALL_TURNS]
         for dim in range(DIMS):
             values[STEPS] += values[LEVEL_WIDTH + TILES + dim]
+        count_sent(rows[row, OUTER_PARALLEL], facts, values)
+        values[TIMES] = time_taken(facts, values, True, comes, bursts)
+        values[TIMES + 1] = time_taken(facts, values, False, comes, bursts)
         for place in range(len(columns)):
             out[row, place] = (values[columns[place]] - mean[place]) / deviation[place]
 
@@ -77,7 +99,9 @@ def _level(wholes, tiles, units, parallel, order, steps, facts, values):
     place = NESTING
     for one in range(DIMS):
         for other in range(one + 1, DIMS):
-            values[place] = _depth(order, one) < _depth(order, other)
+            # Where a loop has one turn, it is all the same which is outside.
+            turn = values[TURNS + one] > 0 and values[TURNS + other] > 0
+            values[place] = (1.0 if _depth(order, one) < _depth(order, other) else 0.0) if turn else 0.5
             place += 1
     moved = 0.0
     _footprints(tiles, spread, 1.0, facts, values[HELD : HELD + DIMS])
@@ -106,14 +130,7 @@ def _returns(log_turns, order, tensor, depthwise):
     for place in range(DIMS):
         dim = order[place]
         so_far += log_turns[dim]
-        # Weights, inputs, outputs.
-        if tensor == 0:
-            moves = dim == C or (dim == K and not depthwise)
-        elif tensor == 1:
-            moves = dim != K
-        else:
-            moves = dim in (Y, X) or dim == (C if depthwise else K)
-        if moves and log_turns[dim] > 0:
+        if depends(tensor, dim, depthwise) and log_turns[dim] > 0:
             latest = so_far
     return latest
 

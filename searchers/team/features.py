@@ -8,7 +8,7 @@ import numpy as np
 
 from dse.support.arrays import FloatArray, IntArray, SingleArray
 from searchers.common.features import VaryingFeatures, probes
-from searchers.team.feature_kernel import (
+from searchers.team.columns import (
     CLUSTERS,
     HELD,
     LEVEL_WIDTH,
@@ -17,24 +17,18 @@ from searchers.team.feature_kernel import (
     RETURNS,
     SPREAD,
     STEPS,
-    TENSORS,
     TOGETHER,
     TURNS,
     WIDTH,
     WORKING,
-    describe,
-)
+)  # fmt: skip
+from searchers.team.expectations import ADDENDS, expected_weights
+from searchers.team.feature_kernel import describe
 
 if TYPE_CHECKING:
     from dse.space.protocol import HierarchyStructure, MappingStructure, Space
 
 _DIMS = ("K", "C", "Y", "X")
-_ADDENDS = [
-    level + first + tensor
-    for level in (0, LEVEL_WIDTH)
-    for first in (HELD, TOGETHER, MOVED)
-    for tensor in range(TENSORS)
-] + [STEPS]
 _KINDS = (TURNS, WORKING, SPREAD, NESTING, RETURNS, HELD, TOGETHER, MOVED)
 """Where each kind of column of a level begins, but for the first, the tiles."""
 _LEVEL_GROUPS = len(_KINDS) + 1
@@ -64,6 +58,13 @@ class Features(Protocol):
     @property
     def log2_scales(self) -> FloatArray:
         """Each group's length scale at first, in log2 and relative to the common one: (groups,)."""
+        ...
+
+    def expected(self, factors: tuple[str, ...]) -> FloatArray | None:
+        """The weights of addends, and of one, by which they nearly add up to figures: (addends + 1, figures).
+
+        Of the objective's factors, then of the needs; None where nothing is known of any.
+        """
         ...
 
     def __call__(self, genes: IntArray, /) -> SingleArray: ...
@@ -104,6 +105,10 @@ class PlainFeatures:
         """The features of the vectors (n, genes): (n, width)."""
         found: SingleArray = ((self._plain(genes) - self._mean) / self._deviation).astype(np.float32)
         return found
+
+    def expected(self, factors: tuple[str, ...]) -> FloatArray | None:
+        """Nothing is known of any."""
+        return None
 
 
 class LevelFeatures(PlainFeatures):
@@ -150,20 +155,23 @@ class LoopFeatures:
     tensor, and a PE's steps.
     """
 
-    addends = len(_ADDENDS)
+    addends = len(ADDENDS)
 
     def __init__(self, space: Space, structure: MappingStructure) -> None:
         layer = structure.layer
         self._structure = structure
         sizes = [layer.loops[dim] for dim in _DIMS]
         depthwise = layer.type == "DSCONV"
-        self._facts = np.array([structure.accelerator.num_pes, layer.R, layer.S, depthwise, *sizes], np.int64)
+        machine = structure.accelerator
+        speeds = machine.simd_lanes, machine.noc_bandwidth, machine.offchip_bandwidth
+        filters = layer.R, layer.S, depthwise
+        self._facts = np.array([machine.num_pes, *filters, *sizes, *speeds], np.int64)
         self._columns = np.arange(WIDTH)
         self._mean, self._deviation = np.zeros(WIDTH), np.ones(WIDTH)
         drawn = self(probes(space)).astype(np.float64)
-        varying = np.flatnonzero(np.ptp(drawn, axis=0) > 0)
+        varying = np.flatnonzero(np.ptp(drawn[:, : STEPS + 1], axis=0) > 0)
         plain = np.zeros(self.addends)
-        self._columns = np.concatenate([varying, _ADDENDS])
+        self._columns = np.concatenate([varying, ADDENDS])
         self._mean = np.concatenate([drawn[:, varying].mean(axis=0), plain])
         self._deviation = np.concatenate([drawn[:, varying].std(axis=0), plain + 1])
 
@@ -187,3 +195,7 @@ class LoopFeatures:
         rows = self._structure.decode(genes).rows
         describe(rows, self._facts, self._columns, self._mean, self._deviation, found)
         return found
+
+    def expected(self, factors: tuple[str, ...]) -> FloatArray | None:
+        """What an architect expects before the first sample."""
+        return expected_weights(factors, self._structure.layer, self._structure.accelerator)

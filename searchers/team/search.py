@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dse.support import numerics
 from dse.support.arrays import FloatArray, IntArray
-from searchers.common.acquisition import LEAST_DEVIATION, believer_batch, log_chance_to_fit
 from searchers.common.choices import Choices
 from searchers.common.history import History, objective_factors
-from searchers.team.agents import Agents, Considered, Judge
-from searchers.team.calibration import Prediction
+from searchers.team.agents import Agents, Judge
 from searchers.team.critic import Critic
 from searchers.team.descent import Descent
 from searchers.team.features import features_of
+from searchers.team.selection import PENALTY, Batch, Selection, excess
 from searchers.team.spatial import SpatialMappings, spatial_genes
+from searchers.team.starts import scouts, template_vectors
 from searchers.team.training import diverse, ranked, training_figures, training_rows
 
 if TYPE_CHECKING:
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
     from searchers.team import Team
 
 
-_PENALTY = 20.0
-"""log2 of cost that counts for a need of twice a buffer, or a likely refusal, while agents respond."""
 _KERNEL_GROWTH = 1.5
 """Growth of what a critic learns from after which the length scale and the noise are chosen anew."""
 _SCALES_GROWTH = 1.4
@@ -41,22 +38,8 @@ _OVERSAMPLING = 20
 """Random points drawn for each that a later descent begins with: it begins with those that seem to fit."""
 _LIKELY = 0.25
 """Expected excess, in log2, with which a point may still fit."""
-_LEAST_STATED = 1e-3
-"""In log2: no critic is calibrated by errors of this size."""
-_SPARE = 6
-"""Candidates beyond the size of a batch that a team puts forward."""
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Points (n, genes) to evaluate, and what the critic predicts of them, if they are its choice."""
-
-    genes: IntArray
-    predicted: Prediction | None = None
-
-    def take(self, rows: IntArray) -> Batch:
-        """Some of the points."""
-        return Batch(self.genes[rows], self.predicted.take(rows) if self.predicted else None)
+_EARLY = 60
+"""Samples of a descent, up to which each is worth a thorough search."""
 
 
 class Search:
@@ -69,7 +52,10 @@ class Search:
         self._choices = Choices(space)
         self._agents = Agents(self._choices, settings.values, rng)
         self._describe = features_of(space)
-        self._history = History(space, self._describe, objective_factors(space, objective))
+        factors = objective_factors(space, objective)
+        self._history = History(space, self._describe, factors)
+        self._expected = self._describe.expected(factors) if settings.expects else None
+        self._selection = Selection(settings, space, self._history, informed=self._expected is not None)
         self._spatial: SpatialMappings | None = None
         self._restricted_blocks: tuple[Block, ...] = ()
         if space.structure and (spatial := set(spatial_genes(space))):
@@ -100,9 +86,11 @@ class Search:
             best_first = ranked(history, descent.samples.rows)
             if settings.policy == "critic":
                 self._fit_critic(descent, best_first)
-            starts = self._start_teams(descent, best_first)
-            considered = self._agents.respond(starts, settings.moves, self._judge(descent), descent.blocks)
-            batch = self._select(descent, considered, len(starts))
+            judge, early = self._judge(descent), self._is_early(descent)
+            starts = self._start_teams(descent, best_first, judge)
+            moves = settings.early_moves if early else settings.moves
+            considered = self._agents.respond(starts, moves, judge, descent.blocks)
+            batch = self._selection.choose(descent, considered, len(starts))
             known = history.find(batch.genes)
             # What earlier descents have evaluated is free: with it the descent knows better what to ask.
             descent.samples.join(known[known >= 0], history.scores)
@@ -111,7 +99,7 @@ class Search:
             if not len(known):
                 break
         self._descent, beginning = self._restrict() if self._restriction_is_due() else self._open()
-        return Batch(beginning)
+        return Batch(beginning) if len(beginning) else self.ask()
 
     def tell(self, batch: Batch, evaluations: Evaluations) -> None:
         """Remember what the batch asked for last has cost, and calibrate the critic that predicted it."""
@@ -138,6 +126,10 @@ class Search:
             patience = settings.survey_patience
         return bool(samples.idle < max(patience, settings.share * len(samples)))
 
+    def _is_early(self, descent: Descent) -> bool:
+        """Whether samples are so few that each is worth a thorough search of what the critic predicts."""
+        return self._expected is not None and not descent.restricted and len(descent.samples) < _EARLY
+
     # How a descent begins.
 
     def _restriction_is_due(self) -> bool:
@@ -162,18 +154,29 @@ class Search:
         self._unrestricted += 1
         descent = self._new_descent(self._choices.blocks, restricted=False)
         if self._unrestricted == 1:
-            known = len(self._history)
-            descent.samples.join(np.arange(known), self._history.scores)
-            return descent, self._choices.sample(self._rng, max(self._settings.start - known, 1))
+            descent.samples.join(np.arange(len(self._history)), self._history.scores)
+            return descent, self._first_points()
         genes: tuple[int, ...] = ()
         values = np.empty(0, np.int64)
         if self._spatial:
             genes, values = self._spatial.parallel_genes, self._spatial.begin_pair(self._rng)
         return descent, self._beginning(genes, values, self._settings.later_start)
 
+    def _first_points(self) -> IntArray:
+        """What is evaluated before the critic has its say, beside what is known: (n, genes)."""
+        settings, structure = self._settings, self._space.structure
+        count = settings.start if self._expected is None else settings.informed_start
+        points = np.empty((0, len(self._space.sizes)), np.int64)
+        if self._expected is not None and structure and settings.begin == "templates":
+            points = template_vectors(structure, points.shape[1])
+            points = points[self._history.find(points) < 0]
+        missing = max(count - len(points) - len(self._history), 0)
+        return np.concatenate([points, self._choices.sample(self._rng, missing)])
+
     def _new_descent(self, blocks: tuple[Block, ...], restricted: bool) -> Descent:
         """A descent without samples; its critic has the last one's scales, and borrows samples of others."""
-        history, critic = self._history, Critic(self._describe, self._history.factors)
+        history = self._history
+        critic = Critic(self._describe, history.factors, self._expected)
         borrowed = np.empty(0, np.int64)
         if self._critic is not None:
             critic.log2_scales = self._critic.log2_scales.copy()
@@ -197,7 +200,7 @@ class Search:
         new = self._rng.permutation(new)
         if self._critic is None:
             return new[:count]
-        likely = self._excess(self._critic.predict(self._describe(new))) < _LIKELY
+        likely = excess(self._critic.predict(self._describe(new)), self._history.factors) < _LIKELY
         return new[np.argsort(~likely, kind="stable")[:count]]
 
     # How a descent goes on.
@@ -218,13 +221,19 @@ class Search:
         if choose_scales:
             self._choose_scales_at = len(history) * _SCALES_GROWTH
 
-    def _start_teams(self, descent: Descent, best_first: IntArray) -> IntArray:
-        """Where teams begin, (teams, genes): the best sample, and good ones with some blocks perturbed."""
+    def _start_teams(self, descent: Descent, best_first: IntArray, judge: Judge) -> IntArray:
+        """Where teams begin, (teams, genes): the best sample, and good ones with some blocks perturbed.
+
+        Early on, scouts too: where the critic likes it best, wherever that is.
+        """
         settings, genes = self._settings, self._history.genes
         starts = [genes[best_first[0]]]
         for _ in range(1, settings.survey_teams if descent.restricted else settings.teams):
             rank = min(int(self._rng.exponential(settings.ranks)), len(best_first) - 1)
             starts.append(self._agents.perturbed(genes[best_first[rank]], settings.kick, descent.blocks))
+        if self._is_early(descent):
+            kinds = self._spatial.parallel_genes if self._spatial else ()
+            starts += scouts(self._choices, judge, kinds, settings.scouts, self._rng)
         return np.array(starts)
 
     def _judge(self, descent: Descent) -> Judge:
@@ -235,63 +244,6 @@ class Search:
         def predicted(genes: IntArray) -> FloatArray:
             means = descent.critic.predict(self._describe(genes))
             costs: FloatArray = means[:, : self._history.factors].sum(axis=1)
-            return costs + _PENALTY * self._excess(means)
+            return costs + PENALTY * excess(means, self._history.factors)
 
         return predicted
-
-    def _select(self, descent: Descent, considered: Considered, teams: int) -> Batch:
-        """Of each team's best points those to have next, some of which may be known to earlier descents."""
-        size = self._size(descent)
-        best = [considered.best(team, 4 * (size + _SPARE)) for team in range(teams)]
-        candidates = self._unseen(descent, best, size + _SPARE)
-        if self._settings.policy == "uniform" or not len(candidates):
-            return Batch(candidates[:size])
-        return self._of_greatest_merit(descent, candidates, size)
-
-    def _size(self, descent: Descent) -> int:
-        """How many points a descent has evaluated next."""
-        settings, samples = self._settings, len(descent.samples)
-        if descent.restricted:
-            least, part = settings.survey_batch, settings.batch * samples
-        else:
-            least, part = 1, max(settings.batch * samples, settings.late_batch * len(self._history))
-        return min(max(round(part), least), settings.most)
-
-    def _unseen(self, descent: Descent, best: list[IntArray], count: int) -> IntArray:
-        """Of each team's best candidates the first `count` that the descent does not have, each once."""
-        seen: set[bytes] = set()
-        kept: list[IntArray] = []
-        for candidates in best:
-            left = count
-            for vector, row in zip(candidates, self._history.find(candidates).tolist(), strict=True):
-                key = vector.tobytes()
-                if left and key not in seen and row not in descent.samples:
-                    seen.add(key)
-                    kept.append(vector)
-                    left -= 1
-        return np.array(kept, np.int64).reshape(len(kept), len(self._space.sizes))
-
-    def _of_greatest_merit(self, descent: Descent, candidates: IntArray, size: int) -> Batch:
-        """Of the candidates (n, genes) a batch by expected improvement times the chance to be feasible."""
-        history, factors = self._history, self._history.factors
-        means, covariance, scales = descent.critic.posterior(self._describe(candidates))
-        variance = covariance.diagonal().copy()
-        stated = np.sqrt(variance[:, np.newaxis] * scales[:-1])
-        calibration = np.broadcast_to(descent.calibration.variance, len(scales) - 1)
-        deviations = (stated * np.sqrt(calibration))[:, factors:] + LEAST_DEVIATION
-        log_chance = log_chance_to_fit(means[:, factors:-1], deviations).sum(axis=1)
-        log_chance -= _PENALTY * np.maximum(means[:, -1], 0)
-        rows = descent.samples.rows
-        losses, best = history.losses[rows], np.inf
-        if np.isfinite(losses).any():
-            best = float(history.figures[rows[int(np.argmin(losses))]].sum())
-        scale = float((scales[:factors] * calibration[:factors]).sum()) * self._settings.curiosity**2
-        cost, counts = means[:, :factors].sum(axis=1), history.find(candidates) < 0
-        chosen = believer_batch(cost, covariance, variance, log_chance, best, counts, size, scale=scale)
-        predicted = Prediction(means[chosen, :-1], stated[chosen] + _LEAST_STATED)
-        return Batch(candidates[chosen], predicted)
-
-    def _excess(self, means: FloatArray) -> FloatArray:
-        """log2 by which predicted needs exceed the buffers, and by which a refusal is likely: (n,)."""
-        excess: FloatArray = np.maximum(means[:, self._history.factors :], 0).sum(axis=1)
-        return excess

@@ -1,0 +1,62 @@
+"""What an architect expects of a mapping's figures before the first sample, as weights of its counts.
+
+Cycles are those of double buffers (see time_kernel.py), whether clusters share the NoC or have one each. A
+buffer holds what a step needs, twice. Energies are relative: a word from L2 takes 6 times as much as a MAC, a
+word over the NoC 2 times, from DRAM 200 times (Chen et al., "Eyeriss", ISCA 2016, Table IV), but as a cost
+model may leave DRAM out, 60 times is expected; a MAC goes with four accesses of L1. Weights are learned from
+there on: of other figures nothing is expected.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dse.support.arrays import FloatArray
+from searchers.team.columns import (
+    DELIVERED,
+    HELD,
+    LEVEL_WIDTH,
+    MOVED,
+    MULTICAST,
+    STEPS,
+    TENSORS,
+    TIMES,
+    TOGETHER,
+    WIDTH,
+)  # fmt: skip
+
+if TYPE_CHECKING:
+    from dse.spec.accelerator import Accelerator
+    from dse.spec.layer import Layer
+
+ADDENDS = [
+    level + first + tensor
+    for level in (0, LEVEL_WIDTH)
+    for first in (HELD, TOGETHER, MOVED)
+    for tensor in range(TENSORS)
+] + list(range(STEPS, WIDTH))
+"""The columns that figures may be sums of."""
+_DRAM, _L2, _NOC, _MAC = 60.0, 6.0, 2.0, 4.0
+
+
+def expected_weights(factors: tuple[str, ...], layer: Layer, accelerator: Accelerator) -> FloatArray:
+    """Weights (addends + 1, factors + 2) for the objective's factors by name, then the needs of L1 and L2."""
+    weights = np.zeros((len(ADDENDS) + 1, len(factors) + 2))
+
+    def expect(first: int, count: int, figure: int, weight: float) -> None:
+        place = ADDENDS.index(first)
+        weights[place : place + count, figure] = weight
+
+    for figure, name in enumerate(factors):
+        if name == "cycles":
+            expect(TIMES, 2, figure, 0.5)
+        elif name == "energy_nj":
+            expect(MOVED, TENSORS, figure, _DRAM)
+            expect(MULTICAST, TENSORS, figure, _L2)
+            expect(DELIVERED, TENSORS, figure, _NOC)
+            weights[-1, figure] = _MAC * layer.macs
+    expect(LEVEL_WIDTH + HELD, TENSORS, -2, 2 / (accelerator.l1_size + 0.5))
+    expect(TOGETHER, TENSORS, -1, 2 / (accelerator.l2_size + 0.5))
+    return weights
