@@ -49,3 +49,10 @@ def test_the_python_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> No
     ratio, status = capsys.readouterr().out.splitlines()[0].split()
     assert status == "optimal"
     assert 1 <= float(ratio) < 1.1
+
+
+def test_the_readme_has_the_lines_for_slurm_that_are_tested() -> None:
+    pages = [(ROOT / page).read_text(encoding="utf-8") for page in ("README.md", "docs/cluster.md")]
+    lines = [re.findall(r"```py(?:thon)?\n([^`]*# workers\.py\n[^`]*)```", page) for page in pages]
+    assert lines[0] == lines[1]
+    assert len(lines[0]) == 1
