@@ -61,7 +61,7 @@ class MADDPGLearner:
             with self._phases(TARGET_Q):
                 targets = self._targets(part, batch)
             with self._phases(Q_LOSS):
-                values = part.critics(part.critic_rows(batch.observations, batch.actions))[..., 0]
+                values = part.critics(part.critic_rows(batch, batch.observations, batch.actions))[..., 0]
                 part.critic_descent.step((values - targets).square().mean(dim=1).sum())
             with self._phases(P_LOSS):
                 part.actor_descent.step(self._actor_loss(part, batch))
@@ -75,7 +75,7 @@ class MADDPGLearner:
     def _targets(self, part: Part, batch: Batch) -> Tensor:
         """The values y_i that the critics are to come to: (P, B)."""
         actions = by_batch(self._crew.head.greedy(self._crew.target_outputs(batch)), batch)
-        values = part.target_critics(part.critic_rows(batch.following, actions))[..., 0]
+        values = part.target_critics(part.critic_rows(batch, batch.following, actions))[..., 0]
         going_on = 1 - batch.rows(batch.ended, part.agents)
         return batch.rows(batch.rewards, part.agents) + self._settings.discount * going_on * values
 

@@ -74,7 +74,7 @@ class MASACLearner:
                     following = {id(batch): self._following(batch)}
                 targets = self._targets(part, batch, *following[id(batch)])
             with self._phases(Q_LOSS):
-                values = part.critics(part.critic_rows(batch.observations, batch.actions))[..., 0]
+                values = part.critics(part.critic_rows(batch, batch.observations, batch.actions))[..., 0]
                 part.critic_descent.step((values - targets).square().mean(dim=1).sum())
             with self._phases(P_LOSS):
                 part.actor_descent.step(self._actor_loss(part, batch))
@@ -97,7 +97,7 @@ class MASACLearner:
     @torch.no_grad()
     def _targets(self, part: Part, batch: Batch, actions: Tensor, entropies: Tensor) -> Tensor:
         """The values y_i that the critics are to come to: (P, B)."""
-        values = part.target_critics(part.critic_rows(batch.following, actions))[..., 0]
+        values = part.target_critics(part.critic_rows(batch, batch.following, actions))[..., 0]
         soft = values + self._settings.entropy * batch.rows(entropies, part.agents)
         going_on = 1 - batch.rows(batch.ended, part.agents)
         return batch.rows(batch.rewards, part.agents) + self._settings.discount * going_on * soft

@@ -54,13 +54,18 @@ class Part:
         self.actor_descent = Descent(self.actors, settings.learning_rate, settings.max_norm)
         self.critic_descent = Descent(self.critics, settings.learning_rate, settings.max_norm)
         names, observed, width = len(crew.team.names), crew.team.observed, crew.team.width
+        self._centralised = settings.centralised
         # Where the critics' rows have each agent's own action.
-        starts = torch.arange(names)[agents] * (observed + width) + observed
+        starts = observed + settings.centralised * torch.arange(names)[agents] * (observed + width)
         self._places = torch.arange(self.count)[:, None], starts[:, None] + torch.arange(width)
 
-    def critic_rows(self, observations: Tensor, actions: Tensor) -> Tensor:
-        """What the critics look at, all observations and actions: (S, B, N * (observed + width))."""
-        return torch.cat((observations, actions), dim=-1).flatten(2)
+    def critic_rows(self, batch: Batch, observations: Tensor, actions: Tensor) -> Tensor:
+        """What the critics look at, all observations and actions: (S, B, N * (observed + width)).
+
+        Where they are not centralised, it is each agent's own: (P, B, observed + width).
+        """
+        everything = torch.cat((observations, actions), dim=-1)
+        return everything.flatten(2) if self._centralised else batch.rows(everything, self.agents)
 
     def values_with(self, batch: Batch, fresh: Tensor) -> Tensor:
         """What the critics make of the team's actions with each agent's own, (P, B, width), in their place.
@@ -69,7 +74,7 @@ class Part:
         """
         changed = fresh - batch.rows(batch.actions, self.agents)
         with torch.no_grad():
-            first = self.critics.first(self.critic_rows(batch.observations, batch.actions))
+            first = self.critics.first(self.critic_rows(batch, batch.observations, batch.actions))
         matrix = self.critics.weights[0].detach()[self._places[0], self._places[1]]
         return self.critics.frozen_after(torch.baddbmm(first, changed, matrix))[..., 0]
 
@@ -84,7 +89,7 @@ class Crew:
         beginning, self._sampling, self._noise, self._following, self._trying = rng.spawn(5)
         self._settings, self._phases = settings, phases
         self.team, self.head = team, head
-        seen = agents * (team.observed + team.width)
+        seen = (agents if settings.centralised else 1) * (team.observed + team.width)
         self.actors = Networks.drawn(beginning, agents, (team.observed, *settings.hidden, head.outputs))
         self.critics = Networks.drawn(beginning, agents, (seen, *settings.hidden, 1))
         self.target_actors, self.target_critics = self.actors.copy(), self.critics.copy()

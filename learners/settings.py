@@ -42,6 +42,8 @@ class OffPolicy:
     """How steps are held and drawn: see learners.replay."""
     stacked: bool = True
     """Whether all agents are updated at once, in batched products, or in turn: the numbers are equal."""
+    centralised: bool = True
+    """Whether a critic sees what all agents observe and do, or what its own does alone."""
     shared_batch: bool = True
     """Whether all agents learn from one mini-batch, or draw each their own."""
 
@@ -65,7 +67,7 @@ class OffPolicy:
         for name in ("tau", "discount"):
             if not 0 <= getattr(self, name) <= 1:
                 raise InputError(f"{name} must be between 0 and 1, got {getattr(self, name)}")
-        for name in ("stacked", "shared_batch"):
+        for name in ("stacked", "centralised", "shared_batch"):
             if not isinstance(getattr(self, name), bool):
                 raise InputError(f"{name} must be true or false, got {getattr(self, name)!r}")
         if self.replay not in REPLAYS:

@@ -3,7 +3,7 @@
 The algorithm, its source and where it departs from it are in learners.maddpg; the study that it comes from
 here is Gogineni, Wei, Lan and Venkataramani, "Towards Efficient Multi-Agent Learning Systems". Its settings
 there (an update every 100 samples, mini-batches of 1,024) would be 200 updates in 20,000 samples: the
-defaults are others, and have not been tuned.
+defaults are the best of the trials in results/tuning/maddpg.csv, on development problems.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from searchers.common.play import Reward
 from searchers.common.team_play import TeamPlay
 
 if TYPE_CHECKING:
@@ -23,6 +24,19 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class MADDPG(TeamPlay):
     """Deterministic policy gradients, choices drawn by straight-through Gumbel-softmax."""
+
+    reward: Reward = "1/x"
+    """What a point earns (see Options of dse.search.environments)."""
+    batch: int = 256
+    """Steps in a mini-batch."""
+    learning_rate: float = 0.03
+    """Adam's, of actors and critics alike."""
+    tau: float = 0.2
+    """The share of the way to the networks that their targets go after an update."""
+    discount: float = 0.5
+    """How much less a reward counts for each step that it is later."""
+    update_every: int = 4
+    """Samples between updates; the first is made when a mini-batch of steps is held."""
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator, keep: Keep | None = None) -> None:
         """Let a team learn until the budget is spent."""

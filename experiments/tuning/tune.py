@@ -4,8 +4,10 @@ Every searcher has as many trials: its defaults, and settings drawn at random fr
 once on the twelve problems of devhard.toml. The best two of them and the defaults then run again, from two
 other seeds; with the best of these the searcher runs in the campaigns hard12 and heldout12. A score is the
 mean of the logs of best loss / proven optimum over problems and over 500, 2,000 and 5,000 samples (`bayesian`
-stops at 2,000, as it does there), written as a factor. Writes NAME.csv beside this file, a line a trial, and
-goes on where it was stopped. A file without `final` lines is not done: its searcher runs with its defaults.
+stops at 2,000, as it does there), written as a factor. `maddpg` and `masac`, whose samples are dear, stop
+there too, and have two of the problems; of their trials, the first try their forms. Writes NAME.csv beside
+this file, a line a trial, and goes on where it was stopped. A file without `final` lines is not done: its
+searcher runs with its defaults.
 
 `ppo-categorical` is `ppo` with categorical actions. `team` and `local` were tuned by hand: see team.md.
 """
@@ -33,7 +35,8 @@ from workloads import load_layer
 
 HERE = RESULTS / "tuning"
 SAMPLES = (500, 2000, 5000)
-FEWER_SAMPLES = {"bayesian": SAMPLES[:2]}
+FEWER_SAMPLES = dict.fromkeys(("bayesian", "maddpg", "masac"), SAMPLES[:2])
+FEWER_PROBLEMS = dict.fromkeys(("maddpg", "masac"), (3, 11))
 TRIALS = 20
 FINALISTS = 2
 FIRST_SEED, FINAL_SEEDS = 2000, (2001, 2002)
@@ -61,6 +64,16 @@ _PPO = {
     "entropy": [0.0, 0.003, 0.01, 0.03, 0.05, 0.1],
     "clip": [0.1, 0.2, 0.3],
     "patience": [1000, 2000, 4000],
+}
+_TEAMS = {
+    "form": ["one-step", "construct", "refine"],
+    "agents": ["genes", "blocks"],
+    "reward": ["1/x", "-log"],
+    "batch": [32, 64, 128, 256],
+    "learning_rate": [0.001, 0.003, 0.01, 0.03],
+    "tau": [0.01, 0.05, 0.2],
+    "discount": [0.0, 0.5, 0.9, 0.95],
+    "update_every": [4, 8, 16],
 }
 RANGES: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "bayesian": {
@@ -102,15 +115,34 @@ RANGES: Mapping[str, Mapping[str, Sequence[Any]]] = {
     },
     "marl": _LEARNING,
     "factored-ppo": _LEARNING,
+    "maddpg": _TEAMS,
+    "masac": {**_TEAMS, "entropy": [0.003, 0.01, 0.03, 0.05, 0.1, 0.3]},
     "ppo": _PPO,
     "ppo-categorical": _PPO,
 }
 
 
+_BEGUN: Settings = {
+    "agents": "genes",
+    "reward": "-log",
+    "batch": 64,
+    "learning_rate": 0.003,
+    "tau": 0.01,
+    "discount": 0.95,
+    "update_every": 8,
+}
+_FORMS = ("one-step", "construct", "refine")
+_FIRST: Mapping[str, list[Settings]] = {
+    "maddpg": [{"form": form, **_BEGUN} for form in _FORMS],
+    "masac": [{"form": form, **_BEGUN, "entropy": 0.05} for form in _FORMS],
+}
+"""The first trials, where they are not the defaults: what these were before any trial, in each form."""
+
+
 def drawn(name: str) -> list[Settings]:
-    """The settings of the trials: none but the defaults first, then random ones."""
+    """The settings of the trials: the defaults first, then random ones."""
     rng = np.random.Generator(np.random.PCG64(sum(name.encode())))
-    trials: list[Settings] = [{}]
+    trials = list(_FIRST.get(name, [{}]))
     while len(trials) < TRIALS:
         trials.append({field: values[rng.integers(len(values))] for field, values in RANGES[name].items()})
     return trials
@@ -133,7 +165,8 @@ def tune(name: str, workers: int) -> None:
     """Run the trials that are missing, and the finals, and write each as it is done."""
     campaign = development_problems()
     proven = optimum_figures(campaign)
-    optima = np.array([proven[problem.label]["loss"] for problem in campaign.problems])
+    places = FEWER_PROBLEMS.get(name, range(len(campaign.problems)))
+    optima = np.array([proven[campaign.problems[place].label]["loss"] for place in places])
     path = HERE / f"{name}.csv"
     rows = _read(path)
     with ProcessPoolExecutor(workers) as pool:
@@ -141,7 +174,7 @@ def tune(name: str, workers: int) -> None:
         def run(stage: str, settings: Settings, seeds: Sequence[int]) -> None:
             if any(row["round"] == stage and json.loads(row["settings"]) == settings for row in rows):
                 return
-            tasks = [(name, settings, place, seed) for seed in seeds for place in range(len(optima))]
+            tasks = [(name, settings, place, seed) for seed in seeds for place in places]
             ratios = np.array(list(pool.map(best_losses, tasks))).reshape(len(seeds), len(optima), -1)
             logs = np.log(ratios / optima[:, np.newaxis]).mean(axis=(0, 1))
             values = [stage, json.dumps(settings), *(f"{np.exp(log):.4f}" for log in (logs.mean(), *logs))]

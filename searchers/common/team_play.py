@@ -22,19 +22,13 @@ if TYPE_CHECKING:
 class TeamPlay(OffPolicy):
     """How a team searches, and how it learns. Every point drawn is a sample; nothing else is."""
 
-    form: Form = "one-step"
+    form: Form = "refine"
     """What a step is: `one-step`, all agents choose a point together; `construct`, one after the other sets
     its genes; `refine`, all move the genes of a point."""
     agents: Literal["genes", "blocks"] = "genes"
     """Who has an agent of its own: each gene, or each block of genes that belong together."""
     reward: Reward = "-log"
     """What a point earns (see Options of dse.search.environments)."""
-    batch: int = 64
-    """Steps in a mini-batch."""
-    learning_rate: float = 0.003
-    """Adam's, of actors and critics alike."""
-    update_every: int = 8
-    """Samples between updates; the first is made when a mini-batch of steps is held."""
 
     libraries: ClassVar[tuple[str, ...]] = ("gymnasium", "pettingzoo", "torch")
     portable: ClassVar[bool] = False

@@ -42,7 +42,11 @@ def trained(learner: MADDPG | MASAC, steps: int = 64, **options: Any) -> list[np
 
 @pytest.mark.parametrize("boxes", [False, True], ids=["discrete", "boxes"])
 @pytest.mark.parametrize("shared", [False, True], ids=["own batches", "a shared batch"])
-@pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: type(learner).__name__)
+@pytest.mark.parametrize(
+    "learner",
+    [*LEARNERS, replace(LEARNERS[0], centralised=False)],
+    ids=["MADDPG", "MASAC", "MADDPG, own critics"],
+)
 def test_a_loop_over_agents_and_stacked_products_come_to_equal_numbers(
     learner: MADDPG | MASAC, shared: bool, boxes: bool
 ) -> None:

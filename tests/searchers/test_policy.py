@@ -15,18 +15,17 @@ from dse.problem.problem import Problem
 from dse.search.evaluator import BudgetExhausted, Evaluator
 from dse.search.keeping import Kept
 from dse.search.record import Record
-from dse.search.searcher import has_policy, make_searcher, searchers
+from dse.search.searcher import has_policy, make_searcher
 from dse.spec.accelerator import PRESETS
 from dse.support.errors import InputError
 from dse.testing.toy_problem import ToyProblem
-from searchers.peers import PEERS
 from tests.conftest import Dse
 from workloads import load_layer
 
 pytest.importorskip("safetensors")
 
 TEACHERS: dict[str, tuple[str, dict[str, Any]]] = {
-    "one step": ("maddpg", {"batch": 8, "update_every": 10}),
+    "one step": ("maddpg", {"form": "one-step", "batch": 8, "update_every": 10}),
     "construct": ("masac", {"form": "construct", "batch": 8, "update_every": 10, "agents": "blocks"}),
     "refine": ("maddpg", {"form": "refine", "batch": 8, "update_every": 10}),
     "ppo": ("ppo", {"envs": 20, "steps": 2}),
@@ -59,9 +58,10 @@ def test_a_policy_is_kept_without_a_trace_and_played(
     assert make_searcher("policy", {"folder": str(tmp_path)}).samples_elsewhere == 60  # type: ignore[attr-defined]
 
 
-def test_every_searcher_of_ours_that_has_a_policy_is_tried_here() -> None:
-    ours = {name for name in searchers() if name not in PEERS and has_policy(make_searcher(name))}
-    assert ours == {"maddpg", "masac", "ppo"}
+def test_who_has_a_policy_says_so() -> None:
+    assert {name for name, _ in TEACHERS.values()} == {"maddpg", "masac", "ppo"}
+    assert all(has_policy(make_searcher(name)) for name, _ in TEACHERS.values())
+    assert not has_policy(make_searcher("random"))
 
 
 @pytest.mark.parametrize("actions", ["gaussian", "categorical"])

@@ -99,11 +99,19 @@ FEW = {"bayesian": 60, "gradient": 60, "maddpg": 100, "masac": 100, "mast": 60, 
 """Samples of slow searchers in `drawn`."""
 
 
+_SELDOM = {
+    "form": "one-step",
+    "reward": "-log",
+    "batch": 64,
+    "learning_rate": 0.003,
+    "tau": 0.01,
+    "update_every": 16,
+}
 QUICKER = {
     "bayesian": {"batch": 0.25},
     "gradient": {"epochs": 1, "steps": 3},
-    "maddpg": {"update_every": 16},
-    "masac": {"update_every": 16},
+    "maddpg": _SELDOM,
+    "masac": _SELDOM,
     "mast": {"update_every": 16},
     "qmix": {"update_every": 16},
 }

@@ -24,7 +24,7 @@ def phases_figure(
 ) -> Figure:
     """Milliseconds of each phase: `panels` has a panel's bars, each with figures in the order of `phases`."""
     columns = min(len(panels), _MOST)
-    grid = Grid((0.06,) * columns, 2.0, left=0.5 if columns > 3 else 0.64, below=0.9)
+    grid = Grid((0.06,) * columns, 2.0, below=0.9)
     figure, panes = grid.make(len(panels), title, how)
     for place, (axes, (name, bars)) in enumerate(zip(panes, panels.items(), strict=True)):
         frame(axes, name)

@@ -1,0 +1,82 @@
+"""Off-policy teams beside the searchers of heldout12: `python -m experiments.learners.standing`.
+
+Reads the curves of results/learners-heldout12 and learners-heldout12-loopnest, and of the campaigns with
+everybody else, whose first three seeds count here. Writes standing.md in results/learners: best loss over the
+proven optimum after 50, 200 and 500 samples (geometric mean; a run that has found nothing counts for 12), and
+the ratio of MADDPG's with centralised critics to that with critics of each agent's own, and to that of the
+independent agents of `marl`; intervals are of a bootstrap over problems.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dse.analysis.study import Study, load_study
+from dse.support.arrays import FloatArray
+from dse.support.files import write_whole
+from experiments import RESULTS
+from experiments.learners.returns import HERE
+
+SEEDS, SAMPLES, WORST = 3, (50, 200, 500), 12.0
+OURS = ("maddpg", "maddpg-own", "masac")
+OTHERS = ("marl", "ppo", "genetic", "team", "random")
+CAMPAIGNS = ("heldout12", "heldout12-loopnest")
+
+
+def logs(study: Study, searcher: str, samples: int, targets: dict[str, float]) -> FloatArray:
+    """Logarithms of best loss / optimum, (problems, seeds)."""
+    found = []
+    for problem in study.problems:
+        cells = sorted(study.cells(problem, searcher), key=lambda cell: cell.seed)[:SEEDS]
+        losses = np.array([cell.at(samples)["loss"] for cell in cells])
+        found.append(np.log(np.minimum(losses / targets[study.label(problem)], WORST)))
+    return np.array(found)
+
+
+def factor(values: FloatArray) -> str:
+    """exp of the mean of (problems, seeds) logarithms, with its interval."""
+    rng = np.random.default_rng(0)
+    means = values.mean(axis=1)
+    low, high = np.percentile(
+        means[rng.integers(len(means), size=(5000, len(means)))].mean(axis=1), (2.5, 97.5)
+    )
+    return f"{np.exp(means.mean()):.3f} [{np.exp(low):.3f}, {np.exp(high):.3f}]"
+
+
+def lines_of(campaign: str) -> list[str]:
+    """The tables of a campaign, as Markdown."""
+    whole, ours = load_study(RESULTS / campaign), load_study(RESULTS / f"learners-{campaign}")
+    targets = {whole.label(problem): whole.target(problem)[0] for problem in whole.problems}
+    lines = [f"### {campaign}, cost model {whole.cost_model}", ""]
+    lines += ["| searcher | " + " | ".join(f"{samples:,}" for samples in SAMPLES) + " |"]
+    lines.append("|---|" + "---:|" * len(SAMPLES))
+    for study, searchers in ((ours, OURS), (whole, OTHERS)):
+        for searcher in searchers:
+            cells = [factor(logs(study, searcher, samples, targets)) for samples in SAMPLES]
+            lines.append(f"| {searcher} | {' | '.join(cells)} |")
+    last = SAMPLES[-1]
+    team, own, masac = (logs(ours, name, last, targets) for name in OURS)
+    others = {name: logs(whole, name, last, targets) for name in OTHERS}
+    lines += [
+        "",
+        f"After {last} samples, the ratio of such figures: maddpg / maddpg-own {factor(team - own)}; "
+        f"maddpg / marl {factor(team - others['marl'])}; masac / marl {factor(masac - others['marl'])}; "
+        f"maddpg / random {factor(team - others['random'])}.",
+        "",
+    ]
+    return lines
+
+
+def main() -> None:
+    """Write and print the tables."""
+    head = [
+        "Written by `python -m experiments.learners.standing`: best loss / proven optimum, three seeds.",
+        "",
+    ]
+    text = "\n".join([*head, *(line for campaign in CAMPAIGNS for line in lines_of(campaign))])
+    write_whole(HERE / "standing.md", text, "table")
+    print(text)
+
+
+if __name__ == "__main__":
+    main()
