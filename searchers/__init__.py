@@ -19,6 +19,7 @@ SEARCHERS: dict[str, str] = {
     "maddpg": "searchers.maddpg:MADDPG",
     "masac": "searchers.masac:MASAC",
     "policy": "searchers.policy:Policy",
+    "generative": "searchers.generative:Generative",
     "qmix": "searchers.qmix:QMIX",
     "mast": "searchers.mast:MAST",
     "local": "searchers.local:Local",

@@ -200,6 +200,8 @@ def test_nobody_imports_an_experiment_and_only_the_command_line_knows_a_workload
 
 USE_THE_STRUCTURE = {
     "searchers.gamma.operators",
+    "searchers.common.mapping_genes",
+    "searchers.generative.sequences",
     "searchers.gradient.relaxation",
     "searchers.team.feature_kernel",
     "searchers.team.features",

@@ -19,6 +19,7 @@ from dse.spec.mapping import (
     OUTER_TILE,
 )
 from dse.support.arrays import FloatArray, IntArray
+from searchers.common.mapping_genes import NearestGenes
 from searchers.common.visited import Visited
 from searchers.gradient.nest import DIMS, Costs, Nest, Points
 
@@ -33,8 +34,6 @@ _LEARNING_RATE = 0.15
 _EXCESS = 4.0
 _SHARPNESS = 4.0
 """Of softmin over orders: a doubling of cost weighs so many nats less."""
-_WINDOW = 16
-"""Values of an inner tile's gene, to both sides of the one expected, that a tile is rounded to."""
 _PAIRS = 3
 """Pairs of loop orders, the best ones, with which a rounded mapping is tried."""
 
@@ -78,6 +77,7 @@ class _Descents:
         self._codes = [ALL_DIMS.index(dim) for dim in DIMS]
         orders = [self._orders("outer.order", OUTER_ORDER), self._orders("inner.order", INNER_ORDER)]
         self._nest = Nest(structure.layer, structure.accelerator, *orders)
+        self._nearest = NearestGenes(space, structure)
         machine = structure.accelerator
         self._rooms = torch.tensor([machine.l1_size, machine.l2_size], dtype=torch.float32).log2()
 
@@ -145,41 +145,8 @@ class _Descents:
 
     def _genes(self, starts: IntArray, points: Points) -> IntArray:
         """The vectors of the starts with tiles and clusters as near to the points, in log2, as there are."""
-        genes = starts.copy()
-        genes = self._nearest(genes, "cluster", CLUSTER, points.cluster.numpy())
-        for level, start, tiles in (
-            ("outer", OUTER_TILE, points.outer), ("inner", INNER_TILE, points.inner),
-        ):  # fmt: skip
-            for place, dim in enumerate(DIMS):
-                column = start + self._codes[place]
-                genes = self._nearest(genes, f"{level}.tile.{dim}", column, tiles[:, place].numpy())
-        return genes
-
-    def _nearest(self, genes: IntArray, name: str, column: int, wanted: FloatArray) -> IntArray:
-        """The vectors with the gene `name` set so that the mapping's `column` is nearest to `wanted` (n,)."""
-        if name not in self._names:
-            return genes
-        place = self._names.index(name)
-        size = int(self._space.sizes[place])
-        tried = np.tile(np.arange(size), (len(genes), 1))
-        if size > 4 * _WINDOW:
-            # Sizes rise evenly with the gene, up to what the whole range stands for.
-            ends = self._values(genes, place, np.full((len(genes), 1), size - 1), column)
-            middle = np.rint(2.0**wanted / 2.0 ** ends[:, 0] * size).astype(np.int64) - 1
-            tried = np.clip(middle[:, np.newaxis] + np.arange(-_WINDOW, _WINDOW + 1), 0, size - 1)
-        values = self._values(genes, place, tried, column)
-        nearest = np.abs(values - wanted[:, np.newaxis]).argmin(axis=1)
-        chosen = genes.copy()
-        chosen[:, place] = tried[np.arange(len(genes)), nearest]
-        return chosen
-
-    def _values(self, genes: IntArray, place: int, tried: IntArray, column: int) -> FloatArray:
-        """log2 of a column of the mappings with a gene set to each of the values `tried` (n, m): (n, m)."""
-        rows = np.repeat(genes, tried.shape[1], axis=0)
-        rows[:, place] = tried.ravel()
-        sizes = self._structure.decode(rows).rows[:, column]
-        logs: FloatArray = np.log2(sizes.astype(np.float64)).reshape(tried.shape)
-        return logs
+        logs = (points.outer.numpy(), points.inner.numpy(), points.cluster.numpy())
+        return self._nearest(starts, *logs)
 
     def _orders(self, name: str, column: int) -> Tensor:
         """The loop orders that a gene has, as places in DIMS, outermost first: (orders, 4)."""

@@ -83,6 +83,7 @@ CHEATER_NAMES = [type(cheater).__name__ for _, cheater, _ in CHEATERS]
 
 SLOW = {
     "bayesian": 100,
+    "generative": 100,
     "gradient": 100,
     "maddpg": 100,
     "masac": 100,
@@ -95,7 +96,16 @@ SLOW = {
 """Samples of searchers that take minutes for the whole check, which is in `prove_contract.py`."""
 
 
-FEW = {"bayesian": 60, "gradient": 60, "maddpg": 100, "masac": 100, "mast": 60, "qmix": 60, "team": 100}
+FEW = {
+    "bayesian": 60,
+    "generative": 60,
+    "gradient": 60,
+    "maddpg": 100,
+    "masac": 100,
+    "mast": 60,
+    "qmix": 60,
+    "team": 100,
+}
 """Samples of slow searchers in `drawn`."""
 
 
@@ -151,7 +161,7 @@ def test_portable_searchers_draw_the_same_in_a_fresh_process_on_another_cpu() ->
     assert all(len(genes) >= FEW.get(name, 300) for name, genes in here.items())
     different = {name for name in OURS if there[name] != here[name]}
     assert different <= {name for name in searchers() if not getattr(searcher_class(name), "portable", True)}
-    apart = {"bayesian", "gradient", "maddpg", "masac", "mast", "policy", "ppo", "qmix"}
+    apart = {"bayesian", "generative", "gradient", "maddpg", "masac", "mast", "policy", "ppo", "qmix"}
     assert different <= apart | set(searchers()) - set(SEARCHERS)
 
 

@@ -1,0 +1,115 @@
+"""What is known of other layers helps with: `python -m experiments.transfer [--seeds 10]`.
+
+Best loss over the proven optimum after 1, 5, 20 and 50 samples on the twelve problems of heldout12 under
+`loopnest`, geometric means over problems and seeds, with intervals that a bootstrap over problems gives; a
+run without a feasible mapping counts for 12. `generative` and its control, copies of the nearest layer's
+best; `gradient` with what other layers taught it, and by the equations of the cost model; beside them what
+knows no other layer: `random`, `local`, `team`, and `local` begun at the templates. Writes
+results/sparse/transfer.csv.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from typing import Any
+
+import numpy as np
+
+from dse.analysis.stats.bootstrap import interval
+from dse.campaign.config import Campaign
+from dse.campaign.reading import load_campaign
+from dse.campaign.reference import optimum_figures
+from dse.search.run import Cell, run_cell
+from dse.search.searcher import make_searcher
+from dse.search.start import start_points
+from experiments import RESULTS
+from workloads import load_layer
+
+PATH = RESULTS / "sparse" / "transfer.csv"
+SAMPLES = (1, 5, 20, 50)
+WORST = 12.0
+ARMS: dict[str, tuple[str, dict[str, Any], str | None]] = {
+    "generative": ("generative", {}, None),
+    "nearest": ("generative", {"source": "nearest"}, None),
+    "gradient, offline": ("gradient", {"offline": True}, None),
+    "gradient, relaxation": ("gradient", {"form": "relaxation"}, None),
+    "random": ("random", {}, None),
+    "local": ("local", {}, None),
+    "local from templates": ("local", {}, "templates"),
+    "team": ("team", {}, None),
+}
+
+
+def held_out() -> Campaign:
+    """The problems."""
+    path = RESULTS / "campaigns" / "heldout12-loopnest.toml"
+    return load_campaign(str(path), lambda name: {name: load_layer(name)})
+
+
+def run(arms: list[str], seeds: int) -> None:
+    """Run the arms, and write them beside those that are there."""
+    campaign = held_out()
+    proven = optimum_figures(campaign)
+    rows = [row for row in read() if row["arm"] not in arms]
+    for arm in arms:
+        name, settings, begin = ARMS[arm]
+        for listed in campaign.problems:
+            points = start_points(listed.problem, begin) if begin else ()
+            for seed in range(seeds):
+                cell = Cell(listed.problem, name, make_searcher(name, settings), seed, SAMPLES[-1], points)
+                best = np.minimum.accumulate(run_cell(cell).evaluations().loss) / proven[listed.label]["loss"]
+                ratios = {str(count): f"{min(best[count - 1], WORST):.5g}" for count in SAMPLES}
+                rows.append({"arm": arm, "problem": listed.label, "seed": seed, **ratios})
+        PATH.parent.mkdir(exist_ok=True)
+        with PATH.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, ("arm", "problem", "seed", *map(str, SAMPLES)))
+            writer.writeheader()
+            writer.writerows(rows)
+
+
+def read() -> list[dict[str, Any]]:
+    """The runs that are done."""
+    if not PATH.exists():
+        return []
+    with PATH.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def show() -> None:
+    """Print the table."""
+    rows = read()
+    print("| arm | seeds |", " | ".join(map(str, SAMPLES)), "|")
+    print("|---|---:|" + "---:|" * len(SAMPLES))
+    for arm in [arm for arm in ARMS if any(row["arm"] == arm for row in rows)]:
+        own = [row for row in rows if row["arm"] == arm]
+        cells = []
+        for count in SAMPLES:
+            problems = [
+                np.mean([np.log(float(row[str(count)])) for row in own if row["problem"] == problem])
+                for problem in sorted({row["problem"] for row in own})
+            ]
+            rng = np.random.default_rng(0)
+            drawn = rng.choice(problems, (2000, len(problems))).mean(axis=1)
+            low, high = np.exp(interval(drawn))
+            cells.append(f"{np.exp(np.mean(problems)):.2f} [{low:.2f}, {high:.2f}]")
+        print("|", " | ".join([arm, str(len({row["seed"] for row in own})), *cells]), "|")
+
+
+def main() -> None:
+    """Run, and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("arms", nargs="*", help="which; all if not given")
+    parser.add_argument("--seeds", type=int, default=10, help="how many")
+    parser.add_argument("--show", action="store_true", help="run nothing, print the table")
+    options = parser.parse_args()
+    unknown = set(options.arms) - set(ARMS)
+    if unknown:
+        parser.error(f"no such arm: {', '.join(sorted(unknown))}; there are {', '.join(ARMS)}")
+    if not options.show:
+        run(options.arms or list(ARMS), options.seeds)
+    show()
+
+
+if __name__ == "__main__":
+    main()
