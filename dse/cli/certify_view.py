@@ -66,7 +66,8 @@ def show_layer(
         show_best(console, problem.on_machine_of(best.genes), claim, best)
     if certificate.status == "bounded":
         bound = f"no mapping is below {certificate.lower_bound:.6g} {unit}"
-        console.print(f"{bound}; the time ran out, --time-limit gives more", soft_wrap=True)
+        more = "; the time ran out, --time-limit gives more" if certificate.counts.groups else ""
+        console.print(bound + more, soft_wrap=True)
     console.print(_proof(certificate, problem), soft_wrap=True)
     for check in entry.get("verified", []):
         sign, style = ("verified", "green") if check["passed"] else ("NOT VERIFIED", "red")

@@ -68,10 +68,12 @@ def steps_claim(study: Study, network: str, objective: str, times: float) -> Cla
         f"Many agents converge {times:g} times sooner on {network}, {objective}",
         f"{times:g} times fewer steps (Figure 5)",
         at_least(times, paper.value),
-        f"{shown(paper.value)} times as the paper counts, {shown(alike.value)} times counted alike",
+        f"{shown(paper.value)} times as the paper counts, {shown(alike.value)} times counted alike"
+        if paper.problems
+        else "no runs yet",
         runs_of(here),
         ("how it is counted", "times fewer samples of marl than of ppo"),
-        tuple((name, shown(contest.value)) for name, contest in counts),
+        tuple((name, shown(c.value) if c.problems else "no runs yet") for name, c in counts),
         tuple(figure(name, contest) for name, contest in counts),
     )
 
