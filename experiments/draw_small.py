@@ -35,7 +35,7 @@ SMALL = FOLDER / "small"
 MODELS = ("loopnest", "maestro")
 CAMPAIGNS = {"small": 12, "final": 6}
 """How many problems each has under each cost model."""
-SEEDS = {"small": 1, "final": 20}
+SEEDS = {"small": 3, "final": 20}
 """More may be added: what is done stays."""
 
 HEAD = """\
@@ -69,6 +69,7 @@ start = "templates"
 start = "templates"
 
 [searchers.cem]
+start = "templates"
 
 [searchers.local]
 start = "templates"

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 EVENTS = ("cache-misses", "dTLB-load-misses")
+_GRACE_SECONDS = 10.0
+"""What perf may take to say what it has counted."""
 
 
 class CountsMissing(Exception):
@@ -43,7 +45,11 @@ def counted() -> Iterator[dict[str, int]]:
             yield found
         finally:
             perf.send_signal(signal.SIGINT)
-            _, said = perf.communicate()
+            try:
+                _, said = perf.communicate(timeout=_GRACE_SECONDS)
+            except subprocess.TimeoutExpired:
+                perf.kill()
+                said = ""
     found.update(read(said))
 
 

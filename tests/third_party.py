@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from dse.cost import registry
+
 CLI = "import sys; from dse.cli import main; sys.exit(main())"
 
 
@@ -31,7 +33,10 @@ def found(installed: Path) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(installed))
         patch.setenv("PYTHONPATH", str(installed))
+        # A process looks through what is installed once.
+        registry._entries.cache_clear()
         yield
+    registry._entries.cache_clear()
 
 
 def dse(installed: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -27,8 +27,7 @@ def certify(
     `factors` tiles under `maestro` and `loopnest` can.
     """
     from dse.optimum.cache import load, store, user_folder
-    from dse.optimum.floor import has_floor_only
-    from dse.optimum.models import refuse, solver_of
+    from dse.optimum.models import has_floor_only, refuse, solver_of
 
     if not isinstance(problem, Problem):
         raise InputError(f"problem must be a Problem, as Problem(layer, accelerator), got {shorten(problem)}")

@@ -24,8 +24,6 @@ import numpy as np
 
 from dse.optimum.certificate import BOUNDED, OPTIMAL, Certificate, Counts, priced_point
 from dse.problem.problem import Problem
-from dse.space.parts import SPACES
-from dse.spec.objective import objective_named
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError
 
@@ -34,13 +32,6 @@ if TYPE_CHECKING:
 
 OBJECTIVES = ("latency", "energy", "edp", "area")
 DRAWN, STARTS, STEPS_DOWN = 20_000, 8, 200
-
-
-def has_floor_only(problem: Problem) -> bool:
-    """Whether a problem of two levels is beyond the solvers, and a floor is what can be said of it."""
-    if problem.model.hierarchical:
-        return False
-    return problem.parts != SPACES["default"] or objective_named(problem.objective).of_need
 
 
 def refuse_floor(problem: Problem) -> None:

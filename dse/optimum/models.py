@@ -5,9 +5,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
-from dse.optimum import floor
-from dse.optimum.floor import has_floor_only
 from dse.problem.problem import Problem
+from dse.space.parts import SPACES
+from dse.spec.objective import objective_named
 from dse.support.errors import InputError
 
 if TYPE_CHECKING:
@@ -33,12 +33,20 @@ def claims_of(problem: Problem) -> Claims:
     return cast("Claims", import_module(f"dse.optimum.verification.{_provable(problem)}.claims"))
 
 
+def has_floor_only(problem: Problem) -> bool:
+    """Whether a problem of two levels is beyond the solvers, and a floor is what can be said of it."""
+    if problem.model.hierarchical:
+        return False
+    return problem.parts != SPACES["default"] or objective_named(problem.objective).of_need
+
+
 def solver_of(problem: Problem) -> Solve:
     """What proves the problem's optimum, the branch and bound of two levels or any number, or its floor."""
     model = _provable(problem)
     if has_floor_only(problem):
-        return floor.solve
-    home = f"dse.optimum.{model}.search" if problem.model.hierarchical else "dse.optimum.solver"
+        home = "dse.optimum.floor"
+    else:
+        home = f"dse.optimum.{model}.search" if problem.model.hierarchical else "dse.optimum.solver"
     return cast("Solve", import_module(home).solve)
 
 
@@ -50,7 +58,8 @@ def refuse(problem: Problem) -> None:
     if problem.area_budget is not None:
         raise InputError("a problem with an area budget cannot be certified: leave it out")
     if has_floor_only(problem):
-        floor.refuse_floor(problem)
+        # Here and above: a check of a proof loads nothing that made it.
+        import_module("dse.optimum.floor").refuse_floor(problem)
     else:
         certifier.refuse(problem)
 

@@ -23,8 +23,7 @@ import numpy as np
 
 from dse.optimum.bounds import Bounds, Choice, Groups, Solution, Value, Winner
 from dse.optimum.certificate import BOUNDED, INFEASIBLE, OPTIMAL, Best, Certificate, Counts, Solved, priced
-from dse.optimum.floor import has_floor_only
-from dse.optimum.models import certifier_of, refuse
+from dse.optimum.models import certifier_of, has_floor_only, refuse
 from dse.problem.problem import Problem
 from dse.space.genes import LEVELS, MAPPED_DIMS, ORDERS
 from dse.spec.accelerator import Accelerator

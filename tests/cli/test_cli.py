@@ -241,7 +241,7 @@ def completed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
         ("dse search --layer absent:", []),
         ("dse certify --network mobile", ["mobilenet_v2"]),
         ("dse search --accelerator eye", ["eyeriss", "eyeriss-small"]),
-        ("dse search --searcher gen", ["genetic"]),
+        ("dse search --searcher genet", ["genetic"]),
         ("dse evaluate --objective e", ["energy", "edp"]),
         ("dse evaluate --cost-model maes", ["maestro", "maestro-exe"]),
         ("dse check mar", ["marl"]),

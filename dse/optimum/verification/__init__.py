@@ -15,8 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from dse.optimum.certificate import OPTIMAL, Certificate, priced, priced_point
-from dse.optimum.floor import has_floor_only
-from dse.optimum.models import claims_of
+from dse.optimum.models import claims_of, has_floor_only
 from dse.problem.problem import Problem
 
 RANDOM_MAPPINGS = 20_000
