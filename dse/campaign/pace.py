@@ -10,19 +10,23 @@ LINE_SECONDS = 10.0
 
 
 class Pace:
-    """Of one search, whose samples are counted as they come; those replayed from a journal do not count."""
+    """Of one search, whose samples are counted as they come.
+
+    Those replayed from a journal do not count, nor do the first to come after them, and the time until then:
+    kernels are compiled in it.
+    """
 
     def __init__(self, budget: int) -> None:
         self._budget = budget
         self._begun = self._said = time.monotonic()
-        self._samples = 0
+        self._samples = self._before = 0
 
     def seen(self, samples: int, replayed: int) -> str:
         """So many samples are there, so many of them replayed: the pace in words."""
-        if samples == replayed:
-            self._begun = time.monotonic()
+        if self._samples <= replayed:
+            self._begun, self._before = time.monotonic(), samples
         self._samples = samples
-        return in_words(samples - replayed, time.monotonic() - self._begun, self._budget - samples)
+        return in_words(samples - self._before, time.monotonic() - self._begun, self._budget - samples)
 
     def worth_a_line(self) -> bool:
         """Whether the last line was long ago, and there is more to come: then this is one."""

@@ -121,3 +121,7 @@ class Certifier(Protocol):
     def make_bounds(self, problem: Problem) -> Bounds:
         """The problem as the solver sees it, if it is not refused."""
         ...
+
+    def least_area(self, problem: Problem) -> float:
+        """The area that every mapping needs; of models of two levels."""
+        ...

@@ -18,17 +18,14 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from dse.optimum.certificate import BOUNDED, OPTIMAL, Certificate, Counts, priced_point
+from dse.optimum.models import certifier_of
 from dse.problem.problem import Problem
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError
-
-if TYPE_CHECKING:
-    from dse.cost.loopnest import LoopNest
 
 OBJECTIVES = ("latency", "energy", "edp", "area")
 DRAWN, STARTS, STEPS_DOWN = 20_000, 8, 200
@@ -46,7 +43,7 @@ def refuse_floor(problem: Problem) -> None:
 def solve(problem: Problem, time_limit: float | None = None) -> Certificate:
     """The floor of a problem that has no more, and a good mapping above it: within seconds."""
     start = time.perf_counter()
-    floor = _least_area(problem) if problem.objective == "area" else _least_work(problem)
+    floor = certifier_of(problem).least_area(problem) if problem.objective == "area" else _least_work(problem)
     point = _descend(problem, floor, math.inf if time_limit is None else start + time_limit)
     best = None if point is None else priced_point(problem, point)
     return Certificate(
@@ -62,32 +59,12 @@ def solve(problem: Problem, time_limit: float | None = None) -> Certificate:
 
 def _least_work(problem: Problem) -> float:
     """The floor of latency, energy or EDP."""
-    from dse.optimum.models import certifier_of
-
     counts = problem.parts.num_pes or (problem.accelerator.num_pes,)
     machine = replace(problem.accelerator, num_pes=max(counts))
     known = Problem(problem.layer, machine, problem.objective, problem.model)
     certifier = certifier_of(known)
     certifier.refuse(known)
     return certifier.make_bounds(known).floor()
-
-
-def _least_area(problem: Problem) -> float:
-    """The area that every mapping needs."""
-    layer, machine = problem.layer, problem.accelerator
-    window = layer.R * layer.S
-    if problem.model.name == "loopnest":
-        # Tiles of one output: a window of inputs, its weights and the output, all of them twice.
-        need = 2 * (2 * window + 1)
-        constants = cast("LoopNest", problem.model).constants
-        return float(constants.area_of(1, machine.simd_lanes, need, need))
-    from dse.cost.maestro.area import environment_area
-
-    # MAESTRO charges the halo to the output too. One of the filter's dims may be in pieces of one.
-    pieces = [size for dim, size in (("R", layer.R), ("S", layer.S)) if dim in problem.parts.dims]
-    need = 3 * 2 * window // max(pieces, default=1)
-    pes, l1, l2 = np.array([[min(problem.parts.num_pes or (machine.num_pes,))], [need], [1]])
-    return float(environment_area(pes, l1, l2)[0])
 
 
 def _descend(problem: Problem, floor: float, deadline: float) -> IntArray | None:

@@ -14,8 +14,9 @@ import numpy as np
 import dse
 from dse.problem.evaluations import Evaluations
 from dse.support.arrays import FloatArray
+from searchers.common.features import layer_and_accelerator
 from searchers.common.torch_apart import torch_apart
-from searchers.gradient.offline import PATH, context, described, offsets
+from searchers.gradient.offline import PATH, described, offsets
 from workloads import load
 
 NETWORKS = ("alexnet", "resnet18", "resnet50", "bert_base")
@@ -34,7 +35,7 @@ def samples() -> tuple[FloatArray, FloatArray]:
                 for name in ("random", "local"):
                     record = dse.search(problem, name, budget=SAMPLES, seed=0).record
                     space, genes = problem.space, record.genes()
-                    rows.append(described(space, genes, context(space)))
+                    rows.append(described(space, genes, layer_and_accelerator(space)))
                     targets.append(_outcomes(problem.price(genes)) - offsets(space))
     found, outcomes = np.concatenate(rows), np.concatenate(targets)
     known = np.isfinite(outcomes).all(axis=1)

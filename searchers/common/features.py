@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dse.support import numerics
 from dse.support.arrays import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from dse.space.protocol import Space
+    from dse.space.protocol import MappingStructure, Space
 
 _PROBES = 1024
 
@@ -18,6 +19,14 @@ def probes(space: Space) -> IntArray:
     """Random vectors (n, genes) by which features are chosen and scaled: for a space always the same."""
     # None is drawn from a search's own generator.
     return space.sample(np.random.default_rng(0), _PROBES)
+
+
+def layer_and_accelerator(structure: MappingStructure) -> FloatArray:
+    """A layer and an accelerator as numbers: log2 of their figures, and whether it is depthwise."""
+    layer, machine = structure.layer, structure.accelerator
+    sizes = (machine.num_pes, machine.l1_size, machine.l2_size)
+    figures = [*layer.loops.values(), *sizes, machine.noc_bandwidth, machine.offchip_bandwidth]
+    return np.append(numerics.log2(np.array(figures, np.float64)), layer.type == "DSCONV")
 
 
 class VaryingFeatures:

@@ -12,12 +12,17 @@ import numpy as np
 
 
 @contextmanager
-def torch_apart() -> Iterator[None]:
+def torch_apart(seed: int | None = None) -> Iterator[None]:
     """Run torch on one thread, and leave the thread count and the global random states as they are found.
 
-    stable-baselines3 seeds the global states from the seed that it is given, and draws from them.
+    stable-baselines3 seeds the global states from the seed that it is given, and draws from them. Where a
+    library does not, torch's begins at `seed`.
     """
     with _no_folder_left(), _states_kept():
+        if seed is not None:
+            import torch
+
+            torch.manual_seed(seed)
         yield
 
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from dse.spec.layer import DIMS as ALL_DIMS
 from dse.spec.mapping import CLUSTER, INNER_TILE, OUTER_TILE
-from dse.support import numerics
 from dse.support.arrays import FloatArray, IntArray
+from searchers.common.features import layer_and_accelerator
 from searchers.common.mapping_genes import NearestGenes
 
 if TYPE_CHECKING:
@@ -45,11 +45,8 @@ def has_sequences(space: Space, objective: str) -> bool:
 
 def context(structure: MappingStructure, objective: str) -> FloatArray:
     """A layer, an accelerator and an objective as numbers."""
-    layer, machine = structure.layer, structure.accelerator
-    sizes = (machine.num_pes, machine.l1_size, machine.l2_size)
-    figures = [*layer.loops.values(), *sizes, machine.noc_bandwidth, machine.offchip_bandwidth]
-    kinds = [layer.type == "DSCONV", *(objective == known for known in OBJECTIVES)]
-    return np.concatenate([numerics.log2(np.array(figures, np.float64)), np.array(kinds, np.float64)])
+    kinds = [objective == known for known in OBJECTIVES]
+    return np.append(layer_and_accelerator(structure), np.array(kinds, np.float64))
 
 
 def tokens_of(space: Space, structure: MappingStructure, genes: IntArray) -> IntArray:

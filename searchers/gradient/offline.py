@@ -16,6 +16,7 @@ import torch
 
 from dse.support import numerics
 from dse.support.arrays import FloatArray, IntArray
+from searchers.common.features import layer_and_accelerator
 from searchers.common.history import objective_factors
 from searchers.gradient.surrogate import Scale, Surrogate
 
@@ -64,20 +65,12 @@ def taught(space: Space, objective: str) -> Taught | None:
     if structure is None or not (fits and factors and set(factors) <= set(FACTORS)):
         return None
     outputs = np.array([*(FACTORS.index(factor) for factor in factors), 2, 3])
-    return Taught(space, context(structure), offsets(structure)[outputs], outputs)
+    return Taught(space, layer_and_accelerator(structure), offsets(structure)[outputs], outputs)
 
 
 def described(space: Space, genes: IntArray, figures: FloatArray) -> FloatArray:
     """What the network looks at: (n, inputs)."""
     return np.concatenate([space.features(genes), np.tile(figures, (len(genes), 1))], axis=1)
-
-
-def context(structure: MappingStructure) -> FloatArray:
-    """A layer and an accelerator as numbers."""
-    layer, machine = structure.layer, structure.accelerator
-    sizes = (machine.num_pes, machine.l1_size, machine.l2_size)
-    figures = [*layer.loops.values(), *sizes, machine.noc_bandwidth, machine.offchip_bandwidth]
-    return np.append(numerics.log2(np.array(figures, np.float64)), layer.type == "DSCONV")
 
 
 def offsets(structure: MappingStructure) -> FloatArray:

@@ -15,8 +15,8 @@ import numpy as np
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.validation import whole_number
 from searchers.common.settings import MOST_DATA, MOST_POINTS
+from searchers.common.torch_apart import torch_apart
 from searchers.peers.common import library, play
-from searchers.peers.torch_apart import torch_apart
 
 if TYPE_CHECKING:
     from dse.search.evaluator import Evaluator

@@ -26,12 +26,16 @@ def test_a_pace_in_words(samples: int, seconds: float, left: int, words: str) ->
     assert in_words(samples, seconds, left) == words
 
 
-def test_what_is_replayed_does_not_count_for_the_pace(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter([0.0, 5.0, 5.0, 7.0])
-    monkeypatch.setattr("dse.campaign.pace.time.monotonic", lambda: next(clock))
+def test_neither_what_is_replayed_nor_the_wait_for_the_first_sample_counts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr("dse.campaign.pace.time.monotonic", lambda: now[0])
     pace = Pace(200)
-    assert pace.seen(100, 100).startswith("0 samples/s")
-    assert pace.seen(120, 100) == "10 samples/s, 0 min 08 s left"
+    for now[0], samples in ((5.0, 100), (65.0, 101)):
+        assert pace.seen(samples, 100) == "0 samples/s, some time left"
+    now[0] = 67.0
+    assert pace.seen(121, 100) == "10 samples/s, 0 min 07 s left"
 
 
 def test_a_log_has_a_line_on_the_pace_now_and_then(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

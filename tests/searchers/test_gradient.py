@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 import dse
+from dse.cost.loopnest.constants import Constants
 from dse.search.evaluator import BudgetExhausted, Evaluator
 from dse.search.record import Record
 from dse.search.searcher import make_searcher
 from dse.support.errors import InputError
 from dse.testing.toy_space import ToySpace
-from searchers.gradient import OFFLINE_SAMPLES
+from searchers.gradient import OFFLINE_SAMPLES, nest
 from searchers.gradient.offline import PATH, taught
 from searchers.gradient.relaxation import _Descents, has_equations
 from searchers.gradient.relaxed import Relaxed, on_simplex
@@ -34,6 +35,12 @@ def test_vectors_are_their_own_rounding() -> None:
 def test_shares_are_projected_on_the_simplex() -> None:
     rows = np.array([[0.2, 0.3, 0.5], [2.0, 0.0, 0.0], [0.6, 0.6, -1.0]])
     np.testing.assert_allclose(on_simplex(rows), [[0.2, 0.3, 0.5], [1, 0, 0], [0.5, 0.5, 0]])
+
+
+def test_relaxed_equations_have_the_prices_of_loopnest() -> None:
+    prices = Constants()
+    assert (prices.mac_pj, prices.l1_pj, prices.noc_pj) == (nest.MAC_PJ, nest.L1_PJ, nest.NOC_PJ)
+    assert (prices.l2_pj, prices.dram_pj) == (nest.L2_PJ, nest.DRAM_PJ)
 
 
 def test_a_descent_goes_down_what_it_is_given_the_slopes_of() -> None:

@@ -14,7 +14,7 @@ steps takes the busiest PE's work, so cycles are below neither floor.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
@@ -25,9 +25,10 @@ from dse.support.arrays import FloatArray
 from dse.support.jit import load_kernels
 
 if TYPE_CHECKING:
+    from dse.cost.loopnest import LoopNest
     from dse.optimum.loopnest.instance import Instance
 
-__all__ = ["GROUP", "LoopNestBounds", "make_bounds", "refuse"]
+__all__ = ["GROUP", "LoopNestBounds", "least_area", "make_bounds", "refuse"]
 
 GROUP = "outer tiles, cluster size and outer parallel dim"
 
@@ -92,3 +93,12 @@ def make_bounds(problem: Problem) -> LoopNestBounds:
     """The problem's shapes, if it is not refused."""
     kernels = load_kernels("dse.optimum.loopnest.kernels")
     return LoopNestBounds(kernels.make_instance(problem), kernels)
+
+
+def least_area(problem: Problem) -> float:
+    """The area of one PE with buffers for tiles of one output, which every mapping needs."""
+    layer = problem.layer
+    # A window of inputs, its weights and the output, all of them twice.
+    need = 2 * (2 * layer.R * layer.S + 1)
+    constants = cast("LoopNest", problem.model).constants
+    return float(constants.area_of(1, problem.accelerator.simd_lanes, need, need))

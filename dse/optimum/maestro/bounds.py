@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from dse.cost.maestro.area import environment_area
 from dse.optimum.bounds import Choice, Groups, Rounds, Solution, Value, Winner
 from dse.optimum.certificate import Solved
 from dse.optimum.maestro.instance import refuse
@@ -35,7 +36,7 @@ from dse.support.jit import load_kernels
 if TYPE_CHECKING:
     from dse.optimum.maestro.instance import Instance
 
-__all__ = ["GROUP", "MaestroBounds", "make_bounds", "refuse"]
+__all__ = ["GROUP", "MaestroBounds", "least_area", "make_bounds", "refuse"]
 
 GROUP = "outer tiles and cluster size"
 
@@ -110,3 +111,13 @@ def make_bounds(problem: Problem) -> MaestroBounds:
     """The problem's groups, if it is not refused."""
     kernels = load_kernels("dse.optimum.maestro.kernels")
     return MaestroBounds(problem, kernels.make_instance(problem), kernels)
+
+
+def least_area(problem: Problem) -> float:
+    """The area of the fewest PEs with buffers for tiles of one output, which every mapping needs."""
+    layer, machine = problem.layer, problem.accelerator
+    # MAESTRO charges the halo to the output too. One of the filter's dims may be in pieces of one.
+    pieces = [size for dim, size in (("R", layer.R), ("S", layer.S)) if dim in problem.parts.dims]
+    need = 3 * 2 * layer.R * layer.S // max(pieces, default=1)
+    pes, l1, l2 = np.array([[min(problem.parts.num_pes or (machine.num_pes,))], [need], [1]])
+    return float(environment_area(pes, l1, l2)[0])

@@ -178,13 +178,9 @@ def not_negative(value: object, what: str) -> float:
     """`value` as a finite float of 0 or more."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InputError(f"{what} must be a number, got {shorten(value)}")
-    if value == 0:
-        return 0.0
-    return positive_number(value, what) if value > 0 else _refuse(value, what)
-
-
-def _refuse(value: object, what: str) -> float:
-    raise InputError(f"{what} must not be negative, got {shorten(value)}")
+    if value < 0:
+        raise InputError(f"{what} must not be negative, got {shorten(value)}")
+    return positive_number(value, what) if value else 0.0
 
 
 def sram_pj(depth: float, width: int) -> float:
