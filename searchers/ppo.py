@@ -21,25 +21,20 @@ and 1.01 times the best known loss (geometric mean of medians over 3 seeds), cat
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
 from dse.support.errors import InputError, unknown
 from dse.support.validation import positive_number, whole_number
-from searchers.common.play import ENDLESS, Game, tell
+from searchers.common.play import Game
+from searchers.common.sb3_play import play
 from searchers.common.settings import MOST_POINTS, MOST_REPEATS, MOST_UNITS
-from searchers.common.torch_apart import torch_apart
 
 if TYPE_CHECKING:
-    from stable_baselines3 import PPO as Agent
-
     from dse.search.evaluator import Evaluator
     from dse.search.keeping import Keep
-    from searchers.common.sb3_env import StableBaselinesEnv
 
 
 @dataclass(frozen=True)
@@ -135,54 +130,19 @@ class PPO:
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator, keep: Keep | None = None) -> None:
         """Let one agent after another learn until the budget is spent. The last one's policy is kept."""
-        # Within, because importing stable-baselines3 draws from the global random states.
-        with torch_apart():
-            from dse.search.environments import MappingVectorEnv
-            from learners.team import Team
-            from searchers.common.sb3_env import StableBaselinesEnv
-            from searchers.common.sb3_policy import policy_of
-
-            game = Game("one-step", "one", self.actions, self.reward, self.episode_steps)
-            team = Team.of(game.environment(evaluate))
-            shared = MappingVectorEnv(
-                self.envs,
-                evaluator=evaluate,
-                actions=self.actions,
-                reward=self.reward,
-                episode_steps=self.episode_steps,
-            )
-            while True:
-                env = StableBaselinesEnv(shared)
-                agent = self._agent(env, seed=int(rng.integers(2**32)))
-                if keep is not None:
-                    tell(keep, partial(policy_of, agent, team), game)
-                agent.learn(ENDLESS, callback=self._still_learning(env), log_interval=ENDLESS)
-
-    def _agent(self, env: StableBaselinesEnv, seed: int) -> Agent:
-        from stable_baselines3 import PPO as Agent
-        from stable_baselines3.common.logger import Logger
-
         tuned = self._tuned
-        agent = Agent(
-            "MlpPolicy",
-            env,
-            seed=seed,
-            device="cpu",
-            n_steps=tuned.steps,
-            batch_size=self.envs * tuned.steps // self.minibatches,
-            n_epochs=self.epochs,
-            learning_rate=tuned.learning_rate,
-            ent_coef=tuned.entropy,
-            clip_range=self.clip,
-            gamma=self.discount,
-            policy_kwargs={"net_arch": list(self.hidden)},
-        )
-        # The logger that it would make by itself comes with a folder for its files.
-        agent.set_logger(Logger(folder=None, output_formats=[]))
-        return agent
-
-    def _still_learning(self, env: StableBaselinesEnv) -> Callable[[dict[str, Any], dict[str, Any]], bool]:
-        return lambda *_: not self.patience or env.idle < self.patience
+        settings = {
+            "n_steps": tuned.steps,
+            "batch_size": self.envs * tuned.steps // self.minibatches,
+            "n_epochs": self.epochs,
+            "learning_rate": tuned.learning_rate,
+            "ent_coef": tuned.entropy,
+            "clip_range": self.clip,
+            "gamma": self.discount,
+            "policy_kwargs": {"net_arch": list(self.hidden)},
+        }
+        game = Game("one-step", "one", self.actions, self.reward, self.episode_steps)
+        play("ppo", settings, game, self.envs, self.patience, evaluate, rng, keep)
 
     @property
     def _tuned(self) -> _Tuned:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from dse.support.errors import unknown
+from dse.support.errors import InputError, unknown
 
 if TYPE_CHECKING:
     from pettingzoo import ParallelEnv
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Form = Literal["one-step", "construct", "refine"]
 Agents = Literal["genes", "blocks", "one"]
-Actions = Literal["categorical", "gaussian"]
+Actions = Literal["categorical", "gaussian", "discrete"]
 Reward = Literal["1/x", "-log"]
 
 ENDLESS = 2**62
@@ -39,7 +39,8 @@ class Game:
     `form` is what a step is: `one-step`, all agents choose a point together; `construct`, one after the other
     sets its genes; `refine`, all move the genes of a point, episodes beginning at the best one so far. An
     agent has a gene, a block of genes that belong together, or all. Of Options of dse.search.environments
-    come `actions` (gaussian ones in one step alone), `reward` and `episode_steps`.
+    come `actions` (gaussian ones in one step alone, discrete ones for one agent with all genes), `reward` and
+    `episode_steps`.
     """
 
     form: Form = "one-step"
@@ -52,6 +53,8 @@ class Game:
         for name, known in _KNOWN.items():
             if getattr(self, name) not in known:
                 raise unknown(name, getattr(self, name), known)
+        if self.actions == "discrete" and (self.form, self.agents) != ("one-step", "one"):
+            raise InputError("discrete actions are for one agent, in the form one-step")
 
     @staticmethod
     def of(plain: Mapping[str, Any]) -> Game:
@@ -64,7 +67,12 @@ class Game:
 
     def environment(self, evaluate: Evaluator) -> ParallelEnv:
         """The game over an evaluator."""
-        from dse.search.environments import MappingParallelEnv, Options, SequentialParallelEnv
+        from dse.search.environments import (
+            MappingEnv,
+            MappingParallelEnv,
+            Options,
+            SequentialParallelEnv,
+        )
 
         groups = None
         if self.agents == "blocks":
@@ -74,6 +82,10 @@ class Game:
         options: Options = {"evaluator": evaluate, "actions": self.actions, "reward": self.reward}
         if self.episode_steps is not None:
             options["episode_steps"] = self.episode_steps
+        if self.actions == "discrete":
+            from learners.team import OneAgent
+
+            return OneAgent(MappingEnv(**options))
         if self.form == "one-step":
             return MappingParallelEnv(groups, **options)
         return SequentialParallelEnv(

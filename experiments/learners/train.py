@@ -1,0 +1,152 @@
+"""Trains a policy on a Gymnasium task, and saves it: `python -m experiments.learners.train dqn CartPole-v1`.
+
+    python -m experiments.learners.train ppo CartPole-v1 --seed 1 --steps 50000 --out taught
+    python -m experiments.learners.train ddpg Pendulum-v1 --set spread=0.3
+
+`a2c`, `ddpg`, `dqn` and `ppo` are stable-baselines3's, with the settings of rl-baselines3-zoo where the table
+below has them. A policy on mappings comes from `dse search --save-policy`.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from dse.search.searcher import parse_settings
+from dse.support.arrays import FloatArray
+from learners.policy import Policy, load_policy, save_policy
+from learners.team import OneAgent, Team
+from learners.training import begin_episode, play_step
+
+SETTINGS: dict[tuple[str, str], dict[str, Any]] = {
+    ("a2c", "CartPole-v1"): {"envs": 8},
+    ("a2c", "Acrobot-v1"): {"envs": 16, "gamma": 0.99},
+    ("ppo", "CartPole-v1"): {
+        "envs": 8,
+        "n_steps": 32,
+        "batch_size": 256,
+        "n_epochs": 20,
+        "gamma": 0.98,
+        "gae_lambda": 0.8,
+        "learning_rate": 0.001,
+    },
+    ("ppo", "Acrobot-v1"): {"envs": 16, "n_steps": 256, "n_epochs": 4, "gae_lambda": 0.94},
+    ("ppo", "Pendulum-v1"): {
+        "envs": 4,
+        "n_steps": 1024,
+        "gamma": 0.9,
+        "gae_lambda": 0.95,
+        "learning_rate": 0.001,
+    },
+    ("dqn", "CartPole-v1"): {
+        "learning_rate": 0.0023,
+        "batch_size": 64,
+        "buffer_size": 100_000,
+        "learning_starts": 1000,
+        "target_update_interval": 10,
+        "train_freq": 256,
+        "gradient_steps": 128,
+        "exploration_fraction": 0.16,
+        "exploration_final_eps": 0.04,
+        "hidden": [256, 256],
+    },
+    ("dqn", "MountainCar-v0"): {
+        "learning_rate": 0.004,
+        "batch_size": 128,
+        "buffer_size": 10_000,
+        "learning_starts": 1000,
+        "gamma": 0.98,
+        "target_update_interval": 600,
+        "train_freq": 16,
+        "gradient_steps": 8,
+        "exploration_fraction": 0.2,
+        "exploration_final_eps": 0.07,
+        "hidden": [256, 256],
+    },
+    ("dqn", "Acrobot-v1"): {
+        "learning_rate": 0.00063,
+        "batch_size": 128,
+        "buffer_size": 50_000,
+        "learning_starts": 0,
+        "target_update_interval": 250,
+        "train_freq": 4,
+        "gradient_steps": -1,
+        "exploration_fraction": 0.12,
+        "exploration_final_eps": 0.1,
+        "hidden": [256, 256],
+    },
+    ("ddpg", "Pendulum-v1"): {"learning_rate": 0.001, "gamma": 0.98, "spread": 0.1, "hidden": [64, 64]},
+    ("ddpg", "MountainCarContinuous-v0"): {"learning_rate": 0.001, "spread": 0.75, "hidden": [64, 64]},
+}
+"""By algorithm and task. `envs` is how many environments there are, `hidden` the units of layers, `spread`
+the deviation of the noise that a deterministic actor is tried with; the rest has its library's names."""
+
+
+def train(algorithm: str, task: str, steps: int, seed: int, settings: dict[str, Any] | None = None) -> Policy:
+    """What the algorithm has learned after so many steps; `settings` come before those of the table."""
+    import torch
+
+    torch.set_num_threads(1)
+    chosen = SETTINGS.get((algorithm, task), {}) | (settings or {})
+    return _theirs(algorithm, task, steps, seed, chosen)
+
+
+def returns(policy: Policy, task: str, episodes: int, seed: int) -> FloatArray:
+    """What a policy earns, without noise, in so many episodes: (episodes,)."""
+    env, rng, earned = OneAgent(gymnasium.make(task)), np.random.default_rng([seed, 23]), []
+    for _ in range(episodes):
+        observations, so_far = begin_episode(env, policy.team, rng), 0.0
+        while env.agents:
+            step = play_step(env, policy.team, policy.act(observations), observations)
+            observations, so_far = step.following, so_far + float(step.rewards[0])
+        earned.append(so_far)
+    return np.array(earned)
+
+
+def _theirs(algorithm: str, task: str, steps: int, seed: int, settings: dict[str, Any]) -> Policy:
+    from stable_baselines3.common.env_util import make_vec_env
+    from stable_baselines3.common.noise import NormalActionNoise
+
+    from learners.sb3 import begin, policy_of
+
+    given = dict(settings)
+    env = make_vec_env(task, n_envs=given.pop("envs", 1), seed=seed)
+    if "hidden" in given:
+        given["policy_kwargs"] = {"net_arch": list(given.pop("hidden"))}
+    if "spread" in given:
+        spread = np.full(env.action_space.shape or (1,), given.pop("spread"))
+        given["action_noise"] = NormalActionNoise(0 * spread, spread)
+    agent = begin(algorithm, env, seed, given)
+    agent.learn(steps)
+    return policy_of(agent, Team.of(OneAgent(gymnasium.make(task))))
+
+
+def main() -> None:
+    """Train, save, load, and say what the policy earns."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("algorithm", choices=("a2c", "ddpg", "dqn", "ppo"))
+    parser.add_argument("task", help="a Gymnasium task, such as CartPole-v1")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--steps", type=int, default=50_000)
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="settings")
+    parser.add_argument("--episodes", type=int, default=20, help="episodes that it is judged by")
+    parser.add_argument("--out", type=Path, help="the folder for the policy; by default TASK-ALGORITHM-SEED")
+    options = parser.parse_args()
+    folder = options.out or Path(f"{options.task}-{options.algorithm}-{options.seed}")
+    policy = train(
+        options.algorithm, options.task, options.steps, options.seed, parse_settings(options.settings)
+    )
+    about = {"task": options.task, "seed": options.seed, "samples": options.steps}
+    save_policy(policy, folder, about)
+    earned = returns(load_policy(folder).policy, options.task, options.episodes, options.seed)
+    print(
+        f"{folder}: mean return of {len(earned)} episodes {earned.mean():.1f}, deviation {earned.std():.1f}"
+    )
+
+
+if __name__ == "__main__":
+    main()

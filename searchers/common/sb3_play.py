@@ -1,0 +1,61 @@
+"""Agents of stable-baselines3 that search: one after another plays over the gate, many points at once."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from searchers.common.play import ENDLESS, Game, tell
+from searchers.common.torch_apart import torch_apart
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from dse.search.evaluator import Evaluator
+    from dse.search.keeping import Keep
+
+LONG = 2**30
+"""Steps that no search gets to either, of which so few are a share that a float can tell."""
+
+
+def play(
+    name: str,
+    settings: dict[str, Any],
+    game: Game,
+    envs: int,
+    patience: int,
+    evaluate: Evaluator,
+    rng: np.random.Generator,
+    keep: Keep | None = None,
+    steps: int = ENDLESS,
+) -> None:
+    """Let agents of the algorithm `name` learn until the budget is spent. The last one's policy is kept.
+
+    A step draws `envs` points, in one call to the evaluator. An agent that has found nothing better for
+    `patience` samples gives way to a new one; 0 is never. `steps` is what schedules take for its whole life.
+    """
+    # Within, because importing stable-baselines3 draws from the global random states.
+    with torch_apart():
+        from dse.search.environments import MappingVectorEnv
+        from learners.sb3 import begin, policy_of
+        from learners.team import Team
+        from searchers.common.sb3_env import StableBaselinesEnv
+
+        team = Team.of(game.environment(evaluate))
+        shared = MappingVectorEnv(
+            envs,
+            evaluator=evaluate,
+            actions=game.actions,
+            reward=game.reward,
+            episode_steps=game.episode_steps,
+        )
+        while True:
+            env = StableBaselinesEnv(shared)
+            agent = begin(name, env, int(rng.integers(2**32)), settings)
+            if keep is not None:
+                tell(keep, partial(policy_of, agent, team), game)
+
+            def still_learning(*_: Any, env: StableBaselinesEnv = env) -> bool:
+                return not patience or env.idle < patience
+
+            agent.learn(steps, callback=still_learning, log_interval=ENDLESS)

@@ -1,0 +1,50 @@
+"""Policies of stable-baselines3's agents: ours do what theirs do, whatever the box; also where saved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+
+from dse.support.errors import InputError
+from learners.policy import load_policy, save_policy
+from learners.sb3 import begin, policy_of
+from learners.team import OneAgent, Team
+from searchers.common.torch_apart import torch_apart
+
+pytest.importorskip("safetensors")
+
+TASKS = {
+    "a2c": ("Pendulum-v1", "MountainCar-v0"),
+    "ppo": ("Pendulum-v1",),
+    "dqn": ("CartPole-v1",),
+    "ddpg": ("Pendulum-v1",),
+}
+
+
+@pytest.mark.parametrize(("name", "task"), [(name, task) for name, tasks in TASKS.items() for task in tasks])
+def test_a_policy_does_what_the_agent_does(name: str, task: str, tmp_path: Path) -> None:
+    import torch
+
+    env = OneAgent(gymnasium.make(task))
+    with torch_apart():
+        agent = begin(name, gymnasium.make(task), 0, {"policy_kwargs": {"net_arch": [8, 8]}})
+        with torch.no_grad():
+            for weight in agent.policy.parameters():
+                weight.add_(torch.randn_like(weight))
+        team = Team.of(env)
+        save_policy(policy_of(agent, team), tmp_path)
+        policy = load_policy(tmp_path).policy
+        env.reset(seed=0)
+        assert policy.algorithm == name
+        for seen in np.random.default_rng(2).normal(size=(20, team.observed)).astype(np.float32):
+            theirs, _ = agent.predict(seen, deterministic=True)
+            (ours,) = team.actions(policy.act(seen[None]), env).values()
+            np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
+
+
+def test_an_agent_that_there_is_not_is_refused() -> None:
+    with pytest.raises(InputError, match="unknown agent of stable-baselines3 'dqm'; did you mean 'dqn'"):
+        begin("dqm", None, 0, {})
