@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from string import digits
 from typing import Any
 from urllib.parse import quote
 
@@ -16,7 +16,7 @@ from dse.campaign.stored import check_identity, check_summary, parse
 from dse.campaign.summary import Summary
 from dse.support import strict_json
 from dse.support.errors import InputError, shorten
-from dse.support.hashing import CANONICAL, around, digest, digest_text
+from dse.support.hashing import CANONICAL, around, digest, digest_text, digest_texts
 from dse.support.validation import INT64_MAX
 
 FORMAT = 1
@@ -37,7 +37,7 @@ CREATE TABLE IF NOT EXISTS cells (
 """
 
 
-_SEED = re.compile(r'(?<="seed": )[0-9]+(?=, "settings": )')
+_SEED, _SETTINGS = '"seed": ', ', "settings": '
 
 
 @dataclass(frozen=True)
@@ -134,9 +134,10 @@ class _Identities:
         """The identity in a text, and its digest; InputError where it is none."""
         if not isinstance(text, str):
             raise InputError(f"{where} must be JSON text, got {shorten(text)}")
-        parts = tuple(_SEED.split(text))
-        if len(parts) == 2:
-            seed = text[len(parts[0]) : len(text) - len(parts[1])]
+        first, settings, last = text.partition(_SETTINGS)
+        before = first.rstrip(digits)
+        seed, parts = first[len(before) :], (before, settings + last)
+        if seed and before.endswith(_SEED):
             if parts not in self._known:
                 self._known[parts] = self._alike(parts, where)
             alike = self._known[parts]
@@ -156,7 +157,7 @@ class _Identities:
 
 
 def _checksum(values: Iterable[object]) -> str:
-    return digest(list(map(str, values)))
+    return digest_texts(map(str, values))
 
 
 @contextmanager

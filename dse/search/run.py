@@ -6,7 +6,8 @@ import dataclasses
 import sys
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from copy import copy
+from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -72,8 +73,10 @@ class Cell:
 
     def with_seed(self, seed: int) -> Cell:
         """The same from another seed: what seeds share is worked out once for all of them."""
-        other = replace(self, seed=seed)
-        other.__dict__.update(common=self.common, settings=self.settings, _texts=self._texts)
+        whole_number(seed, "seed", least=0)
+        _ = self.common, self.settings, self._texts
+        other = copy(self)
+        other.__dict__["seed"] = seed
         return other
 
     @cached_property

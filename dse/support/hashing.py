@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from json.encoder import encode_basestring_ascii
 from typing import Any
 
 CANONICAL = (",", ":")
@@ -36,6 +37,11 @@ def around(data: Mapping[str, Any], key: str, separators: tuple[str, str] = (", 
 def digest_text(text: str) -> str:
     """`digest` of data of which `text` is the canonical JSON."""
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def digest_texts(texts: Iterable[str]) -> str:
+    """`digest` of a list of texts, which is written in half of the time."""
+    return digest_text(f"[{','.join(map(encode_basestring_ascii, texts))}]")
 
 
 def plain(data: Mapping[str, Any]) -> dict[str, Any]:
