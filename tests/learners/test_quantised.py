@@ -15,6 +15,8 @@ from learners.quantised import (
     rounded_weights,
 )
 
+pytest.importorskip("safetensors")
+
 
 def drawn(*shape: int) -> torch.Tensor:
     return torch.from_numpy(np.random.default_rng(5).normal(size=shape).astype(np.float32))
