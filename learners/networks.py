@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from dse.support.arrays import SingleArray
+from learners.quantised import Rounding
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": torch.relu, "tanh": torch.tanh}
 """What may stand between two layers, by name."""
@@ -19,11 +20,14 @@ class Networks:
     """One network an agent: linear layers, one of ACTIVATIONS between them. Rows are (agents, n, inputs).
 
     `weights` are a matrix and a bias for each layer, (agents, inputs, outputs) and (agents, 1, outputs).
+    With `rounding` the matrices, and what goes into each layer, are used as it leaves them.
     """
 
-    def __init__(self, weights: Sequence[Tensor], activation: str = "relu") -> None:
+    def __init__(
+        self, weights: Sequence[Tensor], activation: str = "relu", rounding: Rounding | None = None
+    ) -> None:
         self.weights = [weight.detach().requires_grad_() for weight in weights]
-        self.activation = activation
+        self.activation, self.rounding = activation, rounding
 
     @staticmethod
     def drawn(rng: np.random.Generator, agents: int, sizes: Sequence[int]) -> Networks:
@@ -45,6 +49,8 @@ class Networks:
         Rows that are the same for all, (1, n, inputs), go through all matrices in one product.
         """
         matrices, biases = self.weights[:2]
+        if self.rounding is not None:
+            rows, matrices = self.rounding.activations(rows), self.rounding.weights(matrices, -2)
         if len(rows) == len(matrices):
             return torch.baddbmm(biases, rows, matrices)
         wide = matrices.transpose(0, 1).flatten(1)
@@ -53,16 +59,19 @@ class Networks:
     def _after(self, rows: Tensor, weights: Sequence[Tensor]) -> Tensor:
         activate = ACTIVATIONS[self.activation]
         for layer in range(2, len(weights), 2):
-            rows = torch.baddbmm(weights[layer + 1], activate(rows), weights[layer])
+            rows, matrices = activate(rows), weights[layer]
+            if self.rounding is not None:
+                rows, matrices = self.rounding.activations(rows), self.rounding.weights(matrices, -2)
+            rows = torch.baddbmm(weights[layer + 1], rows, matrices)
         return rows
 
     def of(self, agents: slice) -> Networks:
         """The networks of some agents, in the same memory: what changes these changes those."""
-        return Networks([weight.detach()[agents] for weight in self.weights], self.activation)
+        return Networks([weight.detach()[agents] for weight in self.weights], self.activation, self.rounding)
 
     def copy(self) -> Networks:
         """The same networks, in memory of their own."""
-        return Networks([weight.detach().clone() for weight in self.weights], self.activation)
+        return Networks([weight.detach().clone() for weight in self.weights], self.activation, self.rounding)
 
     def frozen_after(self, first: Tensor) -> Tensor:
         """What follows on `first`, with weights that no gradient reaches."""

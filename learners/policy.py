@@ -1,14 +1,14 @@
 """What a team has learned: networks that are done with learning, and files that hold them.
 
 A saved policy is a folder: `policy.safetensors` has the weights, `policy.json` says what they are. No pickle.
-Whatever learns may save its policy this way: it says in which of the heads the networks end, and what stands
-between their layers.
+One in few bits is saved in few bits. Whatever learns may save its policy this way: it says in which of the
+heads the networks end, and what stands between their layers.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,8 @@ from dse.support.files import make_folder, read_bounded, write_json, write_whole
 from learners.heads import Choices, Head, Levels, Normals, SquashedNormals
 from learners.networks import ACTIVATIONS, Networks
 from learners.phases import Phases, unmeasured
+from learners.quantised import Precision, QuantisedWeights
+from learners.quantised_networks import QuantisedNetworks, quantised_networks
 from learners.replay import Transitions
 from learners.team import Team
 
@@ -56,6 +58,10 @@ class Policy:
                 chosen = self.head.draw(outputs, self.head.noise(rng, len(outputs), 1)).actions
             actions: SingleArray = chosen[:, 0].numpy()
             return actions
+
+    def quantised(self, precision: Precision) -> Policy:
+        """The same policy with what such a precision leaves of its networks."""
+        return replace(self, actors=quantised_networks(self.actors, precision))
 
 
 @dataclass(frozen=True)
@@ -100,7 +106,7 @@ class SavedPolicy:
 def save_policy(policy: Policy, folder: Path, about: dict[str, Any] | None = None) -> None:
     """Write the policy to a folder, with what else there is to say `about` it in plain data."""
     save = safetensors().save
-    weights = {f"actor.{place}": weight for place, weight in enumerate(policy.actors.arrays())}
+    weights = stored_weights(policy.actors)
     team = policy.team
     description = {
         "format": FORMAT,
@@ -116,6 +122,8 @@ def save_policy(policy: Policy, folder: Path, about: dict[str, Any] | None = Non
         "weights": {name: list(weight.shape) for name, weight in weights.items()},
         "about": about or {},
     }
+    if isinstance(policy.actors, QuantisedNetworks):
+        description["precision"] = asdict(policy.actors.precision)
     make_folder(folder)
     write_whole(folder / WEIGHTS, save(weights), "policy")
     write_json(folder / DESCRIPTION, description, "policy")
@@ -137,9 +145,8 @@ def load_policy(folder: Path) -> SavedPolicy:
             raise InputError(f"{where}: the weights are not those that {DESCRIPTION} describes")
         team = _team(described)
         head = _head(described["head"], team, where)
-        ordered = [weights[f"actor.{place}"] for place in range(len(weights))]
-        actors = _networks(ordered, described["activation"], where)
-        _refuse_misfit(ordered, team, head, where)
+        actors = _actors(weights, described, where)
+        _refuse_misfit(actors.arrays(), team, head, where)
         policy = Policy(str(described["algorithm"]), team, head, actors)
         return SavedPolicy(policy, dict(described["about"]), sha256(description + content).hexdigest())
     except OSError as error:
@@ -149,6 +156,13 @@ def load_policy(folder: Path) -> SavedPolicy:
     except Exception as error:
         said = " ".join(str(error).split())
         raise InputError(f"{where} is damaged: {type(error).__name__}: {said}") from None
+
+
+def stored_weights(actors: Networks) -> dict[str, np.ndarray[Any, Any]]:
+    """What of the networks a file holds, by name."""
+    if isinstance(actors, QuantisedNetworks):
+        return actors.quantised.arrays()
+    return {f"actor.{place}": weight for place, weight in enumerate(actors.arrays())}
 
 
 def safetensors() -> Any:
@@ -181,13 +195,24 @@ def _head(name: str, team: Team, where: str) -> Head:
     return made
 
 
-def _networks(weights: list[SingleArray], activation: str, where: str) -> Networks:
+def _actors(weights: dict[str, Any], described: dict[str, Any], where: str) -> Networks:
+    activation = described["activation"]
     if activation not in ACTIVATIONS:
         raise unknown("activation", activation, ACTIVATIONS, where)
+    if "precision" in described:
+        few, precision = QuantisedWeights.of_arrays(weights), Precision(**described["precision"])
+        made = QuantisedNetworks(few, activation, precision)
+        _refuse_other_numbers(made.arrays(), where)
+        return made
+    ordered = [weights[f"actor.{place}"] for place in range(len(weights))]
+    _refuse_other_numbers(ordered, where)
+    return Networks([torch.from_numpy(weight.copy()) for weight in ordered], activation)
+
+
+def _refuse_other_numbers(weights: list[SingleArray], where: str) -> None:
     for weight in weights:
         if weight.dtype != np.float32 or not np.isfinite(weight).all():
             raise InputError(f"{where}: weights must be finite single-precision numbers")
-    return Networks([torch.from_numpy(weight.copy()) for weight in weights], activation)
 
 
 def _refuse_misfit(weights: list[SingleArray], team: Team, head: Head, where: str) -> None:

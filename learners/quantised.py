@@ -10,7 +10,7 @@ taken for the one below it. Zero is always a value of its own.
 
 A matrix is (..., outputs, inputs), as torch.nn.Linear has it; what stands before are networks side by side,
 each with a delta of its own. A channel is what leads to one output. What is called `...bias` is kept as it
-is: there is little of it, and integer layers add it in single precision too.
+is: there is little of it, and layers of few bits add it in single precision too.
 """
 
 from __future__ import annotations
@@ -32,6 +32,62 @@ BITS = (*range(2, 9), HALF, FULL)
 """The precisions that there are."""
 
 _INTEGERS, _LOWEST, _DELTA, _SHAPE, _BITS = "/integers", "/lowest", "/delta", "/shape", "/bits"
+
+
+@dataclass(frozen=True)
+class Precision:
+    """How much is left of weights and of activations, the inputs of layers, in bits (see BITS)."""
+
+    weights: int = FULL
+    activations: int = FULL
+    per_channel: bool = False
+
+    def __post_init__(self) -> None:
+        refuse_other_bits(self.weights, "bits of weights")
+        refuse_other_bits(self.activations, "bits of activations")
+
+
+class Rounding:
+    """Rounding in networks that learn, to a precision, while it is `on`: gradients pass it as if it were not.
+
+    The straight-through estimator (Bengio, Leonard and Courville, arXiv:1308.3432): what is done is done with
+    rounded numbers, what is learned goes to those behind them.
+    """
+
+    def __init__(self, precision: Precision, on: bool = True) -> None:
+        self.precision, self.on = precision, on
+
+    def weights(self, matrix: Tensor, inputs: int = -1) -> Tensor:
+        """A matrix (..., outputs, inputs), or with `inputs` -2 one of (..., inputs, outputs)."""
+        bits = self.precision.weights
+        if not self.on or bits == FULL:
+            return matrix
+        shared = (inputs,) if self.precision.per_channel else (-2, -1)
+        return _straight_through(matrix, rounded(matrix.detach(), bits, shared))
+
+    def activations(self, rows: Tensor) -> Tensor:
+        """Activations (..., n), each row with a range of its own."""
+        bits = self.precision.activations
+        if not self.on or bits == FULL:
+            return rows
+        return _straight_through(rows, rounded_activations(rows.detach(), bits))
+
+
+def _straight_through(values: Tensor, left: Tensor) -> Tensor:
+    if not values.requires_grad:
+        return left
+    passed: Tensor = _StraightThrough.apply(values, left)  # type: ignore[no-untyped-call]
+    return passed
+
+
+class _StraightThrough(torch.autograd.Function):
+    @staticmethod
+    def forward(context: Any, values: Tensor, left: Tensor) -> Tensor:
+        return left
+
+    @staticmethod
+    def backward(context: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        return gradients[0], None
 
 
 def refuse_other_bits(bits: int, where: str = "bits") -> None:
@@ -175,10 +231,10 @@ def quantise(weights: Mapping[str, Tensor], bits: int, per_channel: bool = False
 
 
 def _quantised(name: str, weight: Tensor, bits: int, per_channel: bool) -> Tensor | Integers:
-    if bits == HALF:
-        return weight.half()
     if bits == FULL or name.endswith("bias"):
         return weight.clone()
+    if bits == HALF:
+        return weight.half()
     return Integers.of(weight, bits, _shared(per_channel))
 
 

@@ -1,0 +1,114 @@
+"""Networks in few bits: what is left of them, and layers that compute in whole numbers and halves.
+
+Layers that compute are torch's `linear_dynamic` of its quantised engines (on x86 FBGEMM's): whole numbers of
+8 bits for weights and for activations, whose range is found anew in each call, and `linear_dynamic_fp16`:
+weights in half precision, products in single. They are called without `torch.ao.quantization`, which is
+deprecated, and without its modules, which take longer than small layers. Weights of 2 to 8 bits go in as they
+are stored; activations have 255 steps there where the formula has 256.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from learners.networks import ACTIVATIONS, Networks
+from learners.quantised import FULL, HALF, Integers, Precision, QuantisedWeights, Rounding, quantise
+
+
+class QuantisedNetworks(Networks):
+    """Networks of quantised weights, which go through their layers as numbers of single precision."""
+
+    def __init__(self, weights: QuantisedWeights, activation: str, precision: Precision) -> None:
+        plain = weights.dequantise()
+        ordered = [tensor for layer in range(len(plain) // 2) for tensor in _layer(plain, layer)]
+        rounding = Rounding(Precision(activations=precision.activations))
+        super().__init__(ordered, activation, rounding)
+        self.quantised, self.precision = weights, precision
+
+
+def quantised_networks(networks: Networks, precision: Precision) -> QuantisedNetworks:
+    """What is left of networks."""
+    weights = quantise(named(networks), precision.weights, precision.per_channel)
+    return QuantisedNetworks(weights, networks.activation, precision)
+
+
+def named(networks: Networks) -> dict[str, Tensor]:
+    """The weights by name: matrices (agents, outputs, inputs), biases (agents, outputs)."""
+    found = {}
+    for layer, (matrix, bias) in enumerate(zip(networks.weights[::2], networks.weights[1::2], strict=True)):
+        found[f"{layer}.weight"] = matrix.detach().transpose(1, 2).contiguous()
+        found[f"{layer}.bias"] = bias.detach()[:, 0].clone()
+    return found
+
+
+def _layer(plain: Mapping[str, Tensor], layer: int) -> tuple[Tensor, Tensor]:
+    matrix, bias = plain[f"{layer}.weight"], plain[f"{layer}.bias"]
+    return matrix.transpose(1, 2).contiguous(), bias[:, None]
+
+
+class Executed:
+    """Networks whose layers compute in their own precision: whole numbers of 8 bits, or halves. No gradient.
+
+    Rows of a call share the range of their activations, agent by agent.
+    """
+
+    def __init__(self, networks: QuantisedNetworks) -> None:
+        weights = networks.quantised
+        agents = len(networks.weights[0])
+        layers = range(len(networks.weights) // 2)
+        tensors = [(weights.tensors[f"{layer}.weight"], weights.tensors[f"{layer}.bias"]) for layer in layers]
+        self._activate = ACTIVATIONS[networks.activation]
+        self._half = weights.bits == HALF
+        # Without VNNI instructions FBGEMM adds pairs of products in 16 bits, which 8 by 8 bits overflow.
+        self._reduced = not torch.cpu._is_vnni_supported()
+        with warnings.catch_warnings():
+            # Torch is to lose its quantised tensors one day; the operators have no other way in yet.
+            warnings.simplefilter("ignore")
+            self._packed = [
+                [_packed(matrix, bias, agent) for matrix, bias in tensors] for agent in range(agents)
+            ]
+
+    @torch.inference_mode()
+    def __call__(self, rows: Tensor) -> Tensor:
+        """What the networks make of their rows: (agents, n, outputs)."""
+        found = [self._through(layers, rows[agent]) for agent, layers in enumerate(self._packed)]
+        return torch.stack(found)
+
+    def _through(self, layers: list[torch.ScriptObject], rows: Tensor) -> Tensor:
+        quantised = torch.ops.quantized
+        for place, layer in enumerate(layers):
+            rows = self._activate(rows) if place else rows
+            if self._half:
+                rows = quantised.linear_dynamic_fp16(rows, layer)
+            else:
+                rows = quantised.linear_dynamic(rows, layer, self._reduced)
+        return rows
+
+
+def executed(networks: Networks) -> Networks | Executed:
+    """The networks as they are best executed: in their own precision, or as they are where it is single."""
+    if isinstance(networks, QuantisedNetworks) and networks.precision.weights != FULL:
+        return Executed(networks)
+    return networks
+
+
+def _packed(matrix: Tensor | Integers, bias: Tensor | Integers, agent: int) -> torch.ScriptObject:
+    """A layer of one agent in the form that torch's operators take."""
+    assert isinstance(bias, Tensor)
+    layer: torch.ScriptObject
+    if isinstance(matrix, Tensor):
+        layer = torch.ops.quantized.linear_prepack_fp16(matrix[agent].float(), bias[agent])
+        return layer
+    # Torch's are signed, with a zero point in place of a lowest number.
+    signed = (matrix.stored[agent].to(torch.int16) - 128).to(torch.int8)
+    zeros, deltas = -matrix.lowest[agent].flatten().int() - 128, matrix.delta[agent].flatten()
+    if len(deltas) == 1:
+        whole = torch._make_per_tensor_quantized_tensor(signed, float(deltas), int(zeros))
+    else:
+        whole = torch._make_per_channel_quantized_tensor(signed, deltas.double(), zeros.long(), 0)
+    layer = torch.ops.quantized.linear_prepack(whole, bias[agent])
+    return layer
