@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from dse.support.arrays import SingleArray
-from learners.quantised import Rounding
+from learners.qat import Rounding, current
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": torch.relu, "tanh": torch.tanh}
 """What may stand between two layers, by name."""
@@ -31,13 +31,16 @@ class Networks:
 
     @staticmethod
     def drawn(rng: np.random.Generator, agents: int, sizes: Sequence[int]) -> Networks:
-        """Networks with layers of these sizes, uniform within 1 / sqrt(inputs), as torch's own begin."""
+        """Networks with layers of these sizes, uniform within 1 / sqrt(inputs), as torch's own begin.
+
+        Where learning is to be aware of rounding (see learners.qat), they round.
+        """
         weights = []
         for inputs, outputs in pairwise(sizes):
             for shape in ((agents, inputs, outputs), (agents, 1, outputs)):
                 uniform = rng.random(shape, dtype=np.float32)
                 weights.append(torch.from_numpy((2 * uniform - 1) / np.float32(np.sqrt(inputs))))
-        return Networks(weights)
+        return Networks(weights, rounding=current())
 
     def __call__(self, rows: Tensor) -> Tensor:
         """What the networks make of their rows: (agents, n, outputs)."""

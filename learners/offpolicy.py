@@ -72,11 +72,19 @@ class Part:
 
         Gradients reach these alone: what all did goes through the first layer without them.
         """
+        if self.critics.rounding is not None:
+            return self._rounded_values(batch, fresh)
         changed = fresh - batch.rows(batch.actions, self.agents)
         with torch.no_grad():
             first = self.critics.first(self.critic_rows(batch, batch.observations, batch.actions))
         matrix = self.critics.weights[0].detach()[self._places[0], self._places[1]]
         return self.critics.frozen_after(torch.baddbmm(first, changed, matrix))[..., 0]
+
+    def _rounded_values(self, batch: Batch, fresh: Tensor) -> Tensor:
+        """The same where inputs are rounded, each row as a whole."""
+        rows = self.critic_rows(batch, batch.observations, batch.actions).expand(self.count, -1, -1)
+        columns = self._places[1][:, None].expand(-1, rows.shape[1], -1)
+        return self.critics(rows.scatter(2, columns, fresh))[..., 0]
 
 
 class Crew:

@@ -47,49 +47,6 @@ class Precision:
         refuse_other_bits(self.activations, "bits of activations")
 
 
-class Rounding:
-    """Rounding in networks that learn, to a precision, while it is `on`: gradients pass it as if it were not.
-
-    The straight-through estimator (Bengio, Leonard and Courville, arXiv:1308.3432): what is done is done with
-    rounded numbers, what is learned goes to those behind them.
-    """
-
-    def __init__(self, precision: Precision, on: bool = True) -> None:
-        self.precision, self.on = precision, on
-
-    def weights(self, matrix: Tensor, inputs: int = -1) -> Tensor:
-        """A matrix (..., outputs, inputs), or with `inputs` -2 one of (..., inputs, outputs)."""
-        bits = self.precision.weights
-        if not self.on or bits == FULL:
-            return matrix
-        shared = (inputs,) if self.precision.per_channel else (-2, -1)
-        return _straight_through(matrix, rounded(matrix.detach(), bits, shared))
-
-    def activations(self, rows: Tensor) -> Tensor:
-        """Activations (..., n), each row with a range of its own."""
-        bits = self.precision.activations
-        if not self.on or bits == FULL:
-            return rows
-        return _straight_through(rows, rounded_activations(rows.detach(), bits))
-
-
-def _straight_through(values: Tensor, left: Tensor) -> Tensor:
-    if not values.requires_grad:
-        return left
-    passed: Tensor = _StraightThrough.apply(values, left)  # type: ignore[no-untyped-call]
-    return passed
-
-
-class _StraightThrough(torch.autograd.Function):
-    @staticmethod
-    def forward(context: Any, values: Tensor, left: Tensor) -> Tensor:
-        return left
-
-    @staticmethod
-    def backward(context: Any, *gradients: Tensor) -> tuple[Tensor, None]:
-        return gradients[0], None
-
-
 def refuse_other_bits(bits: int, where: str = "bits") -> None:
     """Raise an InputError where there is no such precision."""
     if isinstance(bits, bool) or bits not in BITS:

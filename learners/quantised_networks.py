@@ -16,7 +16,8 @@ import torch
 from torch import Tensor
 
 from learners.networks import ACTIVATIONS, Networks
-from learners.quantised import FULL, HALF, Integers, Precision, QuantisedWeights, Rounding, quantise
+from learners.qat import Rounding
+from learners.quantised import FULL, HALF, Integers, Precision, QuantisedWeights, quantise
 
 
 class QuantisedNetworks(Networks):

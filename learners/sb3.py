@@ -15,6 +15,7 @@ from dse.support.errors import unknown
 from learners.heads import Choices, Head, Levels, Normals
 from learners.networks import Networks
 from learners.policy import Policy
+from learners.qat import round_layers
 from learners.team import Team
 
 if TYPE_CHECKING:
@@ -30,7 +31,10 @@ Layers = list[tuple[Tensor, Tensor]]
 
 
 def begin(name: str, env: Any, seed: int, settings: dict[str, Any]) -> BaseAlgorithm:
-    """An agent that has not learned yet, on the CPU, and writes nothing anywhere."""
+    """An agent that has not learned yet, on the CPU, and writes nothing anywhere.
+
+    Where learning is to be aware of rounding (see learners.qat), its layers round.
+    """
     import stable_baselines3
     from stable_baselines3.common.logger import Logger
 
@@ -38,6 +42,7 @@ def begin(name: str, env: Any, seed: int, settings: dict[str, Any]) -> BaseAlgor
         raise unknown("agent of stable-baselines3", name, AGENTS)
     made: type[BaseAlgorithm] = getattr(stable_baselines3, name.upper())
     agent: BaseAlgorithm = made("MlpPolicy", env, seed=seed, device="cpu", **settings)
+    round_layers(agent.policy)
     # The logger that it would make by itself comes with a folder for its files.
     agent.set_logger(Logger(folder=None, output_formats=[]))
     return agent

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 import torch
 
-from learners.maddpg import MADDPG
+from learners.heads import Choices
 from learners.networks import Networks
-from learners.policy import load_policy, save_policy
-from learners.quantised import Precision, Rounding
+from learners.policy import Policy, load_policy, save_policy
+from learners.qat import Rounding
+from learners.quantised import Precision
 from learners.quantised_networks import Executed, executed, quantised_networks
 from learners.team import Team
 from tests.learners.toys import Signals
@@ -66,7 +67,10 @@ def test_learning_goes_through_rounding_to_what_is_behind_it() -> None:
 @pytest.mark.parametrize("precision", [Precision(3, 8), Precision(8, 8, True), Precision(16)])
 def test_a_policy_in_few_bits_is_saved_in_few_bits(tmp_path: Path, precision: Precision) -> None:
     pytest.importorskip("safetensors")
-    full = MADDPG(hidden=(32, 32)).begin(Team.of(Signals()), np.random.default_rng(3)).policy()
+    team = Team.of(Signals())
+    full = Policy(
+        "made", team, Choices(team.real), Networks.drawn(RNG, 3, (team.observed, 32, 32, team.width))
+    )
     few = full.quantised(precision)
     for policy, folder in ((full, "full"), (few, "few")):
         save_policy(policy, tmp_path / folder, {"samples": 3})
