@@ -49,13 +49,13 @@ class Policy:
     actors: Networks
 
     def act(self, observations: SingleArray, rng: np.random.Generator | None = None) -> SingleArray:
-        """Actions (agents, width): drawn, or without `rng` those that are best by the policy."""
+        """Actions (agents, width): those to try, or without `rng` those that are best by the policy."""
         with torch.no_grad():
             outputs = self.actors(torch.from_numpy(observations)[:, None])
             if rng is None:
                 chosen = self.head.greedy(outputs)
             else:
-                chosen = self.head.draw(outputs, self.head.noise(rng, len(outputs), 1)).actions
+                chosen = self.head.explore(outputs, self.head.noise(rng, len(outputs), 1))
             actions: SingleArray = chosen[:, 0].numpy()
             return actions
 

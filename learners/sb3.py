@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from dse.support.arrays import FloatArray
 from dse.support.errors import unknown
 from learners.heads import Choices, Head, Levels, Normals
 from learners.networks import Networks
@@ -20,6 +21,7 @@ from learners.team import Team
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
+    from stable_baselines3.common.noise import ActionNoise
 
 AGENTS = ("a2c", "ddpg", "dqn", "ppo")
 """The algorithms, by name."""
@@ -46,6 +48,13 @@ def begin(name: str, env: Any, seed: int, settings: dict[str, Any]) -> BaseAlgor
     # The logger that it would make by itself comes with a folder for its files.
     agent.set_logger(Logger(folder=None, output_formats=[]))
     return agent
+
+
+def noise(spread: FloatArray) -> ActionNoise:
+    """Normal noise of such deviations, for `action_noise` of a deterministic actor."""
+    from stable_baselines3.common.noise import NormalActionNoise
+
+    return NormalActionNoise(np.zeros_like(spread), spread)
 
 
 def policy_of(agent: BaseAlgorithm, team: Team) -> Policy:

@@ -1,10 +1,10 @@
 """Trains a policy on a Gymnasium task, and saves it: `python -m experiments.learners.train dqn CartPole-v1`.
 
     python -m experiments.learners.train ppo CartPole-v1 --seed 1 --steps 50000 --out taught
-    python -m experiments.learners.train ddpg Pendulum-v1 --set spread=0.3
+    python -m experiments.learners.train d4pg Pendulum-v1 --set spread=0.3
 
 `a2c`, `ddpg`, `dqn` and `ppo` are stable-baselines3's, with the settings of rl-baselines3-zoo where the table
-below has them. A policy on mappings comes from `dse search --save-policy`.
+below has them; `d4pg` is ours. A policy on mappings comes from `dse search --save-policy`.
 """
 
 from __future__ import annotations
@@ -80,6 +80,18 @@ SETTINGS: dict[tuple[str, str], dict[str, Any]] = {
         "hidden": [256, 256],
     },
     ("ddpg", "Pendulum-v1"): {"learning_rate": 0.001, "gamma": 0.98, "spread": 0.1, "hidden": [64, 64]},
+    ("d4pg", "Pendulum-v1"): {
+        "hidden": [64, 64],
+        "critic_hidden": [64, 64],
+        "lowest": -1000.0,
+        "highest": 0.0,
+        "steps": 3,
+        "tau": 0.005,
+        "discount": 0.98,
+        "batch": 64,
+        "update_every": 1,
+        "learning_rate": 0.001,
+    },
     ("ddpg", "MountainCarContinuous-v0"): {"learning_rate": 0.001, "spread": 0.75, "hidden": [64, 64]},
 }
 """By algorithm and task. `envs` is how many environments there are, `hidden` the units of layers, `spread`
@@ -92,7 +104,7 @@ def train(algorithm: str, task: str, steps: int, seed: int, settings: dict[str, 
 
     torch.set_num_threads(1)
     chosen = SETTINGS.get((algorithm, task), {}) | (settings or {})
-    return _theirs(algorithm, task, steps, seed, chosen)
+    return (_ours if algorithm == "d4pg" else _theirs)(algorithm, task, steps, seed, chosen)
 
 
 def returns(policy: Policy, task: str, episodes: int, seed: int) -> FloatArray:
@@ -107,19 +119,25 @@ def returns(policy: Policy, task: str, episodes: int, seed: int) -> FloatArray:
     return np.array(earned)
 
 
+def _ours(algorithm: str, task: str, steps: int, seed: int, settings: dict[str, Any]) -> Policy:
+    from learners.registry import make_learner
+    from learners.training import train as learn
+
+    env = OneAgent(gymnasium.make(task))
+    return learn(make_learner(algorithm, settings), env, steps, np.random.default_rng(seed))[0]
+
+
 def _theirs(algorithm: str, task: str, steps: int, seed: int, settings: dict[str, Any]) -> Policy:
     from stable_baselines3.common.env_util import make_vec_env
-    from stable_baselines3.common.noise import NormalActionNoise
 
-    from learners.sb3 import begin, policy_of
+    from learners.sb3 import begin, noise, policy_of
 
     given = dict(settings)
     env = make_vec_env(task, n_envs=given.pop("envs", 1), seed=seed)
     if "hidden" in given:
         given["policy_kwargs"] = {"net_arch": list(given.pop("hidden"))}
     if "spread" in given:
-        spread = np.full(env.action_space.shape or (1,), given.pop("spread"))
-        given["action_noise"] = NormalActionNoise(0 * spread, spread)
+        given["action_noise"] = noise(np.full(env.action_space.shape or (1,), given.pop("spread")))
     agent = begin(algorithm, env, seed, given)
     agent.learn(steps)
     return policy_of(agent, Team.of(OneAgent(gymnasium.make(task))))
@@ -128,7 +146,7 @@ def _theirs(algorithm: str, task: str, steps: int, seed: int, settings: dict[str
 def main() -> None:
     """Train, save, load, and say what the policy earns."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("algorithm", choices=("a2c", "ddpg", "dqn", "ppo"))
+    parser.add_argument("algorithm", choices=("a2c", "d4pg", "ddpg", "dqn", "ppo"))
     parser.add_argument("task", help="a Gymnasium task, such as CartPole-v1")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--steps", type=int, default=50_000)

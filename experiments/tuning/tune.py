@@ -4,10 +4,10 @@ Every searcher has as many trials: its defaults, and settings drawn at random fr
 once on the twelve problems of devhard.toml. The best two of them and the defaults then run again, from two
 other seeds; with the best of these the searcher runs in the campaigns hard12 and heldout12. A score is the
 mean of the logs of best loss / proven optimum over problems and over 500, 2,000 and 5,000 samples (`bayesian`
-stops at 2,000, as it does there), written as a factor. `maddpg` and `masac`, whose samples are dear, stop
-there too, and have two of the problems; of their trials, the first try their forms. Writes NAME.csv beside
-this file, a line a trial, and goes on where it was stopped. A file without `final` lines is not done: its
-searcher runs with its defaults.
+stops at 2,000, as it does there), written as a factor. `a2c`, `d4pg`, `ddpg` and `dqn` stop there too, and
+so do `maddpg` and `masac`, whose samples are dear, and which have two of the problems; of their trials, the
+first try their forms. Writes NAME.csv in results/tuning, a line a trial, and goes on where it was stopped. A
+file without `final` lines is not done: its searcher runs with its defaults.
 
 `ppo-categorical` is `ppo` with categorical actions. `team` and `local` were tuned by hand: see team.md.
 """
@@ -35,7 +35,7 @@ from workloads import load_layer
 
 HERE = RESULTS / "tuning"
 SAMPLES = (500, 2000, 5000)
-FEWER_SAMPLES = dict.fromkeys(("bayesian", "maddpg", "masac"), SAMPLES[:2])
+FEWER_SAMPLES = dict.fromkeys(("a2c", "bayesian", "d4pg", "ddpg", "dqn", "maddpg", "masac"), SAMPLES[:2])
 FEWER_PROBLEMS = dict.fromkeys(("maddpg", "masac"), (3, 11))
 TRIALS = 20
 FINALISTS = 2
@@ -75,7 +75,41 @@ _TEAMS = {
     "discount": [0.0, 0.5, 0.9, 0.95],
     "update_every": [4, 8, 16],
 }
+_CRITICS = {
+    "reward": ["1/x", "-log"],
+    "updates": [1, 2, 4, 8],
+    "batch": [32, 64, 128],
+    "warm_up": [50, 100, 200, 500],
+    "spread": [0.05, 0.1, 0.2, 0.4],
+    "learning_rate": [0.0003, 0.001, 0.003],
+    "tau": [0.01, 0.05, 0.2, 1.0],
+    "hidden": [[64, 64], [128, 128]],
+    "patience": [300, 600, 1200, 4000],
+}
 RANGES: Mapping[str, Mapping[str, Sequence[Any]]] = {
+    "a2c": {
+        "actions": ["gaussian", "categorical"],
+        "reward": ["1/x", "-log"],
+        "envs": [8, 16, 32, 64],
+        "steps": [1, 2, 4],
+        "learning_rate": [0.001, 0.003, 0.01, 0.03],
+        "entropy": [0.0, 0.003, 0.01, 0.03, 0.1],
+        "patience": [500, 1000, 2000, 4000],
+    },
+    "ddpg": {**_CRITICS, "envs": [1, 4, 8, 16]},
+    "dqn": {
+        "reward": ["1/x", "-log"],
+        "envs": [1, 4, 8, 16, 32],
+        "updates": [1, 2, 4, 8],
+        "batch": [32, 64, 128],
+        "learning_rate": [0.0003, 0.001, 0.003],
+        "tau": [0.01, 0.05, 0.2],
+        "discount": [0.0, 0.5, 0.8, 0.95],
+        "explored": [0.02, 0.05, 0.1, 0.2],
+        "explored_until": [100, 300, 1000],
+        "episode_steps": [8, 32, 128, 512],
+        "patience": [500, 1000, 4000],
+    },
     "bayesian": {
         "initial": [10, 20, 30, 50],
         "points": [150, 200, 300],
@@ -133,6 +167,9 @@ _BEGUN: Settings = {
 }
 _FORMS = ("one-step", "construct", "refine")
 _FIRST: Mapping[str, list[Settings]] = {
+    "a2c": [{"envs": 16, "learning_rate": 0.003}],
+    "ddpg": [{"spread": 0.3, "learning_rate": 0.001, "patience": 4000}],
+    "dqn": [{"envs": 8, "discount": 0.9, "explored_until": 1000}],
     "maddpg": [{"form": form, **_BEGUN} for form in _FORMS],
     "masac": [{"form": form, **_BEGUN, "entropy": 0.05} for form in _FORMS],
 }
@@ -186,7 +223,8 @@ def tune(name: str, workers: int) -> None:
             run("trial", settings, [FIRST_SEED])
         trials = sorted((row for row in rows if row["round"] == "trial"), key=lambda row: float(row["score"]))
         finalists = [json.loads(row["settings"]) for row in trials[:FINALISTS]]
-        for settings in ({}, *(found for found in finalists if found)):
+        first = drawn(name)[0]
+        for settings in (first, *(found for found in finalists if found != first)):
             run("final", settings, FINAL_SEEDS)
     finals = [row for row in rows if row["round"] == "final"]
     print(name, "best:", min(finals, key=lambda row: float(row["score"]))["settings"])

@@ -26,8 +26,10 @@ class StableBaselinesEnv(VecEnv):
         super().__init__(env.num_envs, env.single_observation_space, env.single_action_space)
 
     def reset(self) -> SingleArray:
-        """Begin new episodes."""
-        return self._env.reset()[0]
+        """Begin new episodes, the first by the seed that the agent was given."""
+        seed = self._seeds[0]
+        self._reset_seeds()
+        return self._env.reset(seed=seed)[0]
 
     def step_async(self, actions: NDArray[Any]) -> None:
         """Take the actions of the step; `step_wait` makes it."""

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from dse.search.evaluator import Evaluator
     from dse.search.keeping import Keep
+    from dse.support.arrays import FloatArray
 
 LONG = 2**30
 """Steps that no search gets to either, of which so few are a share that a float can tell."""
@@ -28,19 +29,23 @@ def play(
     rng: np.random.Generator,
     keep: Keep | None = None,
     steps: int = ENDLESS,
+    spread: FloatArray | None = None,
 ) -> None:
     """Let agents of the algorithm `name` learn until the budget is spent. The last one's policy is kept.
 
     A step draws `envs` points, in one call to the evaluator. An agent that has found nothing better for
-    `patience` samples gives way to a new one; 0 is never. `steps` is what schedules take for its whole life.
+    `patience` samples gives way to a new one; 0 is never. `steps` is what schedules take for its whole life,
+    and `spread` (numbers of an action,) the deviations that a deterministic actor is tried with.
     """
     # Within, because importing stable-baselines3 draws from the global random states.
     with torch_apart():
         from dse.search.environments import MappingVectorEnv
-        from learners.sb3 import begin, policy_of
+        from learners.sb3 import begin, noise, policy_of
         from learners.team import Team
         from searchers.common.sb3_env import StableBaselinesEnv
 
+        if spread is not None:
+            settings = {**settings, "action_noise": noise(spread)}
         team = Team.of(game.environment(evaluate))
         shared = MappingVectorEnv(
             envs,

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from dse.support.errors import InputError, shorten
+from dse.support.schema import Limits
 
 MOST_POINTS = 100_000
 """Points that a searcher may hold or draw at a time: beyond it, memory ends before the first sample."""
@@ -12,6 +15,16 @@ MOST_UNITS = 4096
 """Units of a hidden layer."""
 MOST_REPEATS = 1000
 """Times that anything may be done between two samples: epochs, retries, moves."""
+MOST_SAMPLES = 10_000_000
+"""Samples that anything may last."""
+
+Count = Annotated[int, Limits(ge=1, le=MOST_POINTS)]
+Repeats = Annotated[int, Limits(ge=1, le=MOST_REPEATS)]
+Samples = Annotated[int, Limits(ge=0, le=MOST_SAMPLES)]
+Share = Annotated[float, Limits(ge=0, le=1)]
+Positive = Annotated[float, Limits(gt=0, allow_inf_nan=False)]
+Weight = Annotated[float, Limits(ge=0, allow_inf_nan=False)]
+Layers = Annotated[tuple[Annotated[int, Limits(ge=1, le=MOST_UNITS)], ...], Limits(max_length=8)]
 
 
 def probability(value: float, what: str) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 from dse.support.errors import InputError
 from dse.support.schema import Limits
 from searchers.common.play import ENDLESS, Form, Game, Reward, tell
-from searchers.common.settings import MOST_POINTS, MOST_UNITS
+from searchers.common.settings import MOST_SAMPLES, MOST_UNITS, Count, Samples, Share
 from searchers.common.torch_apart import torch_apart
 
 if TYPE_CHECKING:
@@ -18,11 +18,7 @@ if TYPE_CHECKING:
     from dse.search.keeping import Keep
     from learners.qmix import QMIX
 
-_MOST_STEPS = 10_000_000
-
-Count = Annotated[int, Limits(ge=1, le=MOST_POINTS)]
-Steps = Annotated[int, Limits(ge=1, le=_MOST_STEPS)]
-Share = Annotated[float, Limits(ge=0, le=1)]
+Steps = Annotated[int, Limits(ge=1, le=MOST_SAMPLES)]
 Density = Annotated[float, Limits(gt=0, le=1)]
 
 
@@ -56,7 +52,7 @@ class ValuePlay:
     """Whether Soft Mellowmax stands for the maximum in targets."""
     returns: Literal["one-step", "hybrid", "delayed"] = "one-step"
     """Over how many steps targets go: one; many in the first half of the schedule; many in the second."""
-    recent: Annotated[int, Limits(ge=0, le=_MOST_STEPS)] = 0
+    recent: Samples = 0
     """Steps of a small memory from which half of a mini-batch comes; 0: there is none."""
     method: Literal["dense", "static", "set", "rigl"] = "dense"
     """How connections come and go."""

@@ -29,6 +29,9 @@ TEACHERS: dict[str, tuple[str, dict[str, Any]]] = {
     "construct": ("masac", {"form": "construct", "batch": 8, "update_every": 10, "agents": "blocks"}),
     "refine": ("maddpg", {"form": "refine", "batch": 8, "update_every": 10}),
     "ppo": ("ppo", {"envs": 20, "steps": 2}),
+    "a2c": ("a2c", {"envs": 20}),
+    "ddpg": ("ddpg", {"envs": 20, "warm_up": 20, "batch": 8}),
+    "dqn": ("dqn", {"envs": 20, "batch": 8}),
     "categorical ppo": ("ppo", {"envs": 20, "steps": 2, "actions": "categorical"}),
 }
 PROBLEM = Problem(load_layer("alexnet:conv2"), PRESETS["edge"], "edp")
@@ -59,7 +62,7 @@ def test_a_policy_is_kept_without_a_trace_and_played(
 
 
 def test_who_has_a_policy_says_so() -> None:
-    assert {name for name, _ in TEACHERS.values()} == {"maddpg", "masac", "ppo"}
+    assert {name for name, _ in TEACHERS.values()} == {"a2c", "ddpg", "dqn", "maddpg", "masac", "ppo"}
     assert all(has_policy(make_searcher(name)) for name, _ in TEACHERS.values())
     assert not has_policy(make_searcher("random"))
 

@@ -82,7 +82,10 @@ CHEATER_NAMES = [type(cheater).__name__ for _, cheater, _ in CHEATERS]
 
 
 SLOW = {
+    "a2c": 100,
     "bayesian": 100,
+    "ddpg": 100,
+    "dqn": 100,
     "generative": 100,
     "gradient": 100,
     "maddpg": 100,
@@ -97,7 +100,10 @@ SLOW = {
 
 
 FEW = {
+    "a2c": 60,
     "bayesian": 60,
+    "ddpg": 60,
+    "dqn": 60,
     "generative": 60,
     "gradient": 60,
     "maddpg": 100,
@@ -119,6 +125,8 @@ _SELDOM = {
 }
 QUICKER = {
     "bayesian": {"batch": 0.25},
+    "ddpg": {"updates": 1, "batch": 8, "warm_up": 16, "envs": 16},
+    "dqn": {"updates": 1, "batch": 8, "envs": 16},
     "gradient": {"epochs": 1, "steps": 3},
     "maddpg": _SELDOM,
     "masac": _SELDOM,
@@ -162,6 +170,7 @@ def test_portable_searchers_draw_the_same_in_a_fresh_process_on_another_cpu() ->
     different = {name for name in OURS if there[name] != here[name]}
     assert different <= {name for name in searchers() if not getattr(searcher_class(name), "portable", True)}
     apart = {"bayesian", "generative", "gradient", "maddpg", "masac", "mast", "policy", "ppo", "qmix"}
+    apart |= {"a2c", "ddpg", "dqn"}
     assert different <= apart | set(searchers()) - set(SEARCHERS)
 
 

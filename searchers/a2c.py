@@ -1,0 +1,63 @@
+"""One A2C agent that chooses all genes: stable-baselines3's A2C on the vectorised mapping environment.
+
+The algorithm is the synchronous form of Mnih et al., "Asynchronous Methods for Deep Reinforcement Learning"
+(ICML 2016, arXiv:1602.01783); its use is `ppo`'s (see searchers.ppo), whose departures it shares: an update
+sees its samples once. For its settings see results/tuning/a2c.csv.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from searchers.common.play import Game, Reward
+from searchers.common.sb3_play import play
+from searchers.common.settings import Count, Layers, Positive, Samples, Share, Weight
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from dse.search.evaluator import Evaluator
+    from dse.search.keeping import Keep
+
+
+@dataclass(frozen=True)
+class A2C:
+    """A single agent that learns by advantage actor-critic."""
+
+    actions: Literal["gaussian", "categorical"] = "gaussian"
+    """A number for each gene, rounded, or a probability for each of its values."""
+    reward: Reward = "-log"
+    """What a point earns (see Options of dse.search.environments)."""
+    envs: Count = 16
+    """Points that are drawn, and evaluated, at a time."""
+    steps: Count = 1
+    """Steps of all environments between two updates."""
+    learning_rate: Positive = 0.003
+    """Step size of RMSprop."""
+    entropy: Weight = 0.0
+    """Weight of the policy's entropy against the advantage."""
+    hidden: Layers = (64, 64)
+    """Units of the hidden layers, the same for the policy and for the value."""
+    episode_steps: Count = 1
+    discount: Share = 0.99
+    patience: Samples = 4000
+    """Samples without a better one after which a new agent begins; 0 is never."""
+
+    libraries: ClassVar[tuple[str, ...]] = ("gymnasium", "stable-baselines3", "torch")
+    portable: ClassVar[bool] = False
+    has_policy: ClassVar[bool] = True
+
+    def search(self, evaluate: Evaluator, rng: np.random.Generator, keep: Keep | None = None) -> None:
+        """Let one agent after another learn until the budget is spent. The last one's policy is kept."""
+        settings = {
+            "n_steps": self.steps,
+            "learning_rate": self.learning_rate,
+            "ent_coef": self.entropy,
+            "gamma": self.discount,
+            # One step of one environment has no deviation to be divided by.
+            "normalize_advantage": self.envs * self.steps > 1,
+            "policy_kwargs": {"net_arch": list(self.hidden)},
+        }
+        game = Game("one-step", "one", self.actions, self.reward, self.episode_steps)
+        play("a2c", settings, game, self.envs, self.patience, evaluate, rng, keep)

@@ -1,0 +1,74 @@
+"""One DDPG agent that chooses all genes: stable-baselines3's DDPG on the vectorised mapping environment.
+
+The algorithm is that of Lillicrap et al., "Continuous control with deep reinforcement learning" (ICLR 2016,
+arXiv:1509.02971): an action is a number for each gene, rounded, and tried with normal noise. An episode is
+one step by default, as a point's cost does not depend on the points before it; the critic is then a model of
+the rewards, and the actor its best point. For its settings see results/tuning/ddpg.csv.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from searchers.common.play import Game, Reward
+from searchers.common.sb3_play import LONG, play
+from searchers.common.settings import Count, Layers, Positive, Repeats, Samples, Share, Weight
+
+if TYPE_CHECKING:
+    from dse.search.evaluator import Evaluator
+    from dse.search.keeping import Keep
+
+_HELD = 100_000
+
+
+@dataclass(frozen=True)
+class DDPG:
+    """A single agent with a deterministic actor, and a critic that it climbs."""
+
+    reward: Reward = "-log"
+    """What a point earns (see Options of dse.search.environments)."""
+    envs: Count = 8
+    """Points that are drawn, and evaluated, at a time."""
+    updates: Repeats = 2
+    """Gradient steps after each step of all environments."""
+    batch: Count = 64
+    """Samples that a gradient step is made on."""
+    warm_up: Count = 200
+    """Samples drawn at random before the first update."""
+    spread: Weight = 0.3
+    """Deviation of the noise that actions, in [-1, 1], are tried with."""
+    learning_rate: Positive = 0.001
+    """Step size of Adam."""
+    tau: Share = 0.05
+    """The share of the way to the networks that their targets go after a gradient step."""
+    discount: Share = 0.9
+    """How much less a reward counts for each step that it is later."""
+    hidden: Layers = (64, 64)
+    """Units of the hidden layers, of actor and critic alike."""
+    episode_steps: Count = 1
+    patience: Samples = 4000
+    """Samples without a better one after which a new agent begins; 0 is never."""
+
+    libraries: ClassVar[tuple[str, ...]] = ("gymnasium", "stable-baselines3", "torch")
+    portable: ClassVar[bool] = False
+    has_policy: ClassVar[bool] = True
+
+    def search(self, evaluate: Evaluator, rng: np.random.Generator, keep: Keep | None = None) -> None:
+        """Let one agent after another learn until the budget is spent. The last one's policy is kept."""
+        spread = np.full(len(evaluate.space.sizes), self.spread)
+        settings = {
+            "train_freq": 1,
+            "gradient_steps": self.updates,
+            "batch_size": self.batch,
+            "learning_starts": self.warm_up,
+            "buffer_size": max(_HELD, self.envs),
+            "learning_rate": self.learning_rate,
+            "tau": self.tau,
+            "gamma": self.discount,
+            "policy_kwargs": {"net_arch": list(self.hidden)},
+        }
+        game = Game("one-step", "one", "gaussian", self.reward, self.episode_steps)
+        play("ddpg", settings, game, self.envs, self.patience, evaluate, rng, keep, steps=LONG, spread=spread)

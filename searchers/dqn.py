@@ -1,0 +1,79 @@
+"""One DQN agent that sets gene after gene: stable-baselines3's DQN on the discrete mapping environment.
+
+The algorithm is that of Mnih et al., "Human-level control through deep reinforcement learning" (Nature 518,
+2015). An action sets one gene of the last point to one value; the agent sees the point's figures and genes.
+`envs` points are changed at a time, by one network: all are random, or none is. For its settings see
+results/tuning/dqn.csv.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from searchers.common.play import Game, Reward
+from searchers.common.sb3_play import LONG, play
+from searchers.common.settings import Count, Layers, Positive, Repeats, Samples, Share
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from dse.search.evaluator import Evaluator
+    from dse.search.keeping import Keep
+
+_HELD = 100_000
+
+
+@dataclass(frozen=True)
+class DQN:
+    """A single agent that learns what each change of a gene is worth."""
+
+    reward: Reward = "-log"
+    """What a point earns (see Options of dse.search.environments)."""
+    envs: Count = 8
+    """Points that are changed, and evaluated, at a time."""
+    steps: Count = 1
+    """Steps of all environments between two updates."""
+    updates: Repeats = 2
+    """Gradient steps of an update."""
+    batch: Count = 64
+    """Samples that a gradient step is made on."""
+    learning_rate: Positive = 0.001
+    """Step size of Adam."""
+    tau: Share = 0.05
+    """The share of the way to the network that its target goes after each step of the environments."""
+    discount: Share = 0.9
+    """How much less a reward counts for each step that it is later."""
+    explored: Share = 0.05
+    """The chance of random actions in the end."""
+    explored_until: Count = 1000
+    """Samples in which it falls to that from 1."""
+    hidden: Layers = (64, 64)
+    """Units of the hidden layers."""
+    episode_steps: Count = 32
+    patience: Samples = 4000
+    """Samples without a better one after which a new agent begins; 0 is never."""
+
+    libraries: ClassVar[tuple[str, ...]] = ("gymnasium", "stable-baselines3", "torch")
+    portable: ClassVar[bool] = False
+    has_policy: ClassVar[bool] = True
+
+    def search(self, evaluate: Evaluator, rng: np.random.Generator, keep: Keep | None = None) -> None:
+        """Let one agent after another learn until the budget is spent. The last one's policy is kept."""
+        settings = {
+            "train_freq": self.steps,
+            "gradient_steps": self.updates,
+            "batch_size": self.batch,
+            "learning_starts": self.batch,
+            "buffer_size": max(_HELD, self.envs),
+            "learning_rate": self.learning_rate,
+            "tau": self.tau,
+            # Counted in points; a step of all environments is the least that there is between two.
+            "target_update_interval": self.envs,
+            "gamma": self.discount,
+            "exploration_fraction": self.explored_until / LONG,
+            "exploration_final_eps": self.explored,
+            "policy_kwargs": {"net_arch": list(self.hidden)},
+        }
+        game = Game("one-step", "one", "discrete", self.reward, self.episode_steps)
+        play("dqn", settings, game, self.envs, self.patience, evaluate, rng, keep, steps=LONG)
