@@ -13,14 +13,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-import gymnasium
-import numpy as np
-
 from dse.search.searcher import parse_settings
-from dse.support.arrays import FloatArray
-from learners.policy import Policy, load_policy, save_policy
-from learners.team import OneAgent, Team
-from learners.training import begin_episode, play_step
+from learners.gymnasium_tasks import ALGORITHMS, returns, train
+from learners.policy import load_policy, save_policy
 
 SETTINGS: dict[tuple[str, str], dict[str, Any]] = {
     ("a2c", "CartPole-v1"): {"envs": 8},
@@ -94,59 +89,13 @@ SETTINGS: dict[tuple[str, str], dict[str, Any]] = {
     },
     ("ddpg", "MountainCarContinuous-v0"): {"learning_rate": 0.001, "spread": 0.75, "hidden": [64, 64]},
 }
-"""By algorithm and task. `envs` is how many environments there are, `hidden` the units of layers, `spread`
-the deviation of the noise that a deterministic actor is tried with; the rest has its library's names."""
-
-
-def train(algorithm: str, task: str, steps: int, seed: int, settings: dict[str, Any] | None = None) -> Policy:
-    """What the algorithm has learned after so many steps; `settings` come before those of the table."""
-    import torch
-
-    torch.set_num_threads(1)
-    chosen = SETTINGS.get((algorithm, task), {}) | (settings or {})
-    return (_ours if algorithm == "d4pg" else _theirs)(algorithm, task, steps, seed, chosen)
-
-
-def returns(policy: Policy, task: str, episodes: int, seed: int) -> FloatArray:
-    """What a policy earns, without noise, in so many episodes: (episodes,)."""
-    env, rng, earned = OneAgent(gymnasium.make(task)), np.random.default_rng([seed, 23]), []
-    for _ in range(episodes):
-        observations, so_far = begin_episode(env, policy.team, rng), 0.0
-        while env.agents:
-            step = play_step(env, policy.team, policy.act(observations), observations)
-            observations, so_far = step.following, so_far + float(step.rewards[0])
-        earned.append(so_far)
-    return np.array(earned)
-
-
-def _ours(algorithm: str, task: str, steps: int, seed: int, settings: dict[str, Any]) -> Policy:
-    from learners.registry import make_learner
-    from learners.training import train as learn
-
-    env = OneAgent(gymnasium.make(task))
-    return learn(make_learner(algorithm, settings), env, steps, np.random.default_rng(seed))[0]
-
-
-def _theirs(algorithm: str, task: str, steps: int, seed: int, settings: dict[str, Any]) -> Policy:
-    from stable_baselines3.common.env_util import make_vec_env
-
-    from learners.sb3 import begin, noise, policy_of
-
-    given = dict(settings)
-    env = make_vec_env(task, n_envs=given.pop("envs", 1), seed=seed)
-    if "hidden" in given:
-        given["policy_kwargs"] = {"net_arch": list(given.pop("hidden"))}
-    if "spread" in given:
-        given["action_noise"] = noise(np.full(env.action_space.shape or (1,), given.pop("spread")))
-    agent = begin(algorithm, env, seed, given)
-    agent.learn(steps)
-    return policy_of(agent, Team.of(OneAgent(gymnasium.make(task))))
+"""By algorithm and task; what they mean is in learners.gymnasium_tasks."""
 
 
 def main() -> None:
     """Train, save, load, and say what the policy earns."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("algorithm", choices=("a2c", "d4pg", "ddpg", "dqn", "ppo"))
+    parser.add_argument("algorithm", choices=ALGORITHMS)
     parser.add_argument("task", help="a Gymnasium task, such as CartPole-v1")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--steps", type=int, default=50_000)
@@ -155,12 +104,12 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="the folder for the policy; by default TASK-ALGORITHM-SEED")
     options = parser.parse_args()
     folder = options.out or Path(f"{options.task}-{options.algorithm}-{options.seed}")
-    policy = train(
-        options.algorithm, options.task, options.steps, options.seed, parse_settings(options.settings)
-    )
-    about = {"task": options.task, "seed": options.seed, "samples": options.steps}
+    algorithm, task, steps, seed = options.algorithm, options.task, options.steps, options.seed
+    settings = SETTINGS.get((algorithm, task), {}) | parse_settings(options.settings)
+    policy = train(algorithm, task, steps, seed, settings)
+    about = {"task": task, "seed": seed, "samples": steps, "settings": settings}
     save_policy(policy, folder, about)
-    earned = returns(load_policy(folder).policy, options.task, options.episodes, options.seed)
+    earned = returns(load_policy(folder).policy, task, options.episodes, seed)
     print(
         f"{folder}: mean return of {len(earned)} episodes {earned.mean():.1f}, deviation {earned.std():.1f}"
     )

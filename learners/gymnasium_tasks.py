@@ -1,0 +1,106 @@
+"""Tasks of Gymnasium by name: policies taught on them, with or without rounding, and what these earn.
+
+Settings have the names of the algorithm's own, of stable-baselines3 or of learners.d4pg. For the former,
+`envs` is how many environments there are, `hidden` the units of layers, and `spread` the deviation of the
+noise that a deterministic actor is tried with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from dse.support.arrays import FloatArray
+from dse.support.errors import InputError, unknown
+from learners.policy import Policy
+from learners.qat import Rounding, aware, current
+from learners.sb3 import AGENTS
+from learners.team import OneAgent, Team
+from learners.training import begin_episode, play, play_step
+
+OURS = ("d4pg",)
+ALGORITHMS = tuple(sorted((*AGENTS, *OURS)))
+"""What a policy can be taught by."""
+
+
+def gymnasium_task(name: str) -> OneAgent:
+    """The task of that name, as a team of one. InputError where there is none, or it lacks a library."""
+    try:
+        return OneAgent(gymnasium.make(name))
+    except (gymnasium.error.Error, ImportError) as error:
+        said = " ".join(str(error).split())
+        raise InputError(f"Gymnasium task {name!r} cannot be made: {said}") from None
+
+
+def train(
+    algorithm: str,
+    task: str,
+    steps: int,
+    seed: int,
+    settings: Mapping[str, Any],
+    rounding: Rounding | None = None,
+) -> Policy:
+    """What the algorithm has learned after so many steps, with torch on one thread.
+
+    Where learning is to be aware of a `rounding`, it rounds after half of the steps.
+    """
+    import torch
+
+    if algorithm not in ALGORITHMS:
+        raise unknown("algorithm", algorithm, ALGORITHMS)
+    torch.set_num_threads(1)
+    teach = _ours if algorithm in OURS else _theirs
+    if rounding is None:
+        return teach(algorithm, task, steps, seed, settings)
+    rounding.on = False
+    with aware(rounding):
+        return teach(algorithm, task, steps, seed, settings)
+
+
+def returns(policy: Policy, task: str, episodes: int, seed: int) -> FloatArray:
+    """What a policy earns, without noise, in so many episodes: (episodes,)."""
+    env, rng, earned = gymnasium_task(task), np.random.default_rng([seed, 23]), []
+    for _ in range(episodes):
+        observations, so_far = begin_episode(env, policy.team, rng), 0.0
+        while env.agents:
+            step = play_step(env, policy.team, policy.act(observations), observations)
+            observations, so_far = step.following, so_far + float(step.rewards[0])
+        earned.append(so_far)
+    return np.array(earned)
+
+
+def _ours(algorithm: str, task: str, steps: int, seed: int, settings: Mapping[str, Any]) -> Policy:
+    from learners.registry import make_learner
+
+    env, rng, rounding = gymnasium_task(task), np.random.default_rng(seed), current()
+    learner = make_learner(algorithm, settings).begin(Team.of(env), rng)
+    if rounding is not None:
+        play(learner, env, steps // 2, rng)
+        rounding.on = True
+    play(learner, env, steps if rounding is None else steps - steps // 2, rng)
+    return learner.policy()
+
+
+def _theirs(algorithm: str, task: str, steps: int, seed: int, settings: Mapping[str, Any]) -> Policy:
+    from stable_baselines3.common.env_util import make_vec_env
+
+    from learners.sb3 import begin, noise, policy_of
+
+    given, rounding, team = dict(settings), current(), Team.of(gymnasium_task(task))
+    env = make_vec_env(task, n_envs=given.pop("envs", 1), seed=seed)
+    if "hidden" in given:
+        given["policy_kwargs"] = {"net_arch": list(given.pop("hidden"))}
+    if "spread" in given:
+        given["action_noise"] = noise(np.full(env.action_space.shape or (1,), given.pop("spread")))
+    agent = begin(algorithm, env, seed, given)
+
+    def after_a_step(*_: Any) -> bool:
+        if rounding is not None and agent.num_timesteps >= steps // 2:
+            rounding.on = True
+        return True
+
+    agent.learn(steps, callback=after_a_step)
+    return policy_of(agent, team)
