@@ -92,10 +92,10 @@ def searchers() -> tuple[str, ...]:
     return names_of(entry_points(group=GROUP))
 
 
-def default_searcher(role: Literal["searcher", "sampler"] = "searcher") -> str:
+def default_searcher(role: Literal["searcher", "sampler", "player"] = "searcher") -> str:
     """The searcher taken where none is named: that of the entry point `role` of DEFAULT_GROUP.
 
-    A `sampler` is one whose samples show a space as it is.
+    A `sampler` is one whose samples show a space as it is; a `player` plays by the saved policy in `folder`.
     """
     chosen = {entry.value for entry in entry_points(group=DEFAULT_GROUP, name=role)}
     named = names_of(entry for entry in entry_points(group=GROUP) if entry.value in chosen)

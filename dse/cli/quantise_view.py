@@ -1,0 +1,84 @@
+"""What `dse quantise` shows: a table, the same as plain data, and a figure of quality against bits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from dse.cli import output
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from learners.trials import Tried
+
+
+def as_data(policy: str, algorithm: str, quality: str, tried: Sequence[Tried]) -> dict[str, Any]:
+    """The precisions as plain data; `worse` is a share of what full precision does."""
+    return {
+        "policy": policy,
+        "algorithm": algorithm,
+        "quality": quality,
+        "runs": len(tried[0].runs),
+        "precisions": [
+            asdict(one.precision)
+            | {
+                "bits": one.precision.weights,
+                "quantised": one.quantised,
+                "bytes": one.size,
+                "microseconds": one.microseconds,
+                "values": one.runs.tolist(),
+                "mean": float(one.runs.mean()),
+                "worse": one.worse[0],
+                "low": one.worse[1],
+                "high": one.worse[2],
+            }
+            for one in tried
+        ],
+    }
+
+
+def show(data: Mapping[str, Any], out: object) -> None:
+    """Print the table."""
+    console = output.make_console()
+    rows = [
+        (
+            row["bits"],
+            row["activations"],
+            row["quantised"] or None,
+            row["bytes"],
+            row["microseconds"],
+            row["mean"],
+            *((100 * row[name] if row["quantised"] else None) for name in ("worse", "low", "high")),
+        )
+        for row in data["precisions"]
+    ]
+    columns = ("bits", "activations", "quantised", "bytes", "us", "mean", "worse, %", "from", "to")
+    title = (
+        f"{data['policy']} ({data['algorithm']}): {data['quality']}, {data['runs']} paired runs; bytes of "
+        "its weights, us an inference, by how much it is worse with the ends of a 95 % interval"
+    )
+    output.print_table(console, title, columns, rows)
+    if out is not None:
+        console.print(f"written to {out}")
+
+
+def figure(data: Mapping[str, Any]) -> Figure:
+    """By how much it is worse, against bits."""
+    import numpy as np
+
+    from dse.report.plots.bits import bits_figure
+
+    lines: dict[str, dict[int, tuple[float, float, float]]] = {}
+    for row in data["precisions"][1:]:
+        if np.isfinite(row["worse"]):
+            found = lines.setdefault(f"quantised {row['quantised']}", {})
+            found[row["bits"]] = (row["worse"], row["low"], row["high"])
+    reached = [100 * share for points in lines.values() for point in points.values() for share in point]
+    room = [share for share in reached if np.isfinite(share)] + [0.0]
+    margin = 0.08 * (max(room) - min(room)) or 1.0
+    ends = (min(room) - margin, max(room) + margin)
+    how = f"{data['quality']}, {data['runs']} paired runs, 95 % intervals over runs"
+    title = f"What is lost by fewer bits: {data['policy']}"
+    return bits_figure(title, how, "worse by, %", {"": lines}, ends)
