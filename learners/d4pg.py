@@ -20,6 +20,7 @@ from torch import Tensor
 from dse.support.arrays import SingleArray
 from dse.support.errors import InputError
 from dse.support.validation import positive_number, whole_number
+from learners.actors import tried_levels
 from learners.folding import Folding
 from learners.heads import Levels
 from learners.networks import Descent, Networks
@@ -90,6 +91,7 @@ class D4PGLearner:
     def __init__(self, settings: D4PG, team: Team, rng: np.random.Generator, phases: Phases) -> None:
         beginning, self._sampling, self._trying = rng.spawn(3)
         self._settings, self._team, self._phases = settings, team, phases
+        self.steps, self.discount, self.warm_up = settings.steps, settings.discount, settings.warm_up
         agents, seen = len(team.names), team.observed + team.width
         sizes = (team.observed, *settings.hidden, team.width)
         self.actors = Networks.drawn(beginning, agents, sizes)
@@ -108,7 +110,7 @@ class D4PGLearner:
             levels = torch.tanh(self.actors(torch.from_numpy(observations)[:, None]))[:, 0].numpy()
         self._acted += 1
         random = self._acted <= self._settings.warm_up
-        return tried(levels, self._trying, np.float32(self._settings.spread), random)
+        return tried_levels(levels, self._trying, np.float32(self._settings.spread), random)
 
     def learn(self, step: Transitions) -> None:
         """Take in a step, and update every so often."""
@@ -150,17 +152,6 @@ class D4PGLearner:
     def policy(self) -> Policy:
         """What has been learned so far."""
         return Policy("d4pg", self._team, Levels(self._team.width), self.actors.copy())
-
-
-def tried(
-    levels: SingleArray, rng: np.random.Generator, spread: SingleArray | np.float32, random: bool
-) -> SingleArray:
-    """Actions (n, width) to try in place of `levels`: moved by noise, or drawn evenly where `random`."""
-    noise = rng.standard_normal(levels.shape, dtype=np.float32)
-    if random:
-        return 2 * rng.random(levels.shape, dtype=np.float32) - 1
-    moved: SingleArray = np.clip(levels + spread * noise, -1, 1)
-    return moved
 
 
 def projected(chances: Tensor, rewards: Tensor, counts: Tensor, returns: Tensor) -> Tensor:

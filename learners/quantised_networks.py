@@ -57,12 +57,12 @@ class Executed:
     Rows of a call share the range of their activations, agent by agent.
     """
 
-    def __init__(self, networks: QuantisedNetworks) -> None:
-        weights = networks.quantised
-        agents = len(networks.weights[0])
-        layers = range(len(networks.weights) // 2)
+    def __init__(self, weights: QuantisedWeights, activation: str) -> None:
+        layers = range(len(weights.tensors) // 2)
         tensors = [(weights.tensors[f"{layer}.weight"], weights.tensors[f"{layer}.bias"]) for layer in layers]
-        self._activate = ACTIVATIONS[networks.activation]
+        assert isinstance(tensors[0][1], Tensor)
+        agents = len(tensors[0][1])
+        self._activate = ACTIVATIONS[activation]
         self._half = weights.bits == HALF
         # Without VNNI instructions FBGEMM adds pairs of products in 16 bits, which 8 by 8 bits overflow.
         self._reduced = not torch.cpu._is_vnni_supported()
@@ -93,7 +93,7 @@ class Executed:
 def executed(networks: Networks) -> Networks | Executed:
     """The networks as they are best executed: in their own precision, or as they are where it is single."""
     if isinstance(networks, QuantisedNetworks) and networks.precision.weights != FULL:
-        return Executed(networks)
+        return Executed(networks.quantised, networks.activation)
     return networks
 
 

@@ -19,6 +19,8 @@ SEARCHERS: dict[str, str] = {
     "a2c": "searchers.a2c:A2C",
     "dqn": "searchers.dqn:DQN",
     "ddpg": "searchers.ddpg:DDPG",
+    "d4pg": "searchers.d4pg:D4PG",
+    "actorq": "searchers.actorq:ActorQ",
     "maddpg": "searchers.maddpg:MADDPG",
     "masac": "searchers.masac:MASAC",
     "policy": "searchers.policy:Policy",

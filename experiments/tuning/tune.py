@@ -96,6 +96,13 @@ RANGES: Mapping[str, Mapping[str, Sequence[Any]]] = {
         "entropy": [0.0, 0.003, 0.01, 0.03, 0.1],
         "patience": [500, 1000, 2000, 4000],
     },
+    "d4pg": {
+        **{name: values for name, values in _CRITICS.items() if name != "updates"},
+        "actors": [1, 4, 8, 16],
+        "update_every": [1, 2, 4, 8],
+        "lowest": [-3.0, -1.0],
+        "highest": [4.0, 9.0, 20.0],
+    },
     "ddpg": {**_CRITICS, "envs": [1, 4, 8, 16]},
     "dqn": {
         "reward": ["1/x", "-log"],
@@ -168,6 +175,7 @@ _BEGUN: Settings = {
 _FORMS = ("one-step", "construct", "refine")
 _FIRST: Mapping[str, list[Settings]] = {
     "a2c": [{"envs": 16, "learning_rate": 0.003}],
+    "d4pg": [{"spread": 0.3, "learning_rate": 0.001, "patience": 1000}],
     "ddpg": [{"spread": 0.3, "learning_rate": 0.001, "patience": 4000}],
     "dqn": [{"envs": 8, "discount": 0.9, "explored_until": 1000}],
     "maddpg": [{"form": form, **_BEGUN} for form in _FORMS],

@@ -37,7 +37,7 @@ def test_real_layers_do_what_is_simulated(
     full = networks(shift)
     few = quantised_networks(full, Precision(weights, activations, per_channel))
     simulated = few(ROWS).detach()
-    one_by_one = [Executed(few)(row[:, None]) for row in ROWS.unbind(1)]
+    one_by_one = [Executed(few.quantised, few.activation)(row[:, None]) for row in ROWS.unbind(1)]
     difference = (torch.cat(one_by_one, 1) - simulated).abs().max() / simulated.abs().max()
     assert difference < TOLERANCE[weights]
     assert weights == 8 or (simulated - full(ROWS)).abs().max() / simulated.abs().max() > TOLERANCE[weights]

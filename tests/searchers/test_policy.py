@@ -30,6 +30,8 @@ TEACHERS: dict[str, tuple[str, dict[str, Any]]] = {
     "refine": ("maddpg", {"form": "refine", "batch": 8, "update_every": 10}),
     "ppo": ("ppo", {"envs": 20, "steps": 2}),
     "a2c": ("a2c", {"envs": 20}),
+    "d4pg": ("d4pg", {"actors": 20, "warm_up": 20, "batch": 8}),
+    "actorq": ("actorq", {"actors": 20, "warm_up": 20, "batch": 8, "pull_every": 2}),
     "ddpg": ("ddpg", {"envs": 20, "warm_up": 20, "batch": 8}),
     "dqn": ("dqn", {"envs": 20, "batch": 8}),
     "categorical ppo": ("ppo", {"envs": 20, "steps": 2, "actions": "categorical"}),
@@ -62,7 +64,9 @@ def test_a_policy_is_kept_without_a_trace_and_played(
 
 
 def test_who_has_a_policy_says_so() -> None:
-    assert {name for name, _ in TEACHERS.values()} == {"a2c", "ddpg", "dqn", "maddpg", "masac", "ppo"}
+    assert {name for name, _ in TEACHERS.values()} == {
+        *("a2c", "actorq", "d4pg", "ddpg", "dqn", "maddpg", "masac", "ppo")
+    }
     assert all(has_policy(make_searcher(name)) for name, _ in TEACHERS.values())
     assert not has_policy(make_searcher("random"))
 

@@ -83,7 +83,9 @@ CHEATER_NAMES = [type(cheater).__name__ for _, cheater, _ in CHEATERS]
 
 SLOW = {
     "a2c": 100,
+    "actorq": 100,
     "bayesian": 100,
+    "d4pg": 100,
     "ddpg": 100,
     "dqn": 100,
     "generative": 100,
@@ -101,7 +103,9 @@ SLOW = {
 
 FEW = {
     "a2c": 60,
+    "actorq": 60,
     "bayesian": 60,
+    "d4pg": 60,
     "ddpg": 60,
     "dqn": 60,
     "generative": 60,
@@ -123,8 +127,11 @@ _SELDOM = {
     "tau": 0.01,
     "update_every": 16,
 }
+_LATE = {"warm_up": 32, "batch": 16, "update_every": 16, "actors": 16}
 QUICKER = {
+    "actorq": _LATE,
     "bayesian": {"batch": 0.25},
+    "d4pg": _LATE,
     "ddpg": {"updates": 1, "batch": 8, "warm_up": 16, "envs": 16},
     "dqn": {"updates": 1, "batch": 8, "envs": 16},
     "gradient": {"epochs": 1, "steps": 3},
@@ -170,7 +177,7 @@ def test_portable_searchers_draw_the_same_in_a_fresh_process_on_another_cpu() ->
     different = {name for name in OURS if there[name] != here[name]}
     assert different <= {name for name in searchers() if not getattr(searcher_class(name), "portable", True)}
     apart = {"bayesian", "generative", "gradient", "maddpg", "masac", "mast", "policy", "ppo", "qmix"}
-    apart |= {"a2c", "ddpg", "dqn"}
+    apart |= {"a2c", "actorq", "d4pg", "ddpg", "dqn"}
     assert different <= apart | set(searchers()) - set(SEARCHERS)
 
 
