@@ -150,6 +150,12 @@ PRODUCTS: dict[str, tuple[onnx.NodeProto, dict[str, list[int]], Layer, int]] = {
         Layer.gemm(5, 7, 6),
         6,
     ),
+    "Einsum with an ellipsis": (
+        operator("Einsum", "a b", "y", equation="...qd, ...dk -> ...qk"),
+        {"a": [4, 1, 2, 5, 6], "b": [1, 3, 2, 6, 7]},
+        Layer.gemm(4 * 5, 3 * 7, 6),
+        2,
+    ),
 }
 
 
@@ -375,7 +381,7 @@ def test_files_that_are_no_models_get_one_line(tmp_path: Path) -> None:
     for content in (b"", b"\x00\xff" * 50, b"name = 'net'\n", b"\x08\x0a"):
         path.write_bytes(content)
         assert "is no ONNX model" in refusal(str(path))
-    assert "holds no convolution and no matrix product to map; it holds Relu" in refusal(
+    assert "has no convolution and no matrix product that can be mapped; it has Relu" in refusal(
         written(path, model(operator("Relu", "x", "y"), x=[1, 2]))
     )
     wrong = model(operator("MatMul", "a b", "y"), a=[5, 6], b=[7, 8])
@@ -386,8 +392,55 @@ def test_files_that_are_no_models_get_one_line(tmp_path: Path) -> None:
         w=[7, 8],
     )
     assert "MatMul 'y': the shape of 'f', an input, does not follow" in refusal(written(path, unknown))
-    odd = model(operator("Conv", "x w", "y", group=3), x=[1, 4, 9, 9], w=[8, 2, 3, 3])
+    deep = model(operator("Conv", "x w", "y"), x=[1, 4, 9, 9, 9], w=[8, 4, 3, 3, 3])
+    assert "it has Conv (a convolution of 3 spatial dimensions" in refusal(written(path, deep))
+    odd = model(operator("Conv", "x w", "y", group=3), x=[1, 6, 9, 9], w=[8, 2, 3, 3])
     assert "Conv 'y': layer: K = 8 does not split into 3 equal groups" in refusal(written(path, odd))
+
+
+UNMATCHED: dict[str, tuple[onnx.NodeProto, dict[str, list[int]], str]] = {
+    "Conv": (
+        operator("Conv", "x w", "y", group=2),
+        {"x": [1, 5, 9, 9], "w": [8, 2, 3, 3]},
+        "its input has 5 channels, its weights are for 4",
+    ),
+    "ConvTranspose": (
+        operator("ConvTranspose", "x w", "y"),
+        {"x": [1, 5, 9], "w": [6, 8, 3]},
+        "its input has 5 channels, its weights are for 6",
+    ),
+    "Einsum": (
+        operator("Einsum", "a b", "y", equation="ij,jk->ik"),
+        {"a": [4, 5], "b": [6, 7]},
+        "has 'j' of 5 and of 6",
+    ),
+    "LSTM": (
+        operator("LSTM", "x w r", "y", hidden_size=8),
+        {"x": [7, 2, 5], "w": [1, 32, 6], "r": [1, 32, 8]},
+        "its input has 5 values a step, its weights are for 6",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", UNMATCHED.values(), ids=UNMATCHED)
+def test_weights_that_do_not_fit_their_input_are_refused(tmp_path: Path, case: Any) -> None:
+    node, inputs, words = case
+    assert words in refusal(written(tmp_path / "m.onnx", model(node, **inputs)))
+
+
+def test_behind_an_operator_of_others_the_shapes_in_the_file_hold(tmp_path: Path) -> None:
+    made = model(
+        operator("Fancy", "x", "a", domain="com.maker"),
+        operator("Conv", "a w", "y"),
+        x=[1, 3, 9, 9],
+        w=[8, 4, 3, 3],
+    )
+    path = written(tmp_path / "m.onnx", made)
+    assert "behind an operator that is not in the standard" in refusal(path)
+    made.graph.value_info.append(helper.make_tensor_value_info("a", onnx.TensorProto.FLOAT, [1, 4, 20, 20]))
+    assert from_onnx(written(tmp_path / "m.onnx", made)).layers == (Layer("CONV", 8, 4, 20, 20, 3, 3),)
+    # With other inputs they need not hold.
+    assert "the shape of 'a', an input, does not follow" in refusal(path, inputs={"x": (1, 3, 18, 18)})
 
 
 def test_a_file_that_is_too_large_for_its_format_is_refused(

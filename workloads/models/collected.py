@@ -53,8 +53,14 @@ class Collected:
             for (operator, reason), macs in self._left_out.items()
         ]
         if not self.layers:
-            seen = ", ".join(entry.operator for entry in entries[:5]) or "nothing"
-            raise InputError(f"{source} holds no convolution and no matrix product to map; it holds {seen}")
+            seen = ", ".join(
+                f"{entry.operator} ({entry.reason})" if entry.reason else entry.operator
+                for entry in sorted(entries, key=lambda one: not one.reason)[:5]
+            )
+            seen = seen or "nothing"
+            raise InputError(
+                f"{source} has no convolution and no matrix product that can be mapped; it has {seen}"
+            )
         unknown_first = sorted(entries, key=lambda one: (one.macs is not None, -(one.macs or 0), -one.count))
         return Network.of(name, source, self.layers, unknown_first)
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from math import gcd, prod
 
 from dse.spec.layer import Layer
+from dse.support.errors import InputError
 from workloads.models.collected import NoLayerError
 
 Shape = Sequence[int]
@@ -39,6 +40,7 @@ def convolution(image: Shape, filters: Shape, steps: Steps) -> list[Layer]:
 
     Padding that differs from side to side counts as input where one side has more than the other.
     """
+    _matched(image, filters[1] * steps.groups)
     image, filters, steps = _in_two_dimensions(image, filters, steps, work=_work)
     samples, channels, rows, columns = image
     outputs, _, *taps = filters
@@ -67,6 +69,7 @@ def transposed(image: Shape, filters: Shape, steps: Steps, spatial_output: Shape
     Outputs that lie a stride apart use the same taps of the filter: they are a convolution of stride 1, and
     there is one for each place between two strides, called by it.
     """
+    _matched(image, filters[0])
     if len(image) == 3:
         spatial_output = (1, *spatial_output)
     image, filters, steps = _in_two_dimensions(image, filters, steps, work=_transposed_work)
@@ -97,6 +100,12 @@ def transposed(image: Shape, filters: Shape, steps: Steps, spatial_output: Shape
                 )
             )
     return found
+
+
+def _matched(image: Shape, channels: int) -> None:
+    """InputError where the filters, those of all groups, are made for other channels than the image has."""
+    if image[1] != channels:
+        raise InputError(f"its input has {image[1]} channels, its weights are for {channels}")
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ def _read(
     _drop_weights(model.graph)
     _set_inputs(model.graph, dict(inputs), where, path)
     nodes = [node for node in model.graph.node if node.op_type != "Constant"]
-    shapes, found = shapes_of(model, where), Collected()
+    shapes, found = shapes_of(model, where, as_saved=not inputs), Collected()
     for node in nodes:
         _read_operator(Node(node, shapes), found, where)
     return found.network(Path(path).stem, path)

@@ -14,13 +14,13 @@ from dse.spec.layer import Layer
 from dse.support.errors import InputError
 from workloads.models.collected import Collected, NoLayerError
 from workloads.models.convolutions import Steps, convolution, transposed
+from workloads.models.onnx_shapes import STANDARD
 from workloads.models.products import attention, einsum, product, recurrent
 
 if TYPE_CHECKING:
     import onnx
 
 Shape = tuple[int, ...]
-STANDARD = ("", "ai.onnx", "ai.onnx.ml", "ai.onnx.preview.training")
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,8 @@ class Node:
         if name not in self.shapes:
             raise InputError(
                 f"the shape of {name!r}, {what}, does not follow from those of the model's inputs; a tool "
-                "such as onnxsim may settle it"
+                "such as onnxsim may settle it, and behind an operator that is not in the standard a file "
+                "with its shape (value_info)"
             )
         return self.shapes[name]
 
@@ -160,6 +161,8 @@ def _recurrent(node: Node) -> list[Layer]:
     """`LSTM`, `GRU` and `RNN`: matrices of (directions, gates x hidden, inputs or hidden)."""
     sequence, weights, state = (node.input(place) for place in range(3))
     steps, samples = sequence[:2] if node.attribute("layout", 0) == 0 else sequence[1::-1]
+    if sequence[2:] != weights[2:]:
+        raise InputError(f"its input has {sequence[-1]} values a step, its weights are for {weights[-1]}")
     found = recurrent(steps, samples, weights[1:], [state[1:]])
     return found * weights[0]
 

@@ -16,6 +16,9 @@ from dse.support.errors import InputError, one_line
 if TYPE_CHECKING:
     import onnx
 
+STANDARD = ("", "ai.onnx", "ai.onnx.ml", "ai.onnx.preview.training")
+"""The domains of the standard's operators."""
+
 MOST_VALUES = 4096
 """What a tensor has at most whose values may say something of shapes. Larger ones are weights."""
 
@@ -26,9 +29,17 @@ Shapes = dict[str, tuple[int, ...]]
 Values = dict[str, Any]
 
 
-def shapes_of(model: onnx.ModelProto, where: str) -> Shapes:
-    """The shapes of all tensors that have one. The model is changed; InputError if it contradicts itself."""
+def shapes_of(model: onnx.ModelProto, where: str, *, as_saved: bool) -> Shapes:
+    """The shapes of all tensors that have one. The model is changed; InputError if it contradicts itself.
+
+    Where the inputs are those that it was saved with (`as_saved`), the shapes in the file of what operators
+    beyond the standard make are taken: nothing else tells them.
+    """
+    foreign = {name for node in model.graph.node if node.domain not in STANDARD for name in node.output}
+    kept = [value for value in model.graph.value_info if as_saved and value.name in foreign]
     while True:
+        del model.graph.value_info[:]  # the others in the file may be of other inputs
+        model.graph.value_info.extend(kept)
         model = _inferred(model, where)
         found = _shapes(model.graph)
         missing = {name for node in model.graph.node for name in node.output if name} - set(found)
@@ -39,7 +50,6 @@ def shapes_of(model: onnx.ModelProto, where: str) -> Shapes:
 def _inferred(model: onnx.ModelProto, where: str) -> onnx.ModelProto:
     from onnx import shape_inference
 
-    del model.graph.value_info[:]  # those that are in the file may be of other inputs
     for value in model.graph.output:
         value.ClearField("type")
     try:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from itertools import zip_longest
 from math import prod
 
 from dse.spec.layer import Layer
+from dse.support.errors import InputError
 from workloads.models.collected import NoLayerError
 
 Shape = Sequence[int]
@@ -37,23 +38,40 @@ def einsum(equation: str, shapes: Sequence[Shape]) -> list[Layer]:
     terms = inputs.split(",")
     if len(terms) != 2 or len(shapes) != 2 or "->" not in equation:
         raise NoLayerError(f"the sum {equation!r} is none of two operands with a named output")
-    operands = list(zip(terms, shapes, strict=True))
-    if any(len(set(term)) != len(shape) or len(term) != len(shape) for term, shape in operands):
-        raise NoLayerError(f"the sum {equation!r} repeats an index or has an ellipsis")
-    sizes = dict(pair for term, shape in operands for pair in zip(term, shape, strict=True))
-    left, right = (set(term) for term in terms)
-    summed = (left | right) - set(output)
-    if summed - (left & right):
+    left, right = (_indices(term, shape, equation) for term, shape in zip(terms, shapes, strict=True))
+    sizes = left | right
+    for index in left.keys() & right.keys():
+        if left[index] != right[index]:
+            raise InputError(f"the sum {equation!r} has {index!r} of {left[index]} and of {right[index]}")
+    hidden = {index for index in sizes if len(index) > 1 and "..." in output}
+    summed = sizes.keys() - set(output) - hidden
+    if summed - (left.keys() & right.keys()):
         raise NoLayerError(f"the sum {equation!r} sums over an index of one operand", prod(sizes.values()))
 
-    def size(indices: set[str]) -> int:
+    def size(indices: Set[str]) -> int:
         return prod(sizes[index] for index in indices)
 
     return [
         Layer.gemm(
-            *(size(left - right), size(right - left), size(summed)), repeats=size(left & right - summed)
+            *(size(left.keys() - right.keys()), size(right.keys() - left.keys()), size(summed)),
+            repeats=size((left.keys() & right.keys()) - summed),
         )
     ]
+
+
+def _indices(term: str, shape: Shape, equation: str) -> dict[str, int]:
+    """The sizes of an operand's indices, those of an ellipsis by their places from its end.
+
+    Without those of 1, which may stand for any and are no work.
+    """
+    before, ellipsis, after = term.partition("...")
+    hidden = len(shape) - len(before) - len(after) if ellipsis else 0
+    indices = [*before, *(f"...{place}" for place in range(hidden, 0, -1)), *after]
+    if len(indices) != len(shape):
+        raise InputError(f"the sum {equation!r} does not fit an operand of {len(shape)} dimensions")
+    if len(set(indices)) < len(indices):
+        raise NoLayerError(f"the sum {equation!r} repeats an index")
+    return {index: size for index, size in zip(indices, shape, strict=True) if size > 1}
 
 
 def attention(query: Shape, key: Shape, value: Shape) -> list[Layer]:

@@ -56,7 +56,7 @@ def from_torch(
 def _quiet() -> Iterator[None]:
     """Keep to itself what torch prints and warns of as it traces: what matters is in its exception."""
     disabled = logging.root.manager.disable
-    logging.disable(logging.WARNING)
+    logging.disable(logging.CRITICAL)
     try:
         with contextlib.redirect_stderr(io.StringIO()), warnings.catch_warnings():
             warnings.simplefilter("ignore")
