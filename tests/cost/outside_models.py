@@ -42,6 +42,11 @@ def fussy(layer: Any, accelerator: Any, mapping: Any) -> object:
     return fair(layer, accelerator, mapping)
 
 
+def ends(layer: Any, accelerator: Any, mapping: Any) -> object:
+    """A script that ends itself where something is missing."""
+    sys.exit("no licence")
+
+
 def other_words(layer: Any, accelerator: Any, design: Any) -> None:
     """Its third parameter says neither that it takes a mapping nor that it takes a batch."""
 

@@ -72,6 +72,8 @@ def test_what_a_function_raises_refuses_and_garbles_is_a_reason_with_its_words()
     assert "ZeroDivisionError: no banks (outside_models.py:" in said["K"]
     assert "too many banks" in said["C"]
     assert "cycles must be a finite number above 0, got nan" in said["Y"]
+    # What ends itself ends no search.
+    assert "SystemExit: no licence" in Problem(LAYER, EDGE, "edp", f"{HERE}:ends").explain(MAPPINGS[0])
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ Shapes = dict[str, tuple[int, ...]]
 Values = dict[str, Any]
 
 
-def shapes_of(model: onnx.ModelProto, where: str, *, as_saved: bool) -> Shapes:
+def shapes_of(model: onnx.ModelProto, where: str, *, as_saved: bool = False) -> Shapes:
     """The shapes of all tensors that have one. The model is changed; InputError if it contradicts itself.
 
     Where the inputs are those that it was saved with (`as_saved`), the shapes in the file of what operators

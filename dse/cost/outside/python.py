@@ -114,7 +114,7 @@ def _called(function: Callable[..., Any], *arguments: object) -> Any:
     """What the function returns, or that it raised."""
     try:
         return function(*arguments)
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a script that ends itself ends no search
         return Refusal(Reason.CRASHED, format_exception(error))
 
 
