@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def as_data(policy: str, algorithm: str, quality: str, tried: Sequence[Tried]) -> dict[str, Any]:
     """The precisions as plain data; `worse` is a share of what full precision does."""
     return {
-        "policy": policy,
+        "of": policy,
         "algorithm": algorithm,
         "quality": quality,
         "runs": len(tried[0].runs),
@@ -56,7 +56,7 @@ def show(data: Mapping[str, Any], out: object) -> None:
     ]
     columns = ("bits", "activations", "quantised", "bytes", "us", "mean", "worse, %", "from", "to")
     title = (
-        f"{data['policy']} ({data['algorithm']}): {data['quality']}, {data['runs']} paired runs; bytes of "
+        f"{data['of']} ({data['algorithm']}): {data['quality']}, {data['runs']} paired runs; bytes of "
         "its weights, us an inference, by how much it is worse with the ends of a 95 % interval"
     )
     output.print_table(console, title, columns, rows)
@@ -80,5 +80,5 @@ def figure(data: Mapping[str, Any]) -> Figure:
     margin = 0.08 * (max(room) - min(room)) or 1.0
     ends = (min(room) - margin, max(room) + margin)
     how = f"{data['quality']}, {data['runs']} paired runs, 95 % intervals over runs"
-    title = f"What is lost by fewer bits: {data['policy']}"
+    title = f"What is lost by fewer bits: {data['of']}"
     return bits_figure(title, how, "worse by, %", {"": lines}, ends)

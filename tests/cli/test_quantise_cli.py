@@ -18,17 +18,7 @@ from tests.learners.toys import Signals
 pytest.importorskip("safetensors")
 
 TEACHING = ("--set", "envs=8", "--set", "hidden=[8]", "--set", "patience=0")
-SMALL = (
-    "search",
-    "--layer",
-    "alexnet:conv2",
-    "--accelerator",
-    "edge",
-    "--objective",
-    "edp",
-    "--budget",
-    "64",
-)
+LAYER = ("--layer", "alexnet:conv2", "--accelerator", "edge", "--objective", "edp")
 
 
 @pytest.fixture(scope="module")
@@ -63,10 +53,8 @@ def test_a_policy_of_a_task_is_measured_and_taught_again(cartpole: Path, dse: Ds
 
 def test_a_policy_of_mappings_is_measured_where_it_was_taught_or_elsewhere(dse: Dse, tmp_path: Path) -> None:
     folder = str(tmp_path / "taught")
-    assert (
-        dse("search", *LAYER, "--searcher", "ppo", "--budget", "64", *TEACHING, "--save-policy", folder).code
-        == 0
-    )
+    taught = dse("search", *LAYER, "--searcher", "ppo", "--budget", "64", *TEACHING, "--save-policy", folder)
+    assert taught.code == 0, taught.err
     asked = ("quantise", folder, "--samples", "32", "--runs", "2", "--weights-alone", "--json")
     first = dse(*asked, "--bits", "16,3", "--qat").json
     assert first["quality"] == "edp of the best of 32 samples"
