@@ -84,7 +84,7 @@ def spreads(most: float, actors: int) -> SingleArray:
 
 def executable(weights: QuantisedWeights, activation: str, bits: int) -> Networks | Executed:
     """A policy from weights that were sent, as it is best executed in so many bits."""
-    if bits == weights.bits != FULL:
+    if bits == weights.bits:
         return Executed(weights, activation)
     plain = QuantisedNetworks(weights, activation, Precision(weights=weights.bits))
     if bits == FULL:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -52,7 +53,7 @@ def _layer(plain: Mapping[str, Tensor], layer: int) -> tuple[Tensor, Tensor]:
 
 
 class Executed:
-    """Networks whose layers compute in their own precision: whole numbers of 8 bits, or halves. No gradient.
+    """Networks whose layers compute in their own precision: bytes, halves or singles. No gradient.
 
     Rows of a call share the range of their activations, agent by agent.
     """
@@ -63,14 +64,15 @@ class Executed:
         assert isinstance(tensors[0][1], Tensor)
         agents = len(tensors[0][1])
         self._activate = ACTIVATIONS[activation]
-        self._half = weights.bits == HALF
+        self._bits = weights.bits
         # Without VNNI instructions FBGEMM adds pairs of products in 16 bits, which 8 by 8 bits overflow.
         self._reduced = not torch.cpu._is_vnni_supported()
         with warnings.catch_warnings():
             # Torch is to lose its quantised tensors one day; the operators have no other way in yet.
             warnings.simplefilter("ignore")
             self._packed = [
-                [_packed(matrix, bias, agent) for matrix, bias in tensors] for agent in range(agents)
+                [_packed(matrix, bias, agent, weights.bits) for matrix, bias in tensors]
+                for agent in range(agents)
             ]
 
     @torch.inference_mode()
@@ -79,11 +81,13 @@ class Executed:
         found = [self._through(layers, rows[agent]) for agent, layers in enumerate(self._packed)]
         return torch.stack(found)
 
-    def _through(self, layers: list[torch.ScriptObject], rows: Tensor) -> Tensor:
+    def _through(self, layers: list[Any], rows: Tensor) -> Tensor:
         quantised = torch.ops.quantized
         for place, layer in enumerate(layers):
             rows = self._activate(rows) if place else rows
-            if self._half:
+            if self._bits == FULL:
+                rows = torch.nn.functional.linear(rows, *layer)
+            elif self._bits == HALF:
                 rows = quantised.linear_dynamic_fp16(rows, layer)
             else:
                 rows = quantised.linear_dynamic(rows, layer, self._reduced)
@@ -97,11 +101,13 @@ def executed(networks: Networks) -> Networks | Executed:
     return networks
 
 
-def _packed(matrix: Tensor | Integers, bias: Tensor | Integers, agent: int) -> torch.ScriptObject:
+def _packed(matrix: Tensor | Integers, bias: Tensor | Integers, agent: int, bits: int) -> Any:
     """A layer of one agent in the form that torch's operators take."""
     assert isinstance(bias, Tensor)
     layer: torch.ScriptObject
     if isinstance(matrix, Tensor):
+        if bits == FULL:
+            return matrix[agent], bias[agent]
         layer = torch.ops.quantized.linear_prepack_fp16(matrix[agent].float(), bias[agent])
         return layer
     # Torch's are signed, with a zero point in place of a lowest number.

@@ -46,9 +46,7 @@ class Answers(gymnasium.Env):
         return np.eye(2, dtype=np.float32)[self._signal]
 
 
-def taught(
-    settings: DQN | D4PG, bits: int, steps: int, boxes: bool = False, pull_every: int = 2, seed: int = 0
-):
+def taught(settings: DQN | D4PG, bits: int, steps: int, boxes: bool = False, pull_every: int = 2):
     torch.set_num_threads(1)
     env = SyncVectorEnv([lambda: Answers(boxes, cut=True)] * 4, autoreset_mode=AutoresetMode.SAME_STEP)
     team = Team.of(OneAgent(Answers(boxes)))
