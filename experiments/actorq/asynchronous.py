@@ -44,8 +44,10 @@ from learners.training import begin_episode, play_step
 
 PHASES = ("step", "push", "pull", "deserialise", "load")
 SAMPLES_PER_INSERT = 16
-REPORTED, JUDGED = 1000, 500
-"""Steps of an actor between breakdowns, and of all between looks at the policy."""
+REPORTED = 1000
+"""Steps of an actor between breakdowns."""
+LOOKS = 15
+"""How often the policy is looked at in a run."""
 BEHIND = 64
 LARGE, LARGE_CRITIC = (2048, 2048, 2048), (512, 512, 512)
 SMALL = (64, 64)
@@ -184,7 +186,7 @@ class Wanted:
         self.steps, self.discount, self.warm_up = learner.steps, learner.discount, learner.warm_up
 
 
-def run(setting: Setting, judge: int = 5) -> dict[str, list[dict[str, Any]]]:
+def run(setting: Setting, judge: int = 3) -> dict[str, list[dict[str, Any]]]:
     """Run it: its breakdowns, its curve, and one line on the whole."""
     torch.set_num_threads(1)
     team, rng = Team.of(environment(setting.task)), np.random.default_rng([setting.seed, 29])
@@ -212,7 +214,7 @@ def run(setting: Setting, judge: int = 5) -> dict[str, list[dict[str, Any]]]:
             mine.recv_bytes()
             send(mine, learner)
             sent = taken
-        if taken % JUDGED == 0 and not setting.idle:
+        if taken % (setting.steps // LOOKS) == 0 and not setting.idle:
             policies.append((taken, time.perf_counter() - begun, learner.policy()))
     seconds, busy = time.perf_counter() - begun, time.process_time() - busy
     stop.set()

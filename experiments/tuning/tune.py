@@ -4,9 +4,9 @@ Every searcher has as many trials: its defaults, and settings drawn at random fr
 once on the twelve problems of devhard.toml. The best two of them and the defaults then run again, from two
 other seeds; with the best of these the searcher runs in the campaigns hard12 and heldout12. A score is the
 mean of the logs of best loss / proven optimum over problems and over 500, 2,000 and 5,000 samples (`bayesian`
-stops at 2,000, as it does there), written as a factor. `a2c`, `d4pg`, `ddpg` and `dqn` stop there too, and
-so do `maddpg` and `masac`, whose samples are dear, and which have two of the problems; of their trials, the
-first try their forms. Writes NAME.csv in results/tuning, a line a trial, and goes on where it was stopped. A
+stops at 2,000, as it does there), written as a factor. `a2c` stops there too; so do `d4pg`, `ddpg` and `dqn`,
+which have four of the problems, and `maddpg` and `masac`, which have two; of their trials, the first try
+their forms. Writes NAME.csv in results/tuning, a line a trial, and goes on where it was stopped. A
 file without `final` lines is not done: its searcher runs with its defaults.
 
 `ppo-categorical` is `ppo` with categorical actions. `team` and `local` were tuned by hand: see team.md.
@@ -36,7 +36,9 @@ from workloads import load_layer
 HERE = RESULTS / "tuning"
 SAMPLES = (500, 2000, 5000)
 FEWER_SAMPLES = dict.fromkeys(("a2c", "bayesian", "d4pg", "ddpg", "dqn", "maddpg", "masac"), SAMPLES[:2])
-FEWER_PROBLEMS = dict.fromkeys(("maddpg", "masac"), (3, 11))
+FEWER_PROBLEMS = dict.fromkeys(("maddpg", "masac"), (3, 11)) | dict.fromkeys(
+    ("d4pg", "ddpg", "dqn"), (0, 3, 7, 11)
+)
 TRIALS = 20
 FINALISTS = 2
 FIRST_SEED, FINAL_SEEDS = 2000, (2001, 2002)

@@ -1,0 +1,258 @@
+"""The tables of ActorQ: `python -m experiments.actorq.tables` writes and prints results/quantised/actorq.md.
+
+From the lines that experiments.actorq.study wrote. Intervals are 95 % over seeds (Student's); ratios are
+paired by seed, geometric means.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dse.support.arrays import FloatArray
+from dse.support.files import write_whole
+from experiments.actorq.asynchronous import PHASES
+from experiments.actorq.study import ARMS, HERE, LEARNED, PULLS, read
+
+Rows = list[dict[str, str]]
+NAMES = {"32": "fp32", "16": "fp16", "8": "int8"}
+TARGETS = {"CartPole-v1": 195.0, "Acrobot-v1": -100.0, "Pendulum-v1": -200.0}
+"""Returns to be reached: what a few thousand steps come to, far from the best for the first of them."""
+
+
+def interval(values: FloatArray, digits: int = 2) -> str:
+    """A mean with its interval; of one value, the value."""
+    from scipy.stats import t
+
+    if len(values) < 2:
+        return f"{values.mean():.{digits}f}" if len(values) else "-"
+    half = float(t.ppf(0.975, len(values) - 1)) * values.std(ddof=1) / np.sqrt(len(values))
+    return (
+        f"{values.mean():.{digits}f} [{values.mean() - half:.{digits}f}, {values.mean() + half:.{digits}f}]"
+    )
+
+
+def factor(values: FloatArray, base: FloatArray) -> str:
+    """values / base, a geometric mean with its interval."""
+    from scipy.stats import t
+
+    logs = np.log(values / base)
+    if len(logs) < 2:
+        return f"{np.exp(logs.mean()):.2f}" if len(logs) else "-"
+    half = float(t.ppf(0.975, len(logs) - 1)) * logs.std(ddof=1) / np.sqrt(len(logs))
+    low, high = np.exp(logs.mean() - half), np.exp(logs.mean() + half)
+    return f"{np.exp(logs.mean()):.2f} [{low:.2f}, {high:.2f}]"
+
+
+def chosen(rows: Rows, **wanted: object) -> Rows:
+    """The lines with such values, by seed."""
+    found = [row for row in rows if all(row[key] == str(value) for key, value in wanted.items())]
+    return sorted(found, key=lambda row: int(row["seed"]))
+
+
+def column(rows: Rows, *names: str) -> FloatArray:
+    """The sums of columns, one a seed: of an actor's breakdowns, the last."""
+    last = {row["seed"]: sum(float(row[name]) for name in names) for row in rows}
+    return np.array(list(last.values()))
+
+
+def table(head: list[str], lines: list[list[str]]) -> list[str]:
+    """Markdown."""
+    rule = "|---|" + "---:|" * (len(head) - 1)
+    return [f"| {' | '.join(head)} |", rule, *(f"| {' | '.join(line)} |" for line in lines), ""]
+
+
+def idle(policy: str, sent: str, done: str, every: int) -> Rows:
+    """The breakdowns of actors that had no learner to wait for."""
+    rows = read("breakdown")
+    return chosen(
+        rows,
+        policy=policy,
+        communication=sent,
+        inference=done,
+        pull_every=every,
+        idle=True,
+        task="CartPole-v1",
+    )
+
+
+def throughput() -> list[str]:
+    """Steps that an actor makes in a second of CPU, by the precision of sent and executed policy."""
+    lines = []
+    for policy, name in (("large", "3 x 2048"), ("small", "2 x 64")):
+        base = column(idle(policy, "32", "32", 100), "step_cpu_s")
+        for bits, said in NAMES.items():
+            step = column(idle(policy, bits, bits, 100), "step_cpu_s")
+            if len(step) == len(base) > 0:
+                lines.append(
+                    [f"{name}, {said}", interval(step, 3), interval(1000 / step, 0), factor(base, step)]
+                )
+    head = ["policy", "CPU ms a step, environment with it", "steps a CPU second", "throughput / fp32"]
+    return table(head, lines)
+
+
+def breakdown() -> list[str]:
+    """Where 1,000 steps go, and what loading costs."""
+    lines = []
+    for policy, name in (("large", "3 x 2048"), ("small", "2 x 64")):
+        for bits, said in NAMES.items():
+            rows = idle(policy, bits, bits, 100)
+            if rows:
+                cells = [interval(1000 * column(rows, f"{phase}_cpu_s"), 1) for phase in PHASES]
+                lines.append([f"{name}, {said}", *cells, f"{int(rows[0]['message_bytes']):,}"])
+    return table(["policy", *PHASES, "bytes a message"], lines)
+
+
+def communication() -> list[str]:
+    """What is gained by sending fewer bits, where inference is in 32."""
+    lines: list[list[str]] = []
+    phases = [phase for phase in PHASES if phase != "push"]
+    for every in (100, 10):
+        base = idle("large", "32", "32", every)
+        for bits in ("32", "8"):
+            rows = idle("large", bits, "32", every)
+            if not rows or len(rows) != len(base):
+                continue
+            whole, taken = (
+                [column(of, *(phase + unit for phase in phases)) for of in (rows, base)]
+                for unit in ("_cpu_s", "_s")
+            )
+            moved = column(rows, "pull_cpu_s", "deserialise_cpu_s", "load_cpu_s")
+            lines.append(
+                [
+                    f"every {every} steps, {NAMES[bits]}",
+                    f"{int(rows[0]['message_bytes']):,}",
+                    interval(moved),
+                    interval(whole[0]),
+                    factor(whole[1], whole[0]),
+                    factor(taken[1], taken[0]),
+                ]
+            )
+    head = ["pulls", "bytes a message", "pull, deserialise and load, CPU s", "whole, CPU s"]
+    return table([*head, "speed / fp32, CPU", "speed / fp32, wall"], lines)
+
+
+def pulls() -> list[str]:
+    """What is earned while learning, by how often actors pull."""
+    rows = read("pulls")
+    lines = []
+    for every in PULLS:
+        mine, base = (areas(rows, place) for place in (every, PULLS[0]))
+        if len(mine) == len(base) > 0:
+            over = "-" if every == PULLS[0] else interval(mine - base, 1)
+            lines.append([str(every), str(len(mine)), interval(mine, 1), over])
+    return table(["steps between pulls", "seeds", "mean return over the run", f"over {PULLS[0]}"], lines)
+
+
+def areas(rows: Rows, every: int) -> FloatArray:
+    """The mean return of a run over its looks, by seed."""
+    runs: dict[str, list[float]] = {}
+    for row in chosen(rows, pull_every=every):
+        runs.setdefault(row["seed"], []).append(float(row["return"]))
+    return np.array([np.mean(values) for values in runs.values()])
+
+
+def learning() -> list[str]:
+    """When a policy first earns its target, with one actor and small policies."""
+    curves, runs = read("curves"), read("runs")
+    lines = []
+    for task in LEARNED:
+        for bits, said in NAMES.items():
+            wanted = {"task": task, "inference": bits, "idle": False}
+            seeds = sorted({row["seed"] for row in chosen(runs, **wanted)})
+            if not seeds:
+                continue
+            reached = [first(chosen(curves, **wanted, seed=seed), TARGETS[task]) for seed in seeds]
+            there = [line for line in reached if line is not None]
+            best = np.array(
+                [max(float(row["return"]) for row in chosen(curves, **wanted, seed=seed)) for seed in seeds]
+            )
+            actor = [float(row["actors_cpu_s"]) / float(row["steps"]) for row in chosen(runs, **wanted)]
+            lines.append(
+                [
+                    f"{task}, {said}",
+                    f"{len(there)} of {len(seeds)}",
+                    interval(np.array([float(row["steps"]) for row in there]), 0),
+                    interval(np.array([float(row["wall_s"]) for row in there]), 1),
+                    interval(best, 0),
+                    interval(1000 * np.array(actor), 2),
+                ]
+            )
+    head = [
+        "task, actor",
+        "reached",
+        "steps until then",
+        "wall s until then",
+        "best return",
+        "actor's CPU ms a step",
+    ]
+    return table(head, lines)
+
+
+def first(rows: Rows, target: float) -> dict[str, str] | None:
+    """The first look at which so much was earned."""
+    return next((row for row in rows if float(row["return"]) >= target), None)
+
+
+def searches() -> list[str]:
+    """Best loss over the proven optimum of the searchers, over problems and seeds."""
+    rows = read("searches")
+    lines = []
+    for arm in ARMS:
+        cells = [arm]
+        for at in ("at_500", "at_2000"):
+            mine, base = (logs(rows, name, at) for name in (arm, "d4pg"))
+            if len(mine) != len(base) or not len(mine):
+                break
+            cells.append(f"{np.exp(mine.mean()):.2f}")
+            cells.append("-" if arm == "d4pg" else bootstrap(mine - base))
+        else:
+            lines.append(cells)
+    return table(["searcher", "500", "over d4pg", "2,000", "over d4pg"], lines)
+
+
+def logs(rows: Rows, arm: str, at: str) -> FloatArray:
+    """Logarithms of best loss over the optimum by problem, means over seeds; more than 12 counts for 12."""
+    found: dict[str, list[float]] = {}
+    for row in rows:
+        if row["arm"] == arm:
+            found.setdefault(row["problem"], []).append(np.log(min(float(row[at]), 12.0)))
+    return np.array([np.mean(values) for values in found.values()])
+
+
+def bootstrap(values: FloatArray) -> str:
+    """exp of a mean over problems, with its interval."""
+    rng = np.random.default_rng(0)
+    means = values[rng.integers(len(values), size=(5000, len(values)))].mean(axis=1)
+    low, high = np.exp(np.percentile(means, (2.5, 97.5)))
+    return f"{np.exp(values.mean()):.2f} [{low:.2f}, {high:.2f}]"
+
+
+def mapper() -> list[str]:
+    """Microseconds of CPU for one point."""
+    found: dict[tuple[str, str], list[float]] = {}
+    for row in read("mapper"):
+        found.setdefault((row["kind"], row["name"]), []).append(float(row["microseconds"]))
+    lines = [[kind, name, f"{np.median(values):.1f}"] for (kind, name), values in found.items()]
+    return table(["what", "which", "CPU microseconds, median of 9"], lines)
+
+
+def main() -> None:
+    """Write and print the tables."""
+    parts = {
+        "Actor throughput (Table 4)": throughput(),
+        "Until a return is reached, one actor (Table 4)": learning(),
+        "How often actors pull (Fig. 7), lockstep, CartPole, int8": pulls(),
+        "What is sent (Fig. 8), 3 x 2048, inference in fp32, for 1,000 steps": communication(),
+        "Where 1,000 steps go, CPU ms, a pull every 100 (Fig. 9)": breakdown(),
+        "As searchers: best loss / optimum, twelve development problems": searches(),
+        "A mapper's actor and its cost models, one point at a time": mapper(),
+    }
+    lines = ["Written by `python -m experiments.actorq.tables`; intervals are 95 % over seeds.", ""]
+    for title, part in parts.items():
+        lines += [f"### {title}", "", *part]
+    write_whole(HERE / "actorq.md", "\n".join(lines), "table")
+    print("\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()
