@@ -12,6 +12,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+import torch
 
 from dse.support.arrays import FloatArray
 from dse.support.errors import InputError, unknown
@@ -47,8 +48,6 @@ def train(
 
     Where learning is to be aware of a `rounding`, it rounds after half of the steps.
     """
-    import torch
-
     if algorithm not in ALGORITHMS:
         raise unknown("algorithm", algorithm, ALGORITHMS)
     torch.set_num_threads(1)
@@ -61,15 +60,20 @@ def train(
 
 
 def returns(policy: Policy, task: str, episodes: int, seed: int) -> FloatArray:
-    """What a policy earns, without noise, in so many episodes: (episodes,)."""
-    env, rng, earned = gymnasium_task(task), np.random.default_rng([seed, 23]), []
-    for _ in range(episodes):
-        observations, so_far = begin_episode(env, policy.team, rng), 0.0
-        while env.agents:
-            step = play_step(env, policy.team, policy.act(observations), observations)
-            observations, so_far = step.following, so_far + float(step.rewards[0])
-        earned.append(so_far)
-    return np.array(earned)
+    """What a policy earns, without noise, in so many episodes, all played at once: (episodes,)."""
+    team, rng, earned = policy.team, np.random.default_rng([seed, 23]), np.zeros(episodes)
+    envs = [gymnasium_task(task) for _ in range(episodes)]
+    team.refuse_other(Team.of(envs[0]))
+    seen = np.stack([begin_episode(env, team, rng) for env in envs])
+    while going_on := [place for place, env in enumerate(envs) if env.agents]:
+        with torch.no_grad():
+            outputs = policy.actors(torch.from_numpy(seen[going_on].swapaxes(0, 1)))
+            chosen = policy.head.greedy(outputs).numpy()
+        for row, place in enumerate(going_on):
+            step = play_step(envs[place], team, chosen[:, row], seen[place])
+            seen[place] = step.following
+            earned[place] += float(step.rewards[0])
+    return earned
 
 
 def _ours(algorithm: str, task: str, steps: int, seed: int, settings: Mapping[str, Any]) -> Policy:

@@ -110,8 +110,8 @@ def _packed(matrix: Tensor | Integers, bias: Tensor | Integers, agent: int, bits
             return matrix[agent], bias[agent]
         layer = torch.ops.quantized.linear_prepack_fp16(matrix[agent].float(), bias[agent])
         return layer
-    # Torch's are signed, with a zero point in place of a lowest number.
-    signed = (matrix.stored[agent].to(torch.int16) - 128).to(torch.int8)
+    # Torch's are signed, 128 less, with a zero point in place of a lowest number.
+    signed = (matrix.stored[agent] ^ 128).view(torch.int8)
     zeros, deltas = -matrix.lowest[agent].flatten().int() - 128, matrix.delta[agent].flatten()
     if len(deltas) == 1:
         whole = torch._make_per_tensor_quantized_tensor(signed, float(deltas), int(zeros))

@@ -1,0 +1,66 @@
+"""Fig. 4 again, learning that is aware of rounding: `python -m experiments.quantised.qat`.
+
+Policies of `taught` that are cheap are taught again from the same seeds, rounding weights and activations of
+actor and critic from half of the steps on, and judged in that precision beside what they were in full. Writes
+qat.csv in results/quantised, with the columns of ptq.csv; ten minutes of CPU. It goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from collections.abc import Iterator
+
+import torch
+
+from dse.support.files import make_folder
+from experiments.quantised.ptq import HEAD, HERE
+from experiments.quantised.taught import LEARNING, PROBLEMS, SEEDS, Taught
+from learners.qat import Rounding
+from learners.trials import precision_of, worse_with_interval
+
+BITS = (8, 6, 4, 3, 2)
+TASKS = ("Acrobot-v1", "CartPole-v1")
+"""Taught by PPO."""
+LAYERS = tuple(PROBLEMS)[:2]
+
+
+def cells() -> Iterator[tuple[Taught, int]]:
+    """What is taught again in how many bits."""
+    for seed in SEEDS:
+        for layer in LAYERS:
+            yield from ((Taught(layer, name, seed), bits) for name in LEARNING for bits in BITS)
+    for task in TASKS:
+        for seed in SEEDS:
+            yield from ((Taught(task, "ppo", seed), bits) for bits in BITS)
+
+
+def main() -> None:
+    """Teach and measure what is missing."""
+    argparse.ArgumentParser(description=__doc__).parse_args()
+    torch.set_num_threads(1)
+    make_folder(HERE)
+    path = HERE / "qat.csv"
+    done: set[tuple[str, ...]] = set()
+    if path.exists():
+        with path.open(newline="") as file:
+            done = {tuple(row[:4]) for row in list(csv.reader(file))[1:]}
+    with path.open("a" if done else "w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        if not done:
+            writer.writerow(HEAD)
+        for taught, bits in cells():
+            key = (taught.task, taught.algorithm, taught.seed, bits)
+            if tuple(map(str, key)) in done:
+                continue
+            saved, trial = taught.load()
+            precision = precision_of(bits)
+            few = trial.measure(trial.teach(Rounding(precision)).quantised(precision))
+            worse = worse_with_interval(trial, trial.measure(saved.policy), few)
+            print(*key, few.mean(), worse[0], flush=True)
+            writer.writerow([*key, precision.activations, False, few.mean(), *worse])
+            file.flush()
+
+
+if __name__ == "__main__":
+    main()
