@@ -35,6 +35,8 @@ from searchers.common.settings import MOST_DATA, MOST_POINTS
 
 if TYPE_CHECKING:
     from dse.search.evaluator import Evaluator
+    from dse.space.protocol import Space
+    from searchers.common.history import Describe
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,12 @@ class Bayesian:
                 raise InputError(f"{name} must be at most 1, got {getattr(self, name)}")
         if positive_number(self.refit, "refit") <= 1:
             raise InputError(f"refit must be above 1, got {self.refit}")
+
+    def features(self, space: Space) -> Describe:
+        """What the processes see of the designs of a space."""
+        from searchers.common.features import VaryingFeatures
+
+        return VaryingFeatures(space)
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Descend, again and again, until the budget is spent."""

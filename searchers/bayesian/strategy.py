@@ -9,7 +9,6 @@ import numpy as np
 from dse.support.arrays import FloatArray, IntArray
 from searchers.bayesian.models import Models
 from searchers.common.descent import DescentSamples
-from searchers.common.features import VaryingFeatures
 from searchers.common.history import History
 
 if TYPE_CHECKING:
@@ -72,7 +71,7 @@ class Strategy:
         self._settings = settings
         self._space = space
         self._rng = rng
-        self._history = History(space, VaryingFeatures(space))
+        self._history = History(space, settings.features(space))
         self._models = Models(self._history, int(rng.integers(2**31)))
         self._descent = Descent()
 

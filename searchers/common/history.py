@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 AnyArray = NDArray[Any]
 
+Describe = Callable[[IntArray], AnyArray]
+"""From vectors (n, genes) to the features (n, width) that surrogates see."""
+
 _FACTORS = {
     "latency": ("cycles",),
     "energy": ("energy_nj",),
@@ -44,9 +47,7 @@ class History:
     needed of each buffer over what there is. Both are NaN where `refused`: infeasible, though it fits.
     """
 
-    def __init__(
-        self, space: Space, describe: Callable[[IntArray], AnyArray], factors: tuple[str, ...] = ()
-    ) -> None:
+    def __init__(self, space: Space, describe: Describe, factors: tuple[str, ...] = ()) -> None:
         """`factors` are the evaluations' columns to have as figures; if none, the objective is the one."""
         self._visited = Visited(space)
         self._factors = factors

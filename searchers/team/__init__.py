@@ -56,6 +56,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from dse.search.evaluator import Evaluator
+    from dse.space.protocol import Space
+    from searchers.team.features import Features
 
 POLICIES = ("critic", "uniform")
 BEGINNINGS = ("templates", "random")
@@ -144,6 +146,12 @@ class Team:
             raise unknown("policy", self.policy, POLICIES)
         if self.begin not in BEGINNINGS:
             raise unknown("begin", self.begin, BEGINNINGS)
+
+    def features(self, space: Space) -> Features:
+        """What the critic sees of the designs of a space."""
+        from searchers.team.features import features_of
+
+        return features_of(space)
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Ask, evaluate and tell until the budget is spent."""

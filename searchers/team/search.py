@@ -13,7 +13,6 @@ from searchers.common.history import History, objective_factors
 from searchers.team.agents import Agents, Judge
 from searchers.team.critic import Critic
 from searchers.team.descent import Descent
-from searchers.team.features import features_of
 from searchers.team.selection import PENALTY, Batch, Selection, excess
 from searchers.team.spatial import SpatialMappings, spatial_genes
 from searchers.team.starts import scouts, template_vectors
@@ -51,7 +50,7 @@ class Search:
         self._rng = rng
         self._choices = Choices(space)
         self._agents = Agents(self._choices, settings.values, rng)
-        self._describe = features_of(space)
+        self._describe = settings.features(space)
         factors = objective_factors(space, objective)
         self._history = History(space, self._describe, factors)
         self._expected = self._describe.expected(factors) if settings.expects else None
