@@ -21,12 +21,11 @@ from dse.campaign.ledger import DONE, FAILED, LEDGER, read_ledger
 from dse.campaign.stored import check_record
 from dse.campaign.summary import Summary, summarise
 from dse.campaign.worker import RECORDS
-from dse.problem.making import hardware_from_dict, make_problem
+from dse.problem.making import layer_of_identity, problem_from_identity
 from dse.problem.problem import Problem
 from dse.search.record import Record, read_parquet
 from dse.search.run import Cell, RunTimes
 from dse.search.searcher import Searcher, make_searcher
-from dse.spec.layer import Layer
 from dse.support.errors import InputError, StorageError, format_exception, within
 
 
@@ -106,7 +105,7 @@ def _read_records(folder: Path, entries: Mapping[str, Entry], done: Iterable[Sum
             about = check_record(about, "what it says of its cell")
             entry = entries.get(key) or Entry(key, about["identity"])
             if problem_part(key) not in problems:
-                problems[problem_part(key)] = _problem(entry.identity["problem"])
+                problems[problem_part(key)] = problem_from_identity(entry.identity["problem"])
             named = _named_cell(entry, problems[problem_part(key)])
             summary = summarise(named, record, RunTimes(*about["times"]))
         except StorageError:
@@ -135,32 +134,13 @@ class _RecordedCell(Cell):
         return {name: value for name, value in self.recorded.items() if name != "seed"}
 
 
-def _problem(identity: Mapping[str, Any]) -> Problem:
-    space = identity["space"]
-    return make_problem(
-        Layer.from_dict(_layer(identity)),
-        hardware_from_dict(space["accelerator"], identity["cost_model"]),
-        identity["objective"],
-        identity["cost_model"],
-        space["tiles"],
-        space["fixed"],
-        space.get("parts") or "default",
-        identity.get("area_budget"),
-    )
-
-
-def _layer(identity: Mapping[str, Any]) -> dict[str, Any]:
-    """A problem's layer: as it is, where the cost model prices it so, else the lowered one of the space."""
-    layer: dict[str, Any] = identity["layer"]
-    return layer if "stride" in layer else identity["space"]["layer"]
-
-
 def read_cell(path: Path) -> tuple[Problem, Record]:
     """A cell's problem and its samples, from its record alone."""
     record, about = read_parquet(path)
     where = f"record {str(path)!r}"
     with within(where):
-        return _problem(check_record(about, "what it says of its cell")["identity"]["problem"]), record
+        identity = check_record(about, "what it says of its cell")["identity"]
+        return problem_from_identity(identity["problem"]), record
 
 
 def _named_cell(entry: Entry, problem: Problem) -> NamedCell:
@@ -199,7 +179,7 @@ def _plan(
         settings[searcher] = {"type": identity["searcher"], **identity["settings"]}
         versions |= identity["versions"]
         definitions["{} on {}, {}".format(*problem)] = {
-            "layer": _layer(identity["problem"]),
+            "layer": layer_of_identity(identity["problem"]),
             "lowered": "stride" not in identity["problem"]["layer"],
             "accelerator": space["accelerator"],
             "objective": identity["problem"]["objective"],

@@ -39,6 +39,27 @@ def make_problem(
     return problem
 
 
+def problem_from_identity(identity: Mapping[str, Any]) -> Problem:
+    """The problem that a record names, by its identity's part `problem`; InputError where it is not right."""
+    space = identity["space"]
+    return make_problem(
+        Layer.from_dict(layer_of_identity(identity)),
+        hardware_from_dict(space["accelerator"], identity["cost_model"]),
+        identity["objective"],
+        identity["cost_model"],
+        space["tiles"],
+        space["fixed"],
+        space.get("parts") or "default",
+        identity.get("area_budget"),
+    )
+
+
+def layer_of_identity(identity: Mapping[str, Any]) -> dict[str, Any]:
+    """A problem's layer: as it is, where the cost model prices it so, else the lowered one of the space."""
+    layer: dict[str, Any] = identity["layer"]
+    return layer if "stride" in layer else identity["space"]["layer"]
+
+
 def load_hardware(name: str, cost_model: str | CostModel) -> Hardware:
     """The accelerator, or the machine of levels, that a name stands for under a cost model."""
     if not _of_levels(cost_model):

@@ -16,6 +16,7 @@ from dse.support.arrays import BoolArray, FloatArray, IntArray
 if TYPE_CHECKING:
     from dse.space.hierarchy.batch import HierarchyBatch
     from dse.spec.accelerator import Accelerator
+    from dse.spec.hierarchy.machine import Machine
     from dse.spec.layer import Layer
     from dse.spec.mapping import MappingBatch
 
@@ -171,6 +172,14 @@ class MappingStructure(Protocol):
 
 class HierarchyStructure(Protocol):
     """The mappings onto any number of levels behind the vectors, for the searchers that look at them."""
+
+    @property
+    def layer(self) -> Layer:
+        """The layer that is mapped."""
+
+    @property
+    def machine(self) -> Machine:
+        """What it is mapped onto."""
 
     def decode(self, genes: IntArray, /) -> HierarchyBatch:
         """The mappings of the vectors (n, genes). ValueError if one is not in the space."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,6 +36,12 @@ class VaryingFeatures:
     def __init__(self, space: Space) -> None:
         self._space = space
         self._varying = np.flatnonzero(np.ptp(space.features(probes(space)), axis=0))
+
+    def of(self, space: Space) -> VaryingFeatures:
+        """The same features of another space that has as many."""
+        other = copy(self)
+        other._space = space
+        return other
 
     @property
     def places(self) -> IntArray:

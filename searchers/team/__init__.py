@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from dse.search.evaluator import Evaluator
     from dse.space.protocol import Space
     from searchers.team.features import Features
+    from searchers.team.training import Lessons
 
 POLICIES = ("critic", "uniform")
 BEGINNINGS = ("templates", "random")
@@ -152,6 +153,10 @@ class Team:
         from searchers.team.features import features_of
 
         return features_of(space)
+
+    def elsewhere(self, space: Space, describe: Features, factors: tuple[str, ...]) -> Lessons | None:
+        """What was learned before the search, by other ones, of the objective's factors and of the needs."""
+        return None
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Ask, evaluate and tell until the budget is spent."""

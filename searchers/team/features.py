@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -67,6 +68,10 @@ class Features(Protocol):
         """
         ...
 
+    def of(self, space: Space) -> Features | None:
+        """The same columns, in the same units, for the designs of another space; None where it has others."""
+        ...
+
     def __call__(self, genes: IntArray, /) -> SingleArray: ...
 
 
@@ -101,6 +106,10 @@ class PlainFeatures:
         """Nothing is known of any."""
         return np.zeros(len(self._mean))
 
+    def of(self, space: Space) -> Features | None:
+        """Nothing is known of what the columns of other spaces mean."""
+        return None
+
     def __call__(self, genes: IntArray) -> SingleArray:
         """The features of the vectors (n, genes): (n, width)."""
         found: SingleArray = ((self._plain(genes) - self._mean) / self._deviation).astype(np.float32)
@@ -134,6 +143,14 @@ class LevelFeatures(PlainFeatures):
     def log2_scales(self) -> FloatArray:
         """Nothing is known of any."""
         return np.zeros(int(self._groups.max(initial=-1)) + 1)
+
+    def of(self, space: Space) -> Features | None:
+        """Those of another layer on the same machine."""
+        if space.hierarchy is None or space.hierarchy.feature_groups != self._hierarchy.feature_groups:
+            return None
+        other = copy(self)
+        other._hierarchy, other._plain = space.hierarchy, self._plain.of(space)
+        return other
 
     def __call__(self, genes: IntArray) -> SingleArray:
         """The features of the vectors (n, genes), then the addends: (n, width)."""
@@ -188,6 +205,14 @@ class LoopFeatures:
     def log2_scales(self) -> FloatArray:
         """What has proved likely for each group."""
         return _LOG2_SCALES
+
+    def of(self, space: Space) -> Features | None:
+        """Those of mappings of another layer."""
+        other = features_of(space)
+        if isinstance(other, LoopFeatures):
+            other._columns, other._mean, other._deviation = self._columns, self._mean, self._deviation
+            return other
+        return None
 
     def __call__(self, genes: IntArray) -> SingleArray:
         """The features of the vectors (n, genes): (n, width)."""

@@ -16,7 +16,7 @@ from searchers.team.descent import Descent
 from searchers.team.selection import PENALTY, Batch, Selection, excess
 from searchers.team.spatial import SpatialMappings, spatial_genes
 from searchers.team.starts import scouts, template_vectors
-from searchers.team.training import diverse, ranked, training_figures, training_rows
+from searchers.team.training import Lessons, diverse, lessons, ranked, training_rows
 
 if TYPE_CHECKING:
     from dse.problem.evaluations import Evaluations
@@ -37,6 +37,10 @@ _OVERSAMPLING = 20
 """Random points drawn for each that a later descent begins with: it begins with those that seem to fit."""
 _LIKELY = 0.25
 """Expected excess, in log2, with which a point may still fit."""
+_FORESEEN = 16
+"""Teams that look for what is expected to be best before the first sample, and the moves that they have."""
+_ALIKE, _SURE = 20, 0.5
+"""Of each of them, how many proposals are compared, and the deviations by which the first sample must fit."""
 _EARLY = 60
 """Samples of a descent, up to which each is worth a thorough search."""
 
@@ -54,6 +58,7 @@ class Search:
         factors = objective_factors(space, objective)
         self._history = History(space, self._describe, factors)
         self._expected = self._describe.expected(factors) if settings.expects else None
+        self._elsewhere = settings.elsewhere(space, self._describe, factors)
         self._selection = Selection(settings, space, self._history, informed=self._expected is not None)
         self._spatial: SpatialMappings | None = None
         self._restricted_blocks: tuple[Block, ...] = ()
@@ -166,11 +171,31 @@ class Search:
         settings, structure = self._settings, self._space.structure
         count = settings.start if self._expected is None else settings.informed_start
         points = np.empty((0, len(self._space.sizes)), np.int64)
-        if self._expected is not None and structure and settings.begin == "templates":
+        if self._elsewhere is not None:
+            points = self._foreseen(self._elsewhere, count)
+        elif self._expected is not None and structure and settings.begin == "templates":
             points = template_vectors(structure, points.shape[1])
             points = points[self._history.find(points) < 0]
         missing = max(count - len(points) - len(self._history), 0)
         return np.concatenate([points, self._choices.sample(self._rng, missing)])
+
+    def _foreseen(self, elsewhere: Lessons, count: int) -> IntArray:
+        """The points that what was learned elsewhere makes the best, not two alike: (n, genes)."""
+        critic = Critic(self._describe, self._history.factors, self._expected)
+        critic.fit(elsewhere, choose=True, choose_scales=True)
+        self._critic = critic
+        judge = self._judged_by(critic)
+        kinds = self._spatial.parallel_genes if self._spatial else ()
+        starts = scouts(self._choices, judge, kinds, _FORESEEN, self._rng)
+        if self._space.structure:
+            starts += list(template_vectors(self._space.structure, len(starts[0])))
+        considered = self._agents.respond(np.array(starts), _FORESEEN, judge, self._choices.blocks)
+        best = np.concatenate([considered.best(team, _ALIKE) for team in range(len(starts))])
+        best = best[np.sort(np.unique(self._space.canonical(best), axis=0, return_index=True)[1])]
+        best = best[self._history.find(best) < 0]
+        means, covariance, scales = critic.posterior(self._describe(best))
+        means += _SURE * np.sqrt(covariance.diagonal()[:, np.newaxis] * scales)
+        return best[np.argsort(_costs(means, self._history.factors), kind="stable")][:count]
 
     def _new_descent(self, blocks: tuple[Block, ...], restricted: bool) -> Descent:
         """A descent without samples; its critic has the last one's scales, and borrows samples of others."""
@@ -212,13 +237,16 @@ class Search:
         choose = len(rows) >= descent.choose_kernel_at
         choose_scales = choose and not descent.restricted and len(rows) >= _LEAST_SCALED
         choose_scales = choose_scales and len(history) >= self._choose_scales_at
-        figures = training_figures(history, rows)
-        descent.critic.fit(history.features[rows], figures, choose, choose_scales)
+        descent.critic.fit(self._with_elsewhere(lessons(history, rows)), choose, choose_scales)
         self._critic = descent.critic
         if choose:
             descent.choose_kernel_at = len(rows) * _KERNEL_GROWTH
         if choose_scales:
             self._choose_scales_at = len(history) * _SCALES_GROWTH
+
+    def _with_elsewhere(self, own: Lessons) -> Lessons:
+        """What the search has learned by its own samples, and what others have."""
+        return own if self._elsewhere is None else own.joined(self._elsewhere)
 
     def _start_teams(self, descent: Descent, best_first: IntArray, judge: Judge) -> IntArray:
         """Where teams begin, (teams, genes): the best sample, and good ones with some blocks perturbed.
@@ -239,10 +267,13 @@ class Search:
         """By what agents go: the predicted cost, and a penalty for what is not likely to be feasible."""
         if self._settings.policy == "uniform":
             return lambda genes: self._rng.random(len(genes))
+        return self._judged_by(descent.critic)
 
-        def predicted(genes: IntArray) -> FloatArray:
-            means = descent.critic.predict(self._describe(genes))
-            costs: FloatArray = means[:, : self._history.factors].sum(axis=1)
-            return costs + PENALTY * excess(means, self._history.factors)
+    def _judged_by(self, critic: Critic) -> Judge:
+        return lambda genes: _costs(critic.predict(self._describe(genes)), self._history.factors)
 
-        return predicted
+
+def _costs(means: FloatArray, factors: int) -> FloatArray:
+    """What agents go by, of predicted figures (n, m): costs, and penalties for what is not likely to fit."""
+    costs: FloatArray = means[:, :factors].sum(axis=1)
+    return costs + PENALTY * excess(means, factors)

@@ -2,10 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from dse.support.arrays import FloatArray, IntArray
+from dse.support.arrays import FloatArray, IntArray, SingleArray
 from searchers.common.history import History
+
+
+@dataclass(frozen=True)
+class Lessons:
+    """What a critic learns from: n points.
+
+    Their `features` (n, width), their `figures` (n, m) in log2 (see `training_figures`), and what is `always`
+    there, however their loops are (n,), relative to the designs of the search: 1 for these, and for those of
+    another layer its MACs over theirs.
+    """
+
+    features: SingleArray
+    figures: FloatArray
+    always: FloatArray
+
+    def joined(self, other: Lessons) -> Lessons:
+        """These points and others."""
+        pairs = ((getattr(self, name), getattr(other, name)) for name in ("features", "figures", "always"))
+        return Lessons(*map(np.concatenate, pairs))
+
 
 _BEST = 0.75
 """Of the samples that a critic learns from, how many are the best of its descent, where it has more."""
@@ -23,6 +45,11 @@ def training_rows(best_first: IntArray, most: int, rng: np.random.Generator) -> 
         return best_first
     kept = int(most * _BEST)
     return np.concatenate([best_first[:kept], rng.permutation(best_first[kept:])[: most - kept]])
+
+
+def lessons(history: History, rows: IntArray) -> Lessons:
+    """What those samples teach."""
+    return Lessons(history.features[rows], training_figures(history, rows), np.ones(len(rows)))
 
 
 def training_figures(history: History, rows: IntArray) -> FloatArray:

@@ -46,6 +46,7 @@ from searchers.team.feature_kernel import describe
 from searchers.team.features import LoopFeatures, features_of
 from searchers.team.search import Search
 from searchers.team.spatial import SpatialMappings
+from searchers.team.training import Lessons
 from searchers.team.trend import Trend
 from workloads import load_layer
 
@@ -98,7 +99,7 @@ def fitted(history: History) -> Critic:
     """A critic of EDP that has learned what is in the history, and that nothing is refused."""
     critic = Critic(history.describe, factors=2)
     targets = np.pad(figures(history), ((0, 0), (0, 1)))
-    critic.fit(history.features, targets, choose=True, choose_scales=True)
+    critic.fit(Lessons(history.features, targets, np.ones(len(targets))), choose=True, choose_scales=True)
     return critic
 
 
@@ -275,7 +276,7 @@ def test_the_critic_learns_which_features_tell_most() -> None:
         member = np.flatnonzero(groups == group)[0]
         costs = np.sin(2 * history.features[:, member].astype(np.float64))
         targets = np.column_stack([costs, 0 * costs])
-        critic.fit(history.features, targets, choose=True, choose_scales=True)
+        critic.fit(Lessons(history.features, targets, np.ones(len(targets))), choose=True, choose_scales=True)
         gains = (usual - critic.log2_scales)[np.unique(groups)]
         assert np.unique(groups)[np.argmax(gains)] == group
         assert gains.max() > 0 > gains.min()
@@ -284,7 +285,7 @@ def test_the_critic_learns_which_features_tell_most() -> None:
 def test_the_critic_copes_with_one_figure_for_all() -> None:
     history = history_of(Choices(SPACE).sample(np.random.default_rng(1), 30))
     critic = Critic(history.describe, factors=1)
-    critic.fit(history.features, np.full((30, 2), 7.0), choose=True, choose_scales=True)
+    critic.fit(Lessons(history.features, np.full((30, 2), 7.0), np.ones(30)), choose=True, choose_scales=True)
     np.testing.assert_allclose(critic.predict(history.features), 7.0, atol=1e-2)
 
 

@@ -1,0 +1,61 @@
+"""`team`, with what searches of other layers on the same machine have learned.
+
+What a machine's cycles and accesses cost is the same for all layers. So the weights by which counts of loops
+add up to figures, which `team` expects from what is published and then learns, are learned from the samples
+of those searches: a search of another layer begins with the mappings that they make the best, without
+templates, and trusts them as far as they have proved right. The samples count as spent elsewhere.
+
+A folder may have searches on several machines, for several objectives and of any searchers; those on the
+searched machine are learned from. That they were priced by the cost model that prices this search is the
+user's to see to: searchers do not know it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from searchers.team import Team
+
+if TYPE_CHECKING:
+    from dse.space.protocol import Space
+    from searchers.team.features import Features
+    from searchers.team.training import Lessons
+
+
+@dataclass(frozen=True)
+class Transfer(Team):
+    """`team`, taught by the samples that other searches have left in a folder."""
+
+    informed_start: int = 1
+    """Points that it begins with: those that it expects to be the best."""
+    lessons: int = 200
+    """Samples of other searches that the critic learns from."""
+    folder: str = ""
+    """Where the searches are, as `dse search --out` or `dse run` left them, from where this one runs; empty
+    for `team` as it is, but for its settings."""
+
+    digest: str = field(init=False, default="")
+    """A SHA-256 of what the folder holds."""
+
+    samples_elsewhere: int = field(init=False, default=0)
+    """The samples of the searches there."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.folder:
+            from searchers.transfer.elsewhere import read_searches
+
+            found = read_searches(Path(self.folder))
+            object.__setattr__(self, "digest", found.digest)
+            object.__setattr__(self, "samples_elsewhere", found.samples)
+
+    def elsewhere(self, space: Space, describe: Features, factors: tuple[str, ...]) -> Lessons | None:
+        """Samples of the searches on the same machine."""
+        if not self.folder:
+            return None
+        from searchers.transfer.elsewhere import lessons_for, read_searches
+
+        searches = read_searches(Path(self.folder), self.digest)
+        return lessons_for(searches, space, describe, factors, self.lessons)
