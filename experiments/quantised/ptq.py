@@ -1,8 +1,8 @@
 """Table 1 and Fig. 2 again, quantisation of what is taught: `python -m experiments.quantised.ptq`.
 
 Every policy of `taught` that is there, in each precision: weights and activations, and weights alone; a scale
-for a layer and for each channel. Writes ptq.csv in results/quantised, a line for a policy and a precision;
-five minutes of CPU. What is there already is kept; --anew begins anew.
+for a layer and, on tasks of Gymnasium, for each channel. Writes ptq.csv in results/quantised, a line for a
+policy and a precision; five minutes of CPU. What is there already is kept; --anew begins anew.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ HERE = RESULTS / "quantised"
 HEAD = ("task", "algorithm", "seed", "weights", "activations", "per_channel", "mean", "worse", "low", "high")
 
 
-def precisions() -> Iterator[Precision]:
-    """Half precision, and whole numbers of 8 to 2 bits in four ways."""
+def precisions(channels: bool) -> Iterator[Precision]:
+    """Half precision, and whole numbers of 8 to 2 bits, in four ways or, without `channels`, in two."""
     yield precision_of(16)
     for bits in range(8, 1, -1):
         for activations in (True, False):
-            for per_channel in (False, True):
+            for per_channel in (False, True)[: 1 + channels]:
                 yield precision_of(bits, activations, per_channel)
 
 
@@ -56,7 +56,7 @@ def main() -> None:
             full = trial.measure(saved.policy)
             print(*key, full.mean(), flush=True)
             writer.writerow([*key, 32, 32, False, full.mean(), 0.0, 0.0, 0.0])
-            for precision in precisions():
+            for precision in precisions(channels=not taught.is_mapper):
                 few = trial.measure(saved.policy.quantised(precision))
                 cut = precision.weights, precision.activations, precision.per_channel
                 writer.writerow([*key, *cut, few.mean(), *worse_with_interval(trial, full, few)])

@@ -19,7 +19,7 @@ from experiments.quantised.taught import LEARNING, PROBLEMS, SEEDS, Taught
 from learners.qat import Rounding
 from learners.trials import precision_of, worse_with_interval
 
-BITS = (8, 6, 4, 3, 2)
+BITS = (6, 4, 3, 2)
 TASKS = ("Acrobot-v1", "CartPole-v1")
 """Taught by PPO."""
 LAYERS = tuple(PROBLEMS)[:2]
@@ -27,12 +27,11 @@ LAYERS = tuple(PROBLEMS)[:2]
 
 def cells() -> Iterator[tuple[Taught, int]]:
     """What is taught again in how many bits."""
-    for seed in SEEDS:
-        for layer in LAYERS:
-            yield from ((Taught(layer, name, seed), bits) for name in LEARNING for bits in BITS)
-    for task in TASKS:
+    tasks = [(task, ("ppo",)) for task in TASKS]
+    layers = [(layer, LEARNING) for layer in LAYERS]
+    for task, algorithms in (tasks[0], *layers, *tasks[1:]):
         for seed in SEEDS:
-            yield from ((Taught(task, "ppo", seed), bits) for bits in BITS)
+            yield from ((Taught(task, name, seed), bits) for name in algorithms for bits in BITS)
 
 
 def main() -> None:

@@ -2,7 +2,8 @@
 
 Networks of three layers of 64, of 256, and of 4,096, 512 and 1,024 units, from 32 numbers to 8, one row at a
 time and 64, one thread: as they are in single precision, and in half precision and 8 bits as torch computes
-in them; beside that torch's own modules, and torchao where it is installed. Ways take turns; a figure is the
+in them; beside that torch's own modules, and torchao where it is installed. And what of the time of a sample
+that a policy for mappings draws, and that is priced, is its inference. Ways take turns; a figure is the
 median of the CPU time of its rounds. Writes speed.csv in results/quantised; half a minute of CPU.
 """
 
@@ -14,21 +15,33 @@ import csv
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import torch
 from torch import nn
 
+from dse.cli.mapping_trial import MappingTrial
 from dse.support.files import make_folder
 from experiments.quantised.ptq import HERE
+from experiments.quantised.taught import Taught
 from learners.networks import Networks
 from learners.quantised import Precision
 from learners.quantised_networks import executed, quantised_networks
 
-SIZES = {"3 x 64": (64, 64, 64), "3 x 256": (256, 256, 256), "4096, 512, 1024": (4096, 512, 1024)}
+SIZES = {
+    "3 x 64": (64, 64, 64),
+    "3 x 256": (256, 256, 256),
+    "3 x 512": (512, 512, 512),
+    "3 x 2048": (2048, 2048, 2048),
+    "4096, 512, 1024": (4096, 512, 1024),
+}
+"""Theirs of Table 2, ActorQ's of 2,048, and one between."""
 SEEN, DONE = 32, 8
 ROWS = (1, 64)
 ROUNDS = 41
+MANY = 1000
+MAPPER = "mapper's, 2 x 64"
 BITS = {"single": 32, "half": 16, "int8": 8}
 
 
@@ -65,20 +78,39 @@ def ways(made: Networks, rows: int) -> dict[str, Callable[[], object]]:
     return found
 
 
-def microseconds(calls: dict[str, Callable[[], object]]) -> dict[str, tuple[float, float, float]]:
-    """The median of CPU time a call, with the 95 % interval of a median, by way; they take turns."""
+def microseconds(
+    calls: dict[str, Callable[[], object]], rounds: int = ROUNDS, least: int = 3
+) -> dict[str, tuple[float, float, float]]:
+    """The median of CPU time a call, with an interval, by way; they take turns."""
     taken: dict[str, list[float]] = {name: [] for name in calls}
     with torch.inference_mode():
-        for turn in range(ROUNDS + 1):
+        for turn in range(rounds + 1):
             for name, call in calls.items():
                 begun, count = time.process_time(), 0
-                while time.process_time() - begun < 0.004 or count < 3:
+                while time.process_time() - begun < 0.004 or count < least:
                     call()
                     count += 1
                 if turn:
                     taken[name].append(1e6 * (time.process_time() - begun) / count)
-    # Of 41 sorted numbers the 14th to the 28th hold the median with 97 %.
-    return {name: (np.median(found), *np.sort(found)[[13, 27]]) for name, found in taken.items()}
+    # Of 41 sorted numbers the 14th to the 28th hold the median with 97 %, of five the whole with 94 %.
+    ends = [rounds // 3, -rounds // 3] if rounds == ROUNDS else [0, -1]
+    return {name: (float(np.median(found)), *np.sort(found)[ends]) for name, found in taken.items()}
+
+
+def drawing() -> dict[str, Callable[[], object]]:
+    """A sample drawn and priced by a policy for mappings, and its inference in each precision."""
+    taught = Taught("alexnet:conv2", "ppo", 0)
+    if not taught.is_there:
+        taught.teach()
+    saved, trial = taught.load()
+    assert isinstance(trial, MappingTrial)
+    once = replace(trial, samples=MANY, runs=1)
+    seen = torch.zeros(1, 1, saved.policy.team.observed)
+    found: dict[str, Callable[[], object]] = {"a sample": lambda: once.measure(saved.policy)}
+    for name, bits in BITS.items():
+        few = executed(saved.policy.quantised(Precision(bits)).actors)
+        found[name] = lambda few=few: few(seen)
+    return found
 
 
 def main() -> None:
@@ -95,6 +127,12 @@ def main() -> None:
                 for way, figures in microseconds(ways(networks(hidden), rows)).items():
                     print(name, rows, way, *(f"{figure:.1f}" for figure in figures), flush=True)
                     writer.writerow((name, rows, way, *(f"{figure:.2f}" for figure in figures)))
+        calls = drawing()
+        whole = microseconds({"a sample": calls.pop("a sample")}, rounds=5, least=1)["a sample"]
+        figures_by_way = {"a sample": tuple(figure / MANY for figure in whole)} | microseconds(calls)
+        for way, figures in figures_by_way.items():
+            print("a mapper", way, *(f"{figure:.1f}" for figure in figures), flush=True)
+            writer.writerow((MAPPER, 1, way, *(f"{figure:.2f}" for figure in figures)))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,194 @@
+"""Tables and figures of policies in few bits: `python -m experiments.quantised.study`.
+
+From ptq.csv, qat.csv, speed.csv and memory.csv of results/quantised it makes study.md, weights.png and
+aware.png there. A figure is the mean over seeds of the share by which a policy is worse than in full
+precision (geometric for mappings, over layers too), with the 95 % interval of Student's t.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+import pandas as pd
+
+from dse.report.plots import png
+from dse.report.plots.bits import Points, bits_figure
+from dse.support.files import write_whole
+from experiments.quantised.ptq import HERE
+from experiments.quantised.taught import DRAWN, EPISODES, PROBLEMS, SEARCHES
+
+MAPPINGS = "mappings"
+
+
+def read(name: str) -> pd.DataFrame:
+    """A file of figures, with `group`: the task, or mappings of any layer."""
+    frame = pd.read_csv(HERE / name)
+    return frame.assign(group=frame.task.where(~frame.task.isin(list(PROBLEMS)), MAPPINGS))
+
+
+def interval(frame: pd.DataFrame) -> tuple[float, float, float]:
+    """The mean share by which it is worse, and the ends of its interval."""
+    from scipy.stats import t
+
+    geometric = (frame.group == MAPPINGS).all()
+    shares = np.log1p(frame.worse.to_numpy()) if geometric else frame.worse.to_numpy()
+    mean, count = shares.mean(), len(shares)
+    half = t.ppf(0.975, count - 1) * shares.std(ddof=1) / np.sqrt(count) if count > 1 else np.nan
+    ends = np.array([mean, mean - half, mean + half])
+    found: tuple[float, float, float] = tuple((np.expm1(ends) if geometric else ends).tolist())
+    return found
+
+
+def shown(share: tuple[float, float, float]) -> str:
+    """Per cent, with the interval."""
+    mean, low, high = (100 * part for part in share)
+    return f"{mean:.1f}" if np.isnan(low) else f"{mean:.1f} [{low:.1f}, {high:.1f}]"
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """A table of Markdown."""
+    head = list(head)
+    lines = [head, ["---"] * len(head), *([str(cell) for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def alike(frame: pd.DataFrame, weights_alone: bool = False, per_channel: bool = False) -> pd.DataFrame:
+    """The lines of whole numbers, of weights alone or of activations too, by what shares a scale."""
+    whole = frame[(frame.weights <= 8) & (frame.per_channel == per_channel)]
+    return whole[(whole.activations == 32) == weights_alone]
+
+
+def table_1(ptq: pd.DataFrame) -> str:
+    """Policies in half precision and in 8 bits."""
+    halves, eight = ptq[ptq.weights == 16], alike(ptq).query("weights == 8")
+    channels = alike(ptq, per_channel=True).query("weights == 8")
+    rows = []
+    for (group, algorithm), full in ptq[ptq.weights == 32].groupby(["group", "algorithm"], sort=False):
+        means = "" if group == MAPPINGS else ", ".join(f"{mean:.4g}" for mean in full["mean"])
+        parts = [
+            part[(part.group == group) & (part.algorithm == algorithm)] for part in (halves, eight, channels)
+        ]
+        rows.append(
+            (
+                group,
+                algorithm,
+                means,
+                *(shown(interval(part)) if len(part) else "" for part in parts),
+            )
+        )
+    head = ("task", "by", "in full, by seed", "fp16: worse by, %", "int8", "int8, by channel")
+    return table(head, rows)
+
+
+def by_bits(frame: pd.DataFrame) -> dict[str, dict[str, Points]]:
+    """What is worse by how much, by group, algorithm and bits."""
+    found: dict[str, dict[str, dict[int, tuple[float, float, float]]]] = {}
+    for (group, algorithm, bits), part in frame.groupby(["group", "algorithm", "weights"], sort=False):
+        found.setdefault(group, {}).setdefault(algorithm, {})[int(bits)] = interval(part)
+    return {group: dict(lines) for group, lines in found.items()}
+
+
+def table_of_bits(panels: Mapping[str, Mapping[str, Points]]) -> str:
+    """The same as a table."""
+    bits = sorted({b for lines in panels.values() for points in lines.values() for b in points}, reverse=True)
+    rows = [
+        (group, name, *(shown(points[b]) if b in points else "" for b in bits))
+        for group, lines in panels.items()
+        for name, points in lines.items()
+    ]
+    return table(("task", "by", *(f"{b} bits" for b in bits)), rows)
+
+
+def sides(panels: Mapping[str, Mapping[str, Points]]) -> str:
+    """How many intervals lie on one side of nothing."""
+    points = [point for lines in panels.values() for found in lines.values() for point in found.values()]
+    known = [point for point in points if not np.isnan(point[1])]
+    better, worse = sum(point[2] < 0 for point in known), sum(point[1] > 0 for point in known)
+    return f"Of {len(known)} intervals {better} are wholly better than full precision, {worse} wholly worse."
+
+
+def aware_beside(ptq: pd.DataFrame, qat: pd.DataFrame) -> dict[str, dict[str, Points]]:
+    """For each policy taught again, both ways."""
+    keys = ["task", "algorithm", "seed", "weights"]
+    same = alike(ptq).merge(qat[keys], on=keys)
+    found = {}
+    for (group, algorithm), part in qat.groupby(["group", "algorithm"], sort=False):
+        ours = same[(same.group == group) & (same.algorithm == algorithm)]
+        found[f"{group}, {algorithm}"] = {
+            "after": next(iter(by_bits(ours)[group].values())),
+            "in training": next(iter(by_bits(part)[group].values())),
+        }
+    return found
+
+
+def table_2() -> str:
+    """Time and memory."""
+    speed, memory = (pd.read_csv(HERE / name) for name in ("speed.csv", "memory.csv"))
+    rows = []
+    for (network, count, way), part in speed.groupby(["network", "rows", "way"], sort=False):
+        same = speed[(speed.network == network) & (speed.rows == count)]
+        beside = same[same.way == ("modules, single" if way.startswith("modules") else "single")]
+        (found,) = part.itertuples()
+        held = memory.query("network == @network and way == @way") if count == 1 else memory[:0]
+        cells = [f"{held[name].item() / 1e6:.2f}" if len(held) else "" for name in ("file", "least")]
+        taken = f"{found.microseconds:.1f} [{found.low:.1f}, {found.high:.1f}]"
+        rows.append(
+            (network, count, way, taken, f"{beside.microseconds.item() / found.microseconds:.2f}", *cells)
+        )
+    head = ("units", "rows", "way", "us", "faster than single", "file, MB", "least memory, MB")
+    return table(head, rows)
+
+
+def mean_error(ptq: pd.DataFrame, weights: int) -> str:
+    """The mean size of the relative error over policies of tasks of Gymnasium."""
+    part = ptq[(ptq.weights == weights) & (ptq.group != MAPPINGS) & ~ptq.per_channel]
+    part = part[part.activations == weights] if weights == 8 else part
+    sizes = part.worse.abs().to_numpy()
+    drawn = np.random.default_rng(0).choice(sizes, (2000, len(sizes))).mean(1)
+    low, high = 100 * np.percentile(drawn, (2.5, 97.5))
+    return f"{100 * sizes.mean():.1f} % [{low:.1f}, {high:.1f}] over {len(sizes)} policies"
+
+
+def main() -> None:
+    """Write all."""
+    argparse.ArgumentParser(description=__doc__).parse_args()
+    ptq, qat = read("ptq.csv"), read("qat.csv")
+    weights, both = by_bits(alike(ptq, weights_alone=True)), by_bits(alike(ptq))
+    channels = by_bits(alike(ptq, per_channel=True))
+    beside = aware_beside(ptq, qat)
+    how = f"mean over seeds, 95 % intervals; {EPISODES} episodes, or {SEARCHES} searches of {DRAWN} samples"
+    parts = [
+        "# Policies in few bits",
+        "Made by `python -m experiments.quantised.study`. Shares are by how much a policy is worse than in "
+        "full precision, in per cent, with 95 % intervals; below nothing it is better.",
+        "## Table 1: quantised after training",
+        f"Mean size of the relative error on tasks of Gymnasium: {mean_error(ptq, 16)} in half precision, "
+        f"{mean_error(ptq, 8)} in 8 bits.",
+        table_1(ptq),
+        "## Fig. 2: weights alone",
+        sides(weights),
+        table_of_bits(weights),
+        "## Weights and activations",
+        sides(both),
+        table_of_bits(both),
+        "## Weights and activations, a scale for each channel",
+        table_of_bits(channels),
+        "## Fig. 4: quantised after training, and in training",
+        table_of_bits(beside),
+        "## Table 2: time and memory of an inference",
+        table_2(),
+    ]
+    write_whole(HERE / "study.md", "\n\n".join(parts) + "\n", "tables")
+    figures = {
+        "weights.png": ("What is lost where weights alone are quantised", weights),
+        "aware.png": ("Quantised after training, and in training", beside),
+    }
+    for name, (title, panels) in figures.items():
+        made = bits_figure(title, f"{how}; cut off at the ends", "worse by, %", panels, (-30, 110))
+        write_whole(HERE / name, png(made), "figure")
+
+
+if __name__ == "__main__":
+    main()
