@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 _MOST_FILES = 10_000
 _SUFFIX = ".parquet"
+_FARTHEST = 6.0
+"""Deviations within which what is unusual for a layer may lie, as its critic sees it."""
 _CURVES = "curves.parquet"
 """What a campaign's folder has beside the records of its searches."""
 
@@ -119,6 +121,8 @@ def lessons_for(
         rows = np.flatnonzero(~history.refused)
         best_first = rows[np.argsort(history.scores[rows], kind="stable")]
         lessons = taught(history, _some(best_first, max(most // len(same), 2)))
+        kernels = lessons.features[:, : lessons.features.shape[1] - describe.addends]
+        np.clip(kernels, -_FARTHEST, _FARTHEST, out=kernels)
         macs = _layer(search.problem.space).macs / _layer(space).macs
         found.append(replace(lessons, always=lessons.always * macs))
     if not same:

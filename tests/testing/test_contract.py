@@ -97,6 +97,7 @@ SLOW = {
     "ppo": 300,
     "qmix": 100,
     "team": 120,
+    "transfer": 100,
 }
 """Samples of searchers that take minutes for the whole check, which is in `prove_contract.py`."""
 
@@ -115,6 +116,7 @@ FEW = {
     "mast": 60,
     "qmix": 60,
     "team": 100,
+    "transfer": 60,
 }
 """Samples of slow searchers in `drawn`."""
 
