@@ -109,16 +109,16 @@ def _proof(certificate: Certificate, problem: Problem) -> str:
     """What was enumerated and what was bounded, in a sentence."""
     from dse.optimum.models import certifier_of
 
-    counts = certificate.counts
+    counts, seconds = certificate.counts, output.short(certificate.seconds)
     if not counts.groups:
         return (
             f"the bound is what every one of {counts.mappings:,} mappings must do at least, not one of them "
-            f"gone through: that is for space 'default', but for objective area ({certificate.seconds:.2g} s)"
+            f"gone through: that is for space 'default', but for objective area ({seconds} s)"
         )
     kept = ", kept from an earlier run" if certificate.cached else ""
     left = f", {counts.open:,} left" if counts.open else ""
     return (
-        f"proof over {counts.mappings:,} mappings in {certificate.seconds:.2g} s{kept}: "
+        f"proof over {counts.mappings:,} mappings in {seconds} s{kept}: "
         f"{counts.groups:,} choices of {certifier_of(problem).GROUP}, {counts.too_large:,} too large for the "
         f"buffers, {counts.bounded:,} ruled out by their bound, {counts.solved:,} solved{left}"
     )

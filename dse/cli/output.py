@@ -80,3 +80,8 @@ def shown(value: object) -> str:
     if isinstance(value, float):
         return f"{value:,.4g}" if math.isfinite(value) else "-"
     return str(value)
+
+
+def short(value: float) -> str:
+    """A number of two digits or more, as people write it: `0.0031`, `45`, `1,234`."""
+    return f"{value:.2g}" if abs(value) < 99.5 else f"{value:,.0f}"

@@ -110,8 +110,7 @@ def _gap(problem: Problem, loss: float) -> str:
         certificate = certify(problem, PROOF_SECONDS)
     except InputError as error:
         return f"no proof to set it beside: {error}"
-    percent = 100 * (loss / certificate.lower_bound - 1)
-    above = f"{percent:.2g} %" if percent < 100 else f"{percent:,.0f} %"
+    above = f"{output.short(100 * (loss / certificate.lower_bound - 1))} %"
     if certificate.status != "optimal":
         if not certificate.counts.groups:
             return f"at most {above} above the optimum, by what every mapping must do"

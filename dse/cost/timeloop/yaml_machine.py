@@ -17,13 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from dse.spec.hierarchy.machine import TENSORS, Bandwidth, Energy, Level, Machine, sram_pj
-from dse.support.errors import InputError, shorten
+from dse.support.errors import InputError, shorten, unknown, within
 from dse.support.files import read_bounded
 
 ENDINGS = (".yaml", ".yml")
 DRAM_PJ_A_BIT = 8.0
 DEFAULT_BITS = 8
 SPACES = {"weights": "W", "inputs": "I", "outputs": "O"}
+MESHES = ("meshX", "meshY")
 DIMS = {"M": "K"}
 """What Timeloop's convolutions call otherwise."""
 
@@ -52,13 +53,11 @@ def read_yaml_machine(path: str) -> Machine:
         raise InputError(f"{where}: there must be a storage and, last, what computes; got {len(components)}")
     energies = _energies(data.get("ERT"), where)
     compute = components[-1]
-    levels = list(_levels(found[: found.index(compute) + 1], energies, where))
     seconds = _number(compute.attributes.get("global_cycle_seconds", 1e-9), where)
     mac_pj = energies.get(compute.name, {}).get("compute", 0.0)
-    try:
+    with within(where):
+        levels = list(_levels(found[: found.index(compute) + 1], energies))
         return Machine(Path(path).stem, tuple(levels), mac_pj, clock_ghz=1e-9 / seconds)
-    except (InputError, ZeroDivisionError) as error:
-        raise InputError(f"{where}: {error}") from None
 
 
 def _parse(path: str, where: str) -> Any:
@@ -94,22 +93,22 @@ def _nodes(nodes: list[Any], where: str) -> Iterator[_Node]:
         tag = str(data.get("!", ""))
         if tag not in ("Component", "Container"):
             raise InputError(
-                f"{where}: node {data['name']}: !{tag} is not read; expected !Component, !Container"
+                f"{where}: node {shorten(data['name'])}: !{tag} is not read; expected !Component, !Container"
             )
         own = data.get("attributes") or {}
         if not isinstance(own, Mapping):
-            raise InputError(f"{where}: node {data['name']}: attributes must be a table")
+            raise InputError(f"{where}: node {shorten(data['name'])}: attributes must be a table")
         if tag == "Container":
             inherited |= own
         # A list of instances, as in PE[0..15], says no more than spatial does.
         yield _Node(tag, re.sub(r"\[.*\]", "", data["name"]), data, {**inherited, **own})
 
 
-def _levels(nodes: list[_Node], energies: Mapping[str, Mapping[str, float]], where: str) -> Iterator[Level]:
+def _levels(nodes: list[_Node], energies: Mapping[str, Mapping[str, float]]) -> Iterator[Level]:
     """The levels above what computes, the last of the nodes; a mesh is a level that keeps nothing."""
     first = True
     for node in nodes:
-        place = f"{where}: node {node.name}"
+        place = f"node {shorten(node.name)}"
         mesh = _mesh(node, place)
         if mesh > 1:
             if first:
@@ -162,8 +161,11 @@ def _mesh(node: _Node, where: str) -> int:
     spatial = node.data.get("spatial") or {}
     if not isinstance(spatial, Mapping):
         raise InputError(f"{where}: spatial must be a table such as {{meshX: 16}}")
+    for axis in spatial:
+        if axis not in MESHES:
+            raise unknown("key", axis, MESHES, f"spatial of {where}")
     mesh = 1.0
-    for axis in ("meshX", "meshY"):
+    for axis in MESHES:
         mesh *= _number(spatial.get(axis, 1), where)
     return int(mesh)
 

@@ -17,7 +17,7 @@ from dse.spec.hierarchy.machine import (
     sram_pj,
 )
 from dse.spec.hierarchy.workload import CONV_DIMS, MATRIX_DIMS
-from dse.support.errors import InputError, shorten, unknown
+from dse.support.errors import InputError, one_line, shorten, unknown, within
 from dse.support.schema import Limits, Schema, read
 from dse.support.toml import read_toml
 
@@ -79,7 +79,9 @@ def machine_from_dict(data: object, where: str) -> Machine:
     """The machine that parsed TOML describes; `where` names the place in messages."""
     file = read(_MachineFile, data, where)
     levels = tuple(
-        _level(table, file.word_bits, f"{where}: levels[{place}] ({table.name})", outermost=place == 0)
+        _level(
+            table, file.word_bits, f"{where}: levels[{place}] ({one_line(table.name)})", outermost=place == 0
+        )
         for place, table in enumerate(file.levels)
     )
     try:
@@ -89,6 +91,7 @@ def machine_from_dict(data: object, where: str) -> Machine:
 
 
 def _level(table: _LevelTable, word_bits: int, where: str, *, outermost: bool) -> Level:
+    where = f"{where} ({one_line(table.name)})"
     keeps, may_keep = _kept(table, where, outermost=outermost)
     bits = table.word_bits or word_bits
     capacity = _capacity(table, bits, where)
@@ -96,22 +99,23 @@ def _level(table: _LevelTable, word_bits: int, where: str, *, outermost: bool) -
         None if dims is None else _names(dims, DIMS, "dim", f"{where}: {key}")
         for key, dims in (("spread", table.spread), ("loops", table.loops))
     )
-    return Level(
-        name=table.name,
-        capacity=capacity,
-        fan_out=table.fan_out,
-        keeps=keeps,
-        may_keep=may_keep,
-        spread=spread,
-        loops=loops,
-        multicast=table.multicast,
-        reduction=table.reduction,
-        bandwidth=Bandwidth(table.read_bandwidth, table.write_bandwidth, table.bandwidth),
-        energy=_energy(table, capacity, bits, where),
-        block=table.block,
-        leak_pj=table.leak_pj,
-        cluster=table.cluster,
-    )
+    with within(where):
+        return Level(
+            name=table.name,
+            capacity=capacity,
+            fan_out=table.fan_out,
+            keeps=keeps,
+            may_keep=may_keep,
+            spread=spread,
+            loops=loops,
+            multicast=table.multicast,
+            reduction=table.reduction,
+            bandwidth=Bandwidth(table.read_bandwidth, table.write_bandwidth, table.bandwidth),
+            energy=_energy(table, capacity, bits, where),
+            block=table.block,
+            leak_pj=table.leak_pj,
+            cluster=table.cluster,
+        )
 
 
 def _kept(table: _LevelTable, where: str, *, outermost: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:

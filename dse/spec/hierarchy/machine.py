@@ -12,6 +12,7 @@ from dse.support.validation import positive_number, whole_number
 
 MOST_INSTANCES = 2**31 - 1
 MOST_WORDS = 2**60
+MOST_LETTERS = 100
 FIRST_FILLS = ("counted", "elided")
 
 TENSORS = ("W", "I", "O")
@@ -71,8 +72,7 @@ class Level:
     cluster: int = 1
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name:
-            raise InputError(f"level: name must be text, got {shorten(self.name)}")
+        _named(self.name, "level")
         what = f"level {self.name}"
         if self.capacity is not None:
             whole_number(self.capacity, f"{what}: capacity", least=0, most=MOST_WORDS)
@@ -124,6 +124,7 @@ class Machine:
     clock_ghz: float = 1.0
 
     def __post_init__(self) -> None:
+        _named(self.name, "machine")
         if not self.levels:
             raise InputError(f"machine {self.name}: no levels; it needs at least one")
         names = [level.name for level in self.levels]
@@ -172,6 +173,14 @@ class Machine:
     def called(self, given: str) -> str:
         """What a user named it by, such as a file, with its own name if that is another."""
         return given if self.name == given else f"{given} ({self.name})"
+
+
+def _named(name: object, what: str) -> None:
+    """InputError where a name is none that can be shown: names come from files of others."""
+    if not isinstance(name, str) or not name or not name.isprintable() or len(name) > MOST_LETTERS:
+        raise InputError(
+            f"{what}: name must be printable text of 1 to {MOST_LETTERS} letters, got {shorten(name)}"
+        )
 
 
 def not_negative(value: object, what: str) -> float:

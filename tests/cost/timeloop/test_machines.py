@@ -113,6 +113,8 @@ def test_a_file_describes_every_level(tmp_path: Path) -> None:
         (f"{HEAD}{DRAM}access_pj = 1\nread_pj = 1", "give one for all or one each"),
         (f"{HEAD}{DRAM}spread = ['Z']", "unknown dim 'Z'"),
         (f"{HEAD}{DRAM}spread = ['C', 'C']", "C is there twice"),
+        (f"{HEAD}{DRAM}".replace("DRAM", r"\u001b[31m"), r"name must be printable text of 1 to 100 letters"),
+        (f"{HEAD}{DRAM}".replace("DRAM", "D" * 101), "name must be printable text of 1 to 100 letters"),
         (f"{HEAD}{DRAM}fan_out = 65536\n{BUFFER}fan_out = 65536", "4294967296 MACs are more than"),
     ],
 )
@@ -121,7 +123,7 @@ def test_what_is_wrong_with_a_file_is_said_in_one_line(text: str, message: str, 
         machine_in(tmp_path, text)
     assert message in str(caught.value)
     assert "chip.toml" in str(caught.value)
-    assert "\n" not in str(caught.value)
+    assert str(caught.value).isprintable()
 
 
 def test_an_unknown_machine_is_told_of_the_known_ones() -> None:
