@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from dse.support.errors import InputError, unknown
-from dse.support.plugins import entry_named, load_entry, names_of
+from dse.support.plugins import entry_named, installed, load_entry, names_of
 from dse.support.schema import typed
 
 if TYPE_CHECKING:
@@ -29,12 +28,12 @@ DEFAULT_TASK = "simple_tag"
 
 def learners() -> tuple[str, ...]:
     """The names of all installed learners."""
-    return names_of(entry_points(group=LEARNERS))
+    return names_of(installed(LEARNERS))
 
 
 def tasks() -> tuple[str, ...]:
     """The names of all installed tasks."""
-    return names_of(entry_points(group=TASKS))
+    return names_of(installed(TASKS))
 
 
 def arms_of(name: str) -> dict[str, dict[str, Any]]:
@@ -59,13 +58,13 @@ def make_learner(name: str, settings: Mapping[str, Any] | None = None) -> Algori
 
 def task(name: str) -> Callable[[int], ParallelEnv]:
     """The task of that name: it makes an environment for so many agents."""
-    entry = entry_named(name, entry_points(group=TASKS), "task", "the installed tasks")
+    entry = entry_named(name, installed(TASKS), "task", "the installed tasks")
     made: Callable[[int], ParallelEnv] = load_entry(entry, "task")[0]
     return made
 
 
 def _learner(name: str) -> type[Any]:
-    entry = entry_named(name, entry_points(group=LEARNERS), "learner", "the installed learners")
+    entry = entry_named(name, installed(LEARNERS), "learner", "the installed learners")
     made, origin = load_entry(entry, "learner")
     if not (
         dataclasses.is_dataclass(made) and isinstance(made, type) and callable(getattr(made, "begin", 0))

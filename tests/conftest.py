@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -64,6 +65,14 @@ def campaigns_in_process() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for module in (executors, runner):
             patch.setattr(module, "LocalProcesses", InProcess)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_waiting_for_the_disk() -> Iterator[None]:
+    """What is written need not outlast the machine: no test takes its power away. A report syncs 80 times."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda file: None)
         yield
 
 

@@ -18,13 +18,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
-from importlib.metadata import entry_points
 from typing import Any, Protocol
 
 from dse.campaign.elsewhere import FarExecutor
 from dse.campaign.worker import Outcome, Task, prepare_process
 from dse.support.errors import InputError
-from dse.support.plugins import entry_named, load_entry, names_of
+from dse.support.plugins import entry_named, installed, load_entry, names_of
 
 PATIENCE_SECONDS = 10.0
 """How long workers have to stop when a campaign ends early; then they are killed. Journals are kept."""
@@ -54,12 +53,12 @@ and `needed` (the versions that records depend on), and makes an Executor or a F
 
 def executors() -> tuple[str, ...]:
     """The names of all installed executors."""
-    return names_of(entry_points(group=GROUP))
+    return names_of(installed(GROUP))
 
 
 def executor_maker(name: str, address: str | None, needed: Mapping[str, str]) -> MakeExecutor:
     """What makes the executor of that name. InputError if there is none, or if it cannot be loaded."""
-    made, _ = load_entry(entry_named(name, entry_points(group=GROUP), "executor"), "executor")
+    made, _ = load_entry(entry_named(name, installed(GROUP), "executor"), "executor")
     return lambda workers: made(workers, address, needed)
 
 

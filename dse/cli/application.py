@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from functools import cache
 from typing import Annotated, Any
 
 import typer
@@ -12,6 +13,7 @@ import dse
 from dse.cli import commands
 
 
+@cache
 def build() -> Any:
     """The `dse` command with every subcommand that `dse.cli.commands` holds."""
     app = typer.Typer(rich_markup_mode="rich", context_settings=_SETTINGS)

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +22,7 @@ from dse.spec.mapping import Mapping as DataflowMapping
 from dse.spec.reasons import Reason
 from dse.support.errors import InputError, StorageError, difference, shorten
 from dse.support.files import make_folder, write_json
+from dse.support.plugins import installed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -247,7 +247,7 @@ def named_cell(
         raise InputError(f"settings are for a searcher given by name; {shorten(searcher)} has its own")
     home = f"{made.__module__}:{made.__qualname__}"
     # So that an instance with default settings draws the same samples as its name.
-    name = next((entry.name for entry in entry_points(group=GROUP) if entry.value == home), made.__name__)
+    name = next((entry.name for entry in installed(GROUP) if entry.value == home), made.__name__)
     return Cell(problem, name, searcher, seed, budget)
 
 

@@ -6,14 +6,13 @@ import dataclasses
 import difflib
 import tomllib
 from collections.abc import Iterable, Mapping
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_type_hints
 
 import numpy as np
 
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, shorten, unknown
-from dse.support.plugins import entry_named, load_entry, names_of, origins
+from dse.support.plugins import entry_named, installed, load_entry, names_of, origins
 from dse.support.schema import typed
 
 if TYPE_CHECKING:
@@ -89,7 +88,7 @@ def drive(strategy: AskTell, evaluate: Evaluator) -> None:
 
 def searchers() -> tuple[str, ...]:
     """The names of all installed searchers, ours and others', in alphabetical order."""
-    return names_of(entry_points(group=GROUP))
+    return names_of(installed(GROUP))
 
 
 def default_searcher(role: Literal["searcher", "sampler", "player"] = "searcher") -> str:
@@ -97,8 +96,8 @@ def default_searcher(role: Literal["searcher", "sampler", "player"] = "searcher"
 
     A `sampler` is one whose samples show a space as it is; a `player` plays by the saved policy in `folder`.
     """
-    chosen = {entry.value for entry in entry_points(group=DEFAULT_GROUP, name=role)}
-    named = names_of(entry for entry in entry_points(group=GROUP) if entry.value in chosen)
+    chosen = {entry.value for entry in installed(DEFAULT_GROUP).select(name=role)}
+    named = names_of(entry for entry in installed(GROUP) if entry.value in chosen)
     if len(named) != 1:
         raise InputError(f"name a searcher: {', '.join(searchers())}")
     return named[0]
@@ -106,7 +105,7 @@ def default_searcher(role: Literal["searcher", "sampler", "player"] = "searcher"
 
 def searcher_class(name: str) -> type[Searcher]:
     """The searcher of that name. One that cannot be loaded is an InputError that says where it is from."""
-    entry = entry_named(name, entry_points(group=GROUP), "searcher", "the installed searchers")
+    entry = entry_named(name, installed(GROUP), "searcher", "the installed searchers")
     loaded, origin = load_entry(entry, "searcher")
     frozen = isinstance(loaded, type) and getattr(loaded, "__dataclass_params__", None)
     if not (frozen and frozen.frozen and callable(getattr(loaded, "search", None))):
@@ -155,7 +154,7 @@ def parse_settings(texts: Iterable[str], where: str = "--set") -> dict[str, Any]
 
 def searcher_origin(name: str) -> dict[str, str]:
     """The distribution that offers the searcher `name`, with its version; empty if none is installed."""
-    return origins(name, entry_points(group=GROUP))
+    return origins(name, installed(GROUP))
 
 
 def _unknown_setting(key: object, names: list[str], where: str) -> InputError:

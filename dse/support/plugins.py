@@ -2,11 +2,33 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterable
-from importlib.metadata import EntryPoint
+from contextlib import suppress
+from functools import lru_cache
+from importlib.metadata import Distribution, EntryPoint, EntryPoints, entry_points
 from typing import Any
 
 from dse.support.errors import InputError, unknown
+
+
+def installed(group: str) -> EntryPoints:
+    """The entries of a group that the packages installed by now offer."""
+    return _installed(group, tuple((place, _changed(place)) for place in sys.path))
+
+
+@lru_cache(maxsize=64)
+def _installed(group: str, places: tuple[tuple[str, int], ...]) -> EntryPoints:
+    # Looking through all that is installed takes milliseconds, and every search asks for its searcher.
+    return entry_points(group=group)
+
+
+def _changed(place: str) -> int:
+    """When a folder was changed last, as it is whenever a package comes or goes; 0 for what is none."""
+    with suppress(OSError):
+        return os.stat(place or ".").st_mtime_ns
+    return 0
 
 
 def names_of(entries: Iterable[EntryPoint]) -> tuple[str, ...]:
@@ -39,7 +61,13 @@ def load_entry(entry: EntryPoint, kind: str) -> tuple[Any, str]:
 
 def distribution(entry: EntryPoint) -> str:
     """The package that offers the entry, with its version."""
-    return f"{entry.dist.name} {entry.dist.version}" if entry.dist else "an unnamed distribution"
+    return _with_version(entry.dist) if entry.dist else "an unnamed distribution"
+
+
+@lru_cache(maxsize=64)
+def _with_version(package: Distribution) -> str:
+    # Both are read from the package's metadata, which takes milliseconds, and every problem loads its model.
+    return f"{package.name} {package.version}"
 
 
 def origins(name: str, entries: Iterable[EntryPoint]) -> dict[str, str]:

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -62,10 +63,8 @@ def process_settings(threads: int) -> Iterator[list[str]]:
 
     Threads of BLAS, OpenMP, torch and numba are looked at, and how numpy treats floating-point errors.
     """
-    from threadpoolctl import threadpool_limits
-
     changed: list[str] = []
-    with threadpool_limits(threads), np.errstate():
+    with _thread_pools(len(sys.modules)).limit(limits=threads), np.errstate():
         before = _settings()
         try:
             yield changed
@@ -79,11 +78,17 @@ def process_settings(threads: int) -> Iterator[list[str]]:
                 sys.modules["numba"].set_num_threads(before["numba threads"])
 
 
-def _settings() -> dict[str, Any]:
-    from threadpoolctl import threadpool_info
+@lru_cache(maxsize=1)
+def _thread_pools(modules: int) -> Any:
+    """Those of the libraries that are loaded once there are so many modules; to look takes milliseconds."""
+    from threadpoolctl import ThreadpoolController
 
+    return ThreadpoolController()
+
+
+def _settings() -> dict[str, Any]:
     settings: dict[str, Any] = {f"numpy.geterr()[{kind!r}]": way for kind, way in np.geterr().items()}
-    for pool in threadpool_info():
+    for pool in _thread_pools(len(sys.modules)).info():
         settings[f"{pool['user_api']} threads ({Path(pool['filepath']).name})"] = pool["num_threads"]
     for library in ("torch", "numba"):
         if library in sys.modules:

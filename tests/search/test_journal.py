@@ -72,12 +72,6 @@ def recovered(path: Path) -> Record:
         return journal.recovered
 
 
-@pytest.fixture(autouse=True)
-def no_waiting_for_the_disk(monkeypatch) -> None:
-    """What a test writes need not outlive a power cut."""
-    monkeypatch.setattr(os, "fsync", lambda file: None)
-
-
 @pytest.mark.parametrize("tiles", ["factors", "any"])
 def test_a_journal_gives_back_what_was_written(tmp_path: Path, tiles: str) -> None:
     problem = Problem(load_layer("alexnet:2"), PRESETS["edge"], "edp", "maestro", tiles=tiles)

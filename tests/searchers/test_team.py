@@ -53,13 +53,15 @@ from workloads import load_layer
 PROBLEM = Problem(load_layer("alexnet:conv2"), PRESETS["eyeriss-small"], "edp", "maestro")
 SPACE = PROBLEM.space
 SPATIAL = [GENE_NAMES.index(name) for name in ("outer.parallel", "inner.parallel", "cluster")]
+QUICK = {"teams": 2, "moves": 1, "early_moves": 2, "scouts": 1, "values": 8}
+"""Settings with which it looks at few points for each that it evaluates, where that is not the point."""
 OTHERS = [landscapes.any_tiles(), landscapes.small(), landscapes.single(), landscapes.infeasible()]
 
 
 @cache
 def usual() -> Record:
-    """What it draws with 400 samples, for whoever looks at a part of that."""
-    return run(Team(), 400)
+    """What it draws with 200 samples, for whoever looks at a part of that."""
+    return run(Team(), 200)
 
 
 def run(searcher, budget: int, problem: Problem = PROBLEM, seed: int = 0) -> Record:
@@ -113,27 +115,27 @@ def history_of(genes: np.ndarray, problem: Problem = PROBLEM) -> History:
 @pytest.mark.parametrize(
     "problem", [PROBLEM, *OTHERS], ids=["factors", "any", "small", "single", "infeasible"]
 )
-@pytest.mark.parametrize("budget", [1, 157])
+@pytest.mark.parametrize("budget", [1, 107])
 def test_the_whole_budget_is_spent(problem: Problem, budget: int) -> None:
-    assert len(run(Team(), budget, problem)) == budget
+    assert len(run(Team(**QUICK), budget, problem)) == budget
 
 
 @pytest.mark.parametrize("objective", ["latency", "energy", "area", "power"])
 def test_any_objective_is_learned(objective: str) -> None:
     problem = Problem(load_layer("resnet50:layer1.0.conv3"), PRESETS["edge-small"], objective, "maestro")
-    losses = run(Team(), 250, problem).evaluations().loss
+    losses = run(Team(**QUICK), 100, problem).evaluations().loss
     assert losses.min() <= run(Random(), 1000, problem).evaluations().loss.min()
 
 
 def test_with_few_samples_it_beats_the_same_without_learning() -> None:
     others = Local(), Team(policy="uniform", begin="random")
     best = [
-        [usual().evaluations().loss[:250].min()],
-        *([run(searcher, 250).evaluations().loss.min()] for searcher in others),
+        [usual().evaluations().loss[:120].min()],
+        *([run(searcher, 120).evaluations().loss.min()] for searcher in others),
     ]
     for seed in (1, 2):
         for searcher, losses in zip((Team(), *others), best, strict=True):
-            losses.append(run(searcher, 250, seed=seed).evaluations().loss.min())
+            losses.append(run(searcher, 120, seed=seed).evaluations().loss.min())
     assert np.median(best[0]) < 0.85 * np.median(best[1])
     assert np.median(best[0]) < 0.6 * np.median(best[2])
 
@@ -141,24 +143,24 @@ def test_with_few_samples_it_beats_the_same_without_learning() -> None:
 def test_a_depthwise_layer_is_searched_too() -> None:
     layer, accelerator = landscapes.DEPTHWISE, PRESETS["eyeriss-small"]
     problem = Problem(layer, accelerator, "edp", "maestro")
-    best = [run(searcher, 200, problem).evaluations().loss.min() for searcher in (Team(), Random())]
+    best = [run(searcher, 200, problem).evaluations().loss.min() for searcher in (Team(**QUICK), Random())]
     assert best[0] < best[1]
 
 
 def test_where_nothing_is_feasible_it_goes_towards_what_fits() -> None:
     needed, anywhere = (
-        run(searcher, 300, landscapes.infeasible()).evaluations().l1_size for searcher in (Team(), Random())
+        run(searcher, 150, landscapes.infeasible()).evaluations().l1_size for searcher in (Team(), Random())
     )
     assert np.median(needed[-50:]) < np.median(anywhere)
 
 
 def test_where_all_is_refused_it_goes_on_to_other_points() -> None:
-    assert len(np.unique(run(Team(), 250, landscapes.refused()).genes(), axis=0)) == 250
+    assert len(np.unique(run(Team(**QUICK), 150, landscapes.refused()).genes(), axis=0)) == 150
 
 
 def test_no_mapping_is_evaluated_twice_and_a_small_space_is_seen_whole() -> None:
     genes = usual().genes()
-    assert len(np.unique(SPACE.decode(genes).rows, axis=0)) == 400
+    assert len(np.unique(SPACE.decode(genes).rows, axis=0)) == 200
     assert len(np.unique(run(Team(), 100, landscapes.small()).genes(), axis=0)) == 16
 
 
@@ -353,7 +355,7 @@ def test_it_starts_anew_where_it_no_longer_improves() -> None:
     "problem", [PROBLEM, *OTHERS], ids=["factors", "any", "small", "single", "infeasible"]
 )
 def test_it_may_give_up_before_its_critic_has_learned(problem: Problem) -> None:
-    impatient = Team(start=2, later_start=1, patience=1, survey_patience=1, share=1e-9, lent=0)
+    impatient = Team(**QUICK, start=2, later_start=1, patience=1, survey_patience=1, share=1e-9, lent=0)
     assert len(run(impatient, 60, problem)) == 60
 
 
@@ -380,7 +382,7 @@ def test_a_descent_is_given_what_earlier_ones_have_evaluated() -> None:
 
 def test_a_restricted_search_keeps_its_spatial_mapping_and_ends_soon_where_it_lags() -> None:
     """Four of them have as many spatial mappings; one that lags far behind ends with few samples."""
-    descents = Descents(Team(patience=30, share=0.1, surveys=1.0, lag=0.5))
+    descents = Descents(Team(patience=30, share=0.1, surveys=1.0, lag=0.5, **QUICK))
     record = descents.record
     for _ in range(3):
         descents.descend()
@@ -424,12 +426,12 @@ def test_every_spatial_mapping_is_searched_before_any_is_again() -> None:
 def test_restricted_searches_have_their_part_of_the_samples() -> None:
     parts = {}
     for surveys in (0.0, 0.7):
-        descents = Descents(Team(patience=30, share=0.1, surveys=surveys))
+        descents = Descents(Team(patience=30, share=0.1, surveys=surveys, **QUICK))
         record = descents.record
         for _ in range(3):
             descents.descend()
         first, kept = len(record), 0
-        while len(record) < 700:
+        while len(record) < 600:
             before = len(record)
             descents.descend()
             genes = record.genes()[before:]
