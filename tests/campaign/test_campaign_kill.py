@@ -36,17 +36,17 @@ Records = dict[str, tuple[list, list, list]]
 """Genes, losses and reasons of cells, by the names of their files."""
 
 
-def command(folder: Path) -> list[str]:
+def command(folder: Path, workers: int = 2) -> list[str]:
     """What runs the campaign into `folder`."""
     campaign = folder.parent / "killed.toml"
     campaign.write_text(CAMPAIGN)
-    return ["run", str(campaign), "--out", str(folder), "--workers", "2", "--tables-only"]
+    return ["run", str(campaign), "--out", str(folder), "--workers", str(workers), "--tables-only"]
 
 
-def start(folder: Path, **options: object) -> subprocess.Popen[str]:
+def start(folder: Path, workers: int = 2, **options: object) -> subprocess.Popen[str]:
     """`dse run` of the campaign into `folder`, in a process group of its own."""
     return subprocess.Popen(
-        [sys.executable, "-m", "dse", *command(folder)],
+        [sys.executable, "-m", "dse", *command(folder, workers)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -151,8 +151,8 @@ def test_being_asked_to_stop_stops_cleanly_and_says_how_to_go_on(
 ) -> None:
     """By Ctrl-C, which all processes of a terminal get; then, having gone on, by a scheduler's SIGTERM."""
     folder = tmp_path / "campaign"
-    for send, number in ((os.killpg, signal.SIGINT), (os.kill, signal.SIGTERM)):
-        process = start(folder)
+    for send, number, workers in ((os.killpg, signal.SIGINT, 2), (os.kill, signal.SIGTERM, 1)):
+        process = start(folder, workers)
         assert wait_for_work(process, folder, drawn(folder))
         send(process.pid, number)
         _, errors = process.communicate(timeout=60)
@@ -169,7 +169,7 @@ def test_a_full_disk_is_said_in_one_line_and_loses_nothing(tmp_path: Path, undis
     def small_disk() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
 
-    process = start(folder, preexec_fn=small_disk)
+    process = start(folder, workers=1, preexec_fn=small_disk)
     _, errors = process.communicate(timeout=300)
     assert process.returncode == 2
     assert "Traceback" not in errors

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import gzip
+import itertools
 import json
 import os
 import re
@@ -18,6 +20,7 @@ import pytest
 
 from dse.bench import cost as bench
 from dse.cli import commands, main
+from dse.cli.application import build
 from dse.cost import cost_model
 from dse.cost.maestro import program
 from dse.cost.registry import OURS
@@ -184,12 +187,14 @@ def test_an_interrupt_ends_quietly_with_130() -> None:
 
 
 @pytest.mark.parametrize("form", [["--json"], []])
-def test_a_reader_that_leaves_early_is_no_error(form: list[str]) -> None:
-    golden = DATA / "golden.jsonl.gz"
+def test_a_reader_that_leaves_early_is_no_error(form: list[str], tmp_path: Path) -> None:
+    with gzip.open(DATA / "golden.jsonl.gz", "rt") as golden:
+        cases = tmp_path / "cases.jsonl"
+        cases.write_text("".join(itertools.islice(golden, 1000)))
     reading, writing = os.pipe()
     os.close(reading)
     with os.fdopen(writing, "wb") as pipe:
-        command = [*RUN, "evaluate", "--cases", str(golden), *form]
+        command = [*RUN, "evaluate", "--cases", str(cases), *form]
         run = subprocess.run(command, stdout=pipe, stderr=subprocess.PIPE, check=False)
     assert (run.returncode, run.stderr) == (141, b"")
 
@@ -581,6 +586,7 @@ def test_a_module_among_the_commands_is_a_command(
         "    print('hello', name)\n"
     )
     monkeypatch.setattr(commands, "__path__", [*commands.__path__, str(tmp_path)])
+    monkeypatch.setattr("dse.cli.build", build.__wrapped__)
     assert dse("greet", "you").out == "hello you\n"
     assert dse("greet", "nobody").refused() == "name must be somebody"
     assert dse("greet", "failure").code == 1

@@ -19,7 +19,7 @@ CODE = ("dse", "searchers", "learners", "workloads", "experiments", "tests", "py
 
 # Each run is a fork of a process that has imported the libraries once, and none of our code.
 _FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(["hypothesis", "numba", "pandas", "pydantic", "pytest", "scipy.stats", "typer"])
+_FORKS.set_forkserver_preload(["tests.faults.libraries"])
 
 
 @dataclass(frozen=True)

@@ -50,8 +50,8 @@ STUDIES: dict[str, Study] = {
 }
 
 
-DIFFERENT = ("usual", "fourteen searchers", "odd names")
-"""Studies whose pictures differ most; `prove_figures.py` looks at those of all."""
+DIFFERENT = ("fourteen searchers", "odd names", "some infeasible", "a budget of one sample", "nothing done")
+"""Studies whose figures differ most; `prove_figures.py` looks at those of all."""
 
 
 def findings_of(study: Study) -> Findings:
@@ -88,8 +88,13 @@ def texts_of(figure: Figure) -> list[str]:
     return [text.get_text() for text in figure.findobj(Text) if text.get_text() and text.get_visible()]
 
 
-@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize("name", DIFFERENT)
 def test_any_campaign_has_figures_whose_words_are_readable(name: str) -> None:
+    assert_readable(name)
+
+
+def assert_readable(name: str) -> None:
+    """All words of all of the study's figures lie apart."""
     study = STUDIES[name]
     for drawing in draw(study, findings_of(study)).values():
         figure = drawing.build()
@@ -98,7 +103,7 @@ def test_any_campaign_has_figures_whose_words_are_readable(name: str) -> None:
         assert_no_words_on_words(figure, f"{name}: {drawing.name}")
 
 
-@pytest.mark.parametrize("name", DIFFERENT)
+@pytest.mark.parametrize("name", DIFFERENT[:2])
 def test_any_campaign_has_small_pictures_without_faults(name: str) -> None:
     study = STUDIES[name]
     for drawing in draw(study, findings_of(study)).values():

@@ -1,10 +1,13 @@
-"""The single PPO agent with actions of the other kind than by default, at length; run by `make prove`."""
+"""The single PPO agent at length, with actions of either kind; run by `make prove`."""
 
 from __future__ import annotations
 
+import pytest
+
 from searchers.ppo import PPO
-from tests.searchers.test_ppo import assert_better_than_random
+from tests.searchers.test_ppo import KINDS, assert_better_than_random
 
 
-def test_it_finds_better_points_than_random_search_with_the_same_samples() -> None:
-    assert_better_than_random(PPO(actions="categorical"))
+@pytest.mark.parametrize("actions", KINDS)
+def test_it_finds_better_points_than_random_search_with_the_same_samples(actions: str) -> None:
+    assert_better_than_random(PPO(actions=actions), 5000)

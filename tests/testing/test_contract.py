@@ -135,7 +135,7 @@ _SELDOM = {
 _LATE = {"warm_up": 32, "batch": 16, "update_every": 16, "actors": 16}
 QUICKER = {
     "actorq": _LATE,
-    "bayesian": {"batch": 0.25},
+    "bayesian": {"initial": 30, "batch": 0.5},
     "d4pg": _LATE,
     "ddpg": {"updates": 1, "batch": 8, "warm_up": 16, "envs": 16},
     "dqn": {"updates": 1, "batch": 8, "envs": 16},
@@ -144,7 +144,7 @@ QUICKER = {
     "masac": _SELDOM,
     "mast": {"update_every": 16},
     "qmix": {"update_every": 16},
-    "team": {"teams": 2, "moves": 1, "early_moves": 2, "scouts": 1, "values": 8},
+    "team": {"teams": 1, "moves": 1, "early_moves": 2, "scouts": 1, "values": 8, "batch": 0.1},
 }
 """Settings with which a slow searcher fits its models less often, or asks them less."""
 
