@@ -132,6 +132,7 @@ _SELDOM = {
     "tau": 0.01,
     "update_every": 16,
 }
+_FEW_MOVES = {"teams": 1, "moves": 1, "early_moves": 2, "scouts": 1, "values": 8, "batch": 0.1}
 _LATE = {"warm_up": 32, "batch": 16, "update_every": 16, "actors": 16}
 QUICKER = {
     "actorq": _LATE,
@@ -144,7 +145,8 @@ QUICKER = {
     "masac": _SELDOM,
     "mast": {"update_every": 16},
     "qmix": {"update_every": 16},
-    "team": {"teams": 1, "moves": 1, "early_moves": 2, "scouts": 1, "values": 8, "batch": 0.1},
+    "team": _FEW_MOVES,
+    "transfer": _FEW_MOVES,
 }
 """Settings with which a slow searcher fits its models less often, or asks them less."""
 

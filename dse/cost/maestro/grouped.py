@@ -50,7 +50,7 @@ from dse.cost.maestro.loop_table import (
     set_states,
     spatial_factors,
 )
-from dse.support.jit import OPTIONS
+from dse.support.jit import ARRAYLESS, INLINED, LEAN
 
 # Rows of a group: how often it occurs, work and outputs of its temporal loops, edge mask, spatial state.
 OCCURS, WORK, OUTPUTS, MASK, SPATIAL_STATE = range(5)
@@ -61,7 +61,7 @@ CYCLES, MACS, READ_I, READ_W, WRITE_O, FIRST_INGRESS, FIRST_EGRESS = range(7)
 TOTALS = 7
 
 
-@njit(**OPTIONS)
+@njit(**LEAN)
 def walk_level(table, loops, fanout, bandwidth, latency, lanes, offchip, inner_cycles, groups, totals):
     """Adds up one level over its cases; the table's ACTUAL row says over which sizes.
 
@@ -164,7 +164,7 @@ def walk_level(table, loops, fanout, bandwidth, latency, lanes, offchip, inner_c
     totals[WRITE_O] = write_o
 
 
-@njit(inline="always", **OPTIONS)
+@njit(**INLINED)
 def _extend(table, spatial, groups, count, p):
     """Splits the groups of the loops outside by the states of loop p; returns their new number."""
     whole = table[WHOLE_COUNT, p]
@@ -188,7 +188,7 @@ def _extend(table, spatial, groups, count, p):
     return 2 * count if table[HAS_EDGE, p] else count
 
 
-@njit(**OPTIONS)
+@njit(**ARRAYLESS)
 def price_regular(layer, hardware, row, work, figures):
     """Prices one regular mapping into `figures`: cycles, MACs, L1, L2, reads I and W, writes O.
 
@@ -202,7 +202,8 @@ def price_regular(layer, hardware, row, work, figures):
     pes, bandwidth, offchip, latency, lanes = hardware
     cluster = row[13]
     clusters = pes // cluster
-    sizes[:6] = layer[1:7]
+    for dim in range(6):
+        sizes[dim] = layer[1 + dim]
     if depthwise:
         sizes[0] = 1
     loops_outer = fill_level(outer, row[1:7], row[7:13], sizes, row[0], depthwise)
@@ -213,7 +214,7 @@ def price_regular(layer, hardware, row, work, figures):
         sizes[dim], edge_sizes[dim] = outer[TILE, i] + halo, outer[EDGE, i] + halo
         if outer[REST, i] > 0:
             edges |= 1 << dim
-    sizes[4:6] = row[11:13]
+    sizes[4], sizes[5] = row[11], row[12]
     loops_inner = fill_level(inner, row[15:21], row[21:27], sizes, row[14], depthwise)
     if count_steps(outer, loops_outer[0], clusters) >= 2.0**31:
         return False

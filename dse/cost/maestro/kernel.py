@@ -9,7 +9,7 @@ from dse.cost.maestro.grouped import MAX_GROUPS, WORK_ROWS, price_regular
 from dse.cost.maestro.levels import TABLE_ROWS
 from dse.cost.maestro.walk import LARGEST_COUNT, price_any, wrap32
 from dse.spec.reasons import Reason
-from dse.support.jit import OPTIONS
+from dse.support.jit import ARRAYLESS, INLINED, OPTIONS
 
 FEASIBLE = int(Reason.FEASIBLE)
 ZERO_TILE = int(Reason.ZERO_TILE)
@@ -23,7 +23,7 @@ LARGEST = 2**31 - 1
 R, S = 4, 5
 
 
-@njit(inline="always", **OPTIONS)
+@njit(**INLINED)
 def check_values(layer, hardware, row):
     """The reason that values alone give, before any pricing."""
     for index in range(5):
@@ -50,13 +50,13 @@ def check_values(layer, hardware, row):
     return FEASIBLE
 
 
-@njit(inline="always", **OPTIONS)
+@njit(**INLINED)
 def pieces(size, tile):
     """Into how many tiles a size is cut."""
     return (size + tile - 1) // tile
 
 
-@njit(inline="always", **OPTIONS)
+@njit(**ARRAYLESS)
 def is_regular(layer, pes, row):
     """Whether `price_regular` may price the row (of checked values)."""
     if layer[7] != 1 or layer[8] != 1 or layer[3] < layer[5] or layer[4] < layer[6]:
@@ -74,7 +74,7 @@ def is_regular(layer, pes, row):
     return True
 
 
-@njit(inline="always", **OPTIONS)
+@njit(**INLINED)
 def may_overflow(layer, latency):
     """Whether a regular mapping of the layer may have counts beyond 2^62, by a bound on all of them."""
     windows = float(layer[5]) * layer[6]
@@ -82,7 +82,7 @@ def may_overflow(layer, latency):
     return (1.0 + latency) * 9.0**4 * windows * windows * elements > LARGEST_COUNT
 
 
-@njit(inline="always", **OPTIONS)
+@njit(**INLINED)
 def write_figures(layer, machine, result, wrap, counts, figures, i):
     """Writes row i of the outputs from the counts of a priced mapping (SPEC 9.3, 9.6, 9.7)."""
     if wrap:
@@ -134,8 +134,10 @@ def price_rows(layers, hardware, rows, wrap, start, stop, counts, figures, reaso
         if reason == FEASIBLE:
             write_figures(layer, machine, result, wrap, counts, figures, i)
         else:
-            counts[:, i] = 0
-            figures[:, i] = 0.0
+            for index in range(len(counts)):
+                counts[index, i] = 0
+            for index in range(len(figures)):
+                figures[index, i] = 0.0
             left += int(reason == LEFT)
     return left
 
