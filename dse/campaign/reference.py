@@ -15,13 +15,17 @@ OPTIMUM_SECONDS = 30.0
 
 
 def template_figures(campaign: Campaign) -> dict[str, dict[str, dict[str, Any]]]:
-    """By template and problem label: repeats, loss, seconds and joules. Infeasible fits are left out."""
+    """By template and problem label: repeats, loss, seconds and joules. Infeasible fits are left out.
+
+    So are problems priced by something outside: a price may take minutes there, or never come.
+    """
     found: dict[str, dict[str, dict[str, Any]]] = {}
-    fitted = {name for problem in campaign.problems for name in problem.problem.templates}
+    problems = [problem for problem in campaign.problems if not problem.problem.model.outside]
+    fitted = {name for problem in problems for name in problem.problem.templates}
     for name in (name for name in TEMPLATES if name in fitted):
         points = {
             problem.label: _figures(problem, name)
-            for problem in campaign.problems
+            for problem in problems
             if name in problem.problem.templates
         }
         found[name] = {label: figures for label, figures in points.items() if figures is not None}

@@ -145,12 +145,16 @@ class RunTimes:
 
 
 def make_ready(problem: SearchProblem) -> None:
-    """Load, or compile, what every search of the problem needs, so that none is charged for it."""
+    """Load, or compile, what every search of the problem needs, so that none is charged for it.
+
+    A price from outside of the framework, as of a program of the user's, is a sample and nothing to compile.
+    """
     import threadpoolctl  # noqa: F401
 
     space = problem.space
     vector = np.zeros((1, len(space.sizes)), dtype=np.int64)
-    problem.price(vector)
+    if not getattr(getattr(problem, "model", None), "outside", False):
+        problem.price(vector)
     space.canonical(vector)
     space.neighbour(np.random.default_rng(0), vector)
     space.blocks[0].neighbours(vector[0])

@@ -253,6 +253,9 @@ def test_the_same_search_by_the_command_a_campaign_and_python(dse: Dse, tmp_path
 
     [cell] = (tmp_path / "out" / "cells").glob("*.parquet")
     assert min(pq.read_table(cell)["loss"].to_pylist()) == searched["best"]["loss"]
+    # Nor is it asked for the lines of known dataflows in reports.
+    about = pq.read_schema(tmp_path / "out" / "curves.parquet").metadata[b"dse.campaign"]
+    assert json.loads(about)["templates"] == {}
 
 
 def _resnet() -> Layer:
@@ -287,6 +290,17 @@ def test_a_slow_model_is_journalled_as_it_goes(tmp_path: Path) -> None:
         run_cell(cell, journal, [lambda seen: behind.append(seen.samples - journal.samples)])
     assert len(behind) >= 4
     assert max(behind) * 0.02 < 1
+
+
+def test_a_model_from_outside_is_not_asked_to_warm_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A price may take minutes, or money."""
+    from dse.search.run import make_ready
+
+    asked = []
+    problem = Problem(LAYER, EDGE, "edp", f"{HERE}:fair")
+    monkeypatch.setattr(Problem, "price", lambda *genes: asked.append(genes))
+    make_ready(problem)
+    assert not asked
 
 
 def test_every_model_that_asks_others_says_so_in_the_list(dse: Dse) -> None:
