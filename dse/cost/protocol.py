@@ -17,6 +17,7 @@ from dse.spec.layer import Layer
 from dse.spec.mapping import Mapping as DataflowMapping
 from dse.spec.mapping import MappingBatch
 from dse.support.arrays import FloatArray, IntArray
+from dse.support.errors import shorten
 
 PriceRows = Callable[[IntArray], CostBatch]
 """A cost model made ready for one layer and accelerator: a MappingBatch's rows (n, 27) in, costs out."""
@@ -131,7 +132,17 @@ class CostModel:
 
     def prepared(self, layer: Layer, accelerator: Accelerator) -> PriceRows:
         """`evaluate` for one layer and accelerator; a model that is faster when made ready overrides it."""
-        return lambda rows: self.evaluate(layer, accelerator, MappingBatch(rows))
+
+        def price(rows: IntArray) -> CostBatch:
+            found = self.evaluate(layer, accelerator, MappingBatch(rows))
+            if not isinstance(found, CostBatch) or len(found.cycles) != len(rows):
+                raise TypeError(
+                    f"evaluate of cost model {self.name!r} must return a CostBatch with a row for each of "
+                    f"{len(rows)} mappings, got {shorten(found)}"
+                )
+            return found
+
+        return price
 
     def prepared_each(self, layer: Layer, accelerator: Accelerator) -> PriceEach:
         """`prepared` for rows that each bring a machine, which is `accelerator` but for those figures.

@@ -123,6 +123,16 @@ def test_a_model_of_somebodys_own_is_used_by_its_name_and_has_honest_defaults() 
     assert Least.seen == LAYER.lowered()
 
 
+def test_a_model_that_returns_no_costs_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    price = Least().prepared(LAYER, EDGE)
+    rows = MappingBatch.of([TEMPLATES["nvdla"](LAYER, EDGE)]).rows
+    assert len(price(rows).cycles) == 1
+    for wrong in (5, CostBatch.zeros(2)):
+        monkeypatch.setattr(Least, "evaluate", lambda *batch, wrong=wrong, threads=1: wrong)
+        with pytest.raises(TypeError, match="cost model 'least' must return a CostBatch with a row for each"):
+            price(rows)
+
+
 @pytest.mark.usefixtures("installed")
 def test_the_other_models_are_all_but_the_one_whatever_its_constants() -> None:
     others = ("absent", "least", "maestro", "misnamed", "unregistered")
