@@ -22,8 +22,8 @@ from torch import Tensor
 from dse.support.arrays import IntArray, SingleArray
 from learners.folding import Folding
 from learners.networks import Networks
-from learners.quantised import FULL, Precision, QuantisedWeights, quantise
-from learners.quantised_networks import Executed, QuantisedNetworks, executed, named, quantised_networks
+from learners.quantised import FULL, QuantisedWeights, quantise
+from learners.quantised_networks import Executed, named
 from learners.replay import Transitions
 from learners.team import Team
 
@@ -82,14 +82,12 @@ def spreads(most: float, actors: int) -> SingleArray:
     return np.linspace(most, 0, actors, dtype=np.float32)
 
 
-def executable(weights: QuantisedWeights, activation: str, bits: int) -> Networks | Executed:
-    """A policy from weights that were sent, as it is best executed in so many bits."""
-    if bits == weights.bits:
-        return Executed(weights, activation)
-    plain = QuantisedNetworks(weights, activation, Precision(weights=weights.bits))
-    if bits == FULL:
-        return plain
-    return executed(quantised_networks(plain, Precision(weights=bits)))
+def executable(weights: QuantisedWeights, activation: str, bits: int) -> Executed:
+    """A policy from weights that were sent, as layers that compute in so many bits."""
+    if bits != weights.bits:
+        plain = weights.dequantise()
+        weights = QuantisedWeights(plain, FULL) if bits == FULL else quantise(plain, bits)
+    return Executed(weights, activation)
 
 
 def lockstep(

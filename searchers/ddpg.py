@@ -3,7 +3,8 @@
 The algorithm is that of Lillicrap et al., "Continuous control with deep reinforcement learning" (ICLR 2016,
 arXiv:1509.02971): an action is a number for each gene, rounded, and tried with normal noise. An episode is
 one step by default, as a point's cost does not depend on the points before it; the critic is then a model of
-the rewards, and the actor its best point. For its settings see results/tuning/ddpg.csv.
+the rewards, and the actor its best point. The defaults are the best of
+the trials in results/tuning/ddpg.csv, on development problems.
 """
 
 from __future__ import annotations

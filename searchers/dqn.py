@@ -2,8 +2,8 @@
 
 The algorithm is that of Mnih et al., "Human-level control through deep reinforcement learning" (Nature 518,
 2015). An action sets one gene of the last point to one value; the agent sees the point's figures and genes.
-`envs` points are changed at a time, by one network: all are random, or none is. For its settings see
-results/tuning/dqn.csv.
+`envs` points are changed at a time, by one network: all are random, or none is. The defaults are
+the best of the trials in results/tuning/dqn.csv, on development problems.
 """
 
 from __future__ import annotations

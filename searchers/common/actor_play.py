@@ -27,22 +27,22 @@ class ActorPlay:
 
     reward: Reward = "-log"
     """What a point earns (see Options of dse.search.environments)."""
-    actors: Count = 8
+    actors: Count = 4
     """Points that are drawn, and evaluated, at a time."""
-    spread: Share = 0.3
+    spread: Share = 0.4
     """Deviation of the first actor's noise on actions in [-1, 1]; the others' falls evenly to 0."""
     warm_up: Samples = 200
     """Samples drawn at random before the first update."""
     update_every: Count = 4
     """Samples between updates."""
-    batch: Count = 64
-    learning_rate: Positive = 0.001
+    batch: Count = 128
+    learning_rate: Positive = 0.003
     """Adam's, of actor and critic alike."""
-    tau: Share = 0.05
+    tau: Share = 1.0
     """The share of the way to the networks that their targets go after an update."""
     lowest: Finite = -3.0
     """The lowest return that the critic knows."""
-    highest: Finite = 9.0
+    highest: Finite = 20.0
     atoms: Annotated[int, Limits(ge=2, le=MOST_UNITS)] = 51
     """Returns from the lowest to the highest whose chances the critic tells."""
     steps: Count = 1
@@ -52,7 +52,7 @@ class ActorPlay:
     hidden: Layers = (64, 64)
     """Units of the hidden layers, of actor and critic alike."""
     episode_steps: Count = 1
-    patience: Samples = 1000
+    patience: Samples = 1200
     """Samples without a better one after which a new learner begins; 0 is never."""
 
     libraries: ClassVar[tuple[str, ...]] = ("gymnasium", "pettingzoo", "torch")

@@ -66,7 +66,7 @@ def taught(settings: DQN | D4PG, bits: int, steps: int, boxes: bool = False, pul
 CHOICES = DQN(hidden=(16,), batch=16, update_every=2, warm_up=40, discount=0.0, learning_rate=0.01)
 
 
-@pytest.mark.parametrize("bits", [4, 8, HALF, FULL])
+@pytest.mark.parametrize("bits", [4, 8])
 def test_a_learner_learns_by_actors_of_few_bits(bits: int) -> None:
     _, earned = taught(CHOICES, bits, 80)
     # The last of the actors does what the policy says; at random it would earn a half.
@@ -75,8 +75,8 @@ def test_a_learner_learns_by_actors_of_few_bits(bits: int) -> None:
 
 
 def test_actions_that_are_numbers_are_stretched_over_their_box() -> None:
-    settings = replace(SMALL, hidden=(16,), discount=0.0, warm_up=100)
-    learner, earned = taught(settings, 8, 250, boxes=True)
+    settings = replace(SMALL, hidden=(16,), discount=0.0, warm_up=100, update_every=2)
+    learner, earned = taught(settings, 8, 170, boxes=True)
     assert earned[-30:, -1].mean() > -0.4
     found = learner.policy().act(np.array([[0, 1]], np.float32))
     assert abs(1 + 2 * float(found[0, 0]) - 2) < 0.5
