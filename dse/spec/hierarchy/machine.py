@@ -13,6 +13,7 @@ from dse.support.validation import positive_number, whole_number
 MOST_INSTANCES = 2**31 - 1
 MOST_WORDS = 2**60
 MOST_LETTERS = 100
+MOST_PJ = 1e30
 FIRST_FILLS = ("counted", "elided")
 
 TENSORS = ("W", "I", "O")
@@ -189,6 +190,8 @@ def not_negative(value: object, what: str) -> float:
         raise InputError(f"{what} must be a number, got {shorten(value)}")
     if value < 0:
         raise InputError(f"{what} must not be negative, got {shorten(value)}")
+    if value > MOST_PJ:  # sums of such figures would be infinite
+        raise InputError(f"{what} must be at most {MOST_PJ:g}, got {shorten(value)}")
     return positive_number(value, what) if value else 0.0
 
 

@@ -110,6 +110,8 @@ def test_a_file_describes_every_level(tmp_path: Path) -> None:
         (f"{HEAD}{DRAM}access_pj = 'by sze'", "access_pj must be a number or 'by size', got 'by sze'"),
         (f"{HEAD}{DRAM}access_pj = 'by size'", "there is no size; give size or size_bytes"),
         (f"{HEAD}{DRAM}access_pj = -1", "access_pj must not be negative, got -1"),
+        (f"{HEAD}{DRAM}access_pj = 1e308", "access_pj must be at most 1e+30, got 1e+308"),
+        (f"{HEAD}{DRAM}read_pj = 1e308", "read_pj must be at most 1e+30, got 1e+308"),
         (f"{HEAD}{DRAM}access_pj = 1\nread_pj = 1", "give one for all or one each"),
         (f"{HEAD}{DRAM}spread = ['Z']", "unknown dim 'Z'"),
         (f"{HEAD}{DRAM}spread = ['C', 'C']", "C is there twice"),
