@@ -41,7 +41,7 @@ SEEN, DONE = 32, 8
 ROWS = (1, 64)
 ROUNDS = 41
 MANY = 1000
-MAPPER = "mapper's, 2 x 64"
+MAPPER, A_SAMPLE = "mapper's, 2 x 64", "a sample drawn and priced"
 BITS = {"single": 32, "half": 16, "int8": 8}
 
 
@@ -106,7 +106,7 @@ def drawing() -> dict[str, Callable[[], object]]:
     assert isinstance(trial, MappingTrial)
     once = replace(trial, samples=MANY, runs=1)
     seen = torch.zeros(1, 1, saved.policy.team.observed)
-    found: dict[str, Callable[[], object]] = {"a sample": lambda: once.measure(saved.policy)}
+    found: dict[str, Callable[[], object]] = {A_SAMPLE: lambda: once.measure(saved.policy)}
     for name, bits in BITS.items():
         few = executed(saved.policy.quantised(Precision(bits)).actors)
         found[name] = lambda few=few: few(seen)
@@ -128,8 +128,8 @@ def main() -> None:
                     print(name, rows, way, *(f"{figure:.1f}" for figure in figures), flush=True)
                     writer.writerow((name, rows, way, *(f"{figure:.2f}" for figure in figures)))
         calls = drawing()
-        whole = microseconds({"a sample": calls.pop("a sample")}, rounds=5, least=1)["a sample"]
-        figures_by_way = {"a sample": tuple(figure / MANY for figure in whole)} | microseconds(calls)
+        whole = microseconds({A_SAMPLE: calls.pop(A_SAMPLE)}, rounds=5, least=1)[A_SAMPLE]
+        figures_by_way = {A_SAMPLE: tuple(figure / MANY for figure in whole)} | microseconds(calls)
         for way, figures in figures_by_way.items():
             print("a mapper", way, *(f"{figure:.1f}" for figure in figures), flush=True)
             writer.writerow((MAPPER, 1, way, *(f"{figure:.2f}" for figure in figures)))
