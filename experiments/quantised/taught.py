@@ -2,7 +2,7 @@
 
 On tasks of Gymnasium by stable-baselines3, with settings near those of rl-baselines3-zoo and fewer steps; on
 development problems by searchers, with 2,000 samples. They go to build/quantised/policies, which is not kept;
-half an hour of CPU.
+a quarter of an hour of CPU.
 """
 
 from __future__ import annotations
@@ -33,10 +33,6 @@ STEPS = {
     ("a2c", "CartPole-v1"): 120_000,
     ("ppo", "Acrobot-v1"): 60_000,
     ("dqn", "MountainCar-v0"): 120_000,
-    ("ddpg", "MountainCarContinuous-v0"): 20_000,
-    ("a2c", "Acrobot-v1"): 100_000,
-    ("dqn", "Acrobot-v1"): 40_000,
-    ("ppo", "Pendulum-v1"): 60_000,
 }
 """By algorithm and task of Gymnasium."""
 DEAR = ("dqn", "MountainCar-v0")
