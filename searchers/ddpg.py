@@ -3,8 +3,8 @@
 The algorithm is that of Lillicrap et al., "Continuous control with deep reinforcement learning" (ICLR 2016,
 arXiv:1509.02971): an action is a number for each gene, rounded, and tried with normal noise. An episode is
 one step by default, as a point's cost does not depend on the points before it; the critic is then a model of
-the rewards, and the actor its best point. The defaults are the best of
-the trials in results/tuning/ddpg.csv, on development problems.
+the rewards, and the actor its best point. The defaults are the best of the trials in results/tuning/ddpg.csv,
+on development problems.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ class DDPG:
     """Points that are drawn, and evaluated, at a time."""
     updates: Repeats = 2
     """Gradient steps after each step of all environments."""
-    batch: Count = 64
+    batch: Count = 32
     """Samples that a gradient step is made on."""
-    warm_up: Count = 200
+    warm_up: Count = 100
     """Samples drawn at random before the first update."""
-    spread: Weight = 0.3
+    spread: Weight = 0.2
     """Deviation of the noise that actions, in [-1, 1], are tried with."""
-    learning_rate: Positive = 0.001
+    learning_rate: Positive = 0.003
     """Step size of Adam."""
-    tau: Share = 0.05
+    tau: Share = 0.01
     """The share of the way to the networks that their targets go after a gradient step."""
     discount: Share = 0.9
     """How much less a reward counts for each step that it is later."""

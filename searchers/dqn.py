@@ -2,8 +2,8 @@
 
 The algorithm is that of Mnih et al., "Human-level control through deep reinforcement learning" (Nature 518,
 2015). An action sets one gene of the last point to one value; the agent sees the point's figures and genes.
-`envs` points are changed at a time, by one network: all are random, or none is. The defaults are
-the best of the trials in results/tuning/dqn.csv, on development problems.
+`envs` points are changed at a time, by one network: all are random, or none is. The defaults are the
+better of two trials in results/tuning/dqn.csv, on development problems.
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ class DQN:
 
     reward: Reward = "-log"
     """What a point earns (see Options of dse.search.environments)."""
-    envs: Count = 8
+    envs: Count = 4
     """Points that are changed, and evaluated, at a time."""
     steps: Count = 1
     """Steps of all environments between two updates."""
-    updates: Repeats = 2
+    updates: Repeats = 4
     """Gradient steps of an update."""
-    batch: Count = 64
+    batch: Count = 128
     """Samples that a gradient step is made on."""
-    learning_rate: Positive = 0.001
+    learning_rate: Positive = 0.0003
     """Step size of Adam."""
-    tau: Share = 0.05
+    tau: Share = 0.2
     """The share of the way to the network that its target goes after each step of the environments."""
-    discount: Share = 0.9
+    discount: Share = 0.95
     """How much less a reward counts for each step that it is later."""
-    explored: Share = 0.05
+    explored: Share = 0.1
     """The chance of random actions in the end."""
-    explored_until: Count = 1000
+    explored_until: Count = 300
     """Samples in which it falls to that from 1."""
     hidden: Layers = (64, 64)
     """Units of the hidden layers."""
-    episode_steps: Count = 32
+    episode_steps: Count = 8
     patience: Samples = 4000
     """Samples without a better one after which a new agent begins; 0 is never."""
 

@@ -194,29 +194,34 @@ def first(rows: Rows, target: float) -> dict[str, str] | None:
 
 
 def searches() -> list[str]:
-    """Best loss over the proven optimum of the searchers, over problems and seeds."""
+    """Best loss over the proven optimum of the searchers, over problems and seeds; ratios where both ran."""
     rows = read("searches")
     lines = []
     for arm in ARMS:
-        cells = [arm]
+        cells = [arm, ""]
         for at in ("at_500", "at_2000"):
             mine, base = (logs(rows, name, at) for name in (arm, "d4pg"))
-            if len(mine) != len(base) or not len(mine):
+            if not mine:
                 break
-            cells.append(f"{np.exp(mine.mean()):.2f}")
-            cells.append("-" if arm == "d4pg" else bootstrap(mine - base))
+            cells[1] = f"{len(mine)}"
+            cells.append(f"{np.exp(np.mean(list(mine.values()))):.2f}")
+            differences: dict[str, list[float]] = {}
+            for problem, seed in sorted(mine.keys() & base.keys()):
+                differences.setdefault(problem, []).append(mine[problem, seed] - base[problem, seed])
+            over = np.array([np.mean(values) for values in differences.values()])
+            cells.append("-" if arm == "d4pg" else bootstrap(over))
         else:
             lines.append(cells)
-    return table(["searcher", "500", "over d4pg", "2,000", "over d4pg"], lines)
+    return table(["searcher", "searches", "500", "over d4pg", "2,000", "over d4pg"], lines)
 
 
-def logs(rows: Rows, arm: str, at: str) -> FloatArray:
-    """Logarithms of best loss over the optimum by problem, means over seeds; more than 12 counts for 12."""
-    found: dict[str, list[float]] = {}
-    for row in rows:
-        if row["arm"] == arm:
-            found.setdefault(row["problem"], []).append(np.log(min(float(row[at]), 12.0)))
-    return np.array([np.mean(values) for values in found.values()])
+def logs(rows: Rows, arm: str, at: str) -> dict[tuple[str, str], float]:
+    """Logarithms of best loss over the optimum by problem and seed; more than 12 counts for 12."""
+    return {
+        (row["problem"], row["seed"]): float(np.log(min(float(row[at]), 12.0)))
+        for row in rows
+        if row["arm"] == arm
+    }
 
 
 def bootstrap(values: FloatArray) -> str:
