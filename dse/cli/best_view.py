@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dse.optimum.certificate import Best as Proven
+    from dse.optimum.certificate import Incumbent
     from dse.problem.problem import Problem
-    from dse.search.api import Best as Found
+    from dse.search.api import Best
 
 
-def show_best(console: Console, problem: Problem, claim: str, best: Found | Proven) -> None:
+def show_best(console: Console, problem: Problem, claim: str, best: Best | Incumbent) -> None:
     """Print what is claimed of the best mapping, its figures, and the mapping as a nest of loops."""
     console.print(
         f"{claim}: {best.cycles:,} cycles, {best.energy_nj:,.6g} nJ, {problem.needs(best.mapping)}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dse.optimum.certificate import Best, Certificate, Counts, Solved
+from dse.optimum.certificate import Certificate, Counts, Incumbent, Solved
 from dse.problem.problem import Problem
 from dse.support.errors import InputError, StorageError, shorten
 from dse.support.validation import positive_number
@@ -13,7 +13,7 @@ from dse.support.validation import positive_number
 if TYPE_CHECKING:
     from dse.optimum.verification import Check
 
-__all__ = ["Best", "Certificate", "Counts", "Solved", "certify", "verify"]
+__all__ = ["Incumbent", "Certificate", "Counts", "Solved", "certify", "verify"]
 
 
 def certify(

@@ -22,8 +22,11 @@ STATUSES = (OPTIMAL, BOUNDED, INFEASIBLE)
 
 
 @dataclass(frozen=True)
-class Best:
-    """The best mapping found, as the cost model prices it."""
+class Incumbent:
+    """The best mapping that a proof has found, as the cost model prices it.
+
+    A search's `Best` has the sample that found it too; here nothing is sampled.
+    """
 
     loss: float
     genes: tuple[int, ...]
@@ -80,7 +83,7 @@ class Certificate:
     fingerprint: str
     status: str
     lower_bound: float
-    best: Best | None
+    best: Incumbent | None
     solved: tuple[Solved, ...]
     counts: Counts
     seconds: float
@@ -153,22 +156,22 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def priced(problem: Problem, mapping: Any) -> Best | None:
+def priced(problem: Problem, mapping: Any) -> Incumbent | None:
     """The mapping as the problem prices it; None if it is not feasible."""
     batch = problem.batch(mapping)
     return _best(problem.evaluate(batch), problem.space.encode(batch)[0], mapping)
 
 
-def priced_point(problem: Problem, genes: ArrayLike) -> Best | None:
+def priced_point(problem: Problem, genes: ArrayLike) -> Incumbent | None:
     """Likewise of a point (genes,) of the problem's space, which may say what the hardware is."""
     points = np.array([genes], dtype=np.int64)
     return _best(problem.price(points), points[0], problem.space.decode(points)[0])
 
 
-def _best(figures: Evaluations, genes: IntArray, mapping: Any) -> Best | None:
+def _best(figures: Evaluations, genes: IntArray, mapping: Any) -> Incumbent | None:
     if figures.reason[0] != 0:
         return None
-    return Best(
+    return Incumbent(
         loss=float(figures.loss[0]),
         genes=tuple(genes.tolist()),
         cycles=int(figures.cycles[0]),

@@ -22,7 +22,16 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from dse.optimum.bounds import Bounds, Choice, Groups, Solution, Value, Winner
-from dse.optimum.certificate import BOUNDED, INFEASIBLE, OPTIMAL, Best, Certificate, Counts, Solved, priced
+from dse.optimum.certificate import (
+    BOUNDED,
+    INFEASIBLE,
+    OPTIMAL,
+    Certificate,
+    Counts,
+    Incumbent,
+    Solved,
+    priced,
+)
 from dse.optimum.models import certifier_of, has_floor_only, refuse
 from dse.problem.problem import Problem
 from dse.space.genes import LEVELS, MAPPED_DIMS, ORDERS
@@ -211,7 +220,7 @@ def _counts(problem: Problem, bounds: Bounds, bounded: Bounded, found: Found) ->
     )
 
 
-def best_of(problem: Problem, loss: float, winner: Winner) -> Best:
+def best_of(problem: Problem, loss: float, winner: Winner) -> Incumbent:
     """The best mapping found, as the problem prices it: the solver's figures must be those."""
     layer, fixed = problem.space.layer, problem.space.fixed
 
