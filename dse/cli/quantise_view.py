@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -60,6 +61,9 @@ def show(data: Mapping[str, Any], out: object) -> None:
         "its weights, us an inference, by how much it is worse with the ends of a 95 % interval"
     )
     output.print_table(console, title, columns, rows)
+    empty = sum(not math.isfinite(value) for row in data["precisions"] for value in row["values"])
+    if empty:
+        console.print(f"in {empty} runs nothing feasible was drawn: with more --samples all are compared")
     if out is not None:
         console.print(f"written to {out}")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dse.cli.quantise_view import show
 from learners.heads import Choices
 from learners.networks import Networks
 from learners.policy import Policy, load_policy, save_policy
@@ -51,7 +52,9 @@ def test_a_policy_of_a_task_is_measured_and_taught_again(cartpole: Path, dse: Ds
     assert load_policy(out / "2-bits-aware").policy.actors.quantised.bits == 2
 
 
-def test_a_policy_of_mappings_is_measured_where_it_was_taught_or_elsewhere(dse: Dse, tmp_path: Path) -> None:
+def test_a_policy_of_mappings_is_measured_where_it_was_taught_or_elsewhere(
+    dse: Dse, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = str(tmp_path / "taught")
     taught = dse("search", *LAYER, "--searcher", "ppo", "--budget", "64", *TEACHING, "--save-policy", folder)
     assert taught.code == 0, taught.err
@@ -66,6 +69,9 @@ def test_a_policy_of_mappings_is_measured_where_it_was_taught_or_elsewhere(dse: 
     assert again["precisions"][1]["values"] == first["precisions"][3]["values"]
     other = dse(*asked, "--bits", "8", "--layer", "alexnet:conv3", "--accelerator", "edge").json
     assert other["quality"] == "latency of the best of 32 samples"
+    other["precisions"][1]["values"][0] = np.inf
+    show(other, None)
+    assert "in 1 runs nothing feasible was drawn" in capsys.readouterr().out
 
 
 def test_what_cannot_be_quantised_is_refused_in_a_line(cartpole: Path, dse: Dse, tmp_path: Path) -> None:
