@@ -30,5 +30,6 @@ SEARCHERS: dict[str, str] = {
     "local": "searchers.local:Local",
     "gradient": "searchers.gradient:Gradient",
     "team": "searchers.team:Team",
+    "transfer": "searchers.transfer:Transfer",
 }
 """Each searcher's name, and where its class is: modules are imported only when they are used."""

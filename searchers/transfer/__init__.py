@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dse.support.validation import whole_number
+from searchers.common.settings import MOST_DATA
 from searchers.team import Team
 
 if TYPE_CHECKING:
@@ -44,6 +46,7 @@ class Transfer(Team):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        whole_number(self.lessons, "lessons", least=1, most=MOST_DATA)
         if self.folder:
             from searchers.transfer.elsewhere import read_searches
 

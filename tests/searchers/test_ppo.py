@@ -21,6 +21,7 @@ from dse.search.run import Cell, run_cell
 from dse.spec.accelerator import PRESETS
 from dse.support.errors import InputError
 from dse.testing.landscapes import infeasible, one_choice, refused, single
+from learners import sb3
 from searchers.ppo import PPO
 from searchers.random import Random
 from workloads import load_layer
@@ -160,8 +161,10 @@ def test_global_states_and_threads_are_as_they_were_also_after_a_failure() -> No
 
 def test_an_agent_that_finds_nothing_better_gives_way_to_a_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
     seeds: list[int] = []
-    make = PPO._agent
-    monkeypatch.setattr(PPO, "_agent", lambda self, env, seed: seeds.append(seed) or make(self, env, seed))
+    make = sb3.begin
+    monkeypatch.setattr(
+        sb3, "begin", lambda name, env, seed, given: seeds.append(seed) or make(name, env, seed, given)
+    )
     for patience, agents in ((0, 1), (192, 4), (1000, 1)):
         seeds.clear()
         run(PPO(patience=patience), 1000, refused())
