@@ -7,8 +7,8 @@
 - `searches`: the searchers `d4pg` and `actorq` on the twelve problems of devhard.toml.
 - `mapper`: what a mapper's actor and its cost models take for a sample.
 
-From three seeds each, `pulls` from five. Writes actorq-*.csv in results/quantised, a line or more a run, and
-goes on where it was stopped. `python -m experiments.actorq.tables` makes the tables.
+From three seeds each; `pulls`, and precisions in `idle`, from five. Writes actorq-*.csv in results/quantised,
+a line or more a run, and goes on where it was stopped. `python -m experiments.actorq.tables` makes tables.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from experiments import RESULTS
 from experiments.actorq.asynchronous import Setting, earned, run
 
 HERE = RESULTS / "quantised"
-SEEDS = (0, 1, 2)
+SEEDS, MORE_SEEDS = (0, 1, 2), (0, 1, 2, 3, 4)
 KEY = ("task", "policy", "communication", "inference", "actors", "pull_every", "steps", "seed", "idle")
 LEARNED = {"CartPole-v1": 12_000, "Acrobot-v1": 10_000, "Pendulum-v1": 9000}
 """Steps of a run, by task."""
-PULLS, PULLED_STEPS, PULLED_SEEDS = (1, 10, 100, 1000), 12_000, (0, 1, 2, 3, 4)
+PULLS, PULLED_STEPS = (1, 10, 100, 1000), 12_000
 ARMS: dict[str, tuple[str, dict[str, Any]]] = {
     "d4pg": ("d4pg", {}),
     "actorq 8 bits": ("actorq", {"pull_every": 1}),
@@ -44,10 +44,11 @@ Row = dict[str, Any]
 
 def idle() -> Iterator[Setting]:
     """Large and small policies, the three precisions; and what is sent alone, at two paces."""
-    for seed in SEEDS:
+    for seed in MORE_SEEDS:
         for bits in (32, 16, 8):
             for policy in ("large", "small"):
                 yield Setting("CartPole-v1", policy, bits, bits, steps=2000, seed=seed, idle=True)
+    for seed in SEEDS:
         for pull_every, steps in ((100, 2000), (10, 1100)):
             for sent in (32, 8):
                 yield Setting("CartPole-v1", "large", sent, 32, 1, pull_every, steps, seed, True)
@@ -77,7 +78,7 @@ def processes(settings: Iterable[Setting]) -> None:
 def pulls() -> None:
     """Four actors of 8 bits that pull after so many steps each, in lockstep."""
     done = {(row["pull_every"], row["seed"]) for row in read("pulls")}
-    for seed in PULLED_SEEDS:
+    for seed in MORE_SEEDS:
         for every in PULLS:
             if (str(every), str(seed)) not in done:
                 lines = [

@@ -107,9 +107,10 @@ def communication() -> list[str]:
     lines: list[list[str]] = []
     phases = [phase for phase in PHASES if phase != "push"]
     for every in (100, 10):
-        base = idle("large", "32", "32", every)
+        seeds = {row["seed"] for row in idle("large", "8", "32", every)}
+        base = [row for row in idle("large", "32", "32", every) if row["seed"] in seeds]
         for bits in ("32", "8"):
-            rows = idle("large", bits, "32", every)
+            rows = base if bits == "32" else idle("large", bits, "32", every)
             if not rows or len(rows) != len(base):
                 continue
             whole, taken = (
