@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,8 +18,8 @@ from searchers.peers import PEERS
 
 OURS = [name for name in searchers() if name not in PEERS]
 BUDGET = 120
-QUICKER = {"bayesian": {"batch": 0.25}}
-"""Settings with which a slow searcher asks for more points at a time: it fits its models less often."""
+QUICKER: dict[str, dict[str, Any]] = {"bayesian": {"batch": 0.25}, "dqn": {"batch": 16}}
+"""Settings with which a slow searcher fits its models less often, and a patient one begins to learn at all."""
 
 
 def run(name: str, seed: int = 0, budget: int = BUDGET) -> Record:
