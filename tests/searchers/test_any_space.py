@@ -19,7 +19,7 @@ from searchers.peers import PEERS
 OURS = [name for name in searchers() if name not in PEERS]
 BUDGET = 120
 QUICKER: dict[str, dict[str, Any]] = {"bayesian": {"batch": 0.25}, "dqn": {"batch": 16}}
-"""Settings with which a slow searcher fits its models less often, and a patient one begins to learn at all."""
+"""Settings with which a slow searcher fits its models less often, and a patient one begins to learn."""
 
 
 def run(name: str, seed: int = 0, budget: int = BUDGET) -> Record:
