@@ -7,8 +7,9 @@ import pytest
 from dse.cost.timeloop.presets import load_machine
 from dse.problem.machine_problem import MachineProblem
 from dse.search.api import search
-from dse.search.searcher import searchers
+from dse.search.searcher import make_searcher, searchers
 from dse.spec.layer import Layer
+from tests.libraries import skip_without_libraries_of
 
 LAYER = Layer("CONV", 64, 32, 14, 14, 3, 3, padding=(1, 1))
 
@@ -16,6 +17,7 @@ LAYER = Layer("CONV", 64, 32, 14, 14, 3, 3, padding=(1, 1))
 @pytest.mark.parametrize("machine", ["gemmini", "eyeriss_like"])
 @pytest.mark.parametrize("name", searchers())
 def test_every_searcher_spends_its_budget_and_finds_something(name: str, machine: str) -> None:
+    skip_without_libraries_of(make_searcher(name))
     problem = MachineProblem(LAYER, load_machine(machine), "edp", "timeloop")
     found = search(problem, name, budget=150)
     assert len(found.record) == 150

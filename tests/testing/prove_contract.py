@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from importlib.metadata import distributions
-
 import pytest
 
 from dse.search.searcher import make_searcher, searchers
 from dse.testing import broken, check_searcher
 from dse.testing.candidate import REFERENCE
+from tests.libraries import skip_without_libraries_of
 
 SAMPLES = {"optuna-gp": 100, "botorch": 100, "smac": 200, "nevergrad": 300, "tpe": 600}
 """Of peers whose time grows with more than their samples."""
@@ -17,7 +16,5 @@ SAMPLES = {"optuna-gp": 100, "botorch": 100, "smac": 200, "nevergrad": 300, "tpe
 @pytest.mark.parametrize("name", searchers())
 def test_every_installed_searcher_keeps_the_whole_contract(name: str) -> None:
     searcher = make_searcher(name)
-    for needed in getattr(searcher, "libraries", ()):
-        if not list(distributions(name=needed)):
-            pytest.skip(f"{needed} is not installed")
+    skip_without_libraries_of(searcher)
     assert not broken(check_searcher(searcher, samples=SAMPLES.get(name, REFERENCE)))
