@@ -44,6 +44,8 @@ from workloads import load_layer
 BUDGET = 100
 MODELS = {"loopnest": "small-loopnest", "maestro": "small-maestro", "conflicts": "small-loopnest"}
 """The campaign that each cost model's problems are of."""
+TABLES = ("geomean", "versus", "runtimes")
+"""Of the report, those that are kept."""
 CONFLICTS = "examples.conflicts:price"
 
 
@@ -165,8 +167,9 @@ def main() -> None:
             run_campaign(store, make_display(), workers=options.workers, make_executor=LocalProcesses)
         write_report(folder, pictures=False)
         kept = RESULTS / "ablations" / model
-        shutil.copytree(folder / "tables", kept / "tables", dirs_exist_ok=True)
-        shutil.copy(folder / CURVES, kept / CURVES)
+        (kept / "tables").mkdir(parents=True, exist_ok=True)
+        for name in (CURVES, *(f"tables/{table}.{kind}" for table in TABLES for kind in ("csv", "md"))):
+            shutil.copy(folder / name, kept / name)
 
 
 if __name__ == "__main__":
