@@ -7,6 +7,9 @@ Inception-v3, ConvNeXt-T, EfficientNet-B4, fully connected layers of one sample,
 machines are drawn too. Of each model's problems a third has `any` tiles. They are drawn for variety, a class
 of layers after the other, and not for hardness; one is dropped only where 20,000 random samples find nothing
 that fits, or where the optimum (of `any`: among perfect factors) is not proven.
+
+What is committed was drawn in commit 349e107, when `any` tiles were still sampled uniformly. Such samples now
+take other numbers from the generator, so this draws other problems from the eighth on: do not run it over them.
 """
 
 from __future__ import annotations
@@ -35,7 +38,7 @@ SMALL = FOLDER / "small"
 MODELS = ("loopnest", "maestro")
 CAMPAIGNS = {"small": 12, "final": 6}
 """How many problems each has under each cost model."""
-SEEDS = {"small": 3, "final": 20}
+SEEDS = {"small": 5, "final": 20}
 """More may be added: what is done stays."""
 
 HEAD = """\
