@@ -9,7 +9,7 @@ of layers after the other, and not for hardness; one is dropped only where 20,00
 that fits, or where the optimum (of `any`: among perfect factors) is not proven.
 
 What is committed was drawn in commit 349e107, when `any` tiles were still sampled uniformly. Such samples now
-take other numbers from the generator, so this draws other problems from the eighth on: do not run it over them.
+take other numbers from the generator: this would draw other problems from the eighth on, in their place.
 """
 
 from __future__ import annotations
