@@ -116,6 +116,10 @@ def show(rows: list[dict[str, str]]) -> None:
             mean, low, high, worst = np.exp([logs.mean(), *interval(drawn), logs.max()])
             cells.append(f"{mean:.3f} [{low:.2f}, {high:.2f}] ({worst:.2f})")
         print("|", " | ".join([name, *cells]), "|")
+    for name in dict.fromkeys(row["searcher"] for row in rows):
+        first = [float(row[str(SAMPLES[0])]) for row in rows if row["searcher"] == name]
+        unfit = sum(ratio >= WORST for ratio in first)
+        print(f"{name}: in {unfit} of {len(first)} runs the first sample counts for {WORST:g}")
 
 
 def main() -> None:

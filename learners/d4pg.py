@@ -19,62 +19,41 @@ from torch import Tensor
 
 from dse.support.arrays import SingleArray
 from dse.support.errors import InputError
-from dse.support.validation import positive_number, whole_number
+from dse.support.validation import whole_number
 from learners.actors import tried_levels
-from learners.folding import Folding
+from learners.folding import FoldedLearner, FoldedSettings, refuse_other_units
 from learners.heads import Levels
 from learners.networks import Descent, Networks
-from learners.phases import ACTIONS, P_LOSS, Q_LOSS, SAMPLING, TARGET_Q, UPDATE, Phases, unmeasured
+from learners.phases import ACTIONS, P_LOSS, Q_LOSS, SAMPLING, TARGET_Q, Phases, unmeasured
 from learners.policy import Policy
-from learners.replay import Transitions, make_replay
+from learners.replay import Transitions
 from learners.team import Team
 
-_MOST = 10_000_000
-_MOST_UNITS = 8192
+_MOST_ATOMS = 8192
 
 
 @dataclass(frozen=True)
-class D4PG:
-    """The algorithm with its settings."""
+class D4PG(FoldedSettings):
+    """The algorithm with its settings; `spread` is the deviation of the noise on actions in [-1, 1]."""
 
     hidden: tuple[int, ...] = (256, 256)
-    """Units of the actor's hidden layers, ReLU."""
     critic_hidden: tuple[int, ...] = (256, 256)
     atoms: int = 51
     lowest: float = -100.0
     highest: float = 100.0
     steps: int = 5
-    """Steps whose rewards a target counts as they were."""
-    discount: float = 0.99
     batch: int = 256
     update_every: int = 16
-    """Steps between updates: each step is learned from batch / update_every times, 16 by default."""
-    warm_up: int = 1000
-    """Steps of random actions, before which nothing is learned."""
     spread: float = 0.2
-    """Deviation of the noise that actions, in [-1, 1], are tried with."""
     learning_rate: float = 0.0003
-    """Adam's, of actor and critic alike."""
     tau: float = 0.01
-    """The share of the way to the networks that their targets go after an update."""
     max_norm: float = 40.0
-    """Length to which a gradient is cut."""
     capacity: int = 1_000_000
-    """Steps that the memory holds."""
 
     def __post_init__(self) -> None:
-        for name in ("steps", "batch", "update_every", "capacity"):
-            whole_number(getattr(self, name), name, most=_MOST)
-        whole_number(self.atoms, "atoms", least=2, most=_MOST_UNITS)
-        whole_number(self.warm_up, "warm_up", least=0, most=_MOST)
-        for layers in ("hidden", "critic_hidden"):
-            for units in getattr(self, layers):
-                whole_number(units, f"{layers}: units of a layer", most=_MOST_UNITS)
-        for name in ("learning_rate", "max_norm"):
-            positive_number(getattr(self, name), name)
-        for name in ("tau", "discount", "spread"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise InputError(f"{name} must be between 0 and 1, got {getattr(self, name)}")
+        super().__post_init__()
+        refuse_other_units("critic_hidden", self.critic_hidden)
+        whole_number(self.atoms, "atoms", least=2, most=_MOST_ATOMS)
         if not -np.inf < self.lowest < self.highest < np.inf:
             raise InputError(f"lowest must be below highest, got {self.lowest} and {self.highest}")
 
@@ -85,13 +64,13 @@ class D4PG:
         return D4PGLearner(self, team, rng, phases)
 
 
-class D4PGLearner:
-    """A team that learns: it acts and takes in steps, or is handed folded ones by who acts elsewhere."""
+class D4PGLearner(FoldedLearner):
+    """A team that learns."""
 
     def __init__(self, settings: D4PG, team: Team, rng: np.random.Generator, phases: Phases) -> None:
         beginning, self._sampling, self._trying = rng.spawn(3)
-        self._settings, self._team, self._phases = settings, team, phases
-        self.steps, self.discount, self.warm_up = settings.steps, settings.discount, settings.warm_up
+        super().__init__(settings, phases)
+        self._settings, self._team = settings, team
         agents, seen = len(team.names), team.observed + team.width
         sizes = (team.observed, *settings.hidden, team.width)
         self.actors = Networks.drawn(beginning, agents, sizes)
@@ -100,9 +79,7 @@ class D4PGLearner:
         self._actor_descent = Descent(self.actors, settings.learning_rate, settings.max_norm)
         self._critic_descent = Descent(self.critics, settings.learning_rate, settings.max_norm)
         self._returns = torch.linspace(settings.lowest, settings.highest, settings.atoms)
-        self.replay = make_replay("contiguous", settings.capacity)
-        self._folding = Folding(settings.steps, settings.discount)
-        self._acted = self._taken = 0
+        self._acted = 0
 
     def act(self, observations: SingleArray) -> SingleArray:
         """Actions to try: (agents, width)."""
@@ -111,21 +88,6 @@ class D4PGLearner:
         self._acted += 1
         random = self._acted <= self._settings.warm_up
         return tried_levels(levels, self._trying, np.float32(self._settings.spread), random)
-
-    def learn(self, step: Transitions) -> None:
-        """Take in a step, and update every so often."""
-        for whole in self._folding.add(step):
-            self.take(whole)
-
-    def take(self, step: Transitions) -> None:
-        """Keep a folded step, and update every so often."""
-        settings = self._settings
-        self.replay.add(step)
-        self._taken += 1
-        enough = self._taken >= max(settings.warm_up, settings.batch)
-        if enough and self._taken % settings.update_every == 0:
-            with self._phases(UPDATE):
-                self.update()
 
     def update(self) -> None:
         """Go down both losses once, then let the targets follow."""

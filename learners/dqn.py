@@ -16,54 +16,19 @@ import torch
 
 from dse.support.arrays import SingleArray
 from dse.support.errors import InputError
-from dse.support.validation import positive_number, whole_number
 from learners.actors import tried_choices
-from learners.folding import Folding
+from learners.folding import FoldedLearner, FoldedSettings
 from learners.heads import Choices
 from learners.networks import Descent, Networks
-from learners.phases import ACTIONS, Q_LOSS, SAMPLING, TARGET_Q, UPDATE, Phases, unmeasured
+from learners.phases import ACTIONS, Q_LOSS, SAMPLING, TARGET_Q, Phases, unmeasured
 from learners.policy import Policy
-from learners.replay import Transitions, make_replay
+from learners.replay import Transitions
 from learners.team import Team
-
-_MOST = 10_000_000
 
 
 @dataclass(frozen=True)
-class DQN:
-    """The algorithm with its settings."""
-
-    hidden: tuple[int, ...] = (64, 64)
-    """Units of the hidden layers, ReLU."""
-    steps: int = 3
-    """Steps whose rewards a target counts as they were."""
-    discount: float = 0.99
-    batch: int = 64
-    update_every: int = 4
-    """Steps between updates: each step is learned from batch / update_every times, 16 by default."""
-    warm_up: int = 1000
-    """Steps of random actions, before which nothing is learned."""
-    spread: float = 0.1
-    """The chance of a random action."""
-    learning_rate: float = 0.001
-    tau: float = 0.02
-    """The share of the way to the network that its target goes after an update."""
-    max_norm: float = 10.0
-    """Length to which a gradient is cut."""
-    capacity: int = 100_000
-    """Steps that the memory holds."""
-
-    def __post_init__(self) -> None:
-        for name in ("steps", "batch", "update_every", "capacity"):
-            whole_number(getattr(self, name), name, most=_MOST)
-        whole_number(self.warm_up, "warm_up", least=0, most=_MOST)
-        for units in self.hidden:
-            whole_number(units, "hidden: units of a layer", most=_MOST)
-        for name in ("learning_rate", "max_norm"):
-            positive_number(getattr(self, name), name)
-        for name in ("tau", "discount", "spread"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise InputError(f"{name} must be between 0 and 1, got {getattr(self, name)}")
+class DQN(FoldedSettings):
+    """The algorithm with its settings; `spread` is the chance of a random action."""
 
     def begin(self, team: Team, rng: np.random.Generator, phases: Phases = unmeasured) -> DQNLearner:
         """An agent that has not learned yet."""
@@ -72,19 +37,17 @@ class DQN:
         return DQNLearner(self, team, rng, phases)
 
 
-class DQNLearner:
-    """An agent that learns: it acts and takes in steps, or is handed folded ones by who acts elsewhere."""
+class DQNLearner(FoldedLearner):
+    """An agent that learns."""
 
     def __init__(self, settings: DQN, team: Team, rng: np.random.Generator, phases: Phases) -> None:
         beginning, self._sampling, self._trying = rng.spawn(3)
-        self._settings, self._team, self._phases = settings, team, phases
-        self.steps, self.discount, self.warm_up = settings.steps, settings.discount, settings.warm_up
+        super().__init__(settings, phases)
+        self._settings, self._team = settings, team
         self.actors = Networks.drawn(beginning, 1, (team.observed, *settings.hidden, team.width))
         self._targets = self.actors.copy()
         self._descent = Descent(self.actors, settings.learning_rate, settings.max_norm)
-        self.replay = make_replay("contiguous", settings.capacity)
-        self._folding = Folding(settings.steps, settings.discount)
-        self._acted = self._taken = 0
+        self._acted = 0
 
     def act(self, observations: SingleArray) -> SingleArray:
         """Actions to try: (1, width)."""
@@ -93,21 +56,6 @@ class DQNLearner:
         self._acted += 1
         random = self._acted <= self.warm_up
         return tried_choices(values, self._trying, np.float32(self._settings.spread), random)
-
-    def learn(self, step: Transitions) -> None:
-        """Take in a step, and update every so often."""
-        for whole in self._folding.add(step):
-            self.take(whole)
-
-    def take(self, step: Transitions) -> None:
-        """Keep a folded step, and update every so often."""
-        settings = self._settings
-        self.replay.add(step)
-        self._taken += 1
-        enough = self._taken >= max(settings.warm_up, settings.batch)
-        if enough and self._taken % settings.update_every == 0:
-            with self._phases(UPDATE):
-                self.update()
 
     def update(self) -> None:
         """Go down the error of the values once, then let the target follow."""

@@ -1,5 +1,7 @@
 """Steps with the rewards of the next few folded in, for targets over n steps that need no later step.
 
+What learners from such steps share stands here too.
+
 A folded step is a step from where the first began to where the last led: its reward is r_1 + d_1 r_2 +
 d_1 d_2 r_3 + ..., and its `ended` is 1 - d_1 d_2 ... d_n, where d_k is the discount, or 0 where an agent's
 episode ended: what is left counts for the value of where the last led.
@@ -8,10 +10,17 @@ episode ended: what is left counts for the value of where the last led.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from learners.replay import Transitions
+from dse.support.errors import InputError
+from dse.support.validation import positive_number, whole_number
+from learners.phases import UPDATE, Phases
+from learners.replay import Transitions, make_replay
+
+_MOST = 10_000_000
+_MOST_UNITS = 8192
 
 
 class Folding:
@@ -51,3 +60,74 @@ def folded(steps: Sequence[Transitions], discount: float) -> Transitions:
         rewards += counts * step.rewards
         counts = counts * np.float32(discount) * (1 - step.ended)
     return Transitions(first.observations, first.actions, rewards, last.following, 1 - counts)
+
+
+@dataclass(frozen=True)
+class FoldedSettings:
+    """How one learns from folded steps."""
+
+    hidden: tuple[int, ...] = (64, 64)
+    """Units of the hidden layers of what acts, ReLU."""
+    steps: int = 3
+    """Steps whose rewards a target counts as they were."""
+    discount: float = 0.99
+    batch: int = 64
+    update_every: int = 4
+    """Steps between updates: each step is learned from batch / update_every times, 16 by default."""
+    warm_up: int = 1000
+    """Steps of random actions, before which nothing is learned."""
+    spread: float = 0.1
+    """How much is tried out: the chance of a random choice, or the deviation of noise on numbers."""
+    learning_rate: float = 0.001
+    """Adam's."""
+    tau: float = 0.02
+    """The share of the way to the networks that their targets go after an update."""
+    max_norm: float = 10.0
+    """Length to which a gradient is cut."""
+    capacity: int = 100_000
+    """Steps that the memory holds."""
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "batch", "update_every", "capacity"):
+            whole_number(getattr(self, name), name, most=_MOST)
+        whole_number(self.warm_up, "warm_up", least=0, most=_MOST)
+        refuse_other_units("hidden", self.hidden)
+        for name in ("learning_rate", "max_norm"):
+            positive_number(getattr(self, name), name)
+        for name in ("tau", "discount", "spread"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise InputError(f"{name} must be between 0 and 1, got {getattr(self, name)}")
+
+
+def refuse_other_units(name: str, layers: Sequence[int]) -> None:
+    """Raise an InputError where hidden layers have units that cannot be."""
+    for units in layers:
+        whole_number(units, f"{name}: units of a layer", most=_MOST_UNITS)
+
+
+class FoldedLearner:
+    """A learner that takes in steps, or is handed folded ones by who acts elsewhere; `update` is its own."""
+
+    def __init__(self, settings: FoldedSettings, phases: Phases) -> None:
+        self.steps, self.discount, self.warm_up = settings.steps, settings.discount, settings.warm_up
+        self.replay = make_replay("contiguous", settings.capacity)
+        self._folding = Folding(settings.steps, settings.discount)
+        self._pace, self._enough = settings.update_every, max(settings.warm_up, settings.batch)
+        self._phases, self._taken = phases, 0
+
+    def learn(self, step: Transitions) -> None:
+        """Take in a step, and update every so often."""
+        for whole in self._folding.add(step):
+            self.take(whole)
+
+    def take(self, step: Transitions) -> None:
+        """Keep a folded step, and update every so often."""
+        self.replay.add(step)
+        self._taken += 1
+        if self._taken >= self._enough and self._taken % self._pace == 0:
+            with self._phases(UPDATE):
+                self.update()
+
+    def update(self) -> None:
+        """Learn from a mini-batch of what was taken in."""
+        raise NotImplementedError

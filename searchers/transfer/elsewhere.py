@@ -108,7 +108,8 @@ def lessons_for(
 ) -> Lessons | None:
     """What samples on the machine of a space teach, `most` of them: of each search the best and any others.
 
-    None where features of one layer say nothing of another. InputError if no search is on the machine.
+    None where features of one layer say nothing of another, or all samples were refused. InputError if no
+    search is on the machine.
     """
     found = []
     same = [search for search in searches.found if _machine(search.problem.space) == _machine(space)]
@@ -129,7 +130,8 @@ def lessons_for(
         raise InputError(
             f"folder {searches.folder!r} has no search on this machine; search another layer on it first"
         )
-    return reduce(Lessons.joined, found) if found else None
+    together = reduce(Lessons.joined, found) if found else None
+    return together if together and len(together.figures) else None
 
 
 def _some(best_first: IntArray, count: int) -> IntArray:
