@@ -28,6 +28,7 @@ from dse.search.api import search
 from dse.spec.layer import Layer
 from experiments import RESULTS
 from experiments.draw_small import MODELS, OBJECTIVES, machine, solvable
+from experiments.draw_small import SAMPLES as SAMPLED
 from experiments.tuning.try_out import WORST, setting
 from searchers.team import Team
 from searchers.transfer import Transfer
@@ -62,7 +63,7 @@ def development() -> Iterator[Task]:
         while True:
             chosen = [layers[index] for index in rng.permutation(len(layers))[: OTHERS + 1]]
             problem = Problem(chosen[0], machine(rng), objective, model)
-            if solvable(problem, rng):
+            if solvable(problem, problem.space.sample(rng, SAMPLED)):
                 break
         best = certify(problem).best
         assert best is not None, "solvable"

@@ -118,7 +118,7 @@ class Problem:
 
     def make_space(self) -> MappingSpace:
         """What `space` is."""
-        return MappingSpace(self.layer, self.accelerator, self.tiles, self.fixed, self.parts)
+        return MappingSpace(self._priced_layer, self.accelerator, self.tiles, self.fixed, self.parts)
 
     @cached_property
     def model(self) -> CostModel:

@@ -276,7 +276,6 @@ class _Cut:
         """Elements of one tile of a tensor; `halo` counts Y and X in inputs."""
         extents = {**self.tiles, "R": np.array(float(self.layer.R)), "S": np.array(float(self.layer.S))}
         if halo:
-            for dim, (stride, window, *_) in zip("YX", self.layer.reads, strict=True):
-                pitch = min(stride, window)
-                extents[dim] = extents[dim] * pitch + window - pitch
+            for dim, reads in zip("YX", self.layer.reads, strict=True):
+                extents[dim] = extents[dim] * reads.pitch + reads.overlap
         return math.prod((extents[dim] for dim in dims), start=np.ones(1))

@@ -52,12 +52,15 @@ class MappingSpace:
     fixed: MappingOf[str, FixedValue] = field(default_factory=dict, hash=False)
     parts: Parts = SPACES["default"]
     hierarchy = None
+    priced: Layer = field(init=False, repr=False, compare=False)
+    """The layer as it was given: with the strides that its cost model prices, if it prices any."""
     _chains: tuple[Chain, ...] = field(init=False, repr=False, compare=False)
     _choices: MappingOf[str, Sequence[Any]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.tiles not in TILES:
             raise unknown("tiles", self.tiles, TILES)
+        object.__setattr__(self, "priced", self.layer)
         object.__setattr__(self, "layer", self.layer.lowered())
         object.__setattr__(self, "parts", read_parts(self.parts))
         object.__setattr__(self, "fixed", read_fixed(self.fixed, self.parts))
@@ -66,7 +69,7 @@ class MappingSpace:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # What is derived is left behind: it is rebuilt faster than it travels to another process.
-        return MappingSpace, (self.layer, self.accelerator, self.tiles, dict(self.fixed), self.parts)
+        return MappingSpace, (self.priced, self.accelerator, self.tiles, dict(self.fixed), self.parts)
 
     @cached_property
     def genes(self) -> tuple[Gene, ...]:

@@ -142,6 +142,10 @@ class MappingStructure(Protocol):
         """The layer that is mapped, lowered."""
 
     @property
+    def priced(self) -> Layer:
+        """The same layer, with its strides where the cost model prices them."""
+
+    @property
     def accelerator(self) -> Accelerator:
         """What it is mapped onto; where `has_machines`, all but the figures that genes say."""
 

@@ -23,6 +23,7 @@ from dse.search.searcher import make_searcher
 from dse.search.start import start_points
 from dse.spec.accelerator import PRESETS
 from dse.spec.layer import Layer
+from experiments.draw_small import SAMPLES as SAMPLED
 from experiments.draw_small import machine, solvable
 from experiments.tuning.try_out import WORST, setting
 from workloads import load_layer
@@ -76,8 +77,10 @@ def problems() -> Iterator[Problem]:
     for place, each in enumerate(drawn_layers()):
         objective = "edp" if place in ALWAYS_EDP else OBJECTIVES[place % 3]
         model, tiles = ("loopnest", "maestro")[place % 2], "any" if place % 3 == 2 else "factors"
-        while not solvable(problem := Problem(each, machine(rng), objective, model, tiles), rng):
-            pass
+        while True:
+            problem = Problem(each, machine(rng), objective, model, tiles)
+            if solvable(problem, problem.space.sample(rng, SAMPLED)):
+                break
         yield problem
 
 

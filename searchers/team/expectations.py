@@ -1,10 +1,12 @@
 """What an architect expects of a mapping's figures before the first sample, as weights of its counts.
 
-Cycles are those of double buffers (see time_kernel.py), whether clusters share the NoC or have one each. A
-buffer holds what a step needs, twice. Energies are relative: a word from L2 takes 6 times as much as a MAC, a
-word over the NoC 2 times, from DRAM 200 times (Chen et al., "Eyeriss", ISCA 2016, Table IV), but as a cost
-model may leave DRAM out, 60 times is expected; a MAC goes with four accesses of L1. Weights are learned from
-there on: of other figures nothing is expected.
+Cycles are those of double buffers (see time_kernel.py), whether clusters share the NoC or have one each, and
+whether a tile stays in its PE while outer loops turn that do not change it, or comes again. Inputs come whole
+or, as a window slides, with their new rows alone. Half is expected of each such way. A buffer holds what a
+step needs, twice. Energies are relative: a word from L2 takes 6 times as much as a MAC, a word over the NoC 2
+times, from DRAM 200 times (Chen et al., "Eyeriss", ISCA 2016, Table IV), but as a cost model may leave DRAM
+out, 60 times is expected; a MAC goes with four accesses of L1. Weights are learned from there on: of other
+figures nothing is expected.
 """
 
 from __future__ import annotations
@@ -17,9 +19,12 @@ from dse.support.arrays import FloatArray
 from searchers.team.columns import (
     DELIVERED,
     HELD,
+    KEPT,
     LEVEL_WIDTH,
     MOVED,
     MULTICAST,
+    SENT_ONCE,
+    SLID,
     STEPS,
     TENSORS,
     TIMES,
@@ -51,11 +56,15 @@ def expected_weights(factors: tuple[str, ...], layer: Layer, accelerator: Accele
 
     for figure, name in enumerate(factors):
         if name == "cycles":
-            expect(TIMES, 2, figure, 0.5)
+            expect(TIMES, 4, figure, 0.25)
         elif name == "energy_nj":
-            expect(MOVED, TENSORS, figure, _DRAM)
-            expect(MULTICAST, TENSORS, figure, _L2)
-            expect(DELIVERED, TENSORS, figure, _NOC)
+            expect(MOVED, 1, figure, _DRAM)
+            expect(MOVED + 1, 2, figure, _DRAM / 2)
+            expect(SLID, 2, figure, _DRAM / 2)
+            for first in (MULTICAST, SENT_ONCE):
+                expect(first, TENSORS, figure, _L2 / 2)
+            for first in (DELIVERED, KEPT):
+                expect(first, TENSORS, figure, _NOC / 2)
             weights[-1, figure] = _MAC * layer.macs
     expect(LEVEL_WIDTH + HELD, TENSORS, -2, 2 / (accelerator.l1_size + 0.5))
     expect(TOGETHER, TENSORS, -1, 2 / (accelerator.l2_size + 0.5))

@@ -21,23 +21,28 @@ from searchers.team.columns import (
     ALL_MOVED,
     ALL_TURNS,
     CLUSTERS,
+    COLUMN_OVERLAP,
+    COLUMN_PITCH,
     DEPTHWISE,
     DIMS,
     FILTER_COLUMNS,
     FILTER_ROWS,
     HELD,
+    LEFT,
     LEVEL_WIDTH,
     MOVED,
     NESTING,
     NUM_PES,
     RETURNS,
+    ROW_OVERLAP,
+    ROW_PITCH,
     SHARE,
     SIZES,
+    SLID,
     SPREAD,
     STEPS,
     TENSORS,
     TILES,
-    TIMES,
     TOGETHER,
     TURNS,
     WIDTH,
@@ -47,7 +52,7 @@ from searchers.team.columns import (
     X,
     Y,
 )  # fmt: skip
-from searchers.team.time_kernel import count_sent, depends, time_taken
+from searchers.team.time_kernel import count_sent, count_times, depends
 
 
 @njit(**OPTIONS)
@@ -55,7 +60,7 @@ def describe(rows, facts, columns, mean, deviation, out):
     """Write the given columns of the mappings (n, 27), standardised, into `out` (n, columns), single."""
     values = np.empty(WIDTH)
     wholes, outer, inner = np.empty(DIMS), np.empty(DIMS), np.empty(DIMS)
-    comes, bursts = np.empty(TENSORS), np.empty(TENSORS)
+    room = np.empty((6, TENSORS))
     for row in range(len(rows)):
         for dim in range(DIMS):
             wholes[dim] = facts[SIZES + dim]
@@ -71,9 +76,10 @@ def describe(rows, facts, columns, mean, deviation, out):
         values[STEPS] = values[ALL_TURNS] + values[LEVEL_WIDTH + ALL_TURNS]
         for dim in range(DIMS):
             values[STEPS] += values[LEVEL_WIDTH + TILES + dim]
+        values[SLID] = _slid(rows[row, OUTER_ORDER : OUTER_ORDER + DIMS], facts, values)
+        values[LEFT] = values[ALL_TURNS] + values[TOGETHER + 2]
         count_sent(rows[row, OUTER_PARALLEL], facts, values)
-        values[TIMES] = time_taken(facts, values, True, comes, bursts)
-        values[TIMES + 1] = time_taken(facts, values, False, comes, bursts)
+        count_times(facts, values, room)
         for place in range(len(columns)):
             out[row, place] = (values[columns[place]] - mean[place]) / deviation[place]
 
@@ -115,6 +121,24 @@ def _level(wholes, tiles, units, parallel, order, steps, facts, values):
 
 
 @njit(**OPTIONS)
+def _slid(order, facts, values):
+    """log2 of the inputs moved if, as a window slides, only its new rows or columns come."""
+    latest = -1
+    for place in range(DIMS):
+        if depends(1, order[place], facts[DEPTHWISE]) and values[TURNS + order[place]] > 0:
+            latest = order[place]
+    moved = values[MOVED + 1]
+    if latest != Y and latest != X:
+        return moved
+    pitch = facts[ROW_PITCH if latest == Y else COLUMN_PITCH]
+    overlap = facts[ROW_OVERLAP if latest == Y else COLUMN_OVERLAP]
+    fresh = exp2_of(values[TILES + latest] + values[SPREAD + latest] * values[WORKING]) * pitch
+    turns = exp2_of(values[TURNS + latest])
+    # Of the rows that come in so many turns, all but the first have only those that are fresh.
+    return moved + log2_of((fresh * turns + overlap) / ((fresh + overlap) * turns))
+
+
+@njit(**OPTIONS)
 def _depth(order, dim):
     """How many loops are outside of that of `dim`."""
     for place in range(DIMS):
@@ -149,7 +173,8 @@ def _footprints(tiles, spread, busy, facts, out):
         x *= busy
     maps = c if facts[DEPTHWISE] else k
     weights = maps * (1.0 if facts[DEPTHWISE] else c) * facts[FILTER_ROWS] * facts[FILTER_COLUMNS]
-    inputs = c * (y + facts[FILTER_ROWS] - 1) * (x + facts[FILTER_COLUMNS] - 1)
+    rows = y * facts[ROW_PITCH] + facts[ROW_OVERLAP]
+    inputs = c * rows * (x * facts[COLUMN_PITCH] + facts[COLUMN_OVERLAP])
     outputs = maps * y * x
     out[0], out[1], out[2] = log2_of(weights), log2_of(inputs), log2_of(outputs)
     out[3] = log2_of(weights + inputs + outputs)

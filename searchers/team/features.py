@@ -182,7 +182,8 @@ class LoopFeatures:
         machine = structure.accelerator
         speeds = machine.simd_lanes, machine.noc_bandwidth, machine.offchip_bandwidth
         filters = layer.R, layer.S, depthwise
-        self._facts = np.array([machine.num_pes, *filters, *sizes, *speeds], np.int64)
+        reads = [count for axis in structure.priced.reads for count in (axis.pitch, axis.overlap)]
+        self._facts = np.array([machine.num_pes, *filters, *sizes, *speeds, *reads], np.int64)
         self._columns = np.arange(WIDTH)
         self._mean, self._deviation = np.zeros(WIDTH), np.ones(WIDTH)
         drawn = self(probes(space)).astype(np.float64)

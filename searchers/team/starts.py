@@ -24,7 +24,7 @@ def template_vectors(structure: MappingStructure, genes: int) -> IntArray:
     """The dataflow templates that lie in the space, each design once: (n, genes)."""
     found: list[IntArray] = []
     for fit in TEMPLATES.values():
-        mapping = fit(structure.layer, structure.accelerator)
+        mapping = fit(structure.priced, structure.accelerator)
         try:
             found.append(structure.encode(MappingBatch.of([mapping])))
         except InputError:

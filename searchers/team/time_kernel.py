@@ -20,6 +20,7 @@ from searchers.team.columns import (
     FILTER_COLUMNS,
     FILTER_ROWS,
     HELD,
+    KEPT,
     LANES,
     LEVEL_WIDTH,
     MOVED,
@@ -27,9 +28,11 @@ from searchers.team.columns import (
     NOC,
     OFFCHIP,
     RETURNS,
+    SENT_ONCE,
     SIZES,
     TENSORS,
     TILES,
+    TIMES,
     TOGETHER,
     WORKING,
     C,
@@ -51,7 +54,10 @@ def depends(tensor, dim, depthwise):
 
 @njit(**OPTIONS)
 def count_sent(parallel, facts, values):
-    """Write log2 of the words of each tensor that L2 sends, one for all clusters alike, and that arrive."""
+    """Write log2 of the words of each tensor that L2 sends, one for all clusters alike, and that arrive.
+
+    Then the same if a tile that the inner loops do not change stays in its PE until the outer loops do.
+    """
     spread = C if facts[DEPTHWISE] and parallel == K else parallel
     inner = values[LEVEL_WIDTH : 2 * LEVEL_WIDTH]
     for tensor in range(TENSORS):
@@ -59,40 +65,74 @@ def count_sent(parallel, facts, values):
         values[MULTICAST + tensor] = inner[MOVED + tensor] - alike
         arrives = inner[RETURNS + tensor] + inner[HELD + tensor] + inner[WORKING]
         values[DELIVERED + tensor] = arrives + values[ALL_TURNS] + values[WORKING]
+        kept = values[ALL_TURNS] - values[RETURNS + tensor] if inner[RETURNS + tensor] == 0 else 0.0
+        values[SENT_ONCE + tensor] = values[MULTICAST + tensor] - kept
+        values[KEPT + tensor] = values[DELIVERED + tensor] - kept
 
 
 @njit(**OPTIONS)
-def time_taken(facts, values, shared, comes, bursts):
-    """log2 of the cycles, with one NoC `shared` by all clusters, or one for each.
+def count_times(facts, values, room):
+    """Write log2 of the cycles: with one NoC that all clusters share, then with one for each.
 
-    `comes` and `bursts` are room for a number each a tensor.
+    Then both again if a tile that the inner loops do not change stays in its PE until the outer loops do.
+    `room` is an array (6, tensors) to work in.
     """
     inner = values[LEVEL_WIDTH : 2 * LEVEL_WIDTH]
+    comes, bursts, inner_comes, inner_bursts, shared, coming = room
+    turns, inner_turns, working = (
+        exp2_of(values[ALL_TURNS]),
+        exp2_of(inner[ALL_TURNS]),
+        exp2_of(values[WORKING]),
+    )
     for tensor in range(TENSORS):
-        comes[tensor] = exp2_of(inner[RETURNS + tensor])
-        size = inner[TOGETHER + tensor]
-        if shared:
-            size += values[MULTICAST + tensor] - inner[MOVED + tensor] + values[WORKING]
-        bursts[tensor] = exp2_of(size)
-    bursts[2] *= _both_ways(values[HELD + 2], inner[RETURNS + 2] + inner[TOGETHER + 2])
-    first = (bursts[0] + bursts[1]) / facts[NOC]
+        comes[tensor], bursts[tensor] = exp2_of(values[RETURNS + tensor]), exp2_of(values[TOGETHER + tensor])
+        inner_comes[tensor] = exp2_of(inner[RETURNS + tensor])
+        inner_bursts[tensor] = exp2_of(inner[TOGETHER + tensor])
+        alike = values[MULTICAST + tensor] < inner[MOVED + tensor]
+        shared[tensor] = inner_bursts[tensor] * (1.0 if alike else working)
+    outputs = facts[SIZES + Y] * facts[SIZES + X] * facts[SIZES + (C if facts[DEPTHWISE] else K)]
+    bursts[2] *= _both_ways(np.float64(outputs), comes[2] * bursts[2])
+    both_ways = _both_ways(exp2_of(values[HELD + 2]), inner_comes[2] * inner_bursts[2])
+    inner_bursts[2] *= both_ways
+    shared[2] *= both_ways
     tile = inner[TILES + K] + inner[TILES + C] + inner[TILES + Y] + inner[TILES + X]
     work = exp2_of(tile) * facts[FILTER_ROWS] * facts[FILTER_COLUMNS] / facts[LANES]
-    step = _double_buffered(exp2_of(inner[ALL_TURNS]), comes, bursts, work, 1.0 / facts[NOC])
-    for tensor in range(TENSORS):
-        comes[tensor] = exp2_of(values[RETURNS + tensor])
-        bursts[tensor] = exp2_of(values[TOGETHER + tensor])
-    outputs = facts[SIZES + Y] * facts[SIZES + X] * facts[SIZES + (C if facts[DEPTHWISE] else K)]
-    bursts[2] *= _both_ways(log2_of(np.float64(outputs)), values[RETURNS + 2] + values[TOGETHER + 2])
-    first += (bursts[0] + bursts[1] + bursts[2]) / facts[OFFCHIP]
-    rest = _double_buffered(exp2_of(values[ALL_TURNS]), comes, bursts, step, 1.0 / facts[OFFCHIP])
-    return log2_of(first + rest)
+    before = (bursts[0] + bursts[1] + bursts[2]) / facts[OFFCHIP]
+    for way in range(4):
+        sent = shared if way % 2 == 0 else inner_bursts
+        first = before + (sent[0] + sent[1]) / facts[NOC]
+        if way < 2:
+            step = _double_buffered(inner_turns, inner_comes, sent, work, 1.0 / facts[NOC])
+        else:
+            step = _mean_step(turns, comes, inner_turns, inner_comes, sent, work, 1.0 / facts[NOC], coming)
+        values[TIMES + way] = log2_of(
+            first + _double_buffered(turns, comes, bursts, step, 1.0 / facts[OFFCHIP])
+        )
+
+
+@njit(**OPTIONS)
+def _mean_step(turns, comes, inner_turns, inner_comes, bursts, work, per_word, coming):
+    """The mean time of the inner loops in a turn of the outer ones: what stays comes in some of these alone.
+
+    `coming` is room for a number each a tensor.
+    """
+    total, before = 0.0, 0.0
+    while before < turns:
+        nearest = turns
+        for tensor in range(TENSORS):
+            count = comes[tensor] if inner_comes[tensor] == 1 else turns
+            coming[tensor] = inner_comes[tensor] if count > before else 0.0
+            if count > before:
+                nearest = min(nearest, count)
+        total += (nearest - before) * _double_buffered(inner_turns, coming, bursts, work, per_word)
+        before = nearest
+    return total / turns
 
 
 @njit(**OPTIONS)
 def _both_ways(outputs, moved):
-    """How often an output that moves counts: up to twice, as unfinished ones come back. Both are log2."""
-    return 2.0 - min(exp2_of(outputs - moved), 1.0)
+    """How often an output that moves counts: up to twice, as unfinished ones come back."""
+    return 2.0 - min(outputs / moved, 1.0)
 
 
 @njit(**OPTIONS)

@@ -65,9 +65,8 @@ def _buffers(layer: Layer, accelerator: Accelerator, mapping: Mapping) -> dict[s
 def _boxes(layer: Layer, sizes: dict[str, int]) -> dict[str, int]:
     """Elements of each tensor, doubled, that a box of these sizes needs."""
     windows = 1
-    for dim, (stride, window, *_) in zip("YX", layer.reads, strict=True):
-        pitch = min(stride, window)
-        windows *= sizes[dim] * pitch + window - pitch
+    for dim, reads in zip("YX", layer.reads, strict=True):
+        windows *= sizes[dim] * reads.pitch + reads.overlap
     weights = sizes["K"] * sizes["C"] * layer.R * layer.S
     outputs = sizes["C" if layer.type == "DSCONV" else "K"] * sizes["Y"] * sizes["X"]
     return {"input": 2 * sizes["C"] * windows, "weight": 2 * weights, "output": 2 * outputs}

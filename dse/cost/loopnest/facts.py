@@ -67,8 +67,7 @@ def _axis(outputs: int, reads: Reads) -> tuple[int, int, int, int]:
     Rows that no output uses (where the stride exceeds the filter) are left out.
     """
     stride, window, first, end = reads
-    pitch = min(stride, window)
-    total = (outputs - 1) * pitch + window
+    total = outputs * reads.pitch + reads.overlap
 
     def used_below(row: int) -> int:
         if stride < window:
@@ -76,4 +75,4 @@ def _axis(outputs: int, reads: Reads) -> tuple[int, int, int, int]:
         whole, part = divmod(row, stride)
         return min(whole * window + min(part, window), total)
 
-    return pitch, window - pitch, used_below(first), used_below(end)
+    return reads.pitch, reads.overlap, used_below(first), used_below(end)
