@@ -1,12 +1,15 @@
 """MAST's claim, up to 20 times fewer FLOPs and less than 3 % worse: `python -m experiments.mast TASK`.
 
-Tasks are `spread` and `refine`. Arms, each at the same share of the dense networks' connections: `small`
-(dense, fewer units), `static`, `set`, `rigl`, `rlx2` (RigL, targets over many steps later; without its replay
-of changing size), `mast` (RigL and the three aids), and `mast` without one aid each. On mpe2's simple_spread
-with discrete actions, the mean return of the greedy policy over 40 episodes; on the form `refine`, the best
-loss over the proven optimum on four problems of devhard.toml. Writes results/sparse/mast_TASK.csv, a line a
-run, and goes on where it was stopped. `--show` prints the table: medians over seeds, FLOPs of training and of
-inference over those of `dense`, counted by learners.sparse.
+Tasks are `spread` and `refine`. On `spread`, mpe2's simple_spread with discrete actions (in arrays, see
+learners.spread) and a reward that all share, the mean return of the greedy policy over 500 episodes; on the
+form `refine`, the best loss over the proven optimum on four problems of devhard.toml. Arms: `dense`; `random`
+actions, of a team that never learns; at the same share of the dense networks' connections `small` (dense,
+fewer units), `static`, `set`, `rigl`, `rlx2` (RigL, targets over many steps later; without its replay of
+changing size), `mast` (RigL and the three aids); `mast` without one aid each. Agents' values are added up
+(VDN) on `spread`, where that learns best, and mixed by a network (QMIX) on `refine`, as the searcher does;
+dense and `mast` the other way round are arms too. Writes results/sparse/mast_TASK.csv, a line a run, and goes
+on where it was stopped. `--show` prints the table (experiments.mast_figures says what is in it),
+`--figure` draws both tasks into results/sparse/mast.png.
 """
 
 from __future__ import annotations
@@ -20,10 +23,10 @@ from typing import Any
 
 import numpy as np
 
-from experiments import RESULTS
+from experiments.mast_figures import HERE, draw, read, show
+from learners.team import Team
 from searchers.common.torch_apart import torch_apart
 
-HERE = RESULTS / "sparse"
 HEAD = ("arm", "density", "seed", "problem", "outcome", "training_flops", "inference_flops")
 UNITS, EMBEDDING = 128, 32
 DENSITIES = (0.1, 0.05, 0.2)
@@ -32,67 +35,130 @@ AIDS: dict[str, dict[str, Any]] = {
     "mast, maximum": {"returns": "hybrid", "recent": 1000},
     "mast, one step": {"mellow": True, "recent": 1000},
     "mast, one memory": {"mellow": True, "returns": "hybrid"},
+    "mast, vdn": {"mellow": True, "returns": "hybrid", "recent": 1000, "mixing": "vdn"},
+    "mast, qmix": {"mellow": True, "returns": "hybrid", "recent": 1000, "mixing": "qmix", "tau": 0.01},
+    "vdn": {"mixing": "vdn"},
+    "qmix": {"mixing": "qmix", "tau": 0.01},
     "rlx2": {"returns": "delayed"},
 }
 ARMS = ("small", "static", "set", "rigl", "rlx2", "mast")
 ABLATIONS = ("mast, maximum", "mast, one step", "mast, one memory")
-SPREAD_STEPS, EPISODES = 10_000, 40
+MIXED = {"spread": "qmix", "refine": "vdn"}
+"""How agents' values are mixed, where not as in the other arms."""
+
+GAMES, ROUNDS, EPISODES = 16, 120, 500
+"""Side by side on simple_spread; how often, 25 steps each time; and to judge the policy."""
+SPREAD: dict[str, Any] = {
+    "mixing": "vdn",
+    "batch": 128,
+    "tau": 0.03,
+    "explored_until": 15_000,
+    "discount": 0.9,
+    "update_every": 8,
+}
+"""With which the dense team learns: chosen on seeds 100 to 103, of two dozen trials."""
 REFINE_SAMPLES, REFINE_PROBLEMS = 2000, (0, 3, 6, 9)
+REFINE: dict[str, Any] = {
+    "batch": 32,
+    "learning_rate": 0.002,
+    "explored_until": REFINE_SAMPLES // 2,
+    "explored": 0.1,
+    "discount": 0.8,
+    "update_every": 4,
+}
 
 
-def plan(seeds: int) -> Iterator[tuple[str, float, int]]:
+def plan(task: str, seeds: int) -> Iterator[tuple[str, float, int]]:
     """Arms with densities and seeds, a seed after the other, what tells most first."""
     for seed in range(seeds):
-        yield "dense", 1.0, seed
+        yield from (("dense", 1.0, seed), ("random", 1.0, seed))
         yield from ((arm, DENSITIES[0], seed) for arm in ARMS)
     for density in DENSITIES[1:]:
         yield from ((arm, density, seed) for seed in range(seeds) for arm in ("small", "static", "mast"))
     yield from ((arm, DENSITIES[0], seed) for seed in range(seeds) for arm in ABLATIONS)
+    mixed = MIXED[task]
+    for seed in range(seeds):
+        yield from ((mixed, 1.0, seed), (f"mast, {mixed}", DENSITIES[0], seed))
 
 
-def algorithm(arm: str, density: float, updates: int, **settings: Any) -> Any:
+def algorithm(arm: str, density: float, team: Team, updates: int, **settings: Any) -> Any:
     """The learner of an arm."""
     from learners.qmix import QMIX
     from learners.sparse import Sparsity
 
+    settings |= AIDS.get(arm, {})
     made = QMIX(hidden=(UNITS, UNITS), embedding=EMBEDDING, schedule=updates, **settings)
+    if arm == "random":
+        return replace(made, batch=made.capacity, explored=1.0)
     if arm == "small":
-        shrunk = density**0.5
-        units = round(UNITS * shrunk)
-        return replace(made, hidden=(units, units), embedding=max(2, round(EMBEDDING * shrunk)))
-    if arm == "dense":
+        units, embedding = shrunk(team, density)
+        return replace(made, hidden=(units, units), embedding=embedding)
+    if density == 1:
         return made
     method = arm if arm in ("static", "set") else "rigl"
-    sparsity = Sparsity(method, density, every=max(updates // 40, 1), until=updates * 3 // 4)
-    return replace(made, sparsity=sparsity, **AIDS.get(arm, {}))
+    return replace(made, sparsity=Sparsity(method, density, max(updates // 40, 1), until=updates * 3 // 4))
+
+
+def shrunk(team: Team, density: float) -> tuple[int, int]:
+    """Units and embedding of dense networks with about so large a share of the dense ones' connections."""
+    agents = len(team.names)
+
+    def own(units: int) -> int:
+        return units * (team.observed + agents + units + team.width)
+
+    def mixing(units: int) -> int:
+        return units * (agents * team.observed + units * (agents + 2) + 1)
+
+    return tuple(
+        min(range(1, most + 1), key=lambda units: abs(count(units) - density * count(most)))
+        for count, most in ((own, UNITS), (mixing, EMBEDDING))
+    )
 
 
 def spread(arm: str, density: float, seed: int) -> Iterator[dict[str, Any]]:
     """A team on simple_spread."""
-    from mpe2 import simple_spread_v3
+    from learners.replay import Transitions
+    from learners.spread import ArraySpread
 
-    from learners.team import Team
-    from learners.training import begin_episode, play, play_step
-
-    rng = np.random.default_rng([seed, 1])
-    env = simple_spread_v3.parallel_env(N=3, max_cycles=25, local_ratio=0.0)
-    settings = {"batch": 32, "explored_until": SPREAD_STEPS // 2, "discount": 0.9, "update_every": 4}
-    team = Team.of(env)
-    learner = algorithm(arm, density, SPREAD_STEPS // 4, **settings).begin(team, rng)
-    play(learner, env, SPREAD_STEPS, rng)
-    policy, returns = learner.policy(), []
-    for _ in range(EPISODES):
-        observations, so_far = begin_episode(env, team, rng), 0.0
-        while env.agents:
-            step = play_step(env, team, policy.act(observations), observations)
-            observations, so_far = step.following, so_far + float(step.rewards.mean())
-        returns.append(so_far)
+    rng, judging = np.random.default_rng([seed, 1]), np.random.default_rng([seed, 3])
+    games, team = ArraySpread(GAMES), ArraySpread.team
+    updates = GAMES * ROUNDS * games.length // SPREAD["update_every"]
+    learner = algorithm(arm, density, team, updates, **SPREAD).begin(team, rng)
+    shape = (GAMES, len(team.names), team.width)
+    for _ in range(0 if arm == "random" else ROUNDS):
+        observations, steps = games.begin(rng), []
+        for _ in range(games.length):
+            chosen = learner.tries(observations).reshape(shape)
+            following, paid = games.step(chosen.argmax(axis=2))
+            steps.append((observations, chosen, np.tile(paid, (3, 1)).T, following, np.zeros(shape[:2])))
+            observations = following
+        for game in range(GAMES):
+            for step in steps:
+                learner.learn(Transitions(*(np.asarray(part[game], np.float32) for part in step)))
     yield {
         "problem": "simple_spread",
-        "outcome": np.mean(returns),
+        "outcome": judged(learner, arm == "random", judging),
         "training_flops": learner.flops,
         "inference_flops": learner.inference_flops,
     }
+
+
+def judged(learner: Any, by_chance: bool, rng: np.random.Generator) -> float:
+    """The mean return of the greedy policy, or of actions by chance; episodes are a seed's."""
+    import torch
+
+    from learners.spread import ArraySpread
+
+    games, networks = ArraySpread(EPISODES), learner.policy().actors
+    observations, returns = games.begin(rng), np.zeros(EPISODES)
+    for _ in range(games.length):
+        with torch.no_grad():
+            actions = networks(torch.from_numpy(observations.transpose(1, 0, 2))).argmax(dim=2).numpy().T
+        if by_chance:
+            actions = rng.integers(ArraySpread.team.width, size=actions.shape)
+        observations, paid = games.step(actions)
+        returns += paid
+    return float(returns.mean())
 
 
 def refine(arm: str, density: float, seed: int) -> Iterator[dict[str, Any]]:
@@ -102,7 +168,6 @@ def refine(arm: str, density: float, seed: int) -> Iterator[dict[str, Any]]:
     from dse.search.evaluator import BudgetExhausted, Evaluator
     from dse.search.record import Record
     from experiments.tuning.tune import development_problems
-    from learners.team import Team
     from learners.training import play
     from searchers.common.play import Game
 
@@ -114,9 +179,8 @@ def refine(arm: str, density: float, seed: int) -> Iterator[dict[str, Any]]:
         rng = np.random.default_rng([seed, 2, place])
         record = Record(len(problem.space.genes))
         env = Game("refine").environment(Evaluator(problem, REFINE_SAMPLES, record=record))
-        settings = {"batch": 32, "explored_until": REFINE_SAMPLES // 2, "discount": 0.8, "explored": 0.1}
-        made = algorithm(arm, density, REFINE_SAMPLES // 4, learning_rate=0.002, **settings)
-        learner = made.begin(Team.of(env), rng)
+        team, updates = Team.of(env), REFINE_SAMPLES // REFINE["update_every"]
+        learner = algorithm(arm, density, team, updates, **REFINE).begin(team, rng)
         with suppress(BudgetExhausted):
             play(learner, env, 2 * REFINE_SAMPLES, rng)
         best = float(record.evaluations().loss.min())
@@ -137,7 +201,7 @@ def run(task: str, seeds: int) -> None:
     rows = read(task)
     done = {(row["arm"], row["density"], row["seed"]) for row in rows}
     HERE.mkdir(exist_ok=True)
-    for arm, density, seed in plan(seeds):
+    for arm, density, seed in plan(task, seeds):
         if (arm, str(density), str(seed)) in done:
             continue
         with torch_apart():
@@ -151,49 +215,21 @@ def run(task: str, seeds: int) -> None:
         print(*rows[-1].values(), flush=True)
 
 
-def read(task: str) -> list[dict[str, Any]]:
-    """The runs that are done."""
-    path = HERE / f"mast_{task}.csv"
-    if not path.exists():
-        return []
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def show(task: str) -> None:
-    """Print the table, an arm and density a line."""
-    rows = read(task)
-    print("| arm | density | runs | median | least, most | training FLOPs | inference FLOPs |")
-    print("|---|---:|---:|---:|---:|---:|---:|")
-    dense = [row for row in rows if row["arm"] == "dense"]
-    for arm, density in sorted(
-        {(row["arm"], float(row["density"])) for row in rows}, key=lambda key: (-key[1], key[0])
-    ):
-        own = [row for row in rows if row["arm"] == arm and float(row["density"]) == density]
-        # One number a seed: on several problems the geometric mean.
-        found = []
-        for seed in sorted({row["seed"] for row in own}):
-            values = np.array([float(row["outcome"]) for row in own if row["seed"] == seed])
-            found.append(values.mean() if task == "spread" else np.exp(np.log(values).mean()))
-        costs = [
-            np.mean([float(row[name]) for row in dense]) / np.mean([float(row[name]) for row in own])
-            for name in ("training_flops", "inference_flops")
-        ]
-        cells = [arm, f"{density:g}", len(found), f"{np.median(found):.4g}"]
-        cells += [f"{min(found):.4g}, {max(found):.4g}", *(f"1 / {cost:.1f}" for cost in costs)]
-        print("|", " | ".join(map(str, cells)), "|")
-
-
 def main() -> None:
     """Run, or show what has been run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("task", choices=sorted(TASKS))
+    parser.add_argument("task", choices=sorted(TASKS), nargs="?", help="which; both if not given")
     parser.add_argument("--seeds", type=int, default=5, help="how many")
     parser.add_argument("--show", action="store_true", help="run nothing, print the table")
+    parser.add_argument("--figure", action="store_true", help="run nothing, draw results/sparse/mast.png")
     options = parser.parse_args()
-    if not options.show:
-        run(options.task, options.seeds)
-    show(options.task)
+    if options.figure:
+        draw(HERE / "mast.png")
+        return
+    for task in [options.task] if options.task else TASKS:
+        if not options.show:
+            run(task, options.seeds)
+        show(task)
 
 
 if __name__ == "__main__":

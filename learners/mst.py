@@ -11,6 +11,7 @@ arXiv:2408.11746), as far as its abstract and recollection go; the shares of the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -83,13 +84,13 @@ class Point:
 def pretrain(
     settings: Pretraining, shape: Shape, text: IntArray, apart: IntArray, seed: int, points: int = 20
 ) -> list[Point]:
-    """Train a model on a text, (characters,), and say how it goes, `points` times.
+    """Train a model on a text, (characters,), and say how it goes, about `points` times and in the end.
 
     Torch's deterministic generators are seeded with `seed`; nothing global is drawn from.
     """
     rng = np.random.default_rng(seed)
     model = GPT(shape, torch.Generator().manual_seed(seed))
-    layers = _Layers(model, settings, rng)
+    layers = SparseLayers(list(model.weights), settings, rng)
     adam = torch.optim.AdamW(model.parameters(), lr=settings.learning_rate, weight_decay=0.01)
     spent, curve = 0.0, []
     for step in range(settings.steps):
@@ -108,17 +109,23 @@ def pretrain(
         forward = model.flops(layers.connections, seen)
         dense = model.flops(layers.everything, seen) if changed else forward
         spent += (2 * forward + dense) * settings.batch * shape.length
-        if (step + 1) % max(settings.steps // points, 1) == 0:
+        if (step + 1) % max(settings.steps // points, 1) == 0 or step + 1 == settings.steps:
             found = _judged(model, apart, shape, seen)
             curve.append(Point(step + 1, spent, found, layers.connections / layers.everything))
     return curve
 
 
-class _Layers:
-    """The masks of a model's layers."""
+class SparseLayers:
+    """The masks of a model's layers, whose weights are (outputs, inputs).
 
-    def __init__(self, model: GPT, settings: Pretraining, rng: np.random.Generator) -> None:
-        self._weights, self._settings, self._rng = list(model.weights), settings, rng
+    In each step of training: `change`, when there are gradients; `mask_gradients`; `keep`, when the optimiser
+    has gone its step.
+    """
+
+    def __init__(
+        self, weights: Sequence[nn.Parameter], settings: Pretraining, rng: np.random.Generator
+    ) -> None:
+        self._weights, self._settings, self._rng = weights, settings, rng
         self._shapes = [(weight.shape[1], weight.shape[0]) for weight in self._weights]
         self.everything = sum(weight.numel() for weight in self._weights)
         self.masks = [torch.ones_like(weight) for weight in self._weights]

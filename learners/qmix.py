@@ -114,11 +114,13 @@ class QMIXLearner:
         self._who = torch.eye(agents)
         sizes = (team.observed + agents, *settings.hidden, team.width)
         self.agents = self._sparse(Networks.drawn(beginning, 1, sizes), rewiring)
-        embedding = settings.embedding
-        made = embedding * (agents + 2) + 1
-        state = (agents * team.observed, embedding, made)
-        self.mixer = self._sparse(Networks.drawn(beginning, 1, state), rewiring)
-        self._target_agents, self._target_mixer = self.agents.networks.copy(), self.mixer.networks.copy()
+        self.mixer: SparseNetworks | None = None
+        if settings.mixing == "qmix":
+            made = settings.embedding * (agents + 2) + 1
+            state = (agents * team.observed, settings.embedding, made)
+            self.mixer = self._sparse(Networks.drawn(beginning, 1, state), rewiring)
+        self._target_agents = self.agents.networks.copy()
+        self._target_mixer = self.mixer.networks.copy() if self.mixer else None
         self._large = Segments(settings.capacity)
         self._small = Segments(settings.recent) if settings.recent else None
         self._steps = self._updates = 0
@@ -131,17 +133,22 @@ class QMIXLearner:
 
     def act(self, observations: SingleArray) -> SingleArray:
         """Actions to try, (agents, width): now and then random ones."""
+        chosen: SingleArray = self.tries(observations[np.newaxis])[0]
+        return chosen
+
+    def tries(self, observations: SingleArray) -> SingleArray:
+        """The same for teams side by side: (teams, agents, width) for (teams, agents, observed)."""
         settings, real = self._settings, self._team.real
         with self._phases(ACTIONS), torch.no_grad():
-            values = self._values(self.agents.networks, torch.from_numpy(observations)[None])[0]
+            values = self._values(self.agents.networks, torch.from_numpy(observations))
         done = min(self._steps / settings.explored_until, 1.0)
         chance = 1 + (settings.explored - 1) * done
         # Drawn in any case, so that one agent's chance does not move another's.
-        noise = np.where(real, self._trying.random(real.shape), -1.0).argmax(axis=2)
-        random = self._trying.random(len(real)) < chance
-        chosen = np.where(random[:, np.newaxis], noise, values.argmax(dim=2).numpy())
-        one_hot: SingleArray = np.eye(real.shape[2], dtype=np.float32)[chosen].reshape(len(real), -1)
-        return one_hot
+        noise = np.where(real, self._trying.random((len(observations), *real.shape)), -1.0).argmax(axis=3)
+        random = self._trying.random(noise.shape[:2]) < chance
+        chosen = np.where(random[..., np.newaxis], noise, values.argmax(dim=3).numpy())
+        one_hot: SingleArray = np.eye(real.shape[2], dtype=np.float32)[chosen]
+        return one_hot.reshape(*noise.shape[:2], -1)
 
     def learn(self, step: Transitions) -> None:
         """Take in a step, and update every so often."""
@@ -164,17 +171,18 @@ class QMIXLearner:
         chosen = torch.from_numpy(steps.actions[:, 0]).view(-1, *self._real.shape)
         values = self._values(self.agents.networks, observations)
         own = (values.masked_fill(~self._real, 0.0) * chosen).sum(dim=3).mean(dim=2)
-        total = self._mixed(self.mixer.networks, own, observations)
+        total = self._mixed(self.mixer.networks if self.mixer else None, own, observations)
         loss = torch.nn.functional.smooth_l1_loss(total, targets)
         self._count(len(targets), len(targets) * there.shape[1])
-        parts = [self.agents] if settings.mixing == "vdn" else [self.agents, self.mixer]
+        parts = [self.agents, self.mixer] if self.mixer else [self.agents]
         weights = [weight for part in parts for weight in part.networks.weights]
         gradients = list(torch.autograd.grad(loss, weights))
         for part in parts:
             part.step(gradients[: len(part.networks.weights)])
             del gradients[: len(part.networks.weights)]
         self._target_agents.follow(self.agents.networks, settings.tau)
-        self._target_mixer.follow(self.mixer.networks, settings.tau)
+        if self._target_mixer and self.mixer:
+            self._target_mixer.follow(self.mixer.networks, settings.tau)
         self._updates += 1
 
     def policy(self) -> Policy:
@@ -236,9 +244,9 @@ class QMIXLearner:
         outputs = networks(rows.flatten(0, 1)[None])[0]
         return outputs.view(len(observations), *self._real.shape).masked_fill(~self._real, -1e9)
 
-    def _mixed(self, mixer: Networks, values: Tensor, observations: Tensor) -> Tensor:
-        """The team's value (n,) of the agents' (n, agents)."""
-        if self._settings.mixing == "vdn":
+    def _mixed(self, mixer: Networks | None, values: Tensor, observations: Tensor) -> Tensor:
+        """The team's value (n,) of the agents' (n, agents); their sum where nothing mixes them."""
+        if mixer is None:
             return values.sum(dim=1)
         made = mixer(observations.flatten(1)[None])[0]
         agents, embedding = values.shape[1], self._settings.embedding
@@ -253,5 +261,5 @@ class QMIXLearner:
         """Training of the networks on `rows`, and their targets on `followed`."""
         agents = len(self._team.names)
         self.flops += agents * (rows * self.agents.training_flops() + followed * self.agents.flops)
-        if self._settings.mixing == "qmix":
+        if self.mixer:
             self.flops += rows * self.mixer.training_flops() + followed * self.mixer.flops

@@ -95,6 +95,7 @@ class SparseNetworks:
         ]
         self._adam = torch.optim.Adam(networks.weights, lr=rate)
         self._updates = 0
+        self._scale()
         self._keep()
 
     def step(self, gradients: Sequence[Tensor]) -> None:
@@ -157,6 +158,14 @@ class SparseNetworks:
             new = torch.zeros_like(flat).scatter_(1, grown, 1.0).view_as(weight)
             weight.mul_(1 - new)
             self._forget(weight, new)
+
+    @torch.no_grad()
+    def _scale(self) -> None:
+        """Let what a unit is given vary at first as in a dense network, though fewer connections give it
+        (Evci et al., "Gradient Flow in Sparse Neural Networks", AAAI 2022, arXiv:2010.03533).
+        """
+        for mask, weight in zip(self.masks, self.networks.weights[::2], strict=True):
+            weight.mul_((mask.shape[1] / mask.sum(dim=1, keepdim=True).clamp(min=1)).sqrt())
 
     @torch.no_grad()
     def _keep(self) -> None:

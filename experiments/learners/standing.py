@@ -1,11 +1,11 @@
 """Off-policy teams beside the searchers of heldout12: `python -m experiments.learners.standing`.
 
-Reads the curves of results/learners-heldout12, learners-heldout12-loopnest and agents-heldout12-loopnest
-(single agents), and of the campaigns with everybody else, whose first three seeds count here. Writes
-standing.md in results/learners: best loss over the proven optimum after 50, 200 and 500 samples (geometric
-mean; a run that has found nothing counts for 12), and the ratio of MADDPG's with centralised critics to that
-with critics of each agent's own, and to that of the independent agents of `marl`; intervals are of a
-bootstrap over problems.
+Reads the curves of results/learners-heldout12, learners-heldout12-loopnest, agents-heldout12-loopnest (single
+agents), sparse-heldout12 and sparse-heldout12-loopnest (values, writers, descents), and of the campaigns with
+everybody else, whose first three seeds count here. Writes standing.md in results/learners: best loss over the
+proven optimum after 50, 200 and 500 samples (geometric mean; a run that has found nothing counts for 12), and
+the ratio of MADDPG's with centralised critics to that with critics of each agent's own, and to that of the
+independent agents of `marl`; intervals are of a bootstrap over problems.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from experiments.learners.returns import HERE
 SEEDS, SAMPLES, WORST = 3, (50, 200, 500), 12.0
 OURS = ("maddpg", "maddpg-own", "masac")
 AGENTS = ("a2c", "dqn", "ddpg", "d4pg", "actorq")
+SPARSE = ("qmix", "mast", "generative", "nearest", "gradient", "gradient-offline", "gradient-relaxed")
 OTHERS = ("marl", "ppo", "genetic", "team", "random")
 CAMPAIGNS = ("heldout12", "heldout12-loopnest")
 
@@ -52,9 +53,11 @@ def lines_of(campaign: str) -> list[str]:
     lines = [f"### {campaign}, cost model {whole.cost_model}", ""]
     lines += ["| searcher | " + " | ".join(f"{samples:,}" for samples in SAMPLES) + " |"]
     lines.append("|---|" + "---:|" * len(SAMPLES))
-    parts = [(ours, OURS), (whole, OTHERS)]
-    if (RESULTS / f"agents-{campaign}").exists():
-        parts.insert(1, (load_study(RESULTS / f"agents-{campaign}"), AGENTS))
+    parts = [(ours, OURS)]
+    for folder, names in ((f"agents-{campaign}", AGENTS), (f"sparse-{campaign}", SPARSE)):
+        if (RESULTS / folder).exists():
+            parts.append((load_study(RESULTS / folder), names))
+    parts.append((whole, OTHERS))
     for study, searchers in parts:
         for searcher in searchers:
             cells = [factor(logs(study, searcher, samples, targets)) for samples in SAMPLES]

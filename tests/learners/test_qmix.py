@@ -62,6 +62,7 @@ def test_the_team_s_value_never_falls_as_an_agent_s_rises() -> None:
     learner = SMALL.begin(Team.of(env), np.random.default_rng(0))
     observations = torch.rand(20, 3, 3)
     values = torch.randn(20, 3, requires_grad=True)
+    assert learner.mixer is not None
     total = learner._mixed(learner.mixer.networks, values, observations)
     (slopes,) = torch.autograd.grad(total.sum(), values)
     assert (slopes >= 0).all()
@@ -122,6 +123,7 @@ def test_training_is_counted_and_a_tenth_of_the_connections_costs_less() -> None
         learner = replace(SMALL, hidden=(64, 64), sparsity=sparsity).begin(Team.of(env), rng)
         play(learner, env, 33, rng)
         updates = 1
+        assert learner.mixer is not None
         rows = 3 * 32 * (learner.agents.training_flops() + learner.agents.flops)
         rows += 32 * (learner.mixer.training_flops() + learner.mixer.flops)
         assert learner.flops == updates * rows

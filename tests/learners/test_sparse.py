@@ -48,6 +48,15 @@ def test_flops_of_a_small_network_are_those_counted_by_hand() -> None:
     assert sparse.training_flops() == 2 * 52 + 172
 
 
+def test_what_units_are_given_varies_at_first_as_in_a_dense_network() -> None:
+    drawn = Networks.drawn(np.random.default_rng(0), 1, (400, 200, 200))
+    dense = [weight.detach().square().sum(dim=1).mean() for weight in drawn.weights[::2]]
+    made = SparseNetworks(drawn, Sparsity("static", 0.1), 0.01, 10.0, np.random.default_rng(1))
+    for weight, mask, before in zip(drawn.weights[::2], made.masks, dense, strict=True):
+        assert mask.mean() < 0.2
+        assert np.isclose(float(weight.detach().square().sum(dim=1).mean()), float(before), rtol=0.05)
+
+
 @pytest.mark.parametrize("method", ["static", "set", "rigl"])
 def test_nothing_lies_outside_the_masks_and_connections_stay_as_many(method: str) -> None:
     made = networks(method, every=3, until=100)

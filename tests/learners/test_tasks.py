@@ -7,6 +7,7 @@ import pytest
 
 pytest.importorskip("mpe2")
 
+from learners.spread import ArraySpread
 from learners.tag import flight
 from learners.tasks import fast_predator_prey, navigation, predator_prey
 from learners.team import Team
@@ -50,3 +51,29 @@ def test_the_prey_goes_away_from_the_nearest_and_back_into_the_field() -> None:
 
 def test_navigation_is_for_any_number_of_agents() -> None:
     assert Team.of(navigation(4)).observed == 24
+
+
+def test_spread_in_arrays_is_the_spread_of_mpe2() -> None:
+    from mpe2 import simple_spread_v3
+
+    slow, fast = simple_spread_v3.parallel_env(local_ratio=0.0), ArraySpread(2)
+    assert Team.of(slow).observed == fast.team.observed
+    rng, touched = np.random.default_rng(0), 0
+    for game in range(2):
+        seen = fast.begin(rng)
+        one = slow.reset(seed=game)[0]
+        world = slow.unwrapped.world
+        # The agents begin close together, so that they push each other.
+        fast.places[game, :3] *= 0.3
+        for body, place in zip(world.entities, fast.places[game], strict=True):
+            body.state.p_pos = place.copy()
+        seen, one = fast.observed(), {name: slow.unwrapped.observe(name) for name in slow.agents}
+        for _ in range(fast.length):
+            np.testing.assert_allclose(np.array(list(one.values())), seen[game], rtol=1e-4, atol=1e-5)
+            touched += np.sqrt(np.square(seen[game, :, 10:14].reshape(3, 2, 2)).sum(axis=2)).min() < 0.3
+            actions = rng.integers(5, size=(2, 3))
+            one, paid, *_ = slow.step(dict(zip(slow.agents, map(int, actions[game]), strict=True)))
+            seen, earned = fast.step(actions)
+            np.testing.assert_allclose(list(paid.values()), earned[game], rtol=1e-6)
+        assert not slow.agents
+    assert touched > 0

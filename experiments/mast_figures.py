@@ -1,0 +1,159 @@
+"""What experiments.mast found: its tables and its figure.
+
+A seed has one number an arm: its return, or the geometric mean over problems of best loss over the optimum.
+Tables have the mean over seeds, how many per cent worse than `dense` (the mean of the ratios' logarithms, a
+seed's beside the same seed's), what that is of the way from `random` to `dense`, all with 95 % intervals of
+Student's t over seeds, and the FLOPs of training and of inference over those of `dense`; `mast` with values
+mixed the other way is set beside a dense team with values mixed so.
+"""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dse.support.arrays import FloatArray
+from experiments import RESULTS
+
+HERE = RESULTS / "sparse"
+WORSE = 0.03
+"""The claim: no worse than by this."""
+
+
+def read(task: str) -> list[dict[str, Any]]:
+    """The runs that are done."""
+    path = HERE / f"mast_{task}.csv"
+    if not path.exists():
+        return []
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+class Found:
+    """The runs of a task, an arm with its density a key."""
+
+    def __init__(self, task: str) -> None:
+        self.task, self._rows = task, read(task)
+        found = {(row["arm"], float(row["density"])) for row in self._rows}
+        self.arms = sorted(found, key=lambda key: (-key[1], key[0] not in ("dense", "random"), key[0]))
+
+    def outcomes(self, arm: str, density: float) -> FloatArray:
+        """One number a seed, (seeds,)."""
+        own = [row for row in self._rows if (row["arm"], float(row["density"])) == (arm, density)]
+        found = []
+        for seed in sorted({int(row["seed"]) for row in own}):
+            values = np.array([float(row["outcome"]) for row in own if int(row["seed"]) == seed])
+            found.append(values.mean() if self.task == "spread" else np.exp(np.log(values).mean()))
+        return np.array(found)
+
+    def beside(self, arm: str) -> tuple[str, float]:
+        """The dense arm that an arm is compared with: one that mixes values as it does."""
+        mixing = (arm.split(", ")[-1], 1.0)
+        return mixing if mixing in self.arms and mixing[0] != "random" else ("dense", 1.0)
+
+    def worse(self, arm: str, density: float) -> FloatArray:
+        """Logarithms of the ratio to what it is `beside`, (seeds,): above 0 is worse."""
+        own, dense = self.outcomes(arm, density), self.outcomes(*self.beside(arm))
+        return np.log(own / dense[: len(own)])
+
+    def gained(self, arm: str, density: float) -> FloatArray:
+        """The share of the way from `random` to `dense`, (seeds,)."""
+        own, dense, random = (
+            self.outcomes(*key) for key in ((arm, density), ("dense", 1.0), ("random", 1.0))
+        )
+        if self.task == "refine":
+            own, dense, random = np.log(own), np.log(dense), np.log(random)
+        return (own - random.mean()) / (dense.mean() - random.mean())
+
+    def fewer(self, arm: str, density: float, name: str) -> float:
+        """How many times fewer FLOPs than what it is `beside`, of `training` or `inference`."""
+        means = [
+            np.mean(
+                [
+                    float(row[f"{name}_flops"])
+                    for row in self._rows
+                    if (row["arm"], float(row["density"])) == key
+                ]
+            )
+            for key in (self.beside(arm), (arm, density))
+        ]
+        return float(means[0] / means[1]) if means[1] else np.inf
+
+
+def between(values: FloatArray) -> tuple[float, float, float]:
+    """The mean, and its 95 % interval of Student's t."""
+    from scipy import stats
+
+    if len(values) < 2:
+        return float(values.mean()), -np.inf, np.inf
+    half = stats.t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values))
+    return float(values.mean()), float(values.mean() - half), float(values.mean() + half)
+
+
+def show(task: str) -> None:
+    """Print the table, an arm and density a line."""
+    found = Found(task)
+    outcome = "return" if task == "spread" else "best loss / optimum"
+    head = ["arm", "density", "seeds", outcome, "worse than dense, %", "of dense's gain, %"]
+    print("|", " | ".join([*head, "training FLOPs", "inference FLOPs"]), "|")
+    print("|---|" + "---:|" * 7)
+    for arm, density in found.arms:
+        own = found.outcomes(arm, density)
+        cells = [arm, f"{density:g}", str(len(own))]
+        if task == "spread":
+            cells.append("{:.1f} [{:.1f}, {:.1f}]".format(*between(own)))
+        else:
+            cells.append("{:.2f} [{:.2f}, {:.2f}]".format(*np.exp(between(np.log(own)))))
+        worse = [100 * np.expm1(end) for end in between(found.worse(arm, density))]
+        gained = [100 * end for end in between(found.gained(arm, density))]
+        cells += ["{:+.1f} [{:+.1f}, {:+.1f}]".format(*worse), "{:.0f} [{:.0f}, {:.0f}]".format(*gained)]
+        for name in ("training", "inference"):
+            cells.append("none" if arm == "random" else f"1 / {found.fewer(arm, density, name):.1f}")
+        print("|", " | ".join(cells), "|")
+
+
+def draw(path: Path) -> None:
+    """Draw outcomes against how many times fewer FLOPs training takes."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    titles = {
+        "spread": "simple_spread: return (more is better)",
+        "refine": "mappings: best loss / proven optimum",
+    }
+    figure, both = plt.subplots(1, 2, figsize=(10, 4))
+    for axes, (task, title) in zip(both, titles.items(), strict=True):
+        found = Found(task)
+        dense = _middle(found, "dense", 1.0)
+        axes.axhspan(*sorted((dense[0], dense[0] * (1 + WORSE))), color="0.85", label="dense, to 3 % worse")
+        axes.axhline(_middle(found, "random", 1.0)[0], color="#7f7f7f", linestyle=":", label="random")
+        looks = (("small", "#009e73", "s"), ("static", "#e69f00", "^"), ("mast", "#d55e00", "o"))
+        for place, (arm, colour, marker) in enumerate(looks):
+            points = [("dense", 1.0), *(key for key in found.arms if key[0] == arm)]
+            fewer = np.array([found.fewer(*key, "training") for key in points]) * 1.02 ** (place - 1)
+            middles, lows, highs = np.array([_middle(found, *key) for key in points]).T
+            ends = [middles - lows, highs - middles]
+            axes.errorbar(
+                fewer, middles, yerr=ends, color=colour, marker=marker, markersize=5, capsize=3, label=arm
+            )
+        axes.set(xscale="log", xlabel="times fewer training FLOPs than dense")
+        axes.set_xticks([1, 2, 5, 10, 20], ["1", "2", "5", "10", "20"])
+        axes.set_xticks([], minor=True)
+        axes.set_title(title, fontsize=9, loc="left")
+        axes.legend(frameon=False, fontsize=8)
+    figure.tight_layout()
+    figure.savefig(path, dpi=120, metadata={"Software": None})
+    plt.close(figure)
+
+
+def _middle(found: Found, arm: str, density: float) -> FloatArray:
+    """The mean with the ends of its interval, as the table has them."""
+    own = found.outcomes(arm, density)
+    if found.task == "spread":
+        return np.array(between(own))
+    return np.exp(between(np.log(own)))

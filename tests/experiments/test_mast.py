@@ -1,0 +1,48 @@
+"""MAST's study compares like with like: small networks are as large as sparse ones, ratios are a seed's."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from experiments import mast, mast_figures
+from learners.spread import ArraySpread
+
+
+@pytest.mark.parametrize("density", mast.DENSITIES)
+def test_small_networks_have_as_many_connections_as_sparse_ones(density: float) -> None:
+    team = ArraySpread.team
+    small = mast.algorithm("small", density, team, 100).begin(team, np.random.default_rng(0))
+    sparse = mast.algorithm("static", density, team, 100).begin(team, np.random.default_rng(0))
+    for one, other in ((small.agents, sparse.agents), (small.mixer, sparse.mixer)):
+        assert one.connections == pytest.approx(other.connections, rel=0.15)
+
+
+def test_what_is_planned_has_every_arm_of_every_seed_once() -> None:
+    for task in mast.TASKS:
+        planned = list(mast.plan(task, 2))
+        assert len(planned) == len(set(planned))
+        assert {arm for arm, _, _ in planned} >= {"dense", "random", *mast.ARMS, *mast.ABLATIONS}
+
+
+def test_a_seed_is_compared_with_the_same_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mast_figures, "HERE", tmp_path)
+    with (tmp_path / "mast_spread.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(mast.HEAD)
+        for arm, returns, flops in (("dense", (-10, -20), 100), ("random", (-40, -50), 0)):
+            writer.writerows(
+                (arm, 1.0, seed, "", earned, flops, flops) for seed, earned in enumerate(returns)
+            )
+        writer.writerows(("mast", 0.1, seed, "", earned, 10, 5) for seed, earned in enumerate((-11, -20)))
+    found = mast_figures.Found("spread")
+    assert np.exp(found.worse("mast", 0.1)).tolist() == pytest.approx([1.1, 1.0])
+    assert found.gained("mast", 0.1).tolist() == pytest.approx([34 / 30, 25 / 30])
+    assert found.fewer("mast", 0.1, "training") == 10
+    # Student's t of two values: 12.706 times half their difference.
+    assert mast_figures.between(np.array([1.0, 2.0])) == pytest.approx(
+        (1.5, 1.5 - 6.353, 1.5 + 6.353), abs=1e-3
+    )
