@@ -2,10 +2,10 @@
 
 Best loss over the proven optimum after 1, 5, 20 and 50 samples on the twelve problems of heldout12 under
 `loopnest`, geometric means over problems and seeds, with intervals that a bootstrap over problems gives; a
-ratio above 12 counts for 12, and so does a run without a feasible mapping. `generative` and its control,
-copies of the nearest layer's best; `gradient` with what other layers taught it, and by the equations of the
-cost model; beside them what knows no other layer: `random`, `local`, `team`, and `local` begun at the
-templates. Writes results/sparse/transfer.csv.
+ratio above 12 counts for 12, and so does a run without a feasible mapping. `generative`, its transformer
+trained dense and by mixed sparsity, and its control, copies of the nearest layer's best; `gradient` with what
+other layers taught it, and by the equations of the cost model; beside them what knows no other layer:
+`random`, `local`, `team`, and `local` begun at the templates. Writes results/sparse/transfer.csv.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ SAMPLES = (1, 5, 20, 50)
 WORST = 12.0
 ARMS: dict[str, tuple[str, dict[str, Any], str | None]] = {
     "generative": ("generative", {}, None),
+    "generative, MST": ("generative", {"source": "sparse"}, None),
     "nearest": ("generative", {"source": "nearest"}, None),
     "gradient, offline": ("gradient", {"offline": True}, None),
     "gradient, relaxation": ("gradient", {"form": "relaxation"}, None),

@@ -5,8 +5,10 @@ arXiv:2408.11746), as far as its abstract and recollection go; the shares of the
 
 - Warm-up: from dense to sparse, the weakest connections going first.
 - Ultra-sparsification: sparser still, and connections change: the weakest go, and grow where the gradient is
-  largest. Attention is sparse too.
-- Restoration: connections come back, until the model is dense; attention is whole again.
+  largest.
+- Restoration: connections come back, until the model is dense.
+
+Attention is sparse throughout (learners.gpt, `hybrid_attention`).
 """
 
 from __future__ import annotations
@@ -66,10 +68,6 @@ class Pretraining:
             return self.sparse + (self.ultra - self.sparse) * middle
         return self.ultra + (1 - self.ultra) * min(2 * (done - begun) / self.restored, 1.0)
 
-    def attends_sparsely(self, step: int) -> bool:
-        """Whether a step's attention is sparse: until the restoration."""
-        return self.sparse_attention and step / self.steps < 1 - self.restored
-
 
 @dataclass(frozen=True)
 class Point:
@@ -92,9 +90,9 @@ def pretrain(
     model = GPT(shape, torch.Generator().manual_seed(seed))
     layers = SparseLayers(list(model.weights), settings, rng)
     adam = torch.optim.AdamW(model.parameters(), lr=settings.learning_rate, weight_decay=0.01)
+    seen = (hybrid_attention if settings.sparse_attention else dense_attention)(shape)
     spent, curve = 0.0, []
     for step in range(settings.steps):
-        seen = (hybrid_attention if settings.attends_sparsely(step) else dense_attention)(shape)
         loss = _loss(model, _drawn(text, settings.batch, shape.length, rng), seen)
         adam.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
@@ -157,11 +155,16 @@ class SparseLayers:
 
     @torch.no_grad()
     def keep(self, adam: torch.optim.Optimizer) -> None:
-        """Nothing is outside the masks, of the weights and of what the optimiser holds."""
+        """Nothing is outside the masks, of the weights and of what the optimiser holds.
+
+        But for gradients' squares, of which a layer's mean stands there: connections that come would else go
+        several times as far as all others in their first steps.
+        """
         for weight, mask in zip(self._weights, self.masks, strict=True):
             weight.mul_(mask)
-            for moment in ("exp_avg", "exp_avg_sq"):
-                adam.state[weight][moment].mul_(mask)
+            adam.state[weight]["exp_avg"].mul_(mask)
+            squares = adam.state[weight]["exp_avg_sq"]
+            squares.copy_(torch.where(mask > 0, squares, (squares * mask).sum() / mask.sum()))
 
     @torch.no_grad()
     def _to(self, density: float, replaced: float = 0.0, by_chance: bool = False) -> None:

@@ -1,29 +1,38 @@
-"""Teaches the transformer of `generative`, and notes the mappings that `nearest` copies: writes taught.npz.
+"""Teaches the transformers of `generative`, and notes the mappings that `nearest` copies: writes taught.npz.
 
 The layers of the development networks (those of dev8.toml) on four presets, for two objectives, under
 `loopnest`: a climb each from random mappings, of which the best and some others are learned, told how far
-they are from the best. No layer of a reported campaign is among them.
+they are from the best. No layer of a reported campaign is among them. One transformer is trained dense, the
+other by mixed sparsity (learners.mst), with as many mini-batches, the same ones.
 """
 
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 import dse
-from dse.support.arrays import FloatArray, IntArray
+from dse.support.arrays import BoolArray, FloatArray, IntArray
 from experiments.tuning.gradient_offline import NETWORKS
 from searchers.common.torch_apart import torch_apart
 from searchers.generative.sequences import OBJECTIVES, context, tokens_of
 from workloads import load
+
+if TYPE_CHECKING:
+    from learners.mst import Pretraining
+    from searchers.generative.mapper import Mapper
 
 ACCELERATORS = ("eyeriss", "eyeriss-small", "edge-small", "tpu-like")
 RANDOM, ROUNDS, KEPT, NEIGHBOURS = 512, 8, 16, 12
 """Of a problem: random samples, and rounds in which so many of the best have so many neighbours drawn."""
 BEST, OTHERS = 12, 8
 FARTHEST = 3.0
-BATCH, HELD_OUT = 64, 0.05
+HELD_OUT = 0.05
+MST = {"warm_up": 0.1, "sparse": 0.2, "ultra": 0.05, "restored": 0.15}
+"""Mixed sparsity, as experiments.mst has it but for attention, which has only 13 places to look at."""
 
 
 def climbed(problem: dse.Problem, rng: np.random.Generator) -> tuple[IntArray, FloatArray]:
@@ -63,6 +72,46 @@ def sequences() -> tuple[FloatArray, FloatArray, IntArray, int]:
     return np.concatenate(contexts), np.concatenate(targets), np.concatenate(tokens), samples
 
 
+def taught(told: FloatArray, tokens: IntArray, apart: BoolArray, training: Pretraining) -> Mapper:
+    """A mapper that has learned the sequences that are not `apart`, (n,), and says how well."""
+    import torch
+
+    from learners.mst import SparseLayers
+    from searchers.generative.mapper import Mapper
+
+    torch.manual_seed(0)
+    rng = np.random.default_rng(0)
+    rows, wanted = torch.from_numpy(told.astype(np.float32)), torch.from_numpy(tokens)
+    mapper = Mapper(told.shape[1])
+    layers = SparseLayers(mapper.weights, training, rng.spawn(1)[0])
+    adam = torch.optim.AdamW(mapper.parameters(), lr=training.learning_rate, weight_decay=0.05)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(adam, training.steps)
+    ours, theirs = np.flatnonzero(~apart), np.flatnonzero(apart)
+    connections = 0
+
+    def loss(chosen: IntArray) -> torch.Tensor:
+        logits = mapper(rows[chosen], wanted[chosen])
+        return torch.nn.functional.cross_entropy(logits.flatten(0, 1), wanted[chosen].flatten())
+
+    for step in range(training.steps):
+        found = loss(rng.choice(ours, training.batch))
+        adam.zero_grad()
+        found.backward()  # type: ignore[no-untyped-call]
+        layers.change(step)
+        layers.mask_gradients()
+        adam.step()
+        layers.keep(adam)
+        schedule.step()
+        connections += layers.connections
+    with torch.no_grad():
+        share = connections / layers.everything / training.steps
+        print(
+            f"{len(ours)} sequences, connections {share:.2f} of all over training, nats a token "
+            f"{float(loss(ours)):.3f}, on problems apart {float(loss(theirs)):.3f}"
+        )
+    return mapper
+
+
 def main() -> None:
     """Draw, learn, say how well, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
@@ -70,38 +119,19 @@ def main() -> None:
     options = parser.parse_args()
     contexts, targets, tokens, samples = sequences()
     middle, spread = contexts.mean(axis=0), np.maximum(contexts.std(axis=0), 0.1)
+    told = np.column_stack([(contexts - middle) / spread, targets])
+    layers = np.unique(contexts, axis=0, return_inverse=True)[1].ravel()
+    order = np.random.default_rng(0).permutation(layers.max() + 1)
+    apart = np.isin(layers, order[: int(HELD_OUT * layers.max())])
+    weights = {}
     with torch_apart():
-        import torch
+        from learners.mst import Pretraining
+        from searchers.generative.mapper import PATH
 
-        from searchers.generative.mapper import PATH, Mapper
-
-        torch.manual_seed(0)
-        rng = np.random.default_rng(0)
-        told = np.column_stack([(contexts - middle) / spread, targets]).astype(np.float32)
-        rows, wanted = torch.from_numpy(told), torch.from_numpy(tokens)
-        mapper = Mapper(told.shape[1])
-        adam = torch.optim.AdamW(mapper.parameters(), lr=2e-3, weight_decay=0.05)
-        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(adam, options.batches)
-        layers = np.unique(contexts, axis=0, return_inverse=True)[1].ravel()
-        apart = np.isin(layers, rng.permutation(layers.max() + 1)[: int(HELD_OUT * layers.max())])
-        ours, theirs = np.flatnonzero(~apart), np.flatnonzero(apart)
-
-        def loss(chosen: IntArray) -> torch.Tensor:
-            logits = mapper(rows[chosen], wanted[chosen])
-            return torch.nn.functional.cross_entropy(logits.flatten(0, 1), wanted[chosen].flatten())
-
-        for _ in range(options.batches):
-            found = loss(rng.choice(ours, BATCH))
-            adam.zero_grad()
-            found.backward()
-            adam.step()
-            schedule.step()
-        with torch.no_grad():
-            print(
-                f"{len(ours)} sequences, nats a token {float(loss(ours)):.3f}, "
-                f"on problems apart {float(loss(theirs)):.3f}"
-            )
-        weights = {f"mapper.{name}": weight.numpy() for name, weight in mapper.state_dict().items()}
+        dense = Pretraining(options.batches, 64, 2e-3)
+        for name, training in (("mapper", dense), ("sparse", replace(dense, **MST))):
+            mapper = taught(told, tokens, apart, training)
+            weights |= {f"{name}.{key}": weight.numpy() for key, weight in mapper.state_dict().items()}
     best = np.flatnonzero(targets == 0)
     best = best[np.unique(contexts[best], axis=0, return_index=True)[1]]
     np.savez_compressed(

@@ -4,8 +4,9 @@ In the manner of Kao, Huang and Krishna, "DNNFuser" (2022, arXiv:2201.11218), as
 what is to be mapped, how good it is to be, and the genes; sampled with a low target. It was taught on layers
 of the development networks, for latency and EDP, under the model `loopnest`, by the command
 experiments/tuning/generative_offline.py. What it has seen cost samples, which are declared.
-`source = "nearest"` is the control: copies of the best mappings known of the layers, accelerators and
-objectives that are nearest to this one's.
+`source = "sparse"` is such a transformer trained by mixed sparsity (learners.mst). `source = "nearest"` is
+the control: copies of the best mappings known of the layers, accelerators and objectives that are nearest to
+this one's.
 
 What was written is evaluated, and a local search, `local`, goes on from the best of it. In a space that has
 no such sequences (other machines, levels, objectives, fixed genes, no mappings), that search is all there is.
@@ -38,7 +39,7 @@ TAUGHT_SAMPLES = 802_816
 class Generative:
     """Mappings written, or copied, for the layer; then local search."""
 
-    source: Literal["transformer", "nearest"] = "transformer"
+    source: Literal["transformer", "sparse", "nearest"] = "transformer"
     """Where the first mappings come from."""
     written: Annotated[int, Limits(ge=1, le=MOST_POINTS)] = 32
     """Mappings that are written and evaluated before the local search."""
@@ -78,7 +79,7 @@ class Generative:
         structure = space.structure
         assert structure is not None
         here = context(structure, evaluate.objective)
-        mapper, middle, spread = read()
+        mapper, middle, spread = read("sparse" if self.source == "sparse" else "mapper")
         if self.source == "nearest":
             contexts, best = known()
             distances = np.square((contexts - here) / spread).sum(axis=1)

@@ -31,6 +31,12 @@ class Mapper(nn.Module):
         self.narrowing = nn.ModuleList(nn.Linear(4 * WIDTH, WIDTH) for _ in range(LAYERS))
         self.last = nn.Linear(WIDTH, VOCABULARY)
 
+    @property
+    def weights(self) -> list[nn.Parameter]:
+        """Those of the layers between the tokens read and the tokens written."""
+        kinds = (self.mixing, self.joining, self.widening, self.narrowing)
+        return [layer.weight for layers in kinds for layer in layers]  # type: ignore[misc]
+
     def forward(self, context: Tensor, tokens: Tensor) -> Tensor:
         """Logits of each next token, (n, m + 1, VOCABULARY), after contexts (n, inputs) and tokens (n, m)."""
         offsets = VOCABULARY * torch.arange(tokens.shape[1])
@@ -68,13 +74,13 @@ def _possible() -> Tensor:
     return torch.arange(VOCABULARY) < counts[:, None]
 
 
-def read() -> tuple[Mapper, FloatArray, FloatArray]:
-    """The mapper as it was taught, and the mean and the deviation of its contexts."""
+def read(name: str = "mapper") -> tuple[Mapper, FloatArray, FloatArray]:
+    """A mapper as it was taught, `sparse` by mixed sparsity; the mean and the deviation of its contexts."""
     with np.load(PATH) as held:
         middle, spread = held["middle"], held["spread"]
         mapper = Mapper(len(middle) + 1)
         weights = {
-            name: torch.from_numpy(held[f"mapper.{name}"].astype(np.float32)) for name in mapper.state_dict()
+            key: torch.from_numpy(held[f"{name}.{key}"].astype(np.float32)) for key in mapper.state_dict()
         }
     mapper.load_state_dict(weights)
     return mapper, middle, spread

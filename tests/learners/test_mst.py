@@ -10,7 +10,7 @@ import torch
 
 from dse.support.errors import InputError
 from learners.gpt import GPT, Shape, dense_attention, hybrid_attention
-from learners.mst import Pretraining, pretrain
+from learners.mst import Pretraining, SparseLayers, pretrain
 
 SHAPE = Shape(5, width=8, layers=1, heads=4, length=16)
 DENSE = Pretraining(steps=60, batch=8, learning_rate=0.03)
@@ -66,6 +66,28 @@ def test_sparse_training_costs_less() -> None:
     sparse = pretrain(MST, SHAPE, TEXT, TEXT, seed=0, points=4)
     assert sparse[2].density == pytest.approx(0.2, abs=0.01)
     assert sparse[-1].flops < 0.75 * dense[-1].flops
+
+
+def test_a_connection_that_comes_back_goes_about_as_far_as_the_others() -> None:
+    weight = torch.nn.Parameter(torch.ones(4, 4))
+    layers = SparseLayers([weight], replace(MST, sparse=0.5, warm_up=0.0), np.random.default_rng(0))
+    adam = torch.optim.Adam([weight], lr=0.01)
+
+    def step() -> None:
+        weight.grad = torch.ones(4, 4)
+        layers.mask_gradients()
+        adam.step()
+        layers.keep(adam)
+
+    for _ in range(200):
+        step()
+    (mask,) = layers.masks
+    assert (weight[mask == 0] == 0).all()
+    before, back = weight.detach().clone(), mask == 0
+    mask.fill_(1.0)
+    step()
+    moved = (weight - before).abs()
+    assert moved[back].max() < 1.5 * moved[~back].min()
 
 
 def test_settings_that_cannot_be_are_refused() -> None:

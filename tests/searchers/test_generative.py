@@ -53,7 +53,7 @@ def drawn(source: str, samples: int, start: int = 0) -> tuple[np.ndarray, np.nda
     return record.genes(), record.evaluations().loss
 
 
-@pytest.mark.parametrize("source", ["transformer", "nearest"])
+@pytest.mark.parametrize("source", ["transformer", "sparse", "nearest"])
 def test_what_is_written_or_copied_is_better_than_chance_and_searched_on_from(source: str) -> None:
     genes, losses = drawn(source, 60)
     chance = PROBLEM.price(SPACE.sample(np.random.default_rng(0), 160)).loss
