@@ -4,7 +4,8 @@
 products and fully connected layers of one row, odd sizes, a depthwise layer; presets and drawn machines; both
 cost models; latency, energy and EDP; five of them with `any` tiles. Prints best loss over the proven optimum
 (of `any`: among perfect factors) after so many samples, the geometric mean over problems of the median over
-seeds and, in brackets, the worst problem; then the CPU milliseconds of a sample.
+seeds and, in brackets, the worst problem; then the CPU milliseconds of a sample. `--more 60` adds as many
+that are drawn whole, of the same networks and of layers made up.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import argparse
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 
@@ -23,12 +25,13 @@ from dse.search.searcher import make_searcher
 from dse.search.start import start_points
 from dse.spec.accelerator import PRESETS
 from dse.spec.layer import Layer
+from experiments.draw_small import MODELS, machine, solvable
 from experiments.draw_small import SAMPLES as SAMPLED
-from experiments.draw_small import machine, solvable
 from experiments.tuning.try_out import WORST, setting
+from experiments.tuning.varied_layers import drawn_layers
 from workloads import load_layer
 
-SEED, FIRST_SEED = 770_077, 5000
+SEED, MORE_SEED, FIRST_SEED = 770_077, 90_210, 5000
 SAMPLES = (5, 10, 20, 50, 100, 200, 500, 1000, 2000)
 OBJECTIVES = ("edp", "latency", "energy")
 NAMED = (
@@ -47,7 +50,7 @@ ALWAYS_EDP = (5, 8)
 """Of the layers on drawn machines: the others take their objective in turn."""
 
 
-def drawn_layers() -> list[Layer]:
+def made_layers() -> list[Layer]:
     """Those that run on drawn machines: every third has `any` tiles, and the cost models alternate."""
     odd = Layer(type="CONV", K=43, C=29, Y=37, X=41, R=3, S=3, padding=(1, 1), name="oddc")
     depthwise = Layer(type="DSCONV", K=1, C=120, Y=30, X=30, R=5, S=5, padding=(2, 2), name="dw")
@@ -74,7 +77,7 @@ def problems() -> Iterator[Problem]:
     for layer, accelerator, objective, model in NAMED:
         yield Problem(load_layer(layer), PRESETS[accelerator], objective, model)
     rng = np.random.default_rng(SEED)
-    for place, each in enumerate(drawn_layers()):
+    for place, each in enumerate(made_layers()):
         objective = "edp" if place in ALWAYS_EDP else OBJECTIVES[place % 3]
         model, tiles = ("loopnest", "maestro")[place % 2], "any" if place % 3 == 2 else "factors"
         while True:
@@ -84,6 +87,20 @@ def problems() -> Iterator[Problem]:
         yield problem
 
 
+def more_problems(count: int) -> Iterator[Problem]:
+    """So many more, whose layers are drawn too."""
+    rng = np.random.default_rng(MORE_SEED)
+    found = 0
+    for layer in drawn_layers(rng):
+        if found == count:
+            return
+        model, tiles = MODELS[found // 3 % 2], "any" if found % 3 == found // 9 % 3 else "factors"
+        problem = Problem(layer, machine(rng), OBJECTIVES[found % 3], model, tiles)
+        if solvable(problem, problem.space.sample(rng, SAMPLED)):
+            found += 1
+            yield problem
+
+
 def main() -> None:
     """Run, and print two lines."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
@@ -91,12 +108,13 @@ def main() -> None:
     parser.add_argument("settings", nargs="*", type=setting, help="such as early_curiosity=2.0")
     parser.add_argument("--seeds", type=int, default=1, help="how many")
     parser.add_argument("--samples", type=int, default=100, help="samples a run")
+    parser.add_argument("--more", type=int, default=0, metavar="N", help="N more problems")
     parser.add_argument("--start", help="what runs begin with: templates")
     options = parser.parse_args()
     searcher = make_searcher(options.name, dict(options.settings))
     samples = [count for count in SAMPLES if count <= options.samples]
     medians, seconds, runs = [], 0.0, 0
-    for problem in problems():
+    for problem in chain(problems(), more_problems(options.more)):
         optimum = certify(replace(problem, tiles="factors")).best
         assert optimum is not None, "solvable"
         points = start_points(problem, options.start) if options.start else ()
