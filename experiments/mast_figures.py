@@ -2,9 +2,9 @@
 
 A seed has one number an arm: its return, or the geometric mean over problems of best loss over the optimum.
 Tables have the mean over seeds, how many per cent worse than `dense` (the mean of the ratios' logarithms, a
-seed's beside the same seed's), what that is of the way from `random` to `dense`, all with 95 % intervals of
-Student's t over seeds, and the FLOPs of training and of inference over those of `dense`; `mast` with values
-mixed the other way is set beside a dense team with values mixed so.
+seed's beside the same seed's), on `spread` what is left of the way from `random` to `dense`, all with 95 %
+intervals of Student's t over seeds, and the FLOPs of training and of inference over those of `dense`. `mast`
+with values mixed by a network is set beside a dense team with values mixed so.
 """
 
 from __future__ import annotations
@@ -64,8 +64,6 @@ class Found:
         own, dense, random = (
             self.outcomes(*key) for key in ((arm, density), ("dense", 1.0), ("random", 1.0))
         )
-        if self.task == "refine":
-            own, dense, random = np.log(own), np.log(dense), np.log(random)
         return (own - random.mean()) / (dense.mean() - random.mean())
 
     def fewer(self, arm: str, density: float, name: str) -> float:
@@ -97,9 +95,11 @@ def show(task: str) -> None:
     """Print the table, an arm and density a line."""
     found = Found(task)
     outcome = "return" if task == "spread" else "best loss / optimum"
-    head = ["arm", "density", "seeds", outcome, "worse than dense, %", "of dense's gain, %"]
-    print("|", " | ".join([*head, "training FLOPs", "inference FLOPs"]), "|")
-    print("|---|" + "---:|" * 7)
+    head = ["arm", "density", "seeds", outcome, "worse than dense, %"]
+    head += ["of dense's gain, %"] if task == "spread" else []
+    head += ["training FLOPs", "inference FLOPs"]
+    print("|", " | ".join(head), "|")
+    print("|---|" + "---:|" * (len(head) - 1))
     for arm, density in found.arms:
         own = found.outcomes(arm, density)
         cells = [arm, f"{density:g}", str(len(own))]
@@ -108,8 +108,10 @@ def show(task: str) -> None:
         else:
             cells.append("{:.2f} [{:.2f}, {:.2f}]".format(*np.exp(between(np.log(own)))))
         worse = [100 * np.expm1(end) for end in between(found.worse(arm, density))]
-        gained = [100 * end for end in between(found.gained(arm, density))]
-        cells += ["{:+.1f} [{:+.1f}, {:+.1f}]".format(*worse), "{:.0f} [{:.0f}, {:.0f}]".format(*gained)]
+        cells.append("{:+.1f} [{:+.1f}, {:+.1f}]".format(*worse))
+        if task == "spread":
+            gained = [100 * end for end in between(found.gained(arm, density))]
+            cells.append("{:.0f} [{:.0f}, {:.0f}]".format(*gained))
         for name in ("training", "inference"):
             cells.append("none" if arm == "random" else f"1 / {found.fewer(arm, density, name):.1f}")
         print("|", " | ".join(cells), "|")
