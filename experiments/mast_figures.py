@@ -126,7 +126,7 @@ def draw(path: Path) -> None:
 
     titles = {
         "spread": "simple_spread: return (more is better)",
-        "refine": "mappings: best loss / proven optimum",
+        "refine": "mappings: best loss / proven optimum (less is better)",
     }
     figure, both = plt.subplots(1, 2, figsize=(10, 4))
     for axes, (task, title) in zip(both, titles.items(), strict=True):
