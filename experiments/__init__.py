@@ -3,7 +3,16 @@
 It imports all packages and none imports it. Each script is run as a module: `python -m experiments.optima`.
 """
 
+import csv
 from pathlib import Path
 
 RESULTS = Path(__file__).parent.parent / "results"
 """Where campaigns are, and where what they come to is written."""
+
+
+def read_rows(path: Path) -> list[dict[str, str]]:
+    """The lines of a CSV table by their columns' names, none where it is not there."""
+    if not path.exists():
+        return []
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))

@@ -9,14 +9,13 @@ with values mixed by a network is set beside a dense team with values mixed so.
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dse.support.arrays import FloatArray
-from experiments import RESULTS
+from experiments import RESULTS, read_rows
 
 HERE = RESULTS / "sparse"
 WORSE = 0.03
@@ -25,11 +24,7 @@ WORSE = 0.03
 
 def read(task: str) -> list[dict[str, Any]]:
     """The runs that are done."""
-    path = HERE / f"mast_{task}.csv"
-    if not path.exists():
-        return []
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    return list(read_rows(HERE / f"mast_{task}.csv"))
 
 
 class Found:
@@ -42,8 +37,7 @@ class Found:
 
     def outcomes(self, arm: str, density: float) -> FloatArray:
         """One number a seed, (seeds,)."""
-        own = [row for row in self._rows if (row["arm"], float(row["density"])) == (arm, density)]
-        found = []
+        own, found = self._runs(arm, density), []
         for seed in sorted({int(row["seed"]) for row in own}):
             values = np.array([float(row["outcome"]) for row in own if int(row["seed"]) == seed])
             found.append(values.mean() if self.task == "spread" else np.exp(np.log(values).mean()))
@@ -68,17 +62,14 @@ class Found:
 
     def fewer(self, arm: str, density: float, name: str) -> float:
         """How many times fewer FLOPs than what it is `beside`, of `training` or `inference`."""
-        means = [
-            np.mean(
-                [
-                    float(row[f"{name}_flops"])
-                    for row in self._rows
-                    if (row["arm"], float(row["density"])) == key
-                ]
-            )
+        dense, own = (
+            np.mean([float(row[f"{name}_flops"]) for row in self._runs(*key)])
             for key in (self.beside(arm), (arm, density))
-        ]
-        return float(means[0] / means[1]) if means[1] else np.inf
+        )
+        return float(dense / own) if own else np.inf
+
+    def _runs(self, arm: str, density: float) -> list[dict[str, Any]]:
+        return [row for row in self._rows if (row["arm"], float(row["density"])) == (arm, density)]
 
 
 def between(values: FloatArray) -> tuple[float, float, float]:

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from dse.support.arrays import FloatArray, IntArray
-from experiments import RESULTS
+from experiments import RESULTS, read_rows
 from experiments.mast_figures import between
 from searchers.common.torch_apart import torch_apart
 
@@ -94,10 +94,7 @@ def _rounded(point: dict[str, Any]) -> dict[str, Any]:
 
 def read() -> list[dict[str, Any]]:
     """The points of the runs that are done."""
-    if not PATH.exists():
-        return []
-    with PATH.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    return list(read_rows(PATH))
 
 
 def curve(rows: list[dict[str, Any]], arm: str, seed: str) -> FloatArray:

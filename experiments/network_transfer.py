@@ -26,7 +26,7 @@ from dse.optimum import certify
 from dse.problem.problem import Problem
 from dse.search.api import search
 from dse.spec.layer import Layer
-from experiments import RESULTS
+from experiments import RESULTS, read_rows
 from experiments.draw_small import MODELS, OBJECTIVES, machine, solvable
 from experiments.draw_small import SAMPLES as SAMPLED
 from experiments.tuning.try_out import WORST, setting
@@ -134,8 +134,7 @@ def main() -> None:
     parser.add_argument("--show", action="store_true", help="print what is written, and run nothing")
     options = parser.parse_args()
     if options.show:
-        with PATH.open(encoding="utf-8", newline="") as file:
-            show(list(csv.DictReader(file)))
+        show(read_rows(PATH))
         return
     searchers: dict[str, Team] = {"transfer": Transfer(**dict(options.settings))}
     if not options.only:

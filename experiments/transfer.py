@@ -23,7 +23,7 @@ from dse.campaign.reference import optimum_figures
 from dse.search.run import Cell, run_cell
 from dse.search.searcher import make_searcher
 from dse.search.start import start_points
-from experiments import RESULTS
+from experiments import RESULTS, read_rows
 from workloads import load_layer
 
 PATH = RESULTS / "sparse" / "transfer.csv"
@@ -71,10 +71,7 @@ def run(arms: list[str], seeds: int) -> None:
 
 def read() -> list[dict[str, Any]]:
     """The runs that are done."""
-    if not PATH.exists():
-        return []
-    with PATH.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    return list(read_rows(PATH))
 
 
 def show() -> None:

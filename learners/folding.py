@@ -9,6 +9,7 @@ episode ended: what is left counts for the value of where the last led.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -105,7 +106,7 @@ def refuse_other_units(name: str, layers: Sequence[int]) -> None:
         whole_number(units, f"{name}: units of a layer", most=_MOST_UNITS)
 
 
-class FoldedLearner:
+class FoldedLearner(ABC):
     """A learner that takes in steps, or is handed folded ones by who acts elsewhere; `update` is its own."""
 
     def __init__(self, settings: FoldedSettings, phases: Phases) -> None:
@@ -128,6 +129,6 @@ class FoldedLearner:
             with self._phases(UPDATE):
                 self.update()
 
+    @abstractmethod
     def update(self) -> None:
         """Learn from a mini-batch of what was taken in."""
-        raise NotImplementedError

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments import RESULTS
+from experiments import RESULTS, read_rows
 from experiments.actorq.asynchronous import Setting, earned, run
 
 HERE = RESULTS / "quantised"
@@ -193,11 +193,7 @@ def timed(kind: str, name: str, call: Callable[[], Any]) -> list[Row]:
 
 def read(name: str) -> list[dict[str, str]]:
     """The lines of a table, none where it is not there."""
-    path = HERE / f"actorq-{name}.csv"
-    if not path.exists():
-        return []
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    return read_rows(HERE / f"actorq-{name}.csv")
 
 
 def write(name: str, rows: list[Row]) -> None:

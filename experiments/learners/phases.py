@@ -12,7 +12,8 @@ from __future__ import annotations
 import csv
 from typing import NamedTuple
 
-from experiments.learners.returns import HERE, read
+from experiments import read_rows
+from experiments.learners.returns import HERE
 from learners.profiling import PHASES, profile
 from learners.registry import arms_of, make_learner, task
 
@@ -42,7 +43,7 @@ CELLS = [
 def main() -> None:
     """Measure what is missing."""
     path = HERE / "phases.csv"
-    done = {(row["task"], row["learner"], int(row["agents"])) for row in read(path)}
+    done = {(row["task"], row["learner"], int(row["agents"])) for row in read_rows(path)}
     for cell in CELLS:
         if (cell.task, cell.learner, cell.agents) in done:
             continue

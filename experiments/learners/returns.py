@@ -13,13 +13,12 @@ from __future__ import annotations
 import argparse
 import csv
 from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dse.support.arrays import FloatArray
-from experiments import RESULTS
+from experiments import RESULTS, read_rows
 
 HERE = RESULTS / "learners"
 EPISODES, BIN = 600, 50
@@ -82,7 +81,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2, help="how many runs at once")
     options = parser.parse_args()
     path = HERE / "returns.csv"
-    rows = read(path)
+    rows = read_rows(path)
     done = {Run(row["task"], row["learner"], row["arm"], int(row["seed"])) for row in rows}
     missing = [run for task in options.tasks for run in runs(task) if run not in done]
     with ProcessPoolExecutor(options.workers) as pool:
@@ -94,14 +93,6 @@ def main() -> None:
                 for place, mean in enumerate(means):
                     writer.writerow((*run, (place + 1) * BIN, f"{mean:.4f}"))
             print(*run, f"{means[0]:.1f} to {means[-1]:.1f}", flush=True)
-
-
-def read(path: Path) -> list[dict[str, str]]:
-    """The lines of a table, none where it is not there."""
-    if not path.exists():
-        return []
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
 
 
 if __name__ == "__main__":

@@ -15,7 +15,8 @@ from dse.report.plots.learning import curves_figure
 from dse.report.plots.phases import phases_figure
 from dse.support.arrays import FloatArray
 from dse.support.files import write_whole
-from experiments.learners.returns import HERE, read
+from experiments import read_rows
+from experiments.learners.returns import HERE
 from learners.phases import P_LOSS, Q_LOSS, SAMPLING, TARGET_Q
 from learners.profiling import PARTS, PHASES, UPDATING, ratio
 
@@ -249,7 +250,7 @@ def _curves(rows: Rows, task: str, learner: str, arm: str) -> list[list[float]]:
 
 def main() -> None:
     """Write the tables and the figures."""
-    found, rows = Phases(read(HERE / "phases.csv")), read(HERE / "returns.csv")
+    found, rows = Phases(read_rows(HERE / "phases.csv")), read_rows(HERE / "returns.csv")
     lines = [
         "Written by `python -m experiments.learners.study`; ratios are paired, with 95 % intervals.",
         "",

@@ -30,7 +30,7 @@ from dse.campaign.reading import load_campaign
 from dse.campaign.reference import optimum_figures
 from dse.search.run import Cell, run_cell
 from dse.search.searcher import make_searcher
-from experiments import RESULTS
+from experiments import RESULTS, read_rows
 from workloads import load_layer
 
 HERE = RESULTS / "tuning"
@@ -215,7 +215,7 @@ def tune(name: str, workers: int) -> None:
     places = FEWER_PROBLEMS.get(name, range(len(campaign.problems)))
     optima = np.array([proven[campaign.problems[place].label]["loss"] for place in places])
     path = HERE / f"{name}.csv"
-    rows = _read(path)
+    rows = read_rows(path)
     with ProcessPoolExecutor(workers) as pool:
 
         def run(stage: str, settings: Settings, seeds: Sequence[int]) -> None:
@@ -243,13 +243,6 @@ def tune(name: str, workers: int) -> None:
 def development_problems() -> Campaign:
     """The campaign devhard.toml, for its problems."""
     return load_campaign(str(RESULTS / "campaigns" / "devhard.toml"), lambda name: {name: load_layer(name)})
-
-
-def _read(path: Path) -> list[dict[str, str]]:
-    if not path.exists():
-        return []
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def _write(path: Path, rows: Sequence[Mapping[str, str]]) -> None:

@@ -79,11 +79,8 @@ def count_times(facts, values, room):
     """
     inner = values[LEVEL_WIDTH : 2 * LEVEL_WIDTH]
     comes, bursts, inner_comes, inner_bursts, shared, coming = room
-    turns, inner_turns, working = (
-        exp2_of(values[ALL_TURNS]),
-        exp2_of(inner[ALL_TURNS]),
-        exp2_of(values[WORKING]),
-    )
+    turns, inner_turns = exp2_of(values[ALL_TURNS]), exp2_of(inner[ALL_TURNS])
+    working = exp2_of(values[WORKING])
     for tensor in range(TENSORS):
         comes[tensor], bursts[tensor] = exp2_of(values[RETURNS + tensor]), exp2_of(values[TOGETHER + tensor])
         inner_comes[tensor] = exp2_of(inner[RETURNS + tensor])
@@ -105,9 +102,8 @@ def count_times(facts, values, room):
             step = _double_buffered(inner_turns, inner_comes, sent, work, 1.0 / facts[NOC])
         else:
             step = _mean_step(turns, comes, inner_turns, inner_comes, sent, work, 1.0 / facts[NOC], coming)
-        values[TIMES + way] = log2_of(
-            first + _double_buffered(turns, comes, bursts, step, 1.0 / facts[OFFCHIP])
-        )
+        rest = _double_buffered(turns, comes, bursts, step, 1.0 / facts[OFFCHIP])
+        values[TIMES + way] = log2_of(first + rest)
 
 
 @njit(**OPTIONS)
