@@ -101,8 +101,9 @@ class _Strategy:
         try:
             self._optimiser.tell(list(zip(self._solutions, values.tolist(), strict=True)))
             converged = self._optimiser.should_stop()
-        except np.linalg.LinAlgError:
-            # Its covariance has degenerated, as it may where sizes have few values: see cmaes 0.13.
+        except (np.linalg.LinAlgError, AssertionError):
+            # Its covariance has degenerated, or its steps have grown beyond all measure, as they may where
+            # sizes have few values: see cmaes 0.13.
             converged = True
         if converged:
             self._mean = None

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
+from functools import partial
 from importlib.util import find_spec
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -86,3 +88,35 @@ def test_a_peer_goes_on_from_a_start_and_draws_the_same_again(name: str) -> None
             make_searcher(name).search(evaluate, np.random.default_rng(0))
     assert len(records[0]) == 60
     assert np.array_equal(records[0].genes(), records[1].genes())
+
+
+class Degenerating:
+    """An optimiser such as CatCMAwM, of which each is asked for one generation and then breaks down."""
+
+    population_size = 2
+    made = 0
+
+    def __init__(self, error: Exception, **_: object) -> None:
+        Degenerating.made += 1
+        self._error = error
+
+    def ask(self) -> SimpleNamespace:
+        named = [gene for gene in PROBLEM.space.genes if gene.kind != "ordinal" or gene.size == 2]
+        whole = len(PROBLEM.space.genes) - len(named)
+        return SimpleNamespace(z=np.zeros(whole), c=np.ones((len(named), 2)))
+
+    def tell(self, _: object) -> None:
+        raise self._error
+
+
+@pytest.mark.parametrize("error", [np.linalg.LinAlgError("not definite"), AssertionError("beyond 1e+32")])
+def test_catcma_begins_anew_where_its_package_breaks_down(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = SimpleNamespace(CatCMAwM=partial(Degenerating, error))
+    monkeypatch.setitem(sys.modules, "cmaes", package)
+    monkeypatch.setattr(Degenerating, "made", 0)
+    record = Record(13)
+    make_searcher("catcma").search(Evaluator(PROBLEM, 8, record=record), np.random.default_rng(0))
+    assert len(record) == 8
+    assert Degenerating.made == 5

@@ -431,6 +431,17 @@ def test_check_takes_settings_and_gives_json(dse: Dse) -> None:
     assert all(rule["passed"] is True and rule["why"] for rule in outcome.json["rules"])
 
 
+@pytest.mark.usefixtures("no_fresh_process")
+def test_check_takes_fewer_samples_and_another_time_for_slow_searchers(dse: Dse) -> None:
+    outcome = dse("check", "walk", "--samples", "100", "--time-limit", "100")
+    assert outcome.code == 0, outcome
+    assert "1,200" not in outcome.out
+    assert "100 samples" in outcome.out
+    slow = dse("check", "walk", "--samples", "99")
+    assert slow.code == 2
+    assert slow.err == "dse: error: samples must be at least 100, got 99\n"
+
+
 @pytest.fixture
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
     """`install(name, value)` registers a searcher as an installed package would."""

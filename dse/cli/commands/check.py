@@ -24,15 +24,31 @@ def command(
         list[str] | None,
         typer.Option("--set", help="A setting, as in agents=9; repeatable.", metavar="NAME=VALUE"),
     ] = None,
+    samples: Annotated[
+        int | None,
+        typer.Option(
+            help="The longest search: at least 100, by default 1,200; fewer for a slow searcher.",
+            metavar="N",
+        ),
+    ] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(help="How long a search may take, by default 300.", metavar="SECONDS", min=1),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Check that a searcher keeps the rules of the arena, and say where it does not.
 
-    The exit code is 1 if it breaks one.
+    A slow searcher has to begin to learn within --samples. The exit code is 1 if it breaks a rule.
     """
     from dse.search.searcher import make_searcher, parse_settings
-    from dse.testing import check_rules
+    from dse.testing.candidate import REFERENCE
+    from dse.testing.suite import TIME_LIMIT, check_rules
 
-    verdicts = check_rules(make_searcher(name, parse_settings(settings or [])))
+    verdicts = check_rules(
+        make_searcher(name, parse_settings(settings or [])),
+        time_limit=TIME_LIMIT if time_limit is None else time_limit,
+        samples=REFERENCE if samples is None else samples,
+    )
     if not report_verdicts("searcher", name, verdicts, json):
         raise typer.Exit(1)
