@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
-
-import numpy as np
 
 from dse.analysis.findings import Interval
 from dse.analysis.reduction import Reduction, budgets_up_to, groups, reductions
@@ -29,14 +27,6 @@ from experiments.paper.measures import (
 SAVED = 30
 """The least of the 30 to 300 times fewer samples that the paper claims."""
 CLAIMED, OTHERS = ("marl-6", "marl-9"), ("marl-1", "marl-2", "marl-3", "marl")
-SENSES = {
-    "weak_pairs": "pairs below 0.2",
-    "weak": "genes with all below 0.2",
-    "uncorrelated": "genes without a significant correlation",
-    "unrelated": "genes without a significant dependence",
-}
-"""The columns of correlations.csv that are shares of something, and what of."""
-
 Row = tuple[str, ...]
 
 
@@ -211,44 +201,6 @@ def many_agents_claim(controls: Sequence[tuple[Study, str]]) -> Claim:
         tuple(rows),
         tuple(figures),
     )
-
-
-def independence_claim(lines: Sequence[Mapping[str, str]]) -> Claim:
-    """That most parameters are independent, by the random samples of correlations.py."""
-    found = {samples: _shares(lines, samples) for samples in sorted({int(line["samples"]) for line in lines})}
-    few, many = min(found), max(found)
-    medians = {n: {s: float(np.median(of)) for s, of in shares.items()} for n, shares in found.items()}
-    critical = {n: max(float(x["critical_r"]) for x in lines if int(x["samples"]) == n) for n in found}
-    verdict: Verdict = "borne out" if medians[many]["unrelated"] > 0.5 else "not borne out"
-    if verdict == "not borne out" and medians[many]["uncorrelated"] > 0.5:
-        verdict = "cannot be told"
-    return Claim(
-        "Most parameters are independent of each other",
-        "most correlations between parameters are low (Figure 4)",
-        verdict,
-        f"most pairs are weakly correlated, below 0.2: {medians[many]['weak_pairs']:.0%} of them. But weak "
-        f"is not none: {medians[few]['unrelated']:.0%} of genes show no dependence on any other among "
-        f"{few:,} samples, which are too few to tell a correlation below {critical[few]:.2f} from "
-        f"0, and {medians[many]['unrelated']:.0%} among {many:,}",
-        f"{len(lines) // len(found)} problems, random samples, the best 15 %",
-        ("samples", "least r told from 0", *SENSES.values()),
-        tuple(
-            (
-                f"{n:,}",
-                f"{critical[n]:.2f}",
-                *(f"{np.median(s):.0%} ({min(s):.0%} to {max(s):.0%})" for s in shares.values()),
-            )
-            for n, shares in found.items()
-        ),
-        tuple({"samples": n, "critical_r": critical[n], "shares": shares} for n, shares in found.items()),
-    )
-
-
-def _shares(lines: Sequence[Mapping[str, str]], samples: int) -> dict[str, list[float]]:
-    """For each of SENSES, the share of pairs or genes on each problem."""
-    drawn = [line for line in lines if int(line["samples"]) == samples]
-    of = {sense: "pairs" if sense == "weak_pairs" else "genes" for sense in SENSES}
-    return {sense: [int(line[sense]) / int(line[whole]) for line in drawn] for sense, whole in of.items()}
 
 
 def over_budgets(study: Study, names: Sequence[str]) -> tuple[tuple[Row, ...], tuple[dict[str, Any], ...]]:

@@ -1,8 +1,9 @@
 """How independent the genes of good mappings are: `python -m experiments.paper.correlations`.
 
-For each problem of campaign table3, the analysis of `dse correlate` on random samples: 1,000 of them, by
-which marl deals genes to agents, and 20,000, a whole budget, which show what 1,000 are too few to show.
-Writes correlations.csv beside this file; takes about two minutes on one core.
+For each problem of campaign table3, and for those of paper-table3 on the paper's own accelerator, the
+analysis of `dse correlate` on random samples: 1,000 of them, by which marl deals genes to agents, and 20,000,
+a whole budget, which show what 1,000 are too few to show. Ward's tree, whose distances are of the size of the
+paper's thresholds, is cut at each of them. Writes correlations.csv; takes about three minutes on one core.
 """
 
 from __future__ import annotations
@@ -12,33 +13,46 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dse.analysis.dependence import depend
+from dse.analysis.dependence import LEAST, depend
 from dse.campaign.reading import load_campaign
 from dse.problem.problem import Problem
 from dse.search.api import search
-from dse.search.gene_groups import best_points, correlations, gene_tree
+from dse.search.gene_groups import best_points, correlations, cut_at, gene_tree
+from dse.support.arrays import FloatArray
 from experiments import RESULTS
 from workloads import load_layer
 
 HERE = RESULTS / "paper"
-CAMPAIGN = RESULTS / "campaigns" / "table3.toml"
+CAMPAIGNS = {"table3": None, "paper-table3": "paper"}
+"""Each with the one accelerator whose problems are taken, or all."""
 SAMPLES = (1_000, 20_000)
 THRESHOLD = 0.2
+DISTANCES = (0.5, 1.0, 1.5, 2.0, 2.5)
+"""The thresholds of the paper's Algorithm 1."""
 HEAD = (
-    "layer", "objective", "samples", "feasible", "points", "genes", "largest_r", "critical_r",
-    "pairs", "weak_pairs", "weak", "uncorrelated", "unrelated",
+    "campaign", "layer", "objective", "samples", "feasible", "points", "genes", "largest_r", "critical_r",
+    "pairs", "weak_pairs", "weak", "uncorrelated", "unrelated", "k_with_c",
+    *(f"agents_{distance:g}" for distance in DISTANCES),
 )  # fmt: skip
 
 
-def row(layer: str, problem: Problem, samples: int) -> tuple[object, ...]:
-    """One line of the table: counts of the genes and pairs that vary, and of those that are independent."""
+def row(campaign: str, layer: str, problem: Problem, samples: int) -> tuple[object, ...] | None:
+    """One line of the table: counts of the genes and pairs that vary, and of those that are independent.
+
+    None where too few samples are feasible to correlate anything.
+    """
     record = search(problem, "random", budget=samples).record
     genes, losses = record.genes(), record.evaluations().loss
+    points = best_points(genes, losses)
+    if len(points) < LEAST:
+        return None
     matrix = correlations(genes, losses)
     names = tuple(gene.name for gene in problem.space.genes)
-    found = depend(names, best_points(genes, losses), matrix, gene_tree(matrix), {}, THRESHOLD)
+    found = depend(names, points, matrix, gene_tree(matrix), {}, THRESHOLD)
     sizes = np.abs(matrix[np.ix_(found.varied, found.varied)][np.triu_indices(found.varied.sum(), 1)])
+    tree = gene_tree(matrix, "ward")
     return (
+        campaign,
         layer,
         problem.objective,
         samples,
@@ -52,15 +66,28 @@ def row(layer: str, problem: Problem, samples: int) -> tuple[object, ...]:
         len(found.weak),
         len(found.uncorrelated),
         len(found.unrelated),
+        round(k_with_c(names, matrix), 3),
+        *(cut_at(tree, distance) for distance in DISTANCES),
     )
+
+
+def k_with_c(names: tuple[str, ...], matrix: FloatArray) -> float:
+    """The strongest correlation of a tile of K with one of C, 0 where either is constant."""
+    places = [[names.index(f"{level}.tile.{dim}") for level in ("outer", "inner")] for dim in "KC"]
+    return float(np.abs(matrix[np.ix_(*places)]).max())
 
 
 def rows() -> Iterator[tuple[object, ...]]:
     """The table's lines, problem by problem."""
-    campaign = load_campaign(str(CAMPAIGN), lambda name: {name: load_layer(name)})
-    for named in campaign.problems:
-        for samples in SAMPLES:
-            yield row(named.layer, named.problem, samples)
+    for name, accelerator in CAMPAIGNS.items():
+        path = RESULTS / "campaigns" / f"{name}.toml"
+        campaign = load_campaign(str(path), lambda layer: {layer: load_layer(layer)})
+        for named in campaign.problems:
+            for samples in SAMPLES:
+                if accelerator in (None, named.accelerator):
+                    line = row(name, named.layer, named.problem, samples)
+                    if line is not None:
+                        yield line
 
 
 def main() -> None:

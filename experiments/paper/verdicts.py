@@ -1,15 +1,14 @@
 """What becomes of the claims of arXiv:2507.16249 here: `python -m experiments.paper.verdicts`.
 
-Reads the curves of the campaigns table3, paper-figure5, paper-agents and paper-ablations, each in its folder
-beside this one, and correlations.csv (of correlations.py); writes verdicts.md and verdicts.json beside this
-file. A campaign that is not there, or not done, is said to be so. How claims are judged stands in claims.py
+Reads the curves of the campaigns that CAMPAIGNS names, each in its folder beside this one, correlations.csv
+(of correlations.py) and figure7.csv (of settling.py); writes verdicts.md and verdicts.json beside them. A
+campaign that is not there, or not done, is said to be so. How claims are judged stands in claims.py
 and measures.py; `--table3 FOLDER` and so on read a campaign elsewhere, `--out FOLDER` writes elsewhere.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -19,11 +18,10 @@ from dse.analysis.reduction import budgets_up_to
 from dse.analysis.study import Study, load_study
 from dse.report.formats import markdown
 from dse.support.errors import InputError
-from experiments import RESULTS
+from experiments import RESULTS, read_rows
 from experiments.paper.claims import (
     Claim,
     agents_claim,
-    independence_claim,
     listed,
     many_agents_claim,
     objectives_claim,
@@ -33,7 +31,8 @@ from experiments.paper.claims import (
     samples_claim,
 )
 from experiments.paper.measures import above_one, loss_ratio
-from experiments.paper.own_problem import layers_claims, own_claims
+from experiments.paper.own_problem import claims_of, named, own_claims
+from experiments.paper.parameters import Lines, alike_claim, dependence_claims, sooner_claim
 from experiments.paper.setting import REMAIN, settled
 
 HERE = RESULTS / "paper"
@@ -44,7 +43,10 @@ CAMPAIGNS = {
     "ablations": "paper-ablations",
     "own": "paper-table3",
     "layers": "paper-layers",
+    "loopnest": "table3-loopnest",
 }
+OWN = "paper-table3"
+"""The campaign on the paper's own problem."""
 CAVEATS = (
     "The cost model is our own rebuilding of MAESTRO's, on eyeriss-small. On the accelerator of the paper's "
     "public environment, whose buffers hold everything, random search finds the optimum, and nothing can be "
@@ -56,13 +58,17 @@ CAVEATS = (
 )
 
 
-def judge(studies: Mapping[str, Study], lines: Sequence[Mapping[str, str]]) -> list[Claim]:
-    """All claims that can be judged by what there is; those of other settings than the paper's untested."""
+def judge(studies: Mapping[str, Study], correlated: Lines = (), settling: Lines = ()) -> list[Claim]:
+    """All claims that can be judged by what there is; those of other settings than the paper's untested.
+
+    `correlated` and `settling` are the tables of correlations.py and settling.py.
+    """
     claims: list[Claim] = []
     if "own" in studies:
         claims += own_claims(studies["own"])
     if "layers" in studies:
-        claims += layers_claims(studies["layers"])
+        claims += own_claims(studies["layers"])
+    claims += parameters_claims(studies, correlated, settling)
     if "table3" in studies:
         claims.append(
             settled(samples_claim(studies["table3"], "marl", "ppo", "both tuned"), studies["table3"])
@@ -82,10 +88,22 @@ def judge(studies: Mapping[str, Study], lines: Sequence[Mapping[str, str]]) -> l
         claims += [settled(c, studies["table3"]) for c in reduction_claims(studies["table3"])]
     if "agents" in studies:
         claims.append(settled(agents_claim(studies["agents"]), studies["agents"]))
-    if lines:
-        found_of = independence_claim(lines)
-        claims.append(settled(found_of, studies["table3"]) if "table3" in studies else found_of)
+    if "loopnest" in studies:
+        claims += claims_of(studies["loopnest"], "under loopnest")
     return claims
+
+
+def parameters_claims(studies: Mapping[str, Study], correlated: Lines, settling: Lines) -> Iterator[Claim]:
+    """The claims about parameters: those of the paper's own problem, and Figure 4's on table3's problems."""
+    for campaign in dict.fromkeys(line["campaign"] for line in reversed(correlated)):
+        for claim in dependence_claims([line for line in correlated if line["campaign"] == campaign]):
+            if campaign == OWN:
+                yield named(claim, "the paper's problem, on paper")
+            elif "table3" in studies:
+                yield settled(claim, studies["table3"])
+    if settling:
+        yield named(sooner_claim(settling), "the paper's problem, on paper")
+        yield named(alike_claim(settling), "the paper's problem, on paper")
 
 
 def page(claims: Sequence[Claim], studies: Mapping[str, Study], missing: Sequence[str]) -> str:
@@ -140,9 +158,7 @@ def main() -> None:
             studies[name] = load_study(getattr(asked, name))
         except InputError as error:
             missing.append(f"{CAMPAIGNS[name]} ({error})")
-    table = HERE / "correlations.csv"
-    lines = list(csv.DictReader(table.read_text("utf-8").splitlines())) if table.is_file() else []
-    claims = judge(studies, lines)
+    claims = judge(studies, read_rows(HERE / "correlations.csv"), read_rows(HERE / "figure7.csv"))
     ablations = studies.get("ablations")
     others = [name for name in ablations.searchers if name != "marl"] if ablations else []
     data = {

@@ -24,7 +24,7 @@ from dse.spec.accelerator import PRESETS
 from tests import ROOT
 from tests.analysis.report_cases import A, B, campaign, cell
 
-MODULES = ("measures", "claims", "verdicts")
+MODULES = ("measures", "claims", "parameters", "verdicts")
 Steps = Sequence[tuple[int, float]]
 
 
@@ -173,13 +173,58 @@ def test_independence_takes_the_larger_set_of_samples(paper: Any) -> None:
     line = {"genes": "13", "pairs": "78", "weak_pairs": "39", "critical_r": "0.3", "weak": "9"}
     line |= {"uncorrelated": "12"}
     few = line | {"samples": "1000", "unrelated": "12"}
-    judged = paper["claims"].independence_claim
+    judged = paper["parameters"].independence_claim
     assert judged([few, line | {"samples": "20000", "unrelated": "10"}]).verdict == "borne out"
     lost = line | {"samples": "20000", "uncorrelated": "1", "unrelated": "1"}
     assert judged([few, lost]).verdict == "not borne out"
     assert "below 0.2: 50% of them" in judged([few, lost]).why
     assert "92% of genes show no dependence on any other among 1,000 samples" in judged([few, lost]).why
     assert judged([few, lost]).why.endswith("and 8% among 20,000")
+
+
+def test_weak_pairs_k_with_c_and_the_thresholds_are_judged_on_every_problem(paper: Any) -> None:
+    def line(layer: str, weak: int, k_with_c: float, *agents: int, samples: int = 20_000) -> dict[str, str]:
+        cuts = dict(zip(paper["parameters"].CUTS, map(str, agents), strict=True))
+        named = {"layer": layer, "objective": "edp", "samples": str(samples), "largest_r": "0.5"}
+        return named | cuts | {"pairs": "10", "weak_pairs": str(weak), "k_with_c": str(k_with_c)}
+
+    good = line("a:1", 9, 0.3, 17, 17, 4, 2, 1)
+    few = line("a:1", 1, 0.0, 3, 2, 2, 2, 2, samples=1_000)
+    judges = [paper["parameters"].__dict__[f"{name}_claim"] for name in ("weak", "strong_pair", "thresholds")]
+    assert [judge([few, good]).verdict for judge in judges] == ["borne out"] * 3
+    bad = line("b:2", 5, 0.1, 17, 17, 4, 2, 2)
+    assert [judge([good, bad]).verdict for judge in judges] == ["not borne out"] * 3
+    assert judges[2]([good, bad]).rows[1] == ("b:2, edp", "17", "17", "4", "2", "2")
+    assert "on 1 of 2 problems" in judges[1]([good, bad]).why
+
+
+def test_parameters_settle_sooner_and_alike_only_if_whole_intervals_say_so(paper: Any) -> None:
+    def lines(theirs: int, end: int) -> list[dict[str, str]]:
+        named = ("layer", "gene", "searcher", "seed", "settled", "ends")
+        return [
+            dict(zip(named, ("a:1", gene, name, str(seed), str(at), str(to)), strict=True))
+            for name, at, to in (("marl", 10, 1), ("ppo", theirs, end))
+            for seed in range(4)
+            for gene in ("order", "tile")
+        ]
+
+    sooner, alike = paper["parameters"].sooner_claim, paper["parameters"].alike_claim
+    assert [sooner(lines(at, 1)).verdict for at in (40, 10, 5)] == [
+        "borne out",
+        "cannot be told",
+        "not borne out",
+    ]
+    assert sooner(lines(40, 1)).rows == (("a:1", "4.00", "borne out"),)
+    assert [alike(lines(40, end)).verdict for end in (1, 2)] == ["borne out", "not borne out"]
+    half = lines(40, 1)
+    for line in half:
+        line["ends"] = str(int(line["searcher"] == "ppo" and line["gene"] == "tile"))
+    assert alike(half).verdict == "cannot be told"
+    assert "of two runs of marl itself 1.00 on a:1" in alike(half).why
+    scattered = lines(40, 1)
+    for line in scattered:
+        line["ends"] = line["seed"]
+    assert alike(scattered).verdict == "cannot be told"
 
 
 def test_six_to_nine_agents_are_compared_with_all_other_numbers(paper: Any, tmp_path: Path) -> None:
@@ -266,7 +311,7 @@ def test_what_is_not_there_is_named_and_the_rest_is_judged(tmp_path: Path) -> No
     study(tmp_path / "table3", runs, (vgg,))
     study(tmp_path / "ablations", {"marl": [(0, 1.0)], "no-entropy": [(0, 1.25)]}, (A, B))
     script = [sys.executable, "-m", "experiments.paper.verdicts", "--out", str(tmp_path / "out")]
-    for name in ("table3", "ablations", "figure5", "agents", "own", "layers"):
+    for name in ("table3", "ablations", "figure5", "agents", "own", "layers", "loopnest"):
         script += [f"--{name}", str(tmp_path / name)]
     run = subprocess.run(script, capture_output=True, text=True, check=True)
     data = json.loads((tmp_path / "out" / "verdicts.json").read_text())
@@ -277,6 +322,7 @@ def test_what_is_not_there_is_named_and_the_rest_is_judged(tmp_path: Path) -> No
         "paper-agents",
         "paper-table3",
         "paper-layers",
+        "table3-loopnest",
     ]
     assert "| bayesian optimisation" not in page.lower().split("departures that remain")[0]
     assert "## Departures that remain" in page
@@ -315,9 +361,27 @@ def test_only_the_papers_own_setting_puts_its_claims_to_the_test(tmp_path: Path)
         assert claim.verdict == "not tested"
 
 
+def test_resnet18_is_judged_by_its_own_times_where_a_campaign_has_it(tmp_path: Path) -> None:
+    from experiments.paper.own_problem import claims_of
+
+    runs: dict[str, Steps] = {"marl": [(0, 1.0)], "ppo": [(0, 8.0), (600, 1.4)]}
+    found = study(tmp_path, runs, [("resnet18:conv1_2", "paper", "latency")])
+    parts = {"parts": SPACES["paper"].to_dict(), "accelerator": PRESETS["paper"].to_dict()}
+    about = {"definitions": dict.fromkeys(map(found.label, found.problems), parts), "cost_model": "maestro"}
+    claims = claims_of(replace(found, about=found.about | about | {"budget": 20_000}), "here")
+    verdicts = {claim.claim: claim.verdict for claim in claims}
+    assert verdicts == {
+        "Many agents converge 120 times sooner on resnet18, latency (here)": "borne out",
+        "Many agents come to up to 1.5 times lower latency on resnet18 (here)": "not borne out",
+    }
+
+
 def test_the_committed_table_of_correlations_is_of_both_numbers_of_samples() -> None:
     lines = list(csv.DictReader((ROOT / "results" / "paper" / "correlations.csv").read_text().splitlines()))
     assert {line["samples"] for line in lines} == {"1000", "20000"}
-    assert len({(line["layer"], line["objective"]) for line in lines}) == len(lines) / 2 == 8
+    problems = {(line["campaign"], line["layer"], line["objective"]) for line in lines}
+    assert len(problems) == len(lines) / 2 == 8 + 12
     for line in lines:
-        assert int(line["unrelated"]) <= int(line["uncorrelated"]) <= int(line["genes"]) <= 13
+        genes = 17 if line["campaign"] == "paper-table3" else 13
+        assert int(line["unrelated"]) <= int(line["uncorrelated"]) <= int(line["genes"]) <= genes
+        assert int(line["agents_0.5"]) == genes
