@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 import warnings
 from collections.abc import Callable, Iterator
@@ -104,3 +105,15 @@ def apart(rng: np.random.Generator) -> Iterator[None]:
             random.setstate(python)
             np.random.set_state(numpy)  # noqa: NPY002
             np.seterr(**errors)
+
+
+@contextmanager
+def silenced(name: str) -> Iterator[None]:
+    """Without the warnings that a package logs."""
+    logger = logging.getLogger(name)
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)

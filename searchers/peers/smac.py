@@ -16,7 +16,7 @@ import numpy as np
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.validation import whole_number
 from searchers.common.settings import MOST_POINTS
-from searchers.peers.common import library, play
+from searchers.peers.common import library, play, silenced
 
 if TYPE_CHECKING:
     from dse.search.evaluator import Evaluator
@@ -45,7 +45,21 @@ class SMAC:
             def make(space: Space, seed: int) -> _Facade:
                 return _Facade(package, space, seed, evaluate.remaining, self.initial, Path(folder))
 
-            play(make, evaluate, rng)
+            with silenced("smac"):
+                play(make, evaluate, rng)
+
+
+def _ordered(maximizer: Any) -> Any:
+    """The maximizer of an acquisition function, whose local search begins from its points in one order.
+
+    SMAC 2.4 has them in a set of what is hashed by its text, and so in another order in each process.
+    """
+    local = maximizer._local_search
+    points = local._get_initial_points
+    local._get_initial_points = lambda *args, **named: sorted(
+        points(*args, **named), key=lambda config: config.get_array().tolist()
+    )
+    return maximizer
 
 
 class _Facade:
@@ -54,6 +68,7 @@ class _Facade:
     ) -> None:
         from ConfigSpace import CategoricalHyperparameter, Configuration, ConfigurationSpace
         from ConfigSpace import UniformIntegerHyperparameter as Whole
+        from smac.main.exceptions import ConfigurationSpaceExhaustedException
         from smac.runhistory.dataclasses import TrialInfo, TrialValue
 
         facade = package.HyperparameterOptimizationFacade
@@ -72,17 +87,19 @@ class _Facade:
             scenario,
             lambda config, seed=0: 0.0,
             initial_design=facade.get_initial_design(scenario, n_configs=min(initial, budget), max_ratio=1.0),
+            acquisition_maximizer=_ordered(facade.get_acquisition_maximizer(scenario)),
             logging_level=False,
             overwrite=True,
         )
         self._info: Any = None
         self._made, self._told, self._value = Configuration, TrialInfo, TrialValue
+        self._exhausted = ConfigurationSpaceExhaustedException
 
     def ask(self) -> IntArray:
         """The next point: (1, genes), or none."""
         try:
             self._info = self._facade.ask()
-        except StopIteration:
+        except (StopIteration, self._exhausted):
             return np.empty((0, len(self._names)), np.int64)
         return np.array([[self._info.config[name] for name in self._names]], np.int64)
 
