@@ -3,7 +3,7 @@
 Hu et al., "Value-Based Deep Multi-Agent Reinforcement Learning with Dynamic Sparse Training" (NeurIPS 2024,
 arXiv:2409.19391), as far as its abstract and recollection go: connections that grow by gradient, Soft
 Mellowmax, targets over many steps early, and a second, small memory. See learners.qmix and learners.sparse.
-All else is as `qmix` has it.
+All else is what `qmix` can have too, with settings of its own.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from dse.support.schema import Limits
-from searchers.common.value_play import Density, ValuePlay
+from searchers.common.play import Reward
+from searchers.common.settings import Count, Share
+from searchers.common.value_play import Density, Steps, ValuePlay
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,13 @@ class MAST(ValuePlay):
 
     method: Literal["dense", "static", "set", "rigl"] = "rigl"
     density: Density = 0.1
+    rewire_every: Steps = 200
     mellow: bool = True
     returns: Literal["one-step", "hybrid", "delayed"] = "hybrid"
-    recent: Annotated[int, Limits(ge=0, le=10_000_000)] = 256
+    recent: Annotated[int, Limits(ge=0, le=10_000_000)] = 1024
+    agents: Literal["genes", "blocks"] = "blocks"
+    reward: Reward = "1/x"
+    batch: Count = 64
+    learning_rate: Annotated[float, Limits(gt=0, allow_inf_nan=False)] = 0.0005
+    discount: Share = 0.5
+    explored: Share = 0.2

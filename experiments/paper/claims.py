@@ -261,4 +261,5 @@ def runs_of(study: Study) -> str:
     """How much a campaign has run, in words."""
     done = len(study.summaries)
     sofar = "" if done == study.planned else f"; so far {done:,} of {study.planned:,} runs"
-    return f"{len(study.problems)} problems, {study.seeds} seeds{sofar}"
+    problems = len(study.problems)
+    return f"{problems} problem{'s' * (problems != 1)}, {study.seeds} seeds{sofar}"

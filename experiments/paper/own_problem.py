@@ -38,12 +38,12 @@ LOWER = {"resnet18": 1.5}
 """How many times lower marl's latency is than a single agent's, at most."""
 
 
-def own_claims(study: Study) -> Iterator[Claim]:
-    """What it claims of a campaign's layers, accelerator by accelerator, the paper's first."""
+def own_claims(study: Study, layers: str = "") -> Iterator[Claim]:
+    """What it claims of a campaign's `layers`, accelerator by accelerator, the paper's first."""
     machines = list(dict.fromkeys(problem[1] for problem in study.problems))
     for machine in sorted(machines, key=lambda name: name != PAPERS):
         here = on(study, machine)
-        yield from claims_of(here, f"the paper's problem, on {machine}")
+        yield from claims_of(here, f"the paper's problem{layers}, on {machine}")
 
 
 def claims_of(study: Study, where: str) -> Iterator[Claim]:

@@ -67,7 +67,7 @@ def judge(studies: Mapping[str, Study], correlated: Lines = (), settling: Lines 
     if "own" in studies:
         claims += own_claims(studies["own"])
     if "layers" in studies:
-        claims += own_claims(studies["layers"])
+        claims += own_claims(studies["layers"], ", other layers")
     claims += parameters_claims(studies, correlated, settling)
     if "table3" in studies:
         claims.append(

@@ -6,8 +6,9 @@ other seeds; with the best of these the searcher runs in the campaigns hard12 an
 mean of the logs of best loss / proven optimum over problems and over 500, 2,000 and 5,000 samples (`bayesian`
 stops at 2,000, as it does there), written as a factor. `a2c` stops there too; so do `d4pg`, `ddpg` and `dqn`,
 which have four of the problems, and `maddpg` and `masac`, which have two; of their trials, the first try
-their forms. Writes NAME.csv in results/tuning, a line a trial, and goes on where it was stopped. A
-file without `final` lines is not done: its searcher runs with its defaults.
+their forms. `generative`, `gradient`, `mast` and `qmix` stop at 500. Writes NAME.csv
+in results/tuning, a line a trial, and goes on where it was stopped. A file without `final` lines is not done:
+its searcher runs with its defaults.
 
 `ppo-categorical` is `ppo` with categorical actions. `team` and `local` were tuned by hand: see team.md.
 """
@@ -36,9 +37,9 @@ from workloads import load_layer
 HERE = RESULTS / "tuning"
 SAMPLES = (500, 2000, 5000)
 FEWER_SAMPLES = dict.fromkeys(("a2c", "bayesian", "d4pg", "ddpg", "dqn", "maddpg", "masac"), SAMPLES[:2])
-FEWER_PROBLEMS = dict.fromkeys(("maddpg", "masac"), (3, 11)) | dict.fromkeys(
-    ("d4pg", "ddpg", "dqn"), (0, 3, 7, 11)
-)
+FEWER_SAMPLES |= dict.fromkeys(("generative", "gradient", "mast", "qmix"), SAMPLES[:1])
+FEWER_PROBLEMS = dict.fromkeys(("maddpg", "masac"), (3, 11))
+FEWER_PROBLEMS |= dict.fromkeys(("d4pg", "ddpg", "dqn"), (0, 3, 7, 11))
 TRIALS = 20
 FINALISTS = 2
 FIRST_SEED, FINAL_SEEDS = 2000, (2001, 2002)
@@ -87,6 +88,17 @@ _CRITICS = {
     "tau": [0.01, 0.05, 0.2, 1.0],
     "hidden": [[64, 64], [128, 128]],
     "patience": [300, 600, 1200, 4000],
+}
+_VALUES = {
+    "agents": ["genes", "blocks"],
+    "mixing": ["qmix", "vdn"],
+    "reward": ["1/x", "-log"],
+    "batch": [16, 32, 64],
+    "learning_rate": [0.0005, 0.001, 0.002, 0.005],
+    "update_every": [2, 4, 8],
+    "discount": [0.0, 0.3, 0.5, 0.8, 0.95],
+    "explored": [0.05, 0.1, 0.2, 0.3, 0.5],
+    "explored_until": [100, 300, 1000],
 }
 RANGES: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "a2c": {
@@ -156,10 +168,25 @@ RANGES: Mapping[str, Mapping[str, Sequence[Any]]] = {
         "floor": [0.02, 0.05, 0.1, 0.2],
         "patience": [10, 20, 40],
     },
+    "generative": {
+        "written": [8, 16, 32, 64, 128],
+        "target": [-1.0, -0.5, 0.0, 0.5, 1.0],
+        "heat": [0.3, 0.5, 0.7, 1.0, 1.4],
+    },
+    "gradient": {
+        "initial": [8, 16, 24, 48],
+        "starts": [4, 8, 16],
+        "steps": [6, 12, 24, 48],
+        "batch": [2, 4, 8, 16],
+        "hidden": [32, 64, 128],
+        "epochs": [10, 30, 60, 120],
+    },
     "marl": _LEARNING,
     "factored-ppo": _LEARNING,
     "maddpg": _TEAMS,
     "masac": {**_TEAMS, "entropy": [0.003, 0.01, 0.03, 0.05, 0.1, 0.3]},
+    "mast": {**_VALUES, "recent": [64, 256, 1024], "rewire_every": [20, 50, 200]},
+    "qmix": _VALUES,
     "ppo": _PPO,
     "ppo-categorical": _PPO,
 }

@@ -41,7 +41,7 @@ class Generative:
 
     source: Literal["transformer", "sparse", "nearest"] = "transformer"
     """Where the first mappings come from."""
-    written: Annotated[int, Limits(ge=1, le=MOST_POINTS)] = 32
+    written: Annotated[int, Limits(ge=1, le=MOST_POINTS)] = 128
     """Mappings that are written and evaluated before the local search."""
     target: Annotated[float, Limits(ge=-10, le=10)] = 0.0
     """The target: log2 of the loss over the best that is known."""

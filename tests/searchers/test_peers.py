@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from contextlib import suppress
 from functools import partial
@@ -18,8 +19,8 @@ from dse.search.searcher import make_searcher
 from dse.search.start import start_points
 from dse.spec.accelerator import PRESETS
 from dse.support.arrays import FloatArray, IntArray
-from searchers.peers import PEERS
-from searchers.peers.common import Penalised, play
+from searchers.peers import PEERS, smac
+from searchers.peers.common import Penalised, play, silenced
 from tests.conftest import Dse
 from workloads import load_layer
 
@@ -120,3 +121,20 @@ def test_catcma_begins_anew_where_its_package_breaks_down(
     make_searcher("catcma").search(Evaluator(PROBLEM, 8, record=record), np.random.default_rng(0))
     assert len(record) == 8
     assert Degenerating.made == 5
+
+
+def test_smac_begins_its_local_search_in_one_order_whatever_the_process() -> None:
+    points = [
+        SimpleNamespace(get_array=lambda value=value: np.array([1.0, value])) for value in (3.0, 1.0, 2.0)
+    ]
+    local = SimpleNamespace(_get_initial_points=lambda configs, n_points: configs[:n_points])
+    maximizer = smac._ordered(SimpleNamespace(_local_search=local))
+    found = maximizer._local_search._get_initial_points(points, n_points=3)
+    assert [point.get_array()[1] for point in found] == [1.0, 2.0, 3.0]
+
+
+def test_a_package_logs_nothing_while_it_is_silenced(caplog: pytest.LogCaptureFixture) -> None:
+    with silenced("smac"):
+        logging.getLogger("smac").warning("no configurations left")
+    logging.getLogger("smac").warning("afterwards")
+    assert [record.message for record in caplog.records] == ["afterwards"]
