@@ -16,7 +16,11 @@ ENOUGH_SEEDS = 3
 """Below it an interval over seeds says nothing."""
 UNKNOWN: Verdict = "cannot be told"
 REMAIN = (
-    ("which layers", "none is named but ResNet-18's layer 2", "layers 1 and 2 of each network, counted from 0"),
+    (
+        "which layers",
+        "none is named but ResNet-18's layer 2",
+        "layers 1 and 2 of each network, counted from 0",
+    ),
     ("tiles", "any value up to the dim's", "perfect factors (`factors`), so that MAESTRO drops no work"),
     ("cluster size", "no parameter; in the public environment it is the gene Num PE", "what the tiles need"),
     (

@@ -2,13 +2,14 @@
 
 Every searcher has as many trials: its defaults, and settings drawn at random from the ranges below, each run
 once on the twelve problems of devhard.toml. The best two of them and the defaults then run again, from two
-other seeds; with the best of these the searcher runs in the campaigns hard12 and heldout12. A score is the
-mean of the logs of best loss / proven optimum over problems and over 500, 2,000 and 5,000 samples (`bayesian`
-stops at 2,000, as it does there), written as a factor. `a2c` stops there too; so do `d4pg`, `ddpg` and `dqn`,
-which have four of the problems, and `maddpg` and `masac`, which have two; of their trials, the first try
-their forms. `generative`, `gradient`, `mast` and `qmix` stop at 500. Writes NAME.csv
-in results/tuning, a line a trial, and goes on where it was stopped. A file without `final` lines is not done:
-its searcher runs with its defaults.
+other seeds; with the best of these the searcher runs in the campaigns hard12 and heldout12 (`gradient` as it
+was, which cannot be told from its best and learns from a quarter of the mini-batches). A score is the mean of
+the logs of best loss / optimum over problems and over 500, 2,000 and 5,000 samples (`bayesian` stops at
+2,000, as it does there), written as a factor. `a2c` stops there too; so do `d4pg`, `ddpg` and `dqn`, which
+have four of the problems, and `maddpg` and `masac`, which have two; of their trials, the first try their
+forms. `generative`, `gradient`, `mast` and `qmix` stop at 500. Writes NAME.csv in results/tuning, a line a
+trial, and goes on where it was stopped. A file without `final` lines is not done: its searcher runs with its
+defaults.
 
 `ppo-categorical` is `ppo` with categorical actions. `team` and `local` were tuned by hand: see team.md.
 """
