@@ -3,11 +3,11 @@
 Every searcher has as many trials: its defaults, and settings drawn at random from the ranges below, each run
 once on the twelve problems of devhard.toml. The best two of them and the defaults then run again, from two
 other seeds; with the best of these the searcher runs in the campaigns hard12 and heldout12 (`gradient` as it
-was, which cannot be told from its best and learns from a quarter of the mini-batches). A score is the mean of
+was, for its best learns from four times as many mini-batches). A score is the mean of
 the logs of best loss / optimum over problems and over 500, 2,000 and 5,000 samples (`bayesian` stops at
-2,000, as it does there), written as a factor. `a2c` stops there too; so do `d4pg`, `ddpg` and `dqn`, which
-have four of the problems, and `maddpg` and `masac`, which have two; of their trials, the first try their
-forms. `generative`, `gradient`, `mast` and `qmix` stop at 500. Writes NAME.csv in results/tuning, a line a
+2,000, as it does there), written as a factor. `a2c` stops there too; so do `maddpg` and `masac`, whose trials
+have four of the problems, the first of them one in each form, and whose finals have all. `d4pg`, `ddpg`,
+`dqn`, `generative`, `gradient`, `mast` and `qmix` stop at 500. Writes NAME.csv in results/tuning, a line a
 trial, and goes on where it was stopped. A file without `final` lines is not done: its searcher runs with its
 defaults.
 
@@ -37,10 +37,10 @@ from workloads import load_layer
 
 HERE = RESULTS / "tuning"
 SAMPLES = (500, 2000, 5000)
-FEWER_SAMPLES = dict.fromkeys(("a2c", "bayesian", "d4pg", "ddpg", "dqn", "maddpg", "masac"), SAMPLES[:2])
-FEWER_SAMPLES |= dict.fromkeys(("generative", "gradient", "mast", "qmix"), SAMPLES[:1])
-FEWER_PROBLEMS = dict.fromkeys(("maddpg", "masac"), (3, 11))
-FEWER_PROBLEMS |= dict.fromkeys(("d4pg", "ddpg", "dqn"), (0, 3, 7, 11))
+FEWER_SAMPLES = dict.fromkeys(("a2c", "bayesian", "maddpg", "masac"), SAMPLES[:2])
+FEWER_SAMPLES |= dict.fromkeys(("d4pg", "ddpg", "dqn", "generative", "gradient", "mast", "qmix"), SAMPLES[:1])
+FEWER_PROBLEMS = dict.fromkeys(("maddpg", "masac"), (0, 3, 7, 11))
+"""Which problems the trials have; the finals have all."""
 TRIALS = 20
 FINALISTS = 2
 FIRST_SEED, FINAL_SEEDS = 2000, (2001, 2002)
@@ -240,30 +240,30 @@ def tune(name: str, workers: int) -> None:
     """Run the trials that are missing, and the finals, and write each as it is done."""
     campaign = development_problems()
     proven = optimum_figures(campaign)
-    places = FEWER_PROBLEMS.get(name, range(len(campaign.problems)))
-    optima = np.array([proven[campaign.problems[place].label]["loss"] for place in places])
+    optima = np.array([proven[at.label]["loss"] for at in campaign.problems])
+    everywhere = range(len(optima))
     path = HERE / f"{name}.csv"
     rows = read_rows(path)
     with ProcessPoolExecutor(workers) as pool:
 
-        def run(stage: str, settings: Settings, seeds: Sequence[int]) -> None:
+        def run(stage: str, settings: Settings, places: Sequence[int], seeds: Sequence[int]) -> None:
             if any(row["round"] == stage and json.loads(row["settings"]) == settings for row in rows):
                 return
             tasks = [(name, settings, place, seed) for seed in seeds for place in places]
-            ratios = np.array(list(pool.map(best_losses, tasks))).reshape(len(seeds), len(optima), -1)
-            logs = np.log(ratios / optima[:, np.newaxis]).mean(axis=(0, 1))
+            ratios = np.array(list(pool.map(best_losses, tasks))).reshape(len(seeds), len(places), -1)
+            logs = np.log(ratios / optima[list(places), np.newaxis]).mean(axis=(0, 1))
             values = [stage, json.dumps(settings), *(f"{np.exp(log):.4f}" for log in (logs.mean(), *logs))]
             rows.append(dict(zip_longest(HEAD, values, fillvalue="")))
             _write(path, rows)
             print(name, *values, flush=True)
 
         for settings in drawn(name):
-            run("trial", settings, [FIRST_SEED])
+            run("trial", settings, FEWER_PROBLEMS.get(name, everywhere), [FIRST_SEED])
         trials = sorted((row for row in rows if row["round"] == "trial"), key=lambda row: float(row["score"]))
         finalists = [json.loads(row["settings"]) for row in trials[:FINALISTS]]
         first = drawn(name)[0]
         for settings in (first, *(found for found in finalists if found != first)):
-            run("final", settings, FINAL_SEEDS)
+            run("final", settings, everywhere, FINAL_SEEDS)
     finals = [row for row in rows if row["round"] == "final"]
     print(name, "best:", min(finals, key=lambda row: float(row["score"]))["settings"])
 

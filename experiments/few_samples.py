@@ -1,0 +1,48 @@
+"""How near few samples come to the optimum, over both cost models: `python -m experiments.few_samples small`.
+
+Of the problems of small-* or final-* whose optimum is proven, for every searcher: the geometric mean of the
+median best loss over the optimum after so many samples, and the worst problem in brackets. Reads regret.csv,
+which `dse report` writes; runs nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+
+from experiments import RESULTS, read_rows
+from experiments.draw_small import CAMPAIGNS, MODELS
+
+
+def ratios(campaign: str) -> dict[str, dict[int, list[float]]]:
+    """A searcher's median ratios after so many samples, one a problem; infinite where nothing fits."""
+    found: dict[str, dict[int, list[float]]] = {}
+    for model in MODELS:
+        for row in read_rows(RESULTS / f"{campaign}-{model}" / "tables" / "regret.csv"):
+            if row["proven"] == "True":
+                of = found.setdefault(row["searcher"], {}).setdefault(int(row["budget"]), [])
+                of.append(float(row["ratio_median"] or "inf"))
+    return found
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("campaign", choices=tuple(CAMPAIGNS))
+    found = ratios(parser.parse_args().campaign)
+    budgets = sorted({budget for by_budget in found.values() for budget in by_budget})
+    print("| searcher |", " | ".join(f"{budget:,}" for budget in budgets), "|")
+    print("| --- |" + " ---: |" * len(budgets))
+    for searcher, by_budget in found.items():
+        cells = [
+            f"{np.exp(np.log(by_budget[budget]).mean()):.3f} ({max(by_budget[budget]):.2f})"
+            if budget in by_budget
+            else "-"
+            for budget in budgets
+        ]
+        print("|", " | ".join([searcher, *cells]), "|")
+
+
+if __name__ == "__main__":
+    main()
