@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dse.support.errors import InputError
+from searchers.common.play import Form
 from searchers.common.team_play import TeamPlay
 
 if TYPE_CHECKING:
@@ -24,13 +25,15 @@ if TYPE_CHECKING:
 class MASAC(TeamPlay):
     """Soft actors: the entropy of a policy counts beside its value."""
 
-    batch: int = 64
+    form: Form = "construct"
+    """See TeamPlay."""
+    batch: int = 32
     """Steps in a mini-batch."""
-    learning_rate: float = 0.003
+    learning_rate: float = 0.03
     """Adam's, of actors and critics alike."""
-    tau: float = 0.05
+    tau: float = 0.01
     """The share of the way to the networks that their targets go after an update."""
-    discount: float = 0.0
+    discount: float = 0.5
     """How much less a reward counts for each step that it is later."""
     update_every: int = 8
     """Samples between updates; the first is made when a mini-batch of steps is held."""
