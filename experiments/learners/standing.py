@@ -1,11 +1,11 @@
 """Off-policy teams beside the searchers of heldout12: `python -m experiments.learners.standing`.
 
-Reads the curves of results/learners-heldout12, learners-heldout12-loopnest, agents-heldout12-loopnest (single
-agents), sparse-heldout12 and sparse-heldout12-loopnest (values, writers, descents), and of the campaigns with
-everybody else. Writes standing.md in results/learners: best loss over the proven optimum after 50, 200 and
-500 samples (geometric mean of ten seeds or as many as there are; a run that found nothing counts for 12);
-then, of three seeds each, the ratio of MADDPG's with centralised critics to that with critics of each agent's
-own, and to that of the independent agents of `marl`. Intervals are of a bootstrap over problems.
+Reads the curves of the campaigns learners-*, agents-* (single agents) and sparse-* (values, writers,
+descents) on heldout12 and heldout12-loopnest, and of these with everybody else. Writes standing.md in results/learners:
+best loss over the proven optimum after 50, 200, 500 and 1,000 samples (geometric mean of ten seeds or as many
+as there are; a run that found nothing counts for 12); then the ratio of MADDPG's with centralised critics to
+that with critics of each agent's own, and to that of the independent agents of `marl`. Intervals are of a
+bootstrap over problems.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dse.support.files import write_whole
 from experiments import RESULTS
 from experiments.learners.returns import HERE
 
-SEEDS, COMPARED, SAMPLES, WORST = 10, 3, (50, 200, 500), 12.0
+SEEDS, SAMPLES, WORST = 10, (50, 200, 500, 1000), 12.0
 OURS = ("maddpg", "maddpg-own", "masac")
 AGENTS = ("a2c", "dqn", "ddpg", "d4pg", "actorq")
 SPARSE = ("qmix", "mast", "generative", "nearest", "gradient", "gradient-offline", "gradient-relaxed")
@@ -60,14 +60,17 @@ def lines_of(campaign: str) -> list[str]:
     parts.append((whole, OTHERS))
     for study, searchers in parts:
         for searcher in searchers:
-            found = [logs(study, searcher, samples, targets) for samples in SAMPLES]
-            lines.append(f"| {searcher} | {found[0].shape[1]} | {' | '.join(map(factor, found))} |")
+            found = [
+                logs(study, searcher, samples, targets) for samples in SAMPLES if samples <= study.budget
+            ]
+            cells = [*map(factor, found), *["-"] * (len(SAMPLES) - len(found))]
+            lines.append(f"| {searcher} | {found[0].shape[1]} | {' | '.join(cells)} |")
     last = SAMPLES[-1]
     team, own, masac = (logs(ours, name, last, targets) for name in OURS)
-    others = {name: logs(whole, name, last, targets)[:, :COMPARED] for name in OTHERS}
+    others = {name: logs(whole, name, last, targets) for name in OTHERS}
     lines += [
         "",
-        f"After {last} samples, the ratio of such figures: maddpg / maddpg-own {factor(team - own)}; "
+        f"After {last:,} samples, the ratio of such figures: maddpg / maddpg-own {factor(team - own)}; "
         f"maddpg / marl {factor(team - others['marl'])}; masac / marl {factor(masac - others['marl'])}; "
         f"maddpg / random {factor(team - others['random'])}.",
         "",
