@@ -74,7 +74,9 @@ class FoldedSettings:
     discount: float = 0.99
     batch: int = 64
     update_every: int = 4
-    """Steps between updates: each step is learned from batch / update_every times, 16 by default."""
+    """Steps between updates: each is learned from batch x updates / update_every times, 16 by default."""
+    updates: int = 1
+    """Updates at a time."""
     warm_up: int = 1000
     """Steps of random actions, before which nothing is learned."""
     spread: float = 0.1
@@ -89,7 +91,7 @@ class FoldedSettings:
     """Steps that the memory holds."""
 
     def __post_init__(self) -> None:
-        for name in ("steps", "batch", "update_every", "capacity"):
+        for name in ("steps", "batch", "update_every", "updates", "capacity"):
             whole_number(getattr(self, name), name, most=_MOST)
         whole_number(self.warm_up, "warm_up", least=0, most=_MOST)
         refuse_other_units("hidden", self.hidden)
@@ -113,7 +115,8 @@ class FoldedLearner(ABC):
         self.steps, self.discount, self.warm_up = settings.steps, settings.discount, settings.warm_up
         self.replay = make_replay("contiguous", settings.capacity)
         self._folding = Folding(settings.steps, settings.discount)
-        self._pace, self._enough = settings.update_every, max(settings.warm_up, settings.batch)
+        self._pace, self._updates = settings.update_every, settings.updates
+        self._enough = max(settings.warm_up, settings.batch)
         self._phases, self._taken = phases, 0
 
     def learn(self, step: Transitions) -> None:
@@ -127,7 +130,8 @@ class FoldedLearner(ABC):
         self._taken += 1
         if self._taken >= self._enough and self._taken % self._pace == 0:
             with self._phases(UPDATE):
-                self.update()
+                for _ in range(self._updates):
+                    self.update()
 
     @abstractmethod
     def update(self) -> None:

@@ -2,10 +2,10 @@
 
 Reads the curves of the campaigns learners-*, agents-* (single agents) and sparse-* (values, writers,
 descents) on heldout12 and heldout12-loopnest, and of these with everybody else. Writes standing.md in
-results/learners: best loss over the proven optimum after 50, 200, 500 and 1,000 samples (geometric mean of ten
-seeds or as many as there are; a run that found nothing counts for 12); then the ratio of MADDPG's with
-centralised critics to that with critics of each agent's own, and to that of the independent agents of `marl`.
-Intervals are of a bootstrap over problems.
+results/learners: best loss over the proven optimum after 50, 200, 500 and 1,000 samples (geometric mean of
+ten seeds or as many as there are; a run that found nothing counts for 12); then the ratio of MADDPG's with
+centralised critics to that with critics of each agent's own, and to that of the independent agents of
+`marl`. Intervals are of a bootstrap over problems.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ RANGES: Mapping[str, Mapping[str, Sequence[Any]]] = {
         "patience": [500, 1000, 2000, 4000],
     },
     "d4pg": {
-        **{name: values for name, values in _CRITICS.items() if name != "updates"},
+        **_CRITICS,
         "actors": [1, 4, 8, 16],
         "update_every": [1, 2, 4, 8],
         "lowest": [-3.0, -1.0],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from dse.support.errors import InputError
 from dse.support.schema import Limits
 from searchers.common.play import Game, Reward, tell
-from searchers.common.settings import MOST_UNITS, Count, Finite, Layers, Positive, Samples, Share
+from searchers.common.settings import MOST_UNITS, Count, Finite, Layers, Positive, Repeats, Samples, Share
 from searchers.common.torch_apart import torch_apart
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ class ActorPlay:
     """Samples drawn at random before the first update."""
     update_every: Count = 4
     """Samples between updates."""
+    updates: Repeats = 1
+    """Updates at a time."""
     batch: Count = 128
     learning_rate: Positive = 0.003
     """Adam's, of actor and critic alike."""
@@ -102,6 +104,7 @@ class ActorPlay:
             discount=self.discount,
             batch=self.batch,
             update_every=self.update_every,
+            updates=self.updates,
             warm_up=self.warm_up,
             spread=self.spread,
             learning_rate=self.learning_rate,
