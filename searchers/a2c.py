@@ -30,7 +30,7 @@ class A2C:
     """A number for each gene, rounded, or a probability for each of its values."""
     reward: Reward = "1/x"
     """What a point earns (see Options of dse.search.environments)."""
-    envs: Count = 64
+    envs: Count = 16
     """Points that are drawn, and evaluated, at a time."""
     steps: Count = 2
     """Steps of all environments between two updates."""

@@ -29,25 +29,25 @@ _HELD = 100_000
 class DDPG:
     """A single agent with a deterministic actor, and a critic that it climbs."""
 
-    reward: Reward = "-log"
+    reward: Reward = "1/x"
     """What a point earns (see Options of dse.search.environments)."""
-    envs: Count = 8
+    envs: Count = 1
     """Points that are drawn, and evaluated, at a time."""
-    updates: Repeats = 2
+    updates: Repeats = 4
     """Gradient steps after each step of all environments."""
-    batch: Count = 32
+    batch: Count = 128
     """Samples that a gradient step is made on."""
-    warm_up: Count = 100
+    warm_up: Count = 50
     """Samples drawn at random before the first update."""
-    spread: Weight = 0.2
+    spread: Weight = 0.4
     """Deviation of the noise that actions, in [-1, 1], are tried with."""
-    learning_rate: Positive = 0.003
+    learning_rate: Positive = 0.0003
     """Step size of Adam."""
-    tau: Share = 0.01
+    tau: Share = 0.05
     """The share of the way to the networks that their targets go after a gradient step."""
     discount: Share = 0.9
     """How much less a reward counts for each step that it is later."""
-    hidden: Layers = (64, 64)
+    hidden: Layers = (128, 128)
     """Units of the hidden layers, of actor and critic alike."""
     episode_steps: Count = 1
     patience: Samples = 4000

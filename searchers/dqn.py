@@ -28,29 +28,29 @@ _HELD = 100_000
 class DQN:
     """A single agent that learns what each change of a gene is worth."""
 
-    reward: Reward = "-log"
+    reward: Reward = "1/x"
     """What a point earns (see Options of dse.search.environments)."""
     envs: Count = 4
     """Points that are changed, and evaluated, at a time."""
     steps: Count = 1
     """Steps of all environments between two updates."""
-    updates: Repeats = 4
+    updates: Repeats = 8
     """Gradient steps of an update."""
     batch: Count = 128
     """Samples that a gradient step is made on."""
-    learning_rate: Positive = 0.0003
+    learning_rate: Positive = 0.001
     """Step size of Adam."""
-    tau: Share = 0.2
+    tau: Share = 0.01
     """The share of the way to the network that its target goes after each step of the environments."""
-    discount: Share = 0.95
+    discount: Share = 0.5
     """How much less a reward counts for each step that it is later."""
-    explored: Share = 0.1
+    explored: Share = 0.2
     """The chance of random actions in the end."""
-    explored_until: Count = 300
+    explored_until: Count = 1000
     """Samples in which it falls to that from 1."""
     hidden: Layers = (64, 64)
     """Units of the hidden layers."""
-    episode_steps: Count = 8
+    episode_steps: Count = 32
     patience: Samples = 4000
     """Samples without a better one after which a new agent begins; 0 is never."""
 

@@ -204,14 +204,67 @@ _BEGUN: Settings = {
 }
 _FORMS = ("one-step", "construct", "refine")
 _FIRST: Mapping[str, list[Settings]] = {
-    "a2c": [{"envs": 16, "learning_rate": 0.003}],
-    "d4pg": [{"spread": 0.3, "learning_rate": 0.001, "patience": 1000}],
-    "ddpg": [{"spread": 0.3, "learning_rate": 0.001, "patience": 4000}],
-    "dqn": [{"envs": 8, "discount": 0.9, "explored_until": 1000}],
+    "a2c": [
+        {
+            "actions": "categorical",
+            "reward": "1/x",
+            "envs": 16,
+            "steps": 2,
+            "learning_rate": 0.003,
+            "entropy": 0.1,
+            "patience": 2000,
+        }
+    ],
+    "d4pg": [
+        {
+            "reward": "-log",
+            "updates": 1,
+            "batch": 128,
+            "warm_up": 200,
+            "spread": 0.3,
+            "learning_rate": 0.001,
+            "tau": 1.0,
+            "hidden": [64, 64],
+            "patience": 1000,
+            "actors": 4,
+            "update_every": 4,
+            "lowest": -3.0,
+            "highest": 20.0,
+        }
+    ],
+    "ddpg": [
+        {
+            "reward": "-log",
+            "updates": 2,
+            "batch": 32,
+            "warm_up": 100,
+            "spread": 0.3,
+            "learning_rate": 0.001,
+            "tau": 0.01,
+            "hidden": [64, 64],
+            "patience": 4000,
+            "envs": 8,
+        }
+    ],
+    "dqn": [
+        {
+            "reward": "-log",
+            "envs": 8,
+            "updates": 4,
+            "batch": 128,
+            "learning_rate": 0.0003,
+            "tau": 0.2,
+            "discount": 0.9,
+            "explored": 0.1,
+            "explored_until": 1000,
+            "episode_steps": 8,
+            "patience": 4000,
+        }
+    ],
     "maddpg": [{"form": form, **_BEGUN} for form in _FORMS],
     "masac": [{"form": form, **_BEGUN, "entropy": 0.05} for form in _FORMS],
 }
-"""The first trials, where they are not the defaults: what these were before any trial, in each form."""
+"""The first trials, where they are not the defaults as they stand: what was taken before any, in full."""
 
 
 def drawn(name: str) -> list[Settings]:

@@ -31,11 +31,11 @@ class ActorPlay:
     """Points that are drawn, and evaluated, at a time."""
     spread: Share = 0.4
     """Deviation of the first actor's noise on actions in [-1, 1]; the others' falls evenly to 0."""
-    warm_up: Samples = 200
+    warm_up: Samples = 100
     """Samples drawn at random before the first update."""
-    update_every: Count = 4
+    update_every: Count = 1
     """Samples between updates."""
-    updates: Repeats = 1
+    updates: Repeats = 8
     """Updates at a time."""
     batch: Count = 128
     learning_rate: Positive = 0.003
