@@ -2,7 +2,8 @@
 
 Three arms hold the same and differ in how they are laid out and drawn from. `per-agent` and `neighbor` are
 those of Gogineni, Wei, Lan and Venkataramani, "Towards Efficient Multi-Agent Learning Systems": a buffer an
-agent, a Python gather for each index and agent. `contiguous` is ours: one array, one row a step, one gather.
+agent, a Python gather for each index and agent. `contiguous` is ours: one array, one row a step, one gather;
+`contiguous-neighbor` draws by neighbours from it, the same steps as `neighbor` in less time.
 """
 
 from __future__ import annotations
@@ -68,12 +69,14 @@ def neighbors(rng: np.random.Generator, batch: int, held: int) -> IntArray:
     return np.array(chosen[:batch])
 
 
+Draw = Callable[[np.random.Generator, int, int], IntArray]
+"""Indices for a mini-batch of so many steps, of so many that are held."""
+
+
 class PerAgentReplay:
     """A ring of tuples for each agent, gathered index by index, as the study's baseline does it."""
 
-    def __init__(
-        self, capacity: int, draw: Callable[[np.random.Generator, int, int], IntArray] = uniform
-    ) -> None:
+    def __init__(self, capacity: int, draw: Draw = uniform) -> None:
         self._capacity = capacity
         self._draw = draw
         self._steps = 0
@@ -110,13 +113,14 @@ class PerAgentReplay:
 
 
 class ContiguousReplay:
-    """One array, a row a step that holds all agents side by side, drawn from uniformly by one gather.
+    """One array, a row a step that holds all agents side by side, drawn from by one gather.
 
     It grows by doubling, up to `capacity` rows.
     """
 
-    def __init__(self, capacity: int) -> None:
+    def __init__(self, capacity: int, draw: Draw = uniform) -> None:
         self._capacity = capacity
+        self._draw = draw
         self._steps = 0
         self._shapes: list[tuple[int, ...]] = []
         self._rows: SingleArray = np.empty((0, 0), np.float32)
@@ -141,7 +145,7 @@ class ContiguousReplay:
 
     def sample(self, rng: np.random.Generator, batch: int) -> Transitions:
         """See Replay."""
-        rows = self._rows.take(uniform(rng, batch, len(self)), axis=0)
+        rows = self._rows.take(self._draw(rng, batch, len(self)), axis=0)
         ends = np.cumsum([np.prod(shape) for shape in self._shapes])[:-1]
         parts = np.split(rows, ends.astype(np.int64), axis=1)
         return Transitions(
@@ -153,6 +157,7 @@ REPLAYS: dict[str, Callable[[int], Replay]] = {
     "per-agent": PerAgentReplay,
     "neighbor": lambda capacity: PerAgentReplay(capacity, neighbors),
     "contiguous": ContiguousReplay,
+    "contiguous-neighbor": lambda capacity: ContiguousReplay(capacity, neighbors),
 }
 """The arms, by name: each takes how many steps it is to hold."""
 

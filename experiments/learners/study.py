@@ -16,14 +16,35 @@ from dse.report.plots.phases import phases_figure
 from dse.support.arrays import FloatArray
 from dse.support.files import write_whole
 from experiments import read_rows
-from experiments.learners.returns import HERE
+from experiments.learners.returns import BINS, HERE, LONG, SHORT, SLOW
 from learners.phases import P_LOSS, Q_LOSS, SAMPLING, TARGET_Q
 from learners.profiling import PARTS, PHASES, UPDATING, ratio
 
 Rows = list[dict[str, str]]
 LEARNERS = {"maddpg": "MADDPG", "masac": "MASAC"}
-LAST = 200
-"""Episodes at the end of a run whose mean return is compared."""
+LAST = {SHORT: 200, SLOW: 500, LONG: 10_000}
+"""Episodes at the end of a run whose mean return is compared, by its length."""
+CURVES = (
+    (
+        "rewards",
+        "fast_tag",
+        "MADDPG by how mini-batches are drawn",
+        SHORT,
+        "maddpg",
+        ("uniform", "neighbor", "shared"),
+    ),
+    ("rewards-masac", "fast_tag", "MASAC by learning rate", SLOW, "masac", ("shared", "gentle")),
+    (
+        "rewards-long",
+        "fast_tag",
+        "MADDPG for as long as in the study",
+        LONG,
+        "maddpg",
+        ("uniform", "neighbor"),
+    ),
+    ("navigation", "simple_spread", "Cooperative navigation beside a random policy", SHORT, "", ("shared",)),
+)
+"""Figures of returns: a file, the task, what is shown, how long runs are, whose (or of both), and the arms."""
 
 
 class Phases:
@@ -90,13 +111,19 @@ def _line(head: str, cells: Sequence[str]) -> list[str]:
     return [f"| {head} | " + " | ".join(cells) + " |"]
 
 
-def last_returns(rows: Rows, task: str, learner: str, arm: str) -> FloatArray:
-    """The mean return of the LAST episodes of each run, by seed: (seeds,)."""
-    runs: dict[int, list[float]] = {}
+def curves(rows: Rows, task: str, learner: str, arm: str, length: int = SHORT) -> dict[int, list[float]]:
+    """The mean returns of each of BINS, by seed."""
+    wanted, runs = (task, learner, arm, str(length)), dict[int, list[float]]()
     for row in rows:
-        if (row["task"], row["learner"], row["arm"]) == (task, learner, arm):
+        if (row["task"], row["learner"], row["arm"], row["length"]) == wanted:
             runs.setdefault(int(row["seed"]), []).append(float(row["return"]))
-    return np.array([np.mean(runs[seed][-LAST // 50 :]) for seed in sorted(runs)])
+    return {seed: runs[seed] for seed in sorted(runs)}
+
+
+def last_returns(rows: Rows, task: str, learner: str, arm: str, length: int = SHORT) -> FloatArray:
+    """The mean return of the LAST episodes of each run, by seed: (seeds,)."""
+    last = LAST[length] // BINS[length]
+    return np.array([np.mean(run[-last:]) for run in curves(rows, task, learner, arm, length).values()])
 
 
 def mean_and_interval(values: FloatArray) -> str:
@@ -110,7 +137,8 @@ def mean_and_interval(values: FloatArray) -> str:
 def reward_lines(rows: Rows) -> list[str]:
     """The tables of returns, as Markdown."""
     lines = [
-        f"Mean return of the last {LAST} of 600 episodes, three predators; differences paired by seed.",
+        f"Mean return of the last {LAST[SHORT]} of {SHORT} episodes, three predators; differences paired by "
+        "seed.",
         "",
         "| learner | seeds | uniform | neighbor - uniform | shared - uniform | random policy |",
         "|---|---:|---:|---:|---:|---:|",
@@ -123,9 +151,8 @@ def reward_lines(rows: Rows) -> list[str]:
             continue
         cells = [mean_and_interval(uniform), *(mean_and_interval(other - uniform) for other in others)]
         lines.append(f"| {name} | {len(uniform)} | {' | '.join(cells)} | {mean_and_interval(random)} |")
+    lines += [*longer_lines(rows), "", "Cooperative navigation, three agents:"]
     lines += [
-        "",
-        "Cooperative navigation, three agents:",
         "",
         "| policy | seeds | mean return | over the random policy |",
         "|---|---:|---:|---:|",
@@ -143,6 +170,37 @@ def reward_lines(rows: Rows) -> list[str]:
     return lines
 
 
+def longer_lines(rows: Rows) -> list[str]:
+    """What longer runs earn in the end, in sentences."""
+    lines = []
+    for length, learner, name, one, other in (
+        (SLOW, "masac", "MASAC", "shared", "gentle"),
+        (LONG, "maddpg", "MADDPG", "uniform", "neighbor"),
+    ):
+        ends = [last_returns(rows, "fast_tag", learner, arm, length) for arm in (one, other)]
+        paired = min(map(len, ends))
+        if paired > 1:
+            first, second = (values[:paired] for values in ends)
+            lines += [
+                "",
+                f"{name} over {length:,} episodes, the last {LAST[length]:,}, {paired} seeds: {one} "
+                f"{mean_and_interval(first)}, {other} {mean_and_interval(second)}, {other} - {one} "
+                f"{mean_and_interval(second - first)}.",
+            ]
+    return lines
+
+
+def kept_reward(rows: Rows) -> str:
+    """What drawing neighbours does to the reward, in the longest runs that there are."""
+    for length in (LONG, SHORT):
+        ends = [last_returns(rows, "fast_tag", "maddpg", arm, length) for arm in ("neighbor", "uniform")]
+        paired = min(map(len, ends))
+        if paired > 1:
+            break
+    difference = mean_and_interval(ends[0][:paired] - ends[1][:paired])
+    return f"neighbor - uniform {difference}, {length:,} episodes, {paired} seeds"
+
+
 def verdict_lines(found: Phases, rows: Rows) -> list[str]:
     """Their figures, ours, and what becomes of theirs."""
     sizes = found.sizes("maddpg")
@@ -154,10 +212,6 @@ def verdict_lines(found: Phases, rows: Rows) -> list[str]:
     ]
     of = ", ".join(map(str, sizes))
     near = [found.than("maddpg", n, "neighbor", SAMPLING) for n in (3, 12)]
-    kept = mean_and_interval(
-        last_returns(rows, "fast_tag", "maddpg", "neighbor")
-        - last_returns(rows, "fast_tag", "maddpg", "uniform")
-    )
     table = [
         (
             "update-all-trainers 35 to 85 % of the time, 3 to 48 agents",
@@ -179,7 +233,7 @@ def verdict_lines(found: Phases, rows: Rows) -> list[str]:
         ("neighbor: end to end -10.2 % (12)", found.than("maddpg", 12, "neighbor"), "as theirs"),
         (
             "no loss of mean reward, 60,000 episodes",
-            f"neighbor - uniform {kept}, 600 episodes",
+            kept_reward(rows),
             "no loss seen",
         ),
         (
@@ -214,38 +268,20 @@ def draw(found: Phases, rows: Rows) -> None:
         how = "CPU ms of an update with its 100 steps, means over updates; the study's setting"
         made = phases_figure(f"Where the time of {name} goes", how, PHASES, panels)
         write_whole(HERE / f"phases-{learner}.png", png(made), "figure")
-    for task, title, arms in (
-        (
-            "fast_tag",
-            "Three predators: return by how mini-batches are drawn",
-            ("uniform", "neighbor", "shared"),
-        ),
-        (
-            "simple_spread",
-            "Cooperative navigation, three agents: learners beside a random policy",
-            ("shared",),
-        ),
-    ):
-        wanted = [(learner, arm) for learner in LEARNERS for arm in arms] + [("random", "")]
-        curves = {
-            f"{learner} {arm}".strip(): np.array(_curves(rows, task, learner, arm))
+    for name, task, title, length, only, arms in CURVES:
+        learners = [only] if only else LEARNERS
+        wanted = [(learner, arm) for learner in learners for arm in arms] + [("random", "")]
+        found_curves = {
+            f"{learner} {arm}".strip(): list(curves(rows, task, learner, arm, length).values())
             for learner, arm in wanted
-            if _curves(rows, task, learner, arm)
         }
-        if curves:
-            at = 50.0 * np.arange(1, len(next(iter(curves.values()))[0]) + 1)
-            how = "mean return of 50 episodes while learning; lines: means over seeds, bands: all seeds"
-            figure = curves_figure(title, how, "episodes", "return", at, curves)
-            name = "rewards" if task == "fast_tag" else "navigation"
+        drawn = {label: np.array(each) for label, each in found_curves.items() if each}
+        if drawn:
+            at = float(BINS[length]) * np.arange(1, len(next(iter(drawn.values()))[0]) + 1)
+            bins = f"mean return of {BINS[length]:,} episodes while learning"
+            how = f"three agents; {bins}; lines: means over seeds, bands: all seeds"
+            figure = curves_figure(title, how, "episodes", "return", at, drawn)
             write_whole(HERE / f"{name}.png", png(figure), "figure")
-
-
-def _curves(rows: Rows, task: str, learner: str, arm: str) -> list[list[float]]:
-    runs: dict[str, list[float]] = {}
-    for row in rows:
-        if (row["task"], row["learner"], row["arm"]) == (task, learner, arm):
-            runs.setdefault(row["seed"], []).append(float(row["return"]))
-    return list(runs.values())
 
 
 def main() -> None:

@@ -47,8 +47,9 @@ def test_a_contiguous_replay_grows_as_it_fills() -> None:
     assert drawn.max() == 3999
 
 
-def test_contiguous_and_per_agent_draw_the_same_steps() -> None:
-    arms = [make_replay(arm, 50) for arm in ("per-agent", "contiguous")]
+@pytest.mark.parametrize("pair", [("per-agent", "contiguous"), ("neighbor", "contiguous-neighbor")])
+def test_contiguous_and_per_agent_draw_the_same_steps(pair: tuple[str, str]) -> None:
+    arms = [make_replay(arm, 50) for arm in pair]
     for number in range(60):
         for replay in arms:
             replay.add(step(number))
