@@ -44,7 +44,7 @@ CURVES = (
     ),
     ("navigation", "simple_spread", "Cooperative navigation beside a random policy", SHORT, "", ("shared",)),
 )
-"""Figures of returns: a file, the task, what is shown, how long runs are, whose (or of both), and the arms."""
+"""Figures of returns: file, task, what is shown, how long runs are, whose (or of both), and arms."""
 
 
 class Phases:

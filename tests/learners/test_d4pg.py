@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
 from dse.support.errors import InputError
-from learners.d4pg import D4PG, projected
+from learners.d4pg import D4PG, D4PGLearner, projected
 from learners.folding import Folding, folded
 from learners.replay import Transitions
 from learners.team import Team
@@ -84,3 +86,15 @@ def test_settings_that_cannot_be_are_refused() -> None:
         D4PG(lowest=1.0, highest=0.0)
     with pytest.raises(InputError, match="d4pg needs actions that are numbers"):
         SMALL.begin(Team.of(Signals()), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(("updates", "made"), [(1, 4), (3, 12)])
+def test_it_updates_as_often_at_a_time_as_it_is_told(
+    updates: int, made: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = []
+    monkeypatch.setattr(D4PGLearner, "update", lambda learner: done.append(learner))
+    settings = replace(SMALL, warm_up=0, batch=4, steps=1, update_every=2, updates=updates)
+    train(settings, Signals(agents=1, boxes=True), 10, np.random.default_rng(0))
+    # After 4, 6, 8 and 10 steps.
+    assert len(done) == made
