@@ -2,7 +2,7 @@
 
 Settings have the names of the algorithm's own, of stable-baselines3 or of learners.d4pg. For the former,
 `envs` is how many environments there are, `hidden` the units of layers, and `spread` the deviation of the
-noise that a deterministic actor is tried with.
+noise that a deterministic actor is tried with; `correlated` makes it that of Ornstein and Uhlenbeck.
 """
 
 from __future__ import annotations
@@ -98,7 +98,8 @@ def _theirs(algorithm: str, task: str, steps: int, seed: int, settings: Mapping[
     if "hidden" in given:
         given["policy_kwargs"] = {"net_arch": list(given.pop("hidden"))}
     if "spread" in given:
-        given["action_noise"] = noise(np.full(env.action_space.shape or (1,), given.pop("spread")))
+        spread = np.full(env.action_space.shape or (1,), given.pop("spread"))
+        given["action_noise"] = noise(spread, given.pop("correlated", False))
     agent = begin(algorithm, env, seed, given)
 
     def after_a_step(*_: Any) -> bool:

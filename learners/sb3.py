@@ -50,11 +50,15 @@ def begin(name: str, env: Any, seed: int, settings: dict[str, Any]) -> BaseAlgor
     return agent
 
 
-def noise(spread: FloatArray) -> ActionNoise:
-    """Normal noise of such deviations, for `action_noise` of a deterministic actor."""
-    from stable_baselines3.common.noise import NormalActionNoise
+def noise(spread: FloatArray, correlated: bool = False) -> ActionNoise:
+    """Normal noise of such deviations, for `action_noise` of a deterministic actor.
 
-    return NormalActionNoise(np.zeros_like(spread), spread)
+    Where it is `correlated`, it is Ornstein and Uhlenbeck's: a step's is near to that of the step before.
+    """
+    from stable_baselines3.common.noise import NormalActionNoise, OrnsteinUhlenbeckActionNoise
+
+    made = OrnsteinUhlenbeckActionNoise if correlated else NormalActionNoise
+    return made(np.zeros_like(spread), spread)
 
 
 def policy_of(agent: BaseAlgorithm, team: Team) -> Policy:

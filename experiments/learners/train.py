@@ -15,7 +15,7 @@ from typing import Any
 
 from dse.search.searcher import parse_settings
 from learners.gymnasium_tasks import ALGORITHMS, returns, train
-from learners.policy import load_policy, save_policy
+from learners.policy import load_policy, safetensors, save_policy
 
 SETTINGS: dict[tuple[str, str], dict[str, Any]] = {
     ("a2c", "CartPole-v1"): {"envs": 8},
@@ -87,7 +87,13 @@ SETTINGS: dict[tuple[str, str], dict[str, Any]] = {
         "update_every": 1,
         "learning_rate": 0.001,
     },
-    ("ddpg", "MountainCarContinuous-v0"): {"learning_rate": 0.001, "spread": 0.75, "hidden": [64, 64]},
+    ("ddpg", "MountainCarContinuous-v0"): {
+        "learning_rate": 0.001,
+        "learning_starts": 1000,
+        "spread": 0.5,
+        "correlated": True,
+        "hidden": [64, 64],
+    },
 }
 """By algorithm and task; what they mean is in learners.gymnasium_tasks."""
 
@@ -103,6 +109,7 @@ def main() -> None:
     parser.add_argument("--episodes", type=int, default=20, help="episodes that it is judged by")
     parser.add_argument("--out", type=Path, help="the folder for the policy; by default TASK-ALGORITHM-SEED")
     options = parser.parse_args()
+    safetensors()  # What saves policies is to be there before they are taught.
     folder = options.out or Path(f"{options.task}-{options.algorithm}-{options.seed}")
     algorithm, task, steps, seed = options.algorithm, options.task, options.steps, options.seed
     settings = SETTINGS.get((algorithm, task), {}) | parse_settings(options.settings)

@@ -10,7 +10,7 @@ import pytest
 
 from dse.support.errors import InputError
 from learners.policy import load_policy, save_policy
-from learners.sb3 import begin, policy_of
+from learners.sb3 import begin, noise, policy_of
 from learners.team import OneAgent, Team
 from searchers.common.torch_apart import torch_apart
 
@@ -48,3 +48,17 @@ def test_a_policy_does_what_the_agent_does(name: str, task: str, tmp_path: Path)
 def test_an_agent_that_there_is_not_is_refused() -> None:
     with pytest.raises(InputError, match="unknown agent of stable-baselines3 'dqm'; did you mean 'dqn'"):
         begin("dqm", None, 0, {})
+
+
+def test_correlated_noise_goes_on_in_its_direction() -> None:
+    from stable_baselines3.common.utils import set_random_seed
+
+    set_random_seed(0)
+
+    def likeness(correlated: bool) -> float:
+        drawn = noise(np.array([0.5]), correlated)
+        steps = np.array([drawn()[0] for _ in range(2000)])
+        return float(np.corrcoef(steps[1:], steps[:-1])[0, 1])
+
+    assert likeness(correlated=True) > 0.9
+    assert abs(likeness(correlated=False)) < 0.1
