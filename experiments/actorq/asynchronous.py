@@ -21,71 +21,30 @@ import json
 import multiprocessing as mp
 import queue
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-import gymnasium
 import numpy as np
 import torch
 
 from dse.support.arrays import SingleArray
-from experiments.actorq.control import TASKS, Control
+from experiments.actorq.setting import SIZES, Setting, environment, learner_of
 from learners.actors import Actors, Taking, spreads
-from learners.d4pg import D4PG
-from learners.dqn import DQN
 from learners.phases import Stopwatch
 from learners.policy import Policy
 from learners.quantised import FULL, QuantisedWeights, quantise
 from learners.quantised_networks import named
 from learners.replay import Transitions
-from learners.team import OneAgent, Team
+from learners.team import Team
 from learners.training import begin_episode, play_step
 
 PHASES = ("step", "push", "pull", "deserialise", "load")
-SAMPLES_PER_INSERT = 16
 REPORTED = 1000
 """Steps of an actor between breakdowns."""
 LOOKS = 15
 """How often the policy is looked at in a run."""
 BEHIND = 64
-LARGE, LARGE_CRITIC = (2048, 2048, 2048), (512, 512, 512)
-SMALL = (64, 64)
-RETURNS = {"Pendulum-v1": (-1000.0, 0.0), "cartpole-balance": (0.0, 60.0), "walker-stand": (0.0, 60.0)}
-"""The lowest and highest return that a distributional critic knows, by task."""
-
-
-@dataclass(frozen=True)
-class Setting:
-    """A run."""
-
-    task: str
-    policy: str = "small"
-    communication: int = FULL
-    inference: int = FULL
-    actors: int = 1
-    pull_every: int = 100
-    steps: int = 20_000
-    seed: int = 0
-    idle: bool = False
-    spread: float = 0.2
-
-
-def environment(task: str) -> OneAgent:
-    """A Gymnasium task, or one of dm_control, by the names that experiments.actorq.control knows."""
-    return OneAgent(Control(task) if task in TASKS else gymnasium.make(task))
-
-
-def learner_of(setting: Setting, team: Team, rng: np.random.Generator) -> Any:
-    """The learner of a run, which has not learned yet."""
-    hidden, critic = (SMALL, SMALL) if setting.policy == "small" else (LARGE, LARGE_CRITIC)
-    never = {"warm_up": setting.steps + 1} if setting.idle else {}
-    if team.discrete:
-        return DQN(hidden=hidden, batch=64, update_every=64 // SAMPLES_PER_INSERT, **never).begin(team, rng)
-    lowest, highest = RETURNS.get(setting.task, (-100.0, 100.0))
-    settings: dict[str, Any] = {"lowest": lowest, "highest": highest, "steps": 3, "tau": 0.005, **never}
-    rates = {"batch": 64, "update_every": 64 // SAMPLES_PER_INSERT, "learning_rate": 0.001}
-    return D4PG(hidden=hidden, critic_hidden=critic, discount=0.98, **rates, **settings).begin(team, rng)
 
 
 def act(
@@ -286,7 +245,7 @@ def main() -> None:
     """Run what was asked for, and print what came of it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("task")
-    parser.add_argument("--policy", choices=("small", "large"), default="small")
+    parser.add_argument("--policy", choices=tuple(SIZES), default="small")
     for name in ("communication", "inference"):
         parser.add_argument(f"--{name}", type=int, choices=(*range(2, 9), 16, 32), default=FULL)
     parser.add_argument("--actors", type=int, choices=(1, 2, 3, 4), default=1)

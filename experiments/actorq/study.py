@@ -1,14 +1,15 @@
-"""The study of ActorQ again: `python -m experiments.actorq.study idle pulls learning searches mapper`.
+"""The study of ActorQ again: `python -m experiments.actorq.study idle whole pulls learning searches mapper`.
 
 - `idle`: what an actor can do at most, and where its time goes, by the precision of what is executed and of
   what is sent, and by how often it is pulled: Table 4's throughput, Figs. 8 and 9.
+- `whole`: all processes, one actor, policy and learner of their size: who is busy, and who waits.
 - `learning`: all processes, one actor, until it has learned: Table 4's time to 95 % of the reward.
 - `pulls`: in lockstep, the same numbers each time: what seldom pulls cost, Fig. 7.
 - `searches`: the searchers `d4pg` and `actorq` on the twelve problems of devhard.toml.
 - `mapper`: what a mapper's actor and its cost models take for a sample.
 
-From three seeds each, two tasks from one; `pulls`, and precisions in `idle`, from five. Writes actorq-*.csv
-in results/quantised, a line or more a run, and goes on where it was stopped. For tables:
+From three seeds each; `pulls`, precisions in `idle`, and most tasks from five. Writes actorq-*.csv in
+results/quantised, a line or more a run, and goes on where it was stopped. For tables:
 `python -m experiments.actorq.tables`.
 """
 
@@ -24,22 +25,24 @@ from typing import Any
 import numpy as np
 
 from experiments import RESULTS, read_rows
-from experiments.actorq.asynchronous import Setting, earned, run
+from experiments.actorq.asynchronous import earned, run
+from experiments.actorq.setting import Setting
 
 HERE = RESULTS / "quantised"
 SEEDS, MORE_SEEDS = (0, 1, 2), (0, 1, 2, 3, 4)
 KEY = ("task", "policy", "communication", "inference", "actors", "pull_every", "steps", "seed", "idle")
 LEARNED = {
-    "CartPole-v1": 30_000,
-    "Acrobot-v1": 20_000,
-    "Pendulum-v1": 20_000,
-    "cartpole-balance": 30_000,
-    "walker-stand": 30_000,
-    "MountainCar-v0": 60_000,
+    ("CartPole-v1", "small"): (30_000, 3),
+    ("CartPole-v1", "medium"): (30_000, 5),
+    ("Acrobot-v1", "small"): (20_000, 5),
+    ("Pendulum-v1", "small"): (20_000, 5),
+    ("cartpole-balance", "small"): (30_000, 3),
+    ("cartpole-balance", "medium"): (45_000, 5),
+    ("walker-stand", "small"): (30_000, 1),
+    ("MountainCar-v0", "small"): (60_000, 1),
 }
-"""Steps of a run, by task."""
-BEYOND = ("walker-stand", "MountainCar-v0")
-"""Tasks that are not learned in so many steps: from one seed each, to show it."""
+"""Steps of a run, and from how many seeds, by task and policy. The last two are not learned in so many
+steps: from one seed, to show it."""
 PULLS, PULLED_STEPS = (1, 10, 100, 1000), 12_000
 ARMS: dict[str, tuple[str, dict[str, Any]]] = {
     "d4pg": ("d4pg", {}),
@@ -65,13 +68,18 @@ def idle() -> Iterator[Setting]:
 
 
 def learning() -> Iterator[Setting]:
-    """One actor, small policies, the three precisions."""
-    for seed in SEEDS:
-        for task, steps in LEARNED.items():
-            if seed != SEEDS[0] and task in BEYOND:
-                continue
+    """One actor, the three precisions."""
+    for (task, policy), (steps, seeds) in LEARNED.items():
+        for seed in range(seeds):
             for bits in (32, 16, 8):
-                yield Setting(task, "small", bits, bits, steps=steps, seed=seed)
+                yield Setting(task, policy, bits, bits, steps=steps, seed=seed)
+
+
+def whole() -> Iterator[Setting]:
+    """One actor and a learner of their size, for so few steps that nothing is learned yet."""
+    for seed in SEEDS:
+        for bits in (32, 16, 8):
+            yield Setting("CartPole-v1", "large", bits, bits, steps=2500, seed=seed)
 
 
 def processes(settings: Iterable[Setting]) -> None:
@@ -230,6 +238,7 @@ PARTS: dict[str, Callable[[], None]] = {
     "idle": lambda: processes(idle()),
     "pulls": pulls,
     "learning": lambda: processes(learning()),
+    "whole": lambda: processes(whole()),
     "searches": searches,
     "mapper": mapper,
 }

@@ -14,6 +14,7 @@ from experiments.actorq.asynchronous import PHASES
 from experiments.actorq.study import ARMS, HERE, LEARNED, PULLS, read
 
 Rows = list[dict[str, str]]
+SIZED = {"small": "2 x 64", "medium": "2 x 256", "large": "3 x 2048"}
 NAMES = {"32": "fp32", "16": "fp16", "8": "int8"}
 TARGETS = {
     "CartPole-v1": 475.0,
@@ -87,13 +88,18 @@ def idle(policy: str, sent: str, done: str, every: int) -> Rows:
 def throughput() -> list[str]:
     """Steps that an actor makes in a second of CPU, by the precision of sent and executed policy."""
     lines = []
-    for policy, name in (("large", "3 x 2048"), ("small", "2 x 64")):
+    for policy in ("large", "small"):
         base = column(idle(policy, "32", "32", 100), "step_cpu_s")
         for bits, said in NAMES.items():
             step = column(idle(policy, bits, bits, 100), "step_cpu_s")
             if len(step) == len(base) > 0:
                 lines.append(
-                    [f"{name}, {said}", interval(step, 3), interval(1000 / step, 0), factor(base, step)]
+                    [
+                        f"{SIZED[policy]}, {said}",
+                        interval(step, 3),
+                        interval(1000 / step, 0),
+                        factor(base, step),
+                    ]
                 )
     head = ["policy", "CPU ms a step, environment with it", "steps a CPU second", "throughput / fp32"]
     return table(head, lines)
@@ -102,12 +108,12 @@ def throughput() -> list[str]:
 def breakdown() -> list[str]:
     """Where 1,000 steps go, and what loading costs."""
     lines = []
-    for policy, name in (("large", "3 x 2048"), ("small", "2 x 64")):
+    for policy in ("large", "small"):
         for bits, said in NAMES.items():
             rows = idle(policy, bits, bits, 100)
             if rows:
                 cells = [interval(1000 * column(rows, f"{phase}_cpu_s"), 1) for phase in PHASES]
-                lines.append([f"{name}, {said}", *cells, f"{int(rows[0]['message_bytes']):,}"])
+                lines.append([f"{SIZED[policy]}, {said}", *cells, f"{int(rows[0]['message_bytes']):,}"])
     return table(["policy", *PHASES, "bytes a message"], lines)
 
 
@@ -161,13 +167,33 @@ def areas(rows: Rows, every: int) -> FloatArray:
     return np.array([np.mean(values) for values in runs.values()])
 
 
+def whole() -> list[str]:
+    """Who is busy where policy and learner are of their size."""
+    rows = read("runs")
+    lines = []
+    for bits, said in NAMES.items():
+        mine, base = (
+            chosen(rows, task="CartPole-v1", policy="large", inference=of, actors=1, idle=False)
+            for of in (bits, "32")
+        )
+        if len(mine) != len(base) or not mine:
+            continue
+        cpu = [1000 * column(mine, f"{who}_cpu_s") / column(mine, "steps") for who in ("learner", "actors")]
+        pace = [column(of, "steps_per_s") for of in (mine, base)]
+        lines.append(
+            [said, *(interval(part, 1) for part in cpu), interval(pace[0], 1), factor(pace[0], pace[1])]
+        )
+    head = ["actor", "learner's CPU ms a step", "actor's", "steps a second, wall", "over fp32"]
+    return table(head, lines)
+
+
 def learning() -> list[str]:
-    """When a policy first earns its target, with one actor and small policies."""
+    """When a policy first earns its target, with one actor."""
     curves, runs = read("curves"), read("runs")
     lines = []
-    for task in LEARNED:
+    for task, policy in LEARNED:
         for bits, said in NAMES.items():
-            wanted = {"task": task, "inference": bits, "idle": False}
+            wanted = {"task": task, "policy": policy, "inference": bits, "idle": False}
             seeds = sorted({row["seed"] for row in chosen(runs, **wanted)})
             if not seeds:
                 continue
@@ -179,7 +205,7 @@ def learning() -> list[str]:
             actor = [float(row["actors_cpu_s"]) / float(row["steps"]) for row in chosen(runs, **wanted)]
             lines.append(
                 [
-                    f"{task}, {said}",
+                    f"{task}, {SIZED[policy]}, {said}",
                     f"{len(there)} of {len(seeds)}",
                     interval(np.array([float(row["steps"]) for row in there]), 0),
                     interval(np.array([float(row["wall_s"]) for row in there]), 1),
@@ -188,7 +214,7 @@ def learning() -> list[str]:
                 ]
             )
     head = [
-        "task, actor",
+        "task, policy",
         "reached",
         "steps until then",
         "wall s until then",
@@ -255,7 +281,8 @@ def main() -> None:
     """Write and print the tables."""
     parts = {
         "Actor throughput (Table 4)": throughput(),
-        "Until 95 % of the reward, one actor, 2 x 64 (Table 4)": learning(),
+        "One actor and a learner of 3 x 2048, 2,500 steps of CartPole (Table 4)": whole(),
+        "Until 95 % of the reward, one actor (Table 4)": learning(),
         "How often actors pull (Fig. 7), lockstep, CartPole, int8": pulls(),
         "What is sent (Fig. 8), 3 x 2048, inference in fp32, for 1,000 steps": communication(),
         "Where 1,000 steps go, CPU ms, a pull every 100 (Fig. 9)": breakdown(),

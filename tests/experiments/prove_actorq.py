@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from experiments.actorq.asynchronous import PHASES, Setting, run
+from experiments.actorq.asynchronous import PHASES, run
+from experiments.actorq.setting import Setting
 
 
 def test_a_short_run_ends_and_tells_where_its_time_went() -> None:
