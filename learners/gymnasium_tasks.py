@@ -2,7 +2,8 @@
 
 Settings have the names of the algorithm's own, of stable-baselines3 or of learners.d4pg. For the former,
 `envs` is how many environments there are, `hidden` the units of layers, and `spread` the deviation of the
-noise that a deterministic actor is tried with; `correlated` makes it that of Ornstein and Uhlenbeck.
+noise that a deterministic actor is tried with; `correlated` makes it that of Ornstein and Uhlenbeck. With
+`scaled_rewards` it learns from rewards over the deviation of returns so far.
 """
 
 from __future__ import annotations
@@ -90,13 +91,18 @@ def _ours(algorithm: str, task: str, steps: int, seed: int, settings: Mapping[st
 
 def _theirs(algorithm: str, task: str, steps: int, seed: int, settings: Mapping[str, Any]) -> Policy:
     from stable_baselines3.common.env_util import make_vec_env
+    from stable_baselines3.common.vec_env import VecNormalize
 
     from learners.sb3 import begin, noise, policy_of
 
     given, rounding, team = dict(settings), current(), Team.of(gymnasium_task(task))
     env = make_vec_env(task, n_envs=given.pop("envs", 1), seed=seed)
+    if given.pop("scaled_rewards", False):
+        env = VecNormalize(env, norm_obs=False, gamma=given.get("gamma", 0.99))
+    # Agents write into what they are given here.
+    given["policy_kwargs"] = dict(given.get("policy_kwargs", {}))
     if "hidden" in given:
-        given["policy_kwargs"] = {"net_arch": list(given.pop("hidden"))}
+        given["policy_kwargs"]["net_arch"] = list(given.pop("hidden"))
     if "spread" in given:
         spread = np.full(env.action_space.shape or (1,), given.pop("spread"))
         given["action_noise"] = noise(spread, given.pop("correlated", False))

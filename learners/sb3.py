@@ -1,6 +1,7 @@
 """Agents of stable-baselines3 (Raffin et al., JMLR 2021): begun quietly, and as policies of ours.
 
-A2C, PPO, DQN and DDPG with an MlpPolicy. A policy of ours does what theirs does, and is as likely to.
+A2C, PPO, DQN and DDPG with an MlpPolicy. A policy of ours does what theirs does, and is as likely to, but for
+those whose noise depends on the state (`use_sde`).
 """
 
 from __future__ import annotations
@@ -108,6 +109,9 @@ def _with_deviations(layers: Layers, policy: nn.Module, team: Team) -> tuple[Lay
     last, offsets = layers[-1]
     logs = policy.log_std
     assert isinstance(logs, Tensor)
+    if policy.use_sde:
+        # Noise that depends on the state: the most that it can be, where all units of tanh are at an end.
+        logs = torch.logsumexp(2 * logs, dim=0) / 2
     weight = torch.cat((last * scale[:, None], torch.zeros_like(last)))
     bias = torch.cat((offsets * scale - middle, logs + scale.log()))
     return [*layers[:-1], (weight, bias)], Normals(team.width)

@@ -17,6 +17,12 @@ from dse.search.searcher import parse_settings
 from learners.gymnasium_tasks import ALGORITHMS, returns, train
 from learners.policy import load_policy, safetensors, save_policy
 
+SCALED_CAR = "learners.scaled_tasks:MountainCarContinuousScaled-v0"
+_STATE_NOISE: dict[str, Any] = {
+    "use_sde": True,
+    "sde_sample_freq": 16,
+    "policy_kwargs": {"log_std_init": 0.0, "ortho_init": False},
+}
 SETTINGS: dict[tuple[str, str], dict[str, Any]] = {
     ("a2c", "CartPole-v1"): {"envs": 8},
     ("a2c", "Acrobot-v1"): {"envs": 16, "gamma": 0.99},
@@ -86,6 +92,16 @@ SETTINGS: dict[tuple[str, str], dict[str, Any]] = {
         "batch": 64,
         "update_every": 1,
         "learning_rate": 0.001,
+    },
+    ("a2c", SCALED_CAR): {"envs": 4, **_STATE_NOISE},
+    ("ppo", SCALED_CAR): {
+        "envs": 4,
+        "scaled_rewards": True,
+        "n_steps": 512,
+        "batch_size": 256,
+        "gamma": 0.9999,
+        "gae_lambda": 0.9,
+        **_STATE_NOISE,
     },
     ("ddpg", "MountainCarContinuous-v0"): {
         "learning_rate": 0.001,

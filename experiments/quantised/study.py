@@ -26,7 +26,8 @@ MAPPINGS = "mappings"
 def read(name: str) -> pd.DataFrame:
     """A file of figures, with `group`: the task, or mappings of any layer."""
     frame = pd.read_csv(HERE / name)
-    return frame.assign(group=frame.task.where(~frame.task.isin(list(PROBLEMS)), MAPPINGS))
+    tasks = frame.task.str.rpartition(":")[2]  # Without the module that Gymnasium finds one by.
+    return frame.assign(group=tasks.where(~frame.task.isin(list(PROBLEMS)), MAPPINGS))
 
 
 def interval(frame: pd.DataFrame) -> tuple[float, float, float]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from dse.cli.mapping_trial import MappingTrial, taught_on
 from dse.problem.making import make_problem
 from dse.search.api import search
-from experiments.learners.train import SETTINGS
+from experiments.learners.train import SCALED_CAR, SETTINGS
 from learners.gymnasium_tasks import train
 from learners.policy import SavedPolicy, load_policy, save_policy
 from learners.trials import GymnasiumTrial, Trial
@@ -37,6 +37,8 @@ STEPS = {
     ("dqn", "Acrobot-v1"): 30_000,
     ("a2c", "Acrobot-v1"): 400_000,
     ("ppo", "Pendulum-v1"): 80_000,
+    ("a2c", SCALED_CAR): 100_000,
+    ("ppo", SCALED_CAR): 40_000,
 }
 """By algorithm and task of Gymnasium."""
 

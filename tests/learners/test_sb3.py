@@ -62,3 +62,31 @@ def test_correlated_noise_goes_on_in_its_direction() -> None:
 
     assert likeness(correlated=True) > 0.9
     assert abs(likeness(correlated=False)) < 0.1
+
+
+def test_noise_that_depends_on_the_state_is_taken_as_large_as_it_can_be() -> None:
+    import torch
+
+    env = OneAgent(gymnasium.make("Pendulum-v1"))
+    with torch_apart(), torch.no_grad():
+        agent = begin("a2c", gymnasium.make("Pendulum-v1"), 0, {"use_sde": True})
+        agent.policy.log_std.copy_(torch.randn_like(agent.policy.log_std))
+        team = Team.of(env)
+        policy = policy_of(agent, team)
+        seen = torch.randn(200, team.observed)
+        theirs = agent.policy.get_distribution(seen).distribution
+        means, logs = policy.actors(seen[None])[0].chunk(2, dim=1)
+    # Theirs are for torques to 2, ours for numbers to 1.
+    np.testing.assert_allclose(means, theirs.mean / 2, rtol=1e-4, atol=1e-5)
+    assert (logs.exp() >= theirs.stddev / 2).all()
+
+
+def test_a_scaled_task_is_the_task_with_what_is_seen_brought_to_one() -> None:
+    scaled = gymnasium.make("learners.scaled_tasks:MountainCarContinuousScaled-v0")
+    plain = gymnasium.make("MountainCarContinuous-v0")
+    low, high = plain.observation_space.low, plain.observation_space.high
+    (seen, _), (whole, _) = scaled.reset(seed=3), plain.reset(seed=3)
+    for force in np.random.default_rng(0).uniform(-1, 1, (50, 1)).astype(np.float32):
+        np.testing.assert_allclose(seen, 2 * (whole - low) / (high - low) - 1, atol=1e-6)
+        (seen, *ours), (whole, *theirs) = scaled.step(force), plain.step(force)
+        assert ours == theirs
