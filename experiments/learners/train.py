@@ -93,7 +93,7 @@ SETTINGS: dict[tuple[str, str], dict[str, Any]] = {
         "update_every": 1,
         "learning_rate": 0.001,
     },
-    ("a2c", SCALED_CAR): {"envs": 4, **_STATE_NOISE},
+    ("a2c", SCALED_CAR): {"envs": 4, "scaled_rewards": True, **_STATE_NOISE},
     ("ppo", SCALED_CAR): {
         "envs": 4,
         "scaled_rewards": True,
