@@ -7,7 +7,7 @@ cooperative navigation: do the learners learn, beside a random policy? These run
 update every 25 samples.
 
 With `fast_tag --episodes 60000`, MADDPG plays as long as in the study, with an update every 100 samples as
-there: some eight minutes of CPU a run. With `fast_tag --episodes 3000`, MASAC learns the game, with the
+there: some nine minutes of CPU a run. With `fast_tag --episodes 3000`, MASAC learns the game, with the
 study's learning rate and with a tenth of it. Writes returns.csv in results/learners, a line for every so many
 episodes of a run, and goes on where it was stopped.
 """

@@ -1,7 +1,7 @@
 """The study of Gogineni et al. beside what is measured here: `python -m experiments.learners.study`.
 
 Reads phases.csv and returns.csv of results/learners, which experiments.learners.phases and .returns write,
-and writes study.md there and the figures phases-LEARNER.png, rewards.png and navigation.png.
+and writes study.md there and the figures phases-LEARNER.png, rewards*.png and navigation.png.
 """
 
 from __future__ import annotations
@@ -11,40 +11,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from dse.report.plots import png
-from dse.report.plots.learning import curves_figure
 from dse.report.plots.phases import phases_figure
 from dse.support.arrays import FloatArray
 from dse.support.files import write_whole
 from experiments import read_rows
-from experiments.learners.returns import BINS, HERE, LONG, SHORT, SLOW
+from experiments.learners.returns import HERE
+from experiments.learners.rewards import LEARNERS, Rows, draw_curves, kept_reward, reward_lines
 from learners.phases import P_LOSS, Q_LOSS, SAMPLING, TARGET_Q
 from learners.profiling import PARTS, PHASES, UPDATING, ratio
-
-Rows = list[dict[str, str]]
-LEARNERS = {"maddpg": "MADDPG", "masac": "MASAC"}
-LAST = {SHORT: 200, SLOW: 500, LONG: 10_000}
-"""Episodes at the end of a run whose mean return is compared, by its length."""
-CURVES = (
-    (
-        "rewards",
-        "fast_tag",
-        "MADDPG by how mini-batches are drawn",
-        SHORT,
-        "maddpg",
-        ("uniform", "neighbor", "shared"),
-    ),
-    ("rewards-masac", "fast_tag", "MASAC by learning rate", SLOW, "masac", ("shared", "gentle")),
-    (
-        "rewards-long",
-        "fast_tag",
-        "MADDPG for as long as in the study",
-        LONG,
-        "maddpg",
-        ("uniform", "neighbor"),
-    ),
-    ("navigation", "simple_spread", "Cooperative navigation beside a random policy", SHORT, "", ("shared",)),
-)
-"""Figures of returns: file, task, what is shown, how long runs are, whose (or of both), and arms."""
 
 
 class Phases:
@@ -111,96 +85,6 @@ def _line(head: str, cells: Sequence[str]) -> list[str]:
     return [f"| {head} | " + " | ".join(cells) + " |"]
 
 
-def curves(rows: Rows, task: str, learner: str, arm: str, length: int = SHORT) -> dict[int, list[float]]:
-    """The mean returns of each of BINS, by seed."""
-    wanted, runs = (task, learner, arm, str(length)), dict[int, list[float]]()
-    for row in rows:
-        if (row["task"], row["learner"], row["arm"], row["length"]) == wanted:
-            runs.setdefault(int(row["seed"]), []).append(float(row["return"]))
-    return {seed: runs[seed] for seed in sorted(runs)}
-
-
-def last_returns(rows: Rows, task: str, learner: str, arm: str, length: int = SHORT) -> FloatArray:
-    """The mean return of the LAST episodes of each run, by seed: (seeds,)."""
-    last = LAST[length] // BINS[length]
-    return np.array([np.mean(run[-last:]) for run in curves(rows, task, learner, arm, length).values()])
-
-
-def mean_and_interval(values: FloatArray) -> str:
-    """A mean with the 95 % interval of Student's distribution."""
-    from scipy.stats import t
-
-    half = float(t.ppf(0.975, len(values) - 1)) * values.std(ddof=1) / np.sqrt(len(values))
-    return f"{values.mean():.2f} [{values.mean() - half:.2f}, {values.mean() + half:.2f}]"
-
-
-def reward_lines(rows: Rows) -> list[str]:
-    """The tables of returns, as Markdown."""
-    lines = [
-        f"Mean return of the last {LAST[SHORT]} of {SHORT} episodes, three predators; differences paired by "
-        "seed.",
-        "",
-        "| learner | seeds | uniform | neighbor - uniform | shared - uniform | random policy |",
-        "|---|---:|---:|---:|---:|---:|",
-    ]
-    random = last_returns(rows, "fast_tag", "random", "")
-    for learner, name in LEARNERS.items():
-        uniform = last_returns(rows, "fast_tag", learner, "uniform")
-        others = [last_returns(rows, "fast_tag", learner, arm) for arm in ("neighbor", "shared")]
-        if len(uniform) < 2 or any(len(other) != len(uniform) for other in others):
-            continue
-        cells = [mean_and_interval(uniform), *(mean_and_interval(other - uniform) for other in others)]
-        lines.append(f"| {name} | {len(uniform)} | {' | '.join(cells)} | {mean_and_interval(random)} |")
-    lines += [*longer_lines(rows), "", "Cooperative navigation, three agents:"]
-    lines += [
-        "",
-        "| policy | seeds | mean return | over the random policy |",
-        "|---|---:|---:|---:|",
-    ]
-    for learner, arm, name in (
-        ("maddpg", "shared", "MADDPG"),
-        ("masac", "shared", "MASAC"),
-        ("random", "", "random"),
-    ):
-        values = last_returns(rows, "simple_spread", learner, arm)
-        if len(values) > 1:
-            over = mean_and_interval(values - last_returns(rows, "simple_spread", "random", ""))
-            over = "-" if name == "random" else over
-            lines.append(f"| {name} | {len(values)} | {mean_and_interval(values)} | {over} |")
-    return lines
-
-
-def longer_lines(rows: Rows) -> list[str]:
-    """What longer runs earn in the end, in sentences."""
-    lines = []
-    for length, learner, name, one, other in (
-        (SLOW, "masac", "MASAC", "shared", "gentle"),
-        (LONG, "maddpg", "MADDPG", "uniform", "neighbor"),
-    ):
-        ends = [last_returns(rows, "fast_tag", learner, arm, length) for arm in (one, other)]
-        paired = min(map(len, ends))
-        if paired > 1:
-            first, second = (values[:paired] for values in ends)
-            lines += [
-                "",
-                f"{name} over {length:,} episodes, the last {LAST[length]:,}, {paired} seeds: {one} "
-                f"{mean_and_interval(first)}, {other} {mean_and_interval(second)}, {other} - {one} "
-                f"{mean_and_interval(second - first)}.",
-            ]
-    return lines
-
-
-def kept_reward(rows: Rows) -> str:
-    """What drawing neighbours does to the reward, in the longest runs that there are."""
-    for length in (LONG, SHORT):
-        ends = [last_returns(rows, "fast_tag", "maddpg", arm, length) for arm in ("neighbor", "uniform")]
-        paired = min(map(len, ends))
-        if paired > 1:
-            break
-    difference = mean_and_interval(ends[0][:paired] - ends[1][:paired])
-    return f"neighbor - uniform {difference}, {length:,} episodes, {paired} seeds"
-
-
 def verdict_lines(found: Phases, rows: Rows) -> list[str]:
     """Their figures, ours, and what becomes of theirs."""
     sizes = found.sizes("maddpg")
@@ -233,8 +117,7 @@ def verdict_lines(found: Phases, rows: Rows) -> list[str]:
         ("neighbor: end to end -10.2 % (12)", found.than("maddpg", 12, "neighbor"), "as theirs"),
         (
             "no loss of mean reward, 60,000 episodes",
-            kept_reward(rows),
-            "no loss seen",
+            *kept_reward(rows),
         ),
         (
             "goal: contiguous takes 90 % off sampling",
@@ -255,7 +138,7 @@ def verdict_lines(found: Phases, rows: Rows) -> list[str]:
     ]
 
 
-def draw(found: Phases, rows: Rows) -> None:
+def draw(found: Phases) -> None:
     """Write the figures."""
     for learner, name in LEARNERS.items():
         panels = {
@@ -268,20 +151,6 @@ def draw(found: Phases, rows: Rows) -> None:
         how = "CPU ms of an update with its 100 steps, means over updates; the study's setting"
         made = phases_figure(f"Where the time of {name} goes", how, PHASES, panels)
         write_whole(HERE / f"phases-{learner}.png", png(made), "figure")
-    for name, task, title, length, only, arms in CURVES:
-        learners = [only] if only else LEARNERS
-        wanted = [(learner, arm) for learner in learners for arm in arms] + [("random", "")]
-        found_curves = {
-            f"{learner} {arm}".strip(): list(curves(rows, task, learner, arm, length).values())
-            for learner, arm in wanted
-        }
-        drawn = {label: np.array(each) for label, each in found_curves.items() if each}
-        if drawn:
-            at = float(BINS[length]) * np.arange(1, len(next(iter(drawn.values()))[0]) + 1)
-            bins = f"mean return of {BINS[length]:,} episodes while learning"
-            how = f"three agents; {bins}; lines: means over seeds, bands: all seeds"
-            figure = curves_figure(title, how, "episodes", "return", at, drawn)
-            write_whole(HERE / f"{name}.png", png(figure), "figure")
 
 
 def main() -> None:
@@ -298,7 +167,8 @@ def main() -> None:
         *reward_lines(rows),
     ]
     write_whole(HERE / "study.md", "\n".join(lines) + "\n", "table")
-    draw(found, rows)
+    draw(found)
+    draw_curves(rows)
     print("\n".join(lines))
 
 

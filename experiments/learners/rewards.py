@@ -1,0 +1,169 @@
+"""What teams earn while they learn: the tables and figures of returns.csv, for experiments.learners.study."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.stats import t, ttest_ind
+
+from dse.report.plots import png
+from dse.report.plots.learning import curves_figure
+from dse.support.arrays import FloatArray
+from dse.support.files import write_whole
+from experiments.learners.returns import BINS, HERE, LONG, SHORT, SLOW
+
+Rows = list[dict[str, str]]
+LEARNERS = {"maddpg": "MADDPG", "masac": "MASAC"}
+LAST = {SHORT: 200, SLOW: 500, LONG: 10_000}
+"""Episodes at the end of a run whose mean return is compared, by its length."""
+CURVES = (
+    (
+        "rewards",
+        "fast_tag",
+        "MADDPG by how mini-batches are drawn",
+        SHORT,
+        "maddpg",
+        ("uniform", "neighbor", "shared"),
+    ),
+    ("rewards-masac", "fast_tag", "MASAC by learning rate", SLOW, "masac", ("shared", "gentle")),
+    (
+        "rewards-long",
+        "fast_tag",
+        "MADDPG for as long as in the study",
+        LONG,
+        "maddpg",
+        ("uniform", "neighbor"),
+    ),
+    ("navigation", "simple_spread", "Cooperative navigation beside a random policy", SHORT, "", ("shared",)),
+)
+"""Figures of returns: file, task, what is shown, how long runs are, whose (or of both), and arms."""
+
+
+def curves(rows: Rows, task: str, learner: str, arm: str, length: int = SHORT) -> dict[int, list[float]]:
+    """The mean returns of each of BINS, by seed."""
+    wanted, runs = (task, learner, arm, str(length)), dict[int, list[float]]()
+    for row in rows:
+        if (row["task"], row["learner"], row["arm"], row["length"]) == wanted:
+            runs.setdefault(int(row["seed"]), []).append(float(row["return"]))
+    return {seed: runs[seed] for seed in sorted(runs)}
+
+
+def last_returns(
+    rows: Rows, task: str, learner: str, arm: str, length: int = SHORT, last: int = 0
+) -> FloatArray:
+    """The mean return of the last episodes of each run, LAST where it is not said, by seed: (seeds,)."""
+    bins = (last or LAST[length]) // BINS[length]
+    return np.array([np.mean(run[-bins:]) for run in curves(rows, task, learner, arm, length).values()])
+
+
+def interval(values: FloatArray) -> tuple[float, float]:
+    """The 95 % interval of a mean, of Student's distribution."""
+    half = float(t.ppf(0.975, len(values) - 1)) * values.std(ddof=1) / np.sqrt(len(values))
+    return float(values.mean() - half), float(values.mean() + half)
+
+
+def mean_and_interval(values: FloatArray) -> str:
+    """A mean with its interval."""
+    low, high = interval(values)
+    return f"{values.mean():.2f} [{low:.2f}, {high:.2f}]"
+
+
+def reward_lines(rows: Rows) -> list[str]:
+    """The tables of returns, as Markdown."""
+    lines = [
+        f"Mean return of the last {LAST[SHORT]} of {SHORT} episodes, three predators; differences paired by "
+        "seed.",
+        "",
+        "| learner | seeds | uniform | neighbor - uniform | shared - uniform | random policy |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
+    random = last_returns(rows, "fast_tag", "random", "")
+    for learner, name in LEARNERS.items():
+        uniform = last_returns(rows, "fast_tag", learner, "uniform")
+        others = [last_returns(rows, "fast_tag", learner, arm) for arm in ("neighbor", "shared")]
+        if len(uniform) < 2 or any(len(other) != len(uniform) for other in others):
+            continue
+        cells = [mean_and_interval(uniform), *(mean_and_interval(other - uniform) for other in others)]
+        lines.append(f"| {name} | {len(uniform)} | {' | '.join(cells)} | {mean_and_interval(random)} |")
+    lines += [*longer_lines(rows), "", "Cooperative navigation, three agents:"]
+    lines += [
+        "",
+        "| policy | seeds | mean return | over the random policy |",
+        "|---|---:|---:|---:|",
+    ]
+    for learner, arm, name in (
+        ("maddpg", "shared", "MADDPG"),
+        ("masac", "shared", "MASAC"),
+        ("random", "", "random"),
+    ):
+        values = last_returns(rows, "simple_spread", learner, arm)
+        if len(values) > 1:
+            over = mean_and_interval(values - last_returns(rows, "simple_spread", "random", ""))
+            over = "-" if name == "random" else over
+            lines.append(f"| {name} | {len(values)} | {mean_and_interval(values)} | {over} |")
+    return lines
+
+
+def longer_lines(rows: Rows) -> list[str]:
+    """What longer runs earn in the end, in sentences."""
+    lines = []
+    for length, learner, name, one, other in (
+        (SLOW, "masac", "MASAC", "shared", "gentle"),
+        (LONG, "maddpg", "MADDPG", "uniform", "neighbor"),
+    ):
+        first, second = pairs(rows, learner, (one, other), length, LAST[length])
+        if len(first) > 1:
+            apart = ttest_ind(second, first, equal_var=False).confidence_interval()
+            lines += [
+                "",
+                f"{name} over {length:,} episodes, the last {LAST[length]:,}, {len(first)} seeds: {one} "
+                f"{mean_and_interval(first)}, {other} {mean_and_interval(second)}, {other} - {one} "
+                f"{mean_and_interval(second - first)}; not paired [{apart.low:.2f}, {apart.high:.2f}].",
+            ]
+    return lines
+
+
+def pairs(
+    rows: Rows, learner: str, arms: tuple[str, str], length: int, last: int
+) -> tuple[FloatArray, FloatArray]:
+    """The mean returns of the last episodes of both arms, from the seeds that both have."""
+    first, second = (last_returns(rows, "fast_tag", learner, arm, length, last) for arm in arms)
+    both = min(len(first), len(second))
+    return first[:both], second[:both]
+
+
+def kept_reward(rows: Rows) -> tuple[str, str]:
+    """What drawing neighbours does to the reward, in the longest runs that there are; and a verdict."""
+    length = LONG if len(pairs(rows, "maddpg", ("uniform", "neighbor"), LONG, LONG)[0]) > 1 else SHORT
+    uniform, neighbor = pairs(rows, "maddpg", ("uniform", "neighbor"), length, LAST[length])
+    first, second = pairs(rows, "maddpg", ("uniform", "neighbor"), length, length)
+    in_the_end, over_all = neighbor - uniform, second - first
+    ours = (
+        f"neighbor - uniform {mean_and_interval(in_the_end)} over the last {LAST[length]:,} of {length:,} "
+        f"episodes ({neighbor.mean() / uniform.mean() - 1:.0%}), {mean_and_interval(over_all)} over all; "
+        f"{len(uniform)} seeds"
+    )
+    return ours, f"in the end {lost(in_the_end)}, over all {lost(over_all)}"
+
+
+def lost(differences: FloatArray) -> str:
+    """What an interval says of a loss."""
+    low, high = interval(differences)
+    return "a loss: not borne out" if high < 0 else "a gain" if low > 0 else "no loss that can be told"
+
+
+def draw_curves(rows: Rows) -> None:
+    """The figures of CURVES."""
+    for name, task, title, length, only, arms in CURVES:
+        learners = [only] if only else LEARNERS
+        wanted = [(learner, arm) for learner in learners for arm in arms] + [("random", "")]
+        found_curves = {
+            f"{learner} {arm}".strip(): list(curves(rows, task, learner, arm, length).values())
+            for learner, arm in wanted
+        }
+        drawn = {label: np.array(each) for label, each in found_curves.items() if each}
+        if drawn:
+            at = float(BINS[length]) * np.arange(1, len(next(iter(drawn.values()))[0]) + 1)
+            bins = f"mean return of {BINS[length]:,} episodes while learning"
+            how = f"three agents; {bins}; lines: means over seeds, bands: all seeds"
+            figure = curves_figure(title, how, "episodes", "return", at, drawn)
+            write_whole(HERE / f"{name}.png", png(figure), "figure")
