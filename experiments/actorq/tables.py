@@ -11,10 +11,11 @@ import numpy as np
 from dse.support.arrays import FloatArray
 from dse.support.files import write_whole
 from experiments.actorq.asynchronous import PHASES
+from experiments.actorq.setting import SIZES
 from experiments.actorq.study import ARMS, HERE, LEARNED, PULLS, read
 
 Rows = list[dict[str, str]]
-SIZED = {"small": "2 x 64", "medium": "2 x 256", "large": "3 x 2048"}
+SIZED = {name: f"{len(hidden)} x {hidden[0]}" for name, (hidden, _) in SIZES.items()}
 NAMES = {"32": "fp32", "16": "fp16", "8": "int8"}
 TARGETS = {
     "CartPole-v1": 475.0,

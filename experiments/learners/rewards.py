@@ -47,12 +47,10 @@ def curves(rows: Rows, task: str, learner: str, arm: str, length: int = SHORT) -
     return {seed: runs[seed] for seed in sorted(runs)}
 
 
-def last_returns(
-    rows: Rows, task: str, learner: str, arm: str, length: int = SHORT, last: int = 0
-) -> FloatArray:
-    """The mean return of the last episodes of each run, LAST where it is not said, by seed: (seeds,)."""
-    bins = (last or LAST[length]) // BINS[length]
-    return np.array([np.mean(run[-bins:]) for run in curves(rows, task, learner, arm, length).values()])
+def last_returns(rows: Rows, task: str, learner: str, arm: str) -> FloatArray:
+    """The mean return of the LAST episodes of each short run, by seed: (seeds,)."""
+    bins = LAST[SHORT] // BINS[SHORT]
+    return np.array([np.mean(run[-bins:]) for run in curves(rows, task, learner, arm).values()])
 
 
 def interval(values: FloatArray) -> tuple[float, float]:
@@ -126,9 +124,10 @@ def pairs(
     rows: Rows, learner: str, arms: tuple[str, str], length: int, last: int
 ) -> tuple[FloatArray, FloatArray]:
     """The mean returns of the last episodes of both arms, from the seeds that both have."""
-    first, second = (last_returns(rows, "fast_tag", learner, arm, length, last) for arm in arms)
-    both = min(len(first), len(second))
-    return first[:both], second[:both]
+    one, other = (curves(rows, "fast_tag", learner, arm, length) for arm in arms)
+    seeds, bins = sorted(one.keys() & other.keys()), last // BINS[length]
+    first, second = (np.array([np.mean(runs[seed][-bins:]) for seed in seeds]) for runs in (one, other))
+    return first, second
 
 
 def kept_reward(rows: Rows) -> tuple[str, str]:
