@@ -34,11 +34,13 @@ def axis_words(tensor, axis, level, group, chosen, assigned, m):
         return np.float64(most)
     extent = 1
     for dim in range(dims):
-        extent += m.moves[tensor, dim, axis] * (m.chains[chosen[dim], BOX, level] - 1)
+        # Of the other dims nothing may be chosen yet.
+        if m.moves[tensor, dim, axis]:
+            extent += m.moves[tensor, dim, axis] * (m.chains[chosen[dim], BOX, level] - 1)
     touched, instances, steps, new = 0.0, 1.0, 1.0, extent
     for dim in range(dims):
-        step = m.moves[tensor, dim, axis] * m.chains[chosen[dim], BOX, level]
         if m.moves[tensor, dim, axis]:
+            step = m.moves[tensor, dim, axis] * m.chains[chosen[dim], BOX, level]
             times = m.chains[chosen[dim], TEMPORAL, level]
             touched = max(touched, extent + (times - 1.0) * min(extent, step))
             instances *= m.chains[chosen[dim], SPATIAL, level]
