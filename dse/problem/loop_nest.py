@@ -142,7 +142,7 @@ def _checked(layer: Layer, mapping: Mapping, accelerator: Accelerator | None) ->
     def cut(name: str, level: Level) -> Level:
         tiles = (whole_number(level[dim], f"{name}.tile.{dim}") for dim in DIMS)
         sizes = (layer.loops[dim] for dim in DIMS)
-        return replace(level, tile=tuple(map(min, tiles, sizes)))
+        return Level(level.parallel, level.order, map(min, tiles, sizes))
 
     most = accelerator.num_pes if accelerator else INT64_MAX
     whole_number(mapping.cluster_size, "cluster_size", most=most)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, SupportsIndex, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,16 +20,56 @@ from dse.support.validation import keys, table, whole_number
 INT64 = np.iinfo(np.int64)
 
 
+class _Sizes(NamedTuple):
+    K: int
+    C: int
+    Y: int
+    X: int
+    R: int
+    S: int
+
+
+class Tile(_Sizes):
+    """The sizes of a tile in the order K, C, Y, X, R, S: a tuple whose parts have names too.
+
+    `tile["K"]`, `tile.K` and `tile[0]` are the same number. K and C are output and input channels, Y and X
+    rows and columns of the output (not of the input), R and S rows and columns of the filter.
+    """
+
+    __slots__ = ()
+
+    @overload
+    def __getitem__(self, dim: str | SupportsIndex) -> int: ...
+    @overload
+    def __getitem__(self, dim: slice) -> tuple[int, ...]: ...
+    def __getitem__(self, dim: str | SupportsIndex | slice) -> int | tuple[int, ...]:
+        """The size of a dim by its name or its place."""
+        if isinstance(dim, str):
+            if dim not in DIMS:
+                raise KeyError(f"a tile has the dims {' '.join(DIMS)}, got {dim!r}")
+            return super().__getitem__(DIMS.index(dim))
+        return super().__getitem__(dim)
+
+
 @dataclass(frozen=True)
 class Level:
     """One level of a mapping: its `parallel` dim, its loop `order` (outermost first) and its `tile` sizes.
 
-    Tiles are in DIMS order; those of Y and X count outputs.
+    `parallel` is one of K C Y X R S and `order` a permutation of them. `tile` is a Tile: by name, as in
+    `level.tile["K"]`, or in the order K, C, Y, X, R, S; Y and X count outputs. `level["K"]` is the same.
     """
 
     parallel: str
     order: tuple[str, ...]
-    tile: tuple[int, ...]
+    tile: Tile
+
+    def __init__(self, parallel: str, order: Sequence[str], tile: Iterable[int]) -> None:
+        """`tile` has six sizes, in the order K, C, Y, X, R, S; InputError for fewer or more."""
+        sizes = tuple(tile)
+        if len(sizes) != len(DIMS):
+            raise InputError(f"a level's tile has a size for each of {' '.join(DIMS)}, got {shorten(sizes)}")
+        for name, value in (("parallel", parallel), ("order", tuple(order)), ("tile", Tile(*sizes))):
+            object.__setattr__(self, name, value)
 
     @classmethod
     def from_dict(cls, data: object, where: str) -> Level:
@@ -55,12 +95,17 @@ class Level:
 
     def __getitem__(self, dim: str) -> int:
         """The tile size of `dim`."""
-        return self.tile[DIMS.index(dim)]
+        return self.tile[dim]
 
 
 @dataclass(frozen=True)
 class Mapping:
-    """The outer level spreads tiles over clusters of `cluster_size` PEs, the inner one over their PEs."""
+    """The outer level spreads tiles over clusters of `cluster_size` PEs, the inner one over their PEs.
+
+    `mapping.outer` and `mapping.inner` are Levels: `mapping.inner.tile["K"]` is how many output channels a PE
+    works on in a step, `mapping.outer.parallel` the dim that the clusters share out among them, and
+    `mapping.outer.order[0]` the outermost loop. An inner tile is cut from the outer one.
+    """
 
     outer: Level
     cluster_size: int
@@ -193,4 +238,4 @@ def _level_row(level: Level) -> list[int]:
 
 def _level(row: Sequence[int]) -> Level:
     order = tuple(DIMS[code] for code in row[OUTER_ORDER:OUTER_TILE])
-    return Level(DIMS[row[OUTER_PARALLEL]], order, tuple(row[OUTER_TILE:CLUSTER]))
+    return Level(DIMS[row[OUTER_PARALLEL]], order, row[OUTER_TILE:CLUSTER])

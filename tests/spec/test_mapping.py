@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import pickle
+import pydoc
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dse.spec.layer import DIMS
-from dse.spec.mapping import Mapping, MappingBatch
+from dse.spec.mapping import Level, Mapping, MappingBatch, Tile
+from dse.support.errors import InputError
 from tests.cost.mapping_strategies import any_mapping, refusal
 
 
@@ -42,6 +45,25 @@ def test_mappings_survive_a_batch(chosen: list[Mapping]) -> None:
     batch = MappingBatch.of(chosen)
     assert len(batch) == len(chosen)
     assert [batch[i] for i in range(len(batch))] == chosen
+
+
+def test_tiles_are_read_by_name_and_as_the_tuple_that_they_are(plain: dict[str, Any]) -> None:
+    plain["inner"]["tile"] = dict(zip(DIMS, (8, 4, 7, 14, 3, 1), strict=True))
+    tile = Mapping.from_dict(plain).inner.tile
+    assert [tile[dim] for dim in DIMS] == list(tile) == [8, 4, 7, 14, 3, 1]
+    assert tile["X"] == tile.X == tile[3] == Mapping.from_dict(plain).inner["X"]
+    assert tile == (8, 4, 7, 14, 3, 1)
+    assert tile[-2:] == (3, 1)
+    assert pickle.loads(pickle.dumps(tile))["Y"] == 7
+    with pytest.raises(KeyError, match="a tile has the dims K C Y X R S, got 'N'"):
+        tile["N"]
+    assert "in the order K, C, Y, X, R, S" in " ".join(pydoc.render_doc(Tile).split())
+
+
+def test_a_level_has_a_tile_size_for_every_dim() -> None:
+    assert Level("K", DIMS, iter(range(6))).tile["S"] == 5
+    with pytest.raises(InputError, match=r"a size for each of K C Y X R S, got \(1, 2\)"):
+        Level("K", DIMS, (1, 2))
 
 
 def test_a_batch_refuses_rows_of_another_shape_or_type() -> None:
