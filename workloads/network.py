@@ -82,6 +82,11 @@ class Network:
         """Multiply-accumulates of one run of the network, repeats included."""
         return sum(layer.macs * layer.repeats for layer in self.layers)
 
+    @property
+    def merged(self) -> dict[str, tuple[str, ...]]:
+        """The layers that stand for others with equal loops, with the names of those."""
+        return {names[0]: names[1:] for names in self.members if len(names) > 1}
+
     def layer(self, key: int | str) -> Layer:
         """The layer at an index that counts from 0, or of a name, also of one that merged into another."""
         text = str(key)

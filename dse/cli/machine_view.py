@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dse.cli import output
+from dse.cli.networks import note_merged
 from dse.support.errors import InputError
 from dse.support.files import read_text
 
@@ -28,6 +29,7 @@ def evaluate_on_machine(
     problem: Any = make_problem(load_layer(layer), machine, objective or "edp", model)
     found = read_mapping_file(mapping, problem)
     evaluation = problem.judge(found)
+    note_merged(layer)
     if json:
         what = {"layer": layer, "accelerator": machine, "cost_model": model}
         what |= {"objective": objective} if objective else {}

@@ -15,8 +15,8 @@
     left out, as they run once: c0, y1
 
 Loops that end in 0 walk over the outer tiles, in 1 over the inner tiles of an outer one; y and x count
-outputs. The buffers are as the cost model has them, here MAESTRO's; they hold every tile twice: the next
-arrives while one is in use.
+outputs; a matrix product has loops m, n and k. The buffers are as the cost model has them, here MAESTRO's;
+they hold every tile twice: the next arrives while one is in use.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from dse.cost import CostModel
+from dse.problem.naming import dim_names, naming_line
 from dse.spec.accelerator import UNLIMITED, Accelerator
 from dse.spec.layer import DIMS, TENSORS, Layer
 from dse.spec.mapping import Level, Mapping
@@ -79,10 +80,12 @@ def loop_nest(
 class _Loop:
     """The loop over the tiles of `dim`: `size` from `start` on, `units` tiles at a time if parallel.
 
-    `start` names the loop outside that it continues, "" is 0. `units` is None where their number is open.
+    `letter` is what the dim is called. `start` names the loop outside that it continues, "" is 0. `units` is
+    None where their number is open.
     """
 
     dim: str
+    letter: str
     depth: int
     start: str
     size: int
@@ -98,7 +101,7 @@ class _Loop:
     @property
     def index(self) -> str:
         """The loop's variable."""
-        return f"{self.dim.lower()}{self.depth}"
+        return f"{self.letter}{self.depth}"
 
     @property
     def shown(self) -> bool:
@@ -155,9 +158,17 @@ def _loops(
     """The loops of a level, outermost first; a depthwise layer has no K, and a parallel K means C."""
     depthwise = layer.type == "DSCONV"
     parallel = "C" if depthwise and level.parallel == "K" else level.parallel
+    names = dim_names(layer)
     return [
         _Loop(
-            dim, depth, starts.get(dim, ""), sizes[dim], min(level[dim], sizes[dim]), dim == parallel, units
+            dim,
+            names.get(dim, dim).lower(),
+            depth,
+            starts.get(dim, ""),
+            sizes[dim],
+            min(level[dim], sizes[dim]),
+            dim == parallel,
+            units,
         )
         for dim in level.order
         if not (depthwise and dim == "K")
@@ -173,6 +184,8 @@ def _needs(layer: Layer, mapping: Mapping, accelerator: Accelerator | None, mode
 def _title(layer: Layer, *, lowered: bool) -> Iterator[str]:
     name = f"{layer.name}: " if layer.name else ""
     yield f"{name}{layer}, {_count(layer.macs, 'MAC')}"
+    if layer.product:
+        yield naming_line(layer)
     if lowered and layer.lowered() != layer:
         yield f"mapped as {layer.lowered()}"
 
@@ -233,7 +246,7 @@ def _work_line(layer: Layer, inner: Sequence[_Loop]) -> str:
     """What a PE does between two changes of its L1 tile."""
     macs = math.prod(loop.tile for loop in inner)
     spans = [
-        f"{loop.dim.lower()} {_span('', loop.tile)}" if not loop.inside else _span(loop.inside, loop.tile)
+        f"{loop.letter} {_span('', loop.tile)}" if not loop.inside else _span(loop.inside, loop.tile)
         for loop in sorted(inner, key=lambda loop: DIMS.index(loop.dim))
         if layer.loops[loop.dim] > 1
     ]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from dse.problem.naming import dim_names, naming_line
 from dse.spec.hierarchy.machine import Machine
 from dse.spec.hierarchy.mapping import HierarchyMapping
 from dse.spec.hierarchy.workload import Workload
@@ -17,16 +18,20 @@ def machine_nest(layer: Layer, workload: Workload, machine: Machine, mapping: Hi
     name = f"{layer.name}: " if layer.name else ""
     lines = [
         f"{name}{layer}, {workload.macs:,} MACs",
+        *([naming_line(layer, levels=True)] if layer.product else []),
         f"{machine.name}: {used:,} of {machine.macs:,} MACs at work",
         "",
-        *_levels(workload, machine, mapping),
+        *_levels(workload, machine, mapping, dim_names(layer, levels=True)),
         "",
         f"mapping {mapping.text()}",
     ]
     return "\n".join(lines) + "\n"
 
 
-def _levels(workload: Workload, machine: Machine, mapping: HierarchyMapping) -> Iterator[str]:
+def _levels(
+    workload: Workload, machine: Machine, mapping: HierarchyMapping, names: Mapping[str, str]
+) -> Iterator[str]:
+    """A line a level that does anything, and a line a loop, whose dim has the name in `names`."""
     boxes = _boxes(workload, mapping)
     indent = ""
     for place, (level, mapped) in enumerate(zip(machine.levels, mapping.levels, strict=True)):
@@ -43,10 +48,10 @@ def _levels(workload: Workload, machine: Machine, mapping: HierarchyMapping) -> 
         elif mapped.temporal or mapped.spatial:
             yield f"{indent}{level.name}"
         for dim, n in mapped.temporal:
-            yield f"{indent}for {dim} in {n}"
+            yield f"{indent}for {names.get(dim, dim)} in {n}"
             indent += "  "
         for dim, n in mapped.spatial:
-            yield f"{indent}parallel {dim} in {n}"
+            yield f"{indent}parallel {names.get(dim, dim)} in {n}"
             indent += "  "
         if mapped.spatial:
             wide = math.prod(n for _, n in mapped.spatial)

@@ -17,6 +17,9 @@ DIMS = ("K", "C", "Y", "X", "R", "S")
 
 TYPES = ("CONV", "DSCONV")
 
+PRODUCT_DIMS = {"Y": "M", "K": "N", "C": "K"}
+"""How the dims of a matrix product, (M x K) times (K x N), are called."""
+
 TENSORS = ("input", "weight", "output")
 COUPLED = {
     "CONV": ("CYX", "KCRS", "KYX"),
@@ -111,11 +114,15 @@ class Layer:
 
         A `batch` of products shares the (k x n) matrix; those that share none are `repeats`.
         """
+        for dim, size in (("M", m), ("N", n), ("K", k)):
+            whole_number(size, f"{_label(name)}: {dim}", most=MAX_SIZE)
         return cls("CONV", K=n, C=k, Y=m, X=1, R=1, S=1, name=name, repeats=repeats, batch=batch)
 
     @classmethod
     def fc(cls, outputs: int, inputs: int, *, name: str = "", repeats: int = 1, batch: int = 1) -> Layer:
         """A fully connected layer on one input vector, or a `batch` of them: K = outputs, C = inputs."""
+        for what, size in (("outputs", outputs), ("inputs", inputs)):
+            whole_number(size, f"{_label(name)}: {what}", most=MAX_SIZE)
         return cls.gemm(1, outputs, inputs, name=name, repeats=repeats, batch=batch)
 
     @classmethod
@@ -183,6 +190,14 @@ class Layer:
         return tuple(reads_of(*axis) for axis in axes)  # type: ignore[return-value]
 
     @property
+    def product(self) -> dict[str, int] | None:
+        """M, N and K of the matrix product that the loops are, however it was written; None of others."""
+        single = (self.X, self.R, self.S, self.groups) == (1, 1, 1, 1)
+        if self.type != "CONV" or not single or (self.stride, self.padding) != ((1, 1), (0, 0)):
+            return None
+        return {name: getattr(self, dim) for dim, name in PRODUCT_DIMS.items()}
+
+    @property
     def strided(self) -> bool:
         """Whether `lowered` changes the layer's input traffic because of a stride."""
         return self.stride != (1, 1)
@@ -227,14 +242,24 @@ class Layer:
                     "layer.folded(), which has the same work with its repeats"
                 )
 
+    @property
+    def sizes(self) -> str:
+        """Its kind and its sizes, in the one way that people are shown them.
+
+        `CONV K64 C64 Y56 X56 R3 S3`; what is a matrix product, as one: `GEMM M512 N768 K768`.
+        """
+        product = self.product
+        kind = self.type if product is None else "GEMM"
+        sizes = {dim: getattr(self, dim) for dim in DIMS} if product is None else product
+        return " ".join((kind, *(f"{dim}{size}" for dim, size in sizes.items())))
+
     def __str__(self) -> str:
-        """`CONV K64 C64 Y56 X56 R3 S3`, and what else it has: stride, padding, dilation, groups, batch."""
-        sizes = " ".join(f"{dim}{getattr(self, dim)}" for dim in DIMS)
+        """`sizes`, and what else the layer has: stride, padding, dilation, groups, batch."""
         steps = [
             f" {name} {_short(pair)}" for name in NO_STEPS if (pair := getattr(self, name)) != NO_STEPS[name]
         ]
         counts = [f" {name} {count}" for name, count in self._counts.items() if count != 1]
-        return f"{self.type} {sizes}{''.join(steps + counts)}"
+        return f"{self.sizes}{''.join(steps + counts)}"
 
 
 def _schema(*sizes: str, **more: tuple[Any, Any]) -> type[Schema]:

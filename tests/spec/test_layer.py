@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 from typing import Any
 
 import pytest
@@ -86,6 +86,32 @@ def test_a_product_is_a_convolution_of_single_columns() -> None:
     product = Layer.from_dict({"type": "GEMM", "M": 512, "N": 768, "K": 64})
     assert product == Layer("CONV", K=768, C=64, Y=512, X=1, R=1, S=1)
     assert product.macs == 512 * 768 * 64
+
+
+def test_what_is_a_product_is_shown_as_one_however_it_was_written() -> None:
+    for data in (
+        {"type": "GEMM", "M": 512, "N": 768, "K": 64},
+        {"type": "CONV", "K": 768, "C": 64, "Y": 512, "X": 1, "R": 1, "S": 1},
+        Layer.gemm(512, 768, 64).lowered().to_dict(),
+    ):
+        assert str(Layer.from_dict(data)) == "GEMM M512 N768 K64"
+    assert str(Layer.fc(1000, 512, batch=8)) == "GEMM M1 N1000 K512 batch 8"
+    assert str(Layer.fc(1000, 512, batch=8).folded()) == "GEMM M8 N1000 K512"
+    # With a second column, a filter, a stride or channels by themselves it is none.
+    plain = Layer("CONV", 8, 4, 10, 1, 1, 1)
+    others = [replace(plain, **change) for change in ({"X": 2}, {"R": 3}, {"stride": 2}, {"padding": 1})]
+    for other in (*others, replace(plain, groups=2), Layer("DSCONV", 1, 4, 10, 1, 1, 1)):
+        assert not str(other).startswith("GEMM")
+
+
+def test_sizes_of_a_product_are_refused_by_its_own_letters() -> None:
+    for make, message in (
+        (lambda: Layer.gemm(0, 1, 2, name="scores"), "layer 'scores': M must be at least 1, got 0"),
+        (lambda: Layer.gemm(1, 1, 2**31), "layer: K must be at most 2147483647, got 2147483648"),
+        (lambda: Layer.fc(0, 5), "layer: outputs must be at least 1, got 0"),
+    ):
+        with pytest.raises(InputError, match=message):
+            make()
 
 
 def test_a_fully_connected_layer_has_one_output_position() -> None:

@@ -127,7 +127,7 @@ def test_indices_count_distinct_layers_from_0(spec: str, name: str, text: str) -
         ("resnet50:layer2.0.conv2", "CONV K128 C128 Y56 X56 R3 S3 stride 2 padding 1"),
         ("mobilenet_v2:features.2.depthwise", "DSCONV K1 C96 Y112 X112 R3 S3 stride 2 padding 1"),
         ("efficientnet_b0:features.3.0.depthwise", "DSCONV K1 C144 Y56 X56 R5 S5 stride 2 padding 2"),
-        ("efficientnet_b0:features.2.0.squeeze", "CONV K4 C96 Y1 X1 R1 S1"),
+        ("efficientnet_b0:features.2.0.squeeze", "GEMM M1 N4 K96"),
     ],
 )
 def test_strides_and_paddings_are_the_true_ones(spec: str, text: str) -> None:

@@ -9,6 +9,7 @@ import typer
 
 from dse.cli import output
 from dse.cli.exporting import Formats, check_formats, export_best, export_layers
+from dse.cli.networks import note_merged
 from dse.cli.options import (
     ACCELERATOR_OPTION,
     LAYER_OPTION,
@@ -91,6 +92,7 @@ def command(
             raise InputError(f"{spec}: {error}" if network else str(error)) from None
     if time_limit is None and any(problem.model.hierarchical for problem in problems.values()):
         time_limit = LEVELS_LIMIT
+    note_merged(network or layer or "")
     options = {"time_limit": time_limit, "cache": False if fresh else cache or True, "check": verify}
     if network is None:
         _certify_layer(accelerator, problems, out, formats, json, options)

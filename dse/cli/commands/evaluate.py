@@ -13,6 +13,7 @@ from dse.cli import output
 from dse.cli.completion import complete_objective
 from dse.cli.detail_view import show_detail
 from dse.cli.exporting import find_mapping
+from dse.cli.networks import note_merged
 from dse.cli.options import (
     ACCELERATOR_OPTION,
     LAYER_OPTION,
@@ -115,6 +116,7 @@ def _evaluate_mapping(
         objective_named(objective)
     mapping = find_mapping(mapping_name, layer, accelerator, model)
     evaluation = evaluate(layer, accelerator, mapping, model)
+    note_merged(layer_name)
     what = {"layer": layer_name, "accelerator": accelerator_name, "cost_model": model}
     what |= {"objective": objective} if objective else {}
     if json:

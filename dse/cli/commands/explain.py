@@ -8,6 +8,7 @@ import typer
 
 from dse.cli import output
 from dse.cli.exporting import find_mapping
+from dse.cli.networks import note_merged
 from dse.cli.options import (
     AcceleratorName,
     ConstantsFile,
@@ -52,6 +53,7 @@ def command(
     """
     from dse.cost import is_hierarchical
     from dse.problem.explaining import explain_mapping, explain_space
+    from dse.problem.naming import naming_line
     from dse.problem.problem import Problem
     from dse.space.mapping_space import parse_fixed
     from dse.spec.accelerator import load_accelerator
@@ -71,11 +73,14 @@ def command(
         proof = None if explanation.feasible else _proof(problem)
     else:
         explanation = explain_mapping(problem, find_mapping(mapping, found, machine, model))
+    note_merged(layer)
     if json:
         output.print_json({**explanation.to_dict(), "proof": proof})
     else:
         what = f"{mapping} mapping" if mapping else "mappings"
         _show(f"{what} of {layer} ({found}) on {accelerator}, cost model {model}", explanation, proof)
+        if found.product and explanation.genes:
+            print(naming_line(found))
 
 
 def _proof(problem: Problem) -> str | None:

@@ -10,6 +10,7 @@ import typer
 from dse.cli import output
 from dse.cli.completion import complete_format
 from dse.cli.exporting import FORMAT_HELP
+from dse.cli.networks import note_merged
 from dse.cli.options import AcceleratorName, CostModelName, Json, LayerName, chosen_model
 
 
@@ -38,6 +39,7 @@ def command(
     kind, model = named(format), chosen_model(cost_model, None)
     write = _export_levels if is_hierarchical(model) else _export
     files = write(mapping, layer, accelerator, model, kind.name, out)
+    note_merged(layer)
     if json:
         output.print_json({"format": kind.name, "files": [str(file) for file in files]})
     else:

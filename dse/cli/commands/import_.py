@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dse.cli import output
+from dse.cli.networks import merged_text
 from dse.cli.options import Json
 from dse.support.errors import InputError, shorten
 
@@ -103,6 +104,7 @@ def _about(network: Network, out: Path) -> dict[str, object]:
         "distinct_layers": len(network.layers),
         "layers": sum(layer.repeats for layer in network.layers),
         "macs": network.macs,
+        "merged": network.merged,
         "left_out": [asdict(entry) for entry in network.left_out],
     }
 
@@ -114,6 +116,8 @@ def _show(network: Network, out: Path) -> None:
         f"{out}: {len(network.layers)} distinct layers, {runs:,} with repeats, {network.macs:,} MACs",
         soft_wrap=True,
     )
+    if network.merged:
+        console.print(merged_text(network.merged), soft_wrap=True)
     heavy = [entry for entry in network.left_out if entry.macs != 0]
     for entry in heavy:
         macs = "MACs not known" if entry.macs is None else f"{entry.macs:,} MACs"

@@ -12,9 +12,9 @@ import typer
 
 from dse.cli import output
 from dse.cli.completion import complete_network
+from dse.cli.networks import merged_layers, merged_text
 from dse.cli.options import Json
 from dse.spec.accelerator import PRESETS, UNLIMITED
-from dse.spec.layer import DIMS
 from dse.support.errors import InputError, unknown
 
 if TYPE_CHECKING:
@@ -62,6 +62,9 @@ def command(
             output.print_table(console, name, [HEADS.get(column, column) for column in columns], rows)
         else:
             console.print(f"{name}: {ABSENT[name]}")
+    merged = merged_text(merged_layers(network)) if network else ""
+    if merged:
+        console.print(merged, soft_wrap=True)
 
 
 def searchers() -> list[Entry]:
@@ -127,15 +130,18 @@ def network_parts(spec: str) -> dict[str, list[Entry]]:
 
 def _layer(name: str, layer: Layer, wholes: tuple[Layer, ...]) -> Entry:
     folds = [f"{kind} {count}" for kind in FOLDS for count in {getattr(one, kind) for one in wholes} - {1}]
+    own = name.rpartition(":")[2]
+    own = own if own in (one.name for one in wholes) else layer.name
     return {
         "name": name,
-        "loops": f"{layer.type} " + " ".join(f"{dim}{getattr(layer, dim)}" for dim in DIMS),
+        "loops": layer.sizes,
         "stride": list(layer.stride),
         "padding": list(layer.padding),
         "dilation": list(layer.dilation),
         "folded": sorted(folds),
         "repeats": layer.repeats,
         "macs": layer.macs,
+        "also": [one.name for one in wholes if one.name != own],
     }
 
 
@@ -273,7 +279,7 @@ USUAL: dict[str, Any] = {"dilation": [1, 1], "folded": [], "reason": ""}
 LIMITED = ("l1_size", "l2_size", "noc_bandwidth", "offchip_bandwidth")
 """What an accelerator may have without limit."""
 
-HIDDEN = ("object",)
+HIDDEN = ("object", "also")
 """What JSON alone says."""
 
 HEADS = {

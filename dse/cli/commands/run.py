@@ -10,6 +10,7 @@ import typer
 
 from dse.cli import output
 from dse.cli.completion import complete_campaign, complete_executor
+from dse.cli.networks import note_merged
 from dse.cli.options import Json
 from dse.support.errors import InputError
 
@@ -73,7 +74,8 @@ def command(
 
     workers = whole_number(workers, "--workers", most=1024) if workers is not None else os.cpu_count() or 1
     path = campaign_path(campaign)
-    plan = load_campaign(path, find_layers)
+    asked: dict[str, dict[str, Layer]] = {}
+    plan = load_campaign(path, lambda spec: asked.setdefault(spec, find_layers(spec)))
     part = Shard.parse(shard) if shard is not None else None
     name = f"{plan.name}.shard-{part.number}-of-{part.count}" if part else plan.name
     # One that comes along has its results where the user is, not where it is installed.
@@ -81,6 +83,8 @@ def command(
     display = make_display()
     try:
         with interrupted_once(), Store(folder, plan, part) as store:
+            for spec in asked:
+                note_merged(spec)
             make_executor = executor_maker(executor, scheduler, store.versions())
             result = run_campaign(store, display, workers=workers, make_executor=make_executor)
             failures = store.failures()

@@ -11,6 +11,7 @@ import typer
 from dse.cli import output
 from dse.cli.completion import complete_searcher
 from dse.cli.exporting import Formats, check_formats, export_best, export_layers
+from dse.cli.networks import note_merged
 from dse.cli.options import (
     ACCELERATOR_OPTION,
     LAYER_OPTION,
@@ -136,6 +137,7 @@ def command(
             problems[spec] = make_problem(found, machine, objective, **shared)
         except InputError as error:
             raise InputError(f"{spec}: {error}" if network else str(error)) from None
+    note_merged(network or layer or "")
     for spec, problem in problems.items():
         if (flat := flat_objective(problem)) is not None:
             typer.echo(f"{spec}: {flat}", err=True)

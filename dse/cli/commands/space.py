@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from dse.cli import output
+from dse.cli.networks import note_merged
 from dse.cli.options import (
     AcceleratorName,
     CostModelName,
@@ -33,12 +34,15 @@ def command(
 ) -> None:
     """Show the genes and the size of a layer's mapping space, of two levels or those of a cost model."""
     from dse.problem.making import make_problem, parse_constraints
+    from dse.problem.naming import naming_line
     from dse.space.parts import load_parts
     from workloads import load_layer
 
     full, model, parts = load_layer(layer), chosen_model(cost_model, None), load_parts(space)
     fixed = parse_constraints(fix or [], model, parts)
-    made = make_problem(full, accelerator, "edp", model, tiles, fixed, parts).space
+    problem = make_problem(full, accelerator, "edp", model, tiles, fixed, parts)
+    made = problem.space
+    note_merged(layer)
     if json:
         sizes = {"vectors": made.vectors, "mappings": made.mappings}
         sizes |= {"eq1": made.equation1} if made.structure else {}
@@ -46,6 +50,8 @@ def command(
     else:
         named = "" if parts.name == "default" else f" space {space},"
         _show(made, f"{layer} ({full}) on {accelerator},{named} tiles {made.tiles}")
+        if full.product:
+            print(naming_line(full, levels=problem.model.hierarchical))
 
 
 def _show(space: MappingSpace | HierarchySpace, title: str) -> None:
