@@ -26,7 +26,7 @@ lint: install
 	$(VENV)/bin/mypy
 
 prove: install
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[prove]'
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[prove,docs]'
 	$(VENV)/bin/python -m tests.warm_up
 	$(VENV)/bin/python -m pytest $(shell find tests -name 'prove_*.py')
 

@@ -57,7 +57,15 @@ class Browser:
 
     def open(self, page: Path) -> None:
         """Load a file."""
-        self.command("Page.navigate", url=page.resolve().as_uri())
+        self.visit(page.resolve().as_uri())
+
+    def visit(self, address: str) -> None:
+        """Load a page."""
+        self.command("Page.navigate", url=address)
+        self.arrive()
+
+    def arrive(self) -> None:
+        """Wait until the page that was asked for is loaded."""
         while not any(event["method"] == "Page.loadEventFired" for event in self._events):
             self._read()
         self._events = [event for event in self._events if event["method"] != "Page.loadEventFired"]
