@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dse.cli import output
 from dse.cli.networks import note_merged
-from dse.support.errors import InputError
+from dse.support.errors import InputError, shorten, unknown, within
 from dse.support.files import read_text
 
 if TYPE_CHECKING:
@@ -55,7 +55,8 @@ def read_mapping_file(path: str, problem: MachineProblem) -> HierarchyMapping:
     text = read_text(path, where).strip()
     layout = problem.space.layout
     if text.startswith("L"):
-        found = HierarchyMapping.parse(text)
+        with within(where, "mapping"):
+            found = HierarchyMapping.parse(text)
     else:
         data = strict_json.parse(text, where)
         data = data["levels"] if isinstance(data, dict) and "levels" in data else data
@@ -63,7 +64,11 @@ def read_mapping_file(path: str, problem: MachineProblem) -> HierarchyMapping:
     for level in found.levels:
         for dim, _ in (*level.temporal, *level.spatial):
             if dim not in layout.dims:
-                raise InputError(f"{where}: the layer has no dim {dim}; it has {', '.join(layout.dims)}")
+                has = ", ".join(layout.dims)
+                raise InputError(f"{where}: the layer has no dim {shorten(dim)}; it has {has}")
+        for name in level.keep:
+            if name not in layout.tensors:
+                raise unknown("tensor", name, layout.tensors, where)
     if len(found.levels) != layout.levels:
         raise InputError(f"{where} has {len(found.levels)} levels, the machine {layout.levels}")
     return found

@@ -13,10 +13,13 @@ from dse.spec.accelerator import Accelerator
 from dse.spec.layer import DIMS, Layer
 from dse.spec.mapping import Level, Mapping
 from dse.support.errors import InputError, shorten, unknown
+from dse.support.files import read_text
 
 DIM_OF = {name: dim for dim, name in NAMES.items()}
 TARGETS = (OUTER, "L2", CLUSTERS, INNER, PES, TILE)
 SPATIAL = (CLUSTERS, PES)
+MOST_LETTERS = 400
+"""Of the factors of a directive."""
 _FACTOR = re.compile(r"([A-Za-z]+)\s*=?\s*([0-9]{1,10})(?:,([0-9]{1,10}))?")
 
 
@@ -64,8 +67,10 @@ def _target(entry: Any, at: str) -> tuple[str, str]:
 
 def _factors(given: Any, at: str) -> Counts:
     """`[M=4, C=2]`, or as one text; what is left out is 1."""
-    text = ",".join(map(str, given)) if isinstance(given, list) else str(given)
     found: Counts = {}
+    text = ",".join(map(str, given)) if isinstance(given, list) else str(given)
+    if len(text) > MOST_LETTERS:
+        raise InputError(f"{at}.factors must be at most {MOST_LETTERS} letters, got {shorten(given)}")
     for name, count, last in _FACTOR.findall(text):
         if name in DIM_OF:
             found[DIM_OF[name]] = (int(count), int(last or count))
@@ -147,7 +152,8 @@ def _cluster_size(architecture: Any, where: str) -> int | None:
         beside = Path(file[1]).parent / ARCHITECTURE if file else None
         if beside is None or not beside.is_file():
             return None
-        data = load(beside.read_text(encoding="utf-8"), f"file {str(beside)!r}")
+        there = f"file {str(beside)!r}"
+        data = load(read_text(beside, there), there)
         architecture = data.get("architecture") if isinstance(data, Table) else None
     nodes = architecture.get("nodes") if isinstance(architecture, Table) else None
     for node in nodes if isinstance(nodes, list) else []:

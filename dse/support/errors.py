@@ -7,6 +7,10 @@ import difflib
 import traceback
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
+
+MOST_BITS = 2**10
+"""The longest whole number, in bits, that messages write in digits."""
 
 NEAR = 0.6
 """How alike two names are, from 0 to 1, for one to be suggested for the other."""
@@ -45,13 +49,16 @@ def within(where: str, label: str = "") -> Iterator[None]:
 
 
 def shorten(value: object, limit: int = 60) -> str:
-    """`value` as it is shown in a message: its repr, cut so that the message stays one line."""
-    try:
-        text = repr(value)
-    except (ValueError, RecursionError):
-        # Python refuses to write whole numbers of thousands of digits (except in hex) and deep nesting.
-        text = hex(value) if isinstance(value, int) else f"a {type(value).__name__} too large to show"
-    return text if len(text) <= limit else text[: limit - 3] + "..."
+    """`value` as it is shown in a message: its repr, cut so that the message stays one line.
+
+    No more of plain data is written out than is shown, whatever its size or depth.
+    """
+    text = ""
+    for piece in _pieces(value, limit):
+        text += piece
+        if len(text) > limit:
+            return text[: limit - 3] + "..."
+    return text
 
 
 def difference(there: object, here: object, names: tuple[str, str] = ("there", "here")) -> str:
@@ -81,3 +88,36 @@ def _difference(there: object, here: object, names: tuple[str, str], where: str)
                 place = f"{where}.{key}" if where else str(key)
                 return _difference(there.get(key), here.get(key), names, place)
     return f"{where or 'it'} is {shorten(there)} {names[0]} and {shorten(here)} {names[1]}"
+
+
+def _pieces(value: Any, limit: int) -> Iterator[str]:
+    """The repr of plain data from its beginning, in pieces; of which so many letters are wanted."""
+    brackets: str = _BRACKETS.get(type(value).__repr__, "")
+    if isinstance(value, str | bytes):
+        yield repr(value[: limit + 1])
+    elif isinstance(value, int) and abs(value) >> MOST_BITS:
+        # Python refuses to write thousands of digits, except in hex.
+        spare = max(0, value.bit_length() // 4 - limit - 1)
+        yield "-" * (value < 0) + hex(abs(value) >> 4 * spare)
+    elif brackets:
+        yield brackets[0]
+        for place, item in enumerate(value):
+            yield ", " if place else ""
+            yield from _pieces(item, limit)
+            if isinstance(value, dict):
+                yield ": "
+                yield from _pieces(value[item], limit)
+        yield ",)" if isinstance(value, tuple) and len(value) == 1 else brackets[1]
+    else:
+        yield _own_repr(value)
+
+
+_BRACKETS: dict[Any, str] = {dict.__repr__: "{}", list.__repr__: "[]", tuple.__repr__: "()"}
+
+
+def _own_repr(value: object) -> str:
+    """What an object of another kind says of itself, which may be the code of others."""
+    try:
+        return one_line(repr(value))
+    except Exception:
+        return f"a {type(value).__name__} that cannot be shown"

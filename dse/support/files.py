@@ -13,6 +13,8 @@ from dse.support.errors import InputError, StorageError
 
 MOST_BYTES = 16 << 20
 """The size of a file that a user may hand over: a million lines of TOML have no more."""
+PIECE = 1 << 20
+"""Bytes that are read at once of what has no size."""
 
 
 @contextlib.contextmanager
@@ -73,21 +75,41 @@ def read_bounded(path: str | Path, where: str, most: int = MOST_BYTES) -> bytes:
 
     `where` names the file in messages. OSError is left to the caller.
     """
-    with open(path, "rb") as file:
-        content = file.read(most + 1)
-    if len(content) > most:
-        raise InputError(f"{where} cannot be read: it is larger than {most >> 20} MiB")
-    return content
+    pieces = []
+    try:
+        with open(path, "rb") as file:
+            # Python sets aside what is asked for: the file's own size, which pipes and devices do not have.
+            size = os.fstat(file.fileno()).st_size
+            left, piece = most + 1 if size <= most else 0, size or PIECE
+            while left and (content := file.read(min(piece, left))):
+                pieces.append(content)
+                left, piece = left - len(content), PIECE
+        if left:
+            return b"".join(pieces)
+    except MemoryError:
+        raise InputError(f"{where} cannot be read: it does not fit into memory") from None
+    except ValueError as error:  # a path with a NUL character, or with half a pair of surrogates
+        raise InputError(f"{where} cannot be read: {error}") from None
+    raise InputError(f"{where} cannot be read: it is larger than {most >> 20} MiB")
 
 
 def read_text(path: str | Path, where: str) -> str:
     """The text of a file that the user names; an InputError if it cannot be read or is no UTF-8."""
     try:
-        return read_bounded(path, where).decode("utf-8-sig")
+        return decoded(read_bounded(path, where), where)
     except OSError as error:
-        raise InputError(f"{where} cannot be read: {error.strerror}") from None
+        raise InputError(f"{where} cannot be read: {error.strerror or error}") from None
+
+
+def decoded(content: bytes, where: str) -> str:
+    """The text in a file's content; an InputError that says where it is no UTF-8."""
+    try:
+        # Editors on Windows put a byte order mark in front, which is no part of the text.
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(f"{where} is not UTF-8 text: {error.reason} at byte {error.start}") from None
+        raise InputError(
+            f"{where} is not UTF-8 text: {error.reason} at byte {error.start}; save it as UTF-8"
+        ) from None
 
 
 def refuse_links(folder: Path) -> None:

@@ -96,9 +96,10 @@ def test_timeloops_files_keep_the_published_syntax() -> None:
     }
     nodes = files["timeloop-arch.yaml"]["architecture"]["nodes"]
     assert files["timeloop-arch.yaml"]["architecture"]["version"] == 0.4
-    assert {tuple(sorted(set(node) - {"name", "spatial", "constraints"})) for node in nodes[1:]} <= {
-        ("attributes", "class"),
-        (),
+    kept = {"!", "name", "spatial", "constraints"}
+    assert {(node["!"], *sorted(set(node) - kept)) for node in nodes[1:]} == {
+        ("Component", "attributes", "class"),
+        ("Container",),
     }
     problem = files["timeloop-problem.yaml"]["problem"]
     dims = problem["shape"]["dimensions"]
@@ -154,6 +155,11 @@ BOTH = "[C=1]}\n- {target: PE, type: spatial, factors: [M=6, C=4]"
         ("Q=5", "Q=4", "the factors of Q make 8, the layer has 10"),
         ("Q=5", "Z=5", "unknown dim 'Z'"),
         ("Q=5", "Q=five", "factors must be as in"),
+        ("[C=4]", "5", r"mapping\[2\].factors must be as in"),
+        ("[C=4]", "!!int ''", "'' is not what its tag says, int, in line"),
+        ("Q=5", f"Q={'9' * 5000}", "factors must be at most 400 letters"),
+        ("Q=5", f"Q={'M' * 100_000}", "factors must be at most 400 letters"),
+        ("mapping:", "mapping: &m [*m]\nother:", "the alias 'm' is within what it stands for"),
         (
             "[C=4]}\n- {target: PE, type: spatial, factors: [M=6]",
             BOTH,
@@ -164,7 +170,7 @@ BOTH = "[C=1]}\n- {target: PE, type: spatial, factors: [M=6, C=4]"
             "target: cluster_loops, type: spatial",
             "is not spread over",
         ),
-        ("[C=2, Q=2", "[C=2, Q=2, ]]", "is not YAML"),
+        ("[C=2, Q=2", "[C=2, Q=2, ]]", "is not usable YAML: .* in line"),
         ("[S, R, C]", "[S, S]", "permutation must hold each dim once"),
     ],
 )

@@ -52,21 +52,50 @@ def test_an_endless_name_is_refused_at_once(name: object) -> None:
         ("x" * 100, "'" + "x" * 56 + "..."),
         (16**10_000, "0x1" + "0" * 54 + "..."),
         (-(16**10_000), "-0x1" + "0" * 53 + "..."),
-        ([16**10_000], "a list too large to show"),
-        ({"K": 16**10_000}, "a dict too large to show"),
+        ([16**10_000], "[0x1" + "0" * 53 + "..."),
+        ({"K": 16**10_000}, "{'K': 0x1" + "0" * 48 + "..."),
+        ({"K": [1, (2.5, None), (True,)]}, "{'K': [1, (2.5, None), (True,)]}"),
+        ("a\x1b[31m\n\u202e", r"'a\x1b[31m\n\u202e'"),
     ],
-    ids=["number", "text", "long text", "long number", "negative", "list", "table"],
+    ids=[
+        "number",
+        "text",
+        "long text",
+        "long number",
+        "negative",
+        "list",
+        "table",
+        "plain data",
+        "for a terminal",
+    ],
 )
 def test_values_are_shown_in_sixty_characters(value: object, shown: str) -> None:
     assert shorten(value) == shown
     assert len(shown) <= 60
 
 
-def test_deep_nesting_is_not_shown() -> None:
+def test_deep_nesting_is_shown_as_far_as_it_fits() -> None:
     nested: list[object] = []
     for _ in range(100_000):
         nested = [nested]
-    assert shorten(nested) == "a list too large to show"
+    assert shorten(nested) == "[" * 57 + "..."
+
+
+def test_of_data_that_names_itself_a_billion_times_only_the_beginning_is_written_out() -> None:
+    bomb: list[object] = ["lol"]
+    for _ in range(30):
+        bomb = [bomb, bomb]
+    start = time.process_time()
+    assert shorten({"x": bomb, "y": "x" * LONG}) == "{'x': " + "[" * 31 + "'lol'], ['lol']], [[..."
+    assert time.process_time() - start < 0.1
+
+
+def test_a_value_whose_own_code_fails_is_still_named() -> None:
+    class Hostile:
+        def __repr__(self) -> str:
+            raise RuntimeError("no")
+
+    assert shorten([Hostile()]) == "[a Hostile that cannot be shown]"
 
 
 def test_an_accelerator_with_an_endless_number_is_refused_in_one_line(tmp_path: Path) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import threading
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
-from dse.support.errors import StorageError
-from dse.support.files import make_folder, whole_file, write_json, write_whole
+from dse.support.errors import InputError, StorageError
+from dse.support.files import PIECE, make_folder, read_bounded, read_text, whole_file, write_json, write_whole
 
 
 def names(folder: Path) -> list[str]:
@@ -79,3 +81,39 @@ def test_what_stands_in_the_way_is_named(tmp_path: Path) -> None:
         write_whole(tmp_path / "folder", "")
     with pytest.raises(StorageError, match=r"folder '.*' cannot be made: Not a directory"):
         make_folder(tmp_path / "file" / "inside")
+
+
+def test_a_small_file_is_read_with_little_memory_whatever_may_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "small"
+    path.write_bytes(b"x" * 3 * PIECE)
+    tracemalloc.start()
+    try:
+        assert len(read_bounded(path, "it", 1 << 50)) == 3 * PIECE
+        assert tracemalloc.get_traced_memory()[1] < 5 * PIECE
+    finally:
+        tracemalloc.stop()
+
+
+def test_what_has_no_size_is_read_to_its_end_or_to_the_bound(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(b"y" * 5 * PIECE,))
+    writer.start()
+    assert read_bounded(pipe, "it") == b"y" * 5 * PIECE
+    writer.join()
+    with pytest.raises(InputError, match=r"^it cannot be read: it is larger than 7 MiB$"):
+        read_bounded("/dev/zero", "it", 7 * PIECE)
+
+
+def test_a_file_of_the_very_size_of_the_bound_is_read_and_one_byte_more_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"z" * 2 * PIECE)
+    assert len(read_bounded(path, "it", 2 * PIECE)) == 2 * PIECE
+    with pytest.raises(InputError, match="larger than 1 MiB"):
+        read_bounded(path, "it", 2 * PIECE - 1)
+
+
+@pytest.mark.parametrize("path", ["a\0b", "a\ud800"])
+def test_a_path_that_cannot_be_one_is_refused(path: str) -> None:
+    with pytest.raises(InputError, match=r"^it cannot be read: "):
+        read_text(path, "it")

@@ -9,20 +9,33 @@ fixes at more than 1, and orders, are the mapper's to fix: say them by `--fix`. 
 from __future__ import annotations
 
 import ast
+import math
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dse.spec.hierarchy.machine import TENSORS, Bandwidth, Energy, Level, Machine, sram_pj
+from dse.spec.hierarchy.machine import (
+    MOST_LEVELS,
+    MOST_WORDS,
+    TENSORS,
+    Bandwidth,
+    Energy,
+    Level,
+    Machine,
+    sram_pj,
+)
+from dse.support import strict_yaml
 from dse.support.errors import InputError, shorten, unknown, within
-from dse.support.files import read_bounded
+from dse.support.files import read_text
 
 ENDINGS = (".yaml", ".yml")
 DRAM_PJ_A_BIT = 8.0
 DEFAULT_BITS = 8
+MOST_NODES = 4 * MOST_LEVELS
 SPACES = {"weights": "W", "inputs": "I", "outputs": "O"}
 MESHES = ("meshX", "meshY")
 DIMS = {"M": "K"}
@@ -53,7 +66,7 @@ def read_yaml_machine(path: str) -> Machine:
         raise InputError(f"{where}: there must be a storage and, last, what computes; got {len(components)}")
     energies = _energies(data.get("ERT"), where)
     compute = components[-1]
-    seconds = _number(compute.attributes.get("global_cycle_seconds", 1e-9), where)
+    seconds = _number(compute.attributes.get("global_cycle_seconds", 1e-9), f"{where}: global_cycle_seconds")
     mac_pj = energies.get(compute.name, {}).get("compute", 0.0)
     with within(where):
         levels = list(_levels(found[: found.index(compute) + 1], energies))
@@ -61,31 +74,19 @@ def read_yaml_machine(path: str) -> Machine:
 
 
 def _parse(path: str, where: str) -> Any:
-    try:
-        import yaml
-    except ImportError:
-        raise InputError(f"{where}: reading it needs PyYAML; pip install 'dse-arena[yaml]'") from None
+    text = read_text(path, where)
+    if "{{" in text:
+        raise InputError(f"{where}: it holds templates ({{{{...}}}}); give the file that they make")
+    return strict_yaml.parse(text, where)
 
-    class Loader(yaml.SafeLoader):  # type: ignore[misc]
-        """Safe, and with the tags of nodes."""
 
-    def tagged(loader: Any, suffix: str, node: Any) -> Any:
-        made = loader.construct_mapping(node, deep=True) if isinstance(node, yaml.MappingNode) else {}
-        return {**made, "!": suffix}
-
-    Loader.add_multi_constructor("!", tagged)
-    try:
-        text = read_bounded(Path(path), where).decode("utf-8-sig")
-        if "{{" in text:
-            raise InputError(f"{where}: it holds templates ({{{{...}}}}); give the file that they make")
-        return yaml.load(text, Loader)
-    except OSError as error:
-        raise InputError(f"{where} cannot be read: {error.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError) as error:
-        raise InputError(f"{where} is not usable YAML: {' '.join(str(error).split())}") from None
+_INSTANCES = re.compile(r"\[[^\[\]]*\]")
+"""A list of instances, as in PE[0..15], says no more than spatial does."""
 
 
 def _nodes(nodes: list[Any], where: str) -> Iterator[_Node]:
+    if len(nodes) > MOST_NODES:
+        raise InputError(f"{where}: it has {len(nodes):,} nodes; at most {MOST_NODES}")
     inherited: dict[str, Any] = {}
     for place, data in enumerate(nodes):
         if not isinstance(data, Mapping) or not isinstance(data.get("name"), str):
@@ -100,8 +101,7 @@ def _nodes(nodes: list[Any], where: str) -> Iterator[_Node]:
             raise InputError(f"{where}: node {shorten(data['name'])}: attributes must be a table")
         if tag == "Container":
             inherited |= own
-        # A list of instances, as in PE[0..15], says no more than spatial does.
-        yield _Node(tag, re.sub(r"\[.*\]", "", data["name"]), data, {**inherited, **own})
+        yield _Node(tag, _INSTANCES.sub("", data["name"]), data, {**inherited, **own})
 
 
 def _levels(nodes: list[_Node], energies: Mapping[str, Mapping[str, float]]) -> Iterator[Level]:
@@ -124,15 +124,19 @@ def _storage(node: _Node, energy: Mapping[str, float] | None, where: str, *, out
     known = node.attributes
 
     def number(*names: str) -> float | None:
-        value = next((known[name] for name in names if known.get(name) is not None), None)
-        return None if value is None else _number(value, where)
+        name = next((name for name in names if known.get(name) is not None), None)
+        return None if name is None else _number(known[name], f"{where}: {name}")
+
+    def count(usual: float, *names: str) -> int:
+        return _whole(number(*names) or max(1, usual), f"{where}: {names[0]}")
 
     bits = number("datawidth", "word_bits", "word-bits") or DEFAULT_BITS
     width = number("width", "memory_width") or bits
     depth = number("depth", "memory_depth", "entries")
     is_dram = str(node.data.get("class", "")).lower() == "dram"
-    words = None if depth is None or is_dram else int(depth * width / bits)
-    block = int(number("block_size", "block-size") or max(1, width // bits))
+    room = None if depth is None or is_dram else depth * width / bits
+    words = None if room is None else _whole(room, f"{where}: depth * width / datawidth")
+    block = count(width // bits, "block_size", "block-size")
     keeps, may_keep = _kept(_constraints(node, "dataspace", where), where, outermost=outermost)
     return Level(
         node.name,
@@ -144,7 +148,7 @@ def _storage(node: _Node, energy: Mapping[str, float] | None, where: str, *, out
         energy=_energy(energy, words, block, bits),
         block=block,
         leak_pj=(energy or {}).get("leak", 0.0),
-        cluster=int(number("cluster_size", "cluster-size") or 1),
+        cluster=count(1, "cluster_size", "cluster-size"),
     )
 
 
@@ -164,10 +168,7 @@ def _mesh(node: _Node, where: str) -> int:
     for axis in spatial:
         if axis not in MESHES:
             raise unknown("key", axis, MESHES, f"spatial of {where}")
-    mesh = 1.0
-    for axis in MESHES:
-        mesh *= _number(spatial.get(axis, 1), where)
-    return int(mesh)
+    return math.prod(_whole(_number(spatial.get(axis, 1), where), f"{where}: {axis}") for axis in MESHES)
 
 
 def _constraints(node: _Node, kind: str, where: str) -> Mapping[str, Any]:
@@ -184,34 +185,44 @@ def _kept(
     """What a level keeps, and what it may: all that is neither kept nor bypassed."""
     if outermost:
         return TENSORS, ()
-    kept, bypassed = (_spaces(constraints.get(key), where) for key in ("keep", "bypass"))
-    only = _spaces(constraints.get("keep_only"), where)
+    kept, bypassed, only = (_spaces(constraints, key, where) for key in ("keep", "bypass", "keep_only"))
     if only:
         return only, ()
     may = tuple(name for name in TENSORS if name not in kept and name not in bypassed)
     return kept, may
 
 
-def _spaces(names: Any, where: str) -> tuple[str, ...]:
+def _spaces(constraints: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
     found = []
-    for name in names or ():
-        if str(name).lower() not in SPACES:
+    for name in _items(constraints.get(key), f"{where}: {key}"):
+        if name.lower() not in SPACES:
             raise InputError(f"{where}: {shorten(name)} is no dataspace; expected {', '.join(SPACES)}")
-        found.append(SPACES[str(name).lower()])
+        found.append(SPACES[name.lower()])
     return tuple(name for name in TENSORS if name in found)
+
+
+def _items(given: Any, where: str) -> list[str]:
+    """A list of texts, or what one text separates by commas or spaces."""
+    if isinstance(given, str):
+        return given.replace(",", " ").split()
+    if not isinstance(given, list | None) or not all(isinstance(item, str) for item in given or ()):
+        raise InputError(f"{where} must be a list of words, got {shorten(given)}")
+    return given or []
+
+
+_FACTOR = re.compile(r"\s*([A-Za-z]+)\s*(<?=|<)\s*0*([0-9]+)\s*")
 
 
 def _open_dims(constraints: Mapping[str, Any], where: str) -> tuple[str, ...] | None:
     """The dims whose factors no constraint fixes at 1; None if that is all of them."""
-    factors = constraints.get("factors") or constraints.get("factors_only") or []
-    texts = factors.replace(",", " ").split() if isinstance(factors, str) else list(factors)
+    key = "factors" if constraints.get("factors") else "factors_only"
     closed = set()
-    for text in texts:
-        found = re.fullmatch(r"\s*([A-Za-z]+)\s*(<?=|<)\s*(\d+)\s*", str(text))
+    for text in _items(constraints.get(key), f"{where}: {key}"):
+        found = _FACTOR.fullmatch(text)
         if not found:
             raise InputError(f"{where}: {shorten(text)} is no factor; expected such as C=1 or M<=16")
         dim, sign, number = found.groups()
-        if int(number) == 1 and sign != "<":
+        if number == "1" and sign != "<":
             closed.add(DIMS.get(dim, dim))
     if not closed:
         return None
@@ -221,14 +232,12 @@ def _open_dims(constraints: Mapping[str, Any], where: str) -> tuple[str, ...] | 
 def _energies(table: Any, where: str) -> dict[str, dict[str, float]]:
     """pJ of actions by component, of an energy reference table."""
     found: dict[str, dict[str, float]] = {}
-    entries = table.get("tables") if isinstance(table, Mapping) else None
-    for entry in entries or ():
-        try:
-            name = re.sub(r"\[.*?\]", "", str(entry["name"])).rpartition(".")[2]
-            actions = {str(one["name"]): float(one["energy"]) for one in entry["actions"]}
-        except (KeyError, TypeError, ValueError):
-            raise InputError(f"{where}: ERT: tables must have a name and actions with energies") from None
-        found[name] = actions
+    try:
+        for entry in (table or {}).get("tables") or ():
+            name = _INSTANCES.sub("", str(entry["name"])).rpartition(".")[2]
+            found[name] = {str(one["name"]): float(one["energy"]) for one in entry["actions"]}
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise InputError(f"{where}: ERT: tables must have a name and actions with energies") from None
     return found
 
 
@@ -239,19 +248,27 @@ _ARITHMETIC: dict[type, Callable[[Any, Any], Any]] = {
     ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv,
 }
+_ARITHMETIC_TEXT = re.compile(r"[0-9.eE+*/() -]{1,100}")
 
 
 def _number(value: Any, where: str) -> float:
     """A number, or the arithmetic of some in a text."""
-    try:
-        number = (
-            float(value) if not isinstance(value, str) else _calculated(ast.parse(value, mode="eval").body)
-        )
-    except (SyntaxError, TypeError, ValueError, ZeroDivisionError, RecursionError):
-        number = -1.0
+    number = -1.0
+    with suppress(SyntaxError, TypeError, ValueError, ZeroDivisionError):
+        if not isinstance(value, str):
+            number = float(value)
+        elif _ARITHMETIC_TEXT.fullmatch(value):
+            number = _calculated(ast.parse(value.strip(), mode="eval").body)
     if isinstance(value, bool) or not 0 < number < 2**60:
         raise InputError(f"{where}: {shorten(value)} is no number above 0, nor arithmetic of some")
     return number
+
+
+def _whole(number: float, where: str) -> int:
+    """The whole part of a number, which must be at least 1."""
+    if not 1 <= number <= MOST_WORDS:
+        raise InputError(f"{where} must be 1 to {MOST_WORDS}, got {number:g}")
+    return int(number)
 
 
 def _calculated(node: ast.expr) -> float:

@@ -12,6 +12,7 @@ from dse.support.validation import positive_number, whole_number
 
 MOST_INSTANCES = 2**31 - 1
 MOST_WORDS = 2**60
+MOST_LEVELS = 64
 MOST_LETTERS = 100
 MOST_PJ = 1e30
 FIRST_FILLS = ("counted", "elided")
@@ -128,6 +129,8 @@ class Machine:
         _named(self.name, "machine")
         if not self.levels:
             raise InputError(f"machine {self.name}: no levels; it needs at least one")
+        if len(self.levels) > MOST_LEVELS:
+            raise InputError(f"machine {self.name}: {len(self.levels):,} levels; at most {MOST_LEVELS}")
         names = [level.name for level in self.levels]
         for name in names:
             if names.count(name) > 1:

@@ -16,6 +16,8 @@ Loop = tuple[str, int]
 """A dim and how often the loop runs, the outermost loop first in a list of them."""
 
 SPREAD_AXES = ("X", "Y")
+MOST_LETTERS = 1 << 16
+"""Of a mapping in one line."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,8 @@ class HierarchyMapping:
     @classmethod
     def parse(cls, text: str) -> HierarchyMapping:
         """The mapping that `text` describes; names of more than one letter are separated by commas."""
+        if len(text) > MOST_LETTERS:
+            raise InputError(f"mapping: it has {len(text):,} letters; at most {MOST_LETTERS:,}")
         return cls(tuple(_parse_level(part) for part in _BETWEEN.split(text)))
 
 
@@ -78,12 +82,12 @@ def _loops(level: LevelMapping) -> list[str]:
 
 
 _BETWEEN = re.compile(r"\s-\s+(?=L\d+\[)")
-_LEVEL = re.compile(r"\s*L\d+\[([^\]]*)\]\s*(.*?)\s*")
-_LOOP = re.compile(r"([A-Za-z_]+?)(\d+)([XY]?)")
+_LEVEL = re.compile(r"L[0-9]+\[([^\]]*)\](.*)", re.DOTALL)
+_LOOP = re.compile(r"([A-Za-z_]{1,100}?)([0-9]{1,100})([XY]?)")
 
 
 def _parse_level(text: str) -> LevelMapping:
-    found = _LEVEL.fullmatch(text)
+    found = _LEVEL.fullmatch(text.strip())
     if not found:
         raise InputError(f"mapping: {shorten(text)} is no level; write one as in L1[WIO] K16 C4X")
     names, loops = found.groups()

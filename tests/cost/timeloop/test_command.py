@@ -96,3 +96,27 @@ def test_a_mapping_onto_a_machine_is_exported_and_read_back(dse: Dse, tmp_path: 
     assert (refused.code, refused.err.count("\n")) == (2, 1)
     assert "is of two levels" in refused.err
     assert "dse evaluate --mapping says" in dse("explain", *where).err
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("L3[WIO] K" + "9" * 5000, "is no loop; write one as in K16 or C4X"),
+        ("L3[WIO] P56 -L2 K4", "'-L2' is no loop; write one as in K16 or C4X"),
+        ("L3[WIO] " + " " * 60_000 + "P 4", "'P' is no loop"),
+        ("L3[WIO] " + "P4 " * 40_000, "it has 120,007 letters; at most 65,536"),
+        ("L3[WIZ] P56 - L2[WI] - L1[O] - L0[W]", "unknown tensor 'Z'"),
+        ("L3[WIO] M56 - L2[WI] - L1[O] - L0[W]", "the layer has no dim 'M'; it has R, S, P, Q, C, K, N"),
+        ("L3[WIO] P56", "has 1 levels, the machine 4"),
+    ],
+    ids=lambda text: text[:20],
+)
+def test_a_mapping_line_that_is_none_is_refused_with_its_file(
+    dse: Dse, tmp_path: Path, text: str, said: str
+) -> None:
+    path = tmp_path / "mapping.txt"
+    path.write_text(text, encoding="utf-8")
+    where = ("--layer", "resnet18:1", "--accelerator", "gemmini", *TIMELOOP)
+    message = dse("evaluate", "--mapping", str(path), *where).refused()
+    assert f"mapping file '{path}'" in message
+    assert said in message
