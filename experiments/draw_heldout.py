@@ -42,6 +42,7 @@ name = "{name}"
 budget = 20_000
 seeds = {seeds}
 cost_model = "{model}"
+start = "own"
 reference = "team"
 """
 CAMPAIGNS = {

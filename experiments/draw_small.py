@@ -45,6 +45,7 @@ name = "{name}"
 budget = 500
 seeds = {seeds}
 cost_model = "{model}"
+start = "own"
 reference = "team"
 looks = "../looks.toml"
 """

@@ -14,7 +14,7 @@ them of the median best loss of 10 seeds is 1.32, 1.07, 1.03 and 1.007 times the
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -44,6 +44,8 @@ class CEM:
     """Batches without a better point after which all is forgotten but the mappings drawn; 0: never."""
     retries: int = 5
     """How often a point whose mapping was drawn before is drawn again."""
+
+    random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
         whole_number(self.batch, "batch", most=MOST_POINTS)

@@ -58,6 +58,7 @@ class Genetic:
     """How often a child whose design was drawn before is mutated again."""
 
     libraries: ClassVar[tuple[str, ...]] = ("deap",)
+    random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
         whole_number(self.population, "population", least=2, most=MOST_POINTS)

@@ -13,7 +13,7 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -35,6 +35,8 @@ class Grid:
     """A grid over gene vectors from a random corner. `batch` points are evaluated at a time."""
 
     batch: int = 1024
+
+    random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
         whole_number(self.batch, "batch", most=MOST_POINTS)

@@ -13,7 +13,7 @@ Defaults were chosen among 12 settings on the problems of results/campaigns/devh
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -42,6 +42,8 @@ class Local:
     """Blocks that a kick sets to random values: two to so many, or all there are if they are fewer."""
     patience: int = 8
     """Kicks without a better point after which all but what was visited is forgotten; 0: never."""
+
+    random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
         whole_number(self.starts, "starts", most=MOST_POINTS)

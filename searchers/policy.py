@@ -19,6 +19,7 @@ from searchers.common.torch_apart import torch_apart
 
 if TYPE_CHECKING:
     from dse.search.evaluator import Evaluator
+    from dse.space.protocol import Space
     from learners.policy import Policy as TeamPolicy
     from learners.policy import SavedPolicy
     from learners.team import Team
@@ -39,6 +40,7 @@ class Policy:
 
     libraries: ClassVar[tuple[str, ...]] = ("gymnasium", "pettingzoo", "torch")
     portable: ClassVar[bool] = False
+    random_start: ClassVar[dict[str, Any]] = {"folder": ""}
 
     def __post_init__(self) -> None:
         if self.folder:
@@ -46,6 +48,10 @@ class Policy:
             object.__setattr__(self, "digest", saved.digest)
             object.__setattr__(self, "samples_elsewhere", _samples(saved, self.folder))
             _game(saved, self.folder)
+
+    def begins(self, space: Space) -> str:
+        """With what it begins where it has a folder, in words."""
+        return "saved policy"
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Play by the policy until the budget is spent."""

@@ -22,7 +22,7 @@ and 1.01 times the best known loss (geometric mean of medians over 3 seeds), cat
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -101,6 +101,7 @@ class PPO:
     libraries: ClassVar[tuple[str, ...]] = ("gymnasium", "stable-baselines3", "torch")
     portable: ClassVar[bool] = False
     has_policy: ClassVar[bool] = True
+    random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
         for name, known in (("actions", tuple(_TUNED)), ("reward", ("1/x", "-log"))):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -19,6 +19,8 @@ class Random:
     """Gene vectors drawn uniformly. `batch` points are drawn at a time."""
 
     batch: int = 1024
+
+    random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
         whole_number(self.batch, "batch", most=MOST_POINTS)

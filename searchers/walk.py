@@ -9,7 +9,7 @@ or cluster size.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -33,6 +33,8 @@ class Walk:
     walkers: int = 16
     patience: int = 50
     uphill: float = 0.0
+
+    random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
         whole_number(self.walkers, "walkers", most=MOST_POINTS)

@@ -241,6 +241,7 @@ COMMON_WORDS = {"random", "walk", "grid", "local", "policy", "team"}
 """Searchers that are called like something else: a text may contain the word, but not be it."""
 
 OTHER_MEANINGS = {
+    ("dse.search.start", "random"): "the points that searches begin with",
     ("dse.testing.surroundings", "random"): "the module of Python's own random states",
     ("dse.spec.accelerator", "paper"): "an accelerator without limits, under which papers compare",
     ("dse.space.parts", "paper"): "a space, by the name that users know it by",

@@ -57,6 +57,10 @@ class Study:
         """How many seeds that searcher has on each problem when all is done."""
         return int(self._limits.get(searcher, {}).get("seeds", self.seeds))
 
+    def begins(self, searcher: str) -> str:
+        """With what that searcher began, in words, such as `random`; empty where the folder does not say."""
+        return str(self.about.get("begins", {}).get(searcher, ""))
+
     @cached_property
     def cut(self) -> tuple[str, ...]:
         """The searchers whose budget is smaller than the campaign's: no figure goes beyond it."""

@@ -11,7 +11,7 @@ from typing import Any
 from dse.problem.problem import Problem
 from dse.search.run import Cell
 from dse.search.searcher import Searcher
-from dse.search.start import Points, start_points
+from dse.search.start import OWN, RANDOM, Points, start_points, start_words
 from dse.support.errors import InputError, shorten, within
 from dse.support.hashing import digest
 
@@ -51,8 +51,8 @@ class NamedProblem:
 class Variant:
     """A searcher under the name that the campaign gives it; `type` is its registered name.
 
-    `seeds` and `budget`, where they are not None, are what it has of the campaign's; `start`, likewise, is
-    where it begins (see `dse.search.start`).
+    `seeds` and `budget`, where they are not None, are what it has of the campaign's. `start` is where it
+    begins (see `dse.search.start`); settings that this takes of the searcher are in the searcher.
     """
 
     name: str
@@ -60,7 +60,12 @@ class Variant:
     searcher: Searcher
     seeds: int | None = None
     budget: int | None = None
-    start: str | None = None
+    start: str = OWN
+
+    @property
+    def has_points(self) -> bool:
+        """Whether its first samples are given to it."""
+        return self.start not in (OWN, RANDOM)
 
 
 @dataclass(frozen=True)
@@ -126,7 +131,10 @@ class Shard:
 
 @dataclass(frozen=True)
 class Campaign:
-    """Problems x searchers x seeds; `showing` is what reports are handed over, as `read_showing` has it."""
+    """Problems x searchers x seeds; `showing` is what reports are handed over, as `read_showing` has it.
+
+    `start` is where its searchers begin, but for variants that have another.
+    """
 
     name: str
     budget: int
@@ -134,6 +142,7 @@ class Campaign:
     problems: tuple[NamedProblem, ...]
     variants: tuple[Variant, ...]
     showing: Mapping[str, Any] = field(default_factory=dict)
+    start: str = OWN
 
     @property
     def cost_model(self) -> str:
@@ -149,13 +158,23 @@ class Campaign:
 
     @cached_property
     def starts(self) -> dict[tuple[str, str], Points]:
-        """Where the searchers that have a start begin, by the start and the problem's label."""
+        """The first samples of the searchers that are given them, by the start and the problem's label."""
         points = {}
-        for start in {variant.start: None for variant in self.variants if variant.start is not None}:
+        for start in {variant.start: None for variant in self.variants if variant.has_points}:
             for problem in self.problems:
                 with within(problem.label):
                     points[start, problem.label] = start_points(problem.problem, start)
         return points
+
+    @cached_property
+    def begins(self) -> dict[str, str]:
+        """By searcher, with what it begins, in words: several where problems differ."""
+        spaces = [problem.problem.space for problem in self.problems]
+        found = {}
+        for variant in self.variants:
+            words = (start_words(variant.searcher, space, variant.start) for space in spaces)
+            found[variant.name] = " or ".join(dict.fromkeys(words))
+        return found
 
     def cells(self) -> Iterator[NamedCell]:
         """Every cell, seed by seed, so that an unfinished campaign has a little of everything."""
@@ -163,7 +182,7 @@ class Campaign:
         for problem in self.problems:
             for variant in self.variants:
                 seeds, budget = self._has(variant).values()
-                start = self.starts[variant.start, problem.label] if variant.start else ()
+                start = self.starts[variant.start, problem.label] if variant.has_points else ()
                 cell = Cell(problem.problem, variant.type, variant.searcher, self.seeds[0], budget, start)
                 rows.append((problem, variant, seeds, cell))
         for place, seed in enumerate(self.seeds):

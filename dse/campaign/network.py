@@ -21,6 +21,7 @@ from dse.search.api import Result
 from dse.search.network import MAPPINGS, NETWORK, layer_file, totals
 from dse.search.record import read_parquet
 from dse.search.searcher import make_searcher
+from dse.search.start import OWN, RANDOM, random_settings
 from dse.spec.names import is_network_file
 from dse.support.files import make_folder, write_json
 
@@ -86,8 +87,10 @@ def _campaign(search: NetworkSearch) -> Campaign:
         NamedProblem(f"{_short(search.network)}:{problem.layer.name}", machine, problem)
         for problem in search.problems.values()
     )
-    searcher = make_searcher(search.searcher, search.settings)
-    variant = Variant(search.searcher, search.searcher, searcher, start=search.start)
+    start, settings = search.start or OWN, search.settings
+    settings = random_settings(search.searcher, settings) if start == RANDOM else settings
+    searcher = make_searcher(search.searcher, settings)
+    variant = Variant(search.searcher, search.searcher, searcher, start=start)
     return Campaign(_short(search.network), search.budget, (search.seed,), problems, (variant,))
 
 

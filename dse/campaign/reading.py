@@ -19,7 +19,7 @@ from dse.cost import DEFAULT_COST_MODEL, cost_model, is_hierarchical, model_with
 from dse.problem.making import load_hardware, make_problem
 from dse.search.run import MOST_SAMPLES
 from dse.search.searcher import make_searcher, searcher_class
-from dse.search.start import TEMPLATES
+from dse.search.start import OWN, RANDOM, TEMPLATES, random_settings
 from dse.space.parts import read_parts
 from dse.spec.layer import Layer
 from dse.spec.names import is_network_file, split_name
@@ -64,7 +64,7 @@ class _CampaignFile(Schema):
     published: Any = None
     looks: Any = None
     constants: str | None = None
-    start: str | None = None
+    start: str = RANDOM
     tiles: str = "factors"
     space: Any = "default"
     area_budget: Annotated[float | None, Limits(gt=0)] = None
@@ -108,6 +108,7 @@ def load_campaign(path: str, find_layers: FindLayers) -> Campaign:
         variants=variants,
         problems=_problems(file, runs, where, Path(path).parent, find_layers),
         showing=read_showing(vars(file), file.searchers, Path(path).parent, where),
+        start=_start(file.start, Path(path).parent),
     )
     with within(where):
         # So that a start that a problem cannot have is said now.
@@ -124,16 +125,23 @@ def _variant(name: str, file: _CampaignFile, where: str, folder: Path) -> Varian
     if not isinstance(kind, str):
         raise InputError(f"{place}: type must be the name of a searcher, got {shorten(kind)}")
     # A number is the setting of a searcher that begins with so many points.
-    start = settings.pop("start") if isinstance(settings.get("start"), str) else file.start
-    start = start if start in (None, TEMPLATES) else str(folder / start)
+    own = isinstance(settings.get("start"), str)
+    start = _start(settings.pop("start") if own else file.start, folder)
     limits = {key: _limit(settings.pop(key), key, file, place) for key in LIMITS if key in settings}
     try:
         _no_setting_of(kind, limits, place)
+        settings = settings if start == OWN else random_settings(kind, settings)
         made = Variant(name, kind, make_searcher(kind, settings, where=place), start=start)
         return replace(made, **limits)  # type: ignore[arg-type]
     except InputError as error:
         text = str(error)
         raise error if place in text else InputError(f"{place}: {text}") from None
+
+
+def _start(start: str, folder: Path) -> str:
+    """Where searchers begin; a file as it is seen from here, and a word as it is: it may be a wrong one."""
+    is_file = Path(start).suffix or (folder / start).exists()
+    return str(folder / start) if is_file and start not in (OWN, RANDOM, TEMPLATES) else start
 
 
 def _limit(value: object, key: str, file: _CampaignFile, place: str) -> int:

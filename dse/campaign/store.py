@@ -205,6 +205,9 @@ class Store:
                 variant.name: {"type": variant.type, **dataclasses.asdict(variant.searcher)}  # type: ignore[call-overload]
                 for variant in campaign.variants
             },
+            "start": campaign.start,
+            "starts": {variant.name: variant.start for variant in campaign.variants},
+            "begins": campaign.begins,
             "problems": [[p.layer, p.accelerator, p.objective] for p in campaign.problems],
             "definitions": {named.label: _definition(named.problem) for named in campaign.problems},
             "templates": self._templates,

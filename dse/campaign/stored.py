@@ -98,6 +98,9 @@ class _About(_Stored):
     runs: list[_Run] = field(default_factory=list)
     limits: dict[str, _Limit] = field(default_factory=dict)
     machines: dict[str, str] = field(default_factory=dict)
+    start: str | None = None
+    starts: dict[str, str] = field(default_factory=dict)
+    begins: dict[str, str] = field(default_factory=dict)
     reference: str | None = None
     baseline: str | None = None
     published: list[Published] = field(default_factory=list)
@@ -192,6 +195,9 @@ def check_about(about: Any, where: str) -> dict[str, Any]:
         "baseline",
         "published",
         "machines",
+        "start",
+        "starts",
+        "begins",
     ):
         _check_text(about.get(name), f"{where}: {name}")
     for name in ("definitions", "templates", "optima", "limits", "looks", "versions", "runs", "settings"):

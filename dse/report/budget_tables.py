@@ -40,7 +40,7 @@ TARGETS = (
     "searcher_missed",
 )
 GEOMEAN = ("searcher", "budget", "ratio", "low", "high", *WIDE, "problems", "seeds")
-STANDING = ("searcher", "budget", "ratio", "low", "high", *WIDE, "searcher_seconds", "model_seconds")
+STANDING = ("searcher", "budget", "ratio", "low", "high", *WIDE, "searcher_seconds", "model_seconds", "start")
 MARK = "\0"
 """Where a title says how its intervals are resampled."""
 PROBLEMS_TOO = "resampled over problems too"
@@ -57,6 +57,7 @@ def standing_table(study: Study, findings: Findings) -> Table:
             *_wide(row.over_problems),
             row.own_seconds,
             row.model_seconds,
+            study.begins(row.searcher),
         )
         for row in findings.standing
     ]
@@ -67,11 +68,14 @@ def standing_table(study: Study, findings: Findings) -> Table:
         f"Best loss after so many samples / {goal(study)}: interquartile mean of logarithms over {scope}, "
         f"95 % interval{MARK}; CPU seconds of a run, cost model included{dashes(study)}"
     )
-    heads = ["searcher", *(f"{budget:,}" for budget in study.budgets), "CPU s a run"]
+    heads = ["searcher", "start", *(f"{budget:,}" for budget in study.budgets), "CPU s a run"]
 
     def section(title: str, found: Mapping[tuple[str, int], Interval]) -> Section:
         shown = {key: _interval(row, over_target) for key, row in found.items()}
-        cells = [[name, *_at_budgets(study, name, shown), f"{seconds[name]:,.1f}"] for name in names]
+        cells = [
+            [name, study.begins(name) or NOTHING, *_at_budgets(study, name, shown), f"{seconds[name]:,.1f}"]
+            for name in names
+        ]
         return title, heads, cells
 
     narrow = section(_titled(title, ""), {(row.searcher, row.budget): row.ratio for row in findings.standing})

@@ -23,6 +23,7 @@ from dse.problem.problem import Problem
 from dse.report.writing import Report, make_report
 from dse.search.api import named_cell
 from dse.search.searcher import Searcher
+from dse.search.start import OWN, RANDOM, random_settings
 from dse.spec.accelerator import PRESETS
 from dse.support.errors import InputError, shorten
 from dse.support.validation import whole_number
@@ -117,19 +118,22 @@ def compare(
     *,
     budget: int,
     seeds: int = 1,
+    start: str = RANDOM,
     out: Path | str | None = None,
     workers: int | None = None,
 ) -> Comparison:
     """Let each of `searchers` search each of `problems` from each of so many `seeds`, with `budget` samples.
 
     Searchers are registered names or instances, or a mapping from names of one's own to either; problems
-    are named by their layers, or by the keys of a mapping. With `out`, a folder, everything is kept as
+    are named by their layers, or by the keys of a mapping. All begin alike, at `start`: `random` points, the
+    `templates`, or mappings in a JSON file; with `own`, each as it does by itself. A searcher that is given
+    as an instance keeps the settings that it has. With `out`, a folder, everything is kept as
     `dse run` keeps it, and the same call goes on from an interrupt, with more seeds or a larger budget too;
     without it, an interrupt still gives what is done. `workers` cells run at once, each in a process, by
     default as many as there are cores; a single worker, and searchers that are defined in a notebook or
     script, run in this process. InputError where something is wrong or no cell has ended.
     """
-    plan = _campaign(problems, searchers, budget, seeds)
+    plan = _campaign(problems, searchers, budget, seeds, start)
     workers = whole_number(workers, "workers", most=1024) if workers is not None else os.cpu_count() or 1
     if out is not None:
         return _compared(Path(out), plan, workers)
@@ -155,11 +159,15 @@ def _compared(folder: Path, plan: Campaign, workers: int) -> Comparison:
     return Comparison(make_report(folder), ended.cells, ended.done, failures)
 
 
-def _campaign(problems: Problems, searchers: Searchers, budget: int, seeds: int) -> Campaign:
+def _campaign(problems: Problems, searchers: Searchers, budget: int, seeds: int, start: str) -> Campaign:
     whole_number(budget, "budget")
     count = whole_number(seeds, "seeds", most=100_000)
     named = _named_problems(problems)
-    return Campaign("comparison", budget, tuple(range(count)), named, _variants(searchers, named[0].problem))
+    variants = _variants(searchers, named[0].problem, start)
+    plan = Campaign("comparison", budget, tuple(range(count)), named, variants, start=start)
+    # So that a start that a problem cannot have is said now.
+    _ = plan.starts
+    return plan
 
 
 def _named_problems(problems: Problems) -> tuple[NamedProblem, ...]:
@@ -186,17 +194,18 @@ def _named_problems(problems: Problems) -> tuple[NamedProblem, ...]:
     return tuple(found.values())
 
 
-def _variants(searchers: Searchers, problem: Problem) -> tuple[Variant, ...]:
+def _variants(searchers: Searchers, problem: Problem, start: str) -> tuple[Variant, ...]:
     if isinstance(searchers, str):
         searchers = [searchers]
     given = list(searchers.items()) if isinstance(searchers, Mapping) else [("", one) for one in searchers]
     found: dict[str, Variant] = {}
     for name, searcher in given:
-        cell = named_cell(problem, searcher, None, 0, 1)
+        settings = random_settings(searcher, None) if isinstance(searcher, str) and start != OWN else None
+        cell = named_cell(problem, searcher, settings, 0, 1)
         label = name or cell.name
         if label in found:
             raise InputError(f"searchers has two of {label!r}; give a mapping from names of your own to them")
-        found[label] = Variant(label, cell.name, cell.searcher)
+        found[label] = Variant(label, cell.name, cell.searcher, start=start)
     if not found:
         raise InputError("searchers must be one or more searchers, got none")
     return tuple(found.values())

@@ -156,6 +156,7 @@ def _warnings(study: Study, findings: Findings) -> Iterator[str]:
         more = f", and {counted(len(failed) - 1, 'more cell')}" if len(failed) > 1 else ""
         yield f"Failed: {key} ({reason}){more}."
     yield from _misfits(study)
+    yield from _starts(study)
     yield from _few_seeds(study)
     yield from _targets(study)
     yield from _infeasible(study, findings.ledger)
@@ -163,12 +164,27 @@ def _warnings(study: Study, findings: Findings) -> Iterator[str]:
     yield from _powerless(findings.comparisons)
     spent = [f"{row.elsewhere:,} by {row.searcher}" for row in findings.ledger if row.elsewhere]
     if spent:
-        yield f"Samples spent outside the budget, as declared: {', '.join(spent)}."
+        others = " The others have had none." if len(spent) < len(findings.ledger) else ""
+        yield f"Samples spent outside the budget, which no figure counts: {', '.join(spent)}.{others}"
 
 
 def _whole(study: Study, gap: Mapping[str, Band]) -> dict[str, Band]:
     """The bands of the searchers that have the campaign's whole budget."""
     return {name: band for name, band in gap.items() if name not in study.cut}
+
+
+def _starts(study: Study) -> Iterator[str]:
+    """Who begins with what, where searchers differ: early figures are of starts as much as of searches."""
+    alike: dict[str, list[str]] = {}
+    for name in study.searchers:
+        if study.begins(name):
+            alike.setdefault(study.begins(name), []).append(name)
+    if len(alike) > 1:
+        groups = "; ".join(f"{names(found)} with {begins}" for begins, found in alike.items())
+        yield (
+            f"The searchers do not begin alike: {groups}. Figures after few samples compare these starts, "
+            "not the searchers alone."
+        )
 
 
 def _few_seeds(study: Study) -> Iterator[str]:

@@ -17,7 +17,7 @@ from dse.search.keeping import Held, Kept
 from dse.search.record import Record, count_distinct, read_parquet, write_parquet
 from dse.search.run import Cell, open_journal, run_cell
 from dse.search.searcher import GROUP, Searcher, default_searcher, has_policy, make_searcher
-from dse.search.start import Start, start_points
+from dse.search.start import RANDOM, Start, random_settings, start_points
 from dse.spec.mapping import Mapping as DataflowMapping
 from dse.spec.reasons import Reason
 from dse.support.errors import InputError, StorageError, difference, shorten
@@ -171,14 +171,18 @@ def search(
 
     `searcher` is a registered name with `settings`, or a searcher; without one it is the default searcher.
     One whose class is not registered counts under its class's name. The first samples are those of `start`,
-    if it is given: the dataflow "templates", a JSON file of mappings, or mappings. With `out`, a folder, the
+    if it is given: the dataflow "templates", a JSON file of mappings, or mappings; with "random", a searcher
+    given by name begins at random points, whatever its own start is. With `out`, a folder, the
     samples are journalled while the search runs, a search that was interrupted goes on, and the record stays
     there. `save_policy` is a folder for what the searcher has learned, if it is one that has a policy.
     `on_progress` is called with a Progress after every batch; where it returns False the search ends
     there, and the result has what was found. With `out` the same call goes on from such an end. Raises
     InputError for wrong input, and what the searcher raises.
     """
-    cell = named_cell(problem, searcher or default_searcher(), settings, seed, budget)
+    searcher = searcher or default_searcher()
+    if start == RANDOM and isinstance(searcher, str):
+        settings = random_settings(searcher, settings)
+    cell = named_cell(problem, searcher, settings, seed, budget)
     if start is not None:
         cell = replace(cell, start=start_points(problem, start))
     if on_progress is not None:

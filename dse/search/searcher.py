@@ -38,6 +38,11 @@ class Searcher(Protocol):
     but is run anew. One that draws other samples from the same seed on another CPU, as BLAS and torch may,
     must declare `portable = False`: the CPU is then part of a record's identity.
 
+    One that can begin with random points, or with those that it is given, and know no more of the problem,
+    declares `random_start`, a class variable of the settings with which it does so, `{}` if it always does:
+    campaigns have their searchers begin alike. What else it begins with, `begins(space)` tells tables in a
+    few words, such as "templates, expectations".
+
     One that learns a policy which can be saved declares `has_policy = True`; its `search` then takes a third
     argument, `keep: Keep | None = None` (see `dse.search.keeping`), which must not change what it draws.
     """

@@ -1,38 +1,85 @@
-"""Where a search begins, if not where its searcher likes: at the dataflow templates, or at mappings given.
+"""Where a search begins: where its searcher likes, at random points, at the dataflow templates, at mappings.
 
-Such points are the first samples of a search, charged like any. The searcher finds them under `known`.
+Templates and mappings are the first samples of a search, charged like any. The searcher finds them under
+`known`. To begin at random points a searcher may need settings of its own, which it declares (see Searcher).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping as Table
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dse.problem.problem import Problem
+from dse.search.searcher import Searcher, searcher_class
 from dse.spec.mapping import Mapping
 from dse.support.arrays import IntArray
-from dse.support.errors import InputError, shorten, within
+from dse.support.errors import InputError, shorten, unknown, within
 from dse.support.files import read_text
 from dse.support.strict_json import parse
 
-TEMPLATES = "templates"
-"""What asks for the templates, in place of a file's name."""
+if TYPE_CHECKING:
+    from dse.space.protocol import Space
+
+OWN, RANDOM, TEMPLATES = "own", "random", "templates"
+"""What asks for the searcher's own start, random points and the templates, in place of a file's name."""
 
 Start = str | Path | Sequence[Mapping]
-"""`templates`; a JSON file of a mapping, as `dse search --out` writes it, or of a list; or mappings."""
+"""One of these words; a JSON file of a mapping, as `dse search --out` writes it, or a list; or mappings."""
 
 Points = tuple[tuple[int, ...], ...]
+
+
+def random_start(searcher: Searcher | type[Searcher]) -> Table[str, Any] | None:
+    """The settings with which a searcher begins at random points, or at what it is given, and knows no more.
+
+    None where it declares none: it begins as it does.
+    """
+    declared: Table[str, Any] | None = getattr(searcher, "random_start", None)
+    if not isinstance(declared, Table | None):
+        raise InputError(f"random_start of {shorten(searcher)} must be a table, got {shorten(declared)}")
+    return declared
+
+
+def random_settings(kind: str, settings: Table[str, Any] | None) -> dict[str, Any]:
+    """The settings of the searcher of that name where it is to begin at random points: those given stay."""
+    return {**(random_start(searcher_class(kind)) or {}), **(settings or {})}
+
+
+def begins(searcher: Searcher, space: Space) -> str:
+    """With what a searcher begins by itself, in a few words: `random`, what it says, or `own` if nothing."""
+    plain = random_start(searcher)
+    if plain is not None and all(getattr(searcher, name) == value for name, value in plain.items()):
+        return RANDOM
+    told = getattr(searcher, "begins", None)
+    return OWN if told is None else str(told(space))
+
+
+def start_words(searcher: Searcher, space: Space, start: str) -> str:
+    """The same of a searcher that a campaign has begin at `start`: `templates`, `mine.json, expectations`."""
+    known = begins(searcher, space)
+    if start in (OWN, RANDOM):
+        return known
+    given = Path(start).name
+    more = [word for word in known.split(", ") if word not in (OWN, RANDOM, given)]
+    return ", ".join([given, *more])
 
 
 def start_points(problem: Problem, start: Start) -> Points:
     """The gene vectors, each design once, at which a search of the problem is to begin.
 
-    Of the templates those that lie in the space; InputError if none does. Of what is given all have to.
+    None where it begins at its searcher's own start or at random. Of the templates those that lie in the
+    space; InputError if none does. Of what is given all have to.
     """
+    if start in (OWN, RANDOM):
+        return ()
     if start == TEMPLATES:
         return _points(_templates_within(problem))
+    if isinstance(start, str) and not Path(start).suffix and not Path(start).exists():
+        raise unknown("start", start, (RANDOM, TEMPLATES, OWN, "FILE.json"))
     where = f"start {str(start)!r}" if isinstance(start, str | Path) else "start"
     mappings = _read(problem, start, where) if isinstance(start, str | Path) else start
     if not isinstance(mappings, Sequence) or not mappings:

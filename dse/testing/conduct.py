@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from dse.search.evaluator import SearchProblem
+from dse.search.start import random_start
 from dse.testing import landscapes
 from dse.testing.candidate import Candidate
 from dse.testing.imports import forbidden_imports
@@ -43,6 +44,10 @@ def configuration(candidate: Candidate) -> str:
             raise Broken(
                 f"expected settings that JSON can hold, for they name a cell; {name} is {value!r}: {error}"
             ) from None
+    declared = random_start(searcher)
+    if declared is not None and not declared.keys() <= settings.keys():
+        known = ", ".join(settings) or "nothing"
+        raise Broken(f"expected random_start to set some of {known}, got {declared!r}")
     if candidate.pickled is None:
         raise Broken(
             f"expected to pickle, for campaigns send searchers to workers; {candidate.pickling_failure}"

@@ -6,7 +6,7 @@ Steps up are judged relative to the loss, which has another scale on every probl
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -22,6 +22,7 @@ class Annealing:
 
     chains: Annotated[int, Limits(ge=1, le=10_000)] = 8
     heat: Annotated[float, Limits(gt=0)] = 0.2
+    random_start: ClassVar[dict[str, Any]] = {}
     # It cools down as the budget ends: with a larger one the samples are others.
     plans_for_budget: ClassVar[bool] = True
 

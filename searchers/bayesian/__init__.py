@@ -24,7 +24,7 @@ BERT-base on five accelerators), at 300 to 5,000 samples.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -58,6 +58,7 @@ class Bayesian:
 
     libraries: ClassVar[tuple[str, ...]] = ("scikit-optimize", "scikit-learn", "scipy")
     portable: ClassVar[bool] = False
+    random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
         whole_number(self.initial, "initial", least=2, most=MOST_POINTS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from dse.support.errors import InputError
 from dse.support.schema import Limits
@@ -60,6 +60,7 @@ class ActorPlay:
     libraries: ClassVar[tuple[str, ...]] = ("gymnasium", "pettingzoo", "torch")
     portable: ClassVar[bool] = False
     has_policy: ClassVar[bool] = True
+    random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
         if self.lowest >= self.highest:

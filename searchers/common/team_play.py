@@ -33,6 +33,7 @@ class TeamPlay(OffPolicy):
     libraries: ClassVar[tuple[str, ...]] = ("gymnasium", "pettingzoo", "torch")
     portable: ClassVar[bool] = False
     has_policy: ClassVar[bool] = True
+    random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
         super().__post_init__()

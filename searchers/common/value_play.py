@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -66,6 +66,7 @@ class ValuePlay:
     libraries: ClassVar[tuple[str, ...]] = ("gymnasium", "pettingzoo", "torch")
     portable: ClassVar[bool] = False
     has_policy: ClassVar[bool] = True
+    random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
         self.game()

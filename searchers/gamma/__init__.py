@@ -26,7 +26,7 @@ mean over them of the median best loss of 10 seeds is 1.19, 1.04, 1.02 and 1.004
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -116,6 +116,8 @@ class Gamma:
     graded: bool | None = None
     patience: int | None = None
     retries: int | None = None
+
+    random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
         if self.preset not in PRESETS:

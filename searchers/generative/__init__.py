@@ -30,6 +30,7 @@ from searchers.local import Local
 
 if TYPE_CHECKING:
     from dse.search.evaluator import Evaluator
+    from dse.space.protocol import Space
 
 TAUGHT_SAMPLES = 802_816
 """Samples of other layers that the mapper was taught by, and that found the mappings which are copied."""
@@ -50,6 +51,12 @@ class Generative:
 
     libraries: ClassVar[tuple[str, ...]] = ("torch",)
     portable: ClassVar[bool] = False
+
+    def begins(self, space: Space) -> str:
+        """With what it begins, in words."""
+        if space.structure is None or space.structure.has_machines:
+            return "random"
+        return "known mappings" if self.source == "nearest" else "taught mappings"
 
     @property
     def samples_elsewhere(self) -> int:

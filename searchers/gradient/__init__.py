@@ -17,7 +17,7 @@ equations, and `offline` no features that it knows: the search is then that of a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from searchers.common.torch_apart import torch_apart
 
 if TYPE_CHECKING:
     from dse.search.evaluator import Evaluator
+    from dse.space.protocol import Space
 
 OFFLINE_SAMPLES = 62_720
 """Samples of other layers that the network of `offline` was taught by: see offline.py."""
@@ -60,10 +61,17 @@ class Gradient:
 
     libraries: ClassVar[tuple[str, ...]] = ("torch",)
     portable: ClassVar[bool] = False
+    random_start: ClassVar[dict[str, Any]] = {"form": "surrogate", "offline": False}
 
     def __post_init__(self) -> None:
         if self.offline and self.form != "surrogate":
             raise InputError("offline is for form = 'surrogate': the relaxation learns nothing")
+
+    def begins(self, space: Space) -> str:
+        """With what it begins if it knows something, in words."""
+        if space.structure is None or space.structure.has_machines:
+            return "random"
+        return "taught network" if self.offline else "relaxed equations"
 
     @property
     def samples_elsewhere(self) -> int:

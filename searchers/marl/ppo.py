@@ -9,7 +9,7 @@ energy and area of the last point in the same environment: as logs, less their m
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 import numpy as np
 
@@ -68,6 +68,8 @@ class Learning:
     the last of its `retries`; 0: never."""
     retries: int = 4
     """How often a point whose mapping was drawn before is drawn again; 0: it is evaluated once more."""
+
+    random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
         whole_number(self.batch, "batch", least=2, most=MOST_POINTS)

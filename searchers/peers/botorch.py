@@ -8,7 +8,7 @@ time grows with their cube.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -38,6 +38,7 @@ class BoTorch:
 
     libraries: ClassVar[tuple[str, ...]] = ("botorch", "gpytorch", "scipy", "torch")
     portable: ClassVar[bool] = False
+    random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
         for name in ("initial", "restarts", "raw"):

@@ -30,6 +30,7 @@ class CatCMA:
 
     libraries: ClassVar[tuple[str, ...]] = ("cmaes",)
     portable: ClassVar[bool] = False
+    random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
         whole_number(self.population, "population", least=0, most=MOST_POINTS)

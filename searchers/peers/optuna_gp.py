@@ -6,7 +6,7 @@ Its time grows with the cube of the samples: after so many a study gives way to 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -32,6 +32,7 @@ class OptunaGP:
 
     libraries: ClassVar[tuple[str, ...]] = ("optuna", "scipy", "torch")
     portable: ClassVar[bool] = False
+    random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
         whole_number(self.startup, "startup", most=MOST_POINTS)

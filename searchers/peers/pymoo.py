@@ -34,6 +34,7 @@ class Pymoo:
 
     libraries: ClassVar[tuple[str, ...]] = ("pymoo", "scipy")
     portable: ClassVar[bool] = False
+    random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
         whole_number(self.population, "population", least=2, most=MOST_POINTS)

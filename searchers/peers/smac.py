@@ -33,6 +33,7 @@ class SMAC:
     libraries: ClassVar[tuple[str, ...]] = ("smac", "ConfigSpace", "scikit-learn", "scipy")
     portable: ClassVar[bool] = False
     plans_for_budget: ClassVar[bool] = True
+    random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
         whole_number(self.initial, "initial", most=MOST_POINTS)

@@ -7,7 +7,7 @@ With the library's own settings, but multivariate, which is its better form.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -34,6 +34,7 @@ class TPE:
 
     libraries: ClassVar[tuple[str, ...]] = ("optuna",)
     portable: ClassVar[bool] = False
+    random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
         whole_number(self.startup, "startup", most=MOST_POINTS)

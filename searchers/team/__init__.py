@@ -46,7 +46,7 @@ experiments/tuning/varied.py: see results/tuning.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dse.support.errors import unknown
 from dse.support.validation import INT64_MAX, positive_number, whole_number
@@ -129,6 +129,8 @@ class Team:
     policy: str = "critic"
     """`critic`, or the control: `uniform` has every agent and the batch choose uniformly, as often."""
 
+    random_start: ClassVar[dict[str, Any]] = {"begin": "random", "expects": False}
+
     def __post_init__(self) -> None:
         for name, least, most in (
             ("start", 2, MOST_POINTS), ("informed_start", 1, MOST_POINTS), ("early_moves", 1, MOST_REPEATS),
@@ -147,6 +149,13 @@ class Team:
             raise unknown("policy", self.policy, POLICIES)
         if self.begin not in BEGINNINGS:
             raise unknown("begin", self.begin, BEGINNINGS)
+
+    def begins(self, space: Space) -> str:
+        """With what it begins in a space, in words."""
+        from searchers.team.features import two_level_structure
+
+        informed = self.expects and two_level_structure(space) is not None
+        return f"{self.begin}, expectations" if informed else "random"
 
     def features(self, space: Space) -> Features:
         """What the critic sees of the designs of a space."""

@@ -81,9 +81,15 @@ def features_of(space: Space) -> Features:
     """
     if space.hierarchy is not None:
         return LevelFeatures(space, space.hierarchy)
-    structure = space.structure
+    structure = two_level_structure(space)
+    return LoopFeatures(space, structure) if structure else PlainFeatures(space)
+
+
+def two_level_structure(space: Space) -> MappingStructure | None:
+    """What mappings of K, C, Y and X onto one machine of two levels are made of; None in another space."""
+    structure = None if space.hierarchy is not None else space.structure
     usual = structure is not None and structure.dims == _DIMS and not structure.has_machines
-    return LoopFeatures(space, structure) if structure and usual else PlainFeatures(space)
+    return structure if usual else None
 
 
 class PlainFeatures:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dse.support.validation import whole_number
 from searchers.common.settings import MOST_DATA
@@ -44,6 +44,8 @@ class Transfer(Team):
     samples_elsewhere: int = field(init=False, default=0)
     """The samples of the searches there."""
 
+    random_start: ClassVar[dict[str, Any]] = {**Team.random_start, "folder": ""}
+
     def __post_init__(self) -> None:
         super().__post_init__()
         whole_number(self.lessons, "lessons", least=1, most=MOST_DATA)
@@ -53,6 +55,10 @@ class Transfer(Team):
             found = read_searches(Path(self.folder))
             object.__setattr__(self, "digest", found.digest)
             object.__setattr__(self, "samples_elsewhere", found.samples)
+
+    def begins(self, space: Space) -> str:
+        """With what it begins in a space, in words."""
+        return "other searches" if self.folder else super().begins(space)
 
     def elsewhere(self, space: Space, describe: Features, factors: tuple[str, ...]) -> Lessons | None:
         """Samples of the searches on the same machine."""

@@ -63,8 +63,9 @@ def command(
     start: Annotated[
         str | None,
         typer.Option(
-            help="What the first samples are: templates (the known dataflows), or mappings in FILE.json.",
-            metavar="templates|FILE",
+            help="What the first samples are: templates (the known dataflows), random points, or mappings in "
+            "FILE.json; by default what the searcher begins with.",
+            metavar="templates|random|FILE",
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Which of the searcher's runs.", metavar="N")] = 0,

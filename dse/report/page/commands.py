@@ -16,6 +16,7 @@ from dse.campaign.showing import SHOWING
 from dse.campaign.summary import Summary
 from dse.problem.problem import Problem
 from dse.search.searcher import searcher_class
+from dse.search.start import OWN, RANDOM
 from dse.spec.mapping import Mapping
 from dse.support.errors import InputError
 from dse.support.toml import toml_key, toml_value
@@ -39,6 +40,8 @@ def search_command(study: Study, cell: Summary, problem: Problem) -> str:
     """A shell line that runs the cell again by `dse search`."""
     options = [*_where(cell), "--searcher", cell.type]
     options += (word for text in _changed(study, cell) for word in ("--set", text))
+    start = study.about.get("starts", {}).get(cell.searcher, OWN)
+    options += ["--start", start] if start not in (OWN, RANDOM) else []
     options += ["--tiles", problem.tiles] if problem.tiles != "factors" else []
     options += ["--space", problem.parts.name or "FILE.toml"] if _is_unusual(problem) else []
     options += (word for text in _fixed(problem) for word in ("--fix", text))
@@ -64,11 +67,13 @@ def campaign_toml(study: Study, problems: Table[Triple, Made]) -> str | None:
         return None
     tiles, fixed, parts, area_budget = spaces[0]
     first = min(cell.seed for cell in study.summaries)
+    start, starts = study.about.get("start", OWN), study.about.get("starts", {})
     lines = [
         f"name = {toml_value(study.name)}",
         f"budget = {study.budget}",
         f"seeds = {study.seeds}",
         *([f"seed = {first}"] if first else []),
+        f"start = {toml_value(start)}",
         *(f"{key} = {toml_value(study.about[key])}" for key in SHOWING if key in study.about),
         f"cost_model = {toml_value(study.cost_model)}",
         *([f"tiles = {toml_value(tiles)}"] if tiles != "factors" else []),
@@ -84,6 +89,9 @@ def campaign_toml(study: Study, problems: Table[Triple, Made]) -> str | None:
         lines += [f"type = {toml_value(kind)}"] if kind != name else []
         lines += [f"seeds = {study.seeds_of(name)}"] if study.seeds_of(name) < study.seeds else []
         lines += [f"budget = {study.budget_of(name)}"] if name in study.cut else []
+        if starts.get(name, start) != start:
+            # A searcher's own setting of that name is then its default, as it was in the campaign's file.
+            values["start"] = starts[name]
         lines += [
             f"{toml_key(key)} = {toml_value(value)}" for key, value in values.items() if value is not None
         ]

@@ -10,7 +10,7 @@ import numpy as np
 from dse.analysis.findings import Findings
 from dse.analysis.study import Study
 from dse.report.limits import missing
-from dse.report.page.numbers import percent, ratio_text
+from dse.report.page.numbers import NONE, percent, ratio_text
 
 CLOSE = 1.01
 """A run whose final loss is at most this times the best known has come close."""
@@ -18,7 +18,10 @@ CLOSE = 1.01
 
 @dataclass(frozen=True)
 class Standing:
-    """One searcher's row. `left`, `width` and `dot` are per cent of the strip; `dot` may be None."""
+    """One searcher's row. `left`, `width` and `dot` are per cent of the strip; `dot` may be None.
+
+    `start` is with what it begins, in words, and `seconds` are those of CPU time that a run takes.
+    """
 
     searcher: str
     reference: bool
@@ -32,6 +35,8 @@ class Standing:
     close_share: float
     infeasible: str
     infeasible_share: float
+    start: str
+    seconds: str
 
 
 @dataclass(frozen=True)
@@ -91,6 +96,8 @@ def _row(
         close_share=close / max(runs, 1),
         infeasible=percent(infeasible),
         infeasible_share=infeasible,
+        start=study.begins(name) or NONE,
+        seconds=f"{(spent.searcher_seconds + spent.model_seconds) / max(spent.cells, 1):,.1f}",
     )
 
 

@@ -1,0 +1,59 @@
+"""The campaigns in results/campaigns are the same experiments that their committed results are of."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dse.campaign.config import Campaign
+from dse.campaign.reading import load_campaign
+from dse.cli.commands.run import find_layers
+from dse.support.hashing import digest, plain
+
+CAMPAIGNS = Path(__file__).parents[2] / "results" / "campaigns"
+IDENTITIES = Path(__file__).parents[1] / "data" / "campaign_identities.json"
+"""By campaign and searcher, how many cells there are and a digest of what each is but for versions.
+
+It was written before campaigns could say where their searchers begin, by `python -m` of this module. To
+write it anew is to say that committed results are of other experiments than their campaigns.
+"""
+WITHOUT_RESULTS = ("quickstart", "gemmini-layers")
+"""What has no committed results, and what is no campaign but a network."""
+
+
+def named() -> list[str]:
+    return sorted(path.stem for path in CAMPAIGNS.glob("*.toml") if path.stem not in WITHOUT_RESULTS)
+
+
+def load(name: str) -> Campaign:
+    return load_campaign(str(CAMPAIGNS / f"{name}.toml"), find_layers)
+
+
+def identities(campaign: Campaign) -> dict[str, list[Any]]:
+    """By searcher, its cells: how many, and the digest of their keys and identities without versions."""
+    common: dict[int, str] = {}
+    cells: dict[str, list[list[Any]]] = {}
+    for one in campaign.cells():
+        held = one.cell.common
+        if id(held) not in common:
+            kept = {key: value for key, value in held.items() if key != "versions"}
+            common[id(held)] = digest(plain(kept))
+        cells.setdefault(one.variant.name, []).append([one.key, one.cell.seed, common[id(held)]])
+    return {name: [len(found), digest(sorted(found))] for name, found in cells.items()}
+
+
+@pytest.mark.parametrize("name", named())
+def test_every_cell_of_a_committed_campaign_is_what_it_was(name: str) -> None:
+    assert identities(load(name)) == json.loads(IDENTITIES.read_text())[name]
+
+
+def test_no_committed_campaign_is_left_out() -> None:
+    assert named() == sorted(json.loads(IDENTITIES.read_text()))
+
+
+if __name__ == "__main__":
+    found = {name: identities(load(name)) for name in named()}
+    IDENTITIES.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
