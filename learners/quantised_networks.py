@@ -1,10 +1,13 @@
 """Networks in few bits: what is left of them, and layers that compute in whole numbers and halves.
 
-Layers that compute are torch's `linear_dynamic` of its quantised engines (on x86 FBGEMM's): whole numbers of
-8 bits for weights and for activations, whose range is found anew in each call, and `linear_dynamic_fp16`:
-weights in half precision, products in single. They are called without `torch.ao.quantization`, which is
-deprecated, and without its modules, which take longer than small layers. Weights of 2 to 8 bits go in as they
-are stored; activations have 255 steps there where the formula has 256.
+Layers that compute are torch's `linear_dynamic` of its quantised engines (on x86 FBGEMM's), whole numbers for
+weights and for activations, and `linear_dynamic_fp16`: weights in half precision, products in single. They
+are called without `torch.ao.quantization`, which is deprecated, and without its modules, which take longer
+than small layers.
+
+Activations of n bits have 2^n - 1 steps there, over the range of all rows of a call, where the formula of
+learners.quantised has 2^n over the range of a row. n is 8, but 7 beside weights of 8 bits where the CPU has
+no VNNI instructions (`activation_bits`). QuantisedNetworks simulate the formula, `as_executed` the layers.
 """
 
 from __future__ import annotations
@@ -52,21 +55,33 @@ def _layer(plain: Mapping[str, Tensor], layer: int) -> tuple[Tensor, Tensor]:
     return matrix.transpose(1, 2).contiguous(), bias[:, None]
 
 
+def activation_bits(weights: int) -> int:
+    """Bits of the activations that layers compute with here, beside weights of so many.
+
+    Without VNNI instructions FBGEMM adds pairs of products in 16 bits: two of 255 * 128 do not fit there, two
+    of 127 * 128 and two of 255 * 64 do.
+    """
+    if weights > 8:
+        return FULL
+    adds_in_16_bits = torch.backends.quantized.engine in ("x86", "fbgemm")
+    return 7 if weights == 8 and adds_in_16_bits and not torch.cpu._is_vnni_supported() else 8
+
+
 class Executed:
     """Networks whose layers compute in their own precision: bytes, halves or singles. No gradient.
 
-    Rows of a call share the range of their activations, agent by agent.
+    Rows of a call share the range of their activations, agent by agent. `activations` are the bits of these:
+    7, or, where the CPU can (`activation_bits`), 8.
     """
 
-    def __init__(self, weights: QuantisedWeights, activation: str) -> None:
+    def __init__(self, weights: QuantisedWeights, activation: str, activations: int | None = None) -> None:
         layers = range(len(weights.tensors) // 2)
         tensors = [(weights.tensors[f"{layer}.weight"], weights.tensors[f"{layer}.bias"]) for layer in layers]
         assert isinstance(tensors[0][1], Tensor)
         agents = len(tensors[0][1])
         self._activate = ACTIVATIONS[activation]
         self._bits = weights.bits
-        # Without VNNI instructions FBGEMM adds pairs of products in 16 bits, which 8 by 8 bits overflow.
-        self._reduced = not torch.cpu._is_vnni_supported()
+        self.activations = activation_bits(weights.bits) if activations is None else activations
         with warnings.catch_warnings():
             # Torch is to lose its quantised tensors one day; the operators have no other way in yet.
             warnings.simplefilter("ignore")
@@ -90,7 +105,7 @@ class Executed:
             elif self._bits == HALF:
                 rows = quantised.linear_dynamic_fp16(rows, layer)
             else:
-                rows = quantised.linear_dynamic(rows, layer, self._reduced)
+                rows = quantised.linear_dynamic(rows, layer, self.activations == 7)
         return rows
 
 
@@ -99,6 +114,29 @@ def executed(networks: Networks) -> Networks | Executed:
     if isinstance(networks, QuantisedNetworks) and networks.precision.weights != FULL:
         return Executed(networks.quantised, networks.activation)
     return networks
+
+
+class _AsExecuted(Rounding):
+    """Rounding of activations as layers of whole numbers do it, all rows of an agent by one range."""
+
+    def activations(self, rows: Tensor) -> Tensor:
+        most = 2**self.precision.activations - 1
+        found = []
+        for agent in rows.detach():
+            low, high = min(float(agent.min()), 0.0), max(float(agent.max()), 0.0)
+            step = (high - low) / most or 1.0
+            zero = round(-low / step)
+            found.append(torch.fake_quantize_per_tensor_affine(agent, step, zero, 0, most))
+        return torch.stack(found)
+
+
+def as_executed(networks: QuantisedNetworks, activations: int) -> Networks:
+    """What networks with weights of 2 to 8 bits do where they are executed, in single precision.
+
+    Activations are of so many bits: see `Executed.activations`.
+    """
+    weights = [weight.detach() for weight in networks.weights]
+    return Networks(weights, networks.activation, _AsExecuted(Precision(activations=activations)))
 
 
 def _packed(matrix: Tensor | Integers, bias: Tensor | Integers, agent: int, bits: int) -> Any:
@@ -110,9 +148,10 @@ def _packed(matrix: Tensor | Integers, bias: Tensor | Integers, agent: int, bits
             return matrix[agent], bias[agent]
         layer = torch.ops.quantized.linear_prepack_fp16(matrix[agent].float(), bias[agent])
         return layer
-    # Torch's are signed, 128 less, with a zero point in place of a lowest number.
-    signed = (matrix.stored[agent] ^ 128).view(torch.int8)
-    zeros, deltas = -matrix.lowest[agent].flatten().int() - 128, matrix.delta[agent].flatten()
+    # Torch's are signed, half of their range less, with a zero point in place of a lowest number.
+    half = 2 ** (bits - 1)
+    signed = (matrix.stored[agent].short() - half).to(torch.int8)
+    zeros, deltas = -matrix.lowest[agent].flatten().int() - half, matrix.delta[agent].flatten()
     if len(deltas) == 1:
         whole = torch._make_per_tensor_quantized_tensor(signed, float(deltas), int(zeros))
     else:

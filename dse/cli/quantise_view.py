@@ -16,7 +16,13 @@ if TYPE_CHECKING:
 
 
 def as_data(policy: str, algorithm: str, quality: str, tried: Sequence[Tried]) -> dict[str, Any]:
-    """The precisions as plain data; `worse` is a share of what full precision does."""
+    """The precisions as plain data; `worse` is a share of what full precision does.
+
+    Qualities are of `weights` and `activations` as the formula rounds them; `executed_activations` are the
+    bits of those layers that `microseconds` are of.
+    """
+    from learners.quantised_networks import activation_bits
+
     return {
         "of": policy,
         "algorithm": algorithm,
@@ -26,6 +32,7 @@ def as_data(policy: str, algorithm: str, quality: str, tried: Sequence[Tried]) -
             asdict(one.precision)
             | {
                 "bits": one.precision.weights,
+                "executed_activations": activation_bits(one.precision.weights),
                 "quantised": one.quantised,
                 "bytes": one.size,
                 "microseconds": one.microseconds,
@@ -64,6 +71,8 @@ def show(data: Mapping[str, Any], out: object) -> None:
     empty = sum(not math.isfinite(value) for row in data["precisions"] for value in row["values"])
     if empty:
         console.print(f"in {empty} runs nothing feasible was drawn: with more --samples all are compared")
+    if any(row["executed_activations"] == 7 for row in data["precisions"]):
+        console.print("us in 8 bits: with activations of 7 bits, for this CPU has no VNNI instructions")
     if out is not None:
         console.print(f"written to {out}")
 

@@ -9,7 +9,9 @@
 - `mapper`: what a mapper's actor and its cost models take for a sample.
 
 From three seeds each; `pulls`, precisions in `idle`, and most tasks from five. Writes actorq-*.csv in
-results/quantised, a line or more a run, and goes on where it was stopped. For tables:
+results/quantised, a line or more a run, and goes on where it was stopped. Its last column is the bits of the
+activations beside weights of 8 (learners.quantised_networks); nothing stands there where that was not written
+down. For tables:
 `python -m experiments.actorq.tables`.
 """
 
@@ -51,6 +53,7 @@ ARMS: dict[str, tuple[str, dict[str, Any]]] = {
     "actorq 4 bits": ("actorq", {"pull_every": 1, "bits": 4}),
 }
 SEARCHED = 2000
+ACTIVATIONS = "int8_activations"
 
 Row = dict[str, Any]
 
@@ -218,8 +221,11 @@ def read(name: str) -> list[dict[str, str]]:
 
 def write(name: str, rows: list[Row]) -> None:
     """Add lines to a table."""
+    from learners.quantised_networks import activation_bits
+
     if not rows:
         return
+    rows = [{**row, ACTIVATIONS: activation_bits(8)} for row in rows]
     HERE.mkdir(parents=True, exist_ok=True)
     path: Path = HERE / f"actorq-{name}.csv"
     with path.open("a", encoding="utf-8", newline="") as file:

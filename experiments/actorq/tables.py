@@ -12,7 +12,7 @@ from dse.support.arrays import FloatArray
 from dse.support.files import write_whole
 from experiments.actorq.asynchronous import PHASES
 from experiments.actorq.setting import SIZES
-from experiments.actorq.study import ARMS, HERE, LEARNED, PULLS, read
+from experiments.actorq.study import ACTIVATIONS, ARMS, HERE, LEARNED, PULLS, read
 
 Rows = list[dict[str, str]]
 SIZED = {name: f"{len(hidden)} x {hidden[0]}" for name, (hidden, _) in SIZES.items()}
@@ -278,6 +278,19 @@ def mapper() -> list[str]:
     return table(["what", "which", "CPU microseconds, median of 9"], lines)
 
 
+def arithmetic() -> str:
+    """What layers of int8 computed with, as far as it was written down."""
+    by_bits: dict[str, list[str]] = {}
+    for name in ("pulls", "searches", "runs", "mapper"):
+        for bits in sorted({row[ACTIVATIONS] for row in read(name)}):
+            by_bits.setdefault(bits, []).append(name)
+    said = [
+        f"{' and '.join(names)}: {f'activations of {bits} bits' if bits else 'not written down'}"
+        for bits, names in sorted(by_bits.items(), reverse=True)
+    ]
+    return f"int8 is weights of 8 bits; beside them, {'; '.join(said)}."
+
+
 def main() -> None:
     """Write and print the tables."""
     parts = {
@@ -290,7 +303,11 @@ def main() -> None:
         "As searchers: best loss / optimum, twelve development problems": searches(),
         "A mapper's actor and its cost models, one point at a time": mapper(),
     }
-    lines = ["Written by `python -m experiments.actorq.tables`; intervals are 95 % over seeds.", ""]
+    lines = [
+        "Written by `python -m experiments.actorq.tables`; intervals are 95 % over seeds.",
+        arithmetic(),
+        "",
+    ]
     for title, part in parts.items():
         lines += [f"### {title}", "", *part]
     write_whole(HERE / "actorq.md", "\n".join(lines), "table")

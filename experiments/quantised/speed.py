@@ -27,7 +27,7 @@ from experiments.quantised.ptq import HERE
 from experiments.quantised.taught import Taught
 from learners.networks import Networks
 from learners.quantised import Precision
-from learners.quantised_networks import executed, quantised_networks
+from learners.quantised_networks import activation_bits, executed, quantised_networks
 
 SIZES = {
     "3 x 64": (64, 64, 64),
@@ -119,20 +119,21 @@ def main() -> None:
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     make_folder(HERE)
+    bits = activation_bits(8)
     with (HERE / "speed.csv").open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(("network", "rows", "way", "microseconds", "low", "high"))
+        writer.writerow(("network", "rows", "way", "microseconds", "low", "high", "int8_activations"))
         for name, hidden in SIZES.items():
             for rows in ROWS:
                 for way, figures in microseconds(ways(networks(hidden), rows)).items():
                     print(name, rows, way, *(f"{figure:.1f}" for figure in figures), flush=True)
-                    writer.writerow((name, rows, way, *(f"{figure:.2f}" for figure in figures)))
+                    writer.writerow((name, rows, way, *(f"{figure:.2f}" for figure in figures), bits))
         calls = drawing()
         whole = microseconds({A_SAMPLE: calls.pop(A_SAMPLE)}, rounds=5, least=1)[A_SAMPLE]
         figures_by_way = {A_SAMPLE: tuple(figure / MANY for figure in whole)} | microseconds(calls)
         for way, figures in figures_by_way.items():
             print("a mapper", way, *(f"{figure:.1f}" for figure in figures), flush=True)
-            writer.writerow((MAPPER, 1, way, *(f"{figure:.2f}" for figure in figures)))
+            writer.writerow((MAPPER, 1, way, *(f"{figure:.2f}" for figure in figures), bits))
 
 
 if __name__ == "__main__":

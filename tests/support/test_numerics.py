@@ -11,6 +11,7 @@ import pytest
 from scipy import linalg, optimize, special
 
 from dse.support import numerics
+from dse.support.numerics import cpu
 from dse.support.numerics.cpu import numerical_cpu, other_cpu
 
 SCALES = np.repeat([1e-3, 0.1, 1, 10, 100], 2000)
@@ -99,7 +100,25 @@ def test_on_another_cpu_the_bits_are_the_same_and_the_cpu_has_another_name() -> 
         for also in ({}, other_cpu())
     )
     assert here.returncode == there.returncode == 0, there.stderr
-    (bits, cpu), (other_bits, other) = here.stdout.splitlines(), there.stdout.splitlines()
+    (bits, name), (other_bits, other) = here.stdout.splitlines(), there.stdout.splitlines()
     assert bits == other_bits
-    assert cpu == numerical_cpu()
-    assert cpu != other or not other_cpu()["NPY_DISABLE_CPU_FEATURES"]
+    assert name == numerical_cpu()
+    assert name != other or not other_cpu()["NPY_DISABLE_CPU_FEATURES"]
+
+
+def test_cpus_that_torch_computes_differently_on_have_different_names(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    names = {numerical_cpu()}
+    for variable in cpu.TORCH_VARIABLES:
+        with monkeypatch.context() as patch:
+            patch.setenv(variable, "AVX2" if os.environ.get(variable) != "AVX2" else "SSE41")
+            names.add(numerical_cpu.__wrapped__())
+    assert len(names) == 1 + len(cpu.TORCH_VARIABLES)
+    monkeypatch.setattr(cpu, "_instructions", lambda: ["X86_V3", "X86_V4"])
+    skylake, cascade_lake = (
+        (monkeypatch.setattr(cpu, "_has_vnni", lambda has=has: has), numerical_cpu.__wrapped__())[1]
+        for has in (False, True)
+    )
+    assert skylake.split()[3:] == cascade_lake.split()[4:]
+    assert cascade_lake.split()[3] == "VNNI"
