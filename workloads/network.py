@@ -53,10 +53,12 @@ class Network:
     def of(cls, name: str, source: str, layers: Iterable[Layer], left_out: Iterable[LeftOut] = ()) -> Network:
         """The network of some named layers, in the order in which it runs them."""
         groups: dict[Layer, list[Layer]] = {}
+        repeats: dict[Layer, int] = {}
         for layer in layers:
-            groups.setdefault(layer.folded(), []).append(layer)
-        repeats = [sum(layer.folded().repeats for layer in group) for group in groups.values()]
-        macs = sum(layer.macs * count for layer, count in zip(groups, repeats, strict=True))
+            folded = layer.folded()
+            groups.setdefault(folded, []).append(layer)
+            repeats[folded] = repeats.get(folded, 0) + folded.repeats
+        macs = sum(layer.macs * count for layer, count in repeats.items())
         if macs > INT64_MAX:
             raise InputError(
                 f"{name}: its multiply-accumulates with all repeats do not fit in 64 bits ({macs:.3g})"
@@ -64,7 +66,7 @@ class Network:
         return cls(
             name,
             source,
-            tuple(replace(layer, repeats=count) for layer, count in zip(groups, repeats, strict=True)),
+            tuple(replace(layer, repeats=count) for layer, count in repeats.items()),
             tuple(tuple(layer.name for layer in group) for group in groups.values()),
             tuple(map(tuple, groups.values())),
             tuple(left_out),

@@ -219,6 +219,8 @@ class Layer:
         channels, one for each output that a channel has. Samples are stacked along rows, or else columns,
         where the filter has one there and no padding, for their weights are shared; otherwise each is a run.
         """
+        if self.groups == self.batch == 1:
+            return self
         layer, repeats = self, self.repeats
         if self.groups > 1:
             outputs, channels = self.K // self.groups, self.C // self.groups

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 import tracemalloc
 from dataclasses import replace
 from math import prod
@@ -22,7 +23,7 @@ from tests.conftest import Dse
 from tests.workloads.onnx_cases import model, operator, written
 from workloads import Network, from_onnx, load, load_layer
 from workloads.models import onnx_file
-from workloads.models.collected import NoLayerError
+from workloads.models.collected import Collected, NoLayerError
 from workloads.models.convolutions import Steps, transposed
 from workloads.models.onnx_shapes import shapes_of
 
@@ -514,7 +515,7 @@ def test_functions_that_never_end_are_refused_in_a_line(tmp_path: Path) -> None:
         (
             "doubled",
             [calling(f"F{n}", f"F{n + 1}", 2) for n in range(40)],
-            "come to more than 1,000,000 operators",
+            "it comes to more than 100,000 operators",
         ),
     ):
         made = model(calls, operator("MatMul", "z w", "y"), x=[4, 5], w=[5, 6])
@@ -539,3 +540,41 @@ def test_a_constant_of_a_size_that_follows_from_values_is_not_made() -> None:
         assert tracemalloc.get_traced_memory()[1] < 2**26
     finally:
         tracemalloc.stop()
+
+
+def test_thousands_of_operators_without_a_name_are_numbered_in_linear_time() -> None:
+    found, layer = Collected(), Layer.gemm(1, 2, 3)
+    found.add("MatMul_3", "MatMul", [layer])
+    start = time.process_time()
+    for _ in range(6000):
+        found.add("", "MatMul", [layer])
+    assert time.process_time() - start < 4
+    names = [layer.name for layer in found.layers]
+    assert names[:5] == ["MatMul_3", "MatMul", "MatMul_2", "MatMul_4", "MatMul_5"]
+    assert len(set(names)) == 6001
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"dims": [5]}, "do not fit its type and its dims [5]: cannot reshape array of size 2"),
+        ({"data_type": 77}, "do not fit its type and its dims [2]"),
+        ({"raw_data": b"abc"}, "do not fit its type and its dims [2]"),
+    ],
+    ids=["dims", "type", "data"],
+)
+def test_an_initializer_whose_data_do_not_fit_it_is_refused_in_a_line(
+    tmp_path: Path, changed: dict[str, Any], said: str
+) -> None:
+    made = model(operator("Reshape", "x t", "y"), operator("MatMul", "y w", "z"), x=[6, 10], w=[10, 7])
+    target = numpy_helper.from_array(np.array([6, 10]), "t\x1b[31m")
+    for name, value in changed.items():
+        if name == "dims":
+            del target.dims[:]
+            target.dims.extend(value)
+        else:
+            setattr(target, name, value)
+    made.graph.initializer.append(target)
+    text = refusal(written(tmp_path / "m.onnx", made))
+    assert r"the data of initializer 't\x1b[31m' " + said in text
+    assert text.isprintable()

@@ -31,7 +31,8 @@ class Collected:
 
     layers: list[Layer] = field(default_factory=list)
     _left_out: dict[tuple[str, str], list[int | None]] = field(default_factory=dict)
-    _names: set[str] = field(default_factory=set)
+    _names: dict[str, int] = field(default_factory=dict)
+    """The names that are taken, each with the last number that was put behind it."""
 
     def add(self, name: str, operator: str, layers: Sequence[Layer]) -> None:
         """The layers of an operator, named after it, or after what it is if it has no name."""
@@ -66,11 +67,12 @@ class Collected:
 
     def _free(self, name: str) -> str:
         """The name, with a number behind it if another layer has it."""
-        free, number = name, 1
+        free, number = name, self._names.get(name, 1)
         while free in self._names:
             number += 1
             free = f"{name}_{number}"
-        self._names.add(free)
+        self._names[name] = number
+        self._names.setdefault(free, 1)
         return free
 
 

@@ -95,7 +95,7 @@ def _parsed(path: str, where: str) -> onnx.ModelProto:
     # Protobuf reads some files of other kinds, as a message without anything in it.
     if not model.graph.node or not model.opset_import:
         raise InputError(f"{where} is no ONNX model: it is damaged, empty or of another kind")
-    return functions_written_out(model, where) if model.functions else model
+    return functions_written_out(model, where)
 
 
 def _drop_weights(graph: onnx.GraphProto) -> None:

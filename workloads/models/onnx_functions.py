@@ -10,15 +10,15 @@ from dse.support.errors import InputError, one_line
 if TYPE_CHECKING:
     import onnx
 
-MOST_OPERATORS, MOST_DEPTH = 1_000_000, 100
+MOST_OPERATORS, MOST_DEPTH = 100_000, 100
 """Of a model written out, and of functions that call functions: thirty that each call the next one twice are
-a billion operators."""
+a billion operators. Large language models have ten thousand."""
 
 _Name = tuple[str, str]
 
 
 def functions_written_out(model: onnx.ModelProto, where: str) -> onnx.ModelProto:
-    """The model without functions; InputError where they call themselves, or come to too much."""
+    """The model without functions; InputError where they call themselves, or it comes to too much."""
     from onnx.inliner import inline_local_functions
 
     bodies = {(function.domain, function.name): function.node for function in model.functions}
@@ -38,7 +38,9 @@ def functions_written_out(model: onnx.ModelProto, where: str) -> onnx.ModelProto
         return found
 
     if size(model.graph.node, 0) > MOST_OPERATORS:
-        raise InputError(f"{where}: its functions come to more than {MOST_OPERATORS:,} operators")
+        raise InputError(f"{where}: it comes to more than {MOST_OPERATORS:,} operators")
+    if not bodies:
+        return model
     try:
         return inline_local_functions(model)
     except Exception as error:  # whatever onnx has against the functions

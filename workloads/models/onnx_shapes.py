@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dse.support.errors import InputError, one_line
+from dse.support.errors import InputError, one_line, shorten
 
 if TYPE_CHECKING:
     import onnx
@@ -21,6 +21,9 @@ STANDARD = ("", "ai.onnx", "ai.onnx.ml", "ai.onnx.preview.training")
 
 MOST_VALUES = 4096
 """What a tensor has at most whose values may say something of shapes. Larger ones are weights."""
+
+MOST_LOOKED_AT = 300_000
+"""Operators, in all rounds together: each may settle but one shape, on which the next one depends."""
 
 SMALLER = ("Compress", "NonZero", "Unique")
 """Operators whose outputs are no larger than their inputs, and of a size that only values tell."""
@@ -37,13 +40,16 @@ def shapes_of(model: onnx.ModelProto, where: str, *, as_saved: bool = False) -> 
     """
     foreign = {name for node in model.graph.node if node.domain not in STANDARD for name in node.output}
     kept = [value for value in model.graph.value_info if as_saved and value.name in foreign]
+    values = {tensor.name: _array(tensor, where) for tensor in model.graph.initializer}
+    looked_at = 0
     while True:
         del model.graph.value_info[:]  # the others in the file may be of other inputs
         model.graph.value_info.extend(kept)
         model = _inferred(model, where)
         found = _shapes(model.graph)
         missing = {name for node in model.graph.node for name in node.output if name} - set(found)
-        if not missing or not _work_out(model, found):
+        looked_at += len(model.graph.node)
+        if not missing or looked_at > MOST_LOOKED_AT or not _work_out(model, found, values):
             return found
 
 
@@ -68,12 +74,27 @@ def _shapes(graph: onnx.GraphProto) -> Shapes:
     return found
 
 
-def _work_out(model: onnx.ModelProto, shapes: Shapes) -> bool:
-    """Put constants in place of operators whose values follow from shapes; whether there were any."""
+def _array(tensor: onnx.TensorProto, where: str) -> Any:
+    """The values of an initializer; InputError where its data are not what it says of them."""
+    from onnx import numpy_helper
+
+    try:
+        return numpy_helper.to_array(tensor)
+    except Exception as error:  # whatever onnx and numpy have against it
+        raise InputError(
+            f"{where}: the data of initializer {shorten(tensor.name)} do not fit its type and its dims "
+            f"{shorten(list(tensor.dims))}: {one_line(str(error))[:200]}"
+        ) from None
+
+
+def _work_out(model: onnx.ModelProto, shapes: Shapes, values: Values) -> bool:
+    """Put constants in place of operators whose values follow from shapes; whether there were any.
+
+    `values` are those that are known, and more from then on.
+    """
     from onnx import numpy_helper
 
     graph = model.graph
-    values: Values = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
     rest = []
     for node in graph.node:
         worked_out = _values(node, values, shapes, model)
