@@ -7,6 +7,7 @@ from statistics import median
 from typing import Any
 
 from dse.optimum.certificate import INFEASIBLE, OPTIMAL
+from dse.optimum.clock import Clock
 from dse.optimum.models import solver_of
 from dse.problem.problem import Problem
 
@@ -20,8 +21,11 @@ Row = dict[str, Any]
 def prove(problems: Mapping[str, Problem], time_limit: float | None = None) -> list[Row]:
     """Prove each problem's optimum, nothing kept: a row each with its `layer`, `status` and `seconds`."""
     rows = []
+    for problem in list(problems.values())[:1]:
+        # Loading the kernels, and once compiling them, is no problem's time.
+        solver_of(problem)(problem, Clock(1e-9), None)
     for spec, problem in problems.items():
-        found = solver_of(problem)(problem, time_limit)
+        found = solver_of(problem)(problem, Clock(time_limit), None)
         rows.append({"layer": spec, "status": found.status, "seconds": found.seconds})
     return rows
 

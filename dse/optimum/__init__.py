@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dse.optimum.certificate import Certificate, Counts, Incumbent, Solved
+from dse.optimum.certificate import BOUNDED, Certificate, Counts, Incumbent, Solved
 from dse.problem.problem import Problem
 from dse.support.errors import InputError, StorageError, shorten
 from dse.support.validation import positive_number
@@ -21,34 +21,38 @@ def certify(
 ) -> Certificate:
     """The proven optimum of `problem`, or the bound that `time_limit` seconds were enough for.
 
-    Optima are kept, and priced anew when they are read: `cache` is a folder, True for the user's own, or
-    False. Of a space of other parts than the default's, and of objective `area`, there is a bound and a good
+    Certificates are kept, and their mappings priced anew when they are read: `cache` is a folder, True for
+    the user's own, or False. A proof whose time ran out goes on from what is kept, and Ctrl-C ends its time
+    too. Of a space of other parts than the default's, and of objective `area`, there is a bound and a good
     mapping, and an optimum where these meet. InputError for a problem that cannot be certified: only
-    `factors` tiles under `maestro` and `loopnest` can.
+    `factors` tiles under `maestro`, `loopnest` and `timeloop` can.
     """
     from dse.optimum.cache import load, store, user_folder
+    from dse.optimum.clock import Clock
     from dse.optimum.models import has_floor_only, refuse, solver_of
 
     if not isinstance(problem, Problem):
         raise InputError(f"problem must be a Problem, as Problem(layer, accelerator), got {shorten(problem)}")
     if time_limit is not None:
         positive_number(time_limit, "time_limit")
+    clock = Clock(time_limit)
     refuse(problem)
     solve = solver_of(problem)
     # A floor is found sooner than a file is read and checked.
     if cache is False or has_floor_only(problem):
-        return solve(problem, time_limit)
+        return solve(problem, clock, None)
     folder = user_folder() if cache is True else Path(cache)
     known = load(problem, folder)
-    if known is not None:
+    if known is not None and known.status != BOUNDED:
         return known
-    found = solve(problem, time_limit)
-    try:
-        store(problem, found, folder)
-    except StorageError:
-        # A home that cannot be written to costs time only; a folder that was asked for must work.
-        if cache is not True:
-            raise
+    with clock.until_interrupted():
+        found = solve(problem, clock, known)
+        try:
+            store(problem, found, folder)
+        except StorageError:
+            # A home that cannot be written to costs time only; a folder that was asked for must work.
+            if cache is not True:
+                raise
     return found
 
 

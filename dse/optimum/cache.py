@@ -1,4 +1,8 @@
-"""Certificates kept on disk, one file a problem; whatever is wrong with one, it is proven again."""
+"""Certificates kept on disk, one file a problem; whatever is wrong with one, it is proven again.
+
+Of a proof whose time ran out, the bound, the best mapping and how far it got are kept: the next run goes on
+from there. That holds for the code that wrote it only, as its groups, bounds and order are that code's.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +13,9 @@ from functools import cache as memoised
 from pathlib import Path
 
 from dse import __version__
-from dse.optimum.certificate import OPTIMAL, Certificate, from_dict
+from dse.optimum.certificate import Certificate, from_dict
 from dse.problem.problem import Problem
 from dse.support import strict_json
-from dse.support.errors import InputError
 from dse.support.files import write_whole
 
 NAME = "dse-arena"
@@ -28,25 +31,25 @@ def user_folder() -> Path:
 def load(problem: Problem, folder: Path) -> Certificate | None:
     """The certificate of the problem kept in `folder`, its best mapping priced anew; None if there is none.
 
-    None as well if it is damaged, was made by other code, or does not hold today.
+    None as well if it is damaged, was made by other code, or does not hold today. A lower bound cannot be
+    priced anew: the digest beside it shows that it is what was written.
     """
     try:
         text = _path(problem, folder).read_text(encoding="utf-8")
         kept = strict_json.parse(text, "certificate")
         if not isinstance(kept, dict) or kept.get("code") != code_version(problem.model.name):
             return None
-        found = from_dict(kept.get("certificate"), problem)
-    except (OSError, UnicodeDecodeError, InputError):
+        if kept.get("digest") != _digest(kept.get("certificate")):
+            return None
+        return from_dict(kept["certificate"], problem)
+    except (OSError, ValueError):
         return None
-    return found if found.status == OPTIMAL else None
 
 
 def store(problem: Problem, certificate: Certificate, folder: Path) -> None:
-    """Keep a certificate of an optimum, whole or not at all. StorageError if that cannot be."""
-    if certificate.status != OPTIMAL:
-        return
-    code = code_version(problem.model.name)
-    kept = {"code": code, "certificate": certificate.to_dict(problem, str(problem.layer), "")}
+    """Keep a certificate, whole or not at all. StorageError if that cannot be."""
+    entry = certificate.to_dict(problem, str(problem.layer), "")
+    kept = {"code": code_version(problem.model.name), "digest": _digest(entry), "certificate": entry}
     write_whole(_path(problem, folder), json.dumps(kept, allow_nan=False), "certificate")
 
 
@@ -65,6 +68,11 @@ def sources(model: str) -> list[Path]:
     own = ("optimum", f"optimum/{model}", "cost", f"cost/{model}", "problem", "space", "spec")
     folders = (*own, "space/hierarchy", "space/hierarchy/kernels", "spec/hierarchy")
     return sorted(source for folder in folders for source in (home / folder).glob("*.py"))
+
+
+def _digest(entry: object) -> str:
+    """SHA-256 of plain data."""
+    return hashlib.sha256(json.dumps(entry, sort_keys=True, allow_nan=False).encode()).hexdigest()
 
 
 def _path(problem: Problem, folder: Path) -> Path:

@@ -78,6 +78,10 @@ class Certificate:
     the least loss, `best` has the least energy, or, where energy is the objective, the fewest cycles.
     `solved` are the groups whose inner problem was solved; the bound covers all others. Under `loopnest` none
     are listed: a check finds them itself, and compares how many there are.
+
+    `seconds` are those of this run, `earlier_seconds` those of the runs that it went on from. Of a bounded
+    proof `settled` says where the next run goes on: so many groups, from the lowest bound on, hold nothing
+    better than `best`; 0 if not all groups have a bound.
     """
 
     fingerprint: str
@@ -88,6 +92,13 @@ class Certificate:
     counts: Counts
     seconds: float
     cached: bool = False
+    settled: int = 0
+    earlier_seconds: float = 0.0
+
+    @property
+    def all_seconds(self) -> float:
+        """Seconds of this run and of those before it."""
+        return self.earlier_seconds + self.seconds
 
     @property
     def gap(self) -> float:
@@ -131,6 +142,8 @@ class Certificate:
                 "fingerprint": self.fingerprint,
                 **asdict(self.counts),
                 "seconds": self.seconds,
+                "earlier_seconds": self.earlier_seconds,
+                "settled": self.settled,
                 "cached": self.cached,
                 "solved_groups": [asdict(group) for group in self.solved],
             },
@@ -208,6 +221,8 @@ def from_dict(data: object, problem: Problem) -> Certificate:
             counts=Counts(**{item.name: about[item.name] for item in fields(Counts)}),
             seconds=about["seconds"],
             cached=True,
+            settled=about["settled"],
+            earlier_seconds=about["earlier_seconds"],
         )
         claimed = entry["best"]["loss"] if entry["best"] else None
     except (KeyError, TypeError) as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,24 @@ from dse.problem.problem import Problem
 from dse.space.chains import Chain
 from dse.space.genes import LEVELS, MAPPED_DIMS, ORDERS
 from dse.support.arrays import IntArray
+from dse.support.errors import InputError
 
 ORDER_TABLE = np.array([[MAPPED_DIMS.index(dim) for dim in order] for order in ORDERS], dtype=np.int64)
 """The loop orders, as dims from the outermost in: (24, 4)."""
+
+
+MOST_GROUPS = 2**24
+"""Choices of outer tiles and cluster size: the bounds of more would not fit in memory."""
+
+
+def refuse_too_many(problem: Problem) -> None:
+    """InputError if there are more groups than can be certified."""
+    groups = prod(len(chain.outer_choices) for chain in tile_chains(problem)) * len(cluster_sizes(problem))
+    if groups > MOST_GROUPS:
+        raise InputError(
+            f"{groups:,} choices of outer tiles and cluster size are too many to certify; at most "
+            f"{MOST_GROUPS:,}: fix some by outer.tile.K and the like"
+        )
 
 
 def tile_chains(problem: Problem) -> list[Chain]:

@@ -16,12 +16,12 @@ The mapping is the best that a few descents find. Where it meets the floor it is
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import replace
 
 import numpy as np
 
 from dse.optimum.certificate import BOUNDED, OPTIMAL, Certificate, Counts, priced_point
+from dse.optimum.clock import Clock
 from dse.optimum.models import certifier_of
 from dse.problem.problem import Problem
 from dse.support.arrays import IntArray
@@ -40,11 +40,14 @@ def refuse_floor(problem: Problem) -> None:
         )
 
 
-def solve(problem: Problem, time_limit: float | None = None) -> Certificate:
-    """The floor of a problem that has no more, and a good mapping above it: within seconds."""
-    start = time.perf_counter()
+def solve(problem: Problem, clock: Clock | None = None, known: Certificate | None = None) -> Certificate:
+    """The floor of a problem that has no more, and a good mapping above it: within seconds.
+
+    They are found so soon that what is `known` of them need not be kept, nor used.
+    """
+    clock = clock or Clock()
     floor = certifier_of(problem).least_area(problem) if problem.objective == "area" else _least_work(problem)
-    point = _descend(problem, floor, math.inf if time_limit is None else start + time_limit)
+    point = _descend(problem, floor, clock)
     best = None if point is None else priced_point(problem, point)
     return Certificate(
         fingerprint=problem.fingerprint,
@@ -53,7 +56,7 @@ def solve(problem: Problem, time_limit: float | None = None) -> Certificate:
         best=best,
         solved=(),
         counts=Counts(0, 0, 0, 0, 0, 0, problem.space.mappings),
-        seconds=time.perf_counter() - start,
+        seconds=clock.seconds,
     )
 
 
@@ -67,7 +70,7 @@ def _least_work(problem: Problem) -> float:
     return certifier.make_bounds(known).floor()
 
 
-def _descend(problem: Problem, floor: float, deadline: float) -> IntArray | None:
+def _descend(problem: Problem, floor: float, clock: Clock) -> IntArray | None:
     """The best point, (genes,), of descents from the best of random ones; None if none was feasible."""
     space, rng = problem.space, np.random.default_rng(0)
     points = space.sample(rng, DRAWN)
@@ -78,7 +81,7 @@ def _descend(problem: Problem, floor: float, deadline: float) -> IntArray | None
         for _ in range(STEPS_DOWN):
             if loss < least:
                 least, best = loss, here
-            if least <= floor or time.perf_counter() > deadline:
+            if least <= floor or clock.over:
                 return best
             near = np.concatenate([block.neighbours(here) for block in space.blocks])
             found = problem.price(near).loss

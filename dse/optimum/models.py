@@ -13,11 +13,12 @@ from dse.support.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dse.optimum.certificate import Certificate
-
-    Solve = Callable[[Problem, float | None], Certificate]
     from dse.optimum.bounds import Certifier
+    from dse.optimum.certificate import Certificate
+    from dse.optimum.clock import Clock
     from dse.optimum.verification import Claims
+
+    Solve = Callable[[Problem, Clock, Certificate | None], Certificate]
 
 MODELS = ("loopnest", "maestro", "timeloop")
 """The cost models that have a folder here, and one in `verification`; each declares that it is `provable`."""
@@ -41,7 +42,10 @@ def has_floor_only(problem: Problem) -> bool:
 
 
 def solver_of(problem: Problem) -> Solve:
-    """What proves the problem's optimum, the branch and bound of two levels or any number, or its floor."""
+    """What proves the problem's optimum, the branch and bound of two levels or any number, or its floor.
+
+    It takes the problem, the time that it has, and what an earlier run left, if any.
+    """
     model = _provable(problem)
     if has_floor_only(problem):
         home = "dse.optimum.floor"

@@ -5,16 +5,17 @@
 3. The best mapping is priced by the problem itself: its figures must be the solver's.
 
 Where the time runs out, the lowest bound that is left is what has been proven. Nothing but that depends on
-timing, and nothing at all on the number of threads.
+timing, and nothing at all on the number of threads. The groups, their bounds and so their order are the same
+in every run: one that was stopped has settled the first so many of them (each holds nothing better than the
+best found), and the next run goes on with the one after.
 """
 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from os import cpu_count
 from typing import NamedTuple, TypeVar
@@ -32,6 +33,7 @@ from dse.optimum.certificate import (
     Solved,
     priced,
 )
+from dse.optimum.clock import Clock
 from dse.optimum.models import certifier_of, has_floor_only, refuse
 from dse.problem.problem import Problem
 from dse.space.genes import LEVELS, MAPPED_DIMS, ORDERS
@@ -44,29 +46,40 @@ from dse.support.errors import InputError
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-BLOCK = 4096
-"""Groups bounded between two looks at the clock."""
+BLOCK, STRETCH, BOUNDED_ANYWAY = 4096, 2**16, 2**17
+"""Groups that one thread bounds at a time, that all do between two looks at the clock, and without a look."""
+PART = 8
+"""Groups that are solved between two looks at the clock."""
 
 NOTHING: Value = (math.inf, math.inf)
 
 
-def solve(problem: Problem, time_limit: float | None = None, threads: int | None = None) -> Certificate:
-    """Prove the problem's optimum, or what can be proven of it in `time_limit` seconds.
+def solve(
+    problem: Problem,
+    clock: Clock | None = None,
+    known: Certificate | None = None,
+    threads: int | None = None,
+) -> Certificate:
+    """Prove the problem's optimum, or what can be proven of it in the time of `clock`.
 
-    The result does not depend on `threads`; by default there is one a core. InputError for a problem that
-    cannot be certified.
+    It goes on from what is `known`, a bounded certificate of the same code. The result does not depend on
+    `threads`; by default there is one a core. InputError for a problem that cannot be certified.
     """
+    clock, threads = clock or Clock(), threads or cpu_count() or 1
     refuse(problem)
     if has_floor_only(problem):
         raise InputError("the solver takes the default space only, and not the area that a mapping needs")
     warm(problem.model.name)
-    start, threads = time.perf_counter(), threads or cpu_count() or 1
-    deadline = math.inf if time_limit is None else start + time_limit
     bounds = certifier_of(problem).make_bounds(problem)
-    bounded = bound_groups(bounds, deadline, threads)
-    found = solve_groups(bounds, bounded, deadline, threads)
-    best = None if found.winner is None else best_of(problem, found.value[0], found.winner)
+    bounded = bound_groups(bounds, clock, threads)
+    if known and known.settled and not bounded.complete:
+        # Which groups are settled is known by their place in the order of all.
+        return replace(known, seconds=clock.seconds, earlier_seconds=known.all_seconds, cached=False)
+    found = solve_groups(bounds, bounded, clock, threads, begin(problem, known))
+    best = found.best if found.winner is None else best_of(problem, found.value[0], found.winner)
     status, lower_bound = _claim(bounds, bounded, found)
+    if known and status == BOUNDED:
+        lower_bound = max(lower_bound, known.lower_bound)
     return Certificate(
         fingerprint=problem.fingerprint,
         status=status,
@@ -74,16 +87,18 @@ def solve(problem: Problem, time_limit: float | None = None, threads: int | None
         best=best,
         solved=tuple(found.listed),
         counts=_counts(problem, bounds, bounded, found),
-        seconds=time.perf_counter() - start,
+        seconds=clock.seconds,
+        settled=found.solved if status == BOUNDED and bounded.complete else 0,
+        earlier_seconds=known.all_seconds if known else 0.0,
     )
 
 
 @cache
 def warm(model: str) -> None:
-    """Prove a first optimum: loading kernels, and once compiling them, then costs no problem its time."""
+    """Prove a first optimum: every proof after it finds its kernels loaded, and once compiled."""
     problem = Problem(Layer.fc(2, 2), Accelerator(2, 32, 64, 2, 2), cost_model=model)
     bounds = certifier_of(problem).make_bounds(problem)
-    solve_groups(bounds, bound_groups(bounds, math.inf, threads=1), math.inf, threads=1)
+    solve_groups(bounds, bound_groups(bounds, Clock(), threads=1), Clock(), 1, Found())
 
 
 # The bounds
@@ -104,25 +119,22 @@ class Bounded(NamedTuple):
         return Groups(numbers, self.losses[numbers], self.tie_breaks[numbers])
 
 
-def bound_groups(bounds: Bounds, deadline: float, threads: int) -> Bounded:
-    """Bound the groups, in their order, until the deadline; at least one block of them."""
-    groups = bounds.groups
+def bound_groups(bounds: Bounds, clock: Clock, threads: int) -> Bounded:
+    """Bound the groups, in their order, until the time is over; the first so many of them in any case."""
+    groups, done = bounds.groups, 0
     if bounds.nothing_fits:
         nothing = np.full(groups, np.inf)
         return Bounded(nothing, nothing, complete=True)
     losses, tie_breaks = np.empty((2, groups))
-    starts = range(0, groups, BLOCK)
 
-    def bound_block(start: int) -> int:
-        """Where the next block begins, or 0 if the time was over."""
-        if start > 0 and time.perf_counter() > deadline:
-            return 0
+    def bound_block(start: int) -> None:
         stop = min(start + BLOCK, groups)
         bounds.bound(start, stop, losses[start:stop], tie_breaks[start:stop])
-        return stop
 
-    ends = in_threads(bound_block, starts, threads)
-    done = next((start for start, end in zip(starts, ends, strict=True) if end == 0), groups)
+    while done < groups and (done < BOUNDED_ANYWAY or not clock.over):
+        end = min(done + STRETCH, groups)
+        in_threads(bound_block, range(done, end, BLOCK), threads)
+        done = end
     return Bounded(losses[:done], tie_breaks[:done], complete=done == groups)
 
 
@@ -133,51 +145,75 @@ def bound_groups(bounds: Bounds, deadline: float, threads: int) -> Bounded:
 class Found:
     """How far the groups are solved.
 
-    `value` is that of the best mapping, `winner`, if there is one. `solved` counts the groups whose solution
-    their bound asked for, and `listed` names them where the model does. `stopped_at` is the bound of the
-    first group that the deadline left unsolved, if any.
+    `value` is that of the best mapping: `winner`, or else `best`, which was known before, if there is one.
+    `solved` counts the groups whose solution their bound asked for, and `listed` names them where the model
+    does. `stopped_at` is the bound of the first group that was left unsolved, if any.
     """
 
     value: Value = NOTHING
     winner: Winner | None = None
+    best: Incumbent | None = None
     solved: int = 0
     listed: list[Solved] = field(default_factory=list)
     inner_levels: int = 0
     stopped_at: float | None = None
 
-    def add(self, solution: Solution) -> None:
-        """Take in what solving a block of groups found."""
+    def add(self, solution: Solution | Found) -> None:
+        """Take in what solving some groups found."""
         self.inner_levels += solution.inner_levels
-        self.listed += solution.solved
+        self.listed += solution.solved if isinstance(solution, Solution) else solution.listed
         if solution.value < self.value:
             self.value, self.winner = solution.value, solution.winner
 
 
-def solve_groups(bounds: Bounds, bounded: Bounded, deadline: float, threads: int) -> Found:
-    """Solve the groups from the lowest bound until none can beat the best, or until the deadline.
+def begin(problem: Problem, known: Certificate | None) -> Found:
+    """What an earlier run found; nothing without one."""
+    if known is None:
+        return Found()
+    best, value = known.best, NOTHING
+    if best is not None:
+        value = (best.loss, float(best.cycles) if problem.objective == "energy" else best.energy_nj)
+    # Of groups that are not settled some were solved: they will be again.
+    listed = list(known.solved) if known.settled else []
+    return Found(value, None, best, known.settled, listed, known.counts.inner_levels)
 
-    At least a round of them is solved. Rounds, and what their blocks have to beat, do not depend on timing.
+
+def solve_groups(bounds: Bounds, bounded: Bounded, clock: Clock, threads: int, found: Found) -> Found:
+    """Solve the groups from the lowest bound until none can beat the best, or until the time is over.
+
+    The first that are `solved` are left out, and a few are solved in any case. Rounds, and what their blocks
+    have to beat, do not depend on timing.
     """
-    found, queue = Found(), bounded.best_first
+    queue = bounded.best_first
     losses, tie_breaks = queue.losses, queue.tie_breaks
-    first, size = 0, bounds.rounds.first
+    begun = first = found.solved
+    size, late = bounds.rounds.first, False
 
-    def solve_block(start: int) -> Solution:
-        return bounds.solve(queue.part(start, start + size), found.value)
+    def solve_block(start: int) -> Found | None:
+        """What is found in a block; None if the time was over before its end."""
+        block, stop = Found(found.value), min(start + size, len(queue))
+        for place in range(start, stop, PART):
+            if place > begun and clock.over:
+                return None
+            block.add(bounds.solve(queue.part(place, min(place + PART, stop)), block.value))
+        return block
 
     while first < len(queue) and (losses[first], tie_breaks[first]) < found.value:
-        if first > 0 and time.perf_counter() > deadline:
+        if late or (first > begun and clock.over):
             found.solved, found.stopped_at = first, float(losses[first])
             return found
-        end = min(first + bounds.rounds.blocks * size, len(queue))
-        for solution in in_threads(solve_block, range(first, end, size), threads):
-            found.add(solution)
-        first, size = end, min(2 * size, bounds.rounds.most)
+        starts = range(first, min(first + bounds.rounds.blocks * size, len(queue)), size)
+        for block in in_threads(solve_block, starts, threads):
+            late = late or block is None
+            if not late and block is not None:
+                found.add(block)
+                first = min(first + size, len(queue))
+        size = min(2 * size, bounds.rounds.most)
     found.solved = len(found.listed) if bounds.lists_solved else _count_below(queue, found.value)
     return found
 
 
-def _count_below(queue: Groups, value: Value) -> int:
+def _count_below(queue: Groups | Bounded, value: Value) -> int:
     """How many groups have a bound below the value."""
     below = queue.losses < value[0]
     below |= (queue.losses == value[0]) & (queue.tie_breaks < value[1])
@@ -198,7 +234,7 @@ def in_threads(work: Callable[[Item], Result], items: Sequence[Item], threads: i
 def _claim(bounds: Bounds, bounded: Bounded, found: Found) -> tuple[str, float]:
     """What has been proven: the status and the lower bound of a certificate."""
     if bounded.complete and found.stopped_at is None:
-        return (INFEASIBLE if found.winner is None else OPTIMAL), found.value[0]
+        return (INFEASIBLE if found.value == NOTHING else OPTIMAL), found.value[0]
     known = found.stopped_at if bounded.complete else None
     return BOUNDED, min(bounds.floor() if known is None else known, found.value[0])
 
@@ -208,7 +244,7 @@ def _counts(problem: Problem, bounds: Bounds, bounded: Bounded, found: Found) ->
     left = bounds.groups - len(bounded.losses)
     if found.stopped_at is not None:
         # The unsolved ones whose bound is below the best.
-        left += int(np.count_nonzero(bounded.losses < found.value[0])) - found.solved
+        left += _count_below(bounded, found.value) - found.solved
     return Counts(
         groups=bounds.groups,
         too_large=too_large,

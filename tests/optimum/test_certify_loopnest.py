@@ -15,6 +15,7 @@ from dse.campaign.reference import optimum_figures
 from dse.cost.loopnest import Constants, LoopNest
 from dse.optimum import Certificate, certify, verify
 from dse.optimum.certificate import BOUNDED, INFEASIBLE, OPTIMAL
+from dse.optimum.clock import Clock
 from dse.optimum.loopnest.instance import OBJECTIVES
 from dse.optimum.solver import solve
 from dse.optimum.verification import failures
@@ -116,7 +117,7 @@ def test_the_number_of_threads_changes_nothing() -> None:
 def test_when_the_time_runs_out_the_bound_is_true_and_the_gap_is_known() -> None:
     for objective in OBJECTIVES:
         problem = real("resnet18:5", "eyeriss-small", objective)
-        optimum, found = solve(problem), solve(problem, time_limit=1e-9)
+        optimum, found = solve(problem), solve(problem, Clock(1e-9))
         assert (optimum.status, found.status) == (OPTIMAL, BOUNDED), objective
         assert found.best is not None
         assert 0 < found.lower_bound <= optimum.lower_bound <= found.best.loss
@@ -127,7 +128,7 @@ def test_when_the_time_runs_out_the_bound_is_true_and_the_gap_is_known() -> None
 
 def test_the_groups_add_up() -> None:
     problem = real("mobilenet_v2:25", "edge", "latency")
-    for found in (solve(problem), solve(problem, time_limit=1e-9)):
+    for found in (solve(problem), solve(problem, Clock(1e-9))):
         counts = found.counts
         assert counts.groups == counts.too_large + counts.bounded + counts.solved + counts.open
         assert counts.mappings == problem.space.mappings

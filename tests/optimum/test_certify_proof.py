@@ -12,6 +12,7 @@ import pytest
 from dse.optimum import Certificate, Solved, solver, verify
 from dse.optimum.bounds import Bounds
 from dse.optimum.choices import ORDER_TABLE
+from dse.optimum.clock import Clock
 from dse.optimum.maestro import kernels, level
 from dse.optimum.maestro.groups import inner_bound
 from dse.optimum.maestro.inner import solve_inner
@@ -171,8 +172,8 @@ def test_certificates_of_fixed_genes_and_of_nothing_feasible_pass_the_check() ->
 
 
 def test_a_bound_that_time_cut_short_passes_the_check() -> None:
-    problem = real_problem("vgg16:conv4_2", "eyeriss", "edp")
-    found = solve(problem, time_limit=1e-9)
+    problem = real_problem("mobilenet_v2:features.12.depthwise", "eyeriss-small", "edp")
+    found = solve(problem, Clock(1e-9))
     assert found.status == "bounded"
     assert failures(verify(problem, found)) == []
 

@@ -15,6 +15,7 @@ from dse.optimum.choices import (
     counted,
     nestings,
     parallel_dims,
+    refuse_too_many,
     tile_chains,
 )
 from dse.optimum.loopnest import dims
@@ -85,6 +86,7 @@ def refuse(problem: Problem) -> None:
             f"under cost model {MODEL!r} only {', '.join(OBJECTIVES[:-1])} and {OBJECTIVES[-1]} can be "
             f"certified, got {problem.objective!r}"
         )
+    refuse_too_many(problem)
     # The model says of any mapping that the counts of a layer could leave 64 bits.
     anything = problem.price(np.zeros((1, len(problem.space.genes)), dtype=np.int64))
     if anything.reason[0] == int(Reason.OUT_OF_RANGE):

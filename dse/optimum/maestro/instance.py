@@ -17,6 +17,7 @@ from dse.optimum.choices import (
     counted,
     nestings,
     parallel_dims,
+    refuse_too_many,
     tile_chains,
 )
 from dse.optimum.maestro import level
@@ -116,6 +117,7 @@ def refuse(problem: Problem) -> None:
             f"under cost model 'maestro' objective {problem.objective!r} cannot be certified; "
             "latency, energy, edp, area_maestro and power can"
         )
+    refuse_too_many(problem)
     layer, machine = problem.space.layer, problem.accelerator
     steps = prod(layer.loops[dim] for dim in MAPPED_DIMS)
     # Without halos MAESTRO reports exact MACs, and a mapping with a count that wraps lacks some.

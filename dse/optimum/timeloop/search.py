@@ -6,7 +6,8 @@
    with a bound that holds for every order.
 3. What is left is priced by the problem itself, in all orders.
 
-Where the time runs out, the lowest bound of what is left is what has been proven.
+Where the time runs out, the lowest bound of what is left is what has been proven. Groups, their bounds and
+their order are the same in every run: a later one goes on with the first group that is not settled.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ import time
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from dse.optimum.certificate import BOUNDED, INFEASIBLE, OPTIMAL, Certificate, Counts, priced
+from dse.optimum.clock import Clock
 from dse.optimum.models import refuse
 from dse.optimum.timeloop.model import Model, bypasses, chain_factors, make_model
 from dse.problem.machine_problem import MachineProblem
@@ -29,35 +32,43 @@ from dse.spec.layer import Layer
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 from dse.support.jit import load_kernels
 
+if TYPE_CHECKING:
+    from dse.spec.hierarchy.mapping import HierarchyMapping
+
 SLACK = 1e-9
 """By what share a bound may be off, as its sums are rounded."""
 FIRST_POINTS, STEPS_DOWN, STARTS = 4096, 200, 4
 ROOM = 4096
 MOST_GROUPS = 200_000
-"""Of one choice of what is kept: with more, the factors of one dim make the groups."""
+"""With more, the factors of one dim make the groups."""
 SURE, LEAST_RATE, FOREVER = 100_000, 100_000.0, 1e6
 """Chains that are looked at in any case, and that a second is enough for at least."""
 PRICED_AT_ONCE = 64
 KERNEL = "dse.optimum.timeloop.kernel"
 
 
-def solve(problem: MachineProblem, time_limit: float | None = None) -> Certificate:
-    """Prove the problem's optimum, or what can be proven of it in `time_limit` seconds."""
+def solve(
+    problem: MachineProblem, clock: Clock | None = None, known: Certificate | None = None
+) -> Certificate:
+    """Prove the problem's optimum, or what can be proven of it in the time of `clock`.
+
+    `known` is what an earlier run left, of the same code. The first `settled` groups hold nothing better than
+    its best mapping: they are left out.
+    """
+    clock = clock or Clock()
     refuse(problem)
     warm()
-    start = time.perf_counter()
-    deadline = math.inf if time_limit is None else start + time_limit
     proof = _Proof(problem)
-    proof.begin()
-    proof.run(deadline)
+    proof.begin(clock, known)
+    proof.run(clock)
     best = None
     if proof.row is not None:
         best = priced(problem, problem.space.layout.decode(proof.row))
         if best is None or best.loss != proof.loss:
             raise RuntimeError(f"the proof finds loss {proof.loss!r} and the problem {best}")
     status, bound = OPTIMAL if best else INFEASIBLE, proof.loss
-    if proof.left < math.inf:
-        status, bound = BOUNDED, min(proof.left, proof.loss)
+    if proof.left < proof.loss:
+        status, bound = BOUNDED, max(proof.left, known.lower_bound if known else 0.0)
     return Certificate(
         fingerprint=problem.fingerprint,
         status=status,
@@ -65,7 +76,9 @@ def solve(problem: MachineProblem, time_limit: float | None = None) -> Certifica
         best=best,
         solved=(),
         counts=proof.counts(),
-        seconds=time.perf_counter() - start,
+        seconds=clock.seconds,
+        settled=proof.solved if status == BOUNDED else 0,
+        earlier_seconds=known.all_seconds if known else 0.0,
     )
 
 
@@ -74,8 +87,8 @@ def warm() -> None:
     """Prove a first optimum: loading kernels, and once compiling them, then costs no problem its time."""
     levels = (Level("DRAM", keeps=TENSORS, fan_out=2), Level("Store", capacity=8, keeps=("O",)))
     proof = _Proof(MachineProblem(Layer.fc(2, 2), Machine("warm", levels, 1.0), "edp", "timeloop"))
-    proof.begin()
-    proof.run(math.inf)
+    proof.begin(Clock())
+    proof.run(Clock())
 
 
 @dataclass
@@ -112,17 +125,27 @@ class _Proof:
         # The dims with the most chains first: they make the groups.
         self._order = np.argsort([-len(dim) for dim in self._factors], kind="stable").astype(np.int64)
         counts = [len(self._factors[dim]) for dim in self._order]
-        self._depth = 2 if math.prod(counts[:2]) <= MOST_GROUPS else 1
+        choices = 2 ** sum(len(level.open) for level in self.problem.space.levels)
+        self._depth = 2 if choices * math.prod(counts[:2]) <= MOST_GROUPS else 1
         self._orders = self._order_rows()
 
-    def begin(self) -> None:
-        """Find a good mapping to begin with."""
+    def begin(self, clock: Clock, known: Certificate | None = None) -> None:
+        """Take what is known, or find a good mapping to begin with."""
+        if known is not None:
+            self.solved, self.looked = known.settled, known.counts.inner_levels
+        if known is not None and known.best is not None:
+            mapping = cast("HierarchyMapping", known.best.mapping)
+            row = self.problem.batch(mapping).rows[0]
+            self.loss, self.row = known.best.loss, row.copy()
+            return
         space, rng = self.problem.space, np.random.default_rng(0)
         genes = space.sample(rng, FIRST_POINTS)
         losses = self.problem.price(genes).loss
         for place in np.argsort(losses, kind="stable")[:STARTS].tolist():
             here, loss = genes[place], losses[place]
             for _ in range(STEPS_DOWN):
+                if clock.over:
+                    break
                 near = np.concatenate([block.neighbours(here) for block in space.blocks])
                 found = self.problem.price(near).loss if len(near) else np.array([math.inf])
                 if found.min() >= loss:
@@ -131,8 +154,8 @@ class _Proof:
             if loss < self.loss:
                 self.loss, self.row = float(loss), space.decode(here[np.newaxis]).rows[0].copy()
 
-    def run(self, deadline: float) -> None:
-        """Settle every group, or those before the deadline."""
+    def run(self, clock: Clock) -> None:
+        """Settle every group that is not settled yet, or those that the time is enough for; one if it can."""
         branches = [self._branch(keep) for keep in bypasses(self.problem)]
         queue = sorted(
             (float(loss), number, place)
@@ -140,19 +163,17 @@ class _Proof:
             for place, loss in enumerate(branch.losses.tolist())
             if loss < math.inf
         )
-        begun = time.perf_counter()
+        begun, looked = time.perf_counter(), self.looked
         self.groups = sum(branch.size for branch in branches)
         self.too_large = self.groups - len(queue)
-        for done, (loss, number, place) in enumerate(queue):
+        first = self.solved
+        for done, (loss, number, place) in enumerate(queue[first:], first):
             if loss >= self.loss:
                 return
-            if done and time.perf_counter() > deadline:
-                self.left = loss
-                self.open = sum(one < self.loss for one, _, _ in queue[done:])
-                return
-            rate = self.looked / max(time.perf_counter() - begun, 1e-3) if self.looked > SURE else LEAST_RATE
-            seconds = min(deadline - time.perf_counter(), FOREVER)
-            if not self._settle(branches[number], place, max(int(rate * seconds), SURE), deadline):
+            passed, seen = max(time.perf_counter() - begun, 1e-3), self.looked - looked
+            rate = seen / passed if seen > SURE else LEAST_RATE
+            most = max(int(rate * max(0.0, min(clock.left, FOREVER))), SURE)
+            if (done > first and clock.over) or not self._settle(branches[number], place, most, clock):
                 self.left = loss
                 self.open = sum(one < self.loss for one, _, _ in queue[done:])
                 return
@@ -175,7 +196,7 @@ class _Proof:
         losses *= self._unit * (1 - SLACK)
         return _Branch(keep, model, groups, losses, len(groups))
 
-    def _settle(self, branch: _Branch, place: int, most: int, deadline: float) -> bool:
+    def _settle(self, branch: _Branch, place: int, most: int, clock: Clock) -> bool:
         """Price what a group has that may be below the best; False if that is too much for the time."""
         room, dims = ROOM, len(self._order)
         kernel, group = load_kernels(KERNEL), branch.groups[place]
@@ -194,7 +215,7 @@ class _Proof:
         for start in range(0, count, PRICED_AT_ONCE):
             if bounds[start] >= self.loss:
                 break
-            if start and time.perf_counter() > deadline:
+            if start and clock.over:
                 return False
             self._price(branch, found[best_first[start : start + PRICED_AT_ONCE]])
         return True

@@ -1,0 +1,58 @@
+"""The time that a proof has: until its limit, or until the first Ctrl-C."""
+
+from __future__ import annotations
+
+import math
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+
+class Clock:
+    """So many seconds from now on; without a limit, as long as it takes."""
+
+    def __init__(self, limit: float | None = None) -> None:
+        self._begun = time.perf_counter()
+        self._end = math.inf if limit is None else self._begun + limit
+        self.interrupted = False
+
+    @property
+    def seconds(self) -> float:
+        """Seconds that have passed."""
+        return time.perf_counter() - self._begun
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left; inf without a limit."""
+        return -math.inf if self.interrupted else self._end - time.perf_counter()
+
+    @property
+    def over(self) -> bool:
+        """Whether the time is over."""
+        return self.left < 0
+
+    @contextmanager
+    def until_interrupted(self) -> Iterator[None]:
+        """Within, the first Ctrl-C ends the time: what is proven by then can be put away.
+
+        The handler that was there before gets it afterwards; a second Ctrl-C goes there at once.
+        """
+        before = signal.getsignal(signal.SIGINT)
+        if threading.current_thread() is not threading.main_thread() or not callable(before):
+            yield
+            return
+
+        def interrupt(number: int, frame: FrameType | None) -> None:
+            self.interrupted = True
+            signal.signal(signal.SIGINT, before)
+
+        signal.signal(signal.SIGINT, interrupt)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+        if self.interrupted:
+            before(signal.SIGINT, None)

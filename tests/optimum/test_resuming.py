@@ -1,0 +1,158 @@
+"""A proof whose time runs out, or that is interrupted, goes on where it was."""
+
+from __future__ import annotations
+
+import json
+import signal
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from dse.optimum import Certificate, certify, solver, verify
+from dse.optimum.bounds import Groups, Solution, Value
+from dse.optimum.certificate import BOUNDED, OPTIMAL
+from dse.optimum.clock import Clock
+from dse.optimum.loopnest.bounds import LoopNestBounds
+from dse.optimum.verification import failures
+from dse.problem.making import make_problem
+from dse.problem.problem import Problem
+from workloads import load_layer
+
+NO_TIME = 1e-9
+MOST_RUNS = 100
+PROBLEMS = (
+    ("loopnest", "mobilenet_v2:features.14.depthwise", "edge-small"),
+    ("maestro", "mobilenet_v2:features.12.depthwise", "eyeriss-small"),
+    ("timeloop", "resnet18:5", "gemmini"),
+)
+
+
+def problem_of(model: str, layer: str, accelerator: str, objective: str = "edp") -> Problem:
+    return make_problem(load_layer(layer), accelerator, objective, model)
+
+
+def runs_of(problem: Problem, folder: Path) -> list[Certificate]:
+    """The certificates of runs of next to no time each, until one is of the optimum."""
+    found = [certify(problem, NO_TIME, cache=folder)]
+    while found[-1].status == BOUNDED and len(found) < MOST_RUNS:
+        found.append(certify(problem, NO_TIME, cache=folder))
+    return found
+
+
+@pytest.mark.parametrize("names", PROBLEMS, ids=lambda names: names[0])
+def test_many_runs_of_no_time_come_to_the_optimum_of_one(names: tuple[str, str, str], tmp_path: Path) -> None:
+    problem = problem_of(*names)
+    runs, whole = runs_of(problem, tmp_path), certify(problem, cache=False)
+    assert len(runs) > 2
+    assert (runs[-1].status, runs[-1].best, runs[-1].solved) == (OPTIMAL, whole.best, whole.solved)
+    assert replace(runs[-1].counts, inner_levels=0) == replace(whole.counts, inner_levels=0)
+    bounds = [run.lower_bound for run in runs]
+    losses = [run.best.loss for run in runs if run.best]
+    assert bounds == sorted(bounds)
+    assert losses == sorted(losses, reverse=True)
+    assert bounds[-1] == losses[-1]
+    assert failures(verify(problem, runs[-1])) == []
+
+
+@pytest.mark.parametrize("names", PROBLEMS, ids=lambda names: names[0])
+def test_what_is_counted_adds_up_in_every_run(names: tuple[str, str, str], tmp_path: Path) -> None:
+    problem, before, runs = problem_of(*names), -1, []
+    for run in runs_of(problem, tmp_path):
+        counts = run.counts
+        parts = (counts.too_large, counts.bounded, counts.solved, counts.open)
+        assert (sum(parts), min(parts) >= 0) == (counts.groups, True)
+        if run.status == BOUNDED:
+            assert before < run.settled == counts.solved
+            before = run.settled
+            runs.append(run)
+    assert len(runs) > 2
+    assert failures(verify(problem, runs[len(runs) // 2])) == []
+
+
+def test_seconds_are_those_of_a_run_and_the_earlier_ones_stand_beside_them(tmp_path: Path) -> None:
+    first, second, *_ = runs_of(problem_of(*PROBLEMS[0]), tmp_path)
+    assert (first.earlier_seconds, second.earlier_seconds) == (0.0, first.seconds)
+    assert second.all_seconds == first.seconds + second.seconds
+
+
+def test_groups_that_are_settled_are_not_solved_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    solved: list[int] = []
+    solve = LoopNestBounds.solve
+
+    def noted(self: LoopNestBounds, groups: Groups, to_beat: Value) -> Solution:
+        solved.extend(groups.numbers.tolist())
+        return solve(self, groups, to_beat)
+
+    problem = problem_of(*PROBLEMS[0])
+    certify(problem, NO_TIME, cache=False)
+    monkeypatch.setattr(LoopNestBounds, "solve", noted)
+    assert runs_of(problem, tmp_path)[-1].status == OPTIMAL
+    assert len(solved) == len(set(solved)) > 100
+
+
+def test_a_run_that_cannot_bound_every_group_forgets_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = problem_of("loopnest", "resnet18:5", "eyeriss-small")
+    before = certify(problem, NO_TIME, cache=tmp_path)
+    monkeypatch.setattr(solver, "STRETCH", solver.BLOCK)
+    monkeypatch.setattr(solver, "BOUNDED_ANYWAY", solver.BLOCK)
+    slow = certify(problem, NO_TIME, cache=tmp_path)
+    assert before.settled > 0
+    for name in ("lower_bound", "best", "settled", "counts"):
+        assert getattr(slow, name) == getattr(before, name)
+
+
+def test_what_was_found_before_every_group_had_a_bound_is_a_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = problem_of("maestro", "vgg16:conv4_2", "eyeriss")
+    with monkeypatch.context() as patch:
+        patch.setattr(solver, "STRETCH", solver.BLOCK)
+        patch.setattr(solver, "BOUNDED_ANYWAY", solver.BLOCK)
+        first = certify(problem, NO_TIME, cache=tmp_path)
+    assert (first.status, first.settled) == (BOUNDED, 0)
+    found, whole = certify(problem, cache=tmp_path), certify(problem, cache=False)
+    assert (found.status, found.best, found.solved) == (OPTIMAL, whole.best, whole.solved)
+
+
+@pytest.mark.parametrize("names", PROBLEMS, ids=lambda names: names[0])
+def test_ctrl_c_keeps_what_is_proven_and_the_next_run_goes_on(
+    names: tuple[str, str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem, looks, before = problem_of(*names), 0, signal.getsignal(signal.SIGINT)
+    left = Clock.left.fget
+
+    def interrupted(clock: Clock) -> float:
+        nonlocal looks
+        looks += 1
+        if looks == 5:
+            signal.raise_signal(signal.SIGINT)
+        return left(clock)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Clock, "left", property(interrupted))
+        with pytest.raises(KeyboardInterrupt):
+            certify(problem, cache=tmp_path)
+    assert signal.getsignal(signal.SIGINT) is before
+    found, whole = certify(problem, cache=tmp_path), certify(problem, cache=False)
+    assert found.earlier_seconds > 0
+    assert (found.status, found.best, found.solved) == (OPTIMAL, whole.best, whole.solved)
+
+
+def test_a_bound_that_was_damaged_is_not_believed(tmp_path: Path) -> None:
+    problem = problem_of(*PROBLEMS[0])
+    first = certify(problem, NO_TIME, cache=tmp_path)
+    (path,) = tmp_path.iterdir()
+    data = json.loads(path.read_text())
+    for name, value in (("lower_bound", first.best.loss), ("settled", 10**6)):
+        changed = json.loads(json.dumps(data))
+        place = changed["certificate"] if name == "lower_bound" else changed["certificate"]["certificate"]
+        place[name] = value
+        path.write_text(json.dumps(changed))
+        again = certify(problem, NO_TIME, cache=tmp_path)
+        assert (again.lower_bound, again.settled) == (first.lower_bound, first.settled)
+        assert again.earlier_seconds == 0.0
