@@ -16,6 +16,7 @@ from dse.campaign.store import Store
 from dse.campaign.summary import Summary
 from dse.cost import unit_of
 from dse.support.errors import one_line
+from dse.support.quantities import quantity
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -214,7 +215,7 @@ def _best(cell: NamedCell, loss: float) -> str:
     objective = cell.problem.objective
     if not np.isfinite(loss):
         return "nothing feasible"
-    return f"best {objective} {loss:.4g} {_unit(objective, cell.problem.problem.model.name)}"
+    return f"best {objective} {quantity(loss, _unit(objective, cell.problem.problem.model.name))}"
 
 
 # To find a model takes milliseconds, and a campaign may have a hundred thousand cells.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -15,6 +17,13 @@ from dse.support.errors import InputError, one_line
 from dse.support.interrupts import ignore_interrupts
 
 DONE, FAILED, WRONG_INPUT, INTERRUPTED, READER_LEFT = 0, 1, 2, 130, 141
+LACKING = "dse-nearest"
+NEAREST = (
+    {"\N{MICRO SIGN}": "u"}
+    | dict.fromkeys("\u2588\u2589\u258a\u258b\u258c", "#")
+    | dict.fromkeys("\u258d\u258e\u258f", " ")
+)
+"""For letters of ours that an encoding may lack (prefixes, bars of blocks), what says the same."""
 COMPLETE = "_DSE_COMPLETE"
 """The variable by which a shell asks for completion."""
 
@@ -75,6 +84,16 @@ def _open_streams() -> None:
                     os.dup2(opened, number, inheritable=True)
                     os.close(opened)
             setattr(sys, name, open(os.devnull, "r" if number == 0 else "w"))  # noqa: SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        codecs.register_error(LACKING, _nearest)
+        sys.stdout.reconfigure(errors=LACKING)
+
+
+def _nearest(error: UnicodeError) -> tuple[str, int]:
+    """What to print for letters that the locale's encoding lacks."""
+    assert isinstance(error, UnicodeEncodeError)
+    lacking = error.object[error.start : error.end]
+    return "".join(NEAREST.get(letter, "?") for letter in lacking), error.end
 
 
 def _usage_message(error: TyperException) -> str:

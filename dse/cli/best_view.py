@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dse.cli.detail_view import show_detail
+from dse.support.quantities import energy, quantity
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -13,24 +16,45 @@ if TYPE_CHECKING:
     from dse.problem.problem import Problem
     from dse.search.api import Best
 
+DIGITS = 6
+"""Of a best mapping's figures: near the optimum mappings differ in the fifth."""
 
-def show_best(console: Console, problem: Problem, claim: str, best: Best | Incumbent) -> None:
-    """Print what is claimed of the best mapping, its figures, and the mapping as a nest of loops."""
+
+def show_best(
+    console: Console, problem: Problem, claim: str, best: Best | Incumbent, *, detail: bool
+) -> None:
+    """Print what is claimed of the best mapping, its figures, and the mapping as a nest of loops.
+
+    Where its cycles, energy and words go comes with it on machines of levels, on others with `detail`.
+    """
+    spent = energy(best.energy_nj, DIGITS)
     console.print(
-        f"{claim}: {best.cycles:,} cycles, {best.energy_nj:,.6g} nJ, {problem.needs(best.mapping)}",
+        f"{claim}: {best.cycles:,} cycles, {spent}, {problem.needs(best.mapping)}",
         style="green",
         soft_wrap=True,
     )
     console.print(problem.nest(best.mapping), soft_wrap=True)
+    parts = problem.detail(best.mapping) if detail or problem.model.hierarchical else None
+    if parts is not None:
+        show_detail(console, parts, tensors=detail)
+    elif detail:
+        console.print(f"cost model {problem.model.name!r} does not say where they go", soft_wrap=True)
+
+
+def best_figures(best: Mapping[str, Any], unit: str) -> tuple[object, ...]:
+    """The loss, the cycles and the energy of a network's layer, for a table; nothing where it has no best."""
+    if not best:
+        return (None,) * 3
+    return quantity(best["loss"], unit), best["cycles"], energy(best["energy_nj"])
 
 
 def show_totals(console: Console, data: Mapping[str, Any]) -> None:
     """Print what a network's layers come to, if all of them have a mapping, and what that is the least of."""
     totals, objective = data["totals"], data["objective"]
     if totals:
+        latency, spent = quantity(totals["latency"], "s", DIGITS), quantity(totals["energy"], "J", DIGITS)
         console.print(
-            f"whole network: {totals['latency']:.6g} s, {totals['energy']:.6g} J, "
-            f"EDP {totals['edp']:.6g} J s",
+            f"whole network: {latency}, {spent}, EDP {quantity(totals['edp'], 'J s', DIGITS)}",
             style="green",
             soft_wrap=True,
         )

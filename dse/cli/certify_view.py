@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dse.cli import output
-from dse.cli.best_view import show_best, show_folder, show_totals
+from dse.cli.best_view import DIGITS, best_figures, show_best, show_folder, show_totals
 from dse.cost import unit_of
+from dse.support.quantities import quantity
 
 if TYPE_CHECKING:
     from dse.optimum.certificate import Certificate
@@ -47,7 +48,12 @@ class LayerBar:
 
 
 def show_layer(
-    problem: Problem, certificate: Certificate, entry: Mapping[str, Any], out: Path | None
+    problem: Problem,
+    certificate: Certificate,
+    entry: Mapping[str, Any],
+    out: Path | None,
+    *,
+    detail: bool,
 ) -> None:
     """Print one certificate, its best mapping as a nest of loops."""
     console, unit = output.make_console(), unit_of(problem.objective, problem.model.name)
@@ -62,10 +68,10 @@ def show_layer(
         }
         console.print(words[certificate.status], style="red")
     else:
-        claim = f"{_claim(certificate)} {problem.objective} {best.loss:.6g} {unit}"
-        show_best(console, problem.on_machine_of(best.genes), claim, best)
+        claim = f"{_claim(certificate)} {problem.objective} {quantity(best.loss, unit, DIGITS)}"
+        show_best(console, problem.on_machine_of(best.genes), claim, best, detail=detail)
     if certificate.status == "bounded":
-        bound = f"no mapping is below {certificate.lower_bound:.6g} {unit}"
+        bound = f"no mapping is below {quantity(certificate.lower_bound, unit, DIGITS)}"
         more = "; the time ran out, --time-limit gives more" if certificate.counts.groups else ""
         console.print(bound + more, soft_wrap=True)
     console.print(_proof(certificate, problem), soft_wrap=True)
@@ -82,14 +88,14 @@ def show_network(data: Mapping[str, Any], out: Path | None) -> None:
     rows = []
     for entry in data["layers"]:
         best, proof = entry["best"] or {}, entry["certificate"]
-        figures = (best.get("loss"), best.get("cycles"), best.get("energy_nj"))
+        figures = best_figures(best, unit)
         rows.append((entry["layer"], entry["repeats"], entry["status"], *figures, proof["seconds"]))
-    heads = ("layer", "repeats", "status", f"{objective} {unit}", "cycles", "energy nJ", "seconds")
+    heads = ("layer", "repeats", "status", f"least {objective}", "cycles", "energy", "seconds")
     title = f"{data['network']}, {data['accelerator']}, least {objective}, cost model {data['cost_model']}"
-    output.print_table(console, title, heads, rows)
+    output.print_table(console, title, heads, rows, figures=heads[3:])
     show_totals(console, data)
     if data["lower_bound"] is not None:
-        bound = f"{data['lower_bound']:.6g} {unit}"
+        bound = quantity(data["lower_bound"], unit, DIGITS)
         console.print(
             f"no mappings of its layers have a lower total {objective} than {bound}", soft_wrap=True
         )

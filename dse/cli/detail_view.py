@@ -2,27 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from dse.cli import output
+from dse.support.quantities import energy
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dse.cost import Detail
+    from dse.cost import Detail, LevelsDetail
+    from dse.problem.problem import Problem
 
 WIDTH = 40
 EIGHTHS = " ▏▎▍▌▋▊▉"
+ACCESSES = ("reads", "fills", "updates")
 
 
-def show_detail(console: Console, detail: Detail) -> None:
-    """Print where the cycles and the energy go, each with a bar, and the words moved by store and kind."""
-    _print_parts(console, f"where the cycles go: bound by {detail.bound}", "cycles", detail.cycles)
-    _print_parts(console, "where the energy goes", "nJ", detail.energy_nj)
+def show_detail(console: Console, detail: Detail, *, tensors: bool = False) -> None:
+    """Print where the cycles and the energy go, each with a bar, and the words moved by store and kind.
+
+    Of a machine of levels with `tensors` also what each tensor does at each level.
+    """
+    from dse.cost import LevelsDetail
+
+    levels = detail if isinstance(detail, LevelsDetail) else None
+    cycles, spent = detail.cycles, detail.energy_nj
+    if levels is None:
+        title, whole = "where the cycles go", sum(cycles.values())
+    else:
+        title, whole = "cycles of each by itself, all at the same time", max(cycles.values())
+    _print_parts(console, f"{title}: bound by {detail.bound}", "cycles", cycles, whole)
+    _print_parts(console, "where the energy goes", "energy", spent, sum(spent.values()), energy)
     kinds = list(dict.fromkeys(kind for words in detail.words.values() for kind in words))
     rows = [(store, *(words.get(kind) for kind in kinds)) for store, words in detail.words.items()]
-    output.print_table(console, "words moved", ("to and from", *kinds), rows)
+    store = "to and from" if levels is None else "level"
+    output.print_table(console, "words moved", (store, *kinds), rows)
+    if levels and tensors:
+        _print_tensors(console, levels)
+
+
+def with_breakdown(problem: Problem, entry: Mapping[str, Any], *, detail: bool) -> dict[str, Any]:
+    """A layer's result as plain data whose best mapping has its `breakdown`: of levels always."""
+    best = entry["best"]
+    if best is None or not (detail or problem.model.hierarchical):
+        return dict(entry)
+    problem = problem.on_machine_of(best["genes"])
+    parts = problem.judge(problem.read_mapping(best["mapping"])).to_dict()["breakdown"]
+    return {**entry, "best": {**best, "breakdown": parts}}
 
 
 def bar(share: float, width: int = WIDTH) -> str:
@@ -31,7 +58,30 @@ def bar(share: float, width: int = WIDTH) -> str:
     return "█" * (eighths // 8) + EIGHTHS[eighths % 8].strip()
 
 
-def _print_parts(console: Console, title: str, unit: str, parts: Mapping[str, float]) -> None:
-    total = sum(parts.values())
-    rows = [(name, part, f"{part / total:.1%}", bar(part / total)) for name, part in parts.items()]
-    output.print_table(console, title, ("part", unit, "share", ""), rows)
+def _print_parts(
+    console: Console,
+    title: str,
+    unit: str,
+    parts: Mapping[str, float],
+    total: float,
+    shown: Callable[[Any], object] = lambda part: part,
+) -> None:
+    """Parts with their shares of the total, which need not be their sum."""
+    rows = [
+        (name, shown(part), f"{part / (total or 1):.1%}", bar(part / (total or 1)))
+        for name, part in parts.items()
+    ]
+    output.print_table(console, title, ("part", unit, "share", ""), rows, figures=(unit, "share"))
+
+
+def _print_tensors(console: Console, detail: LevelsDetail) -> None:
+    rows: list[tuple[object, ...]] = []
+    for level, kept in detail.tensors.items():
+        for number, (tensor, words) in enumerate(kept.items()):
+            counts = (int(words[kind]) for kind in ("instances", "tile", *ACCESSES))
+            rows.append(("" if number else level, tensor, *counts, energy(words["energy_nj"])))
+        if level in detail.leakage_nj:
+            rows.append(("", "leakage", *[None] * 5, energy(detail.leakage_nj[level])))
+    heads = ("level", "tensor", "instances", "words in each", *ACCESSES, "energy")
+    title = "tensors: words moved by all instances of a level"
+    output.print_table(console, title, heads, rows, figures=heads[2:])

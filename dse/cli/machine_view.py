@@ -5,22 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dse.cli import output
+from dse.cli.evaluation_view import show_evaluation
 from dse.cli.networks import note_merged
 from dse.support.errors import InputError, shorten, unknown, within
 from dse.support.files import read_text
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from dse.problem.evaluation import Evaluation
     from dse.problem.machine_problem import MachineProblem
     from dse.spec.hierarchy.mapping import HierarchyMapping
 
-ACCESSES = ("tile", "instances", "reads", "fills", "updates")
-
 
 def evaluate_on_machine(
-    layer: str, machine: str, mapping: str, objective: str | None, model: str, json: bool
+    layer: str,
+    machine: str,
+    mapping: str,
+    objective: str | None,
+    model: str,
+    json: bool,
+    *,
+    detail: bool,
 ) -> bool:
     """Show what a mapping costs, or print it as JSON; whether it is feasible."""
     from dse.problem.making import make_problem
@@ -38,7 +41,7 @@ def evaluate_on_machine(
         console = output.make_console()
         title = f"{mapping} mapping of {layer} ({problem.layer}) on {problem.accelerator.called(machine)}"
         output.print_heading(console, f"{title}, cost model {model}")
-        _show(console, evaluation, objective)
+        show_evaluation(console, evaluation, objective, model, detail=detail)
         console.print(problem.nest(found), soft_wrap=True)
     return bool(evaluation.feasible)
 
@@ -72,41 +75,3 @@ def read_mapping_file(path: str, problem: MachineProblem) -> HierarchyMapping:
     if len(found.levels) != layout.levels:
         raise InputError(f"{where} has {len(found.levels)} levels, the machine {layout.levels}")
     return found
-
-
-def _show(console: Console, evaluation: Evaluation, objective: str | None) -> None:
-    from dse.spec.objective import objective_named
-
-    figures, losses = evaluation.figures, evaluation.loss
-    if not evaluation.feasible:
-        console.print(f"not feasible: {evaluation.reason}", style="red", soft_wrap=True)
-    elif objective:
-        shown, unit = output.shown(losses[objective]), objective_named(objective).unit
-        console.print(f"feasible: {objective} {shown} {unit}", style="green")
-    else:
-        console.print("feasible", style="green")
-    rows: list[tuple[Any, ...]] = [
-        ("cycles", figures["cycles"], ""),
-        ("MACs", figures["macs"], ""),
-        ("energy", figures["energy_nj"], "nJ"),
-    ]
-    if figures["utilization"] is not None:
-        rows.append(("utilisation", f"{figures['utilization']:.1%}", "of all MACs in all cycles"))
-    rows += [(name, loss, objective_named(name).unit) for name, loss in losses.items() if loss is not None]
-    output.print_table(console, "costs", ("figure", "value", ""), rows)
-    if figures["counts"]:
-        _show_levels(console, figures)
-
-
-def _show_levels(console: Console, figures: dict[str, Any]) -> None:
-    """Accesses of one instance by level and tensor, and the energy of the level."""
-    rows = []
-    for level, energy_uj in figures["level_energy_uj"].items():
-        kept = figures["counts"].get(level, {})
-        for number, (tensor, counts) in enumerate(kept.items()):
-            energy = energy_uj * 1e3 if number == 0 else None
-            rows.append((level if number == 0 else "", tensor, *(counts[name] for name in ACCESSES), energy))
-        if not kept:
-            rows.append((level, "", *[None] * len(ACCESSES), energy_uj * 1e3))
-    heads = ("level", "tensor", "tile", "instances", "reads", "fills", "updates", "energy nJ")
-    output.print_table(console, "words, of one instance each", heads, rows)

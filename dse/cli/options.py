@@ -90,6 +90,15 @@ Fix = Annotated[
 ]
 
 
+WithDetail = Annotated[
+    bool,
+    typer.Option(
+        "--detail",
+        help="Where the best mapping's cycles, energy and words go; of machines of levels by tensor as well.",
+    ),
+]
+
+
 def chosen_model(cost_model: str | None, constants: str | None) -> str:
     """The cost model that the options name, the default if they name none, in words that a Problem reads."""
     from dse.cost import DEFAULT_COST_MODEL, model_with

@@ -6,7 +6,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -50,15 +50,22 @@ def print_heading(console: Console, text: str) -> None:
 
 
 def print_table(
-    console: Console, title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]
+    console: Console,
+    title: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    figures: Collection[str] = (),
 ) -> None:
-    """Print `rows` under a title; text wraps where the console is narrow, numbers and names are never cut."""
+    """Print `rows` under a title; text wraps where the console is narrow, numbers and names are never cut.
+
+    Columns in `figures` hold numbers in words, with their units.
+    """
     from rich import box
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD)
     for index, column in enumerate(columns):
-        number = any(isinstance(row[index], int | float) for row in rows)
+        number = column in figures or any(isinstance(row[index], int | float) for row in rows)
         whole = number or index == 0
         table.add_column(column, justify="right" if number else "left", no_wrap=whole, overflow="fold")
     for row in rows:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from dse.campaign.pace import Pace
 from dse.cli import output
-from dse.cli.best_view import show_best, show_folder, show_totals
+from dse.cli.best_view import DIGITS, best_figures, show_best, show_folder, show_totals
 from dse.support.errors import InputError
+from dse.support.quantities import quantity
 
 if TYPE_CHECKING:
     from dse.problem.problem import Problem
@@ -25,7 +27,7 @@ PROOF_SECONDS = 5.0
 class Bar:
     """A bar on the terminal for one search; without a terminal, a line now and then if it takes long."""
 
-    def __init__(self, label: str, budget: int) -> None:
+    def __init__(self, label: str, budget: int, unit: str) -> None:
         from rich.console import Console
         from rich.progress import (
             BarColumn,
@@ -47,6 +49,7 @@ class Bar:
         )
         self._task = self._progress.add_task(label, total=budget, best="-", pace="")
         self._label, self._terminal, self._pace = label, sys.stderr.isatty(), Pace(budget)
+        self._unit = unit
 
     def __enter__(self) -> Bar:
         self._progress.start()
@@ -58,7 +61,7 @@ class Bar:
     def __call__(self, progress: Progress) -> None:
         """Bring the bar up to date."""
         self.samples = progress.samples
-        best = output.shown(progress.best_loss)
+        best = quantity(progress.best_loss, self._unit) if progress.best_loss < math.inf else "-"
         pace = self._pace.seen(progress.samples, progress.replayed)
         self._progress.update(self._task, completed=progress.samples, best=best, pace=pace)
         if not self._terminal and self._pace.worth_a_line():
@@ -69,7 +72,7 @@ class Bar:
             )
 
 
-def show_layer(result: Result, layer: str, accelerator: str, out: Path | None) -> None:
+def show_layer(result: Result, layer: str, accelerator: str, out: Path | None, *, detail: bool) -> None:
     """Print one search's result, its best mapping as a nest of loops."""
     from dse.cost import unit_of
 
@@ -89,9 +92,9 @@ def show_layer(result: Result, layer: str, accelerator: str, out: Path | None) -
         console.print("nothing feasible was found", style="red")
         console.print(f"sample 0: {_first_refusal(result)}", soft_wrap=True)
     else:
-        value = f"{best.loss:.6g} {unit_of(problem.objective, problem.model.name)}"
+        value = quantity(best.loss, unit_of(problem.objective, problem.model.name), DIGITS)
         claim = f"best {problem.objective} {value}, found by sample {best.index:,}"
-        show_best(console, result.best_problem, claim, best)
+        show_best(console, result.best_problem, claim, best, detail=detail)
         console.print(_gap(problem, best.loss), soft_wrap=True)
     show_folder(console, out)
 
@@ -128,14 +131,14 @@ def show_network(data: Mapping[str, Any], out: Path | None) -> None:
     rows = []
     for entry in data["layers"]:
         best = entry["best"] or {}
-        figures = (best.get("loss"), best.get("cycles"), best.get("energy_nj"))
-        rows.append((entry["layer"].rpartition(":")[2], entry["repeats"], *figures, entry.get("infeasible")))
-    heads = ("layer", "repeats", f"best {objective} {unit}", "cycles", "energy nJ", "infeasible")
+        name, figures = entry["layer"].rpartition(":")[2], best_figures(best, unit)
+        rows.append((name, entry["repeats"], *figures, entry.get("infeasible")))
+    heads = ("layer", "repeats", f"best {objective}", "cycles", "energy", "infeasible")
     title = (
         f"{data['searcher']} on {data['network']}, {data['accelerator']}, cost model {data['cost_model']}, "
         f"{data['budget']:,} samples a layer"
     )
-    output.print_table(console, title, heads, rows)
+    output.print_table(console, title, heads, rows, figures=heads[2:])
     for entry in data["layers"]:
         if "failure" in entry:
             console.print(f"failed: {entry['layer']}: {entry['failure']}", style="red", soft_wrap=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dse.cost.constants import ModelConstants
 from dse.cost.figures import BUFFERS, CostBatch, Figures
-from dse.cost.protocol import Baseline, CaseExtras, CostModel, Detail, PriceEach, PriceRows
+from dse.cost.protocol import Baseline, CaseExtras, CostModel, Detail, LevelsDetail, PriceEach, PriceRows
 from dse.cost.registry import (
     DEFAULT_COST_MODEL,
     GROUP,
@@ -38,6 +38,7 @@ __all__ = [
     "CostModel",
     "Detail",
     "Figures",
+    "LevelsDetail",
     "ModelConstants",
     "ModelSettings",
     "PriceEach",

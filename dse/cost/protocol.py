@@ -13,6 +13,7 @@ from dse.cost.settings import ModelSettings
 from dse.spec.accelerator import Accelerator
 from dse.spec.hierarchy.layout import RowArray
 from dse.spec.hierarchy.machine import Machine
+from dse.spec.hierarchy.mapping import HierarchyMapping
 from dse.spec.layer import Layer
 from dse.spec.mapping import Mapping as DataflowMapping
 from dse.spec.mapping import MappingBatch
@@ -61,6 +62,21 @@ class Detail:
     words: dict[str, dict[str, int]]
     buffers: dict[str, dict[str, int]]
     bound: str
+
+
+@dataclass(frozen=True)
+class LevelsDetail(Detail):
+    """The same of a mapping onto a machine of levels, by the levels' names, the outermost first.
+
+    `cycles` are those that computing and each level's transfers take by themselves: they overlap, and the
+    most of them is the figure. `energy_nj` adds up as ever, with the MACs last. `words` are the `reads`,
+    `fills` (from above) and `updates` (from below) of all instances together, `buffers` the words of each
+    tensor that one instance holds. `tensors` says the same of each tensor at each level that keeps it, with
+    `instances` at work, `tile` and `energy_nj`; `leakage_nj` is what remains of a level's energy.
+    """
+
+    tensors: dict[str, dict[str, dict[str, float]]]
+    leakage_nj: dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -213,6 +229,12 @@ class CostModel:
     def prepared_machine(self, layer: Layer, machine: Machine) -> Callable[[RowArray], CostBatch]:
         """As `prepared`, for mappings onto a machine of any number of levels: rows of its Layout in."""
         raise NotImplementedError(f"cost model {self.name!r} prices no machines of any number of levels")
+
+    def machine_detail(
+        self, layer: Layer, machine: Machine, mapping: HierarchyMapping
+    ) -> LevelsDetail | None:
+        """As `detail`, of a mapping onto a machine of any number of levels."""
+        return None
 
     @classmethod
     def configured(cls, settings: Any) -> CostModel:

@@ -46,6 +46,29 @@ class Breakdown:
     busy_time: float
     bound: str
 
+    @property
+    def held(self) -> dict[str, BufferUse]:
+        """The buffers by name."""
+        return {"L1 per PE": self.l1, "L2": self.l2}
+
+
+@dataclass(frozen=True)
+class LevelsBreakdown:
+    """The same of a mapping onto a machine of levels: the words that its levels with a capacity hold.
+
+    `ideal_cycles` are the layer's MACs on all MACs of the machine, `bound` is compute or a level's name.
+    """
+
+    levels: dict[str, BufferUse]
+    ideal_cycles: int
+    utilisation: float
+    bound: str
+
+    @property
+    def held(self) -> dict[str, BufferUse]:
+        """The levels by name."""
+        return self.levels
+
 
 @dataclass(frozen=True)
 class Evaluation:
@@ -59,13 +82,14 @@ class Evaluation:
     feasible: bool
     reason: str | None
     loss: dict[str, float | None]
-    breakdown: Breakdown | None
+    breakdown: Breakdown | LevelsBreakdown | None
     detail: Detail | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data: the figures, `feasible`, `reason`, `loss` and `breakdown`.
 
-        The breakdown holds the detail's parts, where there is one: `cycles`, `energy_nj`, `words`, `buffers`.
+        The breakdown holds the detail's parts, where there is one: `cycles`, `energy_nj`, `words`, `buffers`,
+        and of a machine of levels `tensors` and `leakage_nj`.
         """
         detail = asdict(self.detail) if self.detail else {}
         parts = {**asdict(self.breakdown), **detail} if self.breakdown else None
@@ -111,8 +135,8 @@ def _breakdown(
     cycles = figures["cycles"]
     ideal = -(-layer.macs // (accelerator.num_pes * accelerator.simd_lanes))
     return Breakdown(
-        l1=_use(figures["l1_size"], accelerator.l1_size),
-        l2=_use(figures["l2_size"], accelerator.l2_size),
+        l1=buffer_use(figures["l1_size"], accelerator.l1_size),
+        l2=buffer_use(figures["l2_size"], accelerator.l2_size),
         ideal_cycles=ideal,
         busiest_pe_cycles=busiest,
         utilisation=ideal / cycles,
@@ -122,5 +146,6 @@ def _breakdown(
     )
 
 
-def _use(needed: int, capacity: int) -> BufferUse:
+def buffer_use(needed: int, capacity: int) -> BufferUse:
+    """So many elements of those that there are."""
     return BufferUse(needed, capacity, needed / capacity)

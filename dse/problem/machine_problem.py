@@ -24,8 +24,8 @@ from dse.support.arrays import IntArray
 from dse.support.errors import InputError, shorten, unknown
 
 if TYPE_CHECKING:
-    from dse.cost import CostBatch
-    from dse.problem.evaluation import Evaluation
+    from dse.cost import CostBatch, LevelsDetail
+    from dse.problem.evaluation import Evaluation, LevelsBreakdown
 
 OBJECTIVES = ("latency", "energy", "edp")
 """What can be minimised: no model of hierarchies says anything of area or power."""
@@ -127,7 +127,24 @@ class MachineProblem(Problem):
         line = json.dumps(self.case(mapping))
         (found,) = self.model.price_lines([("mapping", line)], detail=True)
         whole = {**named, **found, "status": "ok" if feasible else "invalid"}
-        return Evaluation(whole, feasible, None if feasible else self.explain(mapping), losses, None)
+        reason, detail = None if feasible else self.explain(mapping), self.detail(mapping)
+        breakdown = self._breakdown(detail, found["utilization"]) if detail else None
+        return Evaluation(whole, feasible, reason, losses, breakdown, detail)
+
+    def _breakdown(self, detail: LevelsDetail, utilisation: float) -> LevelsBreakdown:
+        from dse.problem.evaluation import LevelsBreakdown, buffer_use
+
+        capacities = {level.name: level.capacity for level in self.accelerator.levels}
+        return LevelsBreakdown(
+            levels={
+                name: buffer_use(sum(tiles.values()), capacity)
+                for name, tiles in detail.buffers.items()
+                if (capacity := capacities[name]) is not None
+            },
+            ideal_cycles=-(-self.layer.macs // self.accelerator.macs),
+            utilisation=utilisation,
+            bound=detail.bound,
+        )
 
     def case(self, mapping: HierarchyMapping) -> dict[str, Any]:  # type: ignore[override]
         """The mapping as a case that costs the same: layer, hardware and mapping."""
@@ -168,8 +185,9 @@ class MachineProblem(Problem):
         ]
         return f"{', '.join(held)} words" if held else "no limited level in use"
 
-    def detail(self, mapping: HierarchyMapping) -> None:  # type: ignore[override]
-        """None: what figures are made of is in the results of cases."""
+    def detail(self, mapping: HierarchyMapping) -> LevelsDetail | None:  # type: ignore[override]
+        """What the mapping's figures are made of, level by level; None if it has no price."""
+        return self.model.machine_detail(self.layer, self.accelerator, mapping)
 
     @cached_property
     def identity(self) -> dict[str, Any]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from dse.cost import unit_of
 from dse.problem.problem import Problem
 from dse.spec.objective import AREA, POWER, objective_named
 from dse.spec.reasons import FIRST_RULE
+from dse.support.quantities import quantity
 
 ROWS = 256
 SAME = 1e-6
@@ -26,7 +28,8 @@ def flat_objective(problem: Problem) -> str | None:
     values = values[values > 0]
     if len(values) < 2 or np.ptp(values) > SAME * values.max():
         return None
+    unit = unit_of(problem.objective, problem.model.name)
     return (
-        f"objective {problem.objective} is {values[0]:.6g} for all of {len(values)} random mappings that the "
-        f"cost model prices: there is nothing to search"
+        f"objective {problem.objective} is {quantity(values[0], unit, 6)} for all of {len(values)} random "
+        f"mappings that the cost model prices: there is nothing to search"
     )

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dse.support.quantities import energy, quantity
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -39,8 +41,8 @@ def as_html(result: Result) -> str:
     if best is None:
         return f"{head}<p>nothing feasible was found</p>"
     figures = (
-        f"best {problem.objective} {best.loss:.6g} {unit(result)}, found by sample {best.index:,}: "
-        f"{best.cycles:,} cycles, {best.energy_nj:,.6g} nJ, {problem.needs(best.mapping)}"
+        f"best {problem.objective} {quantity(best.loss, unit(result), 6)}, found by sample {best.index:,}: "
+        f"{best.cycles:,} cycles, {energy(best.energy_nj, 6)}, {problem.needs(best.mapping)}"
     )
     nest = result.best_problem.nest(best.mapping)
     return f"{head}<p>{escape(figures)}</p><pre>{escape(nest)}</pre>"

@@ -136,7 +136,6 @@ def test_wrong_usage_is_refused_in_one_line(dse: Dse, arguments: list[str], comp
         (["evaluate", "--cases", "x.jsonl", "--layer", "resnet18:1"], "--layer does not go with --cases"),
         (["evaluate", "--cases", "x.jsonl", "--cost-model", "mastro"], "unknown cost model 'mastro'"),
         (["evaluate", "--cases", "x.jsonl", "--detail"], "--detail goes with --cost-model timeloop"),
-        (["evaluate", *RESNET_ON_EDGE, "--mapping", "nvdla", "--detail"], "--detail goes with --cases"),
         (["evaluate", *RESNET_ON_EDGE, "--mapping", "nvdla", "--cost-model", "timeloop"], "is of two levels"),
         (["bench", "cost", "--cost-model", "mastro"], "unknown cost model 'mastro'"),
     ],
@@ -206,6 +205,19 @@ def test_a_full_disk_is_said_in_one_line() -> None:
         run = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert run.returncode == 1
     assert run.stderr == "dse: error: [Errno 28] No space left on device\n"
+
+
+def test_letters_that_the_terminal_lacks_are_replaced_by_their_nearest() -> None:
+    run = subprocess.run(
+        [*RUN, "evaluate", *RESNET_ON_EDGE, "--mapping", "nvdla"],
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert re.search(r"\d uJ", run.stdout)
+    assert "#####" in run.stdout
+    assert run.stderr == ""
 
 
 # completion

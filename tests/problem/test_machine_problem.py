@@ -167,3 +167,90 @@ def test_from_python_a_search_has_a_best_mapping_and_a_history(problem: MachineP
     assert HierarchyMapping.parse(result.best.mapping.text()) == result.best.mapping
     assert set(result.history.columns) > {gene.name for gene in problem.space.genes}
     assert "Buffer" in result._repr_html_()
+
+
+def test_the_breakdown_by_level_and_tensor_adds_up_to_the_figures(problem: MachineProblem) -> None:
+    genes = vectors(problem)
+    priced = problem.price(genes)
+    mappings = problem.space.decode(genes)
+    bounds = set()
+    for place in np.flatnonzero(priced.reason == 0)[:40].tolist():
+        judged = problem.judge(mappings[place])
+        found, figures = judged.to_dict()["breakdown"], judged.figures
+        assert sum(found["energy_nj"].values()) == pytest.approx(figures["energy_nj"], rel=1e-12)
+        assert max(found["cycles"].values()) == found["cycles"][found["bound"]] == figures["cycles"]
+        bounds.add(found["bound"])
+        for level, words in found["words"].items():
+            kept, counts = found["tensors"][level], figures["counts"][level]
+            assert found["buffers"][level] == {name: held["tile"] for name, held in counts.items()}
+            for kind, moved in words.items():
+                assert moved == sum(tensor[kind] for tensor in kept.values())
+                assert moved == sum(held[kind] * held["instances"] for held in counts.values())
+            leak = found["leakage_nj"].get(level, 0.0)
+            parts = sum(tensor["energy_nj"] for tensor in kept.values()) + leak
+            assert parts == pytest.approx(found["energy_nj"][level], rel=1e-12)
+    assert {"compute", "DRAM"} <= bounds
+
+
+def test_leakage_is_what_remains_of_a_levels_energy() -> None:
+    problem = make_problem(LAYER, "simba_like", "edp", "timeloop")
+    genes = problem.space.sample(np.random.default_rng(0), 200)
+    place = int(np.argmax(problem.price(genes).reason == 0))
+    found = problem.judge(problem.space.decode(genes)[place]).to_dict()["breakdown"]
+    assert set(found["leakage_nj"]) == {
+        "GlobalBuffer",
+        "PEInputBuffer",
+        "PEWeightBuffer",
+        "PEAccuBuffer",
+        "PEWeightRegs",
+    }
+    for level, leak in found["leakage_nj"].items():
+        parts = sum(tensor["energy_nj"] for tensor in found["tensors"].get(level, {}).values())
+        assert leak > 0
+        assert parts + leak == pytest.approx(found["energy_nj"][level], rel=1e-12)
+
+
+def test_a_mapping_that_does_not_fit_has_a_reason_and_no_breakdown(problem: MachineProblem) -> None:
+    genes = vectors(problem, 2000)
+    small = int(np.argmax(problem.price(genes).reason == Reason.LEVEL_TOO_SMALL))
+    judged = problem.judge(problem.space.decode(genes)[small])
+    assert "words" in str(judged.reason)
+    assert judged.to_dict()["breakdown"] is None
+
+
+@pytest.mark.parametrize("command", ["evaluate", "certify", "search"])
+def test_commands_show_energy_and_words_by_level_beside_the_nest(
+    command: str, chip: str, tmp_path: Path, dse: Dse
+) -> None:
+    where = ["--layer", "examples/network.toml:classifier", "--accelerator", chip, "--cost-model", "timeloop"]
+    (tmp_path / "mapping.txt").write_text("L4[WIO] K3 - L3[IO] C8X - L2[W] K4X - L1[O] C8 - L0[W]")
+    options = {
+        "evaluate": ["--mapping", str(tmp_path / "mapping.txt")],
+        "certify": ["--time-limit", "60", "--fresh"],
+        "search": ["--searcher", "random", "--budget", "40"],
+    }[command]
+    found = dse(command, *where, *options, "--json").json
+    parts = (found if command == "evaluate" else found["best"])["breakdown"]
+    assert set(parts["energy_nj"]) == {"DRAM", "Buffer", "Tile", "Sums", "Register", "MACs"}
+    assert set(parts["words"]["Buffer"]) == {"reads", "fills", "updates"}
+    shown = dse(command, *where, *options).out
+    assert "where the energy goes" in shown
+    sums = f"  Sums {' '.join(map('{:,}'.format, parts['words']['Sums'].values()))}"
+    assert sums.split() in [line.split() for line in shown.splitlines()]
+    assert "Buffer holds" in shown
+    assert "words moved by all instances" not in shown
+    assert "words moved by all instances" in dse(command, *where, *options, "--detail").out
+
+
+def test_detail_is_shown_of_two_levels_where_it_is_asked_for(dse: Dse) -> None:
+    where = ("--layer", "resnet18:3", "--accelerator", "edge", "--searcher", "random", "--budget", "20")
+    assert "where the energy goes" not in dse("search", *where).out
+    assert "waiting for DRAM" in dse("search", *where, "--detail").out
+    found = dse("search", *where, "--detail", "--json").json["best"]
+    assert sum(found["breakdown"]["energy_nj"].values()) == pytest.approx(found["energy_nj"])
+    assert "breakdown" not in dse("search", *where, "--json").json["best"]
+    quiet = dse("search", *where, "--cost-model", "maestro", "--detail").out
+    assert "cost model 'maestro' does not say where they go" in quiet
+    network = ("--network", "resnet18", "--accelerator", "edge", "--detail")
+    assert "--detail is of one layer" in dse("search", *network).refused()
+    assert "--detail is of one layer" in dse("certify", *network).refused()

@@ -9,7 +9,7 @@ import tomllib
 import pytest
 
 from dse.report.page.markup import breakable, nest_markup
-from dse.report.page.numbers import compared, duration, percent, prefixed, quantity, ratio_text
+from dse.report.page.numbers import compared, duration, energy, percent, quantity, ratio_text
 from dse.report.page.svg import inline_svg
 from dse.report.page.tables import number_in, page_table
 from dse.support.toml import toml_value
@@ -56,10 +56,8 @@ def test_the_number_in_a_cell(text: str, number: float | None) -> None:
 
 
 def test_numbers_are_written_for_readers() -> None:
-    assert prefixed(0.0001732, "s") == f"173.2{SPACE}µs"
-    assert prefixed(0.99996e-3, "s") == f"1.000{SPACE}ms"
-    assert prefixed(1234.4, "J") == f"1234{SPACE}J"
-    assert prefixed(1e-15, "J") == f"0.001000{SPACE}pJ"
+    assert quantity(0.0001732, "s") == f"173.2{SPACE}µs"
+    assert energy(1153.2) == f"1.153{SPACE}µJ"
     assert quantity(7.462004e-10, "J s").replace(SPACE, " ") == "7.462 \N{MULTIPLICATION SIGN} 10⁻¹⁰ J s"
     assert quantity(6.25, "mm2") == f"6.25{SPACE}mm2"
     assert quantity(float("inf"), "J s") == "infeasible"

@@ -21,6 +21,7 @@ from dse.cli.options import (
     Objective,
     SpaceName,
     Tiles,
+    WithDetail,
     chosen_model,
 )
 from dse.support.errors import InputError
@@ -64,6 +65,7 @@ def command(
         Path | None, typer.Option(help="A folder for the mappings and certificates.", metavar="DIR")
     ] = None,
     format: Formats = None,
+    detail: WithDetail = False,
     json: Json = False,
 ) -> None:
     """Prove which mapping of a layer, or of each layer of a network, is best.
@@ -78,6 +80,8 @@ def command(
     layers, formats = _layers(layer, network), check_formats(format, out)
     if fresh and cache is not None:
         raise InputError("--fresh keeps no optima, and --cache says where to keep them; choose one")
+    if detail and network is not None:
+        raise InputError("--detail is of one layer: give --layer, one of the network's")
     if time_limit is not None:
         positive_number(time_limit, "--time-limit")
     model = chosen_model(cost_model, constants)
@@ -95,7 +99,7 @@ def command(
     note_merged(network or layer or "")
     options = {"time_limit": time_limit, "cache": False if fresh else cache or True, "check": verify}
     if network is None:
-        _certify_layer(accelerator, problems, out, formats, json, options)
+        _certify_layer(accelerator, problems, out, formats, json, options, detail=detail)
     else:
         _certify_network(network, accelerator, problems, out, formats, json, options)
 
@@ -125,10 +129,13 @@ def _certify_layer(
     formats: tuple[str, ...],
     json: bool,
     options: dict[str, Any],
+    *,
+    detail: bool,
 ) -> None:
     from rich.console import Console
 
     from dse.cli.certify_view import show_layer
+    from dse.cli.detail_view import with_breakdown
     from dse.optimum.network import CERTIFICATE, certify_layer, write_layer
     from dse.search.api import MAPPING
     from dse.support.files import make_folder
@@ -142,9 +149,9 @@ def _certify_layer(
         write_layer(entry, out / MAPPING, out / CERTIFICATE)
         export_best(formats, problem, entry["best"], out)
     if json:
-        output.print_json(entry)
+        output.print_json(with_breakdown(problem, entry, detail=detail))
     else:
-        show_layer(problem, certificate, entry, out)
+        show_layer(problem, certificate, entry, out, detail=detail)
     _exit([entry])
 
 

@@ -11,7 +11,7 @@ import typer
 
 from dse.cli import output
 from dse.cli.completion import complete_objective
-from dse.cli.detail_view import show_detail
+from dse.cli.evaluation_view import show_evaluation
 from dse.cli.exporting import find_mapping
 from dse.cli.networks import note_merged
 from dse.cli.options import (
@@ -23,11 +23,9 @@ from dse.cli.options import (
     chosen_model,
 )
 from dse.support.errors import InputError
+from dse.support.quantities import energy
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from dse.problem.evaluation import Breakdown, Evaluation
     from dse.spec.accelerator import Accelerator
     from dse.spec.layer import Layer
     from dse.spec.mapping import Mapping
@@ -35,14 +33,16 @@ if TYPE_CHECKING:
 CASES_SHOWN = 20
 INFEASIBLE = 1
 """The exit code for a mapping that is not feasible, as for a search that found none that is."""
-HEADS = {"cycles": "cycles", "macs": "MACs", "energy_nj": "energy nJ", "l1_size": "L1", "l2_size": "L2"}
+HEADS = {"cycles": "cycles", "macs": "MACs", "energy_nj": "energy", "l1_size": "L1", "l2_size": "L2"}
 HIERARCHY_HEADS = {
     "cycles": "cycles",
-    "energy_uj": "energy uJ",
+    "energy_uj": "energy",
     "edp": "EDP J cycles",
     "utilization": "utilisation",
 }
-"""The figures of cases, and how a table calls them."""
+"""The figures of cases, and how a table calls them. These have no clock: their EDP counts cycles."""
+NANOJOULE = {"energy_nj": 1.0, "energy_uj": 1e3}
+"""By figure of energy, what it is counted in."""
 
 
 def command(
@@ -74,7 +74,10 @@ def command(
     cost_model: CostModelName = None,
     constants: ConstantsFile = None,
     detail: Annotated[
-        bool, typer.Option("--detail", help="With --cases under timeloop: accesses by level and tensor.")
+        bool,
+        typer.Option(
+            "--detail", help="On machines of levels, and of cases on them: words by tensor as well."
+        ),
     ] = False,
     json: Json = False,
 ) -> None:
@@ -89,15 +92,13 @@ def command(
             raise InputError(f"{extra[0]} does not go with --cases: each case holds its own")
         _evaluate_cases(cases, model, detail, json)
         return
-    if detail:
-        raise InputError("--detail goes with --cases: a single mapping is shown with it anyway")
     missing = [name for name, value in named.items() if value is None]
     if layer is None or accelerator is None or mapping is None:
         raise InputError(f"evaluate needs {', '.join(missing)} (or --cases FILE)")
     if is_hierarchical(model):
         from dse.cli.machine_view import evaluate_on_machine
 
-        if not evaluate_on_machine(layer, accelerator, mapping, objective, model, json):
+        if not evaluate_on_machine(layer, accelerator, mapping, objective, model, json, detail=detail):
             raise typer.Exit(INFEASIBLE)
         return
     _evaluate_mapping(layer, accelerator, mapping, objective, model, json)
@@ -126,7 +127,7 @@ def _evaluate_mapping(
         machine = accelerator.called(accelerator_name)
         title = f"{mapping_name} mapping of {layer_name} ({layer}) on {machine}, cost model {model}"
         output.print_heading(console, title)
-        _show(console, evaluation, objective, model)
+        show_evaluation(console, evaluation, objective, model)
         console.print(_nest(layer, accelerator, mapping, model), soft_wrap=True)
     if not evaluation.feasible:
         raise typer.Exit(INFEASIBLE)
@@ -141,53 +142,6 @@ def _nest(layer: Layer, accelerator: Accelerator, mapping: Mapping, model: str) 
         return loop_nest(layer, mapping, accelerator, cost_model(model))
     except InputError as error:
         return f"no loop nest: {error}"
-
-
-def _show(console: Console, evaluation: Evaluation, objective: str | None, model: str) -> None:
-    from dse.cost import unit_of
-
-    units = {name: unit_of(name, model) for name in evaluation.loss}
-    if not evaluation.feasible:
-        console.print(f"not feasible: {evaluation.reason}", style="red", soft_wrap=True)
-    elif objective:
-        loss = output.shown(evaluation.loss[objective])
-        console.print(f"feasible: {objective} {loss} {units[objective]}", style="green")
-    else:
-        console.print("feasible", style="green")
-    if evaluation.breakdown:
-        rows = _cost_rows(evaluation.figures, evaluation.breakdown, units)
-        output.print_table(console, "costs", ("figure", "value", ""), rows)
-    if evaluation.detail:
-        show_detail(console, evaluation.detail)
-    if evaluation.feasible:
-        losses = [(name, evaluation.loss[name], unit) for name, unit in units.items()]
-        output.print_table(console, "loss by objective", ("objective", "loss", "unit"), losses)
-
-
-def _cost_rows(
-    figures: dict[str, Any], breakdown: Breakdown, units: dict[str, str]
-) -> list[tuple[str, Any, str]]:
-    l1, l2 = breakdown.l1, breakdown.l2
-    return [
-        ("cycles", figures["cycles"], ""),
-        ("MACs", figures["macs"], ""),
-        ("energy", figures["energy_nj"], "nJ"),
-        ("power", figures["power"], units["power"]),
-        ("area", figures["area"], units.get("area_maestro", units["area"])),
-        ("L1", l1.needed, f"of {l1.capacity:,} elements per PE: {l1.use:.1%}"),
-        ("L2", l2.needed, f"of {l2.capacity:,} elements: {l2.use:.1%}"),
-        (
-            "utilisation",
-            f"{breakdown.utilisation:.1%}",
-            f"{breakdown.ideal_cycles:,} cycles on all PEs at once",
-        ),
-        (
-            "busy PEs",
-            f"{breakdown.busy_pes:.1%}",
-            f"{breakdown.busiest_pe_cycles:,} cycles on the busiest PE",
-        ),
-        ("busy time", f"{breakdown.busy_time:.1%}", f"the rest waits for data; bound by {breakdown.bound}"),
-    ]
 
 
 def _evaluate_cases(path: str, model_name: str, detail: bool, json: bool) -> None:
@@ -229,9 +183,15 @@ def _show_cases(found: list[dict[str, Any]], heads: dict[str, str]) -> None:
     statuses = Counter(result["status"] for result in found)
     counts = f"{len(found):,} cases: {statuses['ok']:,} ok, {statuses['invalid']:,} invalid"
     rows = [
-        (number, *(result[figure] for figure in heads), result["reason"] or "ok")
+        (number, *(_shown(figure, result[figure]) for figure in heads), result["reason"] or "ok")
         for number, result in enumerate(found[:CASES_SHOWN], 1)
     ]
-    output.print_table(console, counts, ("case", *heads.values(), "status"), rows)
+    columns = ("case", *heads.values(), "status")
+    output.print_table(console, counts, columns, rows, figures=tuple(heads.values()))
     if len(found) > CASES_SHOWN:
         console.print(f"and {len(found) - CASES_SHOWN:,} more; --json prints every case", soft_wrap=True)
+
+
+def _shown(figure: str, value: Any) -> object:
+    """A figure of a case as the table has it."""
+    return energy(value * NANOJOULE[figure]) if figure in NANOJOULE and value is not None else value

@@ -24,6 +24,7 @@ from dse.cli.options import (
     Objective,
     SpaceName,
     Tiles,
+    WithDetail,
     chosen_model,
 )
 from dse.support.errors import InputError
@@ -95,6 +96,7 @@ def command(
         ),
     ] = None,
     format: Formats = None,
+    detail: WithDetail = False,
     json: Json = False,
 ) -> None:
     """Search the best mapping of a layer or of a whole network.
@@ -112,6 +114,8 @@ def command(
     layers, formats = _layers(layer, network), check_formats(format, out)
     if network is None and workers is not None:
         raise InputError("--workers is for --network; a single layer is searched by one process")
+    if network is not None and detail:
+        raise InputError("--detail is of one layer: give --layer, one of the network's")
     if network is not None and save_policy is not None:
         raise InputError("--save-policy is for --layer: each layer of a network has a policy of its own")
     if budget is not None:
@@ -147,7 +151,7 @@ def command(
         typer.echo(note, err=True)
     task = NetworkSearch(network or "", accelerator, problems, searcher, chosen, budget, seed, start)
     if network is None:
-        _search_layer(task, out, save_policy, formats, json)
+        _search_layer(task, out, save_policy, formats, json, detail=detail)
     else:
         _search_network(task, workers, out, formats, json)
 
@@ -164,13 +168,21 @@ def _layers(layer: str | None, network: str | None) -> dict[str, Layer]:
 
 
 def _search_layer(
-    task: NetworkSearch, out: Path | None, save_policy: Path | None, formats: tuple[str, ...], json: bool
+    task: NetworkSearch,
+    out: Path | None,
+    save_policy: Path | None,
+    formats: tuple[str, ...],
+    json: bool,
+    *,
+    detail: bool,
 ) -> None:
+    from dse.cli.detail_view import with_breakdown
     from dse.cli.search_view import Bar, show_layer
+    from dse.cost import unit_of
     from dse.search.api import search, write_result
 
     ((layer, problem),) = task.problems.items()
-    bar = Bar(layer, task.budget)
+    bar = Bar(layer, task.budget, unit_of(problem.objective, problem.model.name))
     try:
         with bar:
             result = search(
@@ -194,9 +206,10 @@ def _search_layer(
         write_result(result, out, layer, task.accelerator)
         export_best(formats, problem, result.to_dict(layer, task.accelerator)["best"], out)
     if json:
-        output.print_json(result.to_dict(layer, task.accelerator))
+        found = result.to_dict(layer, task.accelerator)
+        output.print_json(with_breakdown(problem, found, detail=detail))
     else:
-        show_layer(result, layer, task.accelerator, out)
+        show_layer(result, layer, task.accelerator, out, detail=detail)
     if result.best is None:
         raise typer.Exit(FAILED)
 

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from dse.cost.figures import CostBatch
-from dse.cost.protocol import CostModel
+from dse.cost.protocol import CostModel, LevelsDetail
 from dse.cost.timeloop import prepared
 from dse.cost.timeloop.cases import CaseReader, price_cases
 from dse.cost.timeloop.faults import Fault
 from dse.cost.timeloop.presets import load_machine
 from dse.spec.hierarchy.layout import RowArray
 from dse.spec.hierarchy.machine import Machine
+from dse.spec.hierarchy.mapping import HierarchyMapping
 from dse.spec.hierarchy.workload import workload_of
 from dse.spec.layer import Layer
 from dse.spec.reasons import Reason
@@ -65,6 +66,14 @@ class Timeloop(CostModel):
             )
 
         return price
+
+    def machine_detail(
+        self, layer: Layer, machine: Machine, mapping: HierarchyMapping
+    ) -> LevelsDetail | None:
+        """See CostModel."""
+        from dse.cost.timeloop.breakdown import break_down
+
+        return break_down(workload_of(layer), machine, mapping)
 
     def price_lines(self, lines: Iterable[tuple[str, str]], *, detail: bool = False) -> list[dict[str, Any]]:
         """See CostModel; with `detail`, the accesses by level and tensor and the energy by level."""

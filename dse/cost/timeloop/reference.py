@@ -120,7 +120,7 @@ def evaluate(workload: Workload, machine: Machine, mapping: HierarchyMapping) ->
         for place, level in enumerate(mapping.levels)
     ]
     compute_cycles = math.prod(loop.n for level in nest.temporal for loop in level)
-    least = [_level_cycles(*pair, compute_cycles) for pair in zip(machine.levels, counts, strict=True)]
+    least = [level_cycles(*pair, compute_cycles) for pair in zip(machine.levels, counts, strict=True)]
     if max(least) >= LARGEST_CYCLES:
         return NotPriced(Fault.CYCLES, 0, 0, fault_text(Fault.CYCLES, 0, 0, workload, machine))
     cycles = max(compute_cycles, *map(int, least))
@@ -271,8 +271,13 @@ def _input_share(workload: Workload, nest: _Nest, tensor: Tensor, place: int) ->
     return share
 
 
-def _level_cycles(level: Level, kept: dict[str, Counts], compute_cycles: int) -> float:
-    """Cycles that a level's transfers take, in the doubles and the order of the published figures."""
+def level_cycles(
+    level: Level, kept: dict[str, Counts], compute_cycles: int, *, hidden: bool = False
+) -> float:
+    """Cycles that a level's transfers take, in the doubles and the order of the published figures.
+
+    0 where they take no longer than computing, unless what is `hidden` behind that is asked for.
+    """
     read = write = 0.0
     for counts in kept.values():
         read += counts.reads / compute_cycles
@@ -283,7 +288,7 @@ def _level_cycles(level: Level, kept: dict[str, Counts], compute_cycles: int) ->
         (level.bandwidth.write, write),
         (level.bandwidth.shared, write + read),
     ):
-        if bandwidth is not None and bandwidth < demand:
+        if bandwidth is not None and (bandwidth < demand or (hidden and demand)):
             quotient = bandwidth / demand
             cycles = compute_cycles / quotient if quotient else math.inf
             slowest = max(slowest, math.ceil(cycles) if cycles < LARGEST_CYCLES else math.inf)
@@ -295,7 +300,15 @@ def _level_pj(level: Level, kept: dict[str, Counts], cycles: int, used: int, ins
     rows = min(used, instances / level.cluster)
     energy = 0.0
     for counts in kept.values():
-        energy += -(-counts.reads // level.block) * level.energy.read_pj * rows
-        energy += -(-counts.fills // level.block) * level.energy.write_pj * rows
-        energy += -(-counts.updates // level.block) * level.energy.update_pj * rows
+        for pj in accesses_pj(level, counts, rows):
+            energy += pj
     return energy + level.leak_pj * cycles * (used if kept else 1)
+
+
+def accesses_pj(level: Level, counts: Counts, rows: float) -> tuple[float, float, float]:
+    """Energy of one tensor's reads, fills and updates, whole blocks each, in all rows at work."""
+    return (
+        -(-counts.reads // level.block) * level.energy.read_pj * rows,
+        -(-counts.fills // level.block) * level.energy.write_pj * rows,
+        -(-counts.updates // level.block) * level.energy.update_pj * rows,
+    )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping as Table
 from dataclasses import dataclass
 
-from dse.cost import Detail, models_with
+from dse.cost import Detail, LevelsDetail, models_with
 from dse.problem.evaluation import Evaluation, evaluate
 from dse.problem.problem import Problem
-from dse.report.page.numbers import NONE, percent, prefixed
+from dse.report.page.numbers import NONE, energy, percent
 from dse.spec.mapping import Mapping
 
 
@@ -27,7 +27,8 @@ class Breakdown:
     """Where a mapping's cycles and energy go by the model `by`, which `own` says is the campaign's.
 
     `infeasible` says why that model does not take the mapping, if it does not. `against` compares the
-    figures with the campaign's model's, where that is another. `words` has a row for each store: its name
+    figures with the campaign's model's, where that is another. Parts of the cycles that `overlap` are shares
+    of the most of them. `words` has a row for each store: its name
     and the words of each of `kinds`.
     """
 
@@ -37,6 +38,7 @@ class Breakdown:
     against: str
     bound: str
     utilisation: str
+    overlap: bool
     cycles: tuple[Part, ...]
     energy: tuple[Part, ...]
     kinds: tuple[str, ...]
@@ -45,15 +47,16 @@ class Breakdown:
 
 def break_down(problem: Problem, mapping: Mapping, evaluation: Evaluation) -> Breakdown | None:
     """The breakdown by the campaign's model, or else by the first that explains itself, if it has figures."""
-    if not problem.templates:
-        return None
     found, own, by = evaluation, evaluation.detail is not None, problem.model.name
     if not own:
+        if not problem.templates:
+            return None
         by = next(iter(models_with("explains")), by)
         found = evaluate(problem.layer, problem.accelerator, mapping, by)
     if found.detail is None or found.breakdown is None:
         return None
     detail = found.detail
+    overlap = isinstance(detail, LevelsDetail)
     kinds = tuple(dict.fromkeys(kind for words in detail.words.values() for kind in words))
     return Breakdown(
         by=by,
@@ -62,15 +65,19 @@ def break_down(problem: Problem, mapping: Mapping, evaluation: Evaluation) -> Br
         against="" if own else _against(found, evaluation, problem.model.name),
         bound=detail.bound,
         utilisation=percent(found.breakdown.utilisation),
-        cycles=_parts({name: (count, f"{count:,}") for name, count in detail.cycles.items()}),
-        energy=_parts({name: (part, prefixed(part * 1e-9, "J")) for name, part in detail.energy_nj.items()}),
+        overlap=overlap,
+        cycles=_parts(
+            {name: (count, f"{count:,}") for name, count in detail.cycles.items()},
+            max(detail.cycles.values()) if overlap else None,
+        ),
+        energy=_parts({name: (part, energy(part)) for name, part in detail.energy_nj.items()}),
         kinds=kinds,
         words=tuple(_row(store, kinds, detail) for store in detail.words),
     )
 
 
-def _parts(figures: Table[str, tuple[float, str]]) -> tuple[Part, ...]:
-    total = sum(value for value, _ in figures.values()) or 1.0
+def _parts(figures: Table[str, tuple[float, str]], total: float | None = None) -> tuple[Part, ...]:
+    total = total or sum(value for value, _ in figures.values()) or 1.0
     return tuple(
         Part(name, text, percent(value / total), round(100 * value / total, 2))
         for name, (value, text) in figures.items()
@@ -84,9 +91,9 @@ def _row(store: str, kinds: tuple[str, ...], detail: Detail) -> tuple[str, ...]:
 
 def _against(found: Evaluation, evaluation: Evaluation, model: str) -> str:
     """`526,358 cycles, 31.6 times those by maestro; 2.1 µJ, 14 times that by maestro`."""
-    cycles, energy = found.figures["cycles"], found.figures["energy_nj"]
+    cycles, spent = found.figures["cycles"], found.figures["energy_nj"]
     other = evaluation.figures
     return (
         f"{cycles:,} cycles, {cycles / other['cycles']:.3g} times those by {model}; "
-        f"{prefixed(energy * 1e-9, 'J')}, {energy / other['energy_nj']:.3g} times that by {model}"
+        f"{energy(spent)}, {spent / other['energy_nj']:.3g} times that by {model}"
     )

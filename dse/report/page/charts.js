@@ -14,13 +14,19 @@
 
   // Numbers
 
+  // As dse.support.quantities: prefixes go with s and J alone, a product of units has a power of ten.
   const PREFIXES = { "-15": "f", "-12": "p", "-9": "n", "-6": "µ", "-3": "m", 0: "", 3: "k", 6: "M", 9: "G" };
   const grouped = new Intl.NumberFormat("en", { maximumFractionDigits: 6 });
 
   function prefix(value, unit) {
     if (!["s", "J", "J s"].includes(unit) || !(value > 0)) return [1, unit];
-    const power = Math.min(9, Math.max(-15, 3 * Math.floor(Math.log10(value) / 3 + 1e-9)));
-    return [10 ** power, PREFIXES[power] + unit];
+    const power = Math.min(9, Math.max(unit === "J s" ? -300 : -15, 3 * Math.floor(Math.log10(value) / 3 + 1e-9)));
+    if (unit !== "J s") return [10 ** power, PREFIXES[power] + unit];
+    return [10 ** power, power ? `10${raised(power)} ${unit}` : unit];
+  }
+
+  function raised(power) {
+    return [...String(power)].map((sign) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(sign)]).join("");
   }
 
   function plain(value) {
@@ -30,7 +36,11 @@
   function figure(value, unit) {
     if (value === null || value === undefined) return "infeasible";
     if (!unit) return value >= 10 ? plain(Number(value.toPrecision(4))) : value.toFixed(3);
-    const [scale, shown] = prefix(value, unit);
+    if (unit === "J s" && value > 0 && (value < 1e-4 || value >= 1e4)) {
+      const [mantissa, power] = value.toExponential(3).split("e");
+      return `${mantissa} × 10${raised(Number(power))} ${unit}`;
+    }
+    const [scale, shown] = unit === "J s" ? [1, unit] : prefix(value, unit);
     const digits = value / scale;
     return `${digits >= 1e3 ? plain(Number(digits.toPrecision(5))) : digits.toPrecision(4)} ${shown}`;
   }

@@ -1,11 +1,13 @@
-"""Numbers as a reader wants them: with a few digits, a unit and the right prefix."""
+"""Numbers as a reader of the page wants them."""
 
 from __future__ import annotations
 
 import math
+import re
 
-_PREFIXES = {0: "", -3: "m", -6: "µ", -9: "n", -12: "p"}
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+from dse.support import quantities
+
+_POWER = re.compile(r"e([+-][0-9]+)")
 NO_BREAK = "\N{NO-BREAK SPACE}"
 NONE = "\N{EN DASH}"
 """What stands where there is no number."""
@@ -13,28 +15,24 @@ TIMES = "\N{MULTIPLICATION SIGN}"
 
 
 def quantity(value: float, unit: str) -> str:
-    """A figure with its unit: `173.2 µs`, `9.583 µJ`, `7.462e-10 J s` as a power of ten, or `infeasible`."""
-    if not math.isfinite(value):
-        return "infeasible"
-    if unit in ("s", "J"):
-        return prefixed(value, unit)
-    return f"{scientific(value)}{NO_BREAK}{unit}".strip().replace(" ", NO_BREAK)
+    """`dse.support.quantities.quantity` as it is printed: `173.2 µs`, or with a power of ten."""
+    return printed(quantities.quantity(value, unit))
 
 
-def prefixed(value: float, unit: str) -> str:
-    """Four digits, a prefix from pico to none, and the unit."""
-    for power, prefix in _PREFIXES.items():
-        if abs(value) >= 0.99995 * 10.0**power or power == -12:
-            digits = f"{value / 10.0**power:#.4g}".removesuffix(".")
-            return f"{digits}{NO_BREAK}{prefix}{unit}"
-    raise AssertionError("the last prefix takes all")
+def energy(nanojoule: float) -> str:
+    """The energy that figures have in nanojoule."""
+    return printed(quantities.energy(nanojoule))
 
 
 def scientific(value: float) -> str:
     """Four digits; as a power of ten where the number is far from one."""
-    text = f"{value:.4g}"
-    mantissa, e, power = text.partition("e")
-    return f"{mantissa} {TIMES} 10{str(int(power)).translate(_RAISED)}" if e else text
+    return printed(f"{value:.4g}")
+
+
+def printed(text: str) -> str:
+    """A figure set as in print: a power of ten with its exponent raised, and no line breaks."""
+    powers = _POWER.sub(lambda found: f" {TIMES} 10{quantities.raised(int(found[1]))}", text)
+    return powers.replace(" ", NO_BREAK)
 
 
 def percent(share: float) -> str:

@@ -28,7 +28,7 @@ from dse.report.page.captions import captions
 from dse.report.page.explorer import as_markup, explorer_data, filters, legend, marks
 from dse.report.page.mappings import BestMapping, best_mappings
 from dse.report.page.markup import breakable, nest_markup
-from dse.report.page.numbers import NONE, prefixed, quantity, ratio_text
+from dse.report.page.numbers import NONE, energy, quantity, ratio_text
 from dse.report.page.provenance import Provenance, provenance, summary_line
 from dse.report.page.repriced import page_repriced
 from dse.report.page.standing import standings
@@ -187,7 +187,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {"nest": nest_markup, "breakable": breakable, "reached": _reached, "now": _now}
-    environment.globals["energy"] = lambda nanojoule: prefixed(nanojoule * 1e-9, "J")
+    environment.globals["energy"] = energy
     return environment
 
 

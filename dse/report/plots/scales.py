@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from dse.report.plots.style import clean
 from dse.support.arrays import FloatArray
+from dse.support.quantities import PREFIXED, PREFIXES, raised
 
-_PREFIXES = {-15: "f", -12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G"}
 _WORDS = {0: "", 3: "thousand ", 6: "million ", 9: "billion "}
 _MANTISSAS = (
     (1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0),
@@ -59,11 +59,13 @@ def number(value: float) -> str:
 def unit_scale(objective: str, unit: str, typical: float) -> tuple[float, str]:
     """What to divide an objective's figures by, and its name with its unit after that, as in latency (µs).
 
-    The prefix is the one that puts the `typical` figure between 1 and 1,000.
+    The prefix, or of a product of units the power of ten, puts the `typical` figure between 1 and 1,000.
     """
     name = "EDP" if objective == "edp" else clean(objective)
-    names = _PREFIXES if unit in ("s", "J", "J s") else {0: ""} if unit in ("mm2", "mW") else _WORDS
     power = 3 * math.floor(math.log10(typical) / 3)
+    if unit == "J s":
+        return 10.0**power, f"{name} ({f'10{raised(power)} ' if power else ''}{unit})"
+    names = PREFIXES if unit in PREFIXED else {0: ""} if unit in ("mm2", "mW") else _WORDS
     power = min(max(power, min(names)), max(names))
     label = f"{names[power]}{unit}".strip()
     return 10.0**power, f"{name} ({label})" if label else name
