@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -223,6 +224,36 @@ def test_one_searcher_has_no_figures_that_compare(usual: tuple[Study, Findings])
     assert missing == {"improvement", "efficiency"}
 
 
+@pytest.mark.parametrize(
+    ("name", "panels"),
+    [
+        ("gap", {0}),
+        ("convergence", {0, 1}),
+        ("ecdf", {0}),
+        ("profiles", {0}),
+        ("time", {0, 1, 2}),
+        ("returns", {1, 3}),
+    ],
+)
+def test_what_is_best_so_far_stays_so_until_a_better_one_is_found(
+    usual: tuple[Study, Findings], name: str, panels: set[int]
+) -> None:
+    figure = draw(*usual)[name].build()
+    colours = {line.get_color() for axes in figure.axes for line in axes.lines}
+    steps = {
+        panel
+        for panel in range(len(figure.axes))
+        for colour in colours
+        for line in lines_of(figure, colour, panel)
+        if line.get_drawstyle() == "steps-post" and len(line.get_xdata()) > 2
+    }
+    assert steps == panels
+    # The picture of a curve has level and upright parts alone.
+    curves = re.findall(r'<path d="(M[^"]*)" clip-path', svg(figure))
+    level = [path for path in curves if len(path) > 40 and "l" not in path and "v" in path]
+    assert len(level) >= len(OURS) * len(panels)
+
+
 def test_a_curve_runs_through_the_findings_to_their_end(usual: tuple[Study, Findings]) -> None:
     study, findings = usual
     figure = draw(study, findings)["convergence"].build()
@@ -233,9 +264,9 @@ def test_a_curve_runs_through_the_findings_to_their_end(usual: tuple[Study, Find
     assert y[-1] == band.centre[-1]
     known = dict(zip(band.samples.tolist(), band.centre.tolist(), strict=True))
     assert all(known[int(sample)] == value for sample, value in zip(x, y, strict=True))
-    # Between the points that are drawn, none that is left out is more than a hair from the line.
+    # Between the points that are drawn, none that is left out is more than a hair from the step.
     shown = band.samples >= x[0]
-    between = np.interp(np.log(band.samples[shown]), np.log(x), np.log(y))
+    between = np.log(y)[np.searchsorted(x, band.samples[shown], side="right") - 1]
     low, high = figure.axes[1].get_ylim()
     inside = band.centre[shown] <= high
     misses = np.abs(between - np.log(band.centre[shown]))[inside] / np.log(high / low)

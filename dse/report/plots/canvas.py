@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.report.plots.scales import log_ticks, number, thin
+from dse.report.plots.scales import log_ticks, number, thin, thin_steps
 from dse.report.plots.style import BACKGROUND, INK, MUTED, RULE, Style
 from dse.support.arrays import FloatArray
 
@@ -152,8 +152,14 @@ def curve(
     centre: FloatArray,
     style: Style,
     interval: tuple[FloatArray, FloatArray] | None = None,
+    steps: bool = True,
 ) -> None:
-    """A searcher's curve, and its interval as a band, where they are finite. The axes must be set."""
+    """A searcher's curve, and its interval as a band, where they are finite. The axes must be set.
+
+    The best so far stays what it is until a better one is found, as shares of what is reached do: such a
+    curve goes in `steps`, and nothing is drawn that no run had between two of its points.
+    """
+    kept = thin_steps if steps else thin
     line = _finite(x, centre)
     if interval is not None:
         low, high = interval
@@ -161,18 +167,19 @@ def curve(
         if inside.any():
             top = np.where(np.isfinite(high), high, axes.get_ylim()[1])
             at, least, most = x[inside], low[inside], top[inside]
-            kept = thin(shares(axes, "x", at), shares(axes, "y", least), shares(axes, "y", most))
+            some = kept(shares(axes, "x", at), shares(axes, "y", least), shares(axes, "y", most))
             axes.fill_between(
-                at[kept], least[kept], most[kept], color=style.colour, alpha=0.13, linewidth=0, zorder=2
-            )
+                at[some], least[some], most[some], step="post" if steps else None,
+                color=style.colour, alpha=0.13, linewidth=0, zorder=2,
+            )  # fmt: skip
     if line is None:
         return
     at, value = line
-    kept = thin(shares(axes, "x", at), shares(axes, "y", value), tolerance=0.002)
-    at, value = at[kept], value[kept]
+    some = kept(shares(axes, "x", at), shares(axes, "y", value), tolerance=0.002)
     axes.plot(
-        at,
-        value,
+        at[some],
+        value[some],
+        drawstyle="steps-post" if steps else "default",
         color=style.colour,
         linestyle=style.line,
         linewidth=style.width,

@@ -96,7 +96,7 @@ def mean_loss_figure(
         for axes, bands in ((left, drawn), (right, best)):
             sample_axis(axes, study.budget, label=place == len(problems) - 1, log=False)
             if _scale_to(axes, study, problem, best, drawn if axes is left else None):
-                draw_bands(axes, bands, looks, few and axes is right)
+                draw_bands(axes, bands, looks, few and axes is right, steps=axes is right)
         if finite(_finals(best)):
             end_labels(right, ends(best), looks, names, not few, early(study))
     return figure
@@ -127,12 +127,15 @@ def gap_figure(study: Study, findings: Findings, looks: Looks | None = None) -> 
     return figure
 
 
-def draw_bands(axes: Axes, bands: Bands, looks: Looks, few: bool) -> None:
-    """Every searcher's curve, and intervals: of all if they are `few`, else of the reference alone."""
+def draw_bands(axes: Axes, bands: Bands, looks: Looks, few: bool, steps: bool = True) -> None:
+    """Every searcher's curve, and intervals: of all if they are `few`, else of the reference alone.
+
+    What is best so far goes in `steps`; means of parts of a run do not.
+    """
     for place, (name, band) in enumerate(bands.items()):
         style = looks[name]
         interval = (band.low, band.high) if few or style.leading else None
-        curve(axes, band.samples, band.centre, style, interval)
+        curve(axes, band.samples, band.centre, style, interval, steps)
         markers(axes, band.samples, band.centre, style, (place + 0.5) / len(bands))
 
 

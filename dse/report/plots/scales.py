@@ -95,6 +95,20 @@ def thin(x: FloatArray, *curves: FloatArray, tolerance: float = 0.0015) -> NDArr
     return np.flatnonzero(keep)
 
 
+def thin_steps(x: FloatArray, *curves: FloatArray, tolerance: float = 0.0015) -> NDArray[np.intp]:
+    """Which points to keep of curves that go in steps: the ends, and each where one has moved since the last.
+
+    As in `thin`, all are in shares of the axis, and no curve is off by more than `tolerance`.
+    """
+    kept = [0]
+    for place in range(1, len(x)):
+        if any(abs(curve[place] - curve[kept[-1]]) > tolerance for curve in curves):
+            kept.append(place)
+    if kept[-1] != len(x) - 1:
+        kept.append(len(x) - 1)
+    return np.array(kept, np.intp)
+
+
 def spread(wanted: Sequence[float], apart: float, low: float, high: float) -> list[float]:
     """Positions at least `apart` from each other, as near as can be (least squares) to those wanted.
 
