@@ -274,7 +274,9 @@ def _gene_drawing(study: Study, key: str) -> Drawing:
     problem, record = read_cell(path)
     name = f"genes-{re.sub(r'[^A-Za-z0-9._-]', '_', key)}"
     caption = f"What the run {key} drew, gene by gene, as its samples went by."
-    return Drawing(name, "A run, gene by gene", caption, lambda: gene_figure(problem, record, key))
+    return Drawing(
+        name, "A run, gene by gene", caption, lambda width: gene_figure(problem, record, key, width)
+    )
 
 
 def _template_points(study: Study) -> dict[str, dict[NamedTriple, LayerFigures]]:

@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from dse.report.plots import draw, png, svg
+from dse.report.plots.canvas import COLUMN
 from tests.report.figure_cases import OURS, PROBLEMS, made_up
 from tests.report.test_figures import DIFFERENT, STUDIES, assert_readable, findings_of
 
@@ -16,6 +17,11 @@ pytestmark = pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("name", [name for name in STUDIES if name not in DIFFERENT])
 def test_any_campaign_has_figures_whose_words_are_readable(name: str) -> None:
     assert_readable(name)
+
+
+@pytest.mark.parametrize("name", [name for name in STUDIES if name not in DIFFERENT[:2]])
+def test_figures_of_a_columns_width_are_readable_too(name: str) -> None:
+    assert_readable(name, COLUMN)
 
 
 @pytest.mark.parametrize("name", [name for name in STUDIES if name not in DIFFERENT[:2]])

@@ -13,6 +13,7 @@ from matplotlib.text import Text
 import workloads
 from dse.problem.problem import Problem
 from dse.report.plots import gene_figure, png, svg
+from dse.report.plots.canvas import COLUMN
 from dse.report.plots.genes import CLASSES, best_holders, occupancy, traces
 from dse.report.plots.style import house_style
 from dse.search.record import Record, read_parquet, write_parquet
@@ -130,8 +131,10 @@ def test_the_figure_is_small_readable_and_the_same_from_a_file(record: Record, t
     assert (picture, drawing) == (png(gene_figure(PROBLEM, again)), svg(gene_figure(PROBLEM, again)))
     assert len(picture) < 200_000
     assert len(drawing) < 150_000
-    with house_style():
-        figure.canvas.draw()
-    shown = [text for text in figure.findobj(Text) if text.get_text() and text.get_visible()]
-    boxes = [text.get_window_extent() for text in shown]
-    assert all(box.x0 >= 0 and box.x1 <= figure.bbox.x1 for box in boxes)
+    for shown in (figure, gene_figure(PROBLEM, record, width=COLUMN)):
+        with house_style():
+            shown.canvas.draw()
+        words = [text for text in shown.findobj(Text) if text.get_text() and text.get_visible()]
+        boxes = [text.get_window_extent() for text in words]
+        assert all(box.x0 >= 0 and box.x1 <= shown.bbox.x1 for box in boxes)
+        assert len(shown.axes) == 2 * len(PROBLEM.space.dims) + 6

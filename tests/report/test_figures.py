@@ -23,6 +23,7 @@ from dse.analysis.analysis import analyse
 from dse.analysis.findings import Band, Efficiency, Findings, Improvement, Interval
 from dse.analysis.study import Study
 from dse.report.plots import Drawing, draw, gap_figure, pdf, png, remove_stale, svg, write_figures
+from dse.report.plots.canvas import COLUMN, WIDTH
 from dse.report.plots.convergence import PARTS, coarse, limits
 from dse.report.plots.drawing import NAMES
 from dse.report.plots.files import few_colours
@@ -94,11 +95,17 @@ def test_any_campaign_has_figures_whose_words_are_readable(name: str) -> None:
     assert_readable(name)
 
 
-def assert_readable(name: str) -> None:
+@pytest.mark.parametrize("name", DIFFERENT[:2])
+def test_figures_of_a_columns_width_are_readable_too(name: str) -> None:
+    assert_readable(name, COLUMN)
+
+
+def assert_readable(name: str, width: float = WIDTH) -> None:
     """All words of all of the study's figures lie apart."""
     study = STUDIES[name]
     for drawing in draw(study, findings_of(study)).values():
-        figure = drawing.build()
+        figure = drawing.build(width)
+        assert figure.get_size_inches()[0] == width
         with house_style():
             figure.canvas.draw()
         assert_no_words_on_words(figure, f"{name}: {drawing.name}")

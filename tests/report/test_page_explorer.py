@@ -148,7 +148,7 @@ def test_the_data_are_small_and_hold_nothing_that_json_does_not_know(
     json.loads(str(as_markup(explorer_data(hollow, analyse(hollow, resamples=20)))))
 
 
-def test_a_curve_leaves_out_what_says_nothing_new_and_shows_what_is_infeasible_as_none() -> None:
+def test_a_curve_has_its_steps_and_shows_what_is_infeasible_as_none() -> None:
     centre = np.array([np.inf, np.inf, 4.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0])
     band = Band(np.arange(1, 10), centre, centre / 2, centre * 2)
-    assert curve(band) == [[1, 3, 5, 9], [None, 4.0, 2.0, 2.0], [None, 2.0, 1.0, 1.0], [None, 8.0, 4.0, 4.0]]
+    assert curve(band) == [[1, 3, 4, 9], [None, 4.0, 2.0, 2.0], [None, 2.0, 1.0, 1.0], [None, 8.0, 4.0, 4.0]]

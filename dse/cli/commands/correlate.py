@@ -189,7 +189,7 @@ def _write(found: Dependence, data: dict[str, Any], folder: Path) -> None:
     caption = (
         "Correlations between the genes of good samples, and the tree by which they are dealt to agents."
     )
-    figure = Drawing(NAME, title, caption, lambda: correlation_figure(found, title, _how(data)))
+    figure = Drawing(NAME, title, caption, lambda _: correlation_figure(found, title, _how(data)))
     write_drawing(figure, folder)
 
 

@@ -120,26 +120,15 @@ def _curves(bands: Mapping[str, Band], place: Mapping[str, int]) -> dict[int, li
 
 
 def curve(band: Band) -> list[list[float | None]]:
-    """`[samples, centre, low, high]` at every second point, without those that say nothing new."""
-    every = [*range(len(band.samples) - 1, 0, -2), 0][::-1]
-    digits = (DIGITS, END_DIGITS, END_DIGITS)
-    points = [
-        tuple(
-            _figure(float(part[at]), some)
-            for part, some in zip((band.centre, band.low, band.high), digits, strict=True)
-        )
-        for at in every
+    """`[samples, centre, low, high]` where one of them changes, and at the end: a curve goes in steps."""
+    columns = [
+        [_figure(float(value), digits) for value in part]
+        for part, digits in ((band.centre, DIGITS), (band.low, END_DIGITS), (band.high, END_DIGITS))
     ]
+    points = list(zip(*columns, strict=True))
     last = len(points) - 1
-    kept = [
-        at
-        for at, point in enumerate(points)
-        if at in (0, last) or not points[at - 1] == point == points[at + 1]
-    ]
-    return [
-        [int(band.samples[every[at]]) for at in kept],
-        *([points[at][column] for at in kept] for column in range(len(digits))),
-    ]
+    kept = [at for at, point in enumerate(points) if at in (0, last) or point != points[at - 1]]
+    return [[int(band.samples[at]) for at in kept], *([column[at] for at in kept] for column in columns)]
 
 
 def _figure(value: float, digits: int = DIGITS) -> float | None:

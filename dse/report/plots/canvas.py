@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.report.plots.scales import log_ticks, number, thin, thin_steps
-from dse.report.plots.style import BACKGROUND, INK, MUTED, RULE, Style
+from dse.report.plots.style import BACKGROUND, INK, MUTED, RULE, Style, wrapped
 from dse.support.arrays import FloatArray
 
 if TYPE_CHECKING:
@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-WIDTH = 7.2
-"""Inches: the text width of a two-column paper."""
+WIDTH, COLUMN = 7.2, 3.8
+"""Inches: the text width of a two-column paper, and one column's, which a page shows on a telephone too."""
 POINT = 1 / 72
+SMALL, LINE = 7.5, 0.135
+"""Points of a subtitle's letters, and inches from one of its lines to the next."""
 UNTITLED = 0.14
 """Inches above a panel that has no title of its own."""
 
@@ -48,13 +50,14 @@ class Grid:
         """A figure of `count` panels, row by row, under a title."""
         columns = len(self.rights)
         row = self.above + self.height + self.below
-        figure = new_figure(self.width, self.top + math.ceil(count / columns) * row + self.bottom)
+        high = self.top + math.ceil(count / columns) * row + self.bottom
+        figure, top = headed_figure(self.width, high, title, subtitle)
         axes = []
         for place in range(count):
             down, across = divmod(place, columns)
             x = across * (self.left + self.panel) + sum(self.rights[:across]) + self.left
-            axes.append(add_panel(figure, x, self.top + down * row + self.above, self.panel, self.height))
-        heading(figure, title, subtitle)
+            y = top + self.top + down * row + self.above
+            axes.append(add_panel(figure, x, y, self.panel, self.height))
         return figure, axes
 
 
@@ -81,12 +84,23 @@ def add_panel(figure: Figure, x: float, down: float, width: float, height: float
     )
 
 
-def heading(figure: Figure, title: str, subtitle: str) -> None:
-    """The figure's title, and under it in small what is to be known to read it."""
-    width, height = figure.get_size_inches()
-    x = 0.1 / width
-    figure.text(x, 1 - 0.06 / height, title, fontsize=9.5, fontweight="bold", ha="left", va="top")
-    figure.text(x, 1 - 0.25 / height, subtitle, fontsize=7.5, color=MUTED, ha="left", va="top")
+def headed_figure(width: float, height: float, title: str, subtitle: str) -> tuple[Figure, float]:
+    """A figure with its title, and under it in small what is to be known to read it.
+
+    One as wide as a column has its title from what is around it, and lines of the rest as needed. Returns the
+    figure too how many inches lower its panels stand than under a heading of two lines.
+    """
+    lines = [subtitle] if width >= WIDTH else wrapped(subtitle, width - 0.2, SMALL)
+    first = 0.25 if width >= WIDTH else 0.06
+    down = first + LINE * (len(lines) - 1) - 0.25
+    figure = new_figure(width, height + down)
+    x, top = 0.1 / width, height + down
+    if width >= WIDTH:
+        figure.text(x, 1 - 0.06 / top, title, fontsize=9.5, fontweight="bold", ha="left", va="top")
+    for place, line in enumerate(lines):
+        y = 1 - (first + place * LINE) / top
+        figure.text(x, y, line, fontsize=SMALL, color=MUTED, ha="left", va="top")
+    return figure, down
 
 
 def frame(axes: Axes, title: str = "", grid: Literal["x", "y"] = "y") -> None:

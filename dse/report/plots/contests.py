@@ -16,9 +16,8 @@ from dse.report.plots.canvas import (
     bare,
     counted,
     frame,
-    heading,
+    headed_figure,
     log_axis,
-    new_figure,
     note,
 )
 from dse.report.plots.convergence import labelled, seeds
@@ -40,7 +39,9 @@ DOTS = 160
 
 
 @house_style()
-def distribution_figure(study: Study, findings: Findings, looks: Looks | None = None) -> Figure:
+def distribution_figure(
+    study: Study, findings: Findings, looks: Looks | None = None, width: float = WIDTH
+) -> Figure:
     """A row for each searcher, the best median first: all runs' final ratios, middle half and median."""
     looks = looks or looks_of(study)
     ratios = {name: values[~np.isnan(values)] for name, values in findings.gap_seeds.items()}
@@ -49,14 +50,14 @@ def distribution_figure(study: Study, findings: Findings, looks: Looks | None = 
     left = 0.25 + widest(names.values())
     right = 0.75
     height = max(len(ratios), 1) * ROW
-    figure = new_figure(WIDTH, 0.52 + height + 0.42)
-    heading(
-        figure,
+    figure, down = headed_figure(
+        width,
+        0.52 + height + 0.42,
         "Where each run ends, as a multiple of the best known",
         f"a dot a run ({counted(len(study.problems), 'problem')}, {seeds(study, ends=True)}), box: middle "
         "half, line: median; right: runs without a feasible sample",
     )
-    axes = add_panel(figure, left, 0.5, WIDTH - left - right, height)
+    axes = add_panel(figure, left, down + 0.5, width - left - right, height)
     frame(axes, grid="x")
     finite = np.concatenate([values[np.isfinite(values)] for values in ratios.values()] or [np.empty(0)])
     if not len(finite):
@@ -67,7 +68,7 @@ def distribution_figure(study: Study, findings: Findings, looks: Looks | None = 
     order = sorted(ratios, key=lambda name: medians[name])
     low, high = min(1.0, float(finite.min())), max(float(finite.max()), 1.02)
     pad = (high / low) ** 0.025
-    log_axis(axes, "x", low / pad, high * pad, most=9)
+    log_axis(axes, "x", low / pad, high * pad, most=9 if width >= WIDTH else 4)
     axes.axvline(1.0, color=INK, linewidth=0.8, zorder=1.5)
     axes.set_xlabel("final loss / best known", labelpad=2)
     axes.set_ylim(len(order) - 0.5, -0.5)
@@ -137,8 +138,10 @@ def _quartiles(ends: FloatArray) -> tuple[float, float, float]:
 
 
 @house_style()
-def efficiency_figure(study: Study, findings: Findings, looks: Looks | None = None) -> Figure:
-    """Two columns: how many times fewer samples the reference needs than each other, and each than it."""
+def efficiency_figure(
+    study: Study, findings: Findings, looks: Looks | None = None, width: float = WIDTH
+) -> Figure:
+    """Two panels: how many times fewer samples the reference needs than each other, and each than it."""
     looks = looks or looks_of(study)
     reference = study.reference
     ahead = [row for row in findings.efficiency if row.searcher == reference]
@@ -151,16 +154,21 @@ def efficiency_figure(study: Study, findings: Findings, looks: Looks | None = No
     names = labelled(study, 16)
     left = 0.25 + widest(names.values())
     height = max(len(others), 2) * ROW
-    figure = new_figure(WIDTH, 0.7 + height + 0.42)
     me = short(reference, 14)
-    heading(
-        figure,
+    wide = width >= WIDTH
+    apart = height + 0.65
+    figure, down = headed_figure(
+        width,
+        0.7 + height + 0.42 + (0 if wide else apart),
         f"How many times fewer samples {me} needs than each other, and each other than {me}",
         f"to the other's final figure; median over problems, with 95 % intervals, {seeds(study)}; "
         "open: not reached on every problem",
     )
-    width = (WIDTH - left - 0.75) / 2
-    panels = [add_panel(figure, left + i * (width + 0.45), 0.68, width, height) for i in range(2)]
+    across = (width - left - 0.75) / 2 if wide else width - left - 0.3
+    steps = (across + 0.45, 0.0) if wide else (0.0, apart)
+    panels = [
+        add_panel(figure, left + i * steps[0], down + 0.68 + i * steps[1], across, height) for i in (0, 1)
+    ]
     values = [
         v for row in (*ahead, *behind) if row.ratio for v in (row.ratio.value, row.ratio.low, row.ratio.high)
     ]
@@ -170,17 +178,18 @@ def efficiency_figure(study: Study, findings: Findings, looks: Looks | None = No
     titles = (f"{me} against each", f"each against {me}")
     for axes, rows, title in zip(panels, (ahead, behind), titles, strict=True):
         frame(axes, title, grid="x")
-        log_axis(axes, "x", low, high, most=6, sign=TIMES)
+        log_axis(axes, "x", low, high, most=6 if wide else 5, sign=TIMES)
         axes.axvline(1, color=INK, linewidth=0.8)
         axes.set_ylim(max(len(others), 2) - 0.5, -0.5)
-        axes.set_yticks(range(len(others)), [names[name] for name in others] if axes is panels[0] else [])
+        named = axes is panels[0] or not wide
+        axes.set_yticks(range(len(others)), [names[name] for name in others] if named else [])
         axes.tick_params(axis="y", length=0, pad=6)
         axes.set_xlabel("how many times fewer samples (below 1: more)", labelpad=2)
         for row in rows:
             name = row.other if row.searcher == reference else row.searcher
             _forest(axes, others.index(name), row, looks[name])
-    for label, name in zip(panels[0].get_yticklabels(), others, strict=False):
-        label.set_color(looks[name].text)
+        for label, name in zip(axes.get_yticklabels(), others, strict=False):
+            label.set_color(looks[name].text)
     if not others:
         for axes in panels:
             note(axes, "nobody to compare with")

@@ -13,6 +13,7 @@ from dse.analysis.study import Study, Triple
 from dse.report import limits as bounds
 from dse.report.plots.canvas import (
     UNTITLED,
+    WIDTH,
     Grid,
     counted,
     curve,
@@ -48,16 +49,21 @@ PARTS = 20
 
 @house_style()
 def convergence_figure(
-    study: Study, findings: Findings, problems: Sequence[Triple], looks: Looks | None = None
+    study: Study,
+    findings: Findings,
+    problems: Sequence[Triple],
+    looks: Looks | None = None,
+    width: float = WIDTH,
 ) -> Figure:
     """A panel for each problem: the median over seeds of the best loss so far, with its interval."""
     looks = looks or looks_of(study)
-    columns = 1 if len(problems) == 1 else 2
-    names = labelled(study, 18 if columns == 1 else 13)
+    columns = 1 if len(problems) == 1 or width < WIDTH else 2
+    names = labelled(study, 18 if len(problems) == 1 else 13)
     bands = [findings.convergence.get(problem, {}) for problem in problems]
-    few = _most(bands) <= (FEW if columns > 1 else MANY)
+    few = _most(bands) <= (FEW if len(problems) > 1 else MANY)
     beside = _room(names, bands, few)
-    grid = Grid((beside,) * columns, max(1.45 if columns > 1 else 2.6, high_enough(_most(bands))))
+    height = max(1.45 if len(problems) > 1 else 2.6, high_enough(_most(bands)))
+    grid = Grid((beside,) * columns, height, width=width)
     shared = where(study, problems)
     how = f"median of {seeds(study)}{shared}; {_how(study, few)}"
     figure, panels = grid.make(len(problems), "Best loss so far", how)
@@ -72,7 +78,11 @@ def convergence_figure(
 
 @house_style()
 def mean_loss_figure(
-    study: Study, findings: Findings, problems: Sequence[Triple], looks: Looks | None = None
+    study: Study,
+    findings: Findings,
+    problems: Sequence[Triple],
+    looks: Looks | None = None,
+    width: float = WIDTH,
 ) -> Figure:
     """A row for each problem: the mean loss of the samples drawn, and beside it the best so far.
 
@@ -82,7 +92,9 @@ def mean_loss_figure(
     names = labelled(study, 13)
     found = [findings.convergence.get(problem, {}) for problem in problems]
     few = _most(found) <= FEW
-    grid = Grid((0.1, _room(names, found, few)), max(1.45, high_enough(_most(found))))
+    beside = _room(names, found, few)
+    rights = (0.1, beside) if width >= WIDTH else (beside,)
+    grid = Grid(rights, max(1.45, high_enough(_most(found))), width=width)
     shared = where(study, problems)
     how = f"medians of {seeds(study)}{shared}; {_how(study, few)}"
     figure, panels = grid.make(
@@ -92,7 +104,7 @@ def mean_loss_figure(
         left, right = panels[2 * place : 2 * place + 2]
         drawn = {name: coarse(band) for name, band in findings.mean_losses.get(problem, {}).items()}
         _frame(left, problem, shared)
-        frame(right)
+        frame(right, "" if width >= WIDTH else "best so far")
         for axes, bands in ((left, drawn), (right, best)):
             sample_axis(axes, study.budget, label=place == len(problems) - 1, log=False)
             if _scale_to(axes, study, problem, best, drawn if axes is left else None):
@@ -103,14 +115,13 @@ def mean_loss_figure(
 
 
 @house_style()
-def gap_figure(study: Study, findings: Findings, looks: Looks | None = None) -> Figure:
+def gap_figure(study: Study, findings: Findings, looks: Looks | None = None, width: float = WIDTH) -> Figure:
     """Over all problems: how many times the best known loss each searcher's best so far is."""
     looks = looks or looks_of(study)
     names = labelled(study)
     few = len(findings.gap) <= MANY
-    grid = Grid(
-        (_room(names, [findings.gap], few),), max(2.9, high_enough(len(findings.gap))), above=UNTITLED
-    )
+    beside, height = _room(names, [findings.gap], few), max(2.9, high_enough(len(findings.gap)))
+    grid = Grid((beside,), height, above=UNTITLED, width=width)
     over = counted(len(study.problems), "problem")
     how = f"interquartile mean of logarithms over {over} and {seeds(study)}; {_how(study, few)}"
     figure, (axes,) = grid.make(1, "Best loss so far, as a multiple of the best known", how)

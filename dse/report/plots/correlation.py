@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dse.analysis.dependence import ALPHA, Dependence
-from dse.report.plots.canvas import WIDTH, add_panel, bare, heading, new_figure
+from dse.report.plots.canvas import WIDTH, add_panel, bare, headed_figure
 from dse.report.plots.style import BACKGROUND, INK, MUTED, luminance, short_names, widest
 
 if TYPE_CHECKING:
@@ -41,10 +41,10 @@ def correlation_figure(found: Dependence, title: str, subtitle: str = "") -> Fig
     side = min(0.42, (WIDTH - TREE - label - 0.5) / (count + GAP + 1))
     high = 0.8 * side
     down, turned = 0.5, 0.15 + 0.75 * label
-    figure = new_figure(WIDTH, down + turned + count * high + 0.42)
     boxed = BOXED if BOXED in found.groups else max(found.groups, default=0)
     boxes = f"; boxes: the genes of {boxed} agents" if boxed else ""
-    heading(figure, title, f"{subtitle}; bold: significant among all pairs{boxes}")
+    how = f"{subtitle}; bold: significant among all pairs{boxes}"
+    figure, _ = headed_figure(WIDTH, down + turned + count * high + 0.42, title, how)
     branches = add_panel(figure, 0.12, down + turned, TREE, count * high)
     _draw_tree(branches, drawn, count, found.linkage)
     # The objective stands apart: it is no gene, and nothing is clustered by it.

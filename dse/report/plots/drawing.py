@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from dse.analysis.findings import Findings
 from dse.analysis.study import Study, Triple
 from dse.report.limits import missing, without
+from dse.report.plots.canvas import WIDTH
 from dse.report.plots.contests import distribution_figure, efficiency_figure
 from dse.report.plots.convergence import convergence_figure, gap_figure, mean_loss_figure
 from dse.report.plots.matrix import improvement_figure
@@ -43,17 +44,20 @@ NAMES = (
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure to be drawn: the name of its files, a heading, and how to read it in a sentence or two."""
+    """A figure to be drawn: the name of its files, a heading, and how to read it in a sentence or two.
+
+    `make` draws it so many inches wide: WIDTH, or COLUMN, on its own terms.
+    """
 
     name: str
     title: str
     caption: str
-    make: Callable[[], Figure]
+    make: Callable[[float], Figure]
 
-    def build(self) -> Figure:
+    def build(self, width: float = WIDTH) -> Figure:
         """The figure, drawn anew."""
         with house_style():
-            return self.make()
+            return self.make(width)
 
 
 def draw(study: Study, findings: Findings) -> dict[str, Drawing]:
@@ -68,7 +72,7 @@ def draw(study: Study, findings: Findings) -> dict[str, Drawing]:
             "Over all problems",
             "How far each searcher's best loss so far is from the best known, against the samples spent. "
             "The lower curve is better; 1 is the best known.",
-            lambda: gap_figure(study, findings, looks),
+            lambda width: gap_figure(study, findings, looks, width=width),
         ),
         *_paged(
             "convergence",
@@ -77,35 +81,35 @@ def draw(study: Study, findings: Findings) -> dict[str, Drawing]:
             "is the proven optimum or the best loss known.",
             study.problems,
             PANELS,
-            lambda problems: convergence_figure(study, findings, problems, looks),
+            lambda problems, width: convergence_figure(study, findings, problems, looks, width),
         ),
         Drawing(
             "distributions",
             "Where each run ends",
             "The final loss of every run over the best known: a dot a run, the box holds the middle half, "
             f"the line is the median. Further left is better{without(study)}.",
-            lambda: distribution_figure(study, findings, looks),
+            lambda width: distribution_figure(study, findings, looks, width=width),
         ),
         Drawing(
             "profiles",
             "How many runs end near the best known",
             "The share of runs whose final loss is at most so many times the best known. The higher curve is "
             f"better{without(study)}.",
-            lambda: profile_figure(study, findings, looks),
+            lambda width: profile_figure(study, findings, looks, width=width),
         ),
         Drawing(
             "ecdf",
             "How soon targets are reached",
             "The share of targets, over all problems and seeds, that are reached after so many samples. The "
             "higher curve is better.",
-            lambda: ecdf_figure(study, findings, looks),
+            lambda width: ecdf_figure(study, findings, looks, width=width),
         ),
         Drawing(
             "time",
             "By the clock",
             "The best loss so far over the best known against time, where a sample takes a microsecond, ten "
             "milliseconds or a minute: where samples are cheap, the searcher's own time counts too.",
-            lambda: time_figure(study, findings, looks),
+            lambda width: time_figure(study, findings, looks, width=width),
         ),
     ]
     if len(study.searchers) > 1:
@@ -116,14 +120,14 @@ def draw(study: Study, findings: Findings) -> dict[str, Drawing]:
                 "The probability that a run of the row's searcher ends lower than a run of the column's, "
                 "with its 95 % interval. A stronger shade: the row's searcher is likelier the better one"
                 f"{without(study)}.",
-                lambda: improvement_figure(study, findings, looks),
+                lambda width: improvement_figure(study, findings, looks, width=width),
             ),
             Drawing(
                 "efficiency",
                 "Who needs fewer samples",
                 "How many times fewer samples one searcher needs to reach the other's final figure. Right of "
                 "1 it needs fewer; open dots were not reached on every problem." + _shorter(study),
-                lambda: efficiency_figure(study, findings, looks),
+                lambda width: efficiency_figure(study, findings, looks, width=width),
             ),
         ]
     drawings += _paged(
@@ -133,7 +137,7 @@ def draw(study: Study, findings: Findings) -> dict[str, Drawing]:
         "far. A searcher that learns draws lower losses with time." + _first_of(study),
         study.problems[:MOST],
         ROWS,
-        lambda problems: mean_loss_figure(study, findings, problems, looks),
+        lambda problems, width: mean_loss_figure(study, findings, problems, looks, width),
     )
     return {drawing.name: drawing for drawing in drawings}
 
@@ -154,7 +158,7 @@ def _paged(
     caption: str,
     problems: Sequence[Triple],
     size: int,
-    make: Callable[[Sequence[Triple]], Figure],
+    make: Callable[[Sequence[Triple], float], Figure],
 ) -> list[Drawing]:
     """As many figures as are needed for all problems, at most `size` in each: NAME, NAME-2, ..."""
     pages = [problems[start : start + size] for start in range(0, len(problems), size)]
@@ -163,7 +167,7 @@ def _paged(
             name if place == 1 else f"{name}-{place}",
             title if place == 1 else f"{title}, continued ({place} of {len(pages)})",
             caption,
-            lambda page=page: make(page),  # type: ignore[misc]
+            lambda width, page=page: make(page, width),  # type: ignore[misc]
         )
         for place, page in enumerate(pages, 1)
     ]

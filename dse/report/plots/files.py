@@ -13,6 +13,7 @@ import numpy as np
 
 from dse.analysis.findings import Findings
 from dse.analysis.study import Study
+from dse.report.plots.canvas import COLUMN
 from dse.report.plots.drawing import NAMES, Drawing, draw
 from dse.report.plots.style import house_style
 from dse.support.arrays import CodeArray
@@ -129,8 +130,8 @@ def svg(figure: Figure) -> str:
 
 
 def svgs(drawings: Mapping[str, Drawing]) -> dict[str, str]:
-    """Every figure as SVG, by name."""
-    return {name: svg(drawing.build()) for name, drawing in drawings.items()}
+    """Every figure as SVG of a column's width, by name."""
+    return {name: svg(drawing.build(COLUMN)) for name, drawing in drawings.items()}
 
 
 def _shrink(text: str) -> str:

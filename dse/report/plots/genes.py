@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dse.cost import unit_of
 from dse.problem.problem import Evaluations, Problem
-from dse.report.plots.canvas import WIDTH, add_panel, heading, log_axis, new_figure, note, panel_note
+from dse.report.plots.canvas import WIDTH, add_panel, headed_figure, log_axis, note, panel_note
 from dse.report.plots.scales import number, unit_scale
 from dse.report.plots.style import INK, MUTED, clean, house_style
 from dse.search.record import Record
@@ -42,44 +42,55 @@ class Trace:
     """The value of the best sample, in words."""
 
 
-def gene_figure(problem: Problem, record: Record, title: str = "") -> Figure:
+def gene_figure(problem: Problem, record: Record, title: str = "", width: float = WIDTH) -> Figure:
     """Each gene's values over the run, dark where drawn often; on it, the value of the best sample so far.
 
     Values are those of the decoded mapping: tile sizes, dims, loop orders. Last comes the loss.
     """
     with house_style():
-        return _draw(problem, record, clean(title) if title else "What the search drew, gene by gene")
+        return _draw(problem, record, clean(title) if title else "What the search drew, gene by gene", width)
 
 
-def _draw(problem: Problem, record: Record, title: str) -> Figure:
+def _draw(problem: Problem, record: Record, title: str, width: float) -> Figure:
     found = traces(problem, record)
     evaluations = record.evaluations()
     holders = best_holders(evaluations)
-    left, gap, right, top = 0.6, 1.0, 0.5, 0.52
-    width = (WIDTH - left - gap - right) / 2
     rows = [("order", 0.8), ("parallel", 0.46), *((f"tile.{dim}", 0.72) for dim in problem.space.dims)]
-    whole = top + sum(height + 0.2 for _, height in rows) + 0.95 + 0.5
-    figure = new_figure(WIDTH, whole)
-    heading(
-        figure,
-        title,
-        "shade: how often it was drawn at that time; line: value of the best sample so far, named at its end",
-    )
-    down = top + 0.12
-    for part, height in rows:
-        for side, level in enumerate(("outer", "inner")):
-            axes = add_panel(figure, left + side * (width + gap), down, width, height)
-            _draw_trace(axes, found[f"{level}.{part}"], holders, len(record))
-        down += height + 0.2
-    singles = [name for name in found if "." not in name]
-    cluster = add_panel(figure, left, down, width, 0.95)
-    _draw_trace(cluster, found[singles[-1]], holders, len(record))
-    losses = add_panel(figure, left + width + gap, down, width, 0.95)
+    single = [name for name in found if "." not in name][-1]
+    shown = [(f"{level}.{part}", height) for part, height in rows for level in ("outer", "inner")]
+    figure, panels = _panels(width, [height for _, height in shown], title)
+    for axes, (name, _) in zip(panels, shown, strict=False):
+        _draw_trace(axes, found[name], holders, len(record))
+    cluster, losses = panels[-2:]
+    _draw_trace(cluster, found[single], holders, len(record))
     _draw_losses(losses, problem, evaluations)
     for axes in (cluster, losses):
         _sample_ticks(axes, len(record))
         axes.set_xlabel("samples", labelpad=2)
     return figure
+
+
+def _panels(width: float, heights: Sequence[float], title: str) -> tuple[Figure, list[Axes]]:
+    """Panels of those heights, those of a pair beside each other where there is room, and two for the end."""
+    left, gap, right, top = 0.6, 1.0, 0.5, 0.52
+    columns = 2 if width >= WIDTH else 1
+    across = (width - left - right - gap * (columns - 1)) / columns
+    last = 0.95
+    rows = [*heights[::columns], last] if columns > 1 else [*heights, last + 0.25, last]
+    figure, down = headed_figure(
+        width,
+        top + sum(height + 0.2 for height in rows) + 0.3,
+        title,
+        "shade: how often it was drawn at that time; line: value of the best sample so far, named at its end",
+    )
+    down += top + 0.12
+    panels = []
+    for place, height in enumerate([*heights, last, last]):
+        column = place % columns
+        panels.append(add_panel(figure, left + column * (across + gap), down, across, height))
+        if column == columns - 1:
+            down += height + 0.2 + (0.25 if place == len(heights) else 0)
+    return figure, panels
 
 
 def traces(problem: Problem, record: Record) -> dict[str, Trace]:

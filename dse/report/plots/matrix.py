@@ -10,7 +10,7 @@ import numpy as np
 
 from dse.analysis.findings import Findings, Improvement
 from dse.analysis.study import Study
-from dse.report.plots.canvas import WIDTH, add_panel, bare, heading, new_figure, note
+from dse.report.plots.canvas import WIDTH, add_panel, bare, headed_figure, note
 from dse.report.plots.convergence import seeds
 from dse.report.plots.style import (
     BACKGROUND,
@@ -32,7 +32,9 @@ DASH = "\N{EN DASH}"
 
 
 @house_style()
-def improvement_figure(study: Study, findings: Findings, looks: Mapping[str, Style] | None = None) -> Figure:
+def improvement_figure(
+    study: Study, findings: Findings, looks: Mapping[str, Style] | None = None, width: float = WIDTH
+) -> Figure:
     """A matrix of how likely a run of the row's searcher ends lower than one of the column's; best first."""
     looks = looks or looks_of(study)
     found = findings.improvement
@@ -42,18 +44,17 @@ def improvement_figure(study: Study, findings: Findings, looks: Mapping[str, Sty
     shown = [names[found.searchers[index]] for index in order]
     longest = widest(shown)
     left = 0.2 + longest
-    side = min(1.0, (WIDTH - left - 0.15) / count)
+    side = min(1.0, (width - left - 0.15) / count)
     if longest > side:  # The names above are turned, and the last one leans out.
-        side = min(side, (WIDTH - left - 0.77 * longest) / (count - 0.5))
+        side = min(side, (width - left - 0.77 * longest) / (count - 0.5))
     high = min(0.72 * side, 0.44)
     turned: dict[str, Any] = {"rotation": 40, "ha": "left", "rotation_mode": "anchor"}
     room = 0.3 + 0.62 * longest if longest > side else 0.26
-    figure = new_figure(WIDTH, 0.5 + room + count * high + 0.15)
     over = f"mean over problems, ties count half, {seeds(study, ends=True)}"
     how = f"{over}; below: 95 % interval; bold: it excludes 50 %"
     title = "Probability that a run of the row's searcher ends lower than one of the column's"
-    heading(figure, title, how)
-    axes = add_panel(figure, left, 0.5 + room, side * count, count * high)
+    figure, down = headed_figure(width, 0.5 + room + count * high + 0.15, title, how)
+    axes = add_panel(figure, left, down + 0.5 + room, side * count, count * high)
     bare(axes)
     if len(order) < 2:
         note(axes, "nobody to compare")

@@ -12,6 +12,7 @@ from dse.analysis.findings import Findings
 from dse.analysis.study import Study
 from dse.report.plots.canvas import (
     UNTITLED,
+    WIDTH,
     Grid,
     curve,
     frame,
@@ -34,11 +35,12 @@ NOBODY = "no searcher has runs with a feasible sample on every problem"
 
 
 @house_style()
-def ecdf_figure(study: Study, findings: Findings, looks: Looks | None = None) -> Figure:
+def ecdf_figure(study: Study, findings: Findings, looks: Looks | None = None, width: float = WIDTH) -> Figure:
     """The share of (problem, seed, target) triples that each searcher has reached after so many samples."""
     looks = looks or looks_of(study)
     names = labelled(study)
-    grid = Grid((room(names.values()),), max(2.6, high_enough(len(findings.ecdf))), above=UNTITLED)
+    height = max(2.6, high_enough(len(findings.ecdf)))
+    grid = Grid((room(names.values()),), height, above=UNTITLED, width=width)
     how = f"all problems, {seeds(study)}; targets from the best known figure to 11 times it; higher is better"
     figure, (axes,) = grid.make(1, "Share of targets reached, by samples spent", how)
     frame(axes)
@@ -56,12 +58,15 @@ def ecdf_figure(study: Study, findings: Findings, looks: Looks | None = None) ->
 
 
 @house_style()
-def profile_figure(study: Study, findings: Findings, looks: Looks | None = None) -> Figure:
+def profile_figure(
+    study: Study, findings: Findings, looks: Looks | None = None, width: float = WIDTH
+) -> Figure:
     """The share of runs that end within so many times the best known figure, with its interval."""
     looks = looks or looks_of(study)
     names = short_names(study.searchers)
     few = len(findings.profiles) <= MANY
-    grid = Grid((room(names.values()),), max(2.6, high_enough(len(findings.profiles))), above=UNTITLED)
+    height = max(2.6, high_enough(len(findings.profiles)))
+    grid = Grid((room(names.values()),), height, above=UNTITLED, width=width)
     bands = "all bands" if few else f"{short(study.reference, 14)}'s band"
     how = f"all problems, {seeds(study, ends=True)}; {bands}: 95 % intervals; higher is better"
     figure, (axes,) = grid.make(1, "Share of runs that end near the best known figure", how)
@@ -72,7 +77,7 @@ def profile_figure(study: Study, findings: Findings, looks: Looks | None = None)
         note(axes, NOBODY)
         axes.set_xticks([])
         return figure
-    log_axis(axes, "x", 1.0, _reach(findings), most=9)
+    log_axis(axes, "x", 1.0, _reach(findings), most=9 if width >= WIDTH else 5)
     for place, (name, profile) in enumerate(findings.profiles.items()):
         interval = (profile.low, profile.high) if few or looks[name].leading else None
         curve(axes, profile.at, profile.centre, looks[name], interval)

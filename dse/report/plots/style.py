@@ -144,6 +144,17 @@ def text_width(text: str, size: float) -> float:
     return float(width) / 72
 
 
+def wrapped(text: str, width: float, size: float) -> list[str]:
+    """The text's words in lines of at most so many inches; a word that is longer has a line of its own."""
+    lines: list[str] = []
+    for word in text.split(" "):
+        if lines and text_width(f"{lines[-1]} {word}", size) <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines
+
+
 def widest(names: Iterable[str], size: float = 7) -> float:
     """Inches that the widest of the names takes."""
     return max((text_width(name, size) for name in names), default=0.0)

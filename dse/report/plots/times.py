@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dse.analysis.findings import Band, Findings
 from dse.analysis.study import Study
-from dse.report.plots.canvas import Grid, finite, frame, log_axis, markers, note, reference_line
+from dse.report.plots.canvas import WIDTH, Grid, finite, frame, log_axis, markers, note, reference_line
 from dse.report.plots.canvas import curve as draw_curve
 from dse.report.plots.convergence import ends, labelled, limits
 from dse.report.plots.labels import end_labels, high_enough, room
@@ -24,7 +24,11 @@ _UNITS = {1e-3: "1 ms", 1.0: "1 s", 60.0: "1 min", 3600.0: "1 h", 86400.0: "1 da
 
 @house_style()
 def time_figure(
-    study: Study, findings: Findings, looks: Mapping[str, Style] | None = None, proof: float | None = None
+    study: Study,
+    findings: Findings,
+    looks: Mapping[str, Style] | None = None,
+    proof: float | None = None,
+    width: float = WIDTH,
 ) -> Figure:
     """A panel for each cost of a sample: the best so far over the best known, against a run's time.
 
@@ -33,7 +37,8 @@ def time_figure(
     """
     looks = looks or looks_of(study)
     names = labelled(study, 13)
-    grid = Grid((0.1, 0.1, room(names.values())), max(2.4, high_enough(len(findings.gap))), left=0.42)
+    wide, beside, height = width >= WIDTH, room(names.values()), max(2.4, high_enough(len(findings.gap)))
+    grid = Grid((0.1, 0.1, beside) if wide else (beside,), height, left=0.42, width=width)
     title = "Best loss so far by the clock, if a sample of the cost model takes ..."
     figure, panels = grid.make(
         len(SAMPLE_SECONDS),
@@ -53,7 +58,7 @@ def time_figure(
             axes.annotate(
                 "proven", (proof, 1.0), (0, -13), textcoords="offset points", ha="center", fontsize=6.5
             )
-        if place == len(panels) - 1:
+        if place == len(panels) - 1 or not wide:
             end_labels(axes, ends(bands), looks, names, early=_early(bands, own, seconds))
     return figure
 
