@@ -1,15 +1,15 @@
-"""The reduction table: each searcher's figure divided by the reference searcher's, per network and objective.
+"""The reduction table: each searcher's figure over the reference's, per network or layer, and objective.
 
 A ratio above 1 says by how much the reference's mappings are better (the form of Table III of
-arXiv:2507.16249). A network's figure is taken over those of its layers that the campaign has: latency and
-energy are sums over layers times their repeats, EDP is total energy times total latency, area and power are
-those of the layer that needs most.
+arXiv:2507.16249). Where the campaign asks for a whole network, its figure is taken over all its layers:
+latency and energy are sums over layers times their repeats, EDP is total energy times total latency, area and
+power are those of the layer that needs most. A layer that is asked for by itself has its own figure.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -28,18 +28,32 @@ SMALL_BUDGETS = (5, 20, 50, 100, 200)
 NamedTriple = tuple[str, str, str]
 """A problem by the names of its layer (`vgg16:conv1_2`), accelerator and objective."""
 
-Group = tuple[str, str]
-"""What a section of the table is of: a network (with its accelerator, where it has several), an objective."""
+
+@dataclass(frozen=True)
+class Group:
+    """What a section of the table is of: a network or a layer, with its accelerator where it has several.
+
+    `whole` says that it is a network, all layers of which the campaign has.
+    """
+
+    network: str
+    objective: str
+    whole: bool = False
+
+    def figure(self, layers: Sequence[LayerFigures]) -> float:
+        """The group's figure from those of its layers; `inf` if one has none."""
+        return network_figure(self.objective, layers) if self.whole else layers[0].loss
 
 
 @dataclass(frozen=True)
 class Reduction:
     """One row: a searcher's median and best figure over seeds, and their ratios to the reference's.
 
-    Figures are `inf` where half of the seeds or more (the median) or all of them (the best) have found
-    nothing feasible. Ratios are NaN without a finite reference. `seeds` counts the seeds that have every
-    layer of the network; fixed mappings have 0. `low` and `high` are the 95 % interval of `ratio_median`
-    (a bootstrap over the seeds of both), NaN where there is none, as with a single seed.
+    `network` is a network's name or, where that was not asked for as a whole, a layer's. Figures are `inf`
+    where half of the seeds or more (the median) or all of them (the best) have found nothing feasible. Ratios
+    are NaN without a finite reference. `seeds` counts the seeds that have every layer of it; fixed mappings
+    have 0. `low` and `high` are the 95 % interval of `ratio_median` (a bootstrap over the seeds of both), NaN
+    where there is none, as with a single seed.
     """
 
     network: str
@@ -75,18 +89,24 @@ def network_figure(objective: str, layers: Sequence[LayerFigures]) -> float:
     return sum(layer.loss * layer.repeats for layer in layers)
 
 
-def groups(problems: Iterable[NamedTriple]) -> dict[NamedTriple, Group]:
-    """From each of a campaign's problems to the section of the table that it belongs to."""
-    problems = list(problems)
+def groups(
+    problems: Iterable[NamedTriple], networks: Collection[NamedTriple] = ()
+) -> dict[NamedTriple, Group]:
+    """From each of a campaign's problems to the section of the table that it belongs to.
+
+    `networks` are those that were asked for as a whole: a network, an accelerator and an objective each.
+    """
     machines: dict[str, set[str]] = defaultdict(set)
-    for layer, machine, _ in problems:
-        machines[_network(layer)].add(machine)
-    found: dict[NamedTriple, Group] = {}
+    named: dict[NamedTriple, tuple[str, bool]] = {}
     for layer, machine, objective in problems:
-        network = _network(layer)
-        name = network if len(machines[network]) == 1 else f"{network} on {machine}"
-        found[layer, machine, objective] = name, objective
-    return found
+        network = network_of(layer)
+        whole = (network, machine, objective) in networks
+        named[layer, machine, objective] = (network if whole else layer), whole
+        machines[network if whole else layer].add(machine)
+    return {
+        problem: Group(name if len(machines[name]) == 1 else f"{name} on {problem[1]}", problem[2], whole)
+        for problem, (name, whole) in named.items()
+    }
 
 
 def budgets_up_to(whole: int) -> list[int]:
@@ -97,20 +117,20 @@ def budgets_up_to(whole: int) -> list[int]:
 
 def reductions(
     summaries: Sequence[Summary],
-    problems: Sequence[NamedTriple],
+    group_of: Mapping[NamedTriple, Group],
     reference: str,
     budgets: Sequence[int] | None = None,
 ) -> list[Reduction]:
     """The searchers' rows, at each of `budgets` (by default BUDGETS up to the campaign's, and that).
 
     A searcher has rows up to its own budget. Ratios are to the figures of the searcher `reference`.
-    `problems` are all of the campaign's: a seed counts where a searcher has finished each of a network's.
+    `group_of` has all of the campaign's problems: a seed counts where a searcher has finished each of a
+    group's.
     """
     if not summaries:
         return []
     whole = max(summary.budget for summary in summaries)
     budgets = budgets or budgets_up_to(whole)
-    group_of = groups(problems)
     layers = Counter(group_of.values())
     members: dict[Group, dict[str, list[Summary]]] = {group: defaultdict(list) for group in layers}
     for summary in summaries:
@@ -119,7 +139,7 @@ def reductions(
     for group, by_searcher in members.items():
         for budget in budgets:
             figures = {
-                searcher: _figures(group[1], found, layers[group], budget)
+                searcher: _figures(group, found, layers[group], budget)
                 for searcher, found in by_searcher.items()
                 if max(summary.budget for summary in found) >= budget
             }
@@ -132,23 +152,24 @@ def problem_of(summary: Summary) -> NamedTriple:
     return summary.layer, summary.accelerator, summary.objective
 
 
-def _network(layer: str) -> str:
+def network_of(layer: str) -> str:
+    """The part of a layer's name before the last colon."""
     return layer.rpartition(":")[0] or layer
 
 
-def _figures(objective: str, members: Sequence[Summary], layers: int, budget: int) -> FloatArray:
-    """The network's figure after `budget` samples a layer, for each seed that has all its layers."""
+def _figures(group: Group, members: Sequence[Summary], layers: int, budget: int) -> FloatArray:
+    """The group's figure after `budget` samples a layer, for each seed that has all its layers."""
     points = ((summary.seed, layer_at(summary, budget)) for summary in members)
-    return seed_figures(objective, points, layers)
+    return seed_figures(group, points, layers)
 
 
-def seed_figures(objective: str, points: Iterable[tuple[int, LayerFigures]], layers: int) -> FloatArray:
-    """The network's figure for each seed, in their order, that has points of all its `layers`."""
+def seed_figures(group: Group, points: Iterable[tuple[int, LayerFigures]], layers: int) -> FloatArray:
+    """The group's figure for each seed, in their order, that has points of all its `layers`."""
     by_seed: dict[int, list[LayerFigures]] = defaultdict(list)
     for seed, layer in points:
         by_seed[seed].append(layer)
     whole = [found for _, found in sorted(by_seed.items()) if len(found) == layers]
-    return np.array([network_figure(objective, found) for found in whole])
+    return np.array([group.figure(found) for found in whole])
 
 
 def layer_at(summary: Summary, budget: int) -> LayerFigures:
@@ -163,7 +184,7 @@ def _rows(
 ) -> list[Reduction]:
     centre = {name: (float(np.median(f)), float(f.min())) for name, f in figures.items() if len(f)}
     reference = centre.get(base, NO_RATIO)
-    medians = {name: resampled_medians((*group, name), figures[name], cells) for name in centre}
+    medians = {name: resampled_medians(group, name, figures[name], cells) for name in centre}
     rows = []
     for name, found in centre.items():
         row = _row(group, budget, name, found, reference, seeds=len(figures[name]))
@@ -175,12 +196,13 @@ def _rows(
     return rows
 
 
-def resampled_medians(words: Sequence[str], figures: FloatArray, cells: int) -> FloatArray:
-    """Medians over resampled seeds; the resamples are those of the name, at whatever budget.
+def resampled_medians(group: Group, searcher: str, figures: FloatArray, cells: int) -> FloatArray:
+    """Medians over resampled seeds; the resamples are those of the names, at whatever budget.
 
     How many they are depends on the `cells` of the whole campaign.
     """
-    counts = resample(generator("reduction", *words), len(figures), affordable(cells, RESAMPLES))
+    rng = generator("reduction", group.network, group.objective, searcher)
+    counts = resample(rng, len(figures), affordable(cells, RESAMPLES))
     return np.asarray(np.sort(figures)[middle_places(counts)].mean(axis=1), np.float64)
 
 
@@ -194,14 +216,14 @@ def ratio_interval(medians: FloatArray, reference: FloatArray) -> tuple[float, f
 
 def template_rows(
     points: Mapping[str, Mapping[NamedTriple, LayerFigures]],
-    problems: Sequence[NamedTriple],
+    group_of: Mapping[NamedTriple, Group],
     rows: Sequence[Reduction],
     reference: str,
 ) -> list[Reduction]:
     """Rows for fixed mappings, such as dataflow templates, beside those of searchers.
 
     `points` holds, for each template, the figures of the problems that it is feasible for. A template has
-    a row where that is all of a network's. They draw no samples, so they stand at every budget.
+    a row where that is all of a group's. They draw no samples, so they stand at every budget.
     """
     found: list[Reduction] = []
     references = {
@@ -209,14 +231,17 @@ def template_rows(
         for row in rows
         if row.searcher == reference
     }
-    group_of = groups(problems)
+    members: dict[Group, list[NamedTriple]] = defaultdict(list)
+    for problem, group in group_of.items():
+        members[group].append(problem)
+    by_names = {(group.network, group.objective): group for group in members}
     for network, objective, budget in dict.fromkeys((r.network, r.objective, r.budget) for r in rows):
-        members = [problem for problem, group in group_of.items() if group == (network, objective)]
+        group = by_names[network, objective]
         figures = references.get((network, objective, budget), NO_RATIO)
         for template, at in points.items():
-            if all(problem in at for problem in members):
-                figure = network_figure(objective, [at[problem] for problem in members])
-                found.append(_row((network, objective), budget, template, (figure, figure), figures))
+            if all(problem in at for problem in members[group]):
+                figure = group.figure([at[problem] for problem in members[group]])
+                found.append(_row(group, budget, template, (figure, figure), figures))
     return found
 
 
@@ -232,4 +257,4 @@ def _row(
         figure / base if np.isfinite(base) else np.nan
         for figure, base in zip(figures, reference, strict=True)
     )
-    return Reduction(*group, budget, searcher, *figures, median, best, seeds)
+    return Reduction(group.network, group.objective, budget, searcher, *figures, median, best, seeds)

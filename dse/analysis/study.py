@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dse.analysis.reduction import NamedTriple, budgets_up_to, problem_of
+from dse.analysis.reduction import Group, NamedTriple, budgets_up_to, groups, problem_of
 from dse.analysis.regret import OPTIMAL, beaten
 from dse.analysis.sources import read_folder
 from dse.campaign.curves import CURVES
@@ -97,6 +97,11 @@ class Study:
             (layer, accelerator, objective) for layer, accelerator, objective in self.about["problems"]
         )
 
+    @cached_property
+    def groups(self) -> dict[Triple, Group]:
+        """From each problem to what its figures are part of: a whole network, or the layer alone."""
+        return groups(self.problems, {tuple(names) for names in self.about.get("networks", [])})
+
     @property
     def reference(self) -> str:
         """Whom the others are compared with: as the campaign says, or else its first searcher."""
@@ -108,6 +113,11 @@ class Study:
         """Whose samples the headline counts the reference's against, where the campaign names one."""
         named = self.about.get("baseline")
         return named if named in self.searchers else None
+
+    @property
+    def reprice(self) -> tuple[str, ...]:
+        """The other cost models that are to price the winners too: those that the campaign names."""
+        return tuple(self.about.get("reprice", ()))
 
     def published(self, network: str, objective: str) -> dict[str, dict[str, float]]:
         """Ratios to the reference that others have published, by source and searcher."""

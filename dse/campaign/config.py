@@ -25,11 +25,15 @@ LONGEST_KEY = 160
 
 @dataclass(frozen=True)
 class NamedProblem:
-    """A problem and what the campaign calls its parts, as in `vgg16:conv1_2`, `edge`, `edp`."""
+    """A problem and what the campaign calls its parts, as in `vgg16:conv1_2`, `edge`, `edp`.
+
+    `whole` says that it is there as one of all layers of its network, which has totals then.
+    """
 
     layer: str
     accelerator: str
     problem: Problem
+    whole: bool = False
 
     @property
     def network(self) -> str:
@@ -155,6 +159,12 @@ class Campaign:
         found = {variant.name: self._has(variant) for variant in self.variants}
         whole = {"seeds": len(self.seeds), "budget": self.budget}
         return {name: has for name, has in found.items() if has != whole}
+
+    @property
+    def networks(self) -> list[list[str]]:
+        """The networks that it has as a whole, each with an accelerator and an objective."""
+        found = {(p.network, p.accelerator, p.objective): None for p in self.problems if p.whole}
+        return [list(names) for names in found]
 
     @cached_property
     def starts(self) -> dict[tuple[str, str], Points]:

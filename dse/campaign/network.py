@@ -84,7 +84,7 @@ def _about(search: NetworkSearch) -> dict[str, Any]:
 def _campaign(search: NetworkSearch) -> Campaign:
     machine = _short(search.accelerator)
     problems = tuple(
-        NamedProblem(f"{_short(search.network)}:{problem.layer.name}", machine, problem)
+        NamedProblem(f"{_short(search.network)}:{problem.layer.name}", machine, problem, whole=True)
         for problem in search.problems.values()
     )
     start, settings = search.start or OWN, search.settings

@@ -125,7 +125,7 @@ class LiveDisplay:
         from rich.console import Console
         from rich.live import Live
 
-        self._console = Console(stderr=True, highlight=False)
+        self._console = Console(stderr=True, highlight=False, emoji=False)
         self._live = Live(console=self._console, refresh_per_second=4, transient=True)
         self._running: dict[str, tuple[NamedCell, float, int]] = {}
         self._now: dict[str, tuple[int, float]] = {}

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 from dse.campaign.config import LIMITS, Campaign, NamedProblem, Variant
 from dse.campaign.showing import read_showing
 from dse.campaign.stored import MOST_CELLS, MOST_SEEDS
-from dse.cost import DEFAULT_COST_MODEL, cost_model, is_hierarchical, model_with
+from dse.cost import DEFAULT_COST_MODEL, cost_model, is_hierarchical, model_with, other_model
 from dse.problem.making import load_hardware, make_problem
 from dse.search.run import MOST_SAMPLES
 from dse.search.searcher import make_searcher, searcher_class
@@ -61,6 +61,7 @@ class _CampaignFile(Schema):
     seed: Annotated[int, Limits(ge=0, le=INT64_MAX)] = 0
     reference: str | None = None
     baseline: str | None = None
+    reprice: Names = field(default_factory=list)
     published: Any = None
     looks: Any = None
     constants: str | None = None
@@ -110,6 +111,9 @@ def load_campaign(path: str, find_layers: FindLayers) -> Campaign:
         showing=read_showing(vars(file), file.searchers, Path(path).parent, where),
         start=_start(file.start, Path(path).parent),
     )
+    with within(f"{where}: reprice"):
+        for model in campaign.showing.get("reprice", ()):
+            other_model(model, campaign.cost_model)
     with within(where):
         # So that a start that a problem cannot have is said now.
         _ = campaign.starts
@@ -176,6 +180,7 @@ def _problems(
         with within(place):
             found = find_layers(_beside(entry.layer, folder))
             machine = load_hardware(_beside(entry.accelerator, folder), model)
+            whole = split_name(entry.layer)[1] is None
             for name, layer in found.items():
                 problem = make_problem(
                     layer,
@@ -188,10 +193,11 @@ def _problems(
                     file.area_budget,
                 )
                 key = (name, entry.accelerator, entry.objective)
-                if named.setdefault(key, NamedProblem(name, entry.accelerator, problem)).problem != problem:
-                    raise InputError(
-                        f"{place}: {named[key].label} has other tiles elsewhere; name its layer anew"
-                    )
+                known = named.get(key)
+                if known is not None and known.problem != problem:
+                    raise InputError(f"{place}: {known.label} has other tiles elsewhere; name its layer anew")
+                whole_too = whole or (known is not None and known.whole)
+                named[key] = NamedProblem(name, entry.accelerator, problem, whole_too)
     _refuse_too_many(len(named), runs, where)
     return tuple(named.values())
 

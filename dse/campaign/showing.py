@@ -1,4 +1,4 @@
-"""What a campaign hands over to its reports: whom to compare, what others have published, how to draw."""
+"""What a campaign hands over to its reports: whom to compare, who else prices, what was published, looks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dse.support.schema import Limits, Schema, read
 from dse.support.toml import read_toml
 from dse.support.validation import table
 
-SHOWING = ("reference", "baseline", "published", "looks")
+SHOWING = ("reference", "baseline", "reprice", "published", "looks")
 """The keys of a campaign's file that reports alone read: no record depends on them."""
 LINES = ("solid", "dashed", "dotted", "mixed")
 MARKERS = "<>p8sv^DPXodh*x"
@@ -49,9 +49,10 @@ def read_showing(
 ) -> dict[str, Any]:
     """Those of the keys SHOWING that a campaign's file has (not None), checked, as plain data.
 
-    `reference` and `baseline` are names of its `searchers`. `published` is a list of tables, `looks` has a
-    table for each searcher, of which the campaign's own are kept. Either may stand in a TOML file of its own,
-    which is named instead, as seen from `folder`.
+    Whether the models of `reprice` can price its mappings is for who knows its own. `reference` and
+    `baseline` are names of its `searchers`. `published` is a list of tables, `looks` has a table for each
+    searcher, of which the campaign's own are kept. Either may stand in a TOML file of its own, which is named
+    instead, as seen from `folder`.
     """
     found: dict[str, Any] = {}
     for key in ("reference", "baseline"):
@@ -59,6 +60,8 @@ def read_showing(
             if data[key] not in searchers:
                 raise unknown(key, data[key], searchers, f"{where}, which must be one of its searchers")
             found[key] = data[key]
+    if data["reprice"]:
+        found["reprice"] = list(dict.fromkeys(data["reprice"]))
     if data["published"] is not None:
         entries, place = data["published"], where
         if isinstance(entries, str):

@@ -209,6 +209,7 @@ class Store:
             "starts": {variant.name: variant.start for variant in campaign.variants},
             "begins": campaign.begins,
             "problems": [[p.layer, p.accelerator, p.objective] for p in campaign.problems],
+            "networks": campaign.networks,
             "definitions": {named.label: _definition(named.problem) for named in campaign.problems},
             "templates": self._templates,
             "optima": self.optima,

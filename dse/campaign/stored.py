@@ -90,6 +90,7 @@ class _About(_Stored):
     seeds: Seeds
     searchers: Names
     problems: Annotated[list[Triple], Limits("one or more problems", min_length=1)]
+    networks: list[Triple] = field(default_factory=list)
     settings: dict[str, dict[str, Any]] = field(default_factory=dict)
     definitions: dict[str, _Definition] = field(default_factory=dict)
     templates: dict[str, dict[str, _Template]] = field(default_factory=dict)
@@ -103,6 +104,7 @@ class _About(_Stored):
     begins: dict[str, str] = field(default_factory=dict)
     reference: str | None = None
     baseline: str | None = None
+    reprice: list[str] = field(default_factory=list)
     published: list[Published] = field(default_factory=list)
     looks: dict[str, Look] = field(default_factory=dict)
 
@@ -191,8 +193,10 @@ def check_about(about: Any, where: str) -> dict[str, Any]:
         "cost_model",
         "searchers",
         "problems",
+        "networks",
         "reference",
         "baseline",
+        "reprice",
         "published",
         "machines",
         "start",

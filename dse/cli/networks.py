@@ -3,24 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 
 import typer
-
-from dse.support.errors import InputError
-
-
-@cache
-def network_layers(name: str) -> int | None:
-    """How many distinct layers a packaged network has; None for any other name."""
-    from workloads import NETWORKS, load
-
-    if name not in NETWORKS:
-        return None
-    try:
-        return len(load(name).layers)
-    except InputError:
-        return None
 
 
 def merged_layers(spec: str) -> dict[str, tuple[str, ...]]:

@@ -41,7 +41,7 @@ def make_console() -> Console:
             raise BrokenPipeError
 
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH
-    return QuietConsole(file=sys.stdout, width=width, highlight=False, markup=False)
+    return QuietConsole(file=sys.stdout, width=width, highlight=False, markup=False, emoji=False)
 
 
 def print_heading(console: Console, text: str) -> None:

@@ -21,7 +21,7 @@ from dse.cost.registry import (
     model_origin,
     model_with,
     models_with,
-    other_models,
+    other_model,
     outside_models,
     unit_of,
 )
@@ -52,7 +52,7 @@ __all__ = [
     "model_origin",
     "model_with",
     "models_with",
-    "other_models",
+    "other_model",
     "outside_models",
     "unit_of",
 ]

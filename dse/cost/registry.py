@@ -142,14 +142,14 @@ def models_with(ability: Ability) -> tuple[str, ...]:
     return tuple(name for name in _names() if _declares(name, ability))
 
 
-def other_models(spec: str) -> tuple[str, ...]:
-    """The names of the installed models that can price the same mappings as the one of that spec does.
-
-    `loopnest(dram_pj=640)` is `loopnest`.
-    """
-    if is_hierarchical(spec):
-        return ()
-    return tuple(name for name in cost_models() if name != spec.partition("(")[0])
+def other_model(spec: str, own: str) -> str:
+    """The spec of a model other than `own`, whose mappings it is to price too. InputError if it cannot."""
+    if is_hierarchical(own):
+        raise InputError(f"no other cost model prices the mappings of {own}, got {shorten(spec)}")
+    found = cost_model(spec).spec
+    if found == own:
+        raise InputError(f"expected another cost model than {own}, by which the campaign searches")
+    return found
 
 
 def unit_of(objective: str, spec: str) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import fields
 
 from dse.analysis.findings import Findings
-from dse.analysis.reduction import Reduction, groups
+from dse.analysis.reduction import Group, Reduction, network_of
 from dse.analysis.repriced import Repriced
 from dse.analysis.study import Study
 from dse.report.budget_tables import geomean_table, standing_table, targets_table, versus_table
@@ -15,6 +15,7 @@ from dse.report.conclusions import efficiency_sentence
 from dse.report.formats import (
     Section,
     Table,
+    counted,
     factor,
     figure,
     over_target,
@@ -24,14 +25,6 @@ from dse.report.formats import (
 )
 from dse.report.limits import missing, without
 from dse.report.repriced import repriced_table
-
-NetworkLayers = Callable[[str], int | None]
-"""How many distinct layers a network has, by its name; None where nobody knows."""
-
-
-def unknown_network(name: str) -> None:
-    """The network's layers, where none is known."""
-
 
 NAMES = (
     "standing",
@@ -57,13 +50,12 @@ def make_tables(
     findings: Findings,
     reductions: Sequence[Reduction],
     repriced: Sequence[Repriced],
-    network_layers: NetworkLayers = unknown_network,
 ) -> tuple[Table, ...]:
-    """All tables of a report, in the order of NAMES."""
+    """All tables of a report, in the order of NAMES; that of other cost models where any is named."""
     return (
         standing_table(study, findings),
         geomean_table(study, findings),
-        _reduction(study, reductions, network_layers),
+        _reduction(study, reductions),
         versus_table(study, findings),
         _efficiency(study, findings),
         targets_table(study, findings),
@@ -72,7 +64,7 @@ def make_tables(
         _layers(study, findings),
         _runtimes(study, findings),
         _ledger(findings),
-        repriced_table(study, repriced),
+        *([repriced_table(study, repriced)] if study.reprice else []),
     )
 
 
@@ -81,57 +73,72 @@ def _whole(name: str, columns: Sequence[str], rows: Sequence[tuple[object, ...]]
     return Table(name, tuple(columns), tuple(rows), sections, sections)
 
 
-def _reduction(study: Study, reductions: Sequence[Reduction], network_layers: NetworkLayers) -> Table:
+def _reduction(study: Study, reductions: Sequence[Reduction]) -> Table:
     rows = tuple(tuple(getattr(row, name) for name in REDUCTION_COLUMNS) for row in reductions)
     full = [row for row in reductions if row.budget == study.budget]
-    whole, brief = (tuple(reduction_sections(found, study, network_layers)) for found in (reductions, full))
+    whole, brief = (tuple(reduction_sections(found, study)) for found in (reductions, full))
     return Table("reduction", REDUCTION_COLUMNS, rows, whole, brief)
 
 
-def reduction_sections(
-    rows: Sequence[Reduction], study: Study, network_layers: NetworkLayers = unknown_network
-) -> Iterator[Section]:
-    """A section for each network, objective and budget."""
-    group_of = groups(study.problems)
-    for network, objective, budget in dict.fromkeys((r.network, r.objective, r.budget) for r in rows):
-        members = [r for r in rows if (r.network, r.objective, r.budget) == (network, objective, budget)]
-        published = _published(study, members)
-        heads = [*(head.format(study.reference) for head in REDUCTION_HEADS), *published]
-        cells = [
-            [
-                row.searcher,
-                str(row.seeds) if row.seeds else "-",
-                figure(row.median),
-                figure(row.best),
-                _ratio_shown(row),
-                ratio(row.ratio_best),
-                *(ratio(ratios.get(row.searcher, math.nan)) for ratios in published.values()),
-            ]
-            for row in members
+def reduction_sections(rows: Sequence[Reduction], study: Study) -> Iterator[Section]:
+    """A section for each network or layer, objective and budget."""
+    layers: dict[Group, list[str]] = {}
+    for problem, group in study.groups.items():
+        layers.setdefault(group, []).append(problem[0])
+    for group in layers:
+        mine = [row for row in rows if (row.network, row.objective) == (group.network, group.objective)]
+        for budget in dict.fromkeys(row.budget for row in mine):
+            members = [row for row in mine if row.budget == budget]
+            yield _reduction_section(study, group, layers[group], budget, members)
+
+
+def _reduction_section(
+    study: Study, group: Group, layers: Sequence[str], budget: int, members: Sequence[Reduction]
+) -> Section:
+    published = _published(study, group, layers, {row.searcher for row in members})
+    heads = [*(head.format(study.reference) for head in REDUCTION_HEADS), *published]
+    cells = [
+        [
+            row.searcher,
+            str(row.seeds) if row.seeds else "-",
+            figure(row.median),
+            figure(row.best),
+            _ratio_shown(row),
+            ratio(row.ratio_best),
+            *(ratio(ratios.get(row.searcher, math.nan)) for ratios in published.values()),
         ]
-        title = f"{network}: {_unit(study, objective)} after {budget:,} samples a layer"
-        layers = [problem[0] for problem, group in group_of.items() if group == (network, objective)]
-        yield f"{title}; {_made_of(objective, layers, network_layers)}{without(study, budget)}", heads, cells
+        for row in members
+    ]
+    a_layer = f" a layer; {_made_of(group, len(layers))}" if group.whole else ""
+    title = f"{group.network}: {_unit(study, group.objective)} after {budget:,} samples{a_layer}"
+    return f"{title}{without(study, budget)}", heads, cells
 
 
-def _made_of(objective: str, layers: Sequence[str], network_layers: NetworkLayers) -> str:
-    """Which of a network's layers a figure is of, and how it is made of theirs."""
-    count, whole = len(layers), network_layers(layers[0].rpartition(":")[0])
-    of = f"{count:,} of {whole:,}" if whole else f"{count:,}"
-    found = f"{of} distinct layer{'s' * ((whole or count) != 1)}"
-    if objective in ("area", "area_maestro", "power"):
+def _made_of(group: Group, layers: int) -> str:
+    """How a network's figure is made of its layers'."""
+    found = counted(layers, "distinct layer")
+    if group.objective in ("area", "area_maestro", "power"):
         return f"the largest of {found}"
-    if objective == "edp":
-        product = "total energy times total latency, where each layer's EDP was minimised by itself"
-        return f"{found}, each times its repeats: {product}"
-    return f"{found}, each times its repeats"
+    total = f"total over {found} times their repeats"
+    if group.objective == "edp":
+        return f"{total}: energy times latency, where each layer's EDP was minimised by itself"
+    return total
 
 
-def _published(study: Study, rows: Sequence[Reduction]) -> dict[str, dict[str, float]]:
-    """By source, what others have published of a section's searchers, if anything."""
-    names = {row.searcher for row in rows}
-    found = study.published(rows[0].network, rows[0].objective)
-    return {source: ratios for source, ratios in found.items() if names & ratios.keys()}
+def _published(
+    study: Study, group: Group, layers: Sequence[str], searchers: Set[str]
+) -> dict[str, dict[str, float]]:
+    """By source, what others have published of a section's searchers, if anything.
+
+    It is of networks: beside a layer of one the column says so.
+    """
+    network = network_of(layers[0])
+    found = study.published(network, group.objective)
+    return {
+        source if group.whole else f"{source}, {network}": ratios
+        for source, ratios in found.items()
+        if searchers & ratios.keys()
+    }
 
 
 def _ratio_shown(row: Reduction) -> str:

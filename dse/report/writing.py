@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,11 +15,12 @@ from dse.analysis.reduction import LayerFigures, NamedTriple, Reduction, reducti
 from dse.analysis.regret import REGRET_COLUMNS, Regret, regrets
 from dse.analysis.repriced import Repriced, reprice
 from dse.analysis.study import Study, Triple, load_study
+from dse.cost import other_model
 from dse.report.conclusions import Conclusions, conclude, efficiency_sentence, refuted
 from dse.report.formats import Section, Table, as_csv, latex, markdown, wordy
 from dse.report.limits import samples, seeds
 from dse.report.repriced import caveat, finding, notes
-from dse.report.tables import NAMES, NetworkLayers, make_tables, unknown_network
+from dse.report.tables import NAMES, make_tables
 from dse.support.errors import InputError, StorageError
 from dse.support.files import refuse_links, write_json, write_whole
 
@@ -66,42 +67,43 @@ class Report:
         return refuted(self.study)
 
 
-def make_report(folder: Path, network_layers: NetworkLayers = unknown_network) -> Report:
-    """The report of the campaign in `folder`. InputError where there is none, or it is damaged."""
+def make_report(folder: Path, reprice_by: Sequence[str] = ()) -> Report:
+    """The report of the campaign in `folder`. InputError where there is none, or it is damaged.
+
+    `reprice_by` are cost models that price the winners too, beside those that the campaign names.
+    """
     study = load_study(folder)
+    if reprice_by:
+        more = [other_model(model, study.cost_model) for model in reprice_by]
+        study = replace(study, about={**study.about, "reprice": list(dict.fromkeys([*study.reprice, *more]))})
     findings = analyse(study)
     place = {name: place for place, name in enumerate(study.searchers)}
-    rows = reductions(study.summaries, study.problems, study.reference, study.budgets)
+    rows = reductions(study.summaries, study.groups, study.reference, study.budgets)
     rows.sort(key=lambda row: (row.network, row.objective, row.budget, place[row.searcher]))
-    rows += template_rows(_template_points(study), study.problems, rows, study.reference)
+    rows += template_rows(_template_points(study), study.groups, rows, study.reference)
     rows.sort(key=lambda row: (row.network, row.objective, row.budget))
     found = regrets(study.summaries, study.about.get("optima", {}), study.budgets)
     found.sort(key=lambda row: place[row.searcher])
     found.sort(key=lambda row: (row.layer, row.accelerator, row.objective, row.budget))
     repriced = reprice(study)
-    tables = make_tables(study, findings, rows, repriced, network_layers)
+    tables = make_tables(study, findings, rows, repriced)
     conclusions = conclude(study, findings)
     return Report(study, findings, conclusions, tuple(rows), tuple(found), repriced, tables)
 
 
 def write_report(
-    folder: Path,
-    *,
-    run: str | None = None,
-    pictures: bool = True,
-    network_layers: NetworkLayers = unknown_network,
+    folder: Path, *, run: str | None = None, pictures: bool = True, reprice_by: Sequence[str] = ()
 ) -> tuple[Report, Path]:
     """Write the campaign's report into its folder; returns it and the path of what to open.
 
     `tables/` holds every table as CSV, Markdown and LaTeX, `summary.json` the result for programs. With
     `pictures`, `figures/` holds the figures as PNG and PDF and `index.html` is the whole report in one page.
-    `run` is the key of a cell whose genes are drawn too, and `network_layers` says how many distinct layers
-    a network has, for titles that say how many of them the campaign has. StorageError where something
-    cannot be written.
+    `run` is the key of a cell whose genes are drawn too; `reprice_by` is for `make_report`. StorageError
+    where something cannot be written.
     """
     for part in (folder, *(folder / name for name in ("cells", "journals", "figures", "tables"))):
         refuse_links(part)
-    report = make_report(folder, network_layers)
+    report = make_report(folder, reprice_by)
     drawing = _gene_drawing(report.study, run) if run is not None else None
     tables = folder / "tables"
     texts = table_files(report)
@@ -109,6 +111,10 @@ def write_report(
         tables.mkdir(exist_ok=True)
         for name, text in texts.items():
             write_whole(tables / name, text, "table")
+        for path in tables.iterdir():
+            # A table that an earlier report had, and this one has not.
+            if path.stem in NAMES and path.name not in texts:
+                path.unlink()
         write_json(folder / SUMMARY, _plain(summary(report)), "report")
         if not pictures:
             return report, tables / "reduction.md"
@@ -239,7 +245,12 @@ def _print_section(console: Console, section: Section, reference: str) -> None:
 
 
 def _table(report: Report, name: str) -> Table:
-    return report.tables[NAMES.index(name)]
+    found = next((table for table in report.tables if table.name == name), None)
+    if found is None:
+        raise InputError(
+            f"there is no table {name!r}: no other cost model is named; --reprice MODEL names one"
+        )
+    return found
 
 
 def _draw_page(report: Report, genes: Drawing | None, linked: Sequence[str]) -> str:

@@ -88,6 +88,8 @@ def about(searchers: Sequence[str], seeds: int, model: str, objective: str = "la
         "campaign": "chosen",
         "budget": BUDGET,
         "cost_model": model,
+        "reprice": ["loopnest" if model == "maestro" else "maestro"],
+        "networks": [["resnet18", ACCELERATOR, objective]],
         "seeds": seeds,
         "searchers": list(searchers),
         "problems": [list(triple)],

@@ -44,6 +44,7 @@ name = "limited"
 budget = 600
 seeds = 4
 reference = "walk"
+reprice = ["loopnest"]
 cost_model = "maestro"
 objectives = ["edp"]
 accelerators = ["eyeriss-small"]
@@ -164,7 +165,7 @@ def test_the_pages_campaign_file_makes_the_same_cells(whole: Path, tmp_path: Pat
     text = campaign_toml(found, make_problems(found)) or ""
     again = plan(tmp_path, text)
     assert {named.cell.fingerprint for named in again.cells()} == {one.fingerprint for one in found.summaries}
-    assert again.showing == {"reference": "walk"}
+    assert again.showing == {"reference": "walk", "reprice": ["loopnest"]}
 
 
 # How far figures go

@@ -8,12 +8,14 @@ from collections.abc import Sequence
 import pytest
 
 from dse.analysis.reduction import (
+    Group,
     LayerFigures,
     NamedTriple,
     Reduction,
     groups,
     layer_at,
     network_figure,
+    network_of,
     reductions,
     template_rows,
 )
@@ -30,8 +32,13 @@ def row(rows: Sequence[Reduction], searcher: str, budget: int = 1000) -> Reducti
 def reduced(
     cells: Sequence[Summary], problems: Sequence[NamedTriple], budgets: Sequence[int] | None = None
 ) -> list[Reduction]:
-    """The rows of those cells, with ratios to marl's."""
-    return reductions(cells, problems, "marl", budgets)
+    """The rows of those cells, with ratios to marl's, where all networks were asked for as a whole."""
+    return reductions(cells, whole(problems), "marl", budgets)
+
+
+def whole(problems: Sequence[NamedTriple]) -> dict[NamedTriple, Group]:
+    """What the problems are part of where all networks were asked for as a whole."""
+    return groups(problems, {(network_of(layer), *rest) for layer, *rest in problems})
 
 
 # A network's figure
@@ -160,10 +167,31 @@ def test_a_network_on_several_accelerators_is_a_network_for_each() -> None:
 
 def test_an_unfinished_accelerator_is_in_the_networks_name_already() -> None:
     on_cloud = ("net:a", "cloud", "latency")
-    assert groups([A, on_cloud])[A] == ("net on edge", "latency")
+    assert whole([A, on_cloud])[A] == Group("net on edge", "latency", whole=True)
     assert [row.network for row in reduced([cell("marl", [(0, 1.0)])], [A, on_cloud], [1000])] == [
         "net on edge"
     ]
+
+
+def test_a_layer_asked_for_by_itself_has_its_own_figure_without_repeats() -> None:
+    a, b = ("net:a", "edge", "edp"), ("net:b", "edge", "edp")
+    runs = [cell("marl", [(0, 7.0)], a, cycles=10**9, energy_nj=7e9), cell("marl", [(0, 2.0)], b)]
+    rows = reductions(runs, groups([a, b]), "marl", [1000])
+    found = {row.network: row.median for row in rows}
+    assert found == {"net:a": 7.0, "net:b": 2.0}
+    points = {"nvdla": {a: LayerFigures(2, 14.0, 99.0, 99.0)}}
+    (template,) = template_rows(
+        points, groups([a, b]), reductions(runs, groups([a, b]), "marl", [1000]), "marl"
+    )
+    assert (template.network, template.median, template.ratio_median) == ("net:a", 14.0, 2.0)
+
+
+def test_a_whole_network_and_a_layer_of_it_elsewhere_are_kept_apart() -> None:
+    there, alone = ("net:a", "cloud", "latency"), ("net:b", "cloud", "latency")
+    found = groups([A, B, there, alone], {("net", "edge", "latency")})
+    assert found[A] == found[B] == Group("net", "latency", whole=True)
+    assert found[there] == Group("net:a", "latency")
+    assert found[alone] == Group("net:b", "latency")
 
 
 def test_templates_stand_at_every_budget_beside_the_searchers() -> None:
@@ -177,7 +205,7 @@ def test_templates_stand_at_every_budget_beside_the_searchers() -> None:
         "partly": {A: LayerFigures(2, 12.0, 12.0, 1.0)},
     }
     problems = [A, B]
-    rows = template_rows(points, problems, reduced(cells, problems, [500, 1000]), "marl")
+    rows = template_rows(points, whole(problems), reduced(cells, problems, [500, 1000]), "marl")
     # 2 x 12 + 3 x 2 = 30; marl: 20 and 40 after 500 samples, 10 and 20 after 1,000.
     assert rows == [
         Reduction("net", "latency", 500, "nvdla", 30, 30, 30 / 30, 30 / 20, 0),
@@ -187,7 +215,7 @@ def test_templates_stand_at_every_budget_beside_the_searchers() -> None:
 
 def test_templates_have_no_ratios_where_there_is_no_reference() -> None:
     rows = template_rows(
-        {"nvdla": {A: LayerFigures(2, 1.0, 1.0, 1.0)}}, [A], reduced([cell("walk", [])], [A]), "marl"
+        {"nvdla": {A: LayerFigures(2, 1.0, 1.0, 1.0)}}, whole([A]), reduced([cell("walk", [])], [A]), "marl"
     )
     assert all(math.isnan(row.ratio_median) and row.best == 2 for row in rows)
     assert len(rows) == 2

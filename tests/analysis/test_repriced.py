@@ -247,7 +247,7 @@ def test_the_report_shows_both_rankings_in_every_form(tmp_path: Path, dse: Dse) 
 
 
 def test_a_folder_whose_winners_cannot_be_priced_has_an_empty_table(tmp_path: Path) -> None:
-    write_report(campaign(tmp_path, [cell("walk", [(0, 6.0)])]), pictures=False)
+    write_report(campaign(tmp_path, [cell("walk", [(0, 6.0)])], reprice=["loopnest"]), pictures=False)
     assert (tmp_path / "tables" / "repriced.csv").read_text().count("\n") == 1
     assert (tmp_path / "tables" / "repriced.md").read_text() == ""
     assert json.loads((tmp_path / "summary.json").read_text())["repriced"][0]["ranking"] == []
@@ -277,28 +277,62 @@ def installed(monkeypatch: pytest.MonkeyPatch, **models: str) -> None:
     monkeypatch.setattr(registry, "_entries", lambda: tuple(entries))
 
 
-def test_every_other_model_that_is_installed_prices_the_winners(
+def naming(study: Study, *models: str) -> Study:
+    """The study of a campaign that names those models to price its winners."""
+    return replace(study, about={**study.about, "reprice": list(models)})
+
+
+def test_every_model_that_the_campaign_names_prices_the_winners_and_no_other(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     found = points("edp")
     both = np.isfinite(found.maestro.loss) & np.isfinite(found.loopnest.loss)
     study = chosen({"walk": found.choose(both, found.maestro.loss, 3)}, objective="edp")
     installed(monkeypatch, halved=f"{__name__}:Halved")
+    assert [one.other for one in reprice(study, RESAMPLES)] == ["loopnest"]
+    study = naming(study, "loopnest", "halved")
     repriced = reprice(study, RESAMPLES)
-    assert [one.other for one in repriced] == ["halved", "loopnest"]
-    half, whole = (one.groups[0].rows[0].other.value for one in repriced)
+    assert [one.other for one in repriced] == ["loopnest", "halved"]
+    whole, half = (one.groups[0].rows[0].other.value for one in repriced)
     assert half == pytest.approx(whole / 2)
     table = repriced_table(study, repriced)
-    assert [row[0] for row in table.rows] == ["halved"] * 2 + ["loopnest"] * 2
+    assert [row[0] for row in table.rows] == ["loopnest"] * 2 + ["halved"] * 2
     text = render(study, analyse(study, RESAMPLES), repriced=repriced)
-    for link in ('<a href="#repriced">By halved</a>', '<a href="#repriced-by-2">By loopnest</a>'):
+    for link in ('<a href="#repriced">By loopnest</a>', '<a href="#repriced-by-2">By halved</a>'):
         assert link in text
     ids = re.findall(r'\bid="([^"]+)"', text)
     assert len(ids) == len(set(ids))
 
 
+def test_a_report_that_nobody_asked_to_price_again_speaks_of_the_campaigns_model_alone(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    installed(monkeypatch, halved=f"{__name__}:Halved")
+    folder = write(naming(gamed()), tmp_path)
+    report, page = write_report(folder)
+    files = [page, *(folder / "tables").iterdir(), folder / "summary.json"]
+    for text in (path.read_text() for path in files):
+        assert "halved" not in text
+        assert "loopnest" not in text
+    assert report.repriced == ()
+    assert not list((folder / "tables").glob("repriced*"))
+
+
+def test_a_finished_campaign_is_priced_again_when_asked(tmp_path: Path, dse: Dse) -> None:
+    folder = str(write(naming(gamed()), tmp_path))
+    asked = dse("report", folder, "--tables-only", "--reprice", "loopnest")
+    assert "By loopnest, sound would be ahead of gamer" in asked.out
+    for model, words in (
+        ("maestro", "another cost model than maestro"),
+        ("loopnst", "did you mean 'loopnest'"),
+    ):
+        refused = dse("report", folder, "--tables-only", "--reprice", model)
+        assert (refused.code, refused.err.count("\n")) == (2, 1)
+        assert words in refused.err
+
+
 def test_a_model_that_cannot_be_loaded_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     installed(monkeypatch, broken="nowhere:Model")
-    broken, loopnest = reprice(gamed(), RESAMPLES)
+    broken, loopnest = reprice(naming(gamed(), "broken", "loopnest"), RESAMPLES)
     assert finding(broken).startswith("No winner is priced by broken. cost model 'broken' (entry point")
     assert loopnest.overall is not None

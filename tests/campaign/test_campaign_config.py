@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,33 @@ def test_cells_are_problems_times_searchers_times_seeds(tmp_path: Path) -> None:
 def test_a_network_stands_for_all_its_distinct_layers(tmp_path: Path) -> None:
     campaign = read(tmp_path, GOOD.replace('"alexnet:conv2", "resnet18:3"', '"alexnet"'))
     assert len({problem.layer for problem in campaign.problems}) == 8
+
+
+def test_a_network_is_whole_only_where_it_was_asked_for_as_such(tmp_path: Path) -> None:
+    campaign = read(tmp_path, GOOD.replace('"alexnet:conv2", "resnet18:3"', '"alexnet:conv2", "alexnet"'))
+    machines = [
+        ["alexnet", name, objective] for name in ("edge", "eyeriss") for objective in ("latency", "edp")
+    ]
+    assert sorted(campaign.networks) == sorted(machines)
+    assert read(tmp_path, GOOD).networks == []
+    lists = GOOD[GOOD.index("objectives") : GOOD.index("[searchers.random]")]
+    both = GOOD.replace(lists, "") + PROBLEM + PROBLEM.replace(":conv2", "").replace("edge", "cloud")
+    assert read(tmp_path, both).networks == [["alexnet", "cloud", "edp"]]
+
+
+@pytest.mark.parametrize(
+    ("models", "words"),
+    [
+        ('["loopnst"]', "reprice: unknown cost model 'loopnst'; did you mean 'loopnest'?"),
+        ('["maestro"]', "reprice: expected another cost model than maestro"),
+        ('["timeloop"]', "reprice: cost model 'timeloop' is of machines"),
+        ('"loopnest"', "reprice must be a list of one or more names, got 'loopnest'"),
+    ],
+)
+def test_a_model_that_cannot_price_the_winners_is_refused(tmp_path: Path, models: str, words: str) -> None:
+    with pytest.raises(InputError, match=re.escape(words)):
+        read(tmp_path, f"reprice = {models}\n" + GOOD)
+    assert read(tmp_path, 'reprice = ["loopnest", "loopnest"]\n' + GOOD).showing == {"reprice": ["loopnest"]}
 
 
 def test_a_problem_list_names_each_problem(tmp_path: Path) -> None:

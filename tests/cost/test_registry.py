@@ -18,7 +18,7 @@ from dse.cost import (
     cost_models,
     hierarchy_models,
     models_with,
-    other_models,
+    other_model,
     outside_models,
     registry,
     unit_of,
@@ -134,9 +134,17 @@ def test_a_model_that_returns_no_costs_is_named(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.usefixtures("installed")
-def test_the_other_models_are_all_but_the_one_whatever_its_constants() -> None:
-    others = ("absent", "least", "maestro", "misnamed", "unregistered")
-    assert other_models("loopnest(dram_pj=640)") == other_models("loopnest") == others
+def test_another_model_is_one_that_prices_the_same_mappings_and_is_not_the_same() -> None:
+    assert other_model("least", "loopnest") == "least"
+    assert other_model("loopnest", "loopnest(dram_pj=640)") == "loopnest"
+    with pytest.raises(InputError, match="expected another cost model than maestro"):
+        other_model("maestro", "maestro")
+    with pytest.raises(InputError, match="no other cost model prices the mappings of timeloop"):
+        other_model("maestro", "timeloop")
+    with pytest.raises(InputError, match="'timeloop' is of machines of any number of levels"):
+        other_model("timeloop", "maestro")
+    with pytest.raises(InputError, match="unknown cost model 'leest'"):
+        other_model("leest", "maestro")
 
 
 @pytest.mark.usefixtures("installed")

@@ -20,7 +20,7 @@ from tests.report.page_cases import nasty, run_small_campaign
 
 TABLES = [
     (
-        "resnet18: latency (s) after 150 samples a layer",
+        "resnet18:fc: latency (s) after 150 samples",
         ["searcher", "median"],
         [["walk", "1"], ["random", "2"]],
     ),

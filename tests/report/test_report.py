@@ -7,13 +7,15 @@ import json
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dse.campaign.curves import CURVES, write_curves
+from dse.campaign.summary import Summary
 from dse.report.writing import make_report, scope, table_files, write_report
 from dse.support.errors import InputError, StorageError
-from tests.analysis.report_cases import A, campaign, cell
+from tests.analysis.report_cases import A, B, campaign, cell
 from tests.conftest import Dse
 
 COLUMNS = "network,objective,budget,searcher,median,best,ratio_median,ratio_best,seeds,low,high"
@@ -29,19 +31,19 @@ def test_the_report_is_made_of_the_curves_alone(tmp_path: Path) -> None:
     text = (tmp_path / "tables" / "reduction.csv").read_text()
     assert text == (
         f"{COLUMNS}\n"
-        "net,latency,500,walk,12.0,12.0,1.5,1.5,1,,\n"
-        "net,latency,500,marl,8.0,8.0,1.0,1.0,1,,\n"
-        "net,latency,500,grid,inf,inf,inf,inf,1,,\n"
-        "net,latency,500,nvdla dataflow,16.0,16.0,2.0,2.0,0,,\n"
-        "net,latency,1000,walk,12.0,12.0,3.0,3.0,1,,\n"
-        "net,latency,1000,marl,4.0,4.0,1.0,1.0,1,,\n"
-        "net,latency,1000,grid,inf,inf,inf,inf,1,,\n"
-        "net,latency,1000,nvdla dataflow,16.0,16.0,4.0,4.0,0,,\n"
+        "net:a,latency,500,walk,6.0,6.0,1.5,1.5,1,,\n"
+        "net:a,latency,500,marl,4.0,4.0,1.0,1.0,1,,\n"
+        "net:a,latency,500,grid,inf,inf,inf,inf,1,,\n"
+        "net:a,latency,500,nvdla dataflow,8.0,8.0,2.0,2.0,0,,\n"
+        "net:a,latency,1000,walk,6.0,6.0,3.0,3.0,1,,\n"
+        "net:a,latency,1000,marl,2.0,2.0,1.0,1.0,1,,\n"
+        "net:a,latency,1000,grid,inf,inf,inf,inf,1,,\n"
+        "net:a,latency,1000,nvdla dataflow,8.0,8.0,4.0,4.0,0,,\n"
     )
     markdown = path.read_text()
     assert path == tmp_path / "tables" / "reduction.md"
-    assert "## net: latency (s) after 1,000 samples a layer" in markdown
-    assert "| walk | 1 | 12 | 12 | 3 | 3 |" in markdown
+    assert "## net:a: latency (s) after 1,000 samples" in markdown
+    assert "| walk | 1 | 6 | 6 | 3 | 3 |" in markdown
     assert "| grid | 1 | infeasible | infeasible | - | - |" in markdown
     assert report.missing == {}
     assert "3 cells of 1,000 samples a layer, 1 seed, cost model maestro" in scope(report)
@@ -60,7 +62,7 @@ def test_the_report_is_made_of_the_curves_alone(tmp_path: Path) -> None:
 def test_the_csv_keeps_all_digits_and_leaves_absent_ratios_empty(tmp_path: Path) -> None:
     write_report(campaign(tmp_path, [cell("grid", []), cell("walk", [(0, 0.1 + 0.2)])]), pictures=False)
     *_, line = csv.DictReader((tmp_path / "tables" / "reduction.csv").read_text().splitlines())
-    assert float(line["median"]) == 2 * (0.1 + 0.2)
+    assert float(line["median"]) == 0.1 + 0.2
     assert line["ratio_median"] == line["ratio_best"] == ""
 
 
@@ -71,9 +73,20 @@ def test_a_published_ratio_is_shown_beside_ours(tmp_path: Path) -> None:
         campaign(tmp_path, cells, published=[where | {"ratios": {"grid": 4.06}}]), pictures=False
     )
     text = path.read_text()
-    assert "| median / walk's | best / walk's | Our elders |" in text
-    assert "| walk | 1 | 2 | 2 | 1 | 1 | - |" in text
-    assert "| grid | 1 | 4 | 4 | 2 | 2 | 4.06 |" in text
+    # What was published is of the network, not of one of its layers.
+    assert "| median / walk's | best / walk's | Our elders, net |" in text
+    assert "| walk | 1 | 1 | 1 | 1 | 1 | - |" in text
+    assert "| grid | 1 | 2 | 2 | 2 | 2 | 4.06 |" in text
+    _, path = write_report(
+        campaign(
+            tmp_path,
+            cells,
+            published=[where | {"ratios": {"grid": 4.06}}],
+            networks=[["net", "edge", "latency"]],
+        ),
+        pictures=False,
+    )
+    assert "| median / walk's | best / walk's | Our elders |" in path.read_text()
 
 
 def test_without_published_ratios_of_its_searchers_a_table_has_no_column_for_them(tmp_path: Path) -> None:
@@ -97,8 +110,8 @@ def test_the_report_says_which_cells_are_not_done(tmp_path: Path, dse: Dse) -> N
     assert (told["cells"], told["missing"]) == (3, 3)
     assert told["report"] == str(tmp_path / "tables" / "reduction.md")
     assert told["reduction"][0] == {
-        "network": "net", "objective": "latency", "budget": 500, "searcher": "marl", "median": 2.0,
-        "best": 2.0, "ratio_median": 1.0, "ratio_best": 1.0, "seeds": 2, "low": None, "high": None,
+        "network": "net:a", "objective": "latency", "budget": 500, "searcher": "marl", "median": 1.0,
+        "best": 1.0, "ratio_median": 1.0, "ratio_best": 1.0, "seeds": 2, "low": None, "high": None,
     }  # fmt: skip
 
 
@@ -124,7 +137,7 @@ def test_a_campaign_with_nothing_done_has_an_empty_table(tmp_path: Path, dse: Ds
 def test_the_table_at_the_full_budget_is_printed(tmp_path: Path, dse: Dse) -> None:
     out = dse("report", str(campaign(tmp_path, [cell("walk", [(0, 6.0)])])), "--tables-only").out
     assert "Ratios are a searcher's figure divided by walk's: above 1, walk is better." in out
-    assert "net: latency (s) after 1,000 samples a layer" in out
+    assert "net:a: latency (s) after 1,000 samples" in out
     assert "after 500 samples" not in out
     assert out.endswith(f"report: {tmp_path / 'tables' / 'reduction.md'}\n")
 
@@ -132,7 +145,7 @@ def test_the_table_at_the_full_budget_is_printed(tmp_path: Path, dse: Dse) -> No
 def test_a_report_written_again_takes_the_place_of_the_old(tmp_path: Path) -> None:
     write_report(campaign(tmp_path, [cell("walk", [(0, 6.0)])]), pictures=False)
     write_report(campaign(tmp_path, [cell("walk", [(0, 5.0)])]), pictures=False)
-    assert ",10.0," in (tmp_path / "tables" / "reduction.csv").read_text()
+    assert ",5.0," in (tmp_path / "tables" / "reduction.csv").read_text()
 
 
 # What is wrong with a folder
@@ -254,36 +267,40 @@ def test_the_summary_for_programs_is_plain_json(tmp_path: Path) -> None:
 def test_the_unit_of_a_figure_is_that_of_the_campaigns_model(tmp_path: Path, model: str, unit: str) -> None:
     cells = [cell("walk", [(0, 6.5)], ("net:a", "edge", "area"))]
     _, path = write_report(campaign(tmp_path, cells, cost_model=model), pictures=False)
-    assert f"## net: area ({unit}) after 1,000 samples a layer" in path.read_text()
+    assert f"## net:a: area ({unit}) after 1,000 samples" in path.read_text()
+
+
+def reduction_titles(folder: Path, cells: list[Summary], **about: Any) -> list[str]:
+    """The titles of the reduction table's sections at the full budget."""
+    _, path = write_report(campaign(folder, cells, **about), pictures=False)
+    return [line for line in path.read_text().splitlines() if "after 1,000 samples" in line]
+
+
+def test_a_whole_network_s_title_says_that_it_is_a_total_over_layers_times_repeats(tmp_path: Path) -> None:
+    cells = [cell("walk", [(0, 6.0)], problem) for problem in (A, B)]
+    asked = {"networks": [["net", "edge", "latency"]]}
+    (title,) = reduction_titles(tmp_path, cells, **asked)
+    assert title.endswith(
+        "net: latency (s) after 1,000 samples a layer; total over 2 distinct layers times their repeats"
+    )
+    assert "| walk | 1 | 30 | 30 | 1 | 1 |" in (tmp_path / "tables" / "reduction.md").read_text()
+
+
+def test_layers_asked_for_by_themselves_have_no_totals(tmp_path: Path) -> None:
+    cells = [cell("walk", [(0, 6.0)], problem) for problem in (A, B)]
+    titles = reduction_titles(tmp_path, cells)
+    assert titles == [f"## net:{name}: latency (s) after 1,000 samples" for name in "ab"]
+    assert "| walk | 1 | 6 | 6 | 1 | 1 |" in (tmp_path / "tables" / "reduction.md").read_text()
 
 
 @pytest.mark.parametrize(
-    ("whole", "layers"),
-    [(24, "1 of 24 distinct layers"), (1, "1 of 1 distinct layer,"), (None, "1 distinct layer,")],
+    ("objective", "words"),
+    [
+        ("edp", "times their repeats: energy times latency, where each layer's EDP was minimised by itself"),
+        ("area", "the largest of 1 distinct layer"),
+    ],
 )
-def test_a_network_s_table_says_how_many_of_its_layers_it_is_of_and_that_they_count_by_repeats(
-    tmp_path: Path, whole: int | None, layers: str
-) -> None:
-    campaign(tmp_path, [cell("walk", [(0, 6.0)])])
-    asked = []
-    _, path = write_report(tmp_path, pictures=False, network_layers=lambda name: asked.append(name) or whole)
-    (title,) = [line for line in path.read_text().splitlines() if "after 1,000 samples a layer" in line]
-    assert layers in title
-    assert title.endswith("each times its repeats")
-    assert set(asked) == {"net"}
-
-
-def test_a_network_s_edp_is_said_to_be_a_product_of_totals_of_layers_each_minimised_by_itself() -> None:
-    from dse.report.tables import _made_of, unknown_network
-
-    assert "total energy times total latency" in _made_of("edp", ["net:a", "net:b"], lambda _: 3)
-    assert "each layer's EDP was minimised by itself" in _made_of("edp", ["net:a"], unknown_network)
-    assert _made_of("area", ["net:a", "net:b"], lambda _: 3) == "the largest of 2 of 3 distinct layers"
-
-
-def test_the_command_line_knows_how_many_layers_packaged_networks_have() -> None:
-    from dse.cli.networks import network_layers
-    from workloads import load
-
-    assert network_layers("vgg16") == len(load("vgg16").layers)
-    assert network_layers("net") is network_layers("missing.toml") is None
+def test_how_a_network_s_figure_is_made_is_said(tmp_path: Path, objective: str, words: str) -> None:
+    cells = [cell("walk", [(0, 6.0)], ("net:a", "edge", objective))]
+    (title,) = reduction_titles(tmp_path, cells, networks=[["net", "edge", objective]])
+    assert title.endswith(words)

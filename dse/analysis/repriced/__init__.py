@@ -1,4 +1,4 @@
-"""A campaign's winners under each other cost model, and what becomes of the searchers' ranking there."""
+"""A campaign's winners under other cost models that it names, and what becomes of the ranking there."""
 
 from __future__ import annotations
 

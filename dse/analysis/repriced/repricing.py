@@ -10,13 +10,13 @@ import numpy as np
 
 from dse.analysis.findings import RESAMPLES
 from dse.analysis.problems import make_problems
-from dse.analysis.reduction import Group, groups, layer_at, resampled_medians, seed_figures
+from dse.analysis.reduction import Group, layer_at, resampled_medians, seed_figures
 from dse.analysis.repriced.pricing import Winner, price_winners, reasons
 from dse.analysis.repriced.ranking import Contender, Ranking, Resampled, rank
 from dse.analysis.runs import Runs, Stratum
 from dse.analysis.stats.bootstrap import interquartile_mean, resampled_interquartile_means, side_by_side
 from dse.analysis.study import Study, Triple
-from dse.cost import cost_model, other_models
+from dse.cost import cost_model
 from dse.support.errors import InputError
 
 Winners = Mapping[tuple[Triple, str], tuple[Winner, ...]]
@@ -45,9 +45,11 @@ class Repriced:
 
 
 def reprice(study: Study, resamples: int = RESAMPLES) -> tuple[Repriced, ...]:
-    """The winners of all cells of a study by each of the other installed models; no budget is touched."""
+    """The winners of all cells of a study by each of the models that it names; no budget is touched."""
+    if not study.reprice:
+        return ()
     runs = Runs(study, resamples)
-    return tuple(reprice_by(runs, model) for model in other_models(study.cost_model))
+    return tuple(reprice_by(runs, model) for model in study.reprice)
 
 
 def reprice_by(runs: Runs, other: str) -> Repriced:
@@ -127,7 +129,7 @@ def _typical(strata: Iterable[Stratum], ratios: Iterable[np.ndarray]) -> Resampl
 def _groups(study: Study, winners: Winners) -> Iterator[Ranking]:
     """The groups of the reduction table of which every problem is priced: medians of figures over seeds."""
     members: dict[Group, list[Triple]] = defaultdict(list)
-    for problem, group in groups(study.problems).items():
+    for problem, group in study.groups.items():
         members[group].append(problem)
     for group, problems in members.items():
         entries = {}
@@ -137,24 +139,24 @@ def _groups(study: Study, winners: Winners) -> Iterator[Ranking]:
                 if entry is not None:
                     entries[name] = entry
         if entries:
-            yield rank(*group, len(problems), entries)
+            yield rank(group.network, group.objective, len(problems), entries)
 
 
 def _network(
     study: Study, winners: Winners, group: Group, problems: list[Triple], name: str
 ) -> Contender | None:
-    """A searcher's figures of a network, over the seeds that have all of its layers."""
+    """A searcher's figures of a group, over the seeds that have all of its layers."""
     own, other, mine = [], [], []
     for problem in problems:
         for cell, winner in zip(study.cells(problem, name), winners[problem, name], strict=True):
             own.append((cell.seed, layer_at(cell, study.budget)))
             other.append((cell.seed, winner.point))
             mine.append(winner)
-    figures = [seed_figures(group[1], points, len(problems)) for points in (own, other)]
+    figures = [seed_figures(group, points, len(problems)) for points in (own, other)]
     if not len(figures[0]):
         return None
     before, after = (
-        Resampled(float(np.median(found)), resampled_medians((*group, name), found, len(study.summaries)))
+        Resampled(float(np.median(found)), resampled_medians(group, name, found, len(study.summaries)))
         for found in figures
     )
     return _entry(before, after, len(figures[0]), mine)

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from dse.cli import output
+from dse.cli.completion import complete_model
 from dse.cli.options import Json
 
 
@@ -22,13 +23,20 @@ def command(
         list[str] | None,
         typer.Option(help="Print this table in full: layers, efficiency, runtimes, ...", metavar="TABLE"),
     ] = None,
+    reprice: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Price the winners by this cost model too, beside those that the campaign names.",
+            metavar="MODEL",
+            autocompletion=complete_model,
+        ),
+    ] = None,
     tables_only: Annotated[
         bool, typer.Option("--tables-only", help="Write the tables alone: no figures, no page.")
     ] = False,
     json: Json = False,
 ) -> None:
     """Write a campaign's report (page, figures, tables) and print its result, also of an unfinished one."""
-    from dse.cli.networks import network_layers
     from dse.report.tables import NAMES
     from dse.report.writing import print_report, write_report
     from dse.support.errors import InputError, unknown
@@ -39,7 +47,7 @@ def command(
 
     if run is not None and tables_only:
         raise InputError("--run draws a figure, which --tables-only leaves out; give one of the two")
-    report, path = write_report(folder, run=run, pictures=not tables_only, network_layers=network_layers)
+    report, path = write_report(folder, run=run, pictures=not tables_only, reprice_by=reprice or ())
     if json:
         output.print_json(
             {

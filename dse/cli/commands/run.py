@@ -124,10 +124,9 @@ def default_folder(campaign: Path, name: str) -> Path:
 
 
 def _report(folder: Path, json: bool, failures: dict[str, str], pictures: bool) -> None:
-    from dse.cli.networks import network_layers
     from dse.report.writing import print_report, write_report
 
-    report, path = write_report(folder, pictures=pictures, network_layers=network_layers)
+    report, path = write_report(folder, pictures=pictures)
     if json:
         output.print_json(
             {"folder": str(folder), "report": str(path), "done": report.cells, "failed": failures}

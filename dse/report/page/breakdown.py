@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping as Table
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dse.cost import Detail, LevelsDetail, models_with
@@ -45,13 +46,18 @@ class Breakdown:
     words: tuple[tuple[str, ...], ...]
 
 
-def break_down(problem: Problem, mapping: Mapping, evaluation: Evaluation) -> Breakdown | None:
-    """The breakdown by the campaign's model, or else by the first that explains itself, if it has figures."""
+def break_down(
+    problem: Problem, mapping: Mapping, evaluation: Evaluation, others: Sequence[str] = ()
+) -> Breakdown | None:
+    """The breakdown by the campaign's model, or else by the first of `others` that explains itself.
+
+    None where neither has figures.
+    """
     found, own, by = evaluation, evaluation.detail is not None, problem.model.name
     if not own:
         if not problem.templates:
             return None
-        by = next(iter(models_with("explains")), by)
+        by = next((name for name in others if name in models_with("explains")), by)
         found = evaluate(problem.layer, problem.accelerator, mapping, by)
     if found.detail is None or found.breakdown is None:
         return None

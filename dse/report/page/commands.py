@@ -11,6 +11,7 @@ from collections.abc import Mapping as Table
 from typing import Any
 
 from dse.analysis.problems import Made
+from dse.analysis.reduction import network_of
 from dse.analysis.study import Study, Triple
 from dse.campaign.showing import SHOWING
 from dse.campaign.summary import Summary
@@ -107,15 +108,21 @@ def _where(cell: Summary) -> list[str]:
 
 
 def _problems(study: Study) -> Iterator[str]:
-    """Three lists where they name the problems, else the problems one by one."""
-    lists = [list(dict.fromkeys(names)) for names in zip(*study.problems, strict=True)]
+    """Three lists where they name the problems, else the problems one by one; of a whole network its name."""
+    problems = list(
+        dict.fromkeys(
+            (network_of(problem[0]) if group.whole else problem[0], *problem[1:])
+            for problem, group in study.groups.items()
+        )
+    )
+    lists = [list(dict.fromkeys(names)) for names in zip(*problems, strict=True)]
     layers, accelerators, objectives = lists
     product = [(x, y, z) for x in layers for y in accelerators for z in objectives]
-    if product == list(study.problems):
+    if product == problems:
         for key, names in zip(("objectives", "accelerators", "layers"), lists[::-1], strict=True):
             yield f"{key} = {toml_value(names)}"
         return
-    for layer, accelerator, objective in study.problems:
+    for layer, accelerator, objective in problems:
         yield ""
         yield "[[problems]]"
         yield f"layer = {toml_value(layer)}"

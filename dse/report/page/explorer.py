@@ -12,7 +12,6 @@ import numpy as np
 from markupsafe import Markup
 
 from dse.analysis.findings import Band, Findings
-from dse.analysis.reduction import groups
 from dse.analysis.selections import facets, selections
 from dse.analysis.study import Study, Triple
 from dse.report.page.standing import CLOSE
@@ -163,10 +162,10 @@ class Marks:
 def marks(study: Study) -> Marks:
     """The marks of a study's tables."""
     members: dict[str, list[str]] = {}
-    for place, (network, objective) in enumerate(groups(study.problems).values()):
-        unit = study.unit(objective)
-        shown = f"{objective} ({unit})" if unit else objective
-        members.setdefault(f"{network}: {shown} after ", []).append(str(place))
+    for place, group in enumerate(study.groups.values()):
+        unit = study.unit(group.objective)
+        shown = f"{group.objective} ({unit})" if unit else group.objective
+        members.setdefault(f"{group.network}: {shown} after ", []).append(str(place))
     return Marks(
         {name: place for place, name in enumerate(study.searchers)},
         {study.label(problem): place for place, problem in enumerate(study.problems)},

@@ -156,7 +156,7 @@ def _price(study: Study, cell: Summary, problem: Problem) -> Priced:
         again=again,
         evaluation=evaluation,
         agrees=loss is not None and math.isclose(loss, cell.best, rel_tol=SAME),
-        breakdown=break_down(problem, mapping, evaluation),
+        breakdown=break_down(problem, mapping, evaluation, study.reprice),
     )
 
 
