@@ -67,7 +67,9 @@ def show_totals(console: Console, data: Mapping[str, Any]) -> None:
             soft_wrap=True,
         )
     else:
-        console.print("no totals: some layer has no feasible mapping", style="red", soft_wrap=True)
+        late = data.get("status") == "bounded"
+        why = "of some layer no mapping was found in time" if late else "some layer has no feasible mapping"
+        console.print(f"no totals: {why}", style="red", soft_wrap=True)
 
 
 def show_folder(console: Console, out: Path | None) -> None:

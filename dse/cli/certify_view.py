@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,8 +55,9 @@ def show_layer(
     out: Path | None,
     *,
     detail: bool,
+    kept: bool,
 ) -> None:
-    """Print one certificate, its best mapping as a nest of loops."""
+    """Print one certificate, its best mapping as a nest of loops; `kept` says that the next run goes on."""
     console, unit = output.make_console(), unit_of(problem.objective, problem.model.name)
     machine = problem.accelerator.called(entry["accelerator"])
     title = f"{entry['layer']} ({problem.layer}), {machine}, cost model {problem.model_spec}"
@@ -64,7 +66,7 @@ def show_layer(
     if best is None:
         words = {
             "infeasible": "no mapping is feasible: that is proven",
-            "bounded": "nothing was found in time",
+            "bounded": "no mapping was found in time",
         }
         console.print(words[certificate.status], style="red")
     else:
@@ -72,7 +74,8 @@ def show_layer(
         show_best(console, problem.on_machine_of(best.genes), claim, best, detail=detail)
     if certificate.status == "bounded":
         bound = f"no mapping is below {quantity(certificate.lower_bound, unit, DIGITS)}"
-        more = "; the time ran out, --time-limit gives more" if certificate.counts.groups else ""
+        next_run = "the same command goes on from here" if kept else "--time-limit gives more"
+        more = f"; the time ran out, {next_run}" if certificate.counts.groups else ""
         console.print(bound + more, soft_wrap=True)
     console.print(_proof(certificate, problem), soft_wrap=True)
     for check in entry.get("verified", []):
@@ -81,23 +84,33 @@ def show_layer(
     show_folder(console, out)
 
 
-def show_network(data: Mapping[str, Any], out: Path | None) -> None:
-    """Print a network's optima: a row a layer, and the totals."""
+def show_network(data: Mapping[str, Any], out: Path | None, *, kept: bool) -> None:
+    """Print a network's optima: a row a layer, and the totals; `kept` says that the next run goes on."""
     console, objective = output.make_console(), data["objective"]
     unit = unit_of(objective, data["cost_model"])
+    open_ = [entry for entry in data["layers"] if entry["status"] == "bounded"]
     rows = []
     for entry in data["layers"]:
         best, proof = entry["best"] or {}, entry["certificate"]
-        figures = best_figures(best, unit)
+        gap = (_percent(entry["gap"]),) if open_ else ()
+        figures = (*gap, *best_figures(best, unit))
         rows.append((entry["layer"], entry["repeats"], entry["status"], *figures, proof["seconds"]))
-    heads = ("layer", "repeats", "status", f"least {objective}", "cycles", "energy", "seconds")
+    gap = ("gap",) if open_ else ()
+    heads = ("layer", "repeats", "status", *gap, f"least {objective}", "cycles", "energy", "seconds")
     title = f"{data['network']}, {data['accelerator']}, least {objective}, cost model {data['cost_model']}"
     output.print_table(console, title, heads, rows, figures=heads[3:])
     show_totals(console, data)
+    if open_:
+        layers = len(data["layers"])
+        # A floor is all that there is to know; it has no groups.
+        goes_on = kept and any(entry["certificate"]["groups"] for entry in open_)
+        next_run = ": the same command goes on from here" if goes_on else ""
+        console.print(f"proven: {layers - len(open_)} of {layers} layers{next_run}", soft_wrap=True)
     if data["lower_bound"] is not None:
         bound = quantity(data["lower_bound"], unit, DIGITS)
+        above = f"; what was found is at most {_percent(data['gap'])} above it" if data["gap"] else ""
         console.print(
-            f"no mappings of its layers have a lower total {objective} than {bound}", soft_wrap=True
+            f"no mappings of its layers have a lower total {objective} than {bound}{above}", soft_wrap=True
         )
     if any("verified" in entry for entry in data["layers"]):
         passed = sum(all(check["passed"] for check in entry["verified"]) for entry in data["layers"])
@@ -105,10 +118,18 @@ def show_network(data: Mapping[str, Any], out: Path | None) -> None:
     show_folder(console, out)
 
 
+def _percent(gap: float | None) -> str | None:
+    """A gap as people read it; None where there is no mapping, or only a bound of 0, to set it beside."""
+    if gap is None:
+        return None
+    return "<0.01%" if 0 < gap < 0.0001 else f"{gap:.2%}"
+
+
 def _claim(certificate: Certificate) -> str:
     if certificate.status == "optimal":
         return "optimal"
-    return f"best found, at most {certificate.gap:.2%} above the optimum:"
+    above = f", at most {_percent(certificate.gap)} above the optimum" if isfinite(certificate.gap) else ""
+    return f"best found{above}:"
 
 
 def _proof(certificate: Certificate, problem: Problem) -> str:
@@ -122,6 +143,8 @@ def _proof(certificate: Certificate, problem: Problem) -> str:
             f"gone through: that is for space 'default', but for objective area ({seconds} s)"
         )
     kept = ", kept from an earlier run" if certificate.cached else ""
+    if certificate.earlier_seconds:
+        kept = f" after {output.short(certificate.earlier_seconds)} s of earlier runs{kept}"
     left = f", {counts.open:,} left" if counts.open else ""
     return (
         f"proof over {counts.mappings:,} mappings in {seconds} s{kept}: "

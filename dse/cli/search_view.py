@@ -108,12 +108,13 @@ def _first_refusal(result: Result) -> str:
 def _gap(problem: Problem, loss: float) -> str:
     """How far the best mapping found is from the proven optimum, if that is known within a few seconds."""
     from dse.optimum import certify
+    from dse.optimum.certificate import gap_between
 
     try:
         certificate = certify(problem, PROOF_SECONDS)
     except InputError as error:
         return f"no proof to set it beside: {error}"
-    above = f"{output.short(100 * (loss / certificate.lower_bound - 1))} %"
+    above = f"{output.short(100 * gap_between(loss, certificate.lower_bound))} %"
     if certificate.status != "optimal":
         if not certificate.counts.groups:
             return f"at most {above} above the optimum, by what every mapping must do"

@@ -5,12 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dse.optimum.cache import load, store, user_folder
 from dse.optimum.certificate import BOUNDED, Certificate, Counts, Incumbent, Solved
+from dse.optimum.clock import Clock
 from dse.problem.problem import Problem
 from dse.support.errors import InputError, StorageError, shorten
 from dse.support.validation import positive_number
 
 if TYPE_CHECKING:
+    from dse.optimum.models import Solve
     from dse.optimum.verification import Check
 
 __all__ = ["Incumbent", "Certificate", "Counts", "Solved", "certify", "verify"]
@@ -27,31 +30,39 @@ def certify(
     mapping, and an optimum where these meet. InputError for a problem that cannot be certified: only
     `factors` tiles under `maestro`, `loopnest` and `timeloop` can.
     """
-    from dse.optimum.cache import load, store, user_folder
-    from dse.optimum.clock import Clock
     from dse.optimum.models import has_floor_only, refuse, solver_of
+    from dse.support.jit import compiling
 
     if not isinstance(problem, Problem):
         raise InputError(f"problem must be a Problem, as Problem(layer, accelerator), got {shorten(problem)}")
     if time_limit is not None:
         positive_number(time_limit, "time_limit")
     clock = Clock(time_limit)
-    refuse(problem)
-    solve = solver_of(problem)
-    # A floor is found sooner than a file is read and checked.
-    if cache is False or has_floor_only(problem):
-        return solve(problem, clock, None)
-    folder = user_folder() if cache is True else Path(cache)
-    known = load(problem, folder)
-    if known is not None and known.status != BOUNDED:
-        return known
+    # Kernels are compiled once after an installation: that is no proof's time.
+    with compiling(clock.pause):
+        refuse(problem)
+        solve = solver_of(problem)
+        # A floor is found sooner than a file is read and checked.
+        if cache is False or has_floor_only(problem):
+            return solve(problem, clock, None)
+        folder = user_folder() if cache is True else Path(cache)
+        known = load(problem, folder)
+        if known is not None and known.status != BOUNDED:
+            return known
+        return _prove(solve, problem, clock, known, folder, must_keep=cache is not True)
+
+
+def _prove(
+    solve: Solve, problem: Problem, clock: Clock, known: Certificate | None, folder: Path, must_keep: bool
+) -> Certificate:
+    """Prove what there is time for, and keep it; StorageError where that cannot be, but must."""
     with clock.until_interrupted():
         found = solve(problem, clock, known)
         try:
             store(problem, found, folder)
         except StorageError:
             # A home that cannot be written to costs time only; a folder that was asked for must work.
-            if cache is not True:
+            if must_keep:
                 raise
     return found
 

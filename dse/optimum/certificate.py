@@ -103,7 +103,7 @@ class Certificate:
     @property
     def gap(self) -> float:
         """How far `best` is above `lower_bound`, as a share of it: 0 if optimal, inf without a best."""
-        return math.inf if self.best is None else self.best.loss / self.lower_bound - 1.0
+        return math.inf if self.best is None else gap_between(self.best.loss, self.lower_bound)
 
     def regret(self, losses: ArrayLike) -> FloatArray:
         """How far losses of the same problem are above the lower bound, as shares of it.
@@ -162,6 +162,13 @@ class Certificate:
             "mapping": best.mapping.to_dict(),
             "case": problem.on_machine_of(best.genes).case(best.mapping),
         }
+
+
+def gap_between(loss: float, bound: float) -> float:
+    """How far a loss is above a bound, as a share of it; inf above a bound of 0."""
+    if loss <= bound:
+        return 0.0
+    return loss / bound - 1.0 if bound > 0 else math.inf
 
 
 def _finite(value: float) -> float | None:

@@ -12,7 +12,7 @@ from types import FrameType
 
 
 class Clock:
-    """So many seconds from now on; without a limit, as long as it takes."""
+    """So many seconds from now on, those of `pause` left out; without a limit, as long as it takes."""
 
     def __init__(self, limit: float | None = None) -> None:
         self._begun = time.perf_counter()
@@ -33,6 +33,11 @@ class Clock:
     def over(self) -> bool:
         """Whether the time is over."""
         return self.left < 0
+
+    def pause(self, seconds: float) -> None:
+        """Leave out so many seconds that have just passed."""
+        self._begun += seconds
+        self._end += seconds
 
     @contextmanager
     def until_interrupted(self) -> Iterator[None]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from math import sqrt
 from pathlib import Path
 from typing import Any
 
 from dse.optimum import certify, verify
-from dse.optimum.certificate import Certificate
+from dse.optimum.certificate import BOUNDED, INFEASIBLE, OPTIMAL, Certificate, gap_between
 from dse.problem.problem import Problem
 from dse.search.network import MAPPINGS, NETWORK, layer_file, totals
 from dse.support.files import make_folder, write_json
@@ -50,24 +51,25 @@ def certify_network(
     """Certify each of a network's layers, given by their full names, one after another.
 
     The result is plain data: what was certified, `layers` with an entry each, their `totals` (None if a
-    layer has no feasible mapping) and a `lower_bound` on the total, where the objective adds up. `options`
-    are those of `certify_layer`, for each layer. With `out`, a folder, mappings and certificates are written
-    to it; a run that was interrupted finds the optima that it proved in the cache. `observe` is told the
-    name of each layer that is done.
+    layer has no mapping) and of the total objective `status`, `lower_bound` and `gap`, as a certificate has
+    them (see `bound_of_total`). `options` are those of `certify_layer`, for each layer. With `out`, a folder,
+    mappings and certificates are written to it; a run that was interrupted finds in the cache how far its
+    proofs were. `observe` is told the name of each layer that is done.
     """
     if out is not None:
         make_folder(out, MAPPINGS, CERTIFICATES)
-    layers, bounds = [], []
+    layers, proofs = [], []
     for place, (spec, problem) in enumerate(problems.items()):
         found, entry = certify_layer(spec, accelerator, problem, **options)
         layers.append({**entry, "repeats": problem.layer.repeats})
-        bounds.append(found.lower_bound * problem.layer.repeats)
+        proofs.append(found)
         if out is not None:
             name = layer_file(place, spec)
             write_layer(entry, out / MAPPINGS / name, out / CERTIFICATES / name)
         observe(spec)
     problem = next(iter(problems.values()))
     total = totals(problems, layers)
+    status, bound = bound_of_total(problems, proofs, total)
     data = {
         "network": network,
         "accelerator": accelerator,
@@ -75,11 +77,41 @@ def certify_network(
         "cost_model": problem.model_spec,
         "layers": layers,
         "totals": total,
-        "lower_bound": sum(bounds) if total and problem.objective in SUMMED else None,
+        "status": status,
+        "lower_bound": bound,
+        "gap": gap_between(total[problem.objective], bound) if total and bound is not None else None,
     }
     if out is not None:
         write_json(out / NETWORK, data)
     return data
+
+
+def bound_of_total(
+    problems: Mapping[str, Problem], proofs: Sequence[Certificate], total: Mapping[str, float] | None
+) -> tuple[str, float | None]:
+    """Whether a network's total is proven, and what no mappings of its layers are below.
+
+    The least latency and energy are the sums of the layers'. EDP is total energy times total latency, which
+    is no less than the square of the sum of the layers' roots of EDP (Cauchy and Schwarz). Of other
+    objectives there is no total; `optimal` then says that every layer is.
+    """
+    problem = next(iter(problems.values()))
+    statuses = {proof.status for proof in proofs}
+    if INFEASIBLE in statuses:
+        return INFEASIBLE, None
+    status = BOUNDED if BOUNDED in statuses else OPTIMAL
+    if total is None or problem.objective not in (*SUMMED, "edp"):
+        return status, None
+    repeats = [problem.layer.repeats for problem in problems.values()]
+    bounds = [proof.lower_bound for proof in proofs]
+    if problem.objective in SUMMED:
+        bound = sum(times * least for times, least in zip(repeats, bounds, strict=True))
+    else:
+        bound = sum(times * sqrt(least) for times, least in zip(repeats, bounds, strict=True)) ** 2
+        # Several layers that are best for themselves need not be best together.
+        status = status if len(proofs) == 1 else BOUNDED
+    # Sums that are equal may be rounded otherwise.
+    return status, total[problem.objective] if status == OPTIMAL else min(bound, total[problem.objective])
 
 
 def write_layer(entry: Mapping[str, Any], mapping: Path, certificate: Path) -> None:

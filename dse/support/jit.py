@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import import_module
 from multiprocessing import parent_process
@@ -81,6 +82,28 @@ def drop_stale(package: Path) -> None:
         with suppress(FileNotFoundError):
             if index.stat().st_mtime < newest:
                 index.unlink()
+
+
+@contextmanager
+def compiling(tell: Callable[[float], None]) -> Iterator[None]:
+    """Within, `tell` gets the seconds of every compilation as it ends; loading what is on disk is none."""
+    from numba.core.event import Event, Listener, install_listener
+
+    class Told(Listener):  # type: ignore[misc]
+        def __init__(self) -> None:
+            self.begun: list[float] = []
+
+        def on_start(self, event: Event) -> None:
+            self.begun.append(time.perf_counter())
+
+        def on_end(self, event: Event) -> None:
+            begun = self.begun.pop()
+            # What a kernel has compiled for itself counts with it.
+            if not self.begun:
+                tell(time.perf_counter() - begun)
+
+    with install_listener("numba:compile", Told()):
+        yield
 
 
 def share_out(work: Callable[[int, int], None], n: int, threads: int) -> None:

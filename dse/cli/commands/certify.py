@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 FAILED = 1
 LEVELS_LIMIT = 60.0
 """Seconds for a layer on a machine of levels, if none are given: its space may be too large for a proof."""
+WORTH_SAYING = 1.0
+"""Seconds of compiling kernels from which on it is said."""
 
 
 def command(
@@ -104,6 +108,19 @@ def command(
         _certify_network(network, accelerator, problems, out, formats, json, options)
 
 
+@contextmanager
+def _compiling_said() -> Iterator[None]:
+    """Say on stderr what compiling kernels took, if it took long: no proof's seconds have it."""
+    from dse.support.jit import compiling
+
+    seconds: list[float] = []
+    with compiling(seconds.append):
+        yield
+    if sum(seconds) > WORTH_SAYING:
+        took = output.short(sum(seconds))
+        typer.echo(f"dse: kernels were compiled, once after an installation: {took} s", err=True)
+
+
 def _layers(layer: str | None, network: str | None) -> dict[str, Layer]:
     """The layers to certify, by their full names."""
     from workloads import load, load_layer
@@ -143,7 +160,7 @@ def _certify_layer(
     ((spec, problem),) = problems.items()
     if out is not None:
         make_folder(out)
-    with Console(stderr=True).status(f"proving the optimum of {spec}"):
+    with Console(stderr=True).status(f"proving the optimum of {spec}"), _compiling_said():
         certificate, entry = certify_layer(spec, accelerator, problem, **options)
     if out is not None:
         write_layer(entry, out / MAPPING, out / CERTIFICATE)
@@ -151,7 +168,7 @@ def _certify_layer(
     if json:
         output.print_json(with_breakdown(problem, entry, detail=detail))
     else:
-        show_layer(problem, certificate, entry, out, detail=detail)
+        show_layer(problem, certificate, entry, out, detail=detail, kept=options["cache"] is not False)
     _exit([entry])
 
 
@@ -167,13 +184,13 @@ def _certify_network(
     from dse.cli.certify_view import LayerBar, show_network
     from dse.optimum.network import certify_network
 
-    with LayerBar(network, len(problems)) as bar:
+    with LayerBar(network, len(problems)) as bar, _compiling_said():
         data = certify_network(network, accelerator, problems, out=out, observe=bar, **options)
     export_layers(formats, problems, data, out)
     if json:
         output.print_json(data)
     else:
-        show_network(data, out)
+        show_network(data, out, kept=options["cache"] is not False)
     _exit(data["layers"])
 
 
