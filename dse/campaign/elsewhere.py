@@ -122,6 +122,9 @@ class _Stream:
         self._link.send(Piece(self._key, self.samples, len(record), self.best, content))
         self.samples, self._sent_at = len(record), now
 
+    def discard(self) -> None:
+        """Nothing: what was sent is the receiver's."""
+
 
 def run_far(task: FarTask, link: Link) -> Outcome:
     """Run a task to its end, on the worker that has it. Whatever the searcher raises becomes a `failure`."""

@@ -223,7 +223,7 @@ def _model(file: _CampaignFile, where: str, folder: Path) -> str:
     if settings is None and is_hierarchical(model):
         return model
     with within(where):
-        return (model_with(model, settings) if settings else cost_model(model)).spec
+        return (model_with(model, settings, folder) if settings else cost_model(model, folder)).spec
 
 
 def _combinations(file: _CampaignFile, where: str) -> Iterator[tuple[str, _ProblemEntry]]:

@@ -104,7 +104,7 @@ def chosen_model(cost_model: str | None, constants: str | None) -> str:
     from dse.cost import DEFAULT_COST_MODEL, model_with
     from dse.cost import cost_model as made
 
-    name = cost_model or DEFAULT_COST_MODEL
+    name = DEFAULT_COST_MODEL if cost_model is None else cost_model
     if constants is not None:
         return model_with(name, constants).spec
     return made(name).spec if ":" in name else name

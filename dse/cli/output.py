@@ -6,13 +6,14 @@ import json
 import math
 import os
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 PIPE_WIDTH, WIDEST = 110, 1000
+MOST_NAMED = 4
 
 
 def print_json(value: object) -> None:
@@ -74,6 +75,14 @@ def print_table(
     console.width = max(console.width, least)
     print_heading(console, title)
     console.print(table)
+
+
+def print_failures(console: Console, failures: Mapping[str, str]) -> None:
+    """Print why what failed did, by name: a line a reason, for one that all have is to be read once."""
+    for reason in dict.fromkeys(failures.values()):
+        names = [name for name, why in failures.items() if why == reason]
+        rest = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+        console.print(f"failed: {', '.join(names[:MOST_NAMED])}{rest}: {reason}", style="red", soft_wrap=True)
 
 
 def shown(value: object) -> str:

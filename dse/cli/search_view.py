@@ -140,8 +140,7 @@ def show_network(data: Mapping[str, Any], out: Path | None) -> None:
         f"{data['budget']:,} samples a layer"
     )
     output.print_table(console, title, heads, rows, figures=heads[2:])
-    for entry in data["layers"]:
-        if "failure" in entry:
-            console.print(f"failed: {entry['layer']}: {entry['failure']}", style="red", soft_wrap=True)
+    failures = {entry["layer"]: entry["failure"] for entry in data["layers"] if "failure" in entry}
+    output.print_failures(console, failures)
     show_totals(console, data)
     show_folder(console, out)

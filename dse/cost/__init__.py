@@ -7,7 +7,16 @@ from __future__ import annotations
 
 from dse.cost.constants import ModelConstants
 from dse.cost.figures import BUFFERS, CostBatch, Figures
-from dse.cost.protocol import Baseline, CaseExtras, CostModel, Detail, LevelsDetail, PriceEach, PriceRows
+from dse.cost.protocol import (
+    Baseline,
+    CaseExtras,
+    CostModel,
+    Detail,
+    LevelsDetail,
+    PriceEach,
+    PriceRows,
+    PricesNothing,
+)
 from dse.cost.registry import (
     DEFAULT_COST_MODEL,
     GROUP,
@@ -43,6 +52,7 @@ __all__ = [
     "ModelSettings",
     "PriceEach",
     "PriceRows",
+    "PricesNothing",
     "cost_model",
     "cost_model_class",
     "cost_models",

@@ -18,7 +18,7 @@ from dse.spec.layer import Layer
 from dse.spec.mapping import Mapping as DataflowMapping
 from dse.spec.mapping import MappingBatch
 from dse.support.arrays import FloatArray, IntArray
-from dse.support.errors import shorten
+from dse.support.errors import InputError, shorten
 
 PriceRows = Callable[[IntArray], CostBatch]
 """A cost model made ready for one layer and accelerator: a MappingBatch's rows (n, 27) in, costs out."""
@@ -89,6 +89,10 @@ class Baseline:
 
     mappings: int
     price_each: Callable[[MappingBatch], object]
+
+
+class PricesNothing(InputError):
+    """A cost model that asks something outside is wrong itself: what it asks fails, whatever the mapping."""
 
 
 class CostModel:
@@ -240,6 +244,9 @@ class CostModel:
     def configured(cls, settings: Any) -> CostModel:
         """The model with settings of its `settings_type`."""
         raise NotImplementedError(f"cost model {cls.name!r} has no settings")
+
+    def trust(self) -> None:
+        """It has priced some mappings of a search already: what fails from now on is the mappings' fault."""
 
     def refusal(self, layer: Layer, accelerator: Accelerator, mapping: DataflowMapping) -> str:
         """Why it refuses a mapping, in words of its own; empty where the reason says it all."""

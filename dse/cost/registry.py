@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from dse.cost.protocol import CostModel
@@ -35,9 +36,8 @@ OURS = {
 DEFAULT_COST_MODEL = "loopnest"
 """The model of a Problem, and of every command that prices mappings, unless told otherwise."""
 
-FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 FUNCTIONS = "python"
-"""A function of a module, as in `my_package.costs:price`, and the model that prices by one."""
+"""The model that prices by a function, as in `my_package.costs:price` or `./my_costs.py:price`."""
 
 Ability = Literal[
     "prices_strides", "prices_cases", "explains", "provable", "settings_type", "outside", "hierarchical"
@@ -75,10 +75,11 @@ def cost_model_class(name: str) -> type[CostModel]:
     return loaded
 
 
-def cost_model(spec: str) -> CostModel:
+def cost_model(spec: str, folder: Path | None = None) -> CostModel:
     """The cost model in words: its name, perhaps with settings (see `dse.cost.settings`).
 
-    `my_module:my_function` is the model that prices by that function.
+    `my_module:my_function` and `./my_file.py:my_function` are the model that prices by that function. Files
+    that are in `folder`, of whoever names the model, are looked for there first.
     """
     name, settings = _named(spec)
     made = cost_model_class(name)
@@ -94,24 +95,26 @@ def cost_model(spec: str) -> CostModel:
     if kind is None:
         raise unknown("cost model", spec, _for_mappings())
     found = kind.parse(settings, where) if isinstance(settings, str) else kind.from_dict(settings, where)
-    return made.configured(found)
+    return made.configured(found if folder is None else found.beside(folder))
 
 
 def _named(spec: str) -> tuple[str, str | dict[str, str] | None]:
     """The model's name, and its settings in words or as a table; None if there are none."""
-    found = re.fullmatch(r"([^(:]*)(\(.*\)|:.*)?", spec, re.DOTALL)
-    name, rest = found.groups() if found else (spec, None)
-    if rest is None:
-        return spec, None
-    if name in _names():
+    from dse.cost.outside.functions import names_function
+
+    found = re.fullmatch(r"([^(:]*)(\(.*\)|:.*)", spec, re.DOTALL)
+    name, rest = found.groups() if found else (spec, "")
+    if rest and name in _names():
         if rest.startswith("("):
             return name, rest[1:-1]
         kind = cost_model_class(name).settings_type
         if kind is not None and kind.main:
             return name, {kind.main: rest[1:].strip()}
-    if FUNCTION.fullmatch(spec):
+    if names_function(spec) or spec.endswith(".py"):
         return FUNCTIONS, {"function": spec}
-    raise unknown("cost model", spec, _for_mappings())
+    if not rest:
+        return spec, None
+    raise unknown("cost model", spec, (*_for_mappings(), "MODULE:FUNCTION", "FILE.py:FUNCTION"))
 
 
 def is_hierarchical(spec: str) -> bool:
@@ -126,15 +129,15 @@ def hierarchy_model(name: str) -> CostModel:
     return cost_model_class(name)()
 
 
-def model_with(name: str, settings: str | Mapping[str, Any]) -> CostModel:
-    """The cost model of that name with the settings in a TOML file, or in a table."""
+def model_with(name: str, settings: str | Mapping[str, Any], folder: Path | None = None) -> CostModel:
+    """The cost model of that name with the settings in a TOML file, or in a table; `folder` as above."""
     made = cost_model_class(name) if name in _names() else type(cost_model(name))
     kind = made.settings_type
     if kind is None or made.name != name:
         able = " or ".join(map(repr, models_with("settings_type")))
         raise InputError(f"settings are for cost model {able}, got {name!r}")
     found = kind.load(settings) if isinstance(settings, str) else kind.from_dict(settings)
-    return made.configured(found)
+    return made.configured(found if folder is None else found.beside(folder))
 
 
 def models_with(ability: Ability) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from dse.support.errors import InputError, shorten
@@ -50,6 +51,10 @@ class ModelSettings(Schema):
                 'each name once, and text in "quotes"'
             )
         return cls.from_dict(found["settings"], where)
+
+    def beside(self, folder: Path) -> Self:
+        """The settings as seen from a file in `folder`: a path that is there is meant."""
+        return self
 
     @property
     def replaced(self) -> dict[str, Any]:

@@ -19,8 +19,11 @@ def flat_objective(problem: Problem) -> str | None:
     """A sentence, if the objective is the same for random mappings of the space; None if it varies.
 
     Only areas and powers are looked at: run time and energy follow the mapping under any model. They are
-    priced outside of any budget, and nothing is learned from them.
+    priced outside of any budget, and nothing is learned from them. A model from outside, whose prices may
+    take minutes, is not asked.
     """
+    if problem.model.outside:
+        return None
     if objective_named(problem.objective).code not in (AREA, POWER) or problem.space.vectors == 1:
         return None
     priced = problem.price(problem.space.sample(np.random.default_rng(0), ROWS))

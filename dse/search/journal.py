@@ -65,6 +65,7 @@ class SampleLog(Protocol):
     @property
     def recovered(self) -> Record: ...
     def sync(self, record: Record, *, force: bool = False) -> None: ...
+    def discard(self) -> None: ...
 
 
 class Journal:
@@ -135,7 +136,7 @@ class Journal:
             os.close(file)
 
     def discard(self) -> None:
-        """Remove the journal: its samples are safe elsewhere."""
+        """Remove the journal: its samples are safe elsewhere, or worth nothing."""
         with self._explaining("removed"):
             self.path.unlink(missing_ok=True)
         os.close(self._file)

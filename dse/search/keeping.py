@@ -57,3 +57,6 @@ class Held:
 
     def sync(self, record: Record, *, force: bool = False) -> None:
         """Nothing: all is written."""
+
+    def discard(self) -> None:
+        """Nothing: it stays."""

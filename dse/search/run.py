@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dse import __version__
-from dse.cost import model_origin
+from dse.cost import PricesNothing, model_origin
 from dse.problem.problem import Evaluations, Problem
 from dse.search.evaluator import BudgetExhausted, Evaluator, Observer, SearchEnded, SearchProblem
 from dse.search.journal import Journal, SampleLog
@@ -24,6 +24,7 @@ from dse.search.keeping import Keep
 from dse.search.record import Record
 from dse.search.searcher import Searcher, searcher_origin
 from dse.search.start import Points
+from dse.spec.reasons import Reason
 from dse.support.arrays import IntArray
 from dse.support.hashing import CANONICAL, around, digest, digest_text
 from dse.support.numerics.cpu import numerical_cpu
@@ -186,7 +187,8 @@ def run_cell(
     Numerical libraries run on one thread meanwhile, so that sums do not depend on the machine. What the
     searcher raises passes through, after the journal has all samples drawn till then. `times` is filled in.
     `keep` is for a searcher that has a policy (see `dse.search.keeping`).
-    A search that an observer ends (SearchEnded) has a shorter record.
+    A search that an observer ends (SearchEnded) has a shorter record. One whose cost model turns out to price
+    nothing (PricesNothing) leaves no journal: it has no sample that is worth keeping.
     """
     from threadpoolctl import threadpool_limits
 
@@ -201,6 +203,8 @@ def run_cell(
         observers=observers,
         at_once=cell.problem.model.at_once,
     )
+    if journal is not None and _has_priced(journal.recovered):
+        cell.problem.model.trust()
     start = time.process_time()
     try:
         with threadpool_limits(1):
@@ -210,6 +214,11 @@ def run_cell(
             cell.searcher.search(evaluate, cell.rng(), **kept)
     except (BudgetExhausted, SearchEnded):
         pass
+    except PricesNothing:
+        if journal is not None:
+            journal.discard()
+        journal = None
+        raise
     finally:
         times.searcher += time.process_time() - start - times.model
         if journal is not None:
@@ -224,6 +233,12 @@ def run_cell(
             f"searcher {cell.name!r} stopped with {evaluate.remaining} of {cell.budget} samples left"
         )
     return record
+
+
+def _has_priced(record: Record) -> bool:
+    """Whether the cost model has priced a sample, or refused it for a reason that is the sample's."""
+    failed = np.isin(record.evaluations().reason, (Reason.CRASHED, Reason.GARBLED))
+    return not bool(failed.all())
 
 
 def open_journal(cell: Cell, path: Path) -> Journal:

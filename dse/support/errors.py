@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import sys
 import traceback
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -74,11 +75,39 @@ def one_line(text: str) -> str:
 
 def format_exception(error: BaseException) -> str:
     """An exception in one line, with the place that raised it, for what a plug-in may raise."""
-    text = one_line(str(error))
-    kind = type(error).__name__
-    said = f"{kind}: {text}" if text else kind
-    frames = traceback.extract_tb(error.__traceback__)
+    said = exception_text(error)
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{said} ({Path(error.filename).name}:{error.lineno})"
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "<frozen" not in frame.filename]
     return f"{said} ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else said
+
+
+def exception_text(error: BaseException) -> str:
+    """An exception in one line: its kind, and what it says."""
+    kind = type(error).__name__
+    if isinstance(error, SystemExit) and not isinstance(error.code, str):
+        return f"{kind}: sys.exit({'' if error.code is None else shorten(error.code)}) was called"
+    try:
+        text = error.msg if isinstance(error, SyntaxError) else one_line(str(error))
+    except Exception:  # somebody's own class of exceptions
+        text = ""
+    return f"{kind}: {text}" if text else kind
+
+
+@contextlib.contextmanager
+def code_of_others(what: str) -> Iterator[None]:
+    """Run what a user or a plug-in wrote: whatever it raises is an InputError that says `what`, and why.
+
+    An exit is no exception to that: who calls `sys.exit(0)` must not end a command as if all were done. What
+    it prints goes to stderr, for stdout has results.
+    """
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise InputError(f"{what}: {format_exception(error)}") from error
 
 
 def _difference(there: object, here: object, names: tuple[str, str], where: str) -> str:

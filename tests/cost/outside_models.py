@@ -14,7 +14,7 @@ import numpy as np
 
 def fair(layer: Any, accelerator: Any, mapping: Any) -> dict[str, float]:
     """More cycles and energy for smaller tiles."""
-    steps = layer.macs // mapping.inner["K"]
+    steps = layer.macs // mapping.inner.tile["K"]
     return {"cycles": steps, "energy_nj": 0.5 * steps + mapping.cluster_size}
 
 
@@ -40,6 +40,13 @@ def fussy(layer: Any, accelerator: Any, mapping: Any) -> object:
         case "Y":
             return {"cycles": float("nan"), "energy_nj": 1}
     return fair(layer, accelerator, mapping)
+
+
+def fussy_batch(layer: Any, accelerator: Any, mappings: Any) -> dict[str, Any]:
+    """Raises where any of a batch has K parallel."""
+    if any(mappings[index].outer.parallel == "K" for index in range(len(mappings))):
+        raise ValueError("no banks")
+    return fair_batch(layer, accelerator, mappings)
 
 
 def ends(layer: Any, accelerator: Any, mapping: Any) -> object:

@@ -134,5 +134,4 @@ def _report(folder: Path, json: bool, failures: dict[str, str], pictures: bool) 
         return
     console = output.make_console()
     print_report(console, report, path)
-    for key, reason in failures.items():
-        console.print(f"failed: {key}: {reason}", style="red", soft_wrap=True)
+    output.print_failures(console, failures)

@@ -10,12 +10,15 @@ import numpy as np
 from dse.cost.figures import CostBatch, Figures
 from dse.cost.outside.answers import Answer, Refusal
 from dse.cost.outside.memory import Memory
-from dse.cost.protocol import CostModel, PriceRows
+from dse.cost.protocol import CostModel, PriceRows, PricesNothing
 from dse.cost.settings import ModelSettings
 from dse.spec.accelerator import Accelerator
 from dse.spec.layer import Layer
 from dse.spec.mapping import Mapping, MappingBatch
 from dse.support.arrays import IntArray
+
+PATIENCE = 3
+"""Mappings for which something may be wrong in the same way before that is not the mappings' fault."""
 
 
 class OutsideModel(CostModel):
@@ -28,6 +31,10 @@ class OutsideModel(CostModel):
 
     outside = True
     prices_strides = True
+    _trusted = False
+    """Whether it has answered: then what goes wrong is the mapping's fault."""
+    _faults: tuple[Refusal, ...] = ()
+    """What was wrong until now, of one that has not answered yet."""
     cache: str = ""
     """The file that answers are kept in; none if empty."""
     settings: ModelSettings
@@ -78,11 +85,30 @@ class OutsideModel(CostModel):
             mappings = [MappingBatch(rows)[row] for row in new.values()]
             new_keys = list(new)
             for place, answer in self.answers(layer, accelerator, mappings):
+                self.watch(answer)
                 known[new_keys[place]] = answer
                 memory.keep(new_keys[place], answer)
             return _costs(costs, asked, [known[key] for key in keys])
 
         return price
+
+    def trust(self) -> None:
+        """Take what goes wrong from now on for the mappings' fault."""
+        self._trusted = True
+
+    def watch(self, answer: Answer) -> None:
+        """See an answer. InputError where the first PATIENCE of all have the same fault."""
+        if self._trusted:
+            return
+        if not isinstance(answer, Refusal) or not answer.fault:
+            self.trust()
+            return
+        self._faults = (*self._faults, answer)[-PATIENCE:]
+        if len(self._faults) == PATIENCE and len({refusal.fault for refusal in self._faults}) == 1:
+            raise PricesNothing(
+                f"cost model {self.spec} has priced none of the first {PATIENCE} mappings, always for the "
+                f"same reason (no sample is spent): {answer.shown}"
+            )
 
     def refusal(self, layer: Layer, accelerator: Accelerator, mapping: Mapping) -> str:
         """What was said or seen when the mapping was asked for."""

@@ -1,20 +1,21 @@
-"""`python`: a function of the user's prices, `cost_model = "my_module:my_function"`."""
+"""`python`: a function of the user's prices: `my_module:my_function`, or `./my_file.py:my_function`."""
 
 from __future__ import annotations
 
-import hashlib
-import importlib
+import contextlib
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cache, cached_property
+import sysconfig
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
-from dse.cost.figures import CostBatch
-from dse.cost.outside.answers import Answer, Refusal, garbled, read_answer
+from dse.cost.outside.answers import Answer, Refusal, read_answer, read_batch
+from dse.cost.outside.functions import Function, beside, load_function, without_folders
 from dse.cost.outside.model import OutsideModel
 from dse.cost.settings import ModelSettings
 from dse.spec.accelerator import Accelerator
@@ -22,7 +23,7 @@ from dse.spec.layer import Layer
 from dse.spec.mapping import Mapping as DataflowMapping
 from dse.spec.mapping import MappingBatch
 from dse.spec.reasons import Reason
-from dse.support.errors import InputError, format_exception, shorten
+from dse.support.errors import InputError, exception_text, shorten
 
 ONE, MANY = "mapping", "mappings"
 """What a function calls its third parameter: it prices one mapping, or a batch."""
@@ -30,21 +31,37 @@ ONE, MANY = "mapping", "mappings"
 
 @dataclass(frozen=True)
 class FunctionSettings(ModelSettings):
-    """`function` is MODULE:NAME; the module is looked for in the current directory too."""
+    """`function` is MODULE:NAME, the module looked for in the current directory too, or FILE.py:NAME."""
 
     label: ClassVar[str] = "settings of cost model 'python'"
     main: ClassVar[str] = "function"
 
     function: str
 
+    def beside(self, folder: Path) -> FunctionSettings:
+        """The settings as seen from a file in `folder`: its function's file may lie there."""
+        return replace(self, function=beside(self.function, folder))
+
 
 class Python(OutsideModel):
     """Prices by `function(layer, accelerator, mapping)`, or `(layer, accelerator, mappings)` for a batch.
 
-    For a mapping (`dse.spec.mapping.Mapping`) it returns a table of figures, of which `cycles` and
-    `energy_nj` must be there; None, or a text that says why, refuses the mapping. For a batch
-    (`MappingBatch`) it returns a list of these, or a table of columns. What it raises is the mapping's
-    reason not to be valid.
+    The function's third parameter is called `mapping` or `mappings`, and that says what it is given:
+
+    - `mapping`, one `dse.Mapping`, as in `mapping.inner.tile["K"]`. It returns a table of figures,
+      `{"cycles": 1200, "energy_nj": 3.5}`: both are needed and above 0. It may have `power`, `area` (at
+      least 0), `l1_size`, `l2_size` and `macs` (above 0) too. A text, or None, refuses the mapping and says
+      why.
+    - `mappings`, a `dse.spec.mapping.MappingBatch` of n: `mappings[0]` is the first, `mappings.rows` an
+      int64 array (n, 27), `mappings.named()["inner.tile.K"]` a column of it. It returns a list of n such
+      answers, or a table of columns, each of n numbers, or a `dse.cost.CostBatch`.
+
+    What it leaves out is filled in: MACs are the layer's, buffers as `loopnest` counts them, power and area
+    0, which says "not modelled". The layer is whole, with stride and padding.
+
+    What it raises is the mapping's reason not to be valid. But where it raises the same error at the same
+    line for the first three mappings that it is asked for, or returns nothing usable, that is an InputError:
+    who refuses mappings should return a text.
     """
 
     name = "python"
@@ -54,47 +71,57 @@ class Python(OutsideModel):
     def __init__(self, settings: FunctionSettings) -> None:
         """InputError if there is no such function, or its third parameter is called otherwise."""
         self.settings = settings
-        self._batches = _takes_batches(settings.function, self._function)
-        self.version = _source_digest(self._function)
+        self._batches = _takes_batches(settings.function, self._function.call)
+        self.version = self._function.source
 
     @cached_property
-    def _function(self) -> Callable[..., Any]:
+    def _function(self) -> Function:
         return load_function(self.settings.function)
+
+    @property
+    def identity(self) -> str:
+        """Its name with the function's, without the folders of a file: its text is its version."""
+        name = without_folders(self.settings.function)
+        return replace(self.settings, function=name).words(self.name, neutral=False)
 
     def answers(
         self, layer: Layer, accelerator: Accelerator, mappings: list[DataflowMapping]
     ) -> Iterator[tuple[int, Answer]]:
         """What the function returns, mapping by mapping or for the batch."""
-        if not mappings:
-            return
         if not self._batches:
             for place, mapping in enumerate(mappings):
-                said = _called(self._function, layer, accelerator, mapping)
-                yield place, said if isinstance(said, Refusal) else read_answer(said)
+                yield place, self._asked(layer, accelerator, mapping)
             return
-        said = _called(self._function, layer, accelerator, MappingBatch.of(mappings))
-        yield from enumerate(_split(said, len(mappings)))
+        if len(mappings) > 1:
+            said = self._asked_batch(layer, accelerator, mappings)
+            if not isinstance(said, Refusal):
+                yield from enumerate(said)
+                return
+            # Which of them it fails for is not known, and what a mapping costs must not hang on its batch.
+            self.watch(said)
+        for place, mapping in enumerate(mappings):
+            said = self._asked_batch(layer, accelerator, [mapping])
+            yield place, said if isinstance(said, Refusal) else said[0]
 
+    def _asked(self, layer: Layer, accelerator: Accelerator, mapping: DataflowMapping) -> Answer:
+        said = self._called(layer, accelerator, mapping)
+        return said if isinstance(said, Refusal) else read_answer(said)
 
-def load_function(name: str) -> Callable[..., Any]:
-    """The function MODULE:NAME; InputError where it cannot be imported, or is nothing to be called."""
-    module, _, inside = name.partition(":")
-    where = f"cost model {name!r}"
-    if not module or not inside:
-        raise InputError(f"{where}: expected MODULE:FUNCTION, as in my_module:my_function")
-    here = os.getcwd()
-    if here not in sys.path:
-        # As `python -m` has it: one's own module need not be installed.
-        sys.path.append(here)
-    try:
-        found: Any = importlib.import_module(module)
-        for part in inside.split("."):
-            found = getattr(found, part)
-    except (Exception, SystemExit) as error:
-        raise InputError(f"{where} cannot be loaded: {format_exception(error)}") from None
-    if not callable(found):
-        raise InputError(f"{where} must be a function, got {shorten(found)}")
-    return found  # type: ignore[no-any-return]
+    def _asked_batch(
+        self, layer: Layer, accelerator: Accelerator, mappings: list[DataflowMapping]
+    ) -> list[Answer] | Refusal:
+        said = self._called(layer, accelerator, MappingBatch.of(mappings))
+        return said if isinstance(said, Refusal) else read_batch(said, len(mappings))
+
+    def _called(self, *arguments: object) -> Any:
+        """What the function returns, or that it raised. What it prints goes to stderr: stdout has results."""
+        try:
+            with contextlib.redirect_stdout(sys.stderr):
+                return self._function.call(*arguments)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # a script that ends itself ends no search
+            return _crashed(error)
 
 
 def _takes_batches(name: str, function: Callable[..., Any]) -> bool:
@@ -104,46 +131,39 @@ def _takes_batches(name: str, function: Callable[..., Any]) -> bool:
         parameters = []
     if len(parameters) < 3 or parameters[2].name not in (ONE, MANY):
         raise InputError(
-            f"cost model {name!r} must be a function (layer, accelerator, {ONE}), or with {MANY} in its "
-            "place for one that prices batches"
+            f"cost model {shorten(name, 200)} must be a function (layer, accelerator, {ONE}), or with {MANY} "
+            "in its place for one that prices batches"
         )
     return parameters[2].name == MANY
 
 
-def _called(function: Callable[..., Any], *arguments: object) -> Any:
-    """What the function returns, or that it raised."""
-    try:
-        return function(*arguments)
-    except (Exception, SystemExit) as error:  # a script that ends itself ends no search
-        return Refusal(Reason.CRASHED, format_exception(error))
+def _crashed(error: BaseException) -> Refusal:
+    """What the function raised, in words. The same kind of error at the same line is the same fault."""
+    text, frame = exception_text(error), _own_frame(error)
+    if frame is None:
+        return Refusal(Reason.CRASHED, text, fault=text, shown=text)
+    line = f": {frame.line}" if frame.line else ""
+    return Refusal(
+        Reason.CRASHED,
+        f"{text} ({Path(frame.filename).name}:{frame.lineno})",
+        fault=f"{type(error).__name__} at {frame.filename}:{frame.lineno}",
+        shown=f"it raised {text}, at {_shown(frame.filename)}:{frame.lineno}{line}",
+    )
 
 
-def _split(said: Any, count: int) -> list[Answer]:
-    """What a function says of a batch, as an answer a mapping."""
-    if isinstance(said, Refusal):
-        return [said] * count
-    if isinstance(said, CostBatch):
-        rows, codes = _rows(said.figures(), len(said)), said.reason.tolist()
-        said = [Reason(code).text if code else row for row, code in zip(rows, codes, strict=True)]
-    elif isinstance(said, Mapping):
-        lengths = {len(column) if hasattr(column, "__len__") else -1 for column in said.values()}
-        if lengths != {count}:
-            return [garbled(f"expected columns of length {count}")] * count
-        said = _rows(said, count)
-    if not isinstance(said, list | tuple) or len(said) != count:
-        return [garbled(f"expected {count} answers, got {shorten(said)}")] * count
-    return [read_answer(item) for item in said]
+def _own_frame(error: BaseException) -> traceback.FrameSummary | None:
+    """Where in the user's own code it was raised: the last place in no library. None if not even called."""
+    frames = list(traceback.extract_tb(error.__traceback__))[1:]
+    own = [frame for frame in frames if not frame.filename.startswith(("<", *_LIBRARIES))]
+    return (own or frames)[-1] if frames else None
 
 
-def _rows(columns: Mapping[str, Any], count: int) -> list[dict[str, Any]]:
-    return [{name: column[row] for name, column in columns.items()} for row in range(count)]
+_LIBRARIES = tuple(
+    {os.path.join(sysconfig.get_path(kind), "") for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
+)
 
 
-@cache
-def _source_digest(function: Callable[..., Any]) -> str:
-    """What the function's module is, in short: records of another text are other records."""
-    try:
-        source = Path(inspect.getfile(inspect.unwrap(function))).read_bytes()
-    except (OSError, TypeError):
-        return "unknown source"
-    return f"source {hashlib.sha256(source).hexdigest()[:12]}"
+def _shown(path: str) -> str:
+    """A file's path as it is shown: from the current directory where it is below that."""
+    below = os.path.relpath(path)
+    return path if below.startswith("..") else below
