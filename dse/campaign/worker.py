@@ -127,7 +127,7 @@ def outcome_of(key: str, run: Callable[[], Outcome]) -> Outcome:
         return Outcome(key, storage=str(error))
     except InputError as error:
         return Outcome(key, failure=str(error))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return Outcome(key, failure=format_exception(error))
 
 

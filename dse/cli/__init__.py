@@ -13,7 +13,7 @@ import typer
 from typer.exceptions import TyperException
 
 from dse.cli.application import build
-from dse.support.errors import InputError, one_line
+from dse.support.errors import InputError, format_exception, one_line
 from dse.support.interrupts import ignore_interrupts
 
 DONE, FAILED, WRONG_INPUT, INTERRUPTED, READER_LEFT = 0, 1, 2, 130, 141
@@ -52,6 +52,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _refuse(str(error))
     except TyperException as error:
         return _refuse(_usage_message(error))
+    except SystemExit as end:
+        if COMPLETE in os.environ:
+            raise
+        # A plug-in's, or a user's module's: it would end the command as if all were done.
+        return _refuse(f"code that is not dse's own has ended it: {format_exception(end)}")
     except (KeyboardInterrupt, typer.Abort):
         if argv is None:
             # The process is ending: a further Ctrl-C would only have it say so at length.

@@ -26,6 +26,7 @@ from dse.search.searcher import Searcher, searcher_origin
 from dse.search.start import Points
 from dse.spec.reasons import Reason
 from dse.support.arrays import IntArray
+from dse.support.errors import InputError, format_exception
 from dse.support.hashing import CANONICAL, around, digest, digest_text
 from dse.support.numerics.cpu import numerical_cpu
 from dse.support.validation import whole_number
@@ -214,6 +215,9 @@ def run_cell(
             cell.searcher.search(evaluate, cell.rng(), **kept)
     except (BudgetExhausted, SearchEnded):
         pass
+    except SystemExit as error:
+        # Not passed on: it would end the command as if all were done.
+        raise InputError(f"searcher {cell.name!r} ended its search: {format_exception(error)}") from error
     except PricesNothing:
         if journal is not None:
             journal.discard()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, get_type_hints
 import numpy as np
 
 from dse.support.arrays import IntArray
-from dse.support.errors import InputError, shorten, unknown
+from dse.support.errors import InputError, format_exception, shorten, unknown
 from dse.support.plugins import entry_named, installed, load_entry, names_of, origins
 from dse.support.schema import typed
 
@@ -142,6 +142,8 @@ def make_searcher(name: str, settings: Mapping[str, Any] | None = None, *, where
         return made(**values)
     except (ValueError, TypeError) as error:
         raise InputError(f"{where}: {_one_line(error)}") from None
+    except (Exception, SystemExit) as error:
+        raise InputError(f"{where} cannot be made: {format_exception(error)}") from error
 
 
 def parse_settings(texts: Iterable[str], where: str = "--set") -> dict[str, Any]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
 from functools import lru_cache
 from importlib.metadata import Distribution, EntryPoint, EntryPoints, entry_points
 from typing import Any
 
-from dse.support.errors import InputError, unknown
+from dse.support.errors import InputError, exception_text, unknown
 
 
 def installed(group: str) -> EntryPoints:
@@ -52,11 +52,12 @@ def load_entry(entry: EntryPoint, kind: str) -> tuple[Any, str]:
     """What the entry stands for, and in words where it is from; InputError if it cannot be loaded."""
     origin = f"{kind} {entry.name!r} (entry point {entry.value!r} of {distribution(entry)})"
     try:
-        return entry.load(), origin
-    except Exception as error:
+        # What a module prints as it is loaded goes to stderr: stdout has results.
+        with redirect_stdout(sys.stderr):
+            return entry.load(), origin
+    except (Exception, SystemExit) as error:
         # Without the place that raised it: that is somewhere in importlib.
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        raise InputError(f"{origin} cannot be loaded: {reason}") from error
+        raise InputError(f"{origin} cannot be loaded: {exception_text(error)}") from error
 
 
 def distribution(entry: EntryPoint) -> str:

@@ -134,6 +134,14 @@ def picky():
 def narrow():
     return torch.nn.Linear(8, 4)
 
+def exits():
+    raise SystemExit(0)
+
+class Exits(torch.nn.Module):
+    def forward(self, x):
+        print("forward")
+        raise SystemExit(0)
+
 number = 3
 """
 
@@ -165,6 +173,8 @@ def test_import_writes_a_network_file_of_a_factory(factory: str, dse: Dse) -> No
             "unknown factory 'mak' in module 'own_models'; did you mean",
         ),
         (["own_models:broken"], "own_models:broken cannot be made: RuntimeError: no such weights"),
+        (["own_models:exits"], "own_models:exits cannot be made: SystemExit: sys.exit(0) was called"),
+        (["own_models:Exits", "--input", "3"], "cannot trace own_models:Exits: SystemExit: sys.exit(0) was"),
         (["own_models:number"], "'own_models:number' is no torch module, and makes none; it gives 3"),
         (["no_models:make"], "module 'no_models' cannot be imported: ModuleNotFoundError"),
         (["own_models:make"], "torch.export cannot trace own_models:make"),

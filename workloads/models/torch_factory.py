@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dse.support.errors import InputError, format_exception, one_line, shorten, unknown
+from dse.support.errors import InputError, code_of_others, one_line, shorten, unknown
 from workloads.models.torch_module import from_torch
 from workloads.network import Network
 
@@ -46,10 +46,8 @@ def _made(spec: str) -> Any:
     where, _, name = spec.partition(":")
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
-    try:
+    with code_of_others(f"module {where!r} cannot be imported"):
         found: Any = importlib.import_module(where)
-    except Exception as error:  # whatever a user's module does as it is imported
-        raise InputError(f"module {where!r} cannot be imported: {format_exception(error)}") from None
     for part in name.split("."):
         if not hasattr(found, part):
             public = [one for one in dir(found) if not one.startswith("_") and callable(getattr(found, one))]
@@ -57,10 +55,8 @@ def _made(spec: str) -> Any:
         found = getattr(found, part)
     if isinstance(found, torch.nn.Module) or not callable(found):
         return found
-    try:
+    with code_of_others(f"{spec} cannot be made"):
         return found()
-    except Exception as error:  # the user's own code
-        raise InputError(f"{spec} cannot be made: {format_exception(error)}") from None
 
 
 def _tensor(shape: tuple[int, ...], kind: str, device: torch.device) -> torch.Tensor:

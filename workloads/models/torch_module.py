@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dse.support.errors import InputError, format_exception, one_line
+from dse.support.errors import InputError, exception_text, format_exception, one_line
 from workloads.models.collected import Collected, NoLayerError
 from workloads.models.torch_operators import BODY, OPERATORS, OTHER_SUMS, Call
 from workloads.network import Network
@@ -44,8 +44,9 @@ def from_torch(
     try:
         with _quiet():
             program = torch.export.export(module, inputs, dict(example_keywords or {}), strict=False)
-    except Exception as error:  # whatever the module or torch has to say
-        why = one_line(str(error))[:300] or type(error).__name__
+    except (Exception, SystemExit) as error:  # whatever the module or torch has to say
+        why = exception_text(error) if isinstance(error, SystemExit) else one_line(str(error))[:300]
+        why = why or type(error).__name__
         raise InputError(f"torch.export cannot trace {name}: {why}") from None
     found = Collected()
     _read_graph(program.graph_module, found, name)
@@ -58,7 +59,8 @@ def _quiet() -> Iterator[None]:
     disabled = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:
-        with contextlib.redirect_stderr(io.StringIO()), warnings.catch_warnings():
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
