@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FactoredPPO(Learning):
-    """A single agent that holds all genes."""
+    """A single PPO agent that holds all genes, with a head for each."""
 
     batch: int = 24
     elite: float = 0.25

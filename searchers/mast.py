@@ -19,7 +19,7 @@ from searchers.common.value_play import Density, Steps, ValuePlay
 
 @dataclass(frozen=True)
 class MAST(ValuePlay):
-    """Sparse values, and what is to make their targets good."""
+    """QMIX with sparse networks, and what is to make their targets good."""
 
     method: Literal["dense", "static", "set", "rigl"] = "rigl"
     density: Density = 0.1

@@ -13,4 +13,4 @@ from searchers.common.value_play import ValuePlay
 
 @dataclass(frozen=True)
 class QMIX(ValuePlay):
-    """Values of moves, learned off-policy."""
+    """Agents that learn what moves are worth, off-policy, their values mixed into one (QMIX)."""

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Walk:
-    """`walkers` walk side by side, each a step at a time, the first ones from what is known already.
+    """Random walks that step to a worse point seldom or never.
+
+    `walkers` walk side by side, each a step at a time, the first ones from what is known already.
 
     A step to a worse point is taken with probability `uphill`, any other always. A walker that has not
     improved for `patience` steps starts again at a random point. The defaults were measured on development

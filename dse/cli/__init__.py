@@ -6,8 +6,8 @@ import codecs
 import io
 import os
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 
 import typer
 from typer.exceptions import TyperException
@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
             answer(app)
         # Not through typer's own main, which prints errors its way and makes a reader that left a failure.
-        with app.make_context("dse", arguments) as context:
+        with app.make_context("dse", arguments) as context, _exits_refused():
             app.invoke(context)
         sys.stdout.flush()
         return DONE
@@ -52,11 +52,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _refuse(str(error))
     except TyperException as error:
         return _refuse(_usage_message(error))
-    except SystemExit as end:
-        if COMPLETE in os.environ:
-            raise
-        # A plug-in's, or a user's module's: it would end the command as if all were done.
-        return _refuse(f"code that is not dse's own has ended it: {format_exception(end)}")
     except (KeyboardInterrupt, typer.Abort):
         if argv is None:
             # The process is ending: a further Ctrl-C would only have it say so at length.
@@ -69,6 +64,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Commands name the files that they cannot read; what gets here is a full disk and the like.
         _discard_output()
         return _refuse(str(error), FAILED)
+
+
+@contextmanager
+def _exits_refused() -> Iterator[None]:
+    """A plug-in, or a user's module, that calls `sys.exit(0)` must not end a command as if all were done."""
+    try:
+        yield
+    except SystemExit as end:
+        raise InputError(f"code that is not dse's own has ended it: {format_exception(end)}") from end
 
 
 def _refuse(message: str, code: int = WRONG_INPUT) -> int:

@@ -226,6 +226,11 @@ class CostModel:
         """
         raise NotImplementedError(f"cost model {self.name!r} prices no lines")
 
+    @classmethod
+    def machines(cls) -> Mapping[str, str]:
+        """The machines of any number of levels that come along: by name, what each is in a sentence."""
+        return {}
+
     def load_machine(self, name: str) -> Machine:
         """The machine of any number of levels that a user names, by a preset or a file."""
         raise NotImplementedError(f"cost model {self.name!r} has no machines")

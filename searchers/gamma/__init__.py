@@ -98,9 +98,9 @@ PRESETS = {
 
 @dataclass(frozen=True)
 class Gamma:
-    """GAMMA with the rates of a `preset`, `tuned` or `paper`, except for those that are given.
+    """GAMMA, a genetic algorithm for mappings.
 
-    What each means stands at Rates.
+    It has the rates of a `preset`, `tuned` or `paper`, except for those that are given. What each means stands at Rates.
     """
 
     preset: str = "tuned"

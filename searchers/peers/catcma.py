@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CatCMA:
-    """CatCMAwM of the package cmaes."""
+    """CMA-ES for numbers and categories: CatCMAwM of the package cmaes."""
 
     population: int = 0
     """Points of a generation; 0: as many as the package takes."""

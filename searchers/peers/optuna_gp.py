@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OptunaGP:
-    """Optuna's GPSampler."""
+    """A Gaussian process, as Optuna's GPSampler has it."""
 
     startup: int = 10
     """Random points before the model's."""

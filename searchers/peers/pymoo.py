@@ -27,7 +27,7 @@ _TRIES = 10
 
 @dataclass(frozen=True)
 class Pymoo:
-    """pymoo's MixedVariableGA."""
+    """A genetic algorithm for genes of several kinds: pymoo's MixedVariableGA."""
 
     population: int = 20
     """Points of a generation; the package's own default, 50, is for larger budgets."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SMAC:
-    """SMAC3's HyperparameterOptimizationFacade."""
+    """Random forests as a model of the loss: SMAC3's HyperparameterOptimizationFacade."""
 
     initial: int = 10
     """Points of the initial design (Sobol)."""

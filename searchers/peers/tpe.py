@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TPE:
-    """Optuna's TPESampler."""
+    """Tree-structured Parzen estimators, as Optuna's TPESampler has them."""
 
     startup: int = 10
     """Random points before the model's."""

@@ -66,7 +66,7 @@ BEGINNINGS = ("templates", "random")
 
 @dataclass(frozen=True)
 class Team:
-    """Agents that respond to a critic, in descents."""
+    """Agents, each with some of the genes, that respond to a learned critic, in descents."""
 
     begin: str = "templates"
     """`templates`: the first samples are the dataflow templates, or else what it is given; or `random`."""

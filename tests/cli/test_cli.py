@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import gzip
 import itertools
 import json
@@ -23,17 +22,15 @@ from dse.cli import commands, main
 from dse.cli.application import build
 from dse.cost import cost_model
 from dse.cost.maestro import program
-from dse.cost.registry import OURS
 from dse.problem.problem import Problem
 from dse.problem.templates import TEMPLATES
-from dse.search.searcher import make_searcher
 from dse.space.mapping_space import MappingSpace
 from dse.spec.accelerator import PRESETS
 from dse.spec.mapping import MappingBatch
 from dse.spec.objective import OBJECTIVES, loss, objectives_of
 from tests import DATA
 from tests.conftest import Dse
-from workloads import NETWORKS, load, load_layer, load_layers
+from workloads import load, load_layer
 
 RUN = [sys.executable, "-c", "import sys; from dse.cli import main; sys.exit(main())"]
 RESNET_ON_EDGE = ("--layer", "resnet18:1", "--accelerator", "edge")
@@ -277,89 +274,6 @@ def test_the_script_of_a_shell_asks_for_completion() -> None:
     run = subprocess.run(command, env={**os.environ, **named}, capture_output=True, text=True, check=False)
     assert (run.returncode, run.stderr) == (0, "")
     assert "_DSE_COMPLETE=complete_bash" in run.stdout
-
-
-# list
-
-
-def test_list_names_what_there_is(dse: Dse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "results" / "campaigns").mkdir(parents=True)
-    (tmp_path / "results/campaigns/small.toml").write_text(
-        'name = "small"\nbudget = 50\n[searchers.random]\n'
-    )
-    (tmp_path / "results/campaigns/torn.toml").write_text('name = "to')
-    found = dse("list", "--json").json
-    assert list(found) == ["searchers", "workloads", "accelerators", "objectives", "cost-models", "campaigns"]
-    assert [entry["name"] for entry in found["workloads"]] == list(NETWORKS)
-    assert [entry["name"] for entry in found["accelerators"]] == list(PRESETS)
-    assert [entry["name"] for entry in found["objectives"]] == list(OBJECTIVES)
-    models = {entry["name"]: entry for entry in found["cost-models"]}
-    assert set(models) == {*OURS}
-    assert [name for name, entry in models.items() if entry["default"]] == ["loopnest"]
-    assert [name for name, entry in models.items() if entry["hierarchies"]] == ["timeloop"]
-    abilities = ("strides", "cases", "detail", "proofs", "settings")
-    assert {ability for ability in abilities if models["loopnest"][ability]} == set(abilities)
-    assert {ability for ability in abilities if models["maestro"][ability]} == {"cases", "proofs"}
-    assert {entry["name"]: entry["unit"] for entry in found["objectives"]} == {
-        "latency": "s",
-        "energy": "J",
-        "edp": "J s",
-        "area": "mm2 (loopnest), um2 (maestro)",
-        "area_maestro": "model units",
-        "power": "mW (loopnest), model units (maestro)",
-    }
-    quickstart, small, torn = found["campaigns"]
-    assert (quickstart["file"], quickstart["name"]) == ("quickstart", "quickstart")
-    assert small == {
-        "file": "results/campaigns/small.toml",
-        "name": "small",
-        "budget": 50,
-        "seeds": None,
-        "cost_model": None,
-        "searchers": ["random"],
-    }
-    assert torn["name"] is None
-
-
-@pytest.mark.parametrize("kind", ["searchers", "workloads", "accelerators", "objectives", "cost-models"])
-def test_list_of_one_kind_shows_that_kind_alone(dse: Dse, kind: str) -> None:
-    found = dse("list", kind, "--json").json
-    assert list(found) == [kind]
-    shown = dse("list", kind)
-    assert shown.code == 0
-    assert all(entry["name"] in shown.out for entry in found[kind])
-
-
-def test_searchers_are_listed_with_a_sentence_and_their_settings(dse: Dse) -> None:
-    for entry in dse("list", "searchers", "--json").json["searchers"]:
-        assert " " in entry["sentence"]
-        made = make_searcher(entry["name"])
-        defaults = {item.name: item.default for item in dataclasses.fields(made) if item.init}
-        assert entry["settings"] == json.loads(json.dumps(defaults))
-    shown = " ".join(dse("list", "searchers").out.split())
-    assert "population=" in shown
-
-
-def test_a_networks_layers_are_listed_with_their_loops(dse: Dse) -> None:
-    layers = load_layers("mobilenet_v2")
-    found = dse("list", "layers", "mobilenet_v2", "--json").json["layers"]
-    assert [entry["macs"] for entry in found] == [layer.macs for layer in layers]
-    first, second = found[:2]
-    assert first["name"] == f"mobilenet_v2:{layers[0].name}"
-    assert (first["loops"], first["stride"], first["padding"]) == (
-        "CONV K32 C3 Y224 X224 R3 S3",
-        [2, 2],
-        [1, 1],
-    )
-    assert second["loops"].startswith("DSCONV K1 C32")
-    assert any(entry["repeats"] > 1 for entry in found)
-    shown = dse("list", "layers", "mobilenet_v2").out
-    assert "CONV K32 C3 Y224 X224 R3 S3" in shown
-    assert f"{layers[0].macs:,}" in shown
-    assert "takes one network" in dse("list", "layers").refused()
-    assert "takes no network" in dse("list", "searchers", "vgg16").refused()
-    assert "did you mean 'vgg16'" in dse("list", "layers", "vgg1").refused()
 
 
 # space

@@ -34,7 +34,10 @@ KERNEL = "dse.cost.loopnest.kernel"
 
 @dataclass(frozen=True)
 class LoopNest(CostModel):
-    """Prices layers with their strides, paddings and dilations. `constants` may be replaced."""
+    """Our own model: every MAC is done and every word counted; strides, paddings, dilations as they are.
+
+    `constants` may be replaced.
+    """
 
     constants: Constants = field(default_factory=Constants)
 

@@ -59,7 +59,7 @@ class CommandSettings(ModelSettings):
 
 
 class Command(OutsideModel):
-    """Prices by a program that is kept running."""
+    """A program of your own that prices: kept running, and asked line by line."""
 
     name = "command"
     settings_type = CommandSettings

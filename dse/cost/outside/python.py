@@ -44,7 +44,7 @@ class FunctionSettings(ModelSettings):
 
 
 class Python(OutsideModel):
-    """Prices by `function(layer, accelerator, mapping)`, or `(layer, accelerator, mappings)` for a batch.
+    """A function of your own that prices: `price(layer, accelerator, mapping)`, or `mappings` for a batch.
 
     The function's third parameter is called `mapping` or `mappings`, and that says what it is given:
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from dse.cost.protocol import CostModel, LevelsDetail
 from dse.cost.timeloop import prepared
 from dse.cost.timeloop.cases import CaseReader, price_cases
 from dse.cost.timeloop.faults import Fault
-from dse.cost.timeloop.presets import load_machine
+from dse.cost.timeloop.presets import MACHINES, load_machine
 from dse.spec.hierarchy.layout import RowArray
 from dse.spec.hierarchy.machine import Machine
 from dse.spec.hierarchy.mapping import HierarchyMapping
@@ -34,12 +34,17 @@ for _fault, _reason in {
 
 
 class Timeloop(CostModel):
-    """Prices mappings onto machines of any number of levels: those of a problem, or of cases."""
+    """Timeloop's figures of mappings onto machines of any number of levels."""
 
     name = "timeloop"
     hierarchical = True
     prices_strides = True
     provable = True
+
+    @classmethod
+    def machines(cls) -> Mapping[str, str]:
+        """See `dse.cost.timeloop.presets.MACHINES`."""
+        return MACHINES
 
     def load_machine(self, name: str) -> Machine:
         """See `dse.cost.timeloop.presets.load_machine`."""

@@ -14,8 +14,18 @@ from dse.spec.hierarchy.machine import Bandwidth, Energy, Level, Machine, sram_p
 from dse.support.errors import InputError, unknown
 from dse.support.toml import is_toml
 
-MACHINES = ("eyeriss_like", "simba_like", "simple_weight_stationary", "simple_output_stationary")
+FILES = {
+    "eyeriss_like": "row-stationary, after Eyeriss: 14 columns of 12 PEs, each with a store for each tensor",
+    "simba_like": "after Simba: 16 PEs, each with its buffers, accumulators and 16 MACs",
+    "simple_weight_stationary": "256 PEs that hold a tile of the weights, below one buffer for all tensors",
+    "simple_output_stationary": "256 PEs that hold a tile of the outputs, below a buffer for the others",
+}
 GEMMINI = "gemmini-PES-SCRATCHPAD-ACCUMULATOR"
+MACHINES = FILES | {
+    "gemmini": "Gemmini-like: 16 x 16 PEs that hold the weights, a scratchpad, and accumulators",
+    GEMMINI: "the same with numbers instead of the words: a side in PEs, rows of the two memories",
+}
+"""Those that come along, and what each is."""
 DEFAULT_GEMMINI = (16, 16384, 1024)
 
 _GEMMINI_NAME = re.compile(r"gemmini-([1-9]\d{0,8})-([1-9]\d{0,8})-([1-9]\d{0,8})")
@@ -28,7 +38,7 @@ def load_machine(name: str | PathLike[str]) -> Machine:
     of scratchpad and accumulator. An accelerator's name is that accelerator as a machine.
     """
     text = fspath(name)
-    if text in MACHINES:
+    if text in FILES:
         return read_machine(str(Path(__file__).parent / "machines" / f"{text}.toml"))
     if text == "gemmini":
         return gemmini(*DEFAULT_GEMMINI)
@@ -41,7 +51,7 @@ def load_machine(name: str | PathLike[str]) -> Machine:
         return read_machine(text)
     if text.endswith(ENDINGS):
         return read_yaml_machine(text)
-    raise unknown("machine", text, [*MACHINES, "gemmini", GEMMINI, *ACCELERATORS, "FILE.toml", "FILE.yaml"])
+    raise unknown("machine", text, [*MACHINES, *ACCELERATORS, "FILE.toml", "FILE.yaml"])
 
 
 def gemmini(pe_dim: int, scratchpad_depth: int, accumulator_depth: int) -> Machine:

@@ -25,7 +25,7 @@ LIBRARY = "zigzag-dse"
 
 
 class ZigZag(OutsideModel):
-    """Cycles and energy of one mapping at a time, some milliseconds each. `constants` may be replaced."""
+    """ZigZag's own figures, one mapping at a time, some milliseconds each. `constants` may be replaced."""
 
     name = "zigzag"
     settings_type = Constants
