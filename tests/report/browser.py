@@ -21,7 +21,7 @@ FLAGS = (
     "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
     "--hide-scrollbars", "--remote-debugging-pipe",
 )  # fmt: skip
-ANSWER_SECONDS = 60.0
+ANSWER_SECONDS, PATIENCE_SECONDS = 60.0, 20
 ENTER, SPACE, RIGHT = ("Enter", 13, "\r"), (" ", 32, " "), ("ArrowRight", 39, "")
 """Keys: what a page calls them, their number, and the text that they write."""
 
@@ -79,6 +79,31 @@ class Browser:
         if "exceptionDetails" in found:
             raise RuntimeError(found["exceptionDetails"])
         return found["result"].get("value")
+
+    def unfold(self, selector: str = "details") -> None:
+        """Open all `details` that elements are in, and that they are."""
+        self.run(
+            """for (const found of document.querySelectorAll(arguments[0])) {
+                for (let part = found.closest("details"); part; part = part.parentElement.closest("details"))
+                    part.open = true;
+            }""",
+            selector,
+        )
+
+    def wait_until(self, script: str) -> None:
+        """Wait until a function's body returns true."""
+        waiting = f"""return new Promise((resolve) => {{
+            const test = () => {{ {script} }}, end = Date.now() + {1000 * PATIENCE_SECONDS};
+            const look = () => test() || Date.now() > end ? resolve(test()) : setTimeout(look, 10);
+            look();
+        }})"""
+        assert self.run(waiting) is True, script
+
+    def wait_for(self, selector: str, text: str) -> None:
+        """Wait until an element says so."""
+        self.wait_until(
+            f"return document.querySelector({json.dumps(selector)}).innerText === {json.dumps(text)}"
+        )
 
     def click(self, selector: str) -> None:
         """Click the first element that a CSS selector finds, as a mouse does."""

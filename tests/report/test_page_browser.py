@@ -4,73 +4,23 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
-from dse.analysis.analysis import analyse
-from dse.analysis.study import load_study
-from dse.report.page import render
 from tests.report import browser as driving
-from tests.report.browser import ENTER, RIGHT, SPACE, Browser, chromium
-from tests.report.page_cases import nasty, run_small_campaign
+from tests.report.browser import ENTER, RIGHT, SPACE, Browser
+from tests.report.conftest import Pages
 
 pytestmark = pytest.mark.skipif(bool(driving.missing()), reason=driving.missing())
 
-TABLE = (
-    "losses",
-    ["searcher", "loss", "seeds"],
-    [
-        ["marl-10", "2.5", "3"],
-        ["walk", "infeasible", "10"],
-        ["marl-9", "1.5e-3", "2"],
-        ["ppo", "-", "1,000"],
-        ["<b>cem</b>", "10 [9, 11]", "1"],
-    ],
-)
 NAMES, LOSSES, SEEDS = (f"#table-1 th:nth-child({place}) button" for place in (1, 2, 3))
-WIDE_FIGURE = (
-    '<svg width="720" height="90" viewBox="0 0 720 90"><rect width="720" height="90" fill="#fff"/></svg>'
-)
-
-
-@dataclass(frozen=True)
-class Pages:
-    """A page of a campaign, and one of the same under names that would be markup."""
-
-    plain: Path
-    nasty: Path
-
-
-@pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
-    folder = tmp_path_factory.mktemp("pages")
-    study = load_study(run_small_campaign(folder))
-    found = Pages(folder / "plain.html", folder / "nasty & <b>.html")
-    for path, shown in ((found.plain, study), (found.nasty, nasty(study))):
-        page = render(
-            shown, analyse(shown, resamples=20), {"wide": WIDE_FIGURE}, [TABLE], ["tables/reduction.csv"]
-        )
-        path.write_text(page, encoding="utf-8")
-    return found
-
-
-@pytest.fixture(scope="module")
-def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with chromium(tmp_path_factory.mktemp("browser")) as browser:
-        yield browser
 
 
 @pytest.fixture
-def page(window: Browser, pages: Pages) -> Browser:
-    """The plain page, just loaded, in a wide light window."""
-    window.resize(1280)
-    window.prefer("light")
-    window.open(pages.plain)
-    window.console(), window.requests()
-    return window
+def tabled(page: Browser) -> Browser:
+    """The plain page with its first table unfolded."""
+    page.unfold("#table-1")
+    return page
 
 
 def column(page: Browser, place: int) -> list[str]:
@@ -92,32 +42,32 @@ def sorted_by(page: Browser) -> list[str | None]:
 # Sorting
 
 
-def test_a_click_sorts_by_number_and_another_the_other_way_with_what_has_none_last(page: Browser) -> None:
-    page.click(LOSSES)
-    assert column(page, 1) == ["1.5e-3", "2.5", "10 [9, 11]", "infeasible", "-"]
-    assert column(page, 0)[:3] == ["marl-9", "marl-10", "<b>cem</b>"]
-    assert sorted_by(page) == [None, "ascending", None]
-    page.click(LOSSES)
-    assert column(page, 1) == ["10 [9, 11]", "2.5", "1.5e-3", "infeasible", "-"]
-    assert sorted_by(page) == [None, "descending", None]
+def test_a_click_sorts_by_number_and_another_the_other_way_with_what_has_none_last(tabled: Browser) -> None:
+    tabled.click(LOSSES)
+    assert column(tabled, 1) == ["1.5e-3", "2.5", "10 [9, 11]", "infeasible", "-"]
+    assert column(tabled, 0)[:3] == ["marl-9", "marl-10", "<b>cem</b>"]
+    assert sorted_by(tabled) == [None, "ascending", None]
+    tabled.click(LOSSES)
+    assert column(tabled, 1) == ["10 [9, 11]", "2.5", "1.5e-3", "infeasible", "-"]
+    assert sorted_by(tabled) == [None, "descending", None]
 
 
-def test_thousands_are_numbers_and_names_sort_by_the_numbers_in_them(page: Browser) -> None:
-    page.click(SEEDS)
-    assert column(page, 2) == ["1", "2", "3", "10", "1,000"]
-    page.click(NAMES)
-    assert column(page, 0) == ["<b>cem</b>", "marl-9", "marl-10", "ppo", "walk"]
-    assert sorted_by(page) == ["ascending", None, None]
+def test_thousands_are_numbers_and_names_sort_by_the_numbers_in_them(tabled: Browser) -> None:
+    tabled.click(SEEDS)
+    assert column(tabled, 2) == ["1", "2", "3", "10", "1,000"]
+    tabled.click(NAMES)
+    assert column(tabled, 0) == ["<b>cem</b>", "marl-9", "marl-10", "ppo", "walk"]
+    assert sorted_by(tabled) == ["ascending", None, None]
 
 
 @pytest.mark.parametrize("key", [ENTER, SPACE])
 def test_the_keyboard_sorts_as_a_click_does_and_the_change_is_announced(
-    page: Browser, key: tuple[str, int, str]
+    tabled: Browser, key: tuple[str, int, str]
 ) -> None:
-    page.press(LOSSES, key)
-    assert sorted_by(page) == [None, "ascending", None]
-    assert page.run("return document.getElementById('status').textContent") == "Sorted by loss, rising"
-    assert page.run("return document.activeElement.innerText") == "loss"
+    tabled.press(LOSSES, key)
+    assert sorted_by(tabled) == [None, "ascending", None]
+    assert tabled.run("return document.getElementById('status').textContent") == "Sorted by loss, rising"
+    assert tabled.run("return document.activeElement.innerText") == "loss"
 
 
 def test_every_control_is_reached_by_tab(page: Browser) -> None:
@@ -132,15 +82,16 @@ def test_every_control_is_reached_by_tab(page: Browser) -> None:
 
 def test_copying_puts_the_very_text_on_the_clipboard_and_says_so(page: Browser) -> None:
     page.command("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
+    page.unfold("#cards")
     for part, label in (("json", "JSON"), ("maestro", "MAESTRO text"), ("check", "check command")):
         button = f"[data-copy=mapping-1-{part}]"
         page.click(button)
-        wait_for(page, button, "Copied")
+        page.wait_for(button, "Copied")
         copied = page.run("return navigator.clipboard.readText()")
         assert copied == page.run(f"return document.getElementById('mapping-1-{part}').textContent")
         assert page.run("return document.getElementById('status').textContent") == f"Copied {label}"
     page.click("[data-copy=mapping-1-json]")
-    wait_for(page, "[data-copy=mapping-1-json]", "Copied")
+    page.wait_for("[data-copy=mapping-1-json]", "Copied")
     assert json.loads(page.run("return navigator.clipboard.readText()"))["cluster_size"] > 0
 
 
@@ -149,9 +100,9 @@ def test_copying_works_where_the_browser_has_no_clipboard_for_files(page: Browse
     page.run("window.real = navigator.clipboard; return real.writeText('before')")
     page.run("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
     page.run("location.hash = '#mapping-2'")
-    wait_until(page, "return document.getElementById('mapping-2').offsetHeight > 0")
+    page.wait_until("return document.getElementById('mapping-2').offsetHeight > 0")
     page.click("[data-copy=mapping-2-json]")
-    wait_for(page, "[data-copy=mapping-2-json]", "Copied")
+    page.wait_for("[data-copy=mapping-2-json]", "Copied")
     copied = page.run("return real.readText()")
     assert copied == page.run("return document.getElementById('mapping-2-json').textContent")
     assert page.run("return document.querySelectorAll('textarea').length") == 0
@@ -162,30 +113,11 @@ def test_where_nothing_can_be_copied_the_text_is_shown_and_selected(page: Browse
     page.run(
         "Object.defineProperty(navigator, 'clipboard', {value: undefined});document.execCommand = () => false"
     )
+    page.unfold("#cards")
     page.click("[data-copy=mapping-1-maestro]")
-    wait_for(page, "[data-copy=mapping-1-maestro]", "Selected: press Ctrl+C")
+    page.wait_for("[data-copy=mapping-1-maestro]", "Selected: press Ctrl+C")
     assert page.run("return getSelection().toString()").startswith("Network mapping {")
     assert page.run("return document.getElementById('mapping-1-maestro').closest('details').open") is True
-
-
-def wait_for(page: Browser, selector: str, text: str) -> None:
-    script = """return new Promise((resolve) => {
-        const element = document.querySelector(arguments[0]), said = arguments[1], end = Date.now() + 5000;
-        const look = () => element.innerText === said || Date.now() > end ? resolve(element.innerText)
-          : setTimeout(look, 10);
-        look();
-    })"""
-    assert page.run(script, selector, text) == text
-
-
-def wait_until(page: Browser, script: str) -> None:
-    """Wait until a function's body returns true."""
-    waiting = f"""return new Promise((resolve) => {{
-        const test = () => {{ {script} }}, end = Date.now() + 5000;
-        const look = () => test() || Date.now() > end ? resolve(test()) : setTimeout(look, 10);
-        look();
-    }})"""
-    assert page.run(waiting) is True
 
 
 # Charts and filters
@@ -195,7 +127,7 @@ CURVES = "document.querySelectorAll('figure.chart[data-chart=over] path.curve').
 
 def show_chart(page: Browser) -> None:
     page.run("document.querySelector('figure.chart[data-chart=over]').scrollIntoView()")
-    wait_until(page, f"return {CURVES} === 3")
+    page.wait_until(f"return {CURVES} === 3")
 
 
 def test_a_click_on_a_searcher_hides_its_curves_and_its_rows_and_another_shows_them(page: Browser) -> None:
@@ -203,11 +135,11 @@ def test_a_click_on_a_searcher_hides_its_curves_and_its_rows_and_another_shows_t
     rows = "return document.querySelectorAll('table.standing tbody tr:not([hidden])').length"
     page.run("scrollTo(0, document.querySelector('.controls').offsetTop - 80)")
     page.click("[data-key='1']")
-    wait_until(page, f"return {CURVES} === 2")
+    page.wait_until(f"return {CURVES} === 2")
     assert page.run(rows) == 2
     assert page.run("return document.querySelector(\"[data-key='1']\").ariaPressed") == "false"
     page.click("[data-key='1']")
-    wait_until(page, f"return {CURVES} === 3")
+    page.wait_until(f"return {CURVES} === 3")
     assert page.run(rows) == 3
 
 
@@ -243,7 +175,7 @@ def test_the_mouse_reads_the_values_under_it_and_the_nearest_curve_stands_out(
     page.resize(width)
     show_chart(page)
     place = "document.querySelector('figure.chart[data-chart=over] .tip')"
-    page.hover("figure.chart[data-chart=over] svg", 0.7, 0.5)
+    page.hover("figure.chart[data-chart=over] svg", 0.5, 0.5)
     said = page.run(f"return {place}.innerText").splitlines()
     samples = int(said[0].removeprefix("after ").removesuffix(" samples").replace(",", ""))
     assert 1 < samples < 150
@@ -252,7 +184,7 @@ def test_the_mouse_reads_the_values_under_it_and_the_nearest_curve_stands_out(
     assert len(strong) == page.run(f"return {place}.querySelectorAll('.near').length")
     left, right = page.run(f"const b = {place}.getBoundingClientRect(); return [b.left, b.right]")
     assert 0 <= left < right <= width
-    page.hover("#standing h2")
+    page.hover("#standing-fold h2")
     assert page.run(f"return {place}.hidden") is True
 
 
@@ -261,7 +193,7 @@ def test_an_axis_turns_linear_at_a_click(page: Browser) -> None:
     drawn = "return document.querySelector('figure.chart[data-chart=over] path.curve').getAttribute('d')"
     before = page.run(drawn)
     page.run("document.querySelector('[data-axis=x][data-scale=linear]').click()")
-    wait_until(page, f"return {CURVES} === 3")
+    page.wait_until(f"return {CURVES} === 3")
     assert page.run(drawn) != before
 
 
@@ -272,9 +204,8 @@ def test_the_page_logs_nothing_and_asks_for_nothing(window: Browser, pages: Page
     for path in (pages.plain, pages.nasty):
         window.console(), window.requests()
         window.open(path)
+        window.unfold()
         window.click(LOSSES)
-        window.run("scrollTo(0, 0)")
-        window.click("details summary")
         assert window.console() == []
         asked = [address for address in window.requests() if not address.startswith("data:")]
         assert asked == [path.resolve().as_uri()]
@@ -303,13 +234,6 @@ def test_the_page_is_never_wider_than_its_window(
     wide = """return [...document.querySelectorAll('main *')].filter(e => !e.closest('.scroll, pre, .hush')
         && e.getBoundingClientRect().right > innerWidth + 0.5).map(e => e.outerHTML.slice(0, 80))"""
     assert window.run(wide) == []
-
-
-def test_in_a_narrow_window_tables_and_figures_scroll_inside_themselves(page: Browser) -> None:
-    page.resize(360)
-    script = "const e = document.querySelector(arguments[0]); return e.scrollWidth > e.clientWidth"
-    assert page.run(script, "#standing .scroll") is True
-    assert page.run(script, "#figures .scroll") is True
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -346,7 +270,9 @@ def test_on_paper_everything_is_unfolded_and_afterwards_folded_again(page: Brows
     printed = base64.b64decode(page.command("Page.printToPDF")["data"])
     assert printed.startswith(b"%PDF")
     assert page.run("return window.folded") == 0
-    assert page.run("return document.querySelectorAll('details[open]').length") == 0
+    assert page.run("return [...document.querySelectorAll('details[open]')].map(e => e.id)") == [
+        "curves-fold"
+    ]
 
 
 def test_without_script_everything_can_be_read_and_nothing_pretends_to_work(
@@ -355,13 +281,16 @@ def test_without_script_everything_can_be_read_and_nothing_pretends_to_work(
     window.command("Emulation.setScriptExecutionDisabled", value=True)
     try:
         window.open(pages.plain)
+        window.unfold()
         text = window.run("return document.body.innerText")
+        window.open(pages.plain)
         assert window.run("return document.querySelectorAll('thead button').length") == 0
         assert (
             window.run("return [...document.querySelectorAll('button')].every(b => b.offsetWidth === 0)")
             is True
         )
-        window.click("#mapping-1 details:last-of-type summary")
+        window.click("#mappings-fold > summary")
+        window.click("#mapping-1-text summary")
         assert window.run("return document.getElementById('mapping-1-json').offsetHeight") > 100
         assert window.run("return document.querySelector('.scripted').offsetHeight") == 0
     finally:

@@ -35,10 +35,11 @@ class Filter:
 
 @dataclass(frozen=True)
 class Entry:
-    """A searcher in the legend; `dash` is its line as an SVG's `stroke-dasharray`."""
+    """A searcher in the legend; `dash` is its line's `stroke-dasharray` in SVG, `text` its name's colour."""
 
     name: str
     colour: str
+    text: str
     dash: str
     leading: bool
 
@@ -47,7 +48,13 @@ def legend(study: Study) -> tuple[Entry, ...]:
     """The searchers as figures draw them, in the campaign's order."""
     looks = styles(study.searchers, study.reference, study.looks)
     return tuple(
-        Entry(name, look.colour, " ".join(f"{look.width * part:g}" for part in look.dash), look.leading)
+        Entry(
+            name,
+            look.colour,
+            look.text,
+            " ".join(f"{look.width * part:g}" for part in look.dash),
+            look.leading,
+        )
         for name, look in looks.items()
     )
 
@@ -72,7 +79,8 @@ def explorer_data(study: Study, findings: Findings) -> dict[str, Any]:
         "reference": place[study.reference],
         "proven": all(study.target(problem)[1] for problem in study.problems),
         "searchers": [
-            {"name": one.name, "colour": one.colour, "dash": one.dash, "cut": one.name in study.cut}
+            {"name": one.name, "colour": one.colour, "text": one.text, "dash": one.dash}
+            | ({"cut": True} if one.name in study.cut else {})
             for one in legend(study)
         ],
         "over": over,

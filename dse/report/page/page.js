@@ -1,5 +1,5 @@
-"use strict";
-(() => {
+// Sorting tables and copying blocks.
+{
   const SHOWN_MS = 2000;
   const status = document.getElementById("status");
   const timers = new Map();
@@ -40,6 +40,15 @@
       button.addEventListener("click", () => sort(table, head, column));
       head.append(button);
     });
+  }
+
+  // Where a window is narrow each cell says which column it is of.
+  function label(table) {
+    const heads = [...table.tHead.rows[0].cells].map((head) => head.textContent.trim());
+    for (const row of table.tBodies[0].rows) {
+      for (const cell of row.cells) cell.dataset.head = heads[cell.cellIndex];
+    }
+    table.classList.add("labelled");
   }
 
   // Copying
@@ -91,8 +100,7 @@
   }
 
   function select(block) {
-    const folded = block.closest("details");
-    if (folded) folded.open = true;
+    unfold(block);
     getSelection().selectAllChildren(block);
     block.scrollIntoView({ block: "nearest" });
   }
@@ -104,18 +112,11 @@
     tell(button, done);
   }
 
+  document.querySelectorAll(".scroll table").forEach(label);
   document.querySelectorAll("table.sortable").forEach(makeSortable);
   document.querySelectorAll("button.copy").forEach((button) => {
     button.hidden = false;
     button.addEventListener("click", () => copyBlock(button));
   });
   document.querySelectorAll(".scripted").forEach((part) => { part.hidden = false; });
-
-  // Paper cannot be clicked.
-  const closed = () => document.querySelectorAll("details:not([open])");
-  addEventListener("beforeprint", () => closed().forEach((part) => { part.open = part.dataset.printed = true; }));
-  addEventListener("afterprint", () => document.querySelectorAll("details[data-printed]").forEach((part) => {
-    part.open = false;
-    delete part.dataset.printed;
-  }));
-})();
+}

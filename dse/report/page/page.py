@@ -23,7 +23,7 @@ from dse.analysis.findings import Findings
 from dse.analysis.problems import make_problems
 from dse.analysis.repriced import Repriced
 from dse.analysis.study import Study
-from dse.report.conclusions import conclude
+from dse.report.conclusions import conclude, refuted
 from dse.report.page.captions import captions
 from dse.report.page.explorer import as_markup, explorer_data, filters, legend, marks
 from dse.report.page.mappings import BestMapping, best_mappings
@@ -42,6 +42,8 @@ Section = tuple[str, Sequence[str], Sequence[Sequence[str]]]
 """A table's title, column heads and cells."""
 
 TEMPLATE = "page.html.jinja"
+SCRIPTS = ("folds.js", "page.js", "numbers.js", "curves.js", "chart.js", "explore.js")
+"""The page's script is these together, in a function of its own."""
 REDRAWN = r"gap|convergence(-\d+)?"
 """The figures that the page's script draws anew from data; without scripts these stay."""
 
@@ -63,18 +65,21 @@ def render(
     tables: Iterable[Section] = (),
     linked: Iterable[str] = (),
     repriced: Sequence[Repriced] = (),
+    coming: Sequence[str] = (),
 ) -> str:
     """The whole page.
 
     `figures` are SVG documents by name, `tables` come in the order in which they are shown, and `linked` are
     files beside the page (`tables/reduction.csv`) that it names. `repriced` are the winners under other cost
-    models. The same arguments give the same text.
+    models, and `coming` are the titles of figures that are still being drawn. The same arguments give the
+    same text.
     """
     problems = make_problems(study)
-    conclusions = conclude(study, findings)
+    conclusions, alarms = conclude(study, findings), refuted(study)
     mappings = best_mappings(study, problems)
     origin = provenance(study, problems)
-    script = _read("page.js") + _read("charts.js")
+    script = _script()
+    key = legend(study)
     return (
         _environment()
         .get_template(TEMPLATE)
@@ -83,7 +88,12 @@ def render(
             conclusions=conclusions,
             reference=study.reference,
             line=summary_line(study),
+            alarms=alarms,
+            cares=[warning for warning in conclusions.warnings if warning not in alarms],
+            answer=standings(study, findings, brief=True),
             standing=standings(study, findings),
+            curves=bool(findings.convergence),
+            coming=coming,
             figures=_figures(study, findings, figures or {}),
             tables=[page_table(*table) for table in tables],
             files=_by_stem(linked),
@@ -94,7 +104,8 @@ def render(
             data=as_markup(explorer_data(study, findings)),
             filters=filters(study),
             machine=study.machine,
-            legend=legend(study),
+            legend=key,
+            looks={entry.name: entry for entry in key},
             marks=marks(study),
             problems=_problems(origin),
             settings_known=bool(study.about.get("settings")),
@@ -187,8 +198,12 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {"nest": nest_markup, "breakable": breakable, "reached": _reached, "now": _now}
-    environment.globals["energy"] = energy
+    environment.globals |= {"energy": energy, "NONE": NONE}
     return environment
+
+
+def _script() -> str:
+    return f'"use strict";\n(() => {{\n{"".join(map(_read, SCRIPTS))}}})();\n'
 
 
 def _read(name: str) -> str:

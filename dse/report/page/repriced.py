@@ -11,9 +11,6 @@ from dse.analysis.study import Study
 from dse.report.page.tables import PageTable, page_table
 from dse.report.repriced import caveat, finding, repriced_sections
 
-MANY = 4
-"""Rankings beyond these are folded."""
-
 
 @dataclass(frozen=True)
 class PageRanking:
@@ -21,7 +18,6 @@ class PageRanking:
 
     sentence: str
     table: PageTable
-    folded: bool
 
 
 @dataclass(frozen=True)
@@ -50,8 +46,7 @@ def _section(study: Study, repriced: Repriced, place: int) -> PageRepriced:
     rankings = []
     for number, ((_, sentence), section) in enumerate(zip(words[2], sections, strict=True)):
         first = number == 0 and repriced.overall is not None
-        folded = number > 0 and len(sections) > MANY + 1
-        rankings.append(PageRanking("" if first else sentence, page_table(*section), folded))
+        rankings.append(PageRanking("" if first else sentence, page_table(*section)))
     return PageRepriced(
         anchor, repriced.other, finding(repriced), caveat(repriced), LEAST_SEEDS, tuple(rankings)
     )

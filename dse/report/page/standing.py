@@ -10,10 +10,12 @@ import numpy as np
 from dse.analysis.findings import Findings
 from dse.analysis.study import Study
 from dse.report.limits import missing
-from dse.report.page.numbers import NONE, percent, ratio_text
+from dse.report.page.numbers import NONE, counted, percent, ratio_text
 
 CLOSE = 1.01
 """A run whose final loss is at most this times the best known has come close."""
+LEADERS = 5
+"""How many of many searchers the page's first screen has."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,8 @@ class Standing:
 class Standings:
     """All rows, the best first, the ends of the strip's logarithmic scale, and what 1 stands for.
 
-    `lacking` names the searchers that have not so many samples.
+    `lacking` names the searchers that have not so many samples, and `rest` says what those come to that have
+    no row.
     """
 
     rows: tuple[Standing, ...]
@@ -51,22 +54,40 @@ class Standings:
     most: str
     base: str
     lacking: str
+    rest: str
 
 
-def standings(study: Study, findings: Findings) -> Standings:
-    """The table of the searchers that have runs of the whole budget on every problem."""
+def standings(study: Study, findings: Findings, brief: bool = False) -> Standings:
+    """The table of the searchers that have runs of the whole budget on every problem.
+
+    In `brief`, where they are many, it has the LEADERS best of them and the reference.
+    """
     ends = {
         name: (float(band.centre[-1]), float(band.low[-1]), float(band.high[-1]))
         for name, band in findings.gap.items()
         if len(band.centre) and name not in study.cut
     }
-    finite = [value for end in ends.values() for value in end if math.isfinite(value)]
+    order = sorted(ends, key=lambda name: ends[name][0])
+    shown = order
+    if brief and len(order) > LEADERS + 2:
+        shown = [name for place, name in enumerate(order) if place < LEADERS or name == study.reference]
+    finite = [value for name in shown for value in ends[name] if math.isfinite(value)]
     least, most = min([1.0, *finite]), max([1.0, *finite])
-    rows = [_row(study, findings, name, end, (least, most)) for name, end in ends.items()]
-    rows.sort(key=lambda row: row.value)
+    rows = tuple(_row(study, findings, name, ends[name], (least, most)) for name in shown)
+    others = [ends[name][0] for name in order if name not in shown]
+    rest = f"{counted(len(others), 'other')}: {_range(others[0], others[-1])}" if others else ""
+    return Standings(rows, ratio_text(least), ratio_text(most), base(study), missing(study), rest)
+
+
+def base(study: Study) -> str:
+    """What a ratio of 1 stands for."""
     proven = bool(study.problems) and all(study.target(problem)[1] for problem in study.problems)
-    base = "the proven optimum" if proven else "the best known"
-    return Standings(tuple(rows), ratio_text(least), ratio_text(most), base, missing(study))
+    return "the proven optimum" if proven else "the best known"
+
+
+def _range(low: float, high: float) -> str:
+    ends = ratio_text(low), ratio_text(high)
+    return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
 
 
 def _row(

@@ -13,7 +13,6 @@ _NUMBER = re.compile(
     r"[<>≤≥~]?\s*(?P<number>[-+]?(\d[\d,]*)(\.\d+)?(e[-+]?\d+)?)\s*(%|x)?(\s*[\[(].*[\])]|\s+(of|to)\s.*)?",
     re.IGNORECASE,
 )
-MANY_ROWS = 24
 LABEL = 24
 """Letters of a text that is longer than a searcher's name."""
 SENTENCE = 40
@@ -51,11 +50,6 @@ class PageTable:
     heads: tuple[str, ...]
     numeric: tuple[bool, ...]
     rows: tuple[tuple[PageCell, ...], ...]
-
-    @property
-    def long(self) -> bool:
-        """Whether the table is longer than a window, and better folded."""
-        return len(self.rows) > MANY_ROWS
 
     def is_about(self, name: str) -> bool:
         """Whether one row, and one only, is headed by that name."""

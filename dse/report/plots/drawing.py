@@ -133,8 +133,8 @@ def draw(study: Study, findings: Findings) -> dict[str, Drawing]:
     drawings += _paged(
         "returns",
         "What is drawn, and the best of it",
-        "Left, the mean loss of the feasible samples that a searcher draws as it learns; right, the best so "
-        "far. A searcher that learns draws lower losses with time." + _first_of(study),
+        "The mean loss of the feasible samples that a searcher draws as it learns, beside or above "
+        "the best so far. A searcher that learns draws lower losses with time." + _first_of(study),
         study.problems[:MOST],
         ROWS,
         lambda problems, width: mean_loss_figure(study, findings, problems, looks, width),

@@ -47,7 +47,7 @@ def time_figure(
     )
     own = {row.searcher: row.own_seconds / study.budget_of(row.searcher) for row in findings.standing}
     for place, (axes, (cost, seconds)) in enumerate(zip(panels, SAMPLE_SECONDS.items(), strict=True)):
-        frame(axes, f"... {cost}")
+        frame(axes, f"... {cost}" if wide else f"{cost} a sample")
         bands = {name: band for name, band in findings.gap.items() if name in own}
         if not finite(float(band.centre[-1]) for band in bands.values()):
             note(axes, "nothing feasible on most problems")

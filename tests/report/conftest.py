@@ -1,0 +1,72 @@
+"""Pages of small campaigns, and a browser to look at them with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from dse.analysis.analysis import analyse
+from dse.analysis.study import load_study
+from dse.report.page import render
+from dse.report.plots import draw, svgs
+from tests.report.browser import Browser, chromium
+from tests.report.figure_cases import OURS, PROBLEMS, made_up
+from tests.report.page_cases import nasty, run_small_campaign
+
+TABLE = (
+    "losses",
+    ["searcher", "loss", "seeds"],
+    [
+        ["marl-10", "2.5", "3"],
+        ["walk", "infeasible", "10"],
+        ["marl-9", "1.5e-3", "2"],
+        ["ppo", "-", "1,000"],
+        ["<b>cem</b>", "10 [9, 11]", "1"],
+    ],
+)
+DRAWN = ("gap", "distributions", "ecdf", "improvement")
+
+
+@dataclass(frozen=True)
+class Pages:
+    """A page of a campaign, one of the same under names that would be markup, and one of many searchers."""
+
+    plain: Path
+    nasty: Path
+    many: Path
+
+
+@pytest.fixture(scope="session")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
+    folder = tmp_path_factory.mktemp("pages")
+    study = load_study(run_small_campaign(folder))
+    many = made_up([*OURS, "ppo-categorical", "team", "a", "b"], PROBLEMS[:2])
+    found = Pages(folder / "plain.html", folder / "nasty & <b>.html", folder / "many.html")
+    for path, shown in ((found.plain, study), (found.nasty, nasty(study)), (found.many, many)):
+        findings = analyse(shown, resamples=20)
+        drawn = {name: one for name, one in draw(shown, findings).items() if name in DRAWN}
+        figures = svgs(drawn) if shown is many else {}
+        page = render(shown, findings, figures, [TABLE], ["tables/reduction.csv"])
+        path.write_text(page, encoding="utf-8")
+    return found
+
+
+@pytest.fixture(scope="module")
+def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with chromium(tmp_path_factory.mktemp("browser")) as browser:
+        yield browser
+
+
+@pytest.fixture
+def page(window: Browser, pages: Pages) -> Browser:
+    """The plain page, just loaded, in a wide light window."""
+    window.resize(1280)
+    window.prefer("light")
+    window.open(pages.plain)
+    window.run("sessionStorage.clear()")  # What tests before have opened is not open.
+    window.open(pages.plain)
+    window.console(), window.requests()
+    return window
