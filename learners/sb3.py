@@ -6,7 +6,10 @@ those whose noise depends on the state (`use_sde`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import torch
@@ -33,9 +36,22 @@ _ACTIVATIONS = {nn.Tanh: "tanh", nn.ReLU: "relu"}
 Layers = list[tuple[Tensor, Tensor]]
 
 
-def begin(name: str, env: Any, seed: int, settings: dict[str, Any]) -> BaseAlgorithm:
+class Draws(Protocol):
+    """Generators in place of those that the whole process shares."""
+
+    def seed(self, seed: int) -> None:
+        """Begin them at a seed."""
+
+    def handed(self) -> AbstractContextManager[Any]:
+        """Within, torch draws from its one."""
+
+
+def begin(
+    name: str, env: Any, seed: int, settings: dict[str, Any], draws: Draws | None = None
+) -> BaseAlgorithm:
     """An agent that has not learned yet, on the CPU, and writes nothing anywhere.
 
+    With `draws` it leaves torch's shared generator alone; who calls sees to it that it does so with others.
     Where learning is to be aware of rounding (see learners.qat), its layers round.
     """
     import stable_baselines3
@@ -43,12 +59,43 @@ def begin(name: str, env: Any, seed: int, settings: dict[str, Any]) -> BaseAlgor
 
     if name not in AGENTS:
         raise unknown("agent of stable-baselines3", name, AGENTS)
-    made: type[BaseAlgorithm] = getattr(stable_baselines3, name.upper())
-    agent: BaseAlgorithm = made("MlpPolicy", env, seed=seed, device="cpu", **settings)
+    made: Any = getattr(stable_baselines3, name.upper())
+    with nullcontext() if draws is None else draws.handed():
+        seeding = made if draws is None else _seeding(made, draws)
+        agent: Any = seeding("MlpPolicy", env, seed=seed, device="cpu", **settings)
+    if draws is not None:
+        agent.policy.forward = _within(draws, agent.policy.forward)
+        if name == "ddpg":
+            # It draws noise for its targets, though of deviation 0.
+            agent.train = _within(draws, agent.train)
     round_layers(agent.policy)
     # The logger that it would make by itself comes with a folder for its files.
     agent.set_logger(Logger(folder=None, output_formats=[]))
-    return agent
+    begun: BaseAlgorithm = agent
+    return begun
+
+
+def _seeding(made: Any, draws: Draws) -> Any:
+    """The same algorithm, whose agents seed `draws` and their spaces, and nothing of the whole process."""
+
+    class Seeding(made):  # type: ignore[misc]
+        def set_random_seed(self, seed: int | None = None) -> None:
+            assert seed is not None
+            draws.seed(seed)
+            self.action_space.seed(seed)
+            self.env.seed(seed)
+
+    Seeding.__name__ = made.__name__
+    return Seeding
+
+
+def _within(draws: Draws, drawing: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(drawing)
+    def handed(*arguments: Any, **named: Any) -> Any:
+        with draws.handed():
+            return drawing(*arguments, **named)
+
+    return handed
 
 
 def noise(spread: FloatArray, correlated: bool = False) -> ActionNoise:

@@ -13,9 +13,6 @@ them of the median best loss of 10 seeds is 1.22, 1.04, 1.02 and 1.00 times the 
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -24,11 +21,14 @@ import numpy as np
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError
 from dse.support.validation import whole_number
+from searchers.common.own_draws import Draws, route
 from searchers.common.scores import scores
 from searchers.common.settings import MOST_POINTS, MOST_REPEATS, probability
 from searchers.common.visited import Visited
 
 if TYPE_CHECKING:
+    import random
+
     from dse.problem.evaluations import Evaluations
     from dse.search.evaluator import Evaluator
     from dse.space.protocol import Space
@@ -73,15 +73,14 @@ class Genetic:
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Breed generation after generation until the budget is spent."""
-        chance = BorrowedRandom(int(rng.integers(2**63)))
-        breeding = _Breeding(self, evaluate.space)
+        breeding = _Breeding(self, evaluate.space, Draws.seeded(int(rng.integers(2**63))))
         visited = Visited(evaluate.space)
         known = evaluate.known
         visited.add(known.genes)
         elders = breeding.individuals(known.genes)
         _judge(elders, known.evaluations)
         while True:
-            self._evolve(evaluate, rng, breeding, chance, visited, elders)
+            self._evolve(evaluate, rng, breeding, visited, elders)
             elders = []
 
     def _evolve(
@@ -89,7 +88,6 @@ class Genetic:
         evaluate: Evaluator,
         rng: np.random.Generator,
         breeding: _Breeding,
-        chance: BorrowedRandom,
         visited: Visited,
         elders: list[Any],
     ) -> None:
@@ -103,10 +101,10 @@ class Genetic:
         population = elders + population
         best, idle = max(one.fitness for one in population), 0
         while not self.patience or idle < self.patience:
-            with chance.installed():
+            with breeding.draws.used():
                 elite, children = breeding.next_generation(population)
                 visited.renew(np.array(children, dtype=np.int64), breeding.mutate(children), self.retries)
-            # Outside: who watches the evaluator may use the global generator too.
+            # Outside: who watches the evaluator may use DEAP too.
             _evaluate(children, evaluate)
             population = elite + children
             leader = max(one.fitness for one in population)
@@ -114,32 +112,14 @@ class Genetic:
             best = max(best, leader)
 
 
-class BorrowedRandom:
-    """A random stream of our own in the module `random`, where DEAP draws from.
-
-    While it is installed the module's global state is ours; then it is again what it was, whatever happened.
-    """
-
-    def __init__(self, seed: int) -> None:
-        self._state = random.Random(seed).getstate()
-
-    @contextmanager
-    def installed(self) -> Iterator[None]:
-        """Within, `random` draws from this stream, which goes on where it left off."""
-        outside = random.getstate()
-        random.setstate(self._state)
-        try:
-            yield
-        finally:
-            self._state = random.getstate()
-            random.setstate(outside)
-
-
 class _Breeding:
-    """DEAP's operators, set up for a space."""
+    """DEAP's operators, set up for a space. They draw from `draws` while these are used."""
 
-    def __init__(self, settings: Genetic, space: Space) -> None:
+    def __init__(self, settings: Genetic, space: Space, draws: Draws) -> None:
         from deap import algorithms, base, tools
+
+        route("deap")
+        self.draws = draws
 
         # Not by deap.creator: it would make them global names, once for all searches of the process.
         class Fitness(base.Fitness):  # type: ignore[misc]
@@ -165,6 +145,7 @@ class _Breeding:
         self._toolbox.register(
             "mutate",
             mutate,
+            chance=draws.python,
             highest=[gene.size - 1 for gene in space.genes],
             steps=[settings.step if gene.kind == "ordinal" else 0.0 for gene in space.genes],
             rate=settings.mutation,
@@ -192,17 +173,19 @@ class _Breeding:
         return again
 
 
-def mutate(individual: list[int], highest: list[int], steps: list[float], rate: float) -> tuple[list[int]]:
+def mutate(
+    individual: list[int], highest: list[int], steps: list[float], rate: float, chance: random.Random
+) -> tuple[list[int]]:
     """Change each gene, in place, with probability `rate`: by one, with its share in `steps`, or to any.
 
-    `highest` has the genes' largest values. An operator in DEAP's manner, drawing from the module `random`.
+    `highest` has the genes' largest values. An operator in DEAP's manner.
     """
     for gene, (high, step) in enumerate(zip(highest, steps, strict=True)):
-        if random.random() < rate:
-            if random.random() < step:
-                individual[gene] = min(max(individual[gene] + random.choice((-1, 1)), 0), high)
+        if chance.random() < rate:
+            if chance.random() < step:
+                individual[gene] = min(max(individual[gene] + chance.choice((-1, 1)), 0), high)
             else:
-                individual[gene] = random.randint(0, high)
+                individual[gene] = chance.randint(0, high)
     return (individual,)
 
 

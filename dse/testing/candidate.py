@@ -105,9 +105,9 @@ class Candidate:
 
     @cached_property
     def repeated(self) -> WatchedRun:
-        """The same search again, by the same object, among other global random states."""
+        """The same search again, by the same object, in another world, beside a thread that draws from it."""
         _ = self.reference
-        return self.run(convolution, self.samples, searcher=self.searcher, world=OTHER_WORLD)
+        return self.run(convolution, self.samples, searcher=self.searcher, world=OTHER_WORLD, beside=True)
 
     @cached_property
     def unlike(self) -> tuple[str, str] | None:
@@ -116,7 +116,7 @@ class Candidate:
         if seen is None:
             return None
         first, second = (self.run(convolution, self.samples) for _ in range(2))
-        elsewhere = self.run(convolution, self.samples, world=OTHER_WORLD)
+        elsewhere = self.run(convolution, self.samples, world=OTHER_WORLD, beside=True)
         again = self.run(convolution, self.samples, searcher=self.searcher)
         for rule, other in ((SAME_SEED, second), (GLOBAL_RANDOM, elsewhere), (REUSABLE, again)):
             parting = difference(first, other)

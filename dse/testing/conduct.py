@@ -148,13 +148,13 @@ def infeasible(candidate: Candidate) -> str:
 
 
 def random_states_kept(candidate: Candidate) -> str:
-    """The global random states are the same after a search as before it."""
+    """The global random states are others': the same after a search as before it, and meanwhile theirs."""
     runs = [ended for ended in candidate.runs if not ended.imported]
     for ended in runs:
         if ended.touched:
             raise Broken(
                 f"expected the global states to be left alone, those of {' and '.join(ended.touched)} were "
-                "changed; draw from `rng`, and put back what a library draws"
+                "changed, be it for a moment; draw from `rng`, and pass libraries a generator of your own"
             )
     return f"random, numpy.random and torch's after {len(runs)} searches"
 

@@ -29,9 +29,9 @@ def same_seed(candidate: Candidate) -> str:
 
 
 def global_random_ignored(candidate: Candidate) -> str:
-    """Global random states have no influence."""
+    """Global random states, and threads that draw from them, have no influence."""
     _raise_if(candidate, GLOBAL_RANDOM, "expected the same record whatever the global random states")
-    return f"{candidate.samples:,} samples under two states of random, numpy.random and torch"
+    return f"{candidate.samples:,} samples under two states of random, numpy.random and torch, others drawing"
 
 
 def reusable(candidate: Candidate) -> str:

@@ -24,7 +24,7 @@ from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import InputError, format_exception
 from dse.testing.landscapes import MODELS, convolution
 from dse.testing.pricing import rows_priced
-from dse.testing.surroundings import heard, process_settings, random_states
+from dse.testing.surroundings import drawing_thread, heard, process_settings, random_states
 
 WORLD, OTHER_WORLD = 20_507, 16_249
 """Seeds of the global random states around a search: it must not notice which."""
@@ -72,6 +72,7 @@ def run(
     *,
     seed: int = 0,
     world: int = WORLD,
+    beside: bool = False,
     threads: int = 1,
     journal: Journal | None = None,
     start: IntArray | None = None,
@@ -79,14 +80,14 @@ def run(
 ) -> WatchedRun:
     """Let `searcher` search with `budget` samples for at most `time_limit` seconds; nothing it raises passes.
 
-    `world` seeds the global random states around it, `threads` is what numerical libraries are given. The
-    first samples are those of `start`.
+    `world` seeds the global random states around it; with `beside` another thread draws from them meanwhile.
+    `threads` is what numerical libraries are given. The first samples are those of `start`.
     """
     _compile()
     modules = len(sys.modules)
     with (
         rows_priced(*MODELS) as priced,
-        random_states(world) as touched,
+        (drawing_thread if beside else random_states)(world) as touched,
         process_settings(threads) as changed,
         heard() as noise,
     ):

@@ -48,7 +48,11 @@ RULES: tuple[Rule, ...] = (
         records.larger_budget,
         (SAME_SEED,),
     ),
-    Rule(GLOBAL_RANDOM, "does not depend on global random states", records.global_random_ignored),
+    Rule(
+        GLOBAL_RANDOM,
+        "does not depend on global random states, nor on who draws from them",
+        records.global_random_ignored,
+    ),
     Rule(REUSABLE, "serves several searches with one object", records.reusable),
     Rule(
         "fresh-process",
@@ -60,7 +64,12 @@ RULES: tuple[Rule, ...] = (
     Rule("easy-optimum", "approaches an easy optimum", conduct.easy_optimum),
     # The rules below look at all searches of those above.
     Rule("charged", "pays a sample for every row that a cost model prices", conduct.charged),
-    Rule("global-random-kept", "leaves global random states as found", conduct.random_states_kept),
+    Rule(
+        "global-random-kept",
+        "leaves global random states alone",
+        conduct.random_states_kept,
+        ("inside", "budget", GLOBAL_RANDOM),
+    ),
     Rule("settings-kept", "leaves threads and floating-point errors as found", conduct.settings_kept),
     Rule("quiet", "prints nothing", conduct.quiet),
 )

@@ -9,6 +9,7 @@ import pickle
 import random
 import sys
 import tempfile
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from functools import lru_cache
@@ -39,6 +40,52 @@ def random_states(seed: int) -> Iterator[list[str]]:
         touched += [name for name, state in before.items() if pickle.dumps(now[name][1]()) != state]
         for name, state in found.items():
             now[name][2](state)
+
+
+PACE_SECONDS = 0.0005
+"""How often another thread draws."""
+
+
+@contextlib.contextmanager
+def drawing_thread(seed: int) -> Iterator[list[str]]:
+    """As `random_states`, beside another thread that draws from the global states all the time.
+
+    The list names those of which it did not get what it would have got alone: somebody drew from them or set
+    them, be it for a moment.
+    """
+    with random_states(seed) as ended:
+        others, touched, over = _streams(seed), set[str](), threading.Event()
+
+        def draw() -> None:
+            while not over.wait(PACE_SECONDS):
+                touched.update(name for name, (shared, alone) in others.items() if shared() != alone())
+
+        thread, interval = threading.Thread(target=draw), sys.getswitchinterval()
+        sys.setswitchinterval(PACE_SECONDS)
+        thread.start()
+        names: list[str] = []
+        try:
+            yield names
+        finally:
+            over.set()
+            thread.join()
+            sys.setswitchinterval(interval)
+            touched.update(name for name, (shared, alone) in others.items() if shared() != alone())
+            names += sorted(touched)
+    ended.clear()
+
+
+def _streams(seed: int) -> dict[str, tuple[Callable[[], float], Callable[[], float]]]:
+    """How a number is drawn from each global random state, and from a generator alone that began like it."""
+    streams: dict[str, tuple[Callable[[], float], Callable[[], float]]] = {
+        "random": (random.random, random.Random(seed).random),
+        "numpy.random": (_legacy.random_sample, np.random.RandomState(seed).random_sample),
+    }
+    torch: Any = sys.modules.get("torch")
+    if torch is not None:
+        alone = torch.Generator().manual_seed(seed)
+        streams["torch"] = (lambda: torch.rand(()).item(), lambda: torch.rand((), generator=alone).item())
+    return streams
 
 
 def _generators() -> dict[str, tuple[Callable[[int], Any], Callable[[], Any], Callable[[Any], Any]]]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from searchers.common.own_draws import Draws, route
 from searchers.common.play import ENDLESS, Game, tell
-from searchers.common.torch_apart import torch_apart
+from searchers.common.torch_apart import handed, torch_apart
 
 if TYPE_CHECKING:
     import numpy as np
+    import torch
 
     from dse.search.evaluator import Evaluator
     from dse.search.keeping import Keep
@@ -37,13 +41,16 @@ def play(
     `patience` samples gives way to a new one; 0 is never. `steps` is what schedules take for its whole life,
     and `spread` (numbers of an action,) the deviations that a deterministic actor is tried with.
     """
-    # Within, because importing stable-baselines3 draws from the global random states.
     with torch_apart():
+        import torch
+
         from dse.search.environments import MappingVectorEnv
         from learners.sb3 import begin, noise, policy_of
         from learners.team import Team
         from searchers.common.sb3_env import StableBaselinesEnv
 
+        route("stable_baselines3")
+        draws = _Draws(Draws.seeded(0), torch.Generator())
         if spread is not None:
             settings = {**settings, "action_noise": noise(spread)}
         team = Team.of(game.environment(evaluate))
@@ -56,11 +63,27 @@ def play(
         )
         while True:
             env = StableBaselinesEnv(shared)
-            agent = begin(name, env, int(rng.integers(2**32)), settings)
+            agent = begin(name, env, int(rng.integers(2**32)), settings, draws)
             if keep is not None:
                 tell(keep, partial(policy_of, agent, team), game)
 
             def still_learning(*_: Any, env: StableBaselinesEnv = env) -> bool:
                 return not patience or env.idle < patience
 
-            agent.learn(steps, callback=still_learning, log_interval=ENDLESS)
+            with draws.shared.used():
+                agent.learn(steps, callback=still_learning, log_interval=ENDLESS)
+
+
+@dataclass(frozen=True)
+class _Draws:
+    """What an agent draws from: in place of Python's and numpy's generators, and of torch's."""
+
+    shared: Draws
+    torch: torch.Generator
+
+    def seed(self, seed: int) -> None:
+        self.shared.seed(seed)
+        self.torch.manual_seed(seed)
+
+    def handed(self) -> AbstractContextManager[Any]:
+        return handed(self.torch)

@@ -3,43 +3,74 @@
 from __future__ import annotations
 
 import os
-import random
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+if TYPE_CHECKING:
+    import torch
+
+DRAWING = frozenset(
+    (
+        *("rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "random_"),
+        *("normal", "normal_", "uniform_", "bernoulli", "bernoulli_", "multinomial", "binomial", "poisson"),
+        *("exponential_", "geometric_", "cauchy_", "log_normal_", "_standard_gamma", "_sample_dirichlet"),
+        *("trunc_normal_", "kaiming_uniform_", "kaiming_normal_", "xavier_uniform_", "xavier_normal_"),
+    )
+)
+"""The functions of torch that draw, all of which take a generator."""
 
 
 @contextmanager
 def torch_apart(seed: int | None = None) -> Iterator[None]:
-    """Run torch on one thread, and leave the thread count and the global random states as they are found.
+    """Run torch on one thread, and leave the thread count as it is found.
 
-    stable-baselines3 seeds the global states from the seed that it is given, and draws from them. Where a
-    library does not, torch's begins at `seed`.
+    Where a library draws from the generator that the whole process shares, it is handed one of its own, which
+    begins at `seed`. Without a seed, nobody within may draw but from generators that are passed in.
     """
-    with _no_folder_left(), _states_kept():
-        if seed is not None:
-            import torch
-
-            torch.manual_seed(seed)
-        yield
-
-
-@contextmanager
-def _states_kept() -> Iterator[None]:
     import torch
 
-    threads, drawn = torch.get_num_threads(), torch.get_rng_state()
-    python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
+    threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        yield
+        with (
+            _no_folder_left(),
+            nullcontext() if seed is None else handed(torch.Generator().manual_seed(seed)),
+        ):
+            yield
     finally:
         torch.set_num_threads(threads)
-        torch.set_rng_state(drawn)
-        random.setstate(python)
-        np.random.set_state(numpy)  # noqa: NPY002
+
+
+def handed(generator: torch.Generator) -> AbstractContextManager[Any]:
+    """Within, torch's functions draw from this generator in this thread where they are passed none.
+
+    The draws are those of the shared one from the same seed. Every call of torch takes 2 us more.
+    """
+    mode: AbstractContextManager[Any] = _handing()(generator)
+    return mode
+
+
+@cache
+def _handing() -> Any:
+    from torch.overrides import TorchFunctionMode
+
+    class Handing(TorchFunctionMode):
+        def __init__(self, generator: torch.Generator) -> None:
+            super().__init__()
+            self._generator = generator
+
+        def __torch_function__(
+            self, function: Any, types: Any, arguments: Any = (), named: Any = None
+        ) -> Any:
+            named = named or {}
+            if function.__name__ in DRAWING and named.get("generator") is None:
+                named = {**named, "generator": self._generator}
+            return function(*arguments, **named)
+
+    return Handing
 
 
 @contextmanager

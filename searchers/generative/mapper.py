@@ -78,11 +78,13 @@ def read(name: str = "mapper") -> tuple[Mapper, FloatArray, FloatArray]:
     """A mapper as it was taught, `sparse` by mixed sparsity; the mean and the deviation of its contexts."""
     with np.load(PATH) as held:
         middle, spread = held["middle"], held["spread"]
-        mapper = Mapper(len(middle) + 1)
+        with torch.device("meta"):
+            # Without weights, for which torch would draw from what the whole process shares.
+            mapper = Mapper(len(middle) + 1)
         weights = {
             key: torch.from_numpy(held[f"{name}.{key}"].astype(np.float32)) for key in mapper.state_dict()
         }
-    mapper.load_state_dict(weights)
+    mapper.load_state_dict(weights, assign=True)
     return mapper, middle, spread
 
 

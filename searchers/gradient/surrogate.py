@@ -91,7 +91,8 @@ class Surrogate:
 
 
 def _linear(inputs: int, outputs: int, rng: np.random.Generator) -> nn.Linear:
-    layer = nn.Linear(inputs, outputs)
+    # Torch itself would draw the weights from what the whole process shares.
+    layer = nn.Linear(inputs, outputs, device="meta").to_empty(device="cpu")
     with torch.no_grad():
         for weight in (layer.weight, layer.bias):
             uniform = rng.random(tuple(weight.shape), dtype=np.float32)

@@ -47,7 +47,7 @@ class BoTorch:
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Ask and tell, until the budget is spent."""
-        library("botorch", "botorch")
+        library("botorch.optim.optimize_mixed", "botorch")
         with torch_apart(int(rng.integers(2**31))):
             play(lambda space, seed: _Model(self, space, seed), evaluate, rng, most=self.points)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import random
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ import numpy as np
 
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import InputError
+from searchers.common.own_draws import Draws, route
 
 if TYPE_CHECKING:
     from dse.problem.evaluations import Evaluations
@@ -58,13 +58,15 @@ class Penalised:
 
 
 def library(name: str, extra: str) -> Any:
-    """The module, or an InputError that says what to install."""
+    """The module, with draws of its own (see `apart`), or an InputError that says what to install."""
     try:
-        return import_module(name)
+        module = import_module(name)
     except ImportError as error:
         raise InputError(
             f"searcher {extra!r} needs a library that is not here ({error}): pip install 'dse-arena[{extra}]'"
         ) from None
+    route(name.partition(".")[0])
+    return module
 
 
 def play(
@@ -90,21 +92,13 @@ def play(
 
 @contextmanager
 def apart(rng: np.random.Generator) -> Iterator[None]:
-    """Keep a library quiet, on one thread, and its global random numbers to itself: they are seeded anew."""
+    """Keep a library quiet, on one thread, and what it draws by itself to streams of the search's own."""
     from threadpoolctl import threadpool_limits
 
-    python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
-    errors = np.geterr()
-    with warnings.catch_warnings(), threadpool_limits(1):
+    draws = Draws.seeded(int(rng.integers(2**31)), int(rng.integers(2**31)))
+    with warnings.catch_warnings(), threadpool_limits(1), np.errstate(), draws.used():
         warnings.simplefilter("ignore")
-        random.seed(int(rng.integers(2**31)))
-        np.random.seed(int(rng.integers(2**31)))  # noqa: NPY002
-        try:
-            yield
-        finally:
-            random.setstate(python)
-            np.random.set_state(numpy)  # noqa: NPY002
-            np.seterr(**errors)
+        yield
 
 
 @contextmanager

@@ -6,12 +6,14 @@ By default NgIohTuned, its wizard, which chooses among the others by the budget 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import unknown
+from searchers.common.own_draws import inherit, route
 from searchers.peers.common import library, play
 
 if TYPE_CHECKING:
@@ -33,6 +35,8 @@ class Nevergrad:
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Ask and tell, until the budget is spent."""
         package = library("nevergrad", "nevergrad")
+        route("cma")
+        inherit(import_module("nevergrad.optimization.recaster")._MessagingThread)
         registry = package.optimizers.registry
         if self.optimizer not in registry:
             raise unknown("optimizer", self.optimizer, sorted(registry))

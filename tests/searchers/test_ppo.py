@@ -163,7 +163,7 @@ def test_an_agent_that_finds_nothing_better_gives_way_to_a_new_one(monkeypatch: 
     seeds: list[int] = []
     make = sb3.begin
     monkeypatch.setattr(
-        sb3, "begin", lambda name, env, seed, given: seeds.append(seed) or make(name, env, seed, given)
+        sb3, "begin", lambda name, env, seed, *rest: seeds.append(seed) or make(name, env, seed, *rest)
     )
     for patience, agents in ((0, 1), (192, 4), (1000, 1)):
         seeds.clear()

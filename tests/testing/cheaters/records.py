@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import time
 import warnings
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -121,6 +122,33 @@ class Reseeding:
     def search(self, evaluate, rng) -> None:
         random.seed(int(rng.integers(2**32)))
         draw_randomly(evaluate, np.random.default_rng(random.getrandbits(64)))
+
+
+@dataclass(frozen=True)
+class Borrowing:
+    """Puts a stream of its own into the module `random` for as long as it draws from there."""
+
+    def search(self, evaluate, rng) -> None:
+        found = random.getstate()
+        random.seed(int(rng.integers(2**32)))
+        # As long as it takes to breed a generation.
+        time.sleep(0.02)
+        drawn = random.getrandbits(64)
+        random.setstate(found)
+        draw_randomly(evaluate, np.random.default_rng(drawn))
+
+
+@dataclass(frozen=True)
+class Rewinding:
+    """Puts back in the end what a library may have drawn, and so gives others the same numbers once more."""
+
+    def search(self, evaluate, rng) -> None:
+        found = random.getstate()
+        try:
+            time.sleep(0.02)
+            draw_randomly(evaluate, rng)
+        finally:
+            random.setstate(found)
 
 
 @dataclass(frozen=True)
