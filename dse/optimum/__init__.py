@@ -10,6 +10,7 @@ from dse.optimum.certificate import BOUNDED, Certificate, Counts, Incumbent, Sol
 from dse.optimum.clock import Clock
 from dse.problem.problem import Problem
 from dse.support.errors import InputError, StorageError, shorten
+from dse.support.files import make_folder
 from dse.support.validation import positive_number
 
 if TYPE_CHECKING:
@@ -46,6 +47,9 @@ def certify(
         if cache is False or has_floor_only(problem):
             return solve(problem, clock, None)
         folder = user_folder() if cache is True else Path(cache)
+        if cache is not True:
+            # Before the proof: what could not be kept would be lost.
+            make_folder(folder)
         known = load(problem, folder)
         if known is not None and known.status != BOUNDED:
             return known

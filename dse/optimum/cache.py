@@ -16,7 +16,7 @@ from dse import __version__
 from dse.optimum.certificate import Certificate, from_dict
 from dse.problem.problem import Problem
 from dse.support import strict_json
-from dse.support.files import write_whole
+from dse.support.files import read_text, write_whole
 
 NAME = "dse-arena"
 
@@ -34,14 +34,16 @@ def load(problem: Problem, folder: Path) -> Certificate | None:
     None as well if it is damaged, was made by other code, or does not hold today. A lower bound cannot be
     priced anew: the digest beside it shows that it is what was written.
     """
+    path = _path(problem, folder)
     try:
-        text = _path(problem, folder).read_text(encoding="utf-8")
-        kept = strict_json.parse(text, "certificate")
+        if not path.is_file():
+            return None
+        kept = strict_json.parse(read_text(str(path), "certificate"), "certificate")
         if not isinstance(kept, dict) or kept.get("code") != code_version(problem.model.name):
             return None
-        if kept.get("digest") != _digest(kept.get("certificate")):
+        if kept.get("digest") != digest_of(kept.get("certificate")):
             return None
-        return from_dict(kept["certificate"], problem)
+        return from_dict(kept.get("certificate"), problem)
     except (OSError, ValueError):
         return None
 
@@ -49,7 +51,7 @@ def load(problem: Problem, folder: Path) -> Certificate | None:
 def store(problem: Problem, certificate: Certificate, folder: Path) -> None:
     """Keep a certificate, whole or not at all. StorageError if that cannot be."""
     entry = certificate.to_dict(problem, str(problem.layer), "")
-    kept = {"code": code_version(problem.model.name), "digest": _digest(entry), "certificate": entry}
+    kept = {"code": code_version(problem.model.name), "digest": digest_of(entry), "certificate": entry}
     write_whole(_path(problem, folder), json.dumps(kept, allow_nan=False), "certificate")
 
 
@@ -70,7 +72,7 @@ def sources(model: str) -> list[Path]:
     return sorted(source for folder in folders for source in (home / folder).glob("*.py"))
 
 
-def _digest(entry: object) -> str:
+def digest_of(entry: object) -> str:
     """SHA-256 of plain data."""
     return hashlib.sha256(json.dumps(entry, sort_keys=True, allow_nan=False).encode()).hexdigest()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -294,7 +295,8 @@ def test_a_kept_certificate_that_is_damaged_or_untrue_is_proven_again(user_cache
     data = json.loads(text)
 
     def with_changes(**changes: Any) -> str:
-        return json.dumps({**data, "certificate": {**data["certificate"], **changes}})
+        changed = {**data["certificate"], **changes}
+        return json.dumps({**data, "digest": kept.digest_of(changed), "certificate": changed})
 
     best = data["certificate"]["best"]
     worse = certify(problem("energy"), cache=False).best
@@ -311,12 +313,22 @@ def test_a_kept_certificate_that_is_damaged_or_untrue_is_proven_again(user_cache
         with_changes(best=None),
         with_changes(status="bounded"),
         with_changes(certificate={}),
+        json.dumps({**data, "digest": "0" * 64}),
+        text.replace('"seconds": ', '"seconds": 1'),
+        "[" * 100_000,
+        '{"code": ' + "9" * 6000 + "}",
     ):
         path.write_text(damage)
         again = certify(problem())
         assert not again.cached, damage[:80]
         assert again.best == right.best
         assert path.read_text() != damage
+
+
+def test_what_is_no_file_is_not_waited_for(user_cache: Path) -> None:
+    user_cache.mkdir(parents=True)
+    os.mkfifo(user_cache / f"{problem().fingerprint}.json")
+    assert not certify(problem()).cached
 
 
 def test_a_killed_run_leaves_nothing_that_harms(user_cache: Path) -> None:
@@ -338,7 +350,7 @@ def test_a_home_that_cannot_be_written_to_costs_only_time(
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     assert certify(problem()).status == "optimal"
-    with pytest.raises(StorageError, match="cannot be written"):
+    with pytest.raises(StorageError, match="cannot be made"):
         certify(problem(), cache=tmp_path / "file" / "mine")
 
 

@@ -102,10 +102,15 @@ def command(
         time_limit = LEVELS_LIMIT
     note_merged(network or layer or "")
     options = {"time_limit": time_limit, "cache": False if fresh else cache or True, "check": verify}
-    if network is None:
-        _certify_layer(accelerator, problems, out, formats, json, options, detail=detail)
-    else:
-        _certify_network(network, accelerator, problems, out, formats, json, options)
+    try:
+        if network is None:
+            _certify_layer(accelerator, problems, out, formats, json, options, detail=detail)
+        else:
+            _certify_network(network, accelerator, problems, out, formats, json, options)
+    except KeyboardInterrupt:
+        if not fresh:
+            typer.echo("dse: what is proven is kept; the same command goes on from there", err=True)
+        raise
 
 
 @contextmanager

@@ -1,0 +1,55 @@
+"""Small problems of every cost model, looked at and proven: with the kernels as they are, compiled or not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from dse.optimum import solver
+from dse.optimum.timeloop import search
+from dse.problem.machine_problem import MachineProblem
+from dse.problem.problem import Problem
+from dse.spec.accelerator import Accelerator
+from dse.spec.hierarchy.machine import TENSORS, Bandwidth, Level, Machine
+from dse.spec.layer import Layer
+
+LAYERS = (
+    Layer("CONV", 2, 2, 4, 4, 3, 3),
+    Layer("CONV", 2, 3, 7, 5, 3, 1, stride=(2, 1), padding=(1, 0)),
+    Layer("DSCONV", 1, 4, 4, 4, 3, 3, padding=(1, 1)),
+    Layer.gemm(4, 6, 4),
+)
+ACCELERATOR = Accelerator(4, 64, 512, 4, 4)
+OPEN = (
+    Level("DRAM", keeps=TENSORS, fan_out=2),
+    Level("Store", capacity=40, keeps=("W", "I"), may_keep=("O",), bandwidth=Bandwidth(shared=1.0)),
+    Level("PE", keeps=("W",)),
+)
+
+
+def results() -> Iterator[str]:
+    """A line for every problem: what some mappings cost, and of perfect factors the optimum."""
+    for layer in LAYERS:
+        for model in ("loopnest", "maestro"):
+            yield seen(Problem(layer, ACCELERATOR, "edp", model, tiles="any"))
+            for objective in ("edp", "latency", "energy"):
+                problem = Problem(layer, ACCELERATOR, objective, model)
+                found = solver.solve(problem, threads=1)
+                yield f"{seen(problem)}: {found.status} {float(found.lower_bound)!r}"
+    for layer, levels in ((Layer.gemm(2, 4, 2), OPEN), (Layer("CONV", 2, 1, 4, 1, 2, 1), OPEN[:2])):
+        machine = MachineProblem(layer, Machine("open", levels, 1.0), "edp", "timeloop")
+        found = search.solve(machine)
+        yield f"{seen(machine)}: {found.status} {float(found.lower_bound)!r}"
+
+
+def seen(problem: Problem) -> str:
+    """What the mappings around some points cost in all."""
+    rng, space = np.random.default_rng(0), problem.space
+    points = space.sample(rng, 20)
+    near = [points, space.neighbour(rng, points), space.canonical(points)]
+    near += [block.neighbours(points[0]) for block in space.blocks]
+    every = np.concatenate(near)
+    space.features(points)
+    losses = problem.price(every).loss
+    return f"{problem.space.layer} {problem.tiles} {losses[np.isfinite(losses)].sum()!r}"
