@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ from dse.campaign.config import Campaign
 from dse.campaign.reading import load_campaign
 from dse.cli.commands.run import find_layers
 from dse.support.hashing import digest, plain
+from tests import ROOT
 
-CAMPAIGNS = Path(__file__).parents[2] / "results" / "campaigns"
+CAMPAIGNS = ROOT / "results" / "campaigns"
 IDENTITIES = Path(__file__).parents[1] / "data" / "campaign_identities.json"
 """By campaign and searcher, how many cells there are and a digest of what each is but for versions.
 
@@ -29,7 +31,9 @@ def named() -> list[str]:
 
 
 def load(name: str) -> Campaign:
-    return load_campaign(str(CAMPAIGNS / f"{name}.toml"), find_layers)
+    """As `dse run` in a checkout does: cells are named by paths from there."""
+    with chdir(ROOT):
+        return load_campaign(f"results/campaigns/{name}.toml", find_layers)
 
 
 def identities(campaign: Campaign) -> dict[str, list[Any]]:
