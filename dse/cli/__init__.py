@@ -72,6 +72,8 @@ def _exits_refused() -> Iterator[None]:
     try:
         yield
     except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):  # rich, which prints help, ends in its own way
+            raise end.__context__ from None
         raise InputError(f"code that is not dse's own has ended it: {format_exception(end)}") from end
 
 

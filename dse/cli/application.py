@@ -11,6 +11,7 @@ import typer
 
 import dse
 from dse.cli import commands
+from dse.cli.examples import add_examples
 
 
 @cache
@@ -25,7 +26,9 @@ def build() -> Any:
             app.add_typer(command, name=name, context_settings=_SETTINGS)
         else:
             app.command(name=name, context_settings=_SETTINGS)(command)
-    return typer.main.get_command(app)
+    made = typer.main.get_command(app)
+    add_examples(made)
+    return made
 
 
 _SETTINGS = {"help_option_names": ["-h", "--help"]}

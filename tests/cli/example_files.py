@@ -1,0 +1,22 @@
+"""The files that examples in the command line's help name, for the tests that run them."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+from tests import DATA
+from tests.workloads.onnx_cases import model, operator, written
+
+COSTS = """
+def price(layer, accelerator, mapping):
+    return {"cycles": layer.macs // mapping.cluster_size, "energy_nj": 2.5 * layer.macs}
+"""
+
+
+def write_files(folder: Path) -> None:
+    """Write a function that prices, cases, and a model."""
+    (folder / "costs.py").write_text(COSTS)
+    with gzip.open(DATA / "golden.jsonl.gz", "rt") as golden:
+        (folder / "cases.jsonl").write_text("".join(next(golden) for _ in range(20)))
+    written(folder / "model.onnx", model(operator("MatMul", "x w", "y"), x=[8, 16], w=[16, 4]))
