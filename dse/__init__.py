@@ -1,4 +1,24 @@
-"""A budgeted arena for searchers of DNN-layer mappings onto spatial accelerators."""
+"""A budgeted arena for searchers of DNN-layer mappings onto spatial accelerators.
+
+    import dse
+    from workloads import load_layer
+
+    layer, edge = load_layer("resnet18:1"), dse.load_accelerator("edge")
+    problem = dse.Problem(layer, edge, "edp")
+
+    result = dse.search(problem, "team", budget=1_000)   # a Result
+    print(result.best.loss, result.best.mapping.inner.tile["K"])
+    result.history                                       # every sample, a pandas DataFrame
+    dse.certify(problem).best                            # the proven optimum
+    dse.compare(problem, ["team", "random"], budget=200, seeds=3)
+
+What is minimised is in seconds (`latency`), joules (`energy`) or joule seconds (`edp`). A function of one's
+own prices too: `Problem(layer, edge, "edp", cost_model=price)`, see `help("dse.cost.outside.python.Python")`.
+What is wrong with an input is an `InputError` of one line. In a shell, `dse list` has the networks,
+accelerators, searchers and cost models that there are, and `dse --help` the commands.
+
+`search` gives a Result, `certify` a Certificate that `verify` checks, `compare` a Comparison.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +27,9 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from dse.optimum import Certificate, certify
+    from dse.cost.figures import CostBatch
+    from dse.cost.protocol import CostModel
+    from dse.optimum import Certificate, certify, verify
     from dse.problem.making import make_problem
     from dse.problem.problem import Problem
     from dse.report.comparing import Comparison, compare
@@ -15,14 +37,19 @@ if TYPE_CHECKING:
     from dse.space.mapping_space import MappingSpace
     from dse.spec.accelerator import Accelerator, load_accelerator
     from dse.spec.layer import Layer
-    from dse.spec.mapping import Mapping
+    from dse.spec.mapping import Mapping, MappingBatch
+    from dse.support.errors import InputError
 
 _HOMES = {
     "Accelerator": "dse.spec.accelerator",
     "Certificate": "dse.optimum.certificate",
     "Comparison": "dse.report.comparing",
+    "CostBatch": "dse.cost.figures",
+    "CostModel": "dse.cost.protocol",
+    "InputError": "dse.support.errors",
     "Layer": "dse.spec.layer",
     "Mapping": "dse.spec.mapping",
+    "MappingBatch": "dse.spec.mapping",
     "MappingSpace": "dse.space.mapping_space",
     "Problem": "dse.problem.problem",
     "Result": "dse.search.api",
@@ -31,14 +58,19 @@ _HOMES = {
     "load_accelerator": "dse.spec.accelerator",
     "make_problem": "dse.problem.making",
     "search": "dse.search.api",
+    "verify": "dse.optimum",
 }
 
 __all__ = [
     "Accelerator",
     "Certificate",
     "Comparison",
+    "CostBatch",
+    "CostModel",
+    "InputError",
     "Layer",
     "Mapping",
+    "MappingBatch",
     "MappingSpace",
     "Problem",
     "Result",
@@ -47,6 +79,7 @@ __all__ = [
     "load_accelerator",
     "make_problem",
     "search",
+    "verify",
 ]
 
 
@@ -57,3 +90,8 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    """The public names, loaded or not."""
+    return [*__all__, "__version__"]

@@ -100,7 +100,8 @@ PRESETS = {
 class Gamma:
     """GAMMA, a genetic algorithm for mappings.
 
-    It has the rates of a `preset`, `tuned` or `paper`, except for those that are given. What each means stands at Rates.
+    It has the rates of a `preset`, `tuned` or `paper`, except for those that are given. What each means
+    stands at Rates.
     """
 
     preset: str = "tuned"

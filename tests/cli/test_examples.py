@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from dse.cli.application import build
-from dse.cli.examples import EXAMPLES
+from dse.cli.examples import examples
 from tests.cli.example_files import write_files
 from tests.conftest import Dse
 
-LINES = [(path, line) for path, lines in EXAMPLES.items() for line in lines]
+LINES = [(path, line) for path, lines in examples().items() for line in lines]
 QUICK = ("evaluate", "explain", "export", "list", "search", "space")
 """Commands whose examples take a second, of fewer samples; `prove_examples.py` runs all as they are."""
 
@@ -27,8 +27,8 @@ def commands_of(command: Any, path: str = "") -> Iterator[str]:
 
 
 def test_every_command_has_two_examples_or_more_and_its_help_shows_them(dse: Dse) -> None:
-    assert sorted(EXAMPLES) == sorted(commands_of(build()))
-    for path, lines in EXAMPLES.items():
+    assert sorted(examples()) == sorted(commands_of(build()))
+    for path, lines in examples().items():
         assert len(set(lines)) >= 2
         shown = dse(*path.split(), "--help").out.splitlines()
         stripped = [line.strip() for line in shown]
