@@ -21,6 +21,7 @@ from dse import __version__
 from dse.campaign.elsewhere import ClusterLost, FarExecutor, FarTask, Link, Piece, WorkerLost, run_far
 from dse.campaign.worker import Outcome
 from dse.support.errors import InputError, one_line
+from dse.support.numerics.cpu import CPU, numerical_cpu
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -58,10 +59,12 @@ class _Topic(Link):
 
 
 def versions_there(names: Iterable[str]) -> dict[str, str]:
-    """The versions of distributions where this runs."""
+    """The versions of distributions where this runs; `cpu` is what records of searchers on BLAS depend on."""
     found = {FRAMEWORK: __version__}
     for name in names:
-        if name != FRAMEWORK:
+        if name == CPU:
+            found[name] = numerical_cpu()
+        elif name != FRAMEWORK:
             try:
                 found[name] = version(name)
             except PackageNotFoundError:
@@ -189,8 +192,8 @@ class DaskExecutor(FarExecutor):
             self._said.append(f"worker {worker} {why or 'has come'}; {self._count()}")
         if self._known and not any(self._known.values()) and not self._out:
             raise InputError(
-                f"no worker of {self._where} can run this campaign: {self._said[-1]}; install there what is "
-                "installed here"
+                f"no worker of {self._where} can run this campaign: {self._said[-1]}; start some that have "
+                "what is here"
             )
 
     def _unlike(self, versions: object) -> str:

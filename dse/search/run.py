@@ -28,7 +28,7 @@ from dse.spec.reasons import Reason
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, format_exception
 from dse.support.hashing import CANONICAL, around, digest, digest_text
-from dse.support.numerics.cpu import numerical_cpu
+from dse.support.numerics.cpu import CPU, numerical_cpu
 from dse.support.validation import whole_number
 
 MOST_SAMPLES = 10**9
@@ -87,7 +87,7 @@ class Cell:
         model, libraries = self.problem.model, tuple(getattr(self.searcher, "libraries", ()))
         versions = dict(_versions(tuple(sys.path), model.name, model.version, self.name, libraries))
         if not getattr(self.searcher, "portable", True):
-            versions["cpu"] = numerical_cpu()
+            versions[CPU] = numerical_cpu()
         common = {
             "problem": self.problem.identity,
             "searcher": self.name,

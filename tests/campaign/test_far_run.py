@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
@@ -17,6 +18,7 @@ from dse.campaign.executors import LocalProcesses, executor_maker, executors
 from dse.campaign.worker import Outcome
 from dse.search.record import from_parquet
 from dse.support.errors import InputError
+from dse.support.numerics.cpu import numerical_cpu
 from tests.campaign.campaign_searchers import Raising
 from tests.campaign.test_campaign import campaign, records, run
 
@@ -185,11 +187,14 @@ def test_a_dask_cluster_runs_cells_and_hands_their_samples_back(
         result, shown = run(tmp_path, PLAN, make_executor=make)
         assert result.done == 4
         assert "1 worker now" in shown
-        other = DaskExecutor(1, address, {"numpy": ""})
-        other._versions["numpy"] = "0.1"
-        with pytest.raises(InputError, match=r"gets no cells, for it has numpy .*, here 0\.1; "):
-            wait_for(lambda: other.capacity > 0)
-        other.shutdown()
+        there = {"numpy": np.__version__, "cpu": numerical_cpu()}
+        for name, ours in (("numpy", "0.1"), ("cpu", "numpy SSE3")):
+            other = DaskExecutor(1, address, there)
+            other._versions[name] = ours
+            said = f"gets no cells, for it has {name} {there[name]}, here {ours}; "
+            with pytest.raises(InputError, match=re.escape(said)):
+                wait_for(lambda other=other: other.capacity > 0)  # type: ignore[misc]
+            other.shutdown()
     assert records(tmp_path) == here
     assert {piece.key for piece in came} <= {named.key for named in PLAN.cells()}
     assert came

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 from functools import cache
 
+CPU = "cpu"
+"""What it is called among the versions that a record depends on."""
+
 OTHER_CPU_VARIABLES = ("OPENBLAS_CORETYPE", "NPY_DISABLE_CPU_FEATURES")
 TORCH_VARIABLES = ("ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA", "MKL_ENABLE_INSTRUCTIONS", "MKL_CBWR")
 """What torch and its libraries take for this CPU's instructions, where somebody says so."""
