@@ -6,7 +6,7 @@ from functools import cache
 from os import PathLike, fspath
 
 from dse.spec.layer import Layer
-from dse.spec.names import is_network_file, split_name
+from dse.spec.names import YAML_FILES, is_network_file, split_name
 from dse.support.errors import InputError, shorten, unknown, within
 from dse.support.toml import is_toml
 from workloads.network import CONVENTIONS, Network
@@ -15,7 +15,7 @@ from workloads.userfile import read_network
 
 
 def load(name: str | PathLike[str], convention: str = "true") -> Network:
-    """The network of a name in NETWORKS, or the one in the TOML or ONNX file at the path `name`.
+    """The network of a name in NETWORKS, or the one in the TOML, ONNX or YAML file at the path `name`.
 
     `convention="gamma"` gives sizes as GAMMA's and ArchGym's tables write them: unpadded inputs and
     stride 1, so that outputs differ from the true ones, and no classifier behind convolutions.
@@ -27,11 +27,15 @@ def load(name: str | PathLike[str], convention: str = "true") -> Network:
         return _table(text, convention)
     if is_toml(text):
         return read_network(text, convention)
+    if text.lower().endswith(YAML_FILES):
+        from workloads.models.yaml_file import from_yaml
+
+        return from_yaml(text).in_convention(convention)
     if is_network_file(text):
         from workloads.models.onnx_file import from_onnx
 
         return from_onnx(text).in_convention(convention)
-    raise unknown("network", text, [*NETWORKS, "FILE.toml", "FILE.onnx"])
+    raise unknown("network", text, [*NETWORKS, "FILE.toml", "FILE.onnx", "FILE.yaml"])
 
 
 def find(spec: str, convention: str = "true") -> tuple[Network, Layer | None]:
@@ -44,8 +48,13 @@ def find(spec: str, convention: str = "true") -> tuple[Network, Layer | None]:
 
 
 def load_layer(spec: str, convention: str = "true") -> Layer:
-    """The layer of "vgg16:1" (counted from 0 among the distinct ones), "vgg16:conv1_2" or "FILE.toml:1"."""
+    """The layer of "vgg16:1" (counted from 0 among the distinct ones), "vgg16:conv1_2" or "FILE.toml:1".
+
+    A network of a single layer needs no more than its name, as a problem of Timeloop's does.
+    """
     network, layer = find(spec, convention)
+    if layer is None and len(network.layers) == 1:
+        return network.layers[0]
     if layer is None:
         raise _no_layer(network, spec, spec)
     return layer

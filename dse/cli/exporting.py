@@ -64,9 +64,10 @@ def export_best(
     for name in formats if best else ():
         assert best is not None
         try:
-            mapping = problem.read_mapping(best["mapping"])
+            mapping: Any = problem.read_mapping(best["mapping"])
             if problem.model.hierarchical:
-                export_levels(name, problem, mapping, folder)
+                for sentence in export_levels(name, problem, mapping, folder)[1]:
+                    typer.echo(sentence, err=True)
             else:
                 export(name, problem.layer, problem.accelerator, mapping, folder)
         except InputError as error:

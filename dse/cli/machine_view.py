@@ -47,7 +47,8 @@ def evaluate_on_machine(
 
 
 def read_mapping_file(path: str, problem: MachineProblem) -> HierarchyMapping:
-    """The mapping in a file of JSON (`levels` as in a case line), or of its text form, `L1[WIO] K4 - ...`."""
+    """The mapping in a file: JSON (`levels` as in a case line), YAML, or its text, `L1[WIO] K4 - ...`."""
+    from dse.formats.levels import read_yaml_mapping
     from dse.problem.templates import TEMPLATES
     from dse.spec.hierarchy.mapping import HierarchyMapping, read_mapping
     from dse.support import strict_json
@@ -57,7 +58,9 @@ def read_mapping_file(path: str, problem: MachineProblem) -> HierarchyMapping:
     where = f"mapping file {path!r}"
     text = read_text(path, where).strip()
     layout = problem.space.layout
-    if text.startswith("L"):
+    if path.lower().endswith((".yaml", ".yml")):
+        found = read_yaml_mapping(text, where, problem)
+    elif text.startswith("L"):
         with within(where, "mapping"):
             found = HierarchyMapping.parse(text)
     else:

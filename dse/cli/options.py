@@ -16,7 +16,7 @@ from dse.cli.completion import (
 
 LAYER_OPTION = typer.Option(
     "--layer",
-    help="A layer: resnet18:1, vgg16:conv1_2, FILE.toml:3 or FILE.onnx:3.",
+    help="A layer: resnet18:1, vgg16:conv1_2, FILE.toml:3, FILE.onnx:3 or FILE.yaml.",
     metavar="LAYER",
     autocompletion=complete_layer,
 )

@@ -19,21 +19,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from dse.formats.directives import Counts
+from dse.formats.timeloop_problem import NAMES, PROBLEM, TENSORS, problem_text
 from dse.formats.yaml_text import Tagged, dump
 from dse.spec.accelerator import Accelerator
 from dse.spec.layer import DIMS, Layer
 from dse.spec.mapping import Level, Mapping
 from dse.support.errors import InputError
 
-NAMES = {"K": "M", "C": "C", "Y": "P", "X": "Q", "R": "R", "S": "S"}
-"""How Timeloop's published problems call each dim."""
-TENSORS = ["Weights", "Inputs", "Outputs"]
 BITS = 16
 OUTER, CLUSTERS, INNER, PES, TILE = "DRAM", "cluster", "cluster_loops", "PE", "L1"
 ARCHITECTURE = "timeloop-arch.yaml"
-
-Counts = dict[str, tuple[int, int]]
-"""By dim, how often a loop runs, and how often in the last round."""
 
 
 def write(layer: Layer, accelerator: Accelerator, mapping: Mapping) -> dict[str, str]:
@@ -42,14 +38,13 @@ def write(layer: Layer, accelerator: Accelerator, mapping: Mapping) -> dict[str,
         raise InputError(
             f"format timeloop: a PE has one MAC there, got simd_lanes = {accelerator.simd_lanes}"
         )
-    about = f"{layer.name or 'layer'}: {layer}"
     return {
         ARCHITECTURE: dump(
             f"The accelerator, in elements of {BITS} bits", _architecture(accelerator, mapping)
         ),
-        "timeloop-problem.yaml": dump(about, {"problem": _problem(layer)}),
+        PROBLEM: problem_text(layer),
         "timeloop-mapping.yaml": dump(
-            f"A mapping of {about}\npermutations are innermost first",
+            f"A mapping of {layer.name or 'layer'}: {layer}\npermutations are innermost first",
             {"mapping": _directives(layer, accelerator, mapping)},
         ),
     }
@@ -93,41 +88,6 @@ def _storage(name: str, kind: str, **attributes: Any) -> Tagged:
         **{"class": kind},
         attributes={"width": BITS, "datawidth": BITS, **attributes},
     )
-
-
-def _problem(layer: Layer) -> dict[str, Any]:
-    rows, columns = [["P", "Wstride"], ["R", "Wdilation"]], [["Q", "Hstride"], ["S", "Hdilation"]]
-    channels = ["M", "C"] if layer.type == "CONV" else ["C", "M"]
-    # A depthwise layer's outputs have its channels, and M is 1.
-    outputs = ["M"] if layer.type == "CONV" else ["C", "M"]
-    spaces = {
-        "Weights": [[[dim]] for dim in (*channels, "R", "S")],
-        "Inputs": [[["C"]], rows, columns],
-        "Outputs": [[[dim]] for dim in (*outputs, "P", "Q")],
-    }
-    steps = {
-        "Wstride": layer.stride[0],
-        "Hstride": layer.stride[1],
-        "Wdilation": layer.dilation[0],
-        "Hdilation": layer.dilation[1],
-    }
-    return {
-        "version": 0.4,
-        "shape": {
-            "name": "CNN_Layer" if layer.type == "CONV" else "Depthwise_Layer",
-            "dimensions": list(NAMES.values()),
-            "coefficients": [{"name": name, "default": 1} for name in steps],
-            "data_spaces": [
-                {
-                    "name": name,
-                    "projection": projection,
-                    **({"read_write": True} if name == "Outputs" else {}),
-                }
-                for name, projection in spaces.items()
-            ],
-        },
-        "instance": {NAMES[dim]: size for dim, size in layer.loops.items()} | steps,
-    }
 
 
 def _directives(layer: Layer, accelerator: Accelerator, mapping: Mapping) -> list[dict[str, Any]]:

@@ -7,20 +7,19 @@ from collections.abc import Mapping as Table
 from pathlib import Path
 from typing import Any
 
-from dse.formats.timeloop import ARCHITECTURE, CLUSTERS, INNER, NAMES, OUTER, PES, TILE, Counts
+from dse.formats.directives import Counts, read_factors, read_order
+from dse.formats.timeloop import ARCHITECTURE, CLUSTERS, INNER, OUTER, PES, TILE
+from dse.formats.timeloop_problem import NAMES
 from dse.formats.yaml_text import load
 from dse.spec.accelerator import Accelerator
 from dse.spec.layer import DIMS, Layer
 from dse.spec.mapping import Level, Mapping
-from dse.support.errors import InputError, shorten, unknown
+from dse.support.errors import InputError, unknown
 from dse.support.files import read_text
 
 DIM_OF = {name: dim for dim, name in NAMES.items()}
 TARGETS = (OUTER, "L2", CLUSTERS, INNER, PES, TILE)
 SPATIAL = (CLUSTERS, PES)
-MOST_LETTERS = 400
-"""Of the factors of a directive."""
-_FACTOR = re.compile(r"([A-Za-z]+)\s*=?\s*([0-9]{1,10})(?:,([0-9]{1,10}))?")
 
 
 def read_directives(text: str, where: str, layer: Layer, accelerator: Accelerator) -> Mapping:
@@ -38,8 +37,8 @@ def read_directives(text: str, where: str, layer: Layer, accelerator: Accelerato
         at = f"{where}: mapping[{place}]"
         target, kind = _target(entry, at)
         if kind in ("temporal", "spatial"):
-            counts[target] |= _factors(entry.get("factors", []), at)
-            orders[target] = _order(entry.get("permutation", []), at)
+            counts[target] |= read_factors(entry.get("factors", []), at, DIM_OF)
+            orders[target] = read_order(entry.get("permutation", []), at, DIM_OF, DIMS)
     return _mapping(counts, orders, where, layer, accelerator, data.get("architecture"))
 
 
@@ -59,37 +58,10 @@ def _target(entry: Any, at: str) -> tuple[str, str]:
     if (
         kind == "temporal"
         and target in SPATIAL
-        and any(last != 1 for last in map(max, _factors(entry.get("factors", []), at).values()))
+        and any(last != 1 for last in map(max, read_factors(entry.get("factors", []), at, DIM_OF).values()))
     ):
         raise InputError(f"{at}: {target} has spatial loops only; the inner ones are at {INNER}")
     return (target, kind) if not (kind == "temporal" and target in SPATIAL) else (target, "nothing")
-
-
-def _factors(given: Any, at: str) -> Counts:
-    """`[M=4, C=2]`, or as one text; what is left out is 1."""
-    found: Counts = {}
-    text = ",".join(map(str, given)) if isinstance(given, list) else str(given)
-    if len(text) > MOST_LETTERS:
-        raise InputError(f"{at}.factors must be at most {MOST_LETTERS} letters, got {shorten(given)}")
-    for name, count, last in _FACTOR.findall(text):
-        if name in DIM_OF:
-            found[DIM_OF[name]] = (int(count), int(last or count))
-        elif (int(count), last) != (1, ""):
-            raise unknown("dim", name, DIM_OF, f"{at}.factors")
-    if _FACTOR.sub("", text).strip(", ") or any(
-        min(pair) < 1 or pair[1] > pair[0] for pair in found.values()
-    ):
-        raise InputError(f"{at}.factors must be as in [M=4, C=2] or M=4,3, got {shorten(given)}")
-    return found
-
-
-def _order(given: Any, at: str) -> tuple[str, ...]:
-    """A permutation, innermost first; the dims that it leaves out are outermost."""
-    names = [str(name) for name in given] if isinstance(given, list) else re.findall(r"[A-Za-z]", str(given))
-    dims = [DIM_OF[name] for name in names if name in DIM_OF]
-    if len(dims) != len(set(dims)):
-        raise InputError(f"{at}.permutation must hold each dim once, got {shorten(given)}")
-    return (*dims, *(dim for dim in DIMS if dim not in dims))
 
 
 def _mapping(

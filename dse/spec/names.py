@@ -1,8 +1,12 @@
-"""How networks and their layers are named: `vgg16`, `FILE.toml`, `FILE.onnx` and a layer behind a colon."""
+"""How networks and their layers are named: `vgg16`, `FILE.toml`, `FILE.onnx` and a layer behind a colon.
+
+`FILE.yaml` is a problem of Timeloop's or a workload of ZigZag's.
+"""
 
 from __future__ import annotations
 
-NETWORK_FILES = (".toml", ".onnx")
+YAML_FILES = (".yaml", ".yml")
+NETWORK_FILES = (".toml", ".onnx", *YAML_FILES)
 """What the names of files that hold networks end in."""
 
 

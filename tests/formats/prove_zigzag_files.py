@@ -1,4 +1,4 @@
-"""ZigZag runs the files of a hundred mappings, and says what the cost model `zigzag` says."""
+"""ZigZag runs the files of a hundred mappings and says what our models say, on machines of levels too."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.formats.test_zigzag_files import price_files
+from tests.formats.levels_cases import MACHINES
+from tests.formats.test_zigzag_files import price_files, run_levels
 
 
 @pytest.mark.parametrize(
@@ -14,3 +15,11 @@ from tests.formats.test_zigzag_files import price_files
 )
 def test_zigzag_prices_its_files_as_our_mapping(name: str, tmp_path: Path) -> None:
     price_files(name, 20, tmp_path)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("layer", ["resnet18:0", "resnet18:3", "mobilenet_v2:4", "bert_base:scores"])
+def test_zigzag_runs_the_files_of_machines_of_levels_as_their_mappings(
+    layer: str, machine: str, tmp_path: Path
+) -> None:
+    run_levels(layer, machine, 8, tmp_path)

@@ -31,35 +31,39 @@ def command(
 ) -> None:
     """Write a mapping of a layer on an accelerator for MAESTRO, Timeloop or ZigZag, as JSON or as loops.
 
-    With --cost-model timeloop the accelerator is a machine of levels: as JSON, as loops, as Timeloop's text.
+    With --cost-model timeloop the accelerator is a machine of levels.
     """
     from dse.cost import is_hierarchical
     from dse.formats.registry import named
 
     kind, model = named(format), chosen_model(cost_model, None)
     write = _export_levels if is_hierarchical(model) else _export
-    files = write(mapping, layer, accelerator, model, kind.name, out)
+    files, unsaid = write(mapping, layer, accelerator, model, kind.name, out)
     note_merged(layer)
+    for sentence in unsaid:
+        typer.echo(sentence, err=True)
     if json:
-        output.print_json({"format": kind.name, "files": [str(file) for file in files]})
+        output.print_json({"format": kind.name, "files": [str(file) for file in files], "unsaid": unsaid})
     else:
         for file in files:
             print(file)
 
 
-def _export(mapping: str, layer: str, accelerator: str, model: str, name: str, out: Path) -> list[Path]:
+Written = tuple[list[Path], list[str]]
+"""The files, and in sentences what the format has no words for."""
+
+
+def _export(mapping: str, layer: str, accelerator: str, model: str, name: str, out: Path) -> Written:
     from dse.cli.exporting import find_mapping
     from dse.formats import export
     from dse.spec.accelerator import load_accelerator
     from workloads import load_layer
 
     found, machine = load_layer(layer), load_accelerator(accelerator)
-    return export(name, found, machine, find_mapping(mapping, found, machine, model), out)
+    return export(name, found, machine, find_mapping(mapping, found, machine, model), out), []
 
 
-def _export_levels(
-    mapping: str, layer: str, accelerator: str, model: str, name: str, out: Path
-) -> list[Path]:
+def _export_levels(mapping: str, layer: str, accelerator: str, model: str, name: str, out: Path) -> Written:
     from dse.cli.machine_view import read_mapping_file
     from dse.formats.levels import export_levels
     from dse.problem.making import make_problem

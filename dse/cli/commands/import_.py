@@ -27,7 +27,8 @@ def command(
     model: Annotated[
         str,
         typer.Argument(
-            help="FILE.onnx, or MODULE:FACTORY, a function without arguments that returns a torch module.",
+            help="FILE.onnx, FILE.yaml of Timeloop or ZigZag, or MODULE:FACTORY, a function without "
+            "arguments that returns a torch module.",
             metavar="MODEL",
         ),
     ],
@@ -62,8 +63,14 @@ def command(
 
 
 def _network(model: str, inputs: list[tuple[str | None, Shape]]) -> Network:
-    from dse.spec.names import is_network_file
+    from dse.spec.names import YAML_FILES, is_network_file
 
+    if model.lower().endswith(YAML_FILES):
+        from workloads import load
+
+        if inputs:
+            raise InputError("--input is of an ONNX file or a torch module; a YAML file says its sizes")
+        return load(model)
     if is_network_file(model):
         from workloads import from_onnx
 

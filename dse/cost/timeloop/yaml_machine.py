@@ -4,6 +4,7 @@ What is read: components and containers, `spatial` meshes, sizes, widths, blocks
 `constraints` what each level keeps and over which dims it may loop and spread. Factors that a constraint
 fixes at more than 1, and orders, are the mapper's to fix: say them by `--fix`. Energies are those of an
 `ERT` in the same file, as Accelergy writes it; without one they go by the size, and DRAM takes 8 pJ a bit.
+A note of ours at its end has the machine that the file was written of, while nothing in it is changed.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dse.cost.timeloop.zigzag_machine import zigzag_machine
+from dse.spec.hierarchy.architecture import machine_as_written
 from dse.spec.hierarchy.machine import (
     MOST_LEVELS,
     MOST_WORDS,
@@ -31,6 +34,7 @@ from dse.spec.hierarchy.machine import (
 from dse.support import strict_yaml
 from dse.support.errors import InputError, shorten, unknown, within
 from dse.support.files import read_text
+from dse.support.notes import noted
 
 ENDINGS = (".yaml", ".yml")
 DRAM_PJ_A_BIT = 8.0
@@ -55,11 +59,23 @@ class _Node:
 def read_yaml_machine(path: str) -> Machine:
     """The machine in the file at `path`; InputError in a line where it is not right."""
     where = f"architecture file {path!r}"
-    data = _parse(path, where)
+    text = read_text(path, where)
+    if "{{" in text:
+        raise InputError(f"{where}: it holds templates ({{{{...}}}}); give the file that they make")
+    data = strict_yaml.parse(text, where)
+    exact = noted(text, data, "machine", where)
+    if exact is not None:
+        return machine_as_written(exact, where)
+    if isinstance(data, Mapping) and "memories" in data:
+        return zigzag_machine(data, Path(path).stem, where)
+    return _described(data, Path(path).stem, where)
+
+
+def _described(data: Any, name: str, where: str) -> Machine:
     architecture = data.get("architecture") if isinstance(data, Mapping) else None
     nodes = architecture.get("nodes") if isinstance(architecture, Mapping) else None
     if not isinstance(nodes, list) or not nodes:
-        raise InputError(f"{where}: there is no architecture with nodes, as Timeloop v4 has it")
+        raise InputError(f"{where}: there is no architecture with nodes, as Timeloop v4 has it, nor memories")
     found = list(_nodes(nodes, where))
     components = [node for node in found if node.tag == "Component"]
     if len(components) < 2:
@@ -70,14 +86,7 @@ def read_yaml_machine(path: str) -> Machine:
     mac_pj = energies.get(compute.name, {}).get("compute", 0.0)
     with within(where):
         levels = list(_levels(found[: found.index(compute) + 1], energies))
-        return Machine(Path(path).stem, tuple(levels), mac_pj, clock_ghz=1e-9 / seconds)
-
-
-def _parse(path: str, where: str) -> Any:
-    text = read_text(path, where)
-    if "{{" in text:
-        raise InputError(f"{where}: it holds templates ({{{{...}}}}); give the file that they make")
-    return strict_yaml.parse(text, where)
+        return Machine(name, tuple(levels), mac_pj, clock_ghz=1e-9 / seconds)
 
 
 _INSTANCES = re.compile(r"\[[^\[\]]*\]")
@@ -113,8 +122,16 @@ def _levels(nodes: list[_Node], energies: Mapping[str, Mapping[str, float]]) -> 
         if mesh > 1:
             if first:
                 raise InputError(f"{place}: there must be one of the outermost level")
-            dims = _open_dims(_constraints(node, "spatial", place), place)
-            yield Level(f"inter_{node.name}_spatial", fan_out=mesh, may_keep=(), spread=dims)
+            spatial = _constraints(node, "spatial", place)
+            multicast, reduction = _reuse(spatial, place)
+            yield Level(
+                f"inter_{node.name}_spatial",
+                fan_out=mesh,
+                may_keep=(),
+                spread=_open_dims(spatial, place),
+                multicast=multicast,
+                reduction=reduction,
+            )
         if node.tag == "Component" and node is not nodes[-1]:
             yield _storage(node, energies.get(node.name), place, outermost=first)
             first = False
@@ -132,11 +149,13 @@ def _storage(node: _Node, energy: Mapping[str, float] | None, where: str, *, out
 
     bits = number("datawidth", "word_bits", "word-bits") or DEFAULT_BITS
     width = number("width", "memory_width") or bits
-    depth = number("depth", "memory_depth", "entries")
+    cluster = count(1, "cluster_size", "cluster-size")
+    block = count(width // (bits * cluster), "block_size", "block-size")
+    # A row of a depth is a block; entries are words.
+    blocks, room = number("depth", "memory_depth"), number("entries")
+    room = blocks * block if blocks is not None else room
     is_dram = str(node.data.get("class", "")).lower() == "dram"
-    room = None if depth is None or is_dram else depth * width / bits
-    words = None if room is None else _whole(room, f"{where}: depth * width / datawidth")
-    block = count(width // bits, "block_size", "block-size")
+    words = None if room is None or is_dram else _whole(room, f"{where}: depth * block_size")
     keeps, may_keep = _kept(_constraints(node, "dataspace", where), where, outermost=outermost)
     return Level(
         node.name,
@@ -148,7 +167,7 @@ def _storage(node: _Node, energy: Mapping[str, float] | None, where: str, *, out
         energy=_energy(energy, words, block, bits),
         block=block,
         leak_pj=(energy or {}).get("leak", 0.0),
-        cluster=count(1, "cluster_size", "cluster-size"),
+        cluster=cluster,
     )
 
 
@@ -190,6 +209,14 @@ def _kept(
         return only, ()
     may = tuple(name for name in TENSORS if name not in kept and name not in bypassed)
     return kept, may
+
+
+def _reuse(spatial: Mapping[str, Any], where: str) -> tuple[bool, bool]:
+    """Whether what is read is sent once to all that need it, and whether sums are added up on their way."""
+    alone = _spaces(spatial, "no_reuse", where)
+    if ("W" in alone) != ("I" in alone):
+        raise InputError(f"{where}: no_reuse of one of Weights and Inputs is not read: name both, or neither")
+    return "W" not in alone, "O" not in alone
 
 
 def _spaces(constraints: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:

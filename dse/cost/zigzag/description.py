@@ -24,8 +24,8 @@ MOVES = ("I1, fh", "I1, tl", "I2, fh", "I2, tl", "O, fh", "O, tl", "O, fl", "O, 
 MAC_ACCESSES = ("I1, tl", "I2, tl", "O, tl", "O, fl")
 
 
-def layer_data(layer: Layer) -> dict[str, Any]:
-    """The layer with its stride, dilation and padding."""
+def layer_data(layer: Layer, word: int = WORD) -> dict[str, Any]:
+    """The layer with its stride, dilation and padding, in words of so many bits."""
     sizes = layer.loops
     names = [dim for dim in DIMS if layer.type == "CONV" or dim != "K"]
     return {
@@ -41,7 +41,7 @@ def layer_data(layer: Layer) -> dict[str, Any]:
                 ("iy", "ix"), ("oy", "ox"), ("fy", "fx"), layer.stride, layer.dilation, strict=True
             )
         ],
-        "operand_precision": {"O": WORD, "O_final": WORD, "W": WORD, "I": WORD},
+        "operand_precision": dict.fromkeys(("O", "O_final", "W", "I"), word),
         "operand_source": {"I": 0, "W": 0},
         "pr_loop_dims": ["IY", "IX"],
         "padding": _padding(layer),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 from dse.spec.hierarchy.machine import (
@@ -88,6 +88,19 @@ def machine_from_dict(data: object, where: str) -> Machine:
         return Machine(file.name, levels, file.mac_pj, file.first_fill, file.clock_ghz)
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
+
+
+def machine_as_written(data: Any, where: str) -> Machine:
+    """The machine whose `to_dict` the data are: whole numbers stay so, for fingerprints to agree."""
+    machine = machine_from_dict(data, where)
+    levels = []
+    for level, entry in zip(machine.levels, data["levels"], strict=True):
+        rates = (entry.get(key) for key in ("read_bandwidth", "write_bandwidth", "bandwidth"))
+        energy = {key: entry.get(key, pj) for key, pj in vars(level.energy).items()}
+        leak_pj = entry.get("leak_pj", level.leak_pj)
+        levels.append(replace(level, bandwidth=Bandwidth(*rates), energy=Energy(**energy), leak_pj=leak_pj))
+    rest = {key: data.get(key, getattr(machine, key)) for key in ("mac_pj", "clock_ghz")}
+    return replace(machine, levels=tuple(levels), **rest)
 
 
 def _level(table: _LevelTable, word_bits: int, where: str, *, outermost: bool) -> Level:

@@ -75,6 +75,27 @@ def test_an_architecture_is_read_with_what_it_keeps_spreads_and_costs(tmp_path: 
     assert machine_from_dict(machine.to_dict(), "machine") == machine
 
 
+def test_a_depth_counts_blocks_and_entries_are_words(tmp_path: Path) -> None:
+    """As Timeloop's own front end has them, whether or not a width says what a block is."""
+    for attributes, words, block in (
+        ("depth: 4096, datawidth: 8, block_size: 8", 32768, 8),
+        ("depth: 4096, datawidth: 8, block_size: 8, width: 64", 32768, 8),
+        ("depth: 1, datawidth: 8, width: 512, cluster_size: 64", 1, 1),
+        ("entries: 100, datawidth: 8, block_size: 8", 100, 8),
+    ):
+        text = CHIP.replace("depth: 4, width: 16, datawidth: 16, cluster_size: 2", attributes)
+        registers = load_machine(written(tmp_path, text)).levels[-1]
+        assert (registers.capacity, registers.block) == (words, block)
+
+
+def test_no_reuse_is_neither_multicast_nor_reduction(tmp_path: Path) -> None:
+    spaces = {"[Weights, Inputs]": (False, True), "[Outputs]": (True, False)}
+    for alone, expected in spaces.items():
+        text = CHIP.replace("permutation: [C, M]", f"permutation: [C, M], no_reuse: {alone}")
+        array = load_machine(written(tmp_path, text)).levels[2]
+        assert (array.multicast, array.reduction) == expected
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
@@ -83,8 +104,8 @@ def test_an_architecture_is_read_with_what_it_keeps_spreads_and_costs(tmp_path: 
         ("depth: 4", f"depth: {'9' * 400}", "is no number above 0"),
         ("depth: 4", f"depth: {'-' * 100_000}1", "is no number above 0"),
         ("depth: 4", f"depth: '{'(' * 90}1{')' * 90}'", "is no number above 0"),
-        ("depth: 4", "depth: 1e-300", "depth * width / datawidth must be 1 to"),
-        ("datawidth: 16,", "datawidth: 1e-300,", "depth * width / datawidth must be 1 to"),
+        ("depth: 4", "depth: 1e-300", "depth * block_size must be 1 to"),
+        ("datawidth: 16,", "datawidth: 1e-300,", "node 'registers': block_size must be 1 to"),
         ("cluster_size: 2", "block_size: 0.5", "node 'registers': block_size must be 1 to"),
         ("meshX: 4", "meshX: 0.5", "node 'PE': meshX must be 1 to"),
         ("keep: [Inputs]", "keep: 5", "node 'buffer': keep must be a list of words, got 5"),
@@ -100,6 +121,7 @@ def test_an_architecture_is_read_with_what_it_keeps_spreads_and_costs(tmp_path: 
             "".join(f"  - !Component {{name: b{n}}}\n" for n in range(70)),
             "levels; at most 64",
         ),
+        ("permutation: [C, M]", "no_reuse: [Inputs]", "name both, or neither"),
         ("[Inputs]", "[Images]", "'Images' is no dataspace"),
         ("[R=1, S=1]", "[R]", "'R' is no factor"),
         ("energy: 0.25", "power: 0.25", "tables must have a name and actions"),
