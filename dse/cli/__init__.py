@@ -24,6 +24,8 @@ NEAREST = (
     | dict.fromkeys("\u258d\u258e\u258f", " ")
 )
 """For letters of ours that an encoding may lack (prefixes, bars of blocks), what says the same."""
+MOST_LETTERS = 2000
+"""Of a message: arguments, paths and names in it may be as long as anybody likes."""
 COMPLETE = "_DSE_COMPLETE"
 """The variable by which a shell asks for completion."""
 
@@ -78,8 +80,9 @@ def _exits_refused() -> Iterator[None]:
 
 
 def _refuse(message: str, code: int = WRONG_INPUT) -> int:
+    said = one_line(message[:MOST_LETTERS]) + "..." * (len(message) > MOST_LETTERS)
     with suppress(OSError, ValueError):
-        print("dse: error:", one_line(message), file=sys.stderr, flush=True)
+        print("dse: error:", said, file=sys.stderr, flush=True)
     return code
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any, NoReturn
 
 from dse.support.errors import InputError, shorten
@@ -37,8 +38,8 @@ def _refuse_constant(name: str) -> NoReturn:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     table = dict(pairs)
     if len(table) < len(pairs):
-        names = [name for name, _ in pairs]
-        repeated = next(name for name in names if names.count(name) > 1)
+        seen = Counter(name for name, _ in pairs)
+        repeated = next(name for name, times in seen.items() if times > 1)
         raise _Refused(f"the key {shorten(repeated)} is there twice")
     return table
 

@@ -11,7 +11,11 @@ from typing import Any
 from dse.support.errors import InputError
 from dse.support.files import decoded, read_bounded
 
+MOST_PARTS = 200
+"""Of a dotted key: the parser takes a time that grows with the square of them."""
+
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
+_LONG_KEY = re.compile(rf"(?<![\w\"'.-])(?:[\w\"'-]++[ \t]*+\.[ \t]*+){{{MOST_PARTS}}}")
 
 
 def is_toml(path: str) -> bool:
@@ -25,11 +29,17 @@ def read_toml(path: str, where: str) -> dict[str, Any]:
         text = decoded(read_bounded(path, where), where)
     except OSError as error:
         raise InputError(f"{where} cannot be read: {error.strerror or error}; name a TOML file") from None
+    if _LONG_KEY.search(text):
+        raise InputError(f"{where} is not usable TOML: a key has more than {MOST_PARTS} parts")
     try:
         return tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        # Besides TOML's own errors: a number too long for Python to read, or nesting too deep.
+    except tomllib.TOMLDecodeError as error:
         raise InputError(f"{where} is not TOML: {error}") from None
+    except RecursionError:
+        raise InputError(f"{where} is not usable TOML: nested too deeply") from None
+    except ValueError:
+        # Python refuses to read whole numbers of thousands of digits.
+        raise InputError(f"{where} is not usable TOML: a number has too many digits") from None
 
 
 def toml_value(value: Any) -> str:

@@ -17,6 +17,8 @@ from dse.problem.problem import Problem
 from dse.search.record import Record, read_parquet
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, shorten, within
+from dse.support.files import read_bounded
+from dse.support.parquet import most_unpacked
 from searchers.common.history import History
 from searchers.team.training import Lessons
 from searchers.team.training import lessons as taught
@@ -83,7 +85,7 @@ def read_searches(folder: Path, digest: str = "") -> Searches:
 
 def _bytes(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_bounded(path, path.name, most_unpacked())
     except OSError as error:
         raise InputError(f"{path.name} cannot be read: {error.strerror}") from None
 

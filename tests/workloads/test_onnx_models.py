@@ -371,7 +371,7 @@ def test_open_shapes_are_refused_with_the_command_that_fixes_them(tmp_path: Path
     dse("import", path, "--input", "x=1x3x16x32", "--out", out)
     assert load(out).layers == from_onnx(path, {"x": (1, 3, 16, 32)}).layers
     assert load(out).layers == (Layer("CONV", 8, 3, 16, 32, 3, 3),)
-    assert "has no input 'y'; its inputs are x, w" in refusal(path, inputs={"y": (1,)})
+    assert "has no input 'y'; its inputs are 'x', 'w'" in refusal(path, inputs={"y": (1,)})
     assert "has 4 dimensions (batch x 3 x ? x 32), got 1x3" in refusal(path, inputs={"x": (1, 3)})
 
 

@@ -60,7 +60,7 @@ class Collected:
             )
             seen = seen or "nothing"
             raise InputError(
-                f"{source} has no convolution and no matrix product that can be mapped; it has {seen}"
+                f"{source}: it has no convolution and no matrix product that can be mapped; it has {seen}"
             )
         unknown_first = sorted(entries, key=lambda one: (one.macs is not None, -(one.macs or 0), -one.count))
         return Network.of(name, source, self.layers, unknown_first)

@@ -12,7 +12,7 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dse.support.errors import InputError, format_exception, shorten
+from dse.support.errors import InputError, format_exception, shorten, within
 from dse.support.files import read_bounded
 from workloads.models.collected import Collected
 from workloads.models.onnx_functions import functions_written_out
@@ -61,7 +61,8 @@ def _read(
     shapes, found = shapes_of(model, where, as_saved=not inputs), Collected()
     for node in nodes:
         _read_operator(Node(node, shapes), found, where)
-    return found.network(Path(path).stem, path)
+    with within(where, path):
+        return found.network(Path(path).stem, path)
 
 
 def _read_operator(node: Node, found: Collected, where: str) -> None:
@@ -120,23 +121,19 @@ def _set_inputs(graph: onnx.GraphProto, inputs: dict[str, tuple[int, ...]], wher
     places = {value.name: value for value in graph.input if value.name not in constant}
     for name, shape in inputs.items():
         if name not in places:
-            some = ", ".join(list(places)[:5])
+            some = ", ".join(shorten(place) for place in list(places)[:5])
             raise InputError(f"{where} has no input {shorten(name)}; its inputs are {some}")
         dims = places[name].type.tensor_type.shape.dim
         if len(dims) not in (0, len(shape)):
             wanted = f"{len(dims)} dimensions ({_dims(dims)})"
-            raise InputError(f"{where}: its input {name!r} has {wanted}, got {_written(shape)}")
+            raise InputError(f"{where}: its input {shorten(name)} has {wanted}, got {_written(shape)}")
         del dims[:]
         for size in shape:
             dims.add().dim_value = size
-    missing = [value for value in places.values() if not _fixed(value)]
+    missing = {name: value.type.tensor_type.shape.dim for name, value in places.items() if not _fixed(value)}
     if missing:
-        options = " ".join(
-            f"--input {value.name}={_example(value.type.tensor_type.shape.dim)}" for value in missing
-        )
-        shapes = ", ".join(
-            f"{value.name!r} ({_dims(value.type.tensor_type.shape.dim) or 'no shape'})" for value in missing
-        )
+        options = " ".join(f"--input {name}={_example(dims)}" for name, dims in missing.items())
+        shapes = ", ".join(f"{shorten(name)} ({_dims(dims) or 'no shape'})" for name, dims in missing.items())
         raise InputError(
             f"{where} leaves shapes of its inputs open: {shapes}; fix them and use the file made, as in "
             f"dse import {path} {options} --out {Path(path).stem}.toml"

@@ -163,8 +163,9 @@ def _recurrent(node: Node) -> list[Layer]:
     steps, samples = sequence[:2] if node.attribute("layout", 0) == 0 else sequence[1::-1]
     if sequence[2:] != weights[2:]:
         raise InputError(f"its input has {sequence[-1]} values a step, its weights are for {weights[-1]}")
-    found = recurrent(steps, samples, weights[1:], [state[1:]])
-    return found * weights[0]
+    if weights[0] not in (1, 2):
+        raise InputError(f"its weights are for {weights[0]} directions; there are one or two")
+    return recurrent(steps, samples, weights[1:], [state[1:]]) * weights[0]
 
 
 def _deformed(node: Node) -> list[Layer]:

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 MODEL = "loopnest"
 OBJECTIVES = ("latency", "energy", "edp")
 """What can be certified: area is the machine's, and power is least for the slowest mapping."""
+MOST_READ = 2**22
+"""Input rows, and columns, of a layer: which of them are read is written down one by one."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,13 @@ def refuse(problem: Problem) -> None:
             f"certified, got {problem.objective!r}"
         )
     refuse_too_many(problem)
+    sizes = (problem.layer.loops[dim] for dim in "YX")
+    read = [size * axis.stride + axis.window for size, axis in zip(sizes, problem.layer.reads, strict=True)]
+    if max(read) > MOST_READ:
+        raise InputError(
+            f"layer {problem.layer} is too large to certify: its input rows and columns are counted one by "
+            f"one, at most {MOST_READ:,}"
+        )
     # The model says of any mapping that the counts of a layer could leave 64 bits.
     anything = problem.price(np.zeros((1, len(problem.space.genes)), dtype=np.int64))
     if anything.reason[0] == int(Reason.OUT_OF_RANGE):
