@@ -15,7 +15,7 @@ import math
 from dataclasses import dataclass
 
 from dse.analysis.study import Triple
-from dse.support.arrays import FloatArray, IntArray
+from dse.support.arrays import BoolArray, FloatArray, IntArray
 
 RESAMPLES = 2000
 
@@ -78,13 +78,15 @@ class Improvement:
     """`probability[i, j]`: that a run of searcher i ends lower than one of j, ties half, over problems.
 
     The mean over problems on which both have runs; NaN where there is none. The diagonal is 0.5. Searchers
-    that have not the campaign's whole budget are left out.
+    that have not the campaign's whole budget are left out. `enough` says of which pairs the runs are enough
+    for a difference to be significant.
     """
 
     searchers: tuple[str, ...]
     probability: FloatArray
     low: FloatArray
     high: FloatArray
+    enough: BoolArray
 
 
 @dataclass(frozen=True)
@@ -178,7 +180,8 @@ class Efficiency:
     median over problems: below 1, searcher needs more. Both sides are charged for runs that miss the target,
     which half of other's do. A problem that searcher has reached in no run counts as 0, never: `reached` of
     `problems` are not so. If the median is 0, `ratio` is None; `censored` says that some problem is not
-    reached. Both are read up to `budget`, the smaller of their two: "final" is what they have there.
+    reached. Both are read up to `budget`, the smaller of their two: "final" is what they have there. `enough`
+    says whether the runs are enough for the difference to be significant.
     """
 
     searcher: str
@@ -189,6 +192,7 @@ class Efficiency:
     problems: int
     budget: int
     over_problems: Interval | None = None
+    enough: bool = False
 
 
 @dataclass(frozen=True)

@@ -166,7 +166,7 @@ class Study:
     def machine(self, accelerator: str) -> str:
         """An accelerator as the campaign names it, with the name that it has itself, if it has one."""
         own = self.about.get("machines", {}).get(accelerator)
-        return f"{accelerator} ({own})" if own else accelerator
+        return f"{accelerator} ({own})" if own and own != accelerator else accelerator
 
     def make_problem(self, problem: Triple) -> Problem | None:
         """The problem itself, from its definition; None in a folder that an older version wrote."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from dse.analysis.findings import Comparison, Efficiency, Improvement, Interval
 from dse.analysis.runs import Runs, Stratum
+from dse.analysis.significance import enough_runs
 from dse.analysis.stats.bootstrap import Redraw, interval
 from dse.analysis.stats.comparing import chances, holm, order_of, signed_rank_p
 from dse.analysis.stats.efficiency import resampled_speedup, speedup, typical
@@ -18,6 +19,7 @@ def improvement(runs: Runs) -> Improvement:
     """Probabilities that one ends lower than another, of those that have the whole budget."""
     names = tuple(name for name in runs.study.searchers if name not in runs.study.cut)
     value, low, high = (np.full((len(names), len(names)), np.nan) for _ in range(3))
+    enough = np.zeros((len(names), len(names)), bool)
     for i, one in enumerate(names):
         for j, other in enumerate(names[:i]):
             pairs = [(a, b) for _, a, b in runs.shared(one, other)]
@@ -25,8 +27,13 @@ def improvement(runs: Runs) -> Improvement:
                 found, _ = ends_lower(pairs, runs.study.budget)
                 value[i, j], low[i, j], high[i, j] = found.value, found.low, found.high
                 value[j, i], low[j, i], high[j, i] = 1 - value[i, j], 1 - high[i, j], 1 - low[i, j]
+                enough[i, j] = enough[j, i] = _enough(pairs)
         value[i, i] = low[i, i] = high[i, i] = 0.5
-    return Improvement(names, value, low, high)
+    return Improvement(names, value, low, high, enough)
+
+
+def _enough(pairs: Sequence[tuple[Stratum, Stratum]]) -> bool:
+    return enough_runs((len(a.cells), len(b.cells)) for a, b in pairs)
 
 
 def ends_lower(pairs: Sequence[tuple[Stratum, Stratum]], budget: int) -> tuple[Interval, Interval]:
@@ -76,7 +83,8 @@ def _efficiency(runs: Runs, searcher: str, other: str) -> Efficiency:
         )
     reached = sum(value > 0 for value in values)
     censored = reached < len(values)
-    return Efficiency(searcher, other, ratio, censored, reached, len(values), budget, over_problems)
+    enough = _enough([(a, b) for _, a, b in runs.shared(searcher, other)])
+    return Efficiency(searcher, other, ratio, censored, reached, len(values), budget, over_problems, enough)
 
 
 def comparisons(runs: Runs) -> tuple[Comparison, ...]:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from dse.analysis.findings import Findings, Interval
+from dse.analysis.significance import Lead, ends, lead
 from dse.analysis.study import Study
 from dse.report.formats import NOTHING, Section, Table, counted, factor, over_target, probability
 from dse.report.limits import missing, seeds
@@ -40,15 +41,27 @@ TARGETS = (
     "searcher_missed",
 )
 GEOMEAN = ("searcher", "budget", "ratio", "low", "high", *WIDE, "problems", "seeds")
-STANDING = ("searcher", "budget", "ratio", "low", "high", *WIDE, "searcher_seconds", "model_seconds", "start")
-MARK = "\0"
-"""Where a title says how its intervals are resampled."""
-PROBLEMS_TOO = "resampled over problems too"
-"""What is said of intervals about problems like those of the campaign."""
+STANDING = (
+    "searcher",
+    "budget",
+    "ratio",
+    "low",
+    "high",
+    *WIDE,
+    "searcher_seconds",
+    "model_seconds",
+    "start",
+    "lead",
+)
+PROBLEMS_TOO = ", problems resampled too"
+"""What is said of intervals about problems like those of the campaign: at the end of a title."""
+BEST, CUT = "best", NOTHING
+"""What stands in the column of comparisons with the best: of itself, and of who has not the whole budget."""
 
 
 def standing_table(study: Study, findings: Findings) -> Table:
-    """The interquartile means of all runs over the optima, at each budget."""
+    """The interquartile means of all runs over the optima, at each budget, and whether the best leads."""
+    best = leading(study, findings)
     rows = [
         (
             row.searcher,
@@ -58,29 +71,56 @@ def standing_table(study: Study, findings: Findings) -> Table:
             row.own_seconds,
             row.model_seconds,
             study.begins(row.searcher),
+            _verdict(best, row.searcher) if best and row.budget == study.budget else "",
         )
         for row in findings.standing
     ]
     names = dict.fromkeys(row.searcher for row in findings.standing)
     seconds = {row.searcher: row.own_seconds + row.model_seconds for row in findings.standing}
-    scope = f"{counted(len(study.solved), 'problem')} and {seeds(study)}"
-    title = (
-        f"Best loss after so many samples / {goal(study)}: interquartile mean of logarithms over {scope}, "
-        f"95 % interval{MARK}; CPU seconds of a run, cost model included{dashes(study)}"
-    )
+    title = f"Best loss over {goal(study)} after so many samples"
+    note = (
+        f"{_proven(study)}Interquartile mean of logarithms over {counted(len(study.solved), 'problem')} and "
+        f"{seeds(study)}, with 95 % confidence intervals. CPU seconds include those of the cost model. "
+        f"{_about_lead(best)}{dashes(study)}"
+    ).strip()
     heads = ["searcher", "start", *(f"{budget:,}" for budget in study.budgets), "CPU s a run"]
+    heads += [f"lead of {best.searcher}"] if best and best.against else []
 
     def section(title: str, found: Mapping[tuple[str, int], Interval]) -> Section:
         shown = {key: _interval(row, over_target) for key, row in found.items()}
         cells = [
-            [name, study.begins(name) or NOTHING, *_at_budgets(study, name, shown), f"{seconds[name]:,.1f}"]
+            [
+                *(name, study.begins(name) or NOTHING, *_at_budgets(study, name, shown)),
+                f"{seconds[name]:,.1f}",
+                *([_verdict(best, name)] if best and best.against else []),
+            ]
             for name in names
         ]
-        return title, heads, cells
+        return Section(title, heads, cells, note)
 
-    narrow = section(_titled(title, ""), {(row.searcher, row.budget): row.ratio for row in findings.standing})
+    narrow = section(title, {(row.searcher, row.budget): row.ratio for row in findings.standing})
     wide = {(row.searcher, row.budget): row.over_problems for row in findings.standing}
-    return _table("standing", STANDING, rows, narrow, section(_titled(title, f" {PROBLEMS_TOO}"), wide))
+    return _table("standing", STANDING, rows, narrow, section(title + PROBLEMS_TOO, wide))
+
+
+def leading(study: Study, findings: Findings) -> Lead | None:
+    """Who leads at the end, as the standing table shows the figures."""
+    found = ends(findings.gap, study.cut)
+    return lead(found, {name: over_target(end.value) for name, end in found.items()}, findings.improvement)
+
+
+def _about_lead(best: Lead | None) -> str:
+    if best is None or not best.against:
+        return ""
+    return (
+        f"The lead of {best.searcher} over another is significant where the 95 % confidence interval of the "
+        "probability that its run ends lower is above a half, reversed where it is below, and inconclusive "
+        "where there are too few runs for either. "
+    )
+
+
+def _verdict(best: Lead, name: str) -> str:
+    return BEST if name == best.searcher else best.against.get(name, CUT)
 
 
 def versus_table(study: Study, findings: Findings) -> Table:
@@ -101,10 +141,11 @@ def versus_table(study: Study, findings: Findings) -> Table:
     last = {row.searcher: row for row in findings.versus}
     tests = {row.searcher: probability(row.p_holm) for row in findings.comparisons}
     me = study.reference
-    title = (
-        f"Probability that a run of {me} is lower after so many samples than one of the other, ties half, "
-        f"95 % interval{MARK}; p of the signed-rank test over problems at the end, by Holm{dashes(study)}"
-    )
+    title = f"Probability that a run of {me} is lower after so many samples"
+    note = (
+        f"Than one of the other searcher, ties half, with 95 % confidence intervals; p is that of the "
+        f"signed-rank test over problems at the end, corrected by Holm. {dashes(study)}"
+    ).strip()
     heads = [f"{me} against", "seeds", *(f"{budget:,}" for budget in study.budgets), "p (Holm)"]
 
     def section(title: str, found: Mapping[tuple[str, int], Interval]) -> Section:
@@ -118,15 +159,15 @@ def versus_table(study: Study, findings: Findings) -> Table:
             ]
             for name, row in last.items()
         ]
-        return title, heads, cells
+        return Section(title, heads, cells, note)
 
-    narrow = section(_titled(title, ""), {(row.searcher, row.budget): row.chance for row in findings.versus})
+    narrow = section(title, {(row.searcher, row.budget): row.chance for row in findings.versus})
     wide = {(row.searcher, row.budget): row.over_problems for row in findings.versus}
-    return _table("versus", VERSUS, rows, narrow, section(_titled(title, f" {PROBLEMS_TOO}"), wide))
+    return _table("versus", VERSUS, rows, narrow, section(title + PROBLEMS_TOO, wide))
 
 
 def targets_table(study: Study, findings: Findings) -> Table:
-    """How many times fewer samples the reference needs to reach fixed targets."""
+    """How many samples each searcher needs to reach fixed targets, as a multiple of the reference's."""
     rows = [
         (
             *(row.reference, row.searcher, row.tau, row.budget, *_ends(row.ratio), *_wide(row.over_problems)),
@@ -139,12 +180,13 @@ def targets_table(study: Study, findings: Findings) -> Table:
     found = {(row.searcher, row.tau): row for row in findings.targets}
     budgets = {row.searcher: row.budget for row in findings.targets}
     me = study.reference
-    title = (
-        f"Times fewer samples {me} needs than the other to be within so many times the best known: ratio of "
-        "expected running times up to the smaller of their budgets, median over problems where either gets "
-        f"there, 95 % interval{MARK}; inf: the other mostly does not, 0: {me} mostly does not"
+    title = f"Samples to within so many times the best known, as a multiple of {me}'s"
+    note = (
+        f"Above 1, {me} needs fewer. Ratio of expected running times up to the smaller of both budgets, "
+        "median over problems where either gets there, with 95 % confidence intervals; inf: the searcher "
+        f"mostly does not get there, 0: {me} mostly does not."
     )
-    heads = [f"{me} against", "budget", *map(str, taus)]
+    heads = ["searcher", "budget", *map(str, taus)]
 
     def section(title: str, wide: bool) -> Section:
         shown = {key: row.over_problems if wide else row.ratio for key, row in found.items()}
@@ -152,7 +194,7 @@ def targets_table(study: Study, findings: Findings) -> Table:
             [name, f"{budget:,}", *(_interval(shown[name, tau], _times) for tau in taus)]
             for name, budget in budgets.items()
         ]
-        return title, heads, cells
+        return Section(title, heads, cells, note)
 
     missed = [
         [str(row.tau), name, str(len(problems)), "; ".join(map(study.label, problems))]
@@ -160,8 +202,8 @@ def targets_table(study: Study, findings: Findings) -> Table:
         for name, problems in ((me, row.missed), (row.searcher, row.other_missed))
         if problems and (name != me or row is found[next(iter(budgets)), row.tau])
     ]
-    unreached = ("Targets that no run reaches", ["within", "searcher", "problems", "which"], missed)
-    sections = [section(_titled(title, ""), False), section(_titled(title, f" {PROBLEMS_TOO}"), True)]
+    unreached = Section("Targets that no run reaches", ["within", "searcher", "problems", "which"], missed)
+    sections = [section(title, False), section(title + PROBLEMS_TOO, True)]
     return _table("targets", TARGETS, rows, *sections, *([unreached] if missed else []))
 
 
@@ -172,35 +214,45 @@ def geomean_table(study: Study, findings: Findings) -> Table:
         for row in findings.geomeans
     ]
     fewest = {row.searcher: row.seeds for row in findings.geomeans}
-    title = (
-        f"Median best loss after so many samples / {goal(study)}: geometric mean over "
-        f"{counted(len(study.solved), 'problem')}, 95 % interval{MARK}{dashes(study)}"
-    )
+    title = f"Median best loss over {goal(study)} after so many samples"
+    note = (
+        f"{_proven(study)}Geometric mean over {counted(len(study.solved), 'problem')} of medians over seeds, "
+        f"with 95 % confidence intervals. {dashes(study)}"
+    ).strip()
     heads = ["searcher", "seeds", *(f"{budget:,}" for budget in study.budgets)]
 
     def section(title: str, found: Mapping[tuple[str, int], Interval]) -> Section:
         shown = {key: _interval(row, over_target) for key, row in found.items()}
         cells = [[name, str(count), *_at_budgets(study, name, shown)] for name, count in fewest.items()]
-        return title, heads, cells
+        return Section(title, heads, cells, note)
 
-    narrow = section(_titled(title, ""), {(row.searcher, row.budget): row.ratio for row in findings.geomeans})
+    narrow = section(title, {(row.searcher, row.budget): row.ratio for row in findings.geomeans})
     wide = {(row.searcher, row.budget): row.over_problems for row in findings.geomeans}
-    return _table("geomean", GEOMEAN, rows, narrow, section(_titled(title, f" {PROBLEMS_TOO}"), wide))
+    return _table("geomean", GEOMEAN, rows, narrow, section(title + PROBLEMS_TOO, wide))
 
 
 def goal(study: Study) -> str:
-    """What ratios are to, in words."""
+    """What ratios are to, in a few words."""
+    return "the best known" if _proven(study) else "the proven optimum"
+
+
+def _proven(study: Study) -> str:
+    """How many of the best known are proven optima, in a sentence; nothing where all are."""
     proven = [study.target(problem)[1] for problem in study.solved]
     if all(proven):
-        return "the proven optimum"
+        return ""
     if study.proofs_to_come:
-        return "the best known (optima not proven yet)"
-    return f"the best known ({f'{sum(proven)} of {len(proven)}' if any(proven) else 'none'} proven)"
+        return "Optima are not proven yet. "
+    return f"Of the best known, {sum(proven) or 'none'} of {len(proven)} {_are(sum(proven))}. "
+
+
+def _are(proven: int) -> str:
+    return "is a proven optimum" if proven < 2 else "are proven optima"
 
 
 def dashes(study: Study) -> str:
-    """Why a table over all budgets has dashes, for the end of its title; nothing if it has none."""
-    return f"; a dash: beyond the budget of {missing(study)}" if study.cut else ""
+    """Why a table over all budgets has dashes, in a sentence; nothing if it has none."""
+    return f"A dash: beyond the budget of {missing(study)}." if study.cut else ""
 
 
 def _at_budgets(study: Study, name: str, shown: Mapping[tuple[str, int], str]) -> Iterator[str]:
@@ -209,10 +261,6 @@ def _at_budgets(study: Study, name: str, shown: Mapping[tuple[str, int], str]) -
 
 def _ends(found: Interval | None) -> tuple[float, float, float]:
     return (math.nan,) * 3 if found is None else (found.value, found.low, found.high)
-
-
-def _titled(title: str, how: str) -> str:
-    return title.replace(MARK, how)
 
 
 def _wide(found: Interval | None) -> tuple[float, float]:

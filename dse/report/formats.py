@@ -5,9 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-Section = tuple[str, list[str], list[list[str]]]
-"""A table's title, column heads and cells, as a person reads it."""
+
+class Section(NamedTuple):
+    """A table as a person reads it: a title of a line, column heads, cells, and how to read it."""
+
+    title: str
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    note: str = ""
+
 
 NOTHING = "-"
 _LATEX = {
@@ -90,17 +98,24 @@ def counted(count: int, noun: str) -> str:
 
 
 def markdown(section: Section) -> str:
-    """A section as a Markdown table under its heading."""
+    """A section as a Markdown table under its heading and its note."""
     # pandas would need tabulate for this, one more dependency for the two lines of a head.
-    title, heads, rows = section
-    lines = [f"## {plain_markdown(title)}", "", _line(heads), _line(["---", *["---:"] * (len(heads) - 1)])]
+    title, heads, rows, note = section
+    said = [plain_markdown(note), ""] if note else []
+    lines = [
+        f"## {plain_markdown(title)}",
+        "",
+        *said,
+        _line(heads),
+        _line(["---", *["---:"] * (len(heads) - 1)]),
+    ]
     return "\n".join([*lines, *map(_line, rows)]) + "\n"
 
 
 def latex(section: Section) -> str:
     """A section as a LaTeX table with booktabs' rules; what TeX would read as commands is escaped."""
     # pandas' to_latex leaves captions and the signs < > | as they are, which TeX prints as others.
-    title, heads, rows = section
+    title, heads, rows, note = section
     # A table of a column that holds sentences, not figures, needs its lines broken.
     columns = "".join("p{0.6\\textwidth}" if wordy(column) else "l" if place == 0 else "r"
                       for place, column in enumerate(zip(*rows, strict=True)))  # fmt: skip
@@ -108,7 +123,7 @@ def latex(section: Section) -> str:
     lines = [
         r"\begin{table}",
         r"\centering",
-        rf"\caption{{{escaped(title)}}}",
+        rf"\caption{{{escaped(f'{title}. {note}' if note else title)}}}",
         rf"\begin{{tabular}}{{{columns or 'l' + 'r' * (len(heads) - 1)}}}",
         r"\toprule",
         " & ".join(map(escaped, heads)) + r" \\",

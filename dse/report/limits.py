@@ -1,4 +1,4 @@
-"""What is said of searchers that have fewer seeds or samples than the campaign gives the others."""
+"""What is said of searchers that have fewer seeds or samples than others, and of who is the reference."""
 
 from __future__ import annotations
 
@@ -20,15 +20,22 @@ def seeds(study: Study, ends: bool = False) -> str:
     return f"{least:,} to " * (least < most) + counted(most, "seed")
 
 
+def whose(study: Study) -> str:
+    """How the reference came to be it: what stands behind its name."""
+    if study.about.get("reference") == study.reference:
+        return "the reference"
+    return "the first searcher, as the campaign names no reference"
+
+
 def samples(study: Study) -> str:
     """How many samples a run has: "2,000 samples", or "up to" as many where some have fewer."""
     return "up to " * bool(study.cut) + counted(study.budget, "sample")
 
 
 def without(study: Study, budget: int | None = None) -> str:
-    """Whom figures at a budget, by default the whole one, leave out and why: for the end of a title."""
+    """Whom figures at a budget, by default the whole one, leave out and why, in a sentence if anybody."""
     found = missing(study, budget)
-    return f"; without {found}" if found else ""
+    return f"Without {found}." if found else ""
 
 
 def missing(study: Study, budget: int | None = None) -> str:
@@ -45,25 +52,30 @@ def label(study: Study, searcher: str, shown: str) -> str:
 
 def sentences(study: Study) -> Iterator[str]:
     """Sentences on the searchers that have less, and on how figures treat them."""
-    alike: dict[int, list[str]] = defaultdict(list)
+    alike: dict[tuple[int, int], list[str]] = defaultdict(list)
     for name in study.searchers:
-        budget, count = study.budget_of(name), study.seeds_of(name)
-        fewer = f"{count:,} of {counted(study.seeds, 'seed')}" if count < study.seeds else ""
-        if name in study.cut:
-            also = f", and {fewer}" if fewer else ""
-            yield (
-                f"{name} has {budget:,} of {counted(study.budget, 'sample')} a run{also}, as the campaign "
-                f"says: it is in no table and no figure beyond {budget:,} samples, and nobody knows which "
-                "targets it would reach later."
-            )
-        elif fewer:
-            alike[count].append(name)
-    for count, found in alike.items():
-        verb = "has" if len(found) == 1 else "have"
+        if name in study.cut or study.seeds_of(name) < study.seeds:
+            alike[study.budget_of(name), study.seeds_of(name)].append(name)
+    for (budget, count), found in alike.items():
+        have = f"{names(found)} {'has' if len(found) == 1 else 'have'}"
+        seeds = f"{count:,} of {counted(study.seeds, 'seed')}"
+        if budget == study.budget:
+            yield f"{have} {seeds}, as the campaign says: intervals are of the seeds that there are."
+            continue
+        also = f", and {seeds}" if count < study.seeds else ""
         yield (
-            f"{names(found)} {verb} {count:,} of {counted(study.seeds, 'seed')}, as the campaign says: "
-            "intervals are of the seeds that there are."
+            f"{have} {budget:,} of {counted(study.budget, 'sample')} a run{also}, as the campaign says, and "
+            "no figure beyond."
         )
+
+
+def problems(count: int, of: int | None) -> str:
+    """So many problems, perhaps of so many: "1 problem", "the problem", "all 3 problems", "2 of 3"."""
+    if of is None:
+        return counted(count, "problem")
+    if of == 1:
+        return "the problem"
+    return f"all {of} problems" if count == of else f"{count} of {of} problems"
 
 
 def _each(study: Study, name: str) -> str:

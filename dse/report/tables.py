@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence, Set
-from dataclasses import fields
+from collections.abc import Sequence
 
 from dse.analysis.findings import Findings
-from dse.analysis.reduction import Group, Reduction, network_of
+from dse.analysis.reduction import Reduction
 from dse.analysis.repriced import Repriced
+from dse.analysis.significance import verdict_of
 from dse.analysis.study import Study
 from dse.report.budget_tables import geomean_table, standing_table, targets_table, versus_table
 from dse.report.conclusions import efficiency_sentence
 from dse.report.formats import (
+    NOTHING,
     Section,
     Table,
-    counted,
     factor,
     figure,
     over_target,
     probability,
-    ratio,
     samples,
 )
 from dse.report.limits import missing, without
+from dse.report.reduction_table import reduction_table
 from dse.report.repriced import repriced_table
 
 NAMES = (
@@ -41,8 +41,6 @@ NAMES = (
     "repriced",
 )
 """The tables' names, in the order in which a page shows them."""
-REDUCTION_COLUMNS = tuple(item.name for item in fields(Reduction))
-REDUCTION_HEADS = ("searcher", "seeds", "median", "best", "median / {0}'s", "best / {0}'s")
 
 
 def make_tables(
@@ -55,7 +53,7 @@ def make_tables(
     return (
         standing_table(study, findings),
         geomean_table(study, findings),
-        _reduction(study, reductions),
+        reduction_table(study, reductions),
         versus_table(study, findings),
         _efficiency(study, findings),
         targets_table(study, findings),
@@ -73,86 +71,6 @@ def _whole(name: str, columns: Sequence[str], rows: Sequence[tuple[object, ...]]
     return Table(name, tuple(columns), tuple(rows), sections, sections)
 
 
-def _reduction(study: Study, reductions: Sequence[Reduction]) -> Table:
-    rows = tuple(tuple(getattr(row, name) for name in REDUCTION_COLUMNS) for row in reductions)
-    full = [row for row in reductions if row.budget == study.budget]
-    whole, brief = (tuple(reduction_sections(found, study)) for found in (reductions, full))
-    return Table("reduction", REDUCTION_COLUMNS, rows, whole, brief)
-
-
-def reduction_sections(rows: Sequence[Reduction], study: Study) -> Iterator[Section]:
-    """A section for each network or layer, objective and budget."""
-    layers: dict[Group, list[str]] = {}
-    for problem, group in study.groups.items():
-        layers.setdefault(group, []).append(problem[0])
-    for group in layers:
-        mine = [row for row in rows if (row.network, row.objective) == (group.network, group.objective)]
-        for budget in dict.fromkeys(row.budget for row in mine):
-            members = [row for row in mine if row.budget == budget]
-            yield _reduction_section(study, group, layers[group], budget, members)
-
-
-def _reduction_section(
-    study: Study, group: Group, layers: Sequence[str], budget: int, members: Sequence[Reduction]
-) -> Section:
-    published = _published(study, group, layers, {row.searcher for row in members})
-    heads = [*(head.format(study.reference) for head in REDUCTION_HEADS), *published]
-    cells = [
-        [
-            row.searcher,
-            str(row.seeds) if row.seeds else "-",
-            figure(row.median),
-            figure(row.best),
-            _ratio_shown(row),
-            ratio(row.ratio_best),
-            *(ratio(ratios.get(row.searcher, math.nan)) for ratios in published.values()),
-        ]
-        for row in members
-    ]
-    a_layer = f" a layer; {_made_of(group, len(layers))}" if group.whole else ""
-    title = f"{group.network}: {_unit(study, group.objective)} after {budget:,} samples{a_layer}"
-    return f"{title}{without(study, budget)}", heads, cells
-
-
-def _made_of(group: Group, layers: int) -> str:
-    """How a network's figure is made of its layers'."""
-    found = counted(layers, "distinct layer")
-    if group.objective in ("area", "area_maestro", "power"):
-        return f"the largest of {found}"
-    total = f"total over {found} times their repeats"
-    if group.objective == "edp":
-        return f"{total}: energy times latency, where each layer's EDP was minimised by itself"
-    return total
-
-
-def _published(
-    study: Study, group: Group, layers: Sequence[str], searchers: Set[str]
-) -> dict[str, dict[str, float]]:
-    """By source, what others have published of a section's searchers, if anything.
-
-    It is of networks: beside a layer of one the column says so.
-    """
-    network = network_of(layers[0])
-    found = study.published(network, group.objective)
-    return {
-        source if group.whole else f"{source}, {network}": ratios
-        for source, ratios in found.items()
-        if searchers & ratios.keys()
-    }
-
-
-def _ratio_shown(row: Reduction) -> str:
-    shown = ratio(row.ratio_median)
-    if not math.isfinite(row.ratio_median) or math.isnan(row.low) or row.low == row.high:
-        return shown
-    return f"{shown} [{row.low:.3g}, {row.high:.3g}]"
-
-
-def _unit(study: Study, objective: str) -> str:
-    unit = study.unit(objective)
-    return f"{objective} ({unit})" if unit else objective
-
-
 def _efficiency(study: Study, findings: Findings) -> Table:
     ends = ("low", "high", "low_over_problems", "high_over_problems")
     columns = ("searcher", "other", "ratio", *ends, "reached", "problems", "budget", "sentence")
@@ -166,14 +84,16 @@ def _efficiency(study: Study, findings: Findings) -> Table:
         shown = "censored" if found is None else factor(found.value)
         if found is not None and found.wide:
             shown += f" [{factor(found.low)}, {factor(found.high)}]"
-        over = f"{factor(wide.low)} to {factor(wide.high)}" if wide is not None and wide.wide else "-"
+        over = f"{factor(wide.low)} to {factor(wide.high)}" if wide is not None and wide.wide else NOTHING
         cells.append([row.searcher, row.other, shown, over, f"{row.reached} of {row.problems}", sentence])
-    title = (
-        "Times fewer samples to reach the other's median final loss: ratio of expected running times, failed "
-        "runs counted on both sides, 95 % interval; beside it that resampled over problems too"
+    title = "Samples to the other's median final loss: the other's as a multiple of the searcher's"
+    note = (
+        "Above 1, the searcher needs fewer. Median over problems of the ratio of expected running times, "
+        "failed runs counted on both sides, with 95 % confidence intervals; beside it those with problems "
+        "resampled too."
     )
-    heads = ["searcher", "reaching", "times fewer", "over problems too", "problems reached", "in words"]
-    return _whole("efficiency", columns, rows, (title, heads, cells))
+    heads = ["searcher", "other", "multiple", "problems resampled too", "problems reached", "in words"]
+    return _whole("efficiency", columns, rows, Section(title, heads, cells, note))
 
 
 def _comparisons(study: Study, findings: Findings) -> Table:
@@ -191,10 +111,10 @@ def _comparisons(study: Study, findings: Findings) -> Table:
         for row in findings.comparisons
     ]
     reference = findings.comparisons[0].reference if findings.comparisons else ""
-    title = f"{reference} against each other: problems by median final loss, Wilcoxon's signed-rank test"
-    title += without(study)
+    title = f"{reference} against each other, problem by problem"
+    note = f"By median final loss; p of Wilcoxon's signed-rank test, and corrected by Holm. {without(study)}"
     heads = [f"{reference} against", "wins", "ties", "losses", "p", "p (Holm)"]
-    return _whole("comparisons", columns, rows, (title, heads, cells))
+    return _whole("comparisons", columns, rows, Section(title, heads, cells, note.strip()))
 
 
 def _improvement(study: Study, findings: Findings) -> Table:
@@ -205,6 +125,7 @@ def _improvement(study: Study, findings: Findings) -> Table:
             found.searchers[i],
             found.searchers[j],
             *(float(part[i, j]) for part in (found.probability, found.low, found.high)),
+            verdict_of(found, found.searchers[i], found.searchers[j]),
         )
         for i in names
         for j in names
@@ -214,10 +135,10 @@ def _improvement(study: Study, findings: Findings) -> Table:
         [found.searchers[i], *(probability(found.probability[i, j]) if i != j else "-" for j in names)]
         for i in names
     ]
-    title = "Probability that a run of the row's searcher ends lower than one of the column's, ties half"
-    title += without(study)
-    columns = ("searcher", "other", "probability", "low", "high")
-    return _whole("improvement", columns, rows, (title, ["searcher", *found.searchers], cells))
+    title = "Probability that a run of the row's searcher ends lower than one of the column's"
+    note = f"Ties count half. {without(study)}".strip()
+    columns = ("searcher", "other", "probability", "low", "high", "lead")
+    return _whole("improvement", columns, rows, Section(title, ["searcher", *found.searchers], cells, note))
 
 
 def _layers(study: Study, findings: Findings) -> Table:
@@ -261,7 +182,8 @@ def _layers(study: Study, findings: Findings) -> Table:
             for row in findings.layers
             if row.budget == budget
         ]
-        return f"Every layer after {budget:,} samples, over seeds{without(study, budget)}", heads, cells
+        title = f"Every layer after {budget:,} samples, over seeds"
+        return Section(title, heads, cells, without(study, budget))
 
     sections = tuple(section(budget) for budget in study.budgets) if rows else ()
     columns = ("layer", "accelerator", "objective", "budget", *names)
@@ -290,9 +212,12 @@ def _runtimes(study: Study, findings: Findings) -> Table:
         [study.label(problem), searcher, *(samples(found[problem, searcher, tau].expected) for tau in taus)]
         for problem, searcher in dict.fromkeys((row.problem, row.searcher) for row in findings.runtimes)
     ]
-    title = "Expected running time: samples to within so many times the best known, failed runs counted"
-    title += f"; each up to its own budget: {missing(study)}" if study.cut else ""
-    return _whole("runtimes", columns, rows, (title, ["problem", "searcher", *map(str, taus)], cells))
+    title = "Expected running time: samples to within so many times the best known"
+    note = "Failed runs are counted." + (
+        f" Each up to its own budget: {missing(study)}." if study.cut else ""
+    )
+    heads = ["problem", "searcher", *map(str, taus)]
+    return _whole("runtimes", columns, rows, Section(title, heads, cells, note))
 
 
 def _ledger(findings: Findings) -> Table:
@@ -314,4 +239,4 @@ def _ledger(findings: Findings) -> Table:
     columns = ("searcher", *counts, "infeasible", *reasons, *rest)
     heads = ["searcher", *counts, "infeasible", *(reason.replace("_", " ") for reason in reasons)]
     heads += ["spent elsewhere", "searcher, CPU s", "cost model, CPU s"]
-    return _whole("ledger", columns, rows, ("What the samples went to, and CPU time", heads, cells))
+    return _whole("ledger", columns, rows, Section("What the samples went to, and CPU time", heads, cells))

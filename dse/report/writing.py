@@ -1,4 +1,4 @@
-"""Writing and showing a campaign's report: its tables, its figures, its page and a summary for programs."""
+"""Writing a campaign's report: its tables, its figures, its page and a summary for programs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from dse.analysis.analysis import analyse
 from dse.analysis.findings import Findings
@@ -16,22 +16,19 @@ from dse.analysis.regret import REGRET_COLUMNS, Regret, regrets
 from dse.analysis.repriced import Repriced, reprice
 from dse.analysis.study import Study, Triple, load_study
 from dse.cost import other_model
-from dse.report.conclusions import Conclusions, conclude, efficiency_sentence, refuted
-from dse.report.formats import Section, Table, as_csv, latex, markdown, wordy
-from dse.report.limits import samples, seeds
+from dse.report.conclusions import Conclusions, conclude, efficiency_sentence
+from dse.report.formats import Table, as_csv, counted, latex, markdown
+from dse.report.limits import samples, seeds, whose
 from dse.report.repriced import caveat, finding, notes
 from dse.report.tables import NAMES, make_tables
+from dse.report.warnings import refuted
 from dse.support.errors import InputError, StorageError
 from dse.support.files import refuse_links, write_json, write_whole
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from dse.report.plots import Drawing
 
 PAGE, SUMMARY = "index.html", "summary.json"
-SHOWN = ("reduction", "ledger", "standing")
-"""The tables that the terminal shows unasked, at the full budget."""
 
 
 @dataclass(frozen=True)
@@ -146,16 +143,19 @@ def reduction_markdown(report: Report) -> str:
     parts += [f"{finding(found)} {caveat(found)}\n" for found in report.repriced]
     if report.conclusions.warnings:
         parts.append("".join(f"- **{sentence}**\n" for sentence in report.conclusions.warnings))
-    standing, reduction = (_table(report, name) for name in ("standing", "reduction"))
+    standing, reduction = (table_of(report, name) for name in ("standing", "reduction"))
     return "\n".join([*parts, *map(markdown, (*standing.sections, *reduction.sections))])
 
 
 def scope(report: Report) -> str:
     """What the tables are of, in a few sentences."""
     study = report.study
-    of = f"{report.cells:,} cells of {samples(study)} a layer, {seeds(study)}"
+    of = f"{counted(report.cells, 'cell')} of {samples(study)} a layer, {seeds(study)}"
     reference = study.reference
-    ratios = f"Ratios are a searcher's figure divided by {reference}'s: above 1, {reference} is better."
+    ratios = (
+        f"Ratios are a searcher's figure divided by {reference}'s, {whose(study)}: above 1, {reference} is "
+        "better."
+    )
     named = [study.machine(name) for name in dict.fromkeys(problem[1] for problem in study.problems)]
     machines = f" on {', '.join(named)}" if study.about.get("machines") else ""
     return f"{of}{machines}, cost model {study.cost_model}. {ratios}"
@@ -176,6 +176,7 @@ def summary(report: Report) -> dict[str, Any]:
         "planned": study.planned,
         "missing": study.missing,
         "headline": report.conclusions.headline,
+        "sentences": [asdict(sentence) for sentence in report.conclusions.sentences],
         "warnings": list(report.conclusions.warnings),
         "limits": {
             name: {"seeds": study.seeds_of(name), "budget": study.budget_of(name)}
@@ -207,44 +208,8 @@ def _repriced(repriced: Repriced) -> dict[str, Any]:
     }
 
 
-def print_report(console: Console, report: Report, path: Path, names: Sequence[str] = ()) -> None:
-    """Show the headline, tables and warnings: the tables of `names` in full, or SHOWN in brief."""
-    console.print(report.conclusions.headline, style="bold", soft_wrap=True, markup=False)
-    console.print(scope(report), soft_wrap=True, markup=False)
-    for found in report.repriced:
-        console.print(finding(found), soft_wrap=True, markup=False)
-    asked = [section for name in names for section in _table(report, name).sections]
-    unasked = [section for name in SHOWN for section in _table(report, name).brief]
-    for section in asked if names else unasked:
-        _print_section(console, section, report.study.reference)
-    for sentence in report.conclusions.warnings:
-        style = "bold red" if sentence in report.beaten else "yellow"
-        console.print(f"note: {sentence}", style=style, soft_wrap=True, markup=False)
-    console.print(f"report: {path}", soft_wrap=True, markup=False)
-
-
-def _print_section(console: Console, section: Section, reference: str) -> None:
-    from rich import box
-    from rich.table import Table as RichTable
-
-    title, heads, cells = section
-    console.print(title, style="bold", soft_wrap=True, markup=False)
-    table = RichTable(box=box.SIMPLE_HEAD)
-    for place, head in enumerate(heads):
-        column = [row[place] for row in cells]
-        justify: Literal["left", "right"] = "left" if place == 0 or wordy(column) else "right"
-        # Sentences may break, figures and names not.
-        whole = None if wordy(column) else max(map(len, [head, *column]))
-        table.add_column(head, justify=justify, min_width=whole)
-    for row in cells:
-        table.add_row(*row, style="bold" if row[0] == reference else None)
-    # Where the console is narrower than the figures, the terminal breaks lines, not the figures.
-    least = console.measure(table, options=console.options.update(width=1000)).minimum
-    console.width = max(console.width, least)
-    console.print(table)
-
-
-def _table(report: Report, name: str) -> Table:
+def table_of(report: Report, name: str) -> Table:
+    """A report's table, by its name. InputError where the report has it not."""
     found = next((table for table in report.tables if table.name == name), None)
     if found is None:
         raise InputError(

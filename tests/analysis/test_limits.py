@@ -222,15 +222,16 @@ def test_tables_have_a_dash_beyond_and_say_why(report: Report) -> None:
     for name in ("standing", "geomean", "versus"):
         line = next(line for line in files[f"{name}.md"].splitlines() if line.startswith("| genetic"))
         assert "| - | - |" in line
-        assert "a dash: beyond the budget of genetic (300 samples a run)" in files[f"{name}.md"]
+        assert "A dash: beyond the budget of genetic (300 samples a run)." in files[f"{name}.md"]
     assert "| genetic | 4 : 2 | 0" in files["versus.md"]
     for name in ("layers", "reduction", "improvement", "comparisons"):
-        assert "without genetic (300 samples a run)" in files[f"{name}.md"]
+        assert "Without genetic (300 samples a run)." in files[f"{name}.md"]
     after = files["layers.md"].split("after 500 samples")[1]
     assert "genetic |" not in after
     assert "2 to 4 seeds" in files["standing.md"]
     assert "over 2 problems and 4 seeds" in files["repriced.md"]
-    assert "Only 2 to 4 seeds a problem: intervals from so few are too narrow." in report.conclusions.warnings
+    narrow = "Only 2 to 4 seeds a problem: confidence intervals from so few are too narrow."
+    assert narrow in report.conclusions.warnings
     note = next(note for note in report.conclusions.warnings if note.startswith("genetic"))
     assert note.startswith("genetic has 300 of 600 samples a run, and 2 of 4 seeds, as the campaign says")
 
@@ -241,7 +242,7 @@ def test_every_figure_draws_and_names_where_a_curve_ends(report: Report) -> None
         words = [text.get_text() for axes in drawing.build().axes for text in axes.texts]
         named = name in ("gap", "convergence", "ecdf", "time", "returns")
         assert ("genetic to 300" in words) == named, name
-    assert "without genetic (300 samples a run)" in drawings["profiles"].caption
+    assert "Without genetic (300 samples a run)." in drawings["profiles"].caption
 
 
 def test_nothing_lies_beyond_the_end_of_a_shorter_curve(report: Report) -> None:
@@ -345,7 +346,7 @@ def test_who_goes_on_longer_gains_nothing_by_it_against_who_may_not() -> None:
     found = limited("genetic", 100, 3, walk, genetic)
     assert efficiencies(found) == {("walk", "genetic"): 0.0, ("genetic", "walk"): 1.0}
     sentences = [efficiency_sentence(found, row) for row in analyse(found, RESAMPLES).efficiency]
-    assert all(sentence.endswith("(both up to 100 samples)") for sentence in sentences)
+    assert all(sentence.endswith("(both read up to 100 samples)") for sentence in sentences)
 
 
 def test_a_target_not_reached_is_charged_with_the_smaller_budget() -> None:
@@ -380,8 +381,8 @@ def test_few_seeds_are_those_of_who_has_few() -> None:
     cells = [*seeds("marl", [1.0] * 6), *seeds("walk", [2.0] * 2), *seeds("grid", [2.0])]
     limits = {name: {"seeds": count, "budget": 1000} for name, count in (("walk", 2), ("grid", 1))}
     said = warnings(study(cells, limits=limits))
-    assert "Only 1 seed a problem for grid: there are no intervals, and any difference may be chance." in said
-    assert "Only 2 seeds a problem for walk: intervals from so few are too narrow." in said
+    assert any(text.startswith("Only 1 seed a problem for grid: there is no confidence") for text in said)
+    assert "Only 2 seeds a problem for walk: confidence intervals from so few are too narrow." in said
     assert "walk has 2 of 6 seeds, as the campaign says: intervals are of the seeds that there are." in said
     limits["grid"] = limits["walk"]
     said = warnings(study(cells, limits=limits))
@@ -393,7 +394,7 @@ def test_a_reference_with_less_is_compared_as_far_as_it_goes() -> None:
     figures = analyse(short, RESAMPLES)
     assert {row.budget for row in figures.versus} == {500}
     assert figures.comparisons == ()
-    assert "marl has only 500 samples a run" in conclude(short, figures).headline
+    assert "marl, the reference, has only 500 samples a run" in conclude(short, figures).headline
 
 
 def test_a_campaign_of_which_nobody_has_all_says_so() -> None:

@@ -10,7 +10,8 @@ import pytest
 from dse.analysis.regret import beaten, regrets
 from dse.campaign.curves import CURVES, read_curves, write_curves
 from dse.campaign.summary import Summary
-from dse.report.writing import make_report, print_report
+from dse.report.printing import print_report
+from dse.report.writing import make_report
 from tests.campaign.test_campaign import campaign, run
 
 ON_A, ON_B = "net:a on edge, edp", "net:b on edge, edp"

@@ -12,7 +12,8 @@ import pytest
 from dse.analysis.analysis import analyse
 from dse.analysis.findings import Efficiency
 from dse.campaign.summary import Summary
-from dse.report.conclusions import Conclusions, conclude, efficiency_sentence, refuted
+from dse.report.conclusions import Conclusions, conclude, efficiency_sentence
+from dse.report.warnings import refuted
 from tests.analysis.report_cases import A, B, cell
 from tests.analysis.test_findings import OPTIMA, RESAMPLES, seeds, study
 
@@ -60,21 +61,30 @@ def test_efficiency_is_told_in_both_directions() -> None:
     cells = [*seeds("marl", [1.0] * 6, at=9), *seeds("ppo", [2.0] * 6, at=399)]
     (there, back), said = efficiencies(cells)
     assert (there.ratio.value, there.censored) == (40, False)
-    assert said[0] == "marl needs 40x fewer samples than ppo to reach ppo's final figure"
+    assert said[0] == (
+        "ppo needs 40 times as many samples as marl to reach its own median final loss: significant"
+    )
     assert (back.ratio, back.censored, back.reached) == (None, True, 0)
     assert said[1] == (
-        "ppo does not reach marl's final figure: no run of ppo reaches it on the problem (censored)"
+        "ppo does not reach marl's median final loss: no run of ppo reaches it on the problem (censored)"
     )
 
 
-def test_an_efficiency_that_may_be_chance_says_so() -> None:
-    cells = [cell("marl", [(sample, 1.0)], seed=seed) for seed, sample in enumerate([9, 90, 900])]
-    cells += [cell("ppo", [(sample, 1.0)], seed=seed) for seed, sample in enumerate([99, 100, 400])]
+def test_an_efficiency_that_may_be_chance_is_not_significant() -> None:
+    cells = [cell("marl", [(sample, 1.0)], seed=seed) for seed, sample in enumerate([9, 90, 900, 90])]
+    cells += [cell("ppo", [(sample, 1.0)], seed=seed) for seed, sample in enumerate([99, 100, 400, 100])]
     (there, _), said = efficiencies(cells)
     assert there.ratio.low < 1 < there.ratio.high
-    assert "marl needs 1.7x more samples than ppo" in said[0]
-    assert said[0].endswith("], an interval that includes 1")
-    assert "ppo needs 1.7x fewer samples than marl" in said[1]
+    assert said[0].startswith(
+        "ppo needs 0.64 times as many samples as marl to reach its own median final loss"
+    )
+    assert said[0].endswith("): not significant")
+    assert said[1].startswith("marl needs 1.6 times as many samples as ppo")
+
+
+def test_an_efficiency_of_two_runs_is_inconclusive() -> None:
+    _, said = efficiencies([*seeds("marl", [1.0] * 2, at=9), *seeds("ppo", [2.0] * 2, at=399)])
+    assert said[0].endswith("as marl to reach its own median final loss: inconclusive")
 
 
 def test_a_problem_that_is_never_reached_is_counted_and_told() -> None:
@@ -96,35 +106,61 @@ def test_who_finds_anything_is_beyond_compare_with_who_finds_nothing() -> None:
 # The headline and the warnings
 
 
-def test_the_headline_names_the_nearest_and_the_reference() -> None:
-    cells = [*seeds("cem", [1.01, 1.02, 1.03]), *seeds("marl", [2.0, 2.0, 2.0], at=9)]
-    cells += seeds("ppo", [4.0, 4.0, 4.0], at=99)
-    assert concluded(cells, optima=OPTIMA, reference="marl", baseline="ppo").headline == (
-        "cem ends nearest to the proven optimum: 1.020 times it [1.010, 1.030] over 1 problem; marl ends at "
-        "2.000 times it; marl needs 10x fewer samples than ppo to reach ppo's final figure."
+def test_the_headline_names_the_nearest_how_sure_that_is_and_the_reference() -> None:
+    cells = [*seeds("cem", [1.01, 1.02, 1.03, 1.02]), *seeds("marl", [2.0] * 4, at=9)]
+    cells += seeds("ppo", [4.0] * 4, at=99)
+    conclusions = concluded(cells, optima=OPTIMA, reference="marl", baseline="ppo")
+    assert [sentence.text for sentence in conclusions.sentences] == [
+        "On 1 problem, cem is nearest to the proven optimum after 1,000 samples, at 1.020 times it "
+        "(interquartile mean, 95 % confidence interval 1.010 to 1.030).",
+        "The lead of cem is significant over both others.",
+        "marl, the reference, is at 2.000 times it.",
+        "ppo needs 10 times as many samples as marl to reach its own median final loss: significant.",
+    ]
+    assert conclusions.headline == " ".join(sentence.text for sentence in conclusions.sentences)
+
+
+def test_a_reference_that_nobody_named_is_said_to_be_the_first_searcher() -> None:
+    cells = [*seeds("walk", [3.0] * 4), *seeds("cem", [1.0] * 4)]
+    assert concluded(cells).sentences[-1].text == (
+        "walk, the first searcher, as the campaign names no reference, is at 3.000 times it."
     )
 
 
-def test_the_headline_does_not_tell_apart_what_overlaps() -> None:
-    cells = [*seeds("walk", [1.0, 2.0, 3.0]), *seeds("cem", [1.5, 2.5, 3.5]), *seeds("grid", [9.0] * 3)]
-    conclusions = concluded(cells, optima=OPTIMA)
-    assert "walk ends nearest" in conclusions.headline
-    assert ", not told apart from cem" in conclusions.headline
-    assert any("The interval of the best, walk, overlaps with cem's" in text for text in conclusions.warnings)
+def test_a_lead_is_not_significant_where_runs_overlap_and_inconclusive_where_they_are_few() -> None:
+    cells = [*seeds("walk", [1.0, 2.0, 3.0, 4.0]), *seeds("cem", [1.5, 2.5, 3.5, 4.5])]
+    cells += [*seeds("grid", [9.0] * 4), *seeds("ppo", [9.0] * 2)]
+    assert concluded(cells, optima=OPTIMA).sentences[1].text == (
+        "The lead of walk is significant over grid, not significant over cem and inconclusive, for want of "
+        "runs, over ppo."
+    )
+
+
+def test_a_lead_in_the_mean_may_be_reversed_in_the_runs() -> None:
+    # cem is far behind on one problem, and a little ahead on the two others.
+    third = ("net:a", "cloud", "latency")
+    cells = [*seeds("walk", [1.0] * 6), *seeds("cem", [1.5] * 6)]
+    for problem in (B, third):
+        cells += [*seeds("walk", [1.01] * 6, problem), *seeds("cem", [1.0] * 6, problem)]
+    conclusions = concluded(cells)
+    assert "On 3 problems, walk is nearest" in conclusions.headline
+    assert conclusions.sentences[1].text == "The lead of walk is significantly reversed over cem."
 
 
 def test_those_who_end_alike_share_the_headline() -> None:
     cells = [*seeds("walk", [1.0] * 5), *seeds("cem", [1.0] * 5), *seeds("marl", [3.0] * 5)]
-    headline = concluded(cells, optima=OPTIMA, reference="marl").headline
-    assert headline.startswith(
-        "walk and cem end nearest to the proven optimum: 1.000 times it over 1 problem"
-    )
-    assert "; marl ends at 3.000 times it" in headline
+    conclusions = concluded(cells, optima=OPTIMA, reference="marl")
+    assert [sentence.text for sentence in conclusions.sentences] == [
+        "On 1 problem, walk and cem are nearest to the proven optimum after 1,000 samples, both at 1.000 "
+        "times it (interquartile mean).",
+        "The lead of walk is significant over marl and not significant over cem.",
+        "marl, the reference, is at 3.000 times it.",
+    ]
 
 
 def test_without_a_proof_the_headline_speaks_of_the_best_known() -> None:
     conclusions = concluded(seeds("walk", [1.0] * 5))
-    assert "nearest to the best known:" in conclusions.headline
+    assert "nearest to the best known after" in conclusions.headline
     assert any("On the problem no optimum is proven:" in text for text in conclusions.warnings)
     begun = concluded(seeds("walk", [1.0] * 5), seeds=6)
     assert any("On the problem no optimum is proven yet (a campaign" in text for text in begun.warnings)
@@ -142,17 +178,17 @@ def test_without_a_proof_the_headline_speaks_of_the_best_known() -> None:
         (
             [*seeds("marl", [2.0]), *seeds("walk", [math.inf, math.inf])],
             {},
-            "So far (3 of 4 cells): marl ends nearest to the best known: 1.000 times it",
+            "So far (3 of 4 cells), on 1 problem, marl is nearest to the best known after 1,000 samples, at",
         ),
         (
             [*seeds("walk", [2.0, math.inf, math.inf])],
             {},
-            "No searcher's typical run has found a feasible mapping.",
+            "In the end no searcher's typical run has found a feasible mapping.",
         ),
         (
             [*seeds("walk", [2.0] * 5), *seeds("marl", [math.inf] * 5)],
             {"reference": "marl"},
-            "; marl's typical run has found nothing feasible.",
+            "marl, the reference, has found nothing feasible in its typical run.",
         ),
         (
             [*seeds("walk", [math.inf])],
@@ -177,18 +213,20 @@ def test_thin_evidence_is_warned_of() -> None:
     assert "Cells not done: 2 of cem." in said
     assert "Failed: net_a--edge--latency--cem--s0 (RuntimeError: no), and 1 more cell." in said
     assert "Only 2 seeds a problem" in said
-    assert "90% of walk's samples are infeasible." in said
-    assert "1 of walk's 2 runs have found nothing feasible." in said
+    assert "Infeasible samples: 90% of walk's." in said
+    assert "Runs that found nothing feasible: 1 of walk's 2." in said
     assert (
-        "With 1 problem and 1 comparison, no corrected p value of the signed-rank test can be below 1" in said
+        "The signed-rank test over problems is inconclusive: with 1 problem and 1 comparison, no corrected p "
+        "value can be below 1." in said
     )
 
 
 def test_one_seed_makes_no_interval() -> None:
     conclusions = concluded([*seeds("marl", [1.0]), *seeds("walk", [2.0])])
-    assert "[" not in conclusions.headline
+    assert "interval" not in conclusions.headline
+    assert "The lead of marl is inconclusive, for want of runs, over walk." in conclusions.headline
     assert (
-        "Only 1 seed a problem: there are no intervals, and any difference may be chance."
+        "Only 1 seed a problem: there is no confidence interval, and every comparison is inconclusive."
         in conclusions.warnings
     )
 

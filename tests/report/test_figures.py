@@ -321,7 +321,7 @@ def test_a_searcher_without_a_feasible_sample_is_named_as_such() -> None:
 
 def test_the_matrix_shows_every_probability_with_its_interval_best_first() -> None:
     chance = np.array([[0.5, 0.123, np.nan], [0.877, 0.5, np.nan], [np.nan, np.nan, 0.5]])
-    found = Improvement(("a", "b", "c"), chance, chance - 0.1, chance + 0.1)
+    found = Improvement(("a", "b", "c"), chance, chance - 0.1, chance + 0.1, chance > 0)
     assert ranked(found) == [1, 0]
     study = made_up(["a", "b", "c"])
     findings = replace_in(findings_of(study), improvement=found)

@@ -104,7 +104,7 @@ def test_the_report_says_which_cells_are_not_done(tmp_path: Path, dse: Dse) -> N
     assert report.missing == {"walk": 1, "broken": 2}
     assert report.conclusions.warnings[0].startswith("Cells not done: 1 of walk, 2 of broken.")
     assert report.conclusions.headline.startswith(
-        "So far (3 of 6 cells): marl and walk end nearest to the best"
+        "So far (3 of 6 cells), on 1 problem, marl and walk are nearest to the best"
     )
     told = dse("report", str(tmp_path), "--tables-only", "--json").json
     assert (told["cells"], told["missing"]) == (3, 3)
@@ -116,14 +116,20 @@ def test_the_report_says_which_cells_are_not_done(tmp_path: Path, dse: Dse) -> N
 
 
 def test_what_a_campaign_has_still_to_prove_is_not_said_to_be_unproven(tmp_path: Path) -> None:
-    def title(**about: object) -> str:
+    def head(**about: object) -> list[str]:
         write_report(campaign(tmp_path, [cell("marl", [(0, 1.0)])], **about), pictures=False)
-        return (tmp_path / "tables" / "standing.md").read_text().splitlines()[0]
+        return (tmp_path / "tables" / "standing.md").read_text().splitlines()[:3:2]
 
     proof = {"status": "optimal", "lower_bound": 1.0, "loss": 1.0}
-    assert "/ the best known (optima not proven yet): " in title(seeds=2)
-    assert "/ the best known (none proven): " in title()
-    assert "/ the proven optimum: " in title(seeds=2, optima={"net:a on edge, latency": proof})
+    title, note = head(seeds=2)
+    assert "over the best known after" in title
+    assert note.startswith("Optima are not proven yet. Interquartile mean")
+    title, note = head()
+    assert "over the best known after" in title
+    assert note.startswith("Of the best known, none of 1 is a proven optimum.")
+    title, note = head(seeds=2, optima={"net:a on edge, latency": proof})
+    assert "over the proven optimum after" in title
+    assert note.startswith("Interquartile mean")
 
 
 def test_a_campaign_with_nothing_done_has_an_empty_table(tmp_path: Path, dse: Dse) -> None:
@@ -136,7 +142,10 @@ def test_a_campaign_with_nothing_done_has_an_empty_table(tmp_path: Path, dse: Ds
 
 def test_the_table_at_the_full_budget_is_printed(tmp_path: Path, dse: Dse) -> None:
     out = dse("report", str(campaign(tmp_path, [cell("walk", [(0, 6.0)])])), "--tables-only").out
-    assert "Ratios are a searcher's figure divided by walk's: above 1, walk is better." in out
+    assert (
+        "Ratios are a searcher's figure divided by walk's, the first searcher, as the campaign names no "
+        "reference: above 1, walk is better."
+    ) in out
     assert "net:a: latency (s) after 1,000 samples" in out
     assert "after 500 samples" not in out
     assert out.endswith(f"report: {tmp_path / 'tables' / 'reduction.md'}\n")
@@ -220,7 +229,7 @@ def test_any_table_can_be_printed_in_full(tmp_path: Path, dse: Dse) -> None:
     out = dse("report", folder, "--tables-only", "--table", "layers", "--table", "efficiency").out
     assert "Every layer after 500 samples" in out
     assert "Every layer after 1,000 samples" in out
-    assert "marl needs 600x more samples than walk" in " ".join(out.split())
+    assert "walk needs 0.0017 times as many samples as marl to reach its own" in " ".join(out.split())
     assert "net: latency" not in out
     message = dse("report", folder, "--table", "layer").refused()
     assert message == "unknown table 'layer' in --table; did you mean 'layers'?"
@@ -258,7 +267,8 @@ def test_the_summary_for_programs_is_plain_json(tmp_path: Path) -> None:
     told = json.loads((tmp_path / "summary.json").read_text(), parse_constant=never)
     assert told["standing"]["walk"] == {"value": 1.0, "low": 1.0, "high": 1.0}
     assert told["standing"]["marl"]["value"] is None
-    assert told["headline"].startswith("walk ends nearest to the best known")
+    assert told["headline"].startswith("On 1 problem, walk is nearest to the best known")
+    assert told["sentences"][0]["table"] == "standing"
     assert told["targets"] == {"net:a on edge, latency": {"loss": 6.0, "proven": False}}
     assert (told["cells"], told["planned"], told["reference"]) == (2, 2, "walk")
 
@@ -270,37 +280,42 @@ def test_the_unit_of_a_figure_is_that_of_the_campaigns_model(tmp_path: Path, mod
     assert f"## net:a: area ({unit}) after 1,000 samples" in path.read_text()
 
 
-def reduction_titles(folder: Path, cells: list[Summary], **about: Any) -> list[str]:
-    """The titles of the reduction table's sections at the full budget."""
-    _, path = write_report(campaign(folder, cells, **about), pictures=False)
-    return [line for line in path.read_text().splitlines() if "after 1,000 samples" in line]
+def reduction_heads(folder: Path, cells: list[Summary], **about: Any) -> list[tuple[str, str]]:
+    """The titles and notes of the reduction table's sections at the full budget."""
+    write_report(campaign(folder, cells, **about), pictures=False)
+    lines = (folder / "tables" / "reduction.md").read_text().splitlines()
+    places = [
+        place for place, line in enumerate(lines) if line.endswith(("1,000 samples", "samples a layer"))
+    ]
+    titles = [(lines[place], lines[place + 2]) for place in places if "after 1,000" in lines[place]]
+    return [(title, "" if note.startswith("|") else note) for title, note in titles]
 
 
-def test_a_whole_network_s_title_says_that_it_is_a_total_over_layers_times_repeats(tmp_path: Path) -> None:
+def test_a_whole_network_has_a_total_over_layers_as_often_as_they_repeat(tmp_path: Path) -> None:
     cells = [cell("walk", [(0, 6.0)], problem) for problem in (A, B)]
-    asked = {"networks": [["net", "edge", "latency"]]}
-    (title,) = reduction_titles(tmp_path, cells, **asked)
-    assert title.endswith(
-        "net: latency (s) after 1,000 samples a layer; total over 2 distinct layers times their repeats"
+    (head,) = reduction_heads(tmp_path, cells, networks=[["net", "edge", "latency"]])
+    assert head == (
+        "## net: latency (s) after 1,000 samples a layer",
+        "Total over 2 distinct layers, each as often as it repeats.",
     )
     assert "| walk | 1 | 30 | 30 | 1 | 1 |" in (tmp_path / "tables" / "reduction.md").read_text()
 
 
 def test_layers_asked_for_by_themselves_have_no_totals(tmp_path: Path) -> None:
     cells = [cell("walk", [(0, 6.0)], problem) for problem in (A, B)]
-    titles = reduction_titles(tmp_path, cells)
-    assert titles == [f"## net:{name}: latency (s) after 1,000 samples" for name in "ab"]
+    heads = reduction_heads(tmp_path, cells)
+    assert heads == [(f"## net:{name}: latency (s) after 1,000 samples", "") for name in "ab"]
     assert "| walk | 1 | 6 | 6 | 1 | 1 |" in (tmp_path / "tables" / "reduction.md").read_text()
 
 
 @pytest.mark.parametrize(
     ("objective", "words"),
     [
-        ("edp", "times their repeats: energy times latency, where each layer's EDP was minimised by itself"),
-        ("area", "the largest of 1 distinct layer"),
+        ("edp", "it repeats: energy times latency, where each layer's EDP was minimised by itself."),
+        ("area", "The largest of 1 distinct layer."),
     ],
 )
 def test_how_a_network_s_figure_is_made_is_said(tmp_path: Path, objective: str, words: str) -> None:
     cells = [cell("walk", [(0, 6.0)], ("net:a", "edge", objective))]
-    (title,) = reduction_titles(tmp_path, cells, networks=[["net", "edge", objective]])
-    assert title.endswith(words)
+    ((_, note),) = reduction_heads(tmp_path, cells, networks=[["net", "edge", objective]])
+    assert note.endswith(words)

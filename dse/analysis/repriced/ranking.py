@@ -16,13 +16,11 @@ from itertools import combinations
 import numpy as np
 
 from dse.analysis.reduction import ratio_interval
+from dse.analysis.significance import LEAST_SEEDS
 from dse.analysis.stats.bootstrap import interval
 from dse.analysis.stats.comparing import order_of
 from dse.analysis.stats.runtimes import TOLERANCE
 from dse.support.arrays import FloatArray
-
-LEAST_SEEDS = 3
-"""Three seeds that all end below three others do so by chance in 1 of 20 cases; two below two in 1 of 6."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +141,7 @@ def _kind(before: int, after: int) -> str:
 
 
 def _ahead(one: Contender, other: Contender, which: str) -> int:
-    """-1 if `one` is ahead under that model, 1 if `other` is, 0 if they are not told apart."""
+    """-1 if `one` is ahead under that model, 1 if `other` is, 0 if the difference is not significant."""
     if min(one.seeds, other.seeds) < LEAST_SEEDS:
         return 0
     low, high = ratio_interval(getattr(one, which).draws, getattr(other, which).draws)

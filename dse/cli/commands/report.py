@@ -37,8 +37,9 @@ def command(
     json: Json = False,
 ) -> None:
     """Write a campaign's report (page, figures, tables) and print its result, also of an unfinished one."""
+    from dse.report.printing import print_report
     from dse.report.tables import NAMES
-    from dse.report.writing import print_report, write_report
+    from dse.report.writing import write_report
     from dse.support.errors import InputError, unknown
 
     for name in table or ():

@@ -124,7 +124,8 @@ def default_folder(campaign: Path, name: str) -> Path:
 
 
 def _report(folder: Path, json: bool, failures: dict[str, str], pictures: bool) -> None:
-    from dse.report.writing import print_report, write_report
+    from dse.report.printing import print_report
+    from dse.report.writing import write_report
 
     report, path = write_report(folder, pictures=pictures)
     if json:

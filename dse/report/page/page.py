@@ -23,7 +23,8 @@ from dse.analysis.findings import Findings
 from dse.analysis.problems import make_problems
 from dse.analysis.repriced import Repriced
 from dse.analysis.study import Study
-from dse.report.conclusions import conclude, refuted
+from dse.report.conclusions import conclude
+from dse.report.formats import Section
 from dse.report.page.captions import captions
 from dse.report.page.explorer import as_markup, explorer_data, filters, legend, marks
 from dse.report.page.mappings import BestMapping, best_mappings
@@ -34,12 +35,10 @@ from dse.report.page.repriced import page_repriced
 from dse.report.page.standing import standings
 from dse.report.page.svg import inline_svg
 from dse.report.page.tables import PageCell, PageTable, page_table
+from dse.report.warnings import refuted
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-
-Section = tuple[str, Sequence[str], Sequence[Sequence[str]]]
-"""A table's title, column heads and cells."""
 
 TEMPLATE = "page.html.jinja"
 SCRIPTS = ("folds.js", "page.js", "numbers.js", "curves.js", "chart.js", "explore.js")

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dse.analysis.repriced import Repriced
-from dse.analysis.repriced.ranking import LEAST_SEEDS
+from dse.analysis.significance import LEAST_SEEDS
 from dse.analysis.study import Study
+from dse.report.formats import Section
 from dse.report.page.tables import PageTable, page_table
 from dse.report.repriced import caveat, finding, repriced_sections
 
@@ -42,9 +43,9 @@ def page_repriced(study: Study, repriced: Sequence[Repriced]) -> tuple[PageRepri
 
 def _section(study: Study, repriced: Repriced, place: int) -> PageRepriced:
     anchor = "repriced" if place == 1 else f"repriced-by-{place}"
-    words, *sections = tuple(repriced_sections(study, repriced)) or (("", [], []),)
+    words, *sections = tuple(repriced_sections(study, repriced)) or (Section("", [], []),)
     rankings = []
-    for number, ((_, sentence), section) in enumerate(zip(words[2], sections, strict=True)):
+    for number, ((_, sentence), section) in enumerate(zip(words.rows, sections, strict=True)):
         first = number == 0 and repriced.overall is not None
         rankings.append(PageRanking("" if first else sentence, page_table(*section)))
     return PageRepriced(

@@ -44,23 +44,26 @@ class PageCell:
 
 @dataclass(frozen=True)
 class PageTable:
-    """A table; `numeric` says which columns are numbers."""
+    """A table; `numeric` says which columns are numbers, and `note` how to read it."""
 
     title: str
     heads: tuple[str, ...]
     numeric: tuple[bool, ...]
     rows: tuple[tuple[PageCell, ...], ...]
+    note: str = ""
 
     def is_about(self, name: str) -> bool:
         """Whether one row, and one only, is headed by that name."""
         return [row[0].text for row in self.rows].count(name) == 1
 
 
-def page_table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str | PageCell]]) -> PageTable:
+def page_table(
+    title: str, heads: Sequence[str], rows: Sequence[Sequence[str | PageCell]], note: str = ""
+) -> PageTable:
     """A table as the page shows it. A column is one of numbers if all that it says are numbers."""
     cells = tuple(tuple(_cell(cell) for cell in row) for row in rows)
     columns = list(zip(*cells, strict=True)) or [()] * len(heads)
-    return PageTable(title, tuple(heads), tuple(_numeric(column) for column in columns), cells)
+    return PageTable(title, tuple(heads), tuple(_numeric(column) for column in columns), cells, note)
 
 
 def number_in(text: str) -> float | None:

@@ -141,7 +141,7 @@ def _quartiles(ends: FloatArray) -> tuple[float, float, float]:
 def efficiency_figure(
     study: Study, findings: Findings, looks: Looks | None = None, width: float = WIDTH
 ) -> Figure:
-    """Two panels: how many times fewer samples the reference needs than each other, and each than it."""
+    """Two panels: samples of each other searcher over the reference's, and of the reference over each's."""
     looks = looks or looks_of(study)
     reference = study.reference
     ahead = [row for row in findings.efficiency if row.searcher == reference]
@@ -160,8 +160,8 @@ def efficiency_figure(
     figure, down = headed_figure(
         width,
         0.7 + height + 0.42 + (0 if wide else apart),
-        f"How many times fewer samples {me} needs than each other, and each other than {me}",
-        f"to the other's final figure; median over problems, with 95 % intervals, {seeds(study)}; "
+        f"Samples to the other's final loss: of each as a multiple of {me}'s, and of {me} of each's",
+        f"its own median final loss; median over problems, with 95 % intervals, {seeds(study)}; "
         "open: not reached on every problem",
     )
     across = (width - left - 0.75) / 2 if wide else width - left - 0.3
@@ -184,7 +184,7 @@ def efficiency_figure(
         named = axes is panels[0] or not wide
         axes.set_yticks(range(len(others)), [names[name] for name in others] if named else [])
         axes.tick_params(axis="y", length=0, pad=6)
-        axes.set_xlabel("how many times fewer samples (below 1: more)", labelpad=2)
+        axes.set_xlabel("samples of the other / samples of the one", labelpad=2)
         for row in rows:
             name = row.other if row.searcher == reference else row.searcher
             _forest(axes, others.index(name), row, looks[name])

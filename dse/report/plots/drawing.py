@@ -87,14 +87,14 @@ def draw(study: Study, findings: Findings) -> dict[str, Drawing]:
             "distributions",
             "Where each run ends",
             "The final loss of every run over the best known: a dot a run, the box holds the middle half, "
-            f"the line is the median. Further left is better{without(study)}.",
+            f"the line is the median. Further left is better. {without(study)}".strip(),
             lambda width: distribution_figure(study, findings, looks, width=width),
         ),
         Drawing(
             "profiles",
             "How many runs end near the best known",
             "The share of runs whose final loss is at most so many times the best known. The higher curve is "
-            f"better{without(study)}.",
+            f"better. {without(study)}".strip(),
             lambda width: profile_figure(study, findings, looks, width=width),
         ),
         Drawing(
@@ -118,15 +118,16 @@ def draw(study: Study, findings: Findings) -> dict[str, Drawing]:
                 "improvement",
                 "Who ends lower",
                 "The probability that a run of the row's searcher ends lower than a run of the column's, "
-                "with its 95 % interval. A stronger shade: the row's searcher is likelier the better one"
-                f"{without(study)}.",
+                "with its 95 % interval. A stronger shade: the row's searcher is likelier the better one. "
+                f"{without(study)}".strip(),
                 lambda width: improvement_figure(study, findings, looks, width=width),
             ),
             Drawing(
                 "efficiency",
                 "Who needs fewer samples",
-                "How many times fewer samples one searcher needs to reach the other's final figure. Right of "
-                "1 it needs fewer; open dots were not reached on every problem." + _shorter(study),
+                "Samples that the other searcher needs to reach its own median final loss, as a multiple of "
+                "what the one needs. Right of 1 the one needs fewer; open dots were not reached on every "
+                "problem." + _shorter(study),
                 lambda width: efficiency_figure(study, findings, looks, width=width),
             ),
         ]

@@ -70,15 +70,14 @@ def repriced_sections(study: Study, repriced: Repriced) -> Iterator[Section]:
     words = [[scope(found), ranking_sentence(found, model, other)] for found in _rankings(repriced)]
     if not words:
         return
-    yield what, ["ranking of", "in words"], words
+    yield Section(what, ["ranking of", "in words"], words)
     if overall:
         over = f"{counted(overall.problems, 'problem')} and {seeds(study, ends=True)}"
-        title = (
-            f"All problems: ratio to the best known by {model}, and of the same mappings to the best of them "
-            f"by {other}; interquartile means over {over}, 95 % intervals{without(study)}"
-        )
+        title = f"All problems: ratio to the best known by {model}, and to the best of the winners by {other}"
+        note = f"Interquartile means over {over}, with 95 % confidence intervals. {without(study)}".strip()
         heads = [f"by {model}", f"by {other}"]
-        yield _section(title, heads, overall, [(_ratio(row.own), _ratio(row.other)) for row in overall.rows])
+        figures = [(_ratio(row.own), _ratio(row.other)) for row in overall.rows]
+        yield _section(title, heads, overall, figures, note)
     for found in repriced.groups:
         title = f"{found.network}: {found.objective} of the same mappings by {model} and by {other}"
         units = study.unit(found.objective), unit_of(found.objective, other)
@@ -87,7 +86,9 @@ def repriced_sections(study: Study, repriced: Repriced) -> Iterator[Section]:
         yield _section(title, heads, found, figures)
 
 
-def _section(title: str, by: list[str], ranking: Ranking, figures: list[tuple[str, str]]) -> Section:
+def _section(
+    title: str, by: list[str], ranking: Ranking, figures: list[tuple[str, str]], note: str = ""
+) -> Section:
     """A ranking's rows. A reason alone stands in the infeasible's head; of several each has a column."""
     reasons = list(dict.fromkeys(reason for row in ranking.rows for reason in row.infeasible))
     infeasible = f"infeasible: {why(dict.fromkeys(reasons, 0))}" if len(reasons) == 1 else "infeasible"
@@ -106,7 +107,7 @@ def _section(title: str, by: list[str], ranking: Ranking, figures: list[tuple[st
         ]
         for row, (own, other) in zip(ranking.rows, figures, strict=True)
     ]
-    return title, heads, cells
+    return Section(title, heads, cells, note)
 
 
 def _ratio(place: Place) -> str:

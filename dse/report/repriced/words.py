@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dse.analysis.repriced.ranking import LEAST_SEEDS, Pairs, Ranking
+from dse.analysis.repriced.ranking import Pairs, Ranking
 from dse.analysis.repriced.repricing import Repriced
+from dse.analysis.significance import LEAST_SEEDS
 from dse.campaign.curves import CURVES
 from dse.report.formats import counted, names
 from dse.spec.reasons import Reason
