@@ -146,7 +146,7 @@ def test_fewer_than_three_seeds_back_no_change() -> None:
     found = ranked(a=entry(LOW, HIGH, seeds=2), b=entry(HIGH, LOW))
     assert (found.pairs.tied_by_both, found.rows[0].passes, found.rows[1].other.rank) == (1, (), 1)
     assert ranking_sentence(found, "maestro", "loopnest") == (
-        "With 2 seeds, no change of rank by loopnest can be told from chance: that takes 3."
+        "With 2 seeds, no change of rank by loopnest can be significant: that takes 3."
     )
 
 
@@ -164,8 +164,8 @@ def test_what_changes_is_said_of_those_who_pass_together_first() -> None:
     a, b = entry(LOW, [9.0, 9.1]), entry([1.5, 1.6], [8.0, 8.1])
     found = ranked(a=a, b=b, c=entry(HIGH, LOW), d=entry([3.0, 3.1], LOW))
     assert ranking_sentence(found, "maestro", "loopnest") == (
-        "By loopnest, c and d would be ahead of a and b; b of a: of 6 pairs, 5 would change places, none is "
-        "in the same order by both, and 1 is not told apart by one or both."
+        "By loopnest, c and d would be significantly ahead of a and b; b of a: of 6 pairs, 5 would change "
+        "places, none is in the same order by both, and 1 does not differ significantly by one or both."
     )
 
 
@@ -173,7 +173,7 @@ def test_that_nothing_changes_is_said_too() -> None:
     found = ranked(a=entry(LOW, LOW), b=entry(HIGH, HIGH), c=entry(HIGH, WIDE))
     assert ranking_sentence(found, "loopnest", "maestro") == (
         "By maestro, no two searchers would change places: of 3 pairs, 1 is in the same order by both, "
-        "1 is told apart by loopnest alone and 1 is told apart by neither."
+        "1 differs significantly by loopnest alone and 1 differs significantly by neither."
     )
     alone = ranking_sentence(ranked(a=entry(LOW, HIGH)), "maestro", "loopnest")
     assert alone == "By loopnest as by maestro, there is one searcher to rank."
@@ -185,7 +185,7 @@ def test_a_searcher_that_games_the_model_is_passed_by_a_sound_one() -> None:
     assert [row.searcher for row in repriced.overall.rows] == ["gamer", "sound"]
     assert repriced.overall.rows[1].passes == ("gamer",)
     assert finding(repriced) == (
-        "By loopnest, sound would be ahead of gamer; by maestro it is the other way round."
+        "By loopnest, sound would be significantly ahead of gamer; by maestro it is the other way round."
     )
     again = by_the_other(gamed())
     assert again == repriced
@@ -226,7 +226,9 @@ def test_a_problem_that_cannot_be_priced_leaves_the_others(tmp_path: Path) -> No
 def test_the_report_shows_both_rankings_in_every_form(tmp_path: Path, dse: Dse) -> None:
     folder = write(gamed(), tmp_path)
     out = dse("report", str(folder), "--tables-only", "--table", "repriced").out
-    sentence = "By loopnest, sound would be ahead of gamer; by maestro it is the other way round."
+    sentence = (
+        "By loopnest, sound would be significantly ahead of gamer; by maestro it is the other way round."
+    )
     assert sentence in out.splitlines()[2]
     assert "resnet18: latency of the same mappings by maestro and by loopnest" in out
     with (folder / "tables" / "repriced.csv").open(newline="") as file:
@@ -321,7 +323,7 @@ def test_a_report_that_nobody_asked_to_price_again_speaks_of_the_campaigns_model
 def test_a_finished_campaign_is_priced_again_when_asked(tmp_path: Path, dse: Dse) -> None:
     folder = str(write(naming(gamed()), tmp_path))
     asked = dse("report", folder, "--tables-only", "--reprice", "loopnest")
-    assert "By loopnest, sound would be ahead of gamer" in asked.out
+    assert "By loopnest, sound would be significantly ahead of gamer" in asked.out
     for model, words in (
         ("maestro", "another cost model than maestro"),
         ("loopnst", "did you mean 'loopnest'"),

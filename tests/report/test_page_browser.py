@@ -295,7 +295,7 @@ def test_without_script_everything_can_be_read_and_nothing_pretends_to_work(
         assert window.run("return document.querySelector('.scripted').offsetHeight") == 0
     finally:
         window.command("Emulation.setScriptExecutionDisabled", value=False)
-    for part in ("ends nearest", "parallel", "marl-10", "What was run", "dse run small.toml"):
+    for part in ("is nearest", "parallel", "marl-10", "What was run", "dse run small.toml"):
         assert part in text, part
 
 

@@ -59,8 +59,8 @@ def ranking_sentence(ranking: Ranking, model: str, other: str) -> str:
         return f"By {other} as by {model}, there is one searcher to rank."
     if ranking.seeds < LEAST_SEEDS and not pairs.ordered:
         return (
-            f"With {counted(ranking.seeds, 'seed')}, no change of rank by {other} can be told from chance: "
-            f"that takes {LEAST_SEEDS}."
+            f"With {counted(ranking.seeds, 'seed')}, no change of rank by {other} can be significant: that "
+            f"takes {LEAST_SEEDS}."
         )
     of = f"of {counted(pairs.all, 'pair')}"
     if not pairs.discordant:
@@ -70,7 +70,8 @@ def ranking_sentence(ranking: Ranking, model: str, other: str) -> str:
     alike = f"{pairs.concordant:,}" if pairs.concordant else "none"
     verb = "is" if pairs.concordant < 2 else "are"
     doubt = pairs.all - pairs.discordant - pairs.concordant
-    rest = f", and {doubt:,} {'is' if doubt == 1 else 'are'} not told apart by one or both" if doubt else ""
+    differ = "does not differ" if doubt == 1 else "do not differ"
+    rest = f", and {doubt:,} {differ} significantly by one or both" if doubt else ""
     return (
         f"By {other}, {_passing(ranking)}: {of}, {pairs.discordant:,} would change places, {alike} {verb} in "
         f"the same order by both{rest}."
@@ -78,14 +79,17 @@ def ranking_sentence(ranking: Ranking, model: str, other: str) -> str:
 
 
 def _passing(ranking: Ranking) -> str:
-    """`a and b would be ahead of c; d of e`: those who pass the same together, those of most pairs first."""
+    """`a and b would be significantly ahead of c; d of e`, those who pass the same together.
+
+    Those of most pairs come first.
+    """
     together: dict[tuple[str, ...], list[str]] = {}
     for row in ranking.rows:
         if row.passes:
             together.setdefault(row.passes, []).append(row.searcher)
     clauses = sorted(together.items(), key=lambda clause: -len(clause[0]) * len(clause[1]))
     said = [
-        f"{names(ahead)} {'of' if place else 'would be ahead of'} {names(behind)}"
+        f"{names(ahead)} {'of' if place else 'would be significantly ahead of'} {names(behind)}"
         for place, (behind, ahead) in enumerate(clauses[:MOST_CLAUSES])
     ]
     rest = sum(len(ahead) * len(behind) for behind, ahead in clauses[MOST_CLAUSES:])
@@ -93,13 +97,14 @@ def _passing(ranking: Ranking) -> str:
 
 
 def _shares(pairs: Pairs, model: str, other: str) -> str:
+    same = f"{pairs.concordant:,} {'is' if pairs.concordant == 1 else 'are'} in the same order by both"
     parts = (
-        (pairs.concordant, "in the same order by both"),
-        (pairs.tied_by_other, f"told apart by {model} alone"),
-        (pairs.tied_by_own, f"told apart by {other} alone"),
-        (pairs.tied_by_both, "told apart by neither"),
+        (pairs.tied_by_other, f"{model} alone"),
+        (pairs.tied_by_own, f"{other} alone"),
+        (pairs.tied_by_both, "neither"),
     )
-    return names([f"{count:,} {'is' if count == 1 else 'are'} {what}" for count, what in parts if count])
+    rest = [f"{n:,} differ{'s' * (n == 1)} significantly by {which}" for n, which in parts if n]
+    return names([*([same] if pairs.concordant else []), *rest])
 
 
 def _infeasible(repriced: Repriced) -> str:
