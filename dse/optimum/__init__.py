@@ -5,15 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dse.optimum.cache import load, store, user_folder
 from dse.optimum.certificate import BOUNDED, Certificate, Counts, Incumbent, Solved
-from dse.optimum.clock import Clock
 from dse.problem.problem import Problem
 from dse.support.errors import InputError, StorageError, shorten
 from dse.support.files import make_folder
 from dse.support.validation import positive_number
 
 if TYPE_CHECKING:
+    from dse.optimum.clock import Clock
     from dse.optimum.models import Solve
     from dse.optimum.verification import Check
 
@@ -31,6 +30,8 @@ def certify(
     mapping, and an optimum where these meet. InputError for a problem that cannot be certified: only
     `factors` tiles under `maestro`, `loopnest` and `timeloop` can.
     """
+    from dse.optimum.cache import load, user_folder
+    from dse.optimum.clock import Clock
     from dse.optimum.models import has_floor_only, refuse, solver_of
     from dse.support.jit import compiling
 
@@ -60,6 +61,8 @@ def _prove(
     solve: Solve, problem: Problem, clock: Clock, known: Certificate | None, folder: Path, must_keep: bool
 ) -> Certificate:
     """Prove what there is time for, and keep it; StorageError where that cannot be, but must."""
+    from dse.optimum.cache import store
+
     with clock.until_interrupted():
         found = solve(problem, clock, known)
         try:
