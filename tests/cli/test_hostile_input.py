@@ -64,12 +64,12 @@ def test_no_setting_of_a_searcher_takes_a_billion_of_anything(name: str) -> None
 
 
 def test_campaigns_of_millions_of_cells_are_refused_with_their_count(tmp_path: Path, dse: Dse) -> None:
-    before = time.monotonic()
+    before = time.process_time()
     message = dse("run", campaign(tmp_path, seeds=100_000, layers='"vgg16", "resnet50"')).refused()
     assert "has 200,000 cells or more" in message
     many = campaign(tmp_path, seeds=1, layers=", ".join(['"vgg16:1"'] * 200_000))
     assert "(200,000 problems, each with 1 runs" in dse("run", many).refused()
-    assert time.monotonic() - before < 5
+    assert time.process_time() - before < 5
     assert [path.name for path in tmp_path.iterdir()] == ["hostile.toml"]
 
 

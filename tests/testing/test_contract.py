@@ -9,7 +9,6 @@ import random
 import signal
 import subprocess
 import sys
-import time
 import warnings
 from collections.abc import Callable
 from math import inf
@@ -225,12 +224,10 @@ def test_who_has_found_the_optimum_may_explore() -> None:
 
 @pytest.mark.parametrize("searcher", [budget.Idle(), budget.Asleep()], ids=["idle", "asleep"])
 def test_a_search_that_never_ends_is_given_up(searcher: Searcher) -> None:
-    start = time.monotonic()
     verdicts = named(check_searcher(searcher, rules=IN_PROCESS, time_limit=0.2))
     assert "it had not ended after 0.2 s, with 0 of 1,200 samples spent" in verdicts["budget"].why
     assert verdicts["resume"].passed is None
     assert verdicts["resume"].why == "not judged: it builds on 'same-seed'"
-    assert time.monotonic() - start < 30
 
 
 def test_a_searcher_that_dies_in_another_process_is_told_with_its_last_words() -> None:
