@@ -18,7 +18,7 @@ quickstart: install
 
 test: install
 	$(VENV)/bin/python -m tests.warm_up
-	$(VENV)/bin/python -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal
+	$(VENV)/bin/python -m pytest --numprocesses auto --maxprocesses 2 --dist worksteal
 
 lint: install
 	$(VENV)/bin/ruff check .

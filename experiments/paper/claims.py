@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from dse.analysis.findings import Interval
-from dse.analysis.reduction import Reduction, budgets_up_to, groups, reductions
+from dse.analysis.reduction import Reduction, budgets_up_to, groups, network_of, reductions
 from dse.analysis.study import Study
 from dse.report.formats import factor
 from experiments.paper.measures import (
@@ -71,14 +71,19 @@ def samples_claim(study: Study, one: str, other: str, kind: str) -> Claim:
 def reduction_claims(study: Study) -> Iterator[Claim]:
     """The paper's Table III, a claim for each network and objective."""
     budgets = sorted({study.budget, *map(study.budget_of, study.searchers)})
-    found = reductions(study.summaries, study.problems, study.reference, budgets)
+    # The paper's networks, of which a campaign may have some layers.
+    networks = {(network_of(layer), machine, objective) for layer, machine, objective in study.problems}
+    group_of = groups(study.problems, networks)
+    found = reductions(study.summaries, group_of, study.reference, budgets)
     for entry in study.about.get("published", ()):
         network, objective = entry["network"], entry["objective"]
         # In the campaign's order: curves keep tables by name.
         claimed = {name: entry["ratios"][name] for name in study.searchers if name in entry["ratios"]}
         rows = [row for row in found if (row.network, row.objective) == (network, objective)]
         by_name = {row.searcher: row for row in rows if row.budget == study.budget_of(row.searcher)}
-        problems = [p for p, group in groups(study.problems).items() if group == (network, objective)]
+        problems = [
+            p for p, group in group_of.items() if (group.network, group.objective) == (network, objective)
+        ]
         if not problems:
             continue
         judged = [(name, times, by_name[name]) for name, times in claimed.items() if name in by_name]

@@ -46,7 +46,7 @@ def test_list_names_what_there_is(dse: Dse, tmp_path: Path, monkeypatch: pytest.
         "power": "mW (loopnest), model units (maestro)",
     }
     quickstart, small, torn = found["campaigns"]
-    assert quickstart["sentence"].startswith("The paper's six searchers on one layer of each network")
+    assert quickstart["sentence"].startswith("The paper's six searchers and our own, `team`")
     assert (quickstart["file"], quickstart["name"]) == ("quickstart", "quickstart")
     assert small == {
         "file": "results/campaigns/small.toml",

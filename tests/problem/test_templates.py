@@ -42,45 +42,28 @@ LAYERS = [
 LOWERED = [layer.lowered() for layer in LAYERS]
 DATAFLOWS = {"nvdla": ("K", "C"), "shidiannao": ("Y", "X"), "eyeriss": ("Y", "C")}
 
-on_every_preset = pytest.mark.parametrize("preset", PRESETS)
-on_every_layer = pytest.mark.parametrize("layer", LAYERS, ids=lambda layer: layer.name)
 of_every_template = pytest.mark.parametrize("template", TEMPLATES)
 
 
-@pytest.mark.parametrize("model", ["loopnest", "maestro"])
-@on_every_preset
-@on_every_layer
 @of_every_template
-class TestReal:
-    """Real layers on every preset, as each cost model prices them."""
-
-    def test_a_template_is_in_the_space_of_perfect_factors(
-        self, template: str, layer: Layer, preset: str, model: str
-    ) -> None:
-        problem = Problem(layer, PRESETS[preset], cost_model=model)
+@pytest.mark.parametrize("layer", LAYERS, ids=lambda layer: layer.name)
+@pytest.mark.parametrize("model", ["loopnest", "maestro"])
+def test_on_every_preset_a_template_is_in_the_space_and_fits_or_has_the_smallest_tiles(
+    model: str, layer: Layer, template: str
+) -> None:
+    # The least that a PE can hold, twice: the window of one channel, its filter, and an output, which
+    # MAESTRO charges with the halo of its inputs.
+    window = layer.R * layer.S
+    least = 2 * (window + window + (window if model == "maestro" else 1))
+    for preset, accelerator in PRESETS.items():
+        problem = Problem(layer, accelerator, "edp", model)
         mapping = problem.template(template)
-        assert problem.space.decode(problem.space.encode(MappingBatch.of([mapping])))[0] == mapping
-        assert (mapping.outer.parallel, mapping.inner.parallel) == DATAFLOWS[template]
-
-    def test_it_is_feasible_wherever_one_filter_fits_a_pe(
-        self, template: str, layer: Layer, preset: str, model: str
-    ) -> None:
-        problem = Problem(layer, PRESETS[preset], "edp", model)
-        mapping = problem.template(template)
-        # The least that a PE can hold, twice: the window of one channel, its filter, and an output, which
-        # MAESTRO charges with the halo of its inputs.
-        window = layer.R * layer.S
-        least = 2 * (window + window + (window if model == "maestro" else 1))
-        assert (problem.explain(mapping) == "feasible") == (problem.accelerator.l1_size >= least)
-
-    def test_it_has_the_smallest_tiles_where_nothing_fits(
-        self, template: str, layer: Layer, preset: str, model: str
-    ) -> None:
-        problem = Problem(layer, PRESETS[preset], cost_model=model)
-        mapping = problem.template(template)
+        assert problem.space.decode(problem.space.encode(MappingBatch.of([mapping])))[0] == mapping, preset
+        assert (mapping.outer.parallel, mapping.inner.parallel) == DATAFLOWS[template], preset
+        assert (problem.explain(mapping) == "feasible") == (accelerator.l1_size >= least), preset
         smallest = all(level[dim] == 1 for level in (mapping.outer, mapping.inner) for dim in TILED)
         fits = not problem.evaluate(MappingBatch.of([mapping])).violation.any()
-        assert fits or (smallest and mapping.cluster_size == problem.accelerator.num_pes)
+        assert fits or (smallest and mapping.cluster_size == accelerator.num_pes), preset
 
 
 def test_a_strided_layer_is_fitted_with_the_rows_that_it_reads() -> None:

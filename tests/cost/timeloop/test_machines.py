@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dse.cost.timeloop.cases import CaseReader
-from dse.cost.timeloop.presets import MACHINES, gemmini, load_machine
+from dse.cost.timeloop.presets import FILES, gemmini, load_machine
 from dse.spec.accelerator import PRESETS
 from dse.spec.hierarchy.machine import Level, Machine, sram_pj
 from dse.support.errors import InputError
@@ -133,7 +133,7 @@ def test_an_unknown_machine_is_told_of_the_known_ones() -> None:
         load_machine("simba_lik")
 
 
-@pytest.mark.parametrize("name", MACHINES)
+@pytest.mark.parametrize("name", FILES)
 def test_a_machine_by_name_is_that_of_the_exercise(name: str) -> None:
     entry = published.row("exercises", name)
     found = CaseReader().read(json.dumps(entry), name).machine
