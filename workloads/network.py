@@ -103,7 +103,7 @@ class Network:
         # Without a near miss, all names would be a list of up to a hundred.
         raise InputError(
             f"unknown layer {shorten(text)} in {self.name}; expected an index from 0 to "
-            f"{len(self.layers) - 1} or a name such as {self.layers[0].name!r}"
+            f"{len(self.layers) - 1} or a name such as {shorten(self.layers[0].name)}"
         )
 
     def _at(self, index: str) -> Layer:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable
 from dataclasses import MISSING, Field, asdict, fields
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dse.spec.accelerator import PRESETS, UNLIMITED
 from dse.support.errors import InputError
+from dse.support.toml import read_toml
 
 if TYPE_CHECKING:
     from dse.cost import Ability
@@ -254,8 +254,8 @@ def _campaign(path: Path, file: str) -> Entry:
     A broken one is listed too, `dse run` says what is wrong.
     """
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        data = read_toml(str(path), file)
+    except InputError:
         data = {}
     if data and not data.keys() & {"searchers", "budget"}:
         return {}

@@ -9,6 +9,8 @@ import sys
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dse.support.errors import visible
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -33,13 +35,19 @@ def plain(value: Any) -> Any:
 
 
 def make_console() -> Console:
-    """A console on stdout. What goes to a file or a pipe is not squeezed into 80 columns."""
+    """A console on stdout, on which nothing of a file can do more than be read.
+
+    What goes to a file or a pipe is not squeezed into 80 columns.
+    """
     from rich.console import Console
 
     class QuietConsole(Console):
         def on_broken_pipe(self) -> None:
             # Rich would end the process here; the command line's own main has the say.
             raise BrokenPipeError
+
+        def print(self, *objects: Any, **options: Any) -> None:
+            super().print(*(visible(item) if isinstance(item, str) else item for item in objects), **options)
 
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH
     return QuietConsole(file=sys.stdout, width=width, highlight=False, markup=False, emoji=False)
@@ -95,7 +103,7 @@ def shown(value: object) -> str:
         return f"{value:,}"
     if isinstance(value, float):
         return f"{value:,.4g}" if math.isfinite(value) else "-"
-    return str(value)
+    return visible(str(value))
 
 
 def short(value: float) -> str:

@@ -69,8 +69,14 @@ def difference(there: object, here: object, names: tuple[str, str] = ("there", "
 
 def one_line(text: str) -> str:
     """Text in one line, with escapes in place of what a terminal would not show but obey."""
-    line = " ".join(text.split())
-    return line if line.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
+    return visible(" ".join(text.split()))
+
+
+def visible(text: str) -> str:
+    """Text in its lines, with escapes in place of what a terminal would not show but obey."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
 
 
 def format_exception(error: BaseException) -> str:

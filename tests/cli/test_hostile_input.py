@@ -159,3 +159,27 @@ def test_tables_hold_text_and_no_commands() -> None:
     assert rows[1].startswith("'=cmd")
     assert rows[1].endswith("-1.5")
     assert rows[2:] == ["'@sum,2.0", "plain,3.0"]
+
+
+def test_campaign_files_that_others_have_named_and_filled_colour_no_terminal_in_a_list(
+    tmp_path: Path, dse: Dse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "results" / "campaigns"
+    folder.mkdir(parents=True)
+    (folder / "a\x1b[31m.toml").write_text(
+        '# Says \u202e this.\nbudget = "\\u001b[1m"\n[searchers."\\u0007"]\n'
+    )
+    (folder / "endless.toml").symlink_to("/dev/zero")
+    for arguments in ((), ("results/campaigns/a\x1b[31m.toml",)):
+        outcome = dse("list", "campaigns", *arguments)
+        assert outcome.code == 0
+        assert outcome.out.replace("\n", "").isprintable()
+        assert r"a\x1b[31m.toml" in outcome.out
+
+
+def test_a_message_ends_however_long_what_it_is_about(dse: Dse) -> None:
+    assert len(dse("space", "x" * 100_000).refused()) < 2100
+    assert (
+        len(dse("evaluate", "--layer", "vgg16:1", "--accelerator", "x" * 100_000 + ".toml").refused()) < 2100
+    )
