@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from dataclasses import replace
 from functools import cache as memoised
 from pathlib import Path
 
@@ -19,6 +20,8 @@ from dse.support import strict_json
 from dse.support.files import read_text, write_whole
 
 NAME = "dse-arena"
+NODES = ".nodes"
+"""Beside a certificate, what its proof goes on with, where that is more than a number."""
 
 
 def user_folder() -> Path:
@@ -43,16 +46,33 @@ def load(problem: Problem, folder: Path) -> Certificate | None:
             return None
         if kept.get("digest") != digest_of(kept.get("certificate")):
             return None
-        return from_dict(kept.get("certificate"), problem)
+        found = from_dict(kept.get("certificate"), problem)
     except (OSError, ValueError):
         return None
+    return replace(found, unsettled=_unsettled(path, kept.get("unsettled")))
 
 
 def store(problem: Problem, certificate: Certificate, folder: Path) -> None:
     """Keep a certificate, whole or not at all. StorageError if that cannot be."""
-    entry = certificate.to_dict(problem, str(problem.layer), "")
+    entry, path = certificate.to_dict(problem, str(problem.layer), ""), _path(problem, folder)
     kept = {"code": code_version(problem.model.name), "digest": digest_of(entry), "certificate": entry}
-    write_whole(_path(problem, folder), json.dumps(kept, allow_nan=False), "certificate")
+    if certificate.unsettled:
+        kept["unsettled"] = hashlib.sha256(certificate.unsettled).hexdigest()
+        write_whole(path.with_suffix(NODES), certificate.unsettled, "certificate")
+    else:
+        path.with_suffix(NODES).unlink(missing_ok=True)
+    write_whole(path, json.dumps(kept, allow_nan=False), "certificate")
+
+
+def _unsettled(path: Path, digest: object) -> bytes:
+    """The nodes that were left; none where they are not those that were written with the certificate."""
+    if digest is None:
+        return b""
+    try:
+        data = path.with_suffix(NODES).read_bytes()
+    except OSError:
+        return b""
+    return data if hashlib.sha256(data).hexdigest() == digest else b""
 
 
 @memoised

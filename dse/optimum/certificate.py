@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -81,7 +81,8 @@ class Certificate:
 
     `seconds` are those of this run, `earlier_seconds` those of the runs that it went on from. Of a bounded
     proof `settled` says where the next run goes on: so many groups, from the lowest bound on, hold nothing
-    better than `best`; 0 if not all groups have a bound.
+    better than `best`; 0 if not all groups have a bound. `unsettled` are the nodes that it goes on with, of
+    proofs that have no such order.
     """
 
     fingerprint: str
@@ -94,6 +95,7 @@ class Certificate:
     cached: bool = False
     settled: int = 0
     earlier_seconds: float = 0.0
+    unsettled: bytes = field(default=b"", repr=False, compare=False)
 
     @property
     def all_seconds(self) -> float:

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from dse.optimum.timeloop import search
+from dse.optimum.timeloop import proof
 from tests import ROOT
 from tests.optimum.small_proofs import results
 
@@ -22,10 +22,10 @@ def njit(*arguments, **options):
 
 numba.njit = njit
 
-from dse.optimum.timeloop import search
+from dse.optimum.timeloop import proof
 from tests.optimum.small_proofs import results
 
-search.FIRST_POINTS, search.STEPS_DOWN = 8, 1
+proof.FIRST_POINTS, proof.STEPS_DOWN, proof.ROUNDS = 8, 1, 2
 print(*results(), sep="\\n")
 """
 
@@ -35,8 +35,9 @@ def test_small_proofs_by_plain_python_stay_in_their_arrays_and_end_as_the_compil
 ) -> None:
     run = subprocess.run([sys.executable, "-c", PLAIN], capture_output=True, text=True, cwd=ROOT, check=False)
     assert run.returncode == 0, run.stderr[-600:]
-    monkeypatch.setattr(search, "FIRST_POINTS", 8)
-    monkeypatch.setattr(search, "STEPS_DOWN", 1)
+    monkeypatch.setattr(proof, "FIRST_POINTS", 8)
+    monkeypatch.setattr(proof, "STEPS_DOWN", 1)
+    monkeypatch.setattr(proof, "ROUNDS", 2)
     found = run.stdout.splitlines()
     assert found == list(results())
     assert sum("optimal" in line for line in found) == 26
