@@ -8,8 +8,13 @@ from pathlib import Path
 import pytest
 
 from dse.cli import commands
+from dse.problem.problem import Problem
+from dse.search.api import search
+from dse.spec.accelerator import PRESETS
+from dse.spec.reasons import Reason
 from tests import ROOT
 from tests.conftest import Dse
+from workloads import load_layer
 
 PAGES = sorted(
     page.relative_to(ROOT).as_posix()
@@ -50,6 +55,23 @@ def test_the_python_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> No
     ratio, status = capsys.readouterr().out.splitlines()[0].split()
     assert status == "optimal"
     assert 1 <= float(ratio) < 1.1
+
+
+def test_every_reason_is_explained_as_the_program_explains_it() -> None:
+    page = (ROOT / "docs" / "cost-models.md").read_text(encoding="utf-8")
+    for reason in list(Reason)[1:]:
+        meaning = "" if reason.meaning == reason.text else reason.meaning
+        assert f"| {reason.label} | {reason.text} | {meaning} |" in page
+
+
+def test_the_cost_function_that_is_shown_prices_and_refuses(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "cost-models.md").read_text(encoding="utf-8")
+    shown = page[page.index("A function, by the path of its file") :]
+    (tmp_path / "my_costs.py").write_text(re.findall(r"```python\n(.*?)```", shown, re.DOTALL)[0])
+    problem = Problem(load_layer("resnet18:3"), PRESETS["edge"], "edp", f"{tmp_path}/my_costs.py:price")
+    found = search(problem, "random", budget=200)
+    assert found.best is not None
+    assert 0 < found.refusals[Reason.REFUSED] < 200
 
 
 def test_the_readme_has_the_lines_for_slurm_that_are_tested() -> None:

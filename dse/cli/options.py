@@ -48,7 +48,7 @@ CostModelName = Annotated[
     typer.Option(
         "--cost-model",
         help="The cost model (dse list cost-models names the default), perhaps with settings, as in "
-        "command:./price.sh; or MODULE:FUNCTION.",
+        "command:./price.sh; or ./FILE.py:FUNCTION.",
         metavar="MODEL",
         autocompletion=complete_model,
     ),

@@ -32,9 +32,9 @@ _TYPES: dict[object, type[np.generic]] = {
 class Figures:
     """What n points cost: arrays of length n.
 
-    `cycles` and `macs` are counts, `energy_nj` is in nanojoule, `l1_size` and `l2_size` are the buffers
-    that the mapping needs, in elements. `power` and `area` are in the cost model's own units. Where a model
-    refuses a point, its figures are 0.
+    `cycles` and `macs` are counts (int64), `energy_nj` is in nanojoule (float64), `l1_size` and `l2_size` are
+    the elements (int64) that the mapping needs of one PE's L1 and of L2. `power` and `area` (float64) are in
+    the cost model's own units, and 0 where it models none. Where a model refuses a point, its figures are 0.
     """
 
     cycles: IntArray
@@ -97,10 +97,22 @@ _figure_values = attrgetter(*(item.name for item in fields(Figures)))
 
 @dataclass(frozen=True)
 class CostBatch(Figures):
-    """The costs of n mappings: arrays of length n.
+    """The costs of n mappings, which is what a cost model returns: arrays of length n, row by row.
 
-    Where `valid` is false, the model refuses the mapping: `reason` holds a `dse.spec.reasons.Reason` code and
-    the figures are 0.
+    `valid` (bool) says whether the model prices the mapping, `reason` (uint8) why not: a code of
+    `dse.spec.reasons.Reason`, 0 where it is valid. A row that is not valid has the figures 0; one that is has
+    `cycles`, `energy_nj` and `macs` above 0, finite all of them. `CostBatch.zeros(n)` is n rows that are not
+    valid, to be filled in:
+
+        costs = CostBatch.zeros(len(mappings))
+        costs.cycles[:], costs.energy_nj[:], costs.macs[:] = cycles, energy, layer.macs
+        costs.l1_size[:], costs.l2_size[:] = l1, l2
+        costs.valid[:], costs.reason[:] = fits, np.where(fits, 0, Reason.REFUSED)
+
+    What is valid is still judged: buffers that are too small, dropped work and cycles below what the machine
+    can do make a mapping infeasible (see Reason). A buffer of 0 elements fits everywhere: a model that does
+    not count buffers leaves that rule out. In a CostBatch that a function returns (`dse.cost.outside.python`)
+    buffers and MACs of 0 are filled in, as all that it does not say.
     """
 
     valid: BoolArray

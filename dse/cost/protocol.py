@@ -147,7 +147,12 @@ class CostModel:
     def evaluate(
         self, layer: Layer, accelerator: Accelerator, mappings: MappingBatch, *, threads: int = 1
     ) -> CostBatch:
-        """The costs of `mappings`, row by row, on `threads` threads (the figures do not depend on them)."""
+        """The costs of n `mappings`, a CostBatch of n rows, on `threads` threads (no figure depends on them).
+
+        `mappings.rows` is an int64 array (n, 27), `mappings.named()["inner.tile.K"]` a column of it and
+        `mappings[0]` the first as a Mapping. It raises on no mapping: one that cannot be priced is a row that
+        is not valid, with a reason.
+        """
         raise NotImplementedError(f"cost model {self.name!r} has no evaluate")
 
     def prepared(self, layer: Layer, accelerator: Accelerator) -> PriceRows:

@@ -25,6 +25,7 @@ from dse.report.formats import (
 from dse.report.limits import missing, without
 from dse.report.reduction_table import reduction_table
 from dse.report.repriced import repriced_table
+from dse.spec.reasons import Reason
 
 NAMES = (
     "standing",
@@ -239,4 +240,7 @@ def _ledger(findings: Findings) -> Table:
     columns = ("searcher", *counts, "infeasible", *reasons, *rest)
     heads = ["searcher", *counts, "infeasible", *(reason.replace("_", " ") for reason in reasons)]
     heads += ["spent elsewhere", "searcher, CPU s", "cost model, CPU s"]
-    return _whole("ledger", columns, rows, Section("What the samples went to, and CPU time", heads, cells))
+    why = [Reason[name.upper()] for name in reasons if name.upper() in Reason.__members__]
+    note = " ".join(f"{reason.label.capitalize()}: {reason.meaning}." for reason in why)
+    section = Section("What the samples went to, and CPU time", heads, cells, note)
+    return _whole("ledger", columns, rows, section)

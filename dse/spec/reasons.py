@@ -48,6 +48,16 @@ class Reason(IntEnum):
         """The reason in words."""
         return _TEXT[self]
 
+    @property
+    def label(self) -> str:
+        """Its name as reports have it: `below serial floor`."""
+        return self.name.lower().replace("_", " ")
+
+    @property
+    def meaning(self) -> str:
+        """What it says of the mapping or of the model, where the words alone leave that open."""
+        return _MEANING.get(self, self.text)
+
 
 _TEXT = {
     Reason.FEASIBLE: "feasible",
@@ -81,4 +91,21 @@ _TEXT = {
     Reason.AREA_TOO_LARGE: "what the mapping needs is larger than the area budget",
     Reason.LEVEL_TOO_SMALL: "a level is too small",
     Reason.TOO_NARROW: "a level spreads over fewer instances than are asked for",
+}
+
+_MEANING = {
+    Reason.REFUSED: "the model says that it cannot price the mapping; its own words are behind it",
+    Reason.CRASHED: "the function raised, or the program died; what it said is behind it",
+    Reason.TIMED_OUT: "the program gave no answer within its `timeout`",
+    Reason.GARBLED: "the answer has no figures, or figures that are not finite or not above 0",
+    Reason.L1_TOO_SMALL: "what a PE keeps of all tensors exceeds its L1: inner tiles have to be smaller",
+    Reason.L2_TOO_SMALL: "what all clusters keep exceeds L2: outer tiles have to be smaller",
+    Reason.WORK_DROPPED: "the model counts fewer MACs than the layer has: work is left out where tiles end",
+    Reason.BELOW_COMPUTE_FLOOR: "fewer cycles than MACs / (PEs x lanes), which no mapping can have on this "
+    "machine: the model is to be doubted, and not the mapping",
+    Reason.BELOW_SERIAL_FLOOR: "fewer cycles than the busiest PE has steps, one a cycle, however many "
+    "others idle: the model is to be doubted, and not the mapping",
+    Reason.AREA_TOO_LARGE: "the PEs and buffers that the mapping needs exceed --budget-area",
+    Reason.LEVEL_TOO_SMALL: "what a level of the machine keeps exceeds its capacity",
+    Reason.TOO_NARROW: "--fix asks for more instances at work than the mapping uses",
 }

@@ -14,6 +14,7 @@ import pytest
 from dse.campaign.curves import CURVES, write_curves
 from dse.campaign.summary import Summary
 from dse.report.writing import make_report, scope, table_files, write_report
+from dse.spec.reasons import Reason
 from dse.support.errors import InputError, StorageError
 from tests.analysis.report_cases import A, B, campaign, cell
 from tests.conftest import Dse
@@ -57,6 +58,14 @@ def test_the_report_is_made_of_the_curves_alone(tmp_path: Path) -> None:
         "ledger.csv",
         "layers.tex",
     } <= names
+
+
+def test_reasons_are_explained_below_their_counts(tmp_path: Path, dse: Dse) -> None:
+    folder = campaign(tmp_path, [cell("marl", [(0, 1.0)])])
+    shown = " ".join(dse("report", str(folder), "--tables-only").out.split())
+    explained = f"L1 too small: {Reason.L1_TOO_SMALL.meaning}."
+    assert explained in shown
+    assert explained in (tmp_path / "tables" / "ledger.md").read_text()
 
 
 def test_the_csv_keeps_all_digits_and_leaves_absent_ratios_empty(tmp_path: Path) -> None:
