@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -58,6 +58,13 @@ def export_best(
     formats: Iterable[str], problem: Problem, best: Mapping[str, Any] | None, folder: Path
 ) -> None:
     """Write the best mapping of a result in these formats; what one cannot say is said on stderr."""
+    _say(_exported(formats, problem, best, folder))
+
+
+def _exported(
+    formats: Iterable[str], problem: Problem, best: Mapping[str, Any] | None, folder: Path
+) -> Iterator[str]:
+    """Write the files; what a format does not say of the mapping, or that it cannot, in sentences."""
     from dse.formats import export
     from dse.formats.levels import export_levels
 
@@ -66,12 +73,17 @@ def export_best(
         try:
             mapping: Any = problem.read_mapping(best["mapping"])
             if problem.model.hierarchical:
-                for sentence in export_levels(name, problem, mapping, folder)[1]:
-                    typer.echo(sentence, err=True)
+                yield from export_levels(name, problem, mapping, folder)[1]
             else:
                 export(name, problem.layer, problem.accelerator, mapping, folder)
         except InputError as error:
-            typer.echo(f"not written for {name}: {error}", err=True)
+            yield f"not written for {name}: {error}"
+
+
+def _say(sentences: Iterable[str]) -> None:
+    """Each sentence once, on stderr."""
+    for sentence in dict.fromkeys(sentences):
+        typer.echo(sentence, err=True)
 
 
 def export_layers(
@@ -80,7 +92,11 @@ def export_layers(
     """Write the best mapping of each layer of a network, a folder a layer beside the mappings."""
     from dse.search.network import MAPPINGS, layer_file
 
+    sentences: list[str] = []
     for place, entry in enumerate(data["layers"] if out else ()):
         assert out is not None
-        folder = out / MAPPINGS / Path(layer_file(place, entry["layer"])).stem
-        export_best(formats, problems[entry["layer"]], entry["best"], folder)
+        name = entry["layer"]
+        folder = out / MAPPINGS / Path(layer_file(place, name)).stem
+        said = _exported(formats, problems[name], entry["best"], folder)
+        sentences += (f"{name}: {one}" if one.startswith("not written") else one for one in said)
+    _say(sentences)

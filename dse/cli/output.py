@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 PIPE_WIDTH, WIDEST = 110, 1000
+SHORT = 12
+"""Letters of a text that is not worth a second line."""
 MOST_NAMED = 4
 
 
@@ -75,7 +77,7 @@ def print_table(
     table = Table(box=box.SIMPLE_HEAD)
     for index, column in enumerate(columns):
         number = column in figures or any(isinstance(row[index], int | float) for row in rows)
-        whole = number or index == 0
+        whole = number or index == 0 or all(len(shown(row[index])) <= SHORT for row in rows)
         table.add_column(column, justify="right" if number else "left", no_wrap=whole, overflow="fold")
     for row in rows:
         table.add_row(*(shown(value) for value in row))
