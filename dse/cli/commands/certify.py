@@ -46,7 +46,7 @@ def command(
     time_limit: Annotated[
         float | None,
         typer.Option(
-            help="Seconds for a layer; then the bound so far is given. 60 on machines of levels.",
+            help="Seconds for a layer; the next call goes on from there. 60 on machines of levels.",
             metavar="S",
         ),
     ] = None,
@@ -60,11 +60,9 @@ def command(
     constants: ConstantsFile = None,
     cache: Annotated[
         Path | None,
-        typer.Option(help="The folder where optima are kept; by default the user's own.", metavar="DIR"),
+        typer.Option(help="The folder where proofs are kept; by default the user's own.", metavar="DIR"),
     ] = None,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Prove it now: neither read optima that are kept nor keep them.")
-    ] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Prove it anew: read and keep nothing.")] = False,
     out: Annotated[
         Path | None, typer.Option(help="A folder for the mappings and certificates.", metavar="DIR")
     ] = None,
@@ -83,7 +81,7 @@ def command(
 
     layers, formats = _layers(layer, network), check_formats(format, out)
     if fresh and cache is not None:
-        raise InputError("--fresh keeps no optima, and --cache says where to keep them; choose one")
+        raise InputError("--fresh keeps no proofs, and --cache says where to keep them; choose one")
     if detail and network is not None:
         raise InputError("--detail is of one layer: give --layer, one of the network's")
     if time_limit is not None:
