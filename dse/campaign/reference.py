@@ -9,6 +9,7 @@ from typing import Any
 from dse.campaign.config import Campaign, NamedProblem
 from dse.problem.templates import TEMPLATES
 from dse.support.errors import InputError
+from dse.support.telling import Tell, nobody
 
 OPTIMUM_SECONDS = 30.0
 """How long the proof of one problem's optimum may take; a bound is kept if it takes longer."""
@@ -45,7 +46,9 @@ def _figures(named: NamedProblem, template: str) -> dict[str, Any] | None:
     }
 
 
-def optimum_figures(campaign: Campaign, known: Container[str] = ()) -> dict[str, dict[str, Any]]:
+def optimum_figures(
+    campaign: Campaign, known: Container[str] = (), tell: Tell = nobody
+) -> dict[str, dict[str, Any]]:
     """By problem label: `status`, `lower_bound` and `loss` of the certificate.
 
     Tiles of any size cannot be certified: of them the best among perfect factors is known, and no bound (0).
@@ -55,9 +58,10 @@ def optimum_figures(campaign: Campaign, known: Container[str] = ()) -> dict[str,
     from dse.optimum.certificate import BOUNDED
 
     found: dict[str, dict[str, Any]] = {}
-    for named in campaign.problems:
+    for place, named in enumerate(campaign.problems, 1):
         if named.label in known:
             continue
+        tell(f"proving the optimum of {named.label}, {place:,} of {len(campaign.problems):,}")
         whole = named.problem.tiles == "factors"
         try:
             certificate = certify(replace(named.problem, tiles="factors"), OPTIMUM_SECONDS)

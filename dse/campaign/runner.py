@@ -20,6 +20,7 @@ from dse.campaign.worker import PROGRESS, Outcome, SharedProgress, Task, run_tas
 from dse.search.flatness import flat_objective
 from dse.search.run import make_ready
 from dse.support.errors import InputError
+from dse.support.telling import now_and_then
 
 MOST_DEATHS = 3
 """How often the process of a cell may die before the cell counts as failed."""
@@ -76,7 +77,7 @@ def run_campaign(
         start = time.monotonic()
         try:
             _work(store, display, waiting, workers, make_executor or LocalProcesses)
-            store.prove_optima()
+            store.prove_optima(now_and_then(display.notice))
         except KeyboardInterrupt:
             interrupted = True
         finally:

@@ -24,6 +24,7 @@ from dse.problem.problem import Problem
 from dse.support.errors import InputError
 from dse.support.files import refuse_links, sync_folder
 from dse.support.hashing import plain
+from dse.support.telling import Tell, nobody
 
 
 def _definition(problem: Problem) -> dict[str, Any]:
@@ -155,9 +156,9 @@ class Store:
         """The finished cells that the ledger has."""
         return (summary for summary in self.ledger.summaries() if summary.key in self.cells)
 
-    def prove_optima(self) -> None:
+    def prove_optima(self, tell: Tell = nobody) -> None:
         """Certify the optimum of every problem that can be, so that reports tell how far searches end."""
-        self.optima |= optimum_figures(self.campaign, known=self.optima)
+        self.optima |= optimum_figures(self.campaign, self.optima, tell)
 
     def ran(self, cells: int, workers: int, seconds: float) -> None:
         """Note that a run finished so many cells in so many seconds of wall time, and on what machine."""

@@ -17,18 +17,19 @@ from dse.analysis.repriced import Repriced, reprice
 from dse.analysis.study import Study, Triple, load_study
 from dse.cost import other_model
 from dse.report.conclusions import Conclusions, conclude, efficiency_sentence
-from dse.report.formats import Table, as_csv, counted, latex, markdown
+from dse.report.formats import Table, as_csv, counted, latex, markdown, names
 from dse.report.limits import samples, seeds, whose
 from dse.report.repriced import caveat, finding, notes
 from dse.report.tables import NAMES, make_tables
 from dse.report.warnings import refuted
 from dse.support.errors import InputError, StorageError
 from dse.support.files import refuse_links, write_json, write_whole
+from dse.support.telling import Tell, nobody
 
 if TYPE_CHECKING:
     from dse.report.plots import Drawing
 
-PAGE, SUMMARY = "index.html", "summary.json"
+SUMMARY = "summary.json"
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class Report:
         return refuted(self.study)
 
 
-def make_report(folder: Path, reprice_by: Sequence[str] = ()) -> Report:
+def make_report(folder: Path, reprice_by: Sequence[str] = (), tell: Tell = nobody) -> Report:
     """The report of the campaign in `folder`. InputError where there is none, or it is damaged.
 
     `reprice_by` are cost models that price the winners too, beside those that the campaign names.
@@ -73,6 +74,7 @@ def make_report(folder: Path, reprice_by: Sequence[str] = ()) -> Report:
     if reprice_by:
         more = [other_model(model, study.cost_model) for model in reprice_by]
         study = replace(study, about={**study.about, "reprice": list(dict.fromkeys([*study.reprice, *more]))})
+    tell(f"report: analysing {counted(len(study.summaries), 'run')}")
     findings = analyse(study)
     place = {name: place for place, name in enumerate(study.searchers)}
     rows = reductions(study.summaries, study.groups, study.reference, study.budgets)
@@ -82,6 +84,8 @@ def make_report(folder: Path, reprice_by: Sequence[str] = ()) -> Report:
     found = regrets(study.summaries, study.about.get("optima", {}), study.budgets)
     found.sort(key=lambda row: place[row.searcher])
     found.sort(key=lambda row: (row.layer, row.accelerator, row.objective, row.budget))
+    if study.reprice:
+        tell(f"report: pricing the winners by {names(study.reprice)} too")
     repriced = reprice(study)
     tables = make_tables(study, findings, rows, repriced)
     conclusions = conclude(study, findings)
@@ -89,18 +93,24 @@ def make_report(folder: Path, reprice_by: Sequence[str] = ()) -> Report:
 
 
 def write_report(
-    folder: Path, *, run: str | None = None, pictures: bool = True, reprice_by: Sequence[str] = ()
+    folder: Path,
+    *,
+    run: str | None = None,
+    pictures: bool = True,
+    reprice_by: Sequence[str] = (),
+    tell: Tell = nobody,
 ) -> tuple[Report, Path]:
     """Write the campaign's report into its folder; returns it and the path of what to open.
 
     `tables/` holds every table as CSV, Markdown and LaTeX, `summary.json` the result for programs. With
     `pictures`, `figures/` holds the figures as PNG and PDF and `index.html` is the whole report in one page.
-    `run` is the key of a cell whose genes are drawn too; `reprice_by` is for `make_report`. StorageError
-    where something cannot be written.
+    `run` is the key of a cell whose genes are drawn too; `reprice_by` is for `make_report`. `tell` is told
+    what is being done: the page is there before its figures are. StorageError where something cannot be
+    written.
     """
     for part in (folder, *(folder / name for name in ("cells", "journals", "figures", "tables"))):
         refuse_links(part)
-    report = make_report(folder, reprice_by)
+    report = make_report(folder, reprice_by, tell)
     drawing = _gene_drawing(report.study, run) if run is not None else None
     tables = folder / "tables"
     texts = table_files(report)
@@ -115,12 +125,10 @@ def write_report(
         write_json(folder / SUMMARY, _plain(summary(report)), "report")
         if not pictures:
             return report, tables / "reduction.md"
-        write_whole(
-            folder / PAGE, _draw_page(report, drawing, [f"tables/{name}" for name in texts]), "report"
-        )
+        more = () if drawing is None else (drawing,)
+        return report, _write_pictures(report, more, [f"tables/{name}" for name in texts], tell)
     except OSError as error:
         raise StorageError(f"report in {str(folder)!r} cannot be written: {error.strerror}") from None
-    return report, folder / PAGE
 
 
 def table_files(report: Report) -> dict[str, str]:
@@ -218,20 +226,13 @@ def table_of(report: Report, name: str) -> Table:
     return found
 
 
-def _draw_page(report: Report, genes: Drawing | None, linked: Sequence[str]) -> str:
-    """Draw the figures into `figures/`, in place of an earlier report's; returns the page with them all."""
-    from dse.report.page.page import render
-    from dse.report.plots import draw, remove_stale, svgs, write_drawing
+def _write_pictures(report: Report, more: Sequence[Drawing], linked: Sequence[str], tell: Tell) -> Path:
+    from dse.report.pictures import write_pictures
 
-    study, findings = report.study, report.findings
-    drawings = draw(study, findings) | ({genes.name: genes} if genes is not None else {})
-    files = [
-        path for drawing in drawings.values() for path in write_drawing(drawing, study.folder / "figures")
-    ]
-    remove_stale(study.folder / "figures", files)
     sections = [section for table in report.tables if table.name != "repriced" for section in table.brief]
-    pictures = [path.relative_to(study.folder).as_posix() for path in files]
-    return render(study, findings, svgs(drawings), sections, [*linked, *pictures], report.repriced)
+    return write_pictures(
+        report.study, report.findings, sections, report.repriced, more=more, tables=linked, tell=tell
+    )
 
 
 def _gene_drawing(study: Study, key: str) -> Drawing:

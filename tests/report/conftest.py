@@ -66,7 +66,8 @@ def page(window: Browser, pages: Pages) -> Browser:
     window.resize(1280)
     window.prefer("light")
     window.open(pages.plain)
-    window.run("sessionStorage.clear()")  # What tests before have opened is not open.
+    # What tests before have opened is not open, and what is kept as this page is left is not kept.
+    window.run("addEventListener('pagehide', () => sessionStorage.clear())")
     window.open(pages.plain)
     window.console(), window.requests()
     return window

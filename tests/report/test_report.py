@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import os
 from dataclasses import replace
@@ -13,6 +14,7 @@ import pytest
 
 from dse.campaign.curves import CURVES, write_curves
 from dse.campaign.summary import Summary
+from dse.report.pictures import write_pictures
 from dse.report.writing import make_report, scope, table_files, write_report
 from dse.spec.reasons import Reason
 from dse.support.errors import InputError, StorageError
@@ -328,3 +330,42 @@ def test_how_a_network_s_figure_is_made_is_said(tmp_path: Path, objective: str, 
     cells = [cell("walk", [(0, 6.0)], ("net:a", "edge", objective))]
     ((_, note),) = reduction_heads(tmp_path, cells, networks=[["net", "edge", objective]])
     assert note.endswith(words)
+
+
+def test_the_page_is_there_before_its_figures_which_come_as_they_are_drawn(tmp_path: Path) -> None:
+    campaign(tmp_path, [cell("walk", [(0, 6.0)]), cell("marl", [(0, 5.0)])])
+    seen: list[tuple[str, str, int]] = []
+
+    def look(text: str) -> None:
+        page = tmp_path / "index.html"
+        shown = page.read_text(encoding="utf-8") if page.exists() else ""
+        seen.append((text, shown, len([*tmp_path.glob("figures/*.png")])))
+
+    _, path = write_report(tmp_path, tell=look)
+    steps = [text for text, _, _ in seen]
+    assert steps[0] == "report: analysing 2 runs"
+    drawn = [one for one in seen if "can be opened; drawing figure" in one[0]]
+    assert len(drawn) == len([one for one in seen if "has all its figures" in one[0]]) == 9
+    assert f"{path} can be opened; drawing figure 1 of 9 on it" in drawn[0][0]
+    for _, page, files in drawn:
+        assert 'id="answer"' in page
+        assert "Being drawn: " in page
+        assert files == 0
+    whole = [(page, files) for text, page, files in seen if "has all its figures" in text]
+    assert [files for _, files in whole] == [*range(9)]
+    assert all("Being drawn" not in page and page.count('class="paper"') == 9 for page, _ in whole)
+    assert 'href="figures/gap.png"' not in whole[0][0]
+    assert 'href="figures/gap.png"' in path.read_text(encoding="utf-8")
+
+
+def test_figures_that_take_long_are_on_the_page_before_the_last_is_drawn(tmp_path: Path) -> None:
+    campaign(tmp_path, [cell("walk", [(0, 6.0)]), cell("marl", [(0, 5.0)])])
+    report = make_report(tmp_path)
+    counts: list[int] = []
+    page = tmp_path / "index.html"
+    write_pictures(
+        report.study, report.findings, [], (),
+        tell=lambda text: counts.append(page.read_text(encoding="utf-8").count('class="paper"')),
+        clock=itertools.count(0, 3.0).__next__,
+    )  # fmt: skip
+    assert counts[:9] == [*range(9)]

@@ -37,6 +37,7 @@ def command(
     json: Json = False,
 ) -> None:
     """Write a campaign's report (page, figures, tables) and print its result, also of an unfinished one."""
+    from dse.cli.steps_view import steps
     from dse.report.printing import print_report
     from dse.report.tables import NAMES
     from dse.report.writing import write_report
@@ -48,7 +49,10 @@ def command(
 
     if run is not None and tables_only:
         raise InputError("--run draws a figure, which --tables-only leaves out; give one of the two")
-    report, path = write_report(folder, run=run, pictures=not tables_only, reprice_by=reprice or ())
+    with steps() as tell:
+        report, path = write_report(
+            folder, run=run, pictures=not tables_only, reprice_by=reprice or (), tell=tell
+        )
     if json:
         output.print_json(
             {

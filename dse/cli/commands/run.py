@@ -124,10 +124,12 @@ def default_folder(campaign: Path, name: str) -> Path:
 
 
 def _report(folder: Path, json: bool, failures: dict[str, str], pictures: bool) -> None:
+    from dse.cli.steps_view import steps
     from dse.report.printing import print_report
     from dse.report.writing import write_report
 
-    report, path = write_report(folder, pictures=pictures)
+    with steps() as tell:
+        report, path = write_report(folder, pictures=pictures, tell=tell)
     if json:
         output.print_json(
             {"folder": str(folder), "report": str(path), "done": report.cells, "failed": failures}

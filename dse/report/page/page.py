@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
@@ -57,6 +57,46 @@ class PageFigure:
     redrawn: bool
 
 
+@dataclass(frozen=True)
+class Page:
+    """A study's page but for its figures, which may come later; `context` is what the template is given."""
+
+    study: Study
+    findings: Findings
+    context: Mapping[str, Any]
+
+    @classmethod
+    def of(
+        cls,
+        study: Study,
+        findings: Findings,
+        tables: Iterable[Section] = (),
+        repriced: Sequence[Repriced] = (),
+    ) -> Page:
+        """The page of a study; `tables` come in the order in which they are shown.
+
+        `repriced` are the winners under other cost models.
+        """
+        return cls(study, findings, _context(study, findings, tables, repriced))
+
+    def html(self, figures: Mapping[str, str], linked: Iterable[str] = (), coming: Sequence[str] = ()) -> str:
+        """The whole page as text, the same for the same arguments.
+
+        `figures` are SVG documents by name, `linked` files beside the page (`tables/reduction.csv`) that it
+        names, and `coming` the titles of figures that are still being drawn.
+        """
+        return (
+            _environment()
+            .get_template(TEMPLATE)
+            .render(
+                **self.context,
+                figures=_figures(self.study, self.findings, figures),
+                files=_by_stem(linked),
+                coming=coming,
+            )
+        )
+
+
 def render(
     study: Study,
     findings: Findings,
@@ -64,56 +104,48 @@ def render(
     tables: Iterable[Section] = (),
     linked: Iterable[str] = (),
     repriced: Sequence[Repriced] = (),
-    coming: Sequence[str] = (),
 ) -> str:
-    """The whole page.
+    """The whole page of a study; the arguments are those of `Page`."""
+    return Page.of(study, findings, tables, repriced).html(figures or {}, linked)
 
-    `figures` are SVG documents by name, `tables` come in the order in which they are shown, and `linked` are
-    files beside the page (`tables/reduction.csv`) that it names. `repriced` are the winners under other cost
-    models, and `coming` are the titles of figures that are still being drawn. The same arguments give the
-    same text.
-    """
+
+def _context(
+    study: Study, findings: Findings, tables: Iterable[Section], repriced: Sequence[Repriced]
+) -> dict[str, Any]:
     problems = make_problems(study)
     conclusions, alarms = conclude(study, findings), refuted(study)
     mappings = best_mappings(study, problems)
     origin = provenance(study, problems)
     script = _script()
     key = legend(study)
-    return (
-        _environment()
-        .get_template(TEMPLATE)
-        .render(
-            study=study,
-            conclusions=conclusions,
-            reference=study.reference,
-            line=summary_line(study),
-            alarms=alarms,
-            cares=[warning for warning in conclusions.warnings if warning not in alarms],
-            answer=standings(study, findings, brief=True),
-            standing=standings(study, findings),
-            curves=bool(findings.convergence),
-            coming=coming,
-            figures=_figures(study, findings, figures or {}),
-            tables=[page_table(*table) for table in tables],
-            files=_by_stem(linked),
-            overview=_overview(mappings),
-            mappings=mappings,
-            repriced=page_repriced(study, repriced),
-            origin=origin,
-            data=as_markup(explorer_data(study, findings)),
-            filters=filters(study),
-            machine=study.machine,
-            legend=key,
-            looks={entry.name: entry for entry in key},
-            marks=marks(study),
-            problems=_problems(origin),
-            settings_known=bool(study.about.get("settings")),
-            policy=content_policy(script),
-            # These are ours: in a style or script element nothing is escaped.
-            css=Markup(_read("page.css")),
-            js=Markup(script),
-        )
-    )
+    return {
+        "study": study,
+        "conclusions": conclusions,
+        "reference": study.reference,
+        "line": summary_line(study),
+        "alarms": alarms,
+        "cares": [warning for warning in conclusions.warnings if warning not in alarms],
+        "answer": standings(study, findings, brief=True),
+        "standing": standings(study, findings),
+        "curves": bool(findings.convergence),
+        "tables": [page_table(*table) for table in tables],
+        "overview": _overview(mappings),
+        "mappings": mappings,
+        "repriced": page_repriced(study, repriced),
+        "origin": origin,
+        "data": as_markup(explorer_data(study, findings)),
+        "filters": filters(study),
+        "machine": study.machine,
+        "legend": key,
+        "looks": {entry.name: entry for entry in key},
+        "marks": marks(study),
+        "problems": _problems(origin),
+        "settings_known": bool(study.about.get("settings")),
+        "allowed": content_policy(script),
+        # These are ours: in a style or script element nothing is escaped.
+        "css": Markup(_read("page.css")),
+        "js": Markup(script),
+    }
 
 
 def content_policy(script: str) -> str:
