@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os.path
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -86,12 +87,12 @@ def named_campaigns() -> dict[str, str]:
 
 def campaign_path(name: str) -> str:
     """The file of a campaign that is named by its path, or by its name if it comes along."""
-    if Path(name).is_file():
+    if os.path.isfile(name):
         return name
     named = named_campaigns()
     if name in named:
         return named[name]
-    if is_toml(name) or Path(name).exists() or Path(name).name != name:
+    if is_toml(name) or os.path.exists(name) or Path(name).name != name:
         return name
     raise unknown("campaign", name, [*named, "FILE.toml"])
 
@@ -144,7 +145,7 @@ def _variant(name: str, file: _CampaignFile, where: str, folder: Path) -> Varian
 
 def _start(start: str, folder: Path) -> str:
     """Where searchers begin; a file as it is seen from here, and a word as it is: it may be a wrong one."""
-    is_file = Path(start).suffix or (folder / start).exists()
+    is_file = Path(start).suffix or os.path.exists(folder / start)
     return str(folder / start) if is_file and start not in (OWN, RANDOM, TEMPLATES) else start
 
 
@@ -244,6 +245,6 @@ def _combinations(file: _CampaignFile, where: str) -> Iterator[tuple[str, _Probl
 def _beside(name: str, folder: Path) -> str:
     """A file's name as seen from the campaign file; other names as they are."""
     path, layer = split_name(name)
-    if not is_network_file(path) or not (folder / path).is_file():
+    if not is_network_file(path) or not os.path.isfile(folder / path):
         return name
     return str(folder / path) + (f":{layer}" if layer is not None else "")

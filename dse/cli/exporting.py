@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os.path
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -39,7 +40,7 @@ def find_mapping(name: str, layer: Layer, accelerator: Accelerator, model: str) 
     if name in TEMPLATES:
         return Problem(layer, accelerator, cost_model=model).template(name)
     path = Path(name)
-    if path.suffix not in SUFFIXES and not path.exists():
+    if path.suffix not in SUFFIXES and not os.path.exists(name):
         raise unknown("mapping", name, TEMPLATES, "the templates (or name a .json, .m or .yaml file)")
     return read_mapping(name, layer, accelerator)
 

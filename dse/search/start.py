@@ -6,6 +6,7 @@ Templates and mappings are the first samples of a search, charged like any. The 
 
 from __future__ import annotations
 
+import os.path
 from collections.abc import Mapping as Table
 from collections.abc import Sequence
 from pathlib import Path
@@ -78,7 +79,7 @@ def start_points(problem: Problem, start: Start) -> Points:
         return ()
     if start == TEMPLATES:
         return _points(_templates_within(problem))
-    if isinstance(start, str) and not Path(start).suffix and not Path(start).exists():
+    if isinstance(start, str) and not Path(start).suffix and not os.path.exists(start):
         raise unknown("start", start, (RANDOM, TEMPLATES, OWN, "FILE.json"))
     where = f"start {str(start)!r}" if isinstance(start, str | Path) else "start"
     mappings = _read(problem, start, where) if isinstance(start, str | Path) else start

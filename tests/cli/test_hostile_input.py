@@ -149,7 +149,7 @@ def test_constants_stay_where_figures_are_numbers(
 
 
 def test_tables_hold_text_and_no_commands() -> None:
-    text = markdown(("<b>a|b</b>", ["name"], [["<script>x|y</script>"], ["[x](javascript:y)"]]))
+    text = markdown(("<b>a|b</b>", ["name"], [["<script>x|y</script>"], ["[x](javascript:y)"]], ""))
     assert "<" not in text
     assert r"x\|y" in text
     assert "](" not in text.replace(r"]\(", "")
@@ -183,3 +183,16 @@ def test_a_message_ends_however_long_what_it_is_about(dse: Dse) -> None:
     assert (
         len(dse("evaluate", "--layer", "vgg16:1", "--accelerator", "x" * 100_000 + ".toml").refused()) < 2100
     )
+
+
+@pytest.mark.parametrize("name", ["x" * 5000, "a/" * 5000])
+def test_names_longer_than_any_file_has_are_wrong_input(tmp_path: Path, dse: Dse, name: str) -> None:
+    where = ("--layer", "vgg16:1", "--accelerator", "edge")
+    dse("evaluate", *where, "--mapping", name).refused()
+    dse("search", *where, "--searcher", "random", "--budget", "5", "--start", name).refused()
+    dse("evaluate", *where, "--mapping", "nvdla", "--cost-model", f"{name}.py:price").refused()
+    dse("evaluate", *where, "--mapping", "nvdla", "--cost-model", f"command:{name}").refused()
+    dse("run", name).refused()
+    path = tmp_path / "hostile.toml"
+    path.write_text(f'start = "{name}"\n' + CAMPAIGN.format(**PLAIN))
+    dse("run", str(path)).refused()

@@ -45,7 +45,7 @@ def file_of(name: str) -> str | None:
 def beside(name: str, folder: Path) -> str:
     """A function's name as seen from a file in `folder`: a path there, if there is such a file."""
     path = file_of(name)
-    if path is None or not (folder / path).is_file():
+    if path is None or not os.path.isfile(folder / path):
         return name
     return str(folder / path) + name.removeprefix(path)
 
@@ -88,7 +88,7 @@ def _module(name: str, where: str) -> ModuleType:
 
 def _file(path: Path, where: str) -> ModuleType:
     """What a file makes when it is run, once for each text that it holds; modules beside it are found."""
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise InputError(f"{where}: there is no file {str(path)!r}")
     try:
         source = read_bounded(path, f"{where}: file {str(path)!r}")

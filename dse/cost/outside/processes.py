@@ -37,7 +37,7 @@ def find_program(name: str, where: str) -> str:
     """The program's path; InputError if there is none that can be run."""
     found = shutil.which(name)
     if found is None:
-        state = "cannot be run; make it executable" if Path(name).is_file() else "is not there"
+        state = "cannot be run; make it executable" if os.path.isfile(name) else "is not there"
         raise InputError(f"{where}: program {shorten(name)} {state}")
     return os.path.abspath(found)
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from dse.spec.hierarchy.machine import (
     MOST_INSTANCES,
+    MOST_LETTERS,
     MOST_WORDS,
     TENSORS,
     Bandwidth,
@@ -79,9 +80,7 @@ def machine_from_dict(data: object, where: str) -> Machine:
     """The machine that parsed TOML describes; `where` names the place in messages."""
     file = read(_MachineFile, data, where)
     levels = tuple(
-        _level(
-            table, file.word_bits, f"{where}: levels[{place}] ({one_line(table.name)})", outermost=place == 0
-        )
+        _level(table, file.word_bits, f"{where}: levels[{place}]", outermost=place == 0)
         for place, table in enumerate(file.levels)
     )
     try:
@@ -104,7 +103,7 @@ def machine_as_written(data: Any, where: str) -> Machine:
 
 
 def _level(table: _LevelTable, word_bits: int, where: str, *, outermost: bool) -> Level:
-    where = f"{where} ({one_line(table.name)})"
+    where = f"{where} ({one_line(table.name)[:MOST_LETTERS]})"
     keeps, may_keep = _kept(table, where, outermost=outermost)
     bits = table.word_bits or word_bits
     capacity = _capacity(table, bits, where)
