@@ -8,7 +8,7 @@ from dse.problem.machine_problem import MachineProblem
 from dse.problem.problem import Problem
 from dse.support.errors import InputError
 
-GROUP = "sets of loop orders and factors"
+GROUP = "loop orders with factors"
 MOST_BYPASSES, MOST_ORDERS, MOST_CHAINS = 256, 10_000, 200_000
 
 

@@ -1,0 +1,115 @@
+"""How many layers are proven on chips of open loops and spreads: `python -m experiments.open_chips [FILE]`.
+
+Two published machines and eight drawn ones of three to five levels, on which every level loops over all dims
+and spreads any, with twenty layers of four networks. A row for each chip and layer of FILE, a CSV: how the
+proof ended after `--limit` seconds, its gap, and the seconds. `--take N` takes every Nth pair. Rows that are
+there stay: a run that was stopped goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from dse.cost.timeloop.presets import load_machine
+from dse.optimum import certify
+from dse.problem.machine_problem import MachineProblem
+from dse.spec.hierarchy.machine import TENSORS, Bandwidth, Energy, Level, Machine
+from dse.spec.layer import Layer
+from experiments import RESULTS
+from workloads import load_layer
+
+SEED, DRAWN = 32, 8
+PUBLISHED = ("simba_like", "eyeriss_like")
+NAMED = (
+    *(f"resnet50:{place}" for place in (0, 2, 4, 8, 12, 18, 20)),
+    *(f"mobilenet_v2:{place}" for place in (0, 3, 6, 12, 20)),
+)
+GEMMS = {
+    "bert:query": (512, 768, 768),
+    "bert:scores": (512, 64, 512),
+    "bert:context": (512, 512, 64),
+    "bert:up": (512, 768, 3072),
+    "llama3-8b:query": (2048, 4096, 4096),
+    "llama3-8b:key": (2048, 4096, 1024),
+    "llama3-8b:up": (2048, 4096, 14336),
+    "llama3-8b:decode": (1, 4096, 4096),
+}
+"""M, K and N of the products of BERT-base at 512 tokens and of Llama-3-8B at 2,048, and at one."""
+HEAD = ("chip", "layer", "objective", "status", "gap", "seconds")
+
+
+def chips() -> Iterator[tuple[str, Machine]]:
+    """The machines by name."""
+    for name in PUBLISHED:
+        yield name, load_machine(name)
+    rng = np.random.default_rng(SEED)
+    for number in range(DRAWN):
+        name = f"open-{number}"
+        yield name, drawn(rng, name)
+
+
+def drawn(rng: np.random.Generator, name: str) -> Machine:
+    """A machine of three to five levels, each smaller and cheaper than the one outside of it."""
+    inner = int(rng.integers(2, 5))
+    sizes = np.sort(rng.choice([32, 64, 512, 2048, 16384, 131072, 524288], inner, replace=False))[::-1]
+    fan_outs = rng.permutation(
+        [1] * (inner - 2) + [int(rng.choice([8, 14, 16])), int(rng.choice([8, 12, 16]))]
+    )
+    levels = [
+        Level(
+            "DRAM", keeps=TENSORS, bandwidth=Bandwidth(shared=float(rng.choice([4, 8, 16]))), block=64,
+            energy=Energy.of_any(6400.0),
+        )
+    ]  # fmt: skip
+    for place, (size, fan_out) in enumerate(zip(sizes.tolist(), fan_outs.tolist(), strict=True)):
+        levels.append(
+            Level(
+                f"L{place + 1}", capacity=size, fan_out=fan_out, keeps=TENSORS,
+                bandwidth=Bandwidth(shared=float(rng.choice([16, 32, 64]))),
+                energy=Energy.of_any(round(0.02 * size**0.5, 3)),
+            )
+        )  # fmt: skip
+    return Machine(name, tuple(levels), 0.5)
+
+
+def layers() -> Iterator[tuple[str, Layer]]:
+    """The layers by name."""
+    for name in NAMED:
+        yield name, load_layer(name)
+    for name, sizes in GEMMS.items():
+        yield name, Layer.gemm(*sizes)
+
+
+def main() -> None:
+    """Prove what is not in the file yet."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("file", nargs="?", type=Path, default=RESULTS / "optima" / "open-chips.csv")
+    parser.add_argument("--limit", type=float, default=60.0)
+    parser.add_argument("--take", type=int, default=1)
+    parser.add_argument("--objective", default="edp")
+    given = parser.parse_args()
+    done: set[tuple[str, ...]] = set()
+    if given.file.exists():
+        with given.file.open(encoding="utf-8", newline="") as file:
+            done = {(row["chip"], row["layer"], row["objective"]) for row in csv.DictReader(file)}
+    else:
+        given.file.write_text(",".join(HEAD) + "\n", encoding="utf-8")
+    pairs = [(chip, layer) for layer in layers() for chip in chips()][:: given.take]
+    for (chip, machine), (name, layer) in pairs:
+        if (chip, name, given.objective) in done:
+            continue
+        problem = MachineProblem(layer, machine, given.objective, "timeloop")
+        found = certify(problem, given.limit, cache=False)
+        row = (chip, name, given.objective, found.status, f"{found.gap:.4f}", f"{found.seconds:.1f}")
+        with given.file.open("a", encoding="utf-8", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerow(row)
+        print(*row, flush=True)
+
+
+if __name__ == "__main__":
+    main()
