@@ -1,4 +1,4 @@
-"""What proofs make of a mapping's loss is never above what it costs: that is all that their bounds rest on."""
+"""What proofs make of a loss is never above what a mapping costs: that is all that their bounds rest on."""
 
 from __future__ import annotations
 
