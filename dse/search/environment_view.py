@@ -14,9 +14,11 @@ from dse.problem.loop_nest import loop_nest
 from dse.problem.problem import Evaluations
 from dse.search.evaluator import Evaluator, SearchProblem
 from dse.search.record import Record
+from dse.spec.objective import OBJECTIVES
 from dse.spec.reasons import Reason
 from dse.support.arrays import FloatArray, IntArray, SingleArray
 from dse.support.errors import InputError, unknown
+from dse.support.quantities import quantity
 from dse.support.validation import positive_number, whole_number
 
 Observations = SingleArray
@@ -225,7 +227,8 @@ class View:
         loss, genes = self._best
         if genes is None:
             return "nothing feasible has been drawn yet\n"
-        head = f"{self.evaluator.objective} {loss:.6g}\n"
+        known = OBJECTIVES.get(self.evaluator.objective)
+        head = f"{self.evaluator.objective} {quantity(loss, known.unit if known else '', 6)}\n"
         structure, hierarchy = self.evaluator.space.structure, self.evaluator.space.hierarchy
         if hierarchy is not None:
             return head + hierarchy.decode(genes[np.newaxis])[0].text() + "\n"

@@ -198,7 +198,7 @@ def test_ansi_shows_the_best_mapping_so_far(make: Make) -> None:
     shown = env.render()
     shown = shown[0] if isinstance(shown, tuple) else shown
     best = env.record.evaluations().loss.min()
-    assert shown.startswith(f"edp {best:.6g}\n")
+    assert shown.startswith(f"edp {best:.6g} J s\n")
     mapping = PROBLEM.space.decode(env.record.genes())[env.record.best]
     assert loop_nest(PROBLEM.layer.lowered(), mapping, PROBLEM.accelerator) in shown
 
