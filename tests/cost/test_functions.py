@@ -186,6 +186,20 @@ def test_a_function_that_always_raises_ends_the_search_after_three_calls_unspent
     assert dse(*search, "--out", str(tmp_path / "out")).code == 0
 
 
+def test_the_line_that_is_named_is_the_users_own_and_not_a_librarys(tmp_path: Path) -> None:
+    body = "return {'cycles': np.linalg.inv(np.zeros((2, 2)))[0, 0], 'energy_nj': 1}"
+    library = write(
+        tmp_path / "library.py", f"import numpy as np\ndef price(layer, accelerator, mapping):\n    {body}"
+    )
+    ours = write(
+        tmp_path / "ours.py", "def price(layer, accelerator, mapping):\n    return mapping.inner.tile['N']"
+    )
+    for file, line in ((library, 3), (ours, 2)):
+        with pytest.raises(PricesNothing) as caught:
+            framework.search(Problem(LAYER, EDGE, "edp", f"{file}:price"), "random", budget=5)
+        assert f", at {file}:{line}: return " in str(caught.value)
+
+
 def test_a_campaign_of_it_fails_with_one_line_and_goes_on_when_it_is_mended(dse: Dse, tmp_path: Path) -> None:
     file = write(tmp_path / "costs.py", COUNTING.format(mapping="mapping", body=RAISES))
     campaign = write(
@@ -339,6 +353,13 @@ def test_answers_come_as_lists_tables_frames_and_cost_batches() -> None:
     assert read_batch(pd.DataFrame(good(3), index=[7, 8, 9]), 3) == expected
     mixed = read_batch([{"cycles": 1000, "energy_nj": 2.5}, "too wide", None], 3)
     assert mixed == [expected[0], Refusal(Reason.REFUSED, "too wide"), Refusal(Reason.REFUSED)]
+
+
+def test_a_refusal_in_many_lines_or_of_any_length_is_one_short_line() -> None:
+    assert read_answer("line one\nline two \x1b[31mred") == Refusal(
+        Reason.REFUSED, "line one line two \\x1b[31mred"
+    )
+    assert len(str(read_answer("x" * 10_000_000))) < 400
 
 
 def test_in_a_cost_batch_zeros_are_not_modelled_and_rows_that_are_not_valid_are_refused() -> None:

@@ -20,6 +20,8 @@ WHOLE = tuple(name for name, kind in Figures.types().items() if kind().dtype.kin
 AT_LEAST_0 = ("power", "area")
 FILLED_IN = ("l1_size", "l2_size", "macs")
 """Figures that are filled in where nothing is said of them, as 0 says in a CostBatch."""
+MOST_LETTERS = 300
+"""Of what is said for a refusal."""
 LABELS = ("status", "reason", "id")
 """Keys of an answer that are no figures."""
 
@@ -79,11 +81,11 @@ def _read(reader: Callable[..., Any], *said: object) -> Any:
 
 def _answer(said: object) -> Answer:
     if said is None or isinstance(said, str):
-        return Refusal(Reason.REFUSED, said or "")
+        return _refused(said or "")
     if not isinstance(said, Mapping):
         return garbled(f"expected a table of figures, got {_what(said)}", fault="no table")
     if said.get("status", "ok") != "ok":
-        return Refusal(Reason.REFUSED, str(said.get("reason") or ""))
+        return _refused(str(said.get("reason") or ""))
     figures = {}
     for name, value in said.items():
         if name in LABELS:
@@ -95,6 +97,10 @@ def _answer(said: object) -> Answer:
             return figure
         figures[name] = figure
     return _lacks(figures) or figures
+
+
+def _refused(text: str) -> Refusal:
+    return Refusal(Reason.REFUSED, one_line(text[: 2 * MOST_LETTERS])[:MOST_LETTERS])
 
 
 def _batch(said: Any, count: int) -> list[Answer] | Refusal:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import os
+import re
 import sys
 import sysconfig
 import traceback
@@ -154,13 +155,14 @@ def _crashed(error: BaseException) -> Refusal:
 def _own_frame(error: BaseException) -> traceback.FrameSummary | None:
     """Where in the user's own code it was raised: the last place in no library. None if not even called."""
     frames = list(traceback.extract_tb(error.__traceback__))[1:]
-    own = [frame for frame in frames if not frame.filename.startswith(("<", *_LIBRARIES))]
+    own = [frame for frame in frames if not _LIBRARY.match(frame.filename)]
     return (own or frames)[-1] if frames else None
 
 
-_LIBRARIES = tuple(
-    {os.path.join(sysconfig.get_path(kind), "") for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
-)
+_OURS = Path(__file__).parents[2]
+_FOLDERS = (sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"), str(_OURS))
+_LIBRARY = re.compile(rf"<|({'|'.join(map(re.escape, _FOLDERS))})/|.*/(site|dist)-packages/")
+"""What the files of Python, of installed packages and of the framework begin with."""
 
 
 def _shown(path: str) -> str:
