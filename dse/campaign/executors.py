@@ -13,11 +13,13 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import os
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
+from multiprocessing.process import BaseProcess
 from typing import Any, Protocol
 
 from dse.campaign.elsewhere import FarExecutor
@@ -25,8 +27,10 @@ from dse.campaign.worker import Outcome, Task, prepare_process
 from dse.support.errors import InputError
 from dse.support.plugins import entry_named, installed, load_entry, names_of
 
-PATIENCE_SECONDS = 10.0
-"""How long workers have to stop when a campaign ends early; then they are killed. Journals are kept."""
+PATIENCE_SECONDS = 5.0
+"""How long workers have to stop when a campaign ends early; then they are killed. Journals are kept.
+
+The campaign then has as long again to be over within the ten seconds that it promises."""
 
 
 class Executor(Protocol):
@@ -86,15 +90,19 @@ class LocalProcesses(ProcessPoolExecutor):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End; workers that do not stop in time, when the campaign ends early, are killed."""
+        # Not all children of this process: a user's program may have others.
+        workers = list((self._processes or {}).values())
         super().shutdown(wait=wait and not cancel_futures, cancel_futures=cancel_futures)
         if not cancel_futures:
             return
+        for worker in workers:
+            # One that somebody has stopped (SIGSTOP) would neither see that it is to end, nor take a signal.
+            _signal(worker, signal.SIGCONT)
         deadline = time.monotonic() + PATIENCE_SECONDS
-        while time.monotonic() < deadline and multiprocessing.active_children():
+        while time.monotonic() < deadline and any(worker.is_alive() for worker in workers):
             time.sleep(0.05)
-        for child in multiprocessing.active_children():
-            # Not terminated: a process that is stopped itself (SIGSTOP) takes no other signal.
-            child.kill()
+        for worker in workers:
+            _signal(worker, signal.SIGKILL)
 
 
 class InProcess:
@@ -117,6 +125,13 @@ class InProcess:
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Nothing is left to end."""
+
+
+def _signal(worker: BaseProcess, number: signal.Signals) -> None:
+    """Send a signal to a worker, if that is still there."""
+    if worker.is_alive() and worker.pid is not None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(worker.pid, number)
 
 
 @contextlib.contextmanager
