@@ -27,8 +27,9 @@ layers = ["alexnet:conv2", "resnet18:layer2.0.conv2"]
 [searchers.random]
 batch = 2
 [searchers.walk]
+[searchers.genetic]
 """
-CELLS = 4
+CELLS = 6
 OLDER = "import dse; dse.__version__ = '0.0.9'; from distributed.cli.dask_worker import main; main()"
 
 
