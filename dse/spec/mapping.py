@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.spec.accelerator import MACHINE_FIGURES, Accelerator
-from dse.spec.layer import DIMS, Layer
+from dse.spec.layer import DIMS, PRODUCT_DIMS, Layer
 from dse.support import strict_json
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, shorten, unknown
@@ -136,8 +136,9 @@ class Mapping:
         A depthwise layer has no loop over K: nothing is asked of its tile there.
         """
         trips = {dim: n for dim, n in layer.loops.items() if not (layer.type == "DSCONV" and dim == "K")}
+        called = PRODUCT_DIMS if layer.product else {}
         sizes = [
-            (f"{name}.tile.{dim}", level[dim], most, f"what the layer has of {dim}")
+            (f"{name}.tile.{dim}", level[dim], most, f"what the layer has of {called.get(dim, dim)}")
             for name, level in (("outer", self.outer), ("inner", self.inner))
             for dim, most in trips.items()
         ]

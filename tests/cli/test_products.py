@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,12 @@ def test_exports_and_messages_show_a_product_as_one(dse: Dse, encoder: str, tmp_
     other = ("--layer", f"{encoder}:classifier", "--accelerator", "edge")
     wrong = dse("evaluate", *other, "--mapping", str(tmp_path / "mapping.m")).refused()
     assert f"is of {SHOWN}; expected GEMM M1 N10 K96" in wrong
+    assert dse("search", *where, "--searcher", "random", "--budget", "9", "--out", "found").code == 0
+    large = json.loads(Path("found/mapping.json").read_text())
+    large["outer"]["tile"]["K"] = 97
+    Path("large.json").write_text(json.dumps(large))
+    wrong = dse("evaluate", *where, "--mapping", "large.json").refused()
+    assert "outer.tile.K must be from 1 to 96 (what the layer has of N), got 97" in wrong
 
 
 def test_layers_that_became_one_are_named(dse: Dse, encoder: str, tmp_path: Path) -> None:
