@@ -72,13 +72,22 @@ def print_table(
     Columns in `figures` hold numbers in words, with their units.
     """
     from rich import box
+    from rich.cells import cell_len
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD)
     for index, column in enumerate(columns):
         number = column in figures or any(isinstance(row[index], int | float) for row in rows)
         whole = number or index == 0 or all(len(shown(row[index])) <= SHORT for row in rows)
-        table.add_column(column, justify="right" if number else "left", no_wrap=whole, overflow="fold")
+        # As wide as its widest cell: rich counts words alone, and a name may be a path with spaces in it.
+        least = max(cell_len(text) for text in (column, *(shown(row[index]) for row in rows)))
+        table.add_column(
+            column,
+            justify="right" if number else "left",
+            no_wrap=whole,
+            min_width=least if whole else None,
+            overflow="fold",
+        )
     for row in rows:
         table.add_row(*(shown(value) for value in row))
     least = console.measure(table, options=console.options.update(width=WIDEST)).minimum

@@ -458,7 +458,7 @@ def test_nothing_is_written_through_a_link_under_out(
     outside.mkdir()
     (out / link).parent.mkdir(parents=True)
     (out / link).symlink_to(outside)
-    asked = command.format(network=network).split()
+    asked = [word.format(network=network) for word in command.split()]
     refused = dse(*asked, "--accelerator", "edge-small", "--out", str(out)).refused()
     assert refused.startswith(f"'{out / link}' is a link: ")
     assert list(outside.iterdir()) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 import textwrap
 import time
@@ -71,10 +72,13 @@ for line in sys.stdin:
 def line_program(path: Path, body: str = "pass") -> str:
     """A program that answers lines; `body` runs before each, with the `case` and its outer tile `k`."""
     path.write_text(LINES.format(body=textwrap.indent(textwrap.dedent(body), "    ").strip()))
-    return f"{sys.executable} {path}"
+    return shlex.join((sys.executable, str(path)))
 
 
-MAESTRO = """#!{python}
+# A script that a shell begins: the path of an interpreter in its first line must not have a space.
+MAESTRO = """#!/bin/sh
+'''exec' {python} "$0" "$@"
+' '''
 import json, os, pathlib, sys, time
 options = dict(word[2:].split("=", 1) for word in sys.argv[1:])
 file = pathlib.Path(options["Mapping_file"])
@@ -91,7 +95,7 @@ print("done")
 def fake_maestro(path: Path, macs: int, body: str = "pass") -> str:
     """A program with MAESTRO's options and file of figures; `body` runs before it writes that."""
     given = f"cycles, macs = 10**9, {macs}\n{textwrap.dedent(body)}"
-    path.write_text(MAESTRO.format(python=sys.executable, body=given))
+    path.write_text(MAESTRO.format(python=shlex.quote(sys.executable), body=given))
     path.chmod(0o755)
     return str(path)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import shlex
 import sys
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
@@ -272,11 +273,10 @@ def _search(problem: Problem) -> float:
 
 def test_settings_come_from_a_file_or_a_table_too(tmp_path: Path) -> None:
     file = tmp_path / "program.toml"
-    file.write_text(f"run = {json.dumps(sys.executable)}\ntimeout = 5\n")
-    by_file, by_table = (
-        model_with("command", given) for given in (str(file), {"run": sys.executable, "timeout": 5.0})
-    )
-    assert by_file.spec == by_table.spec == f'command(run="{sys.executable}", timeout=5.0)'
+    run = shlex.quote(sys.executable)
+    file.write_text(f"run = {json.dumps(run)}\ntimeout = 5\n")
+    by_file, by_table = (model_with("command", given) for given in (str(file), {"run": run, "timeout": 5.0}))
+    assert by_file.spec == by_table.spec == f"command(run={json.dumps(run)}, timeout=5.0)"
 
 
 def test_a_slow_model_is_journalled_as_it_goes(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from pathlib import Path
 
@@ -59,7 +60,9 @@ def test_misses_are_read_where_perf_can_and_else_it_is_said(
         counters.read(unread)
     program = tmp_path / "perf"
     program.write_text(
-        f"#!{sys.executable}\nimport signal, sys\n"
+        # A shell begins it: the path of an interpreter in its first line must not have a space.
+        f"#!/bin/sh\n'''exec' {shlex.quote(sys.executable)} \"$0\" \"$@\"\n' '''\n"
+        "import signal, sys\n"
         # A shell cannot trap what was ignored when it began, as jobs in the background ignore interrupts.
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         f"try:\n    signal.pause()\nexcept KeyboardInterrupt:\n    sys.stderr.write({SAID!r})\n"
