@@ -13,10 +13,13 @@ from dse.analysis.problems import make_problems
 from dse.analysis.repriced import reprice
 from dse.analysis.study import Study
 from dse.problem.evaluation import evaluate
+from dse.problem.making import make_problem
 from dse.report.page import render
 from dse.report.page.breakdown import break_down
 from dse.report.page.mappings import BestMapping, best_mappings
 from dse.report.repriced import finding
+from dse.spec.hierarchy.mapping import HierarchyMapping
+from dse.spec.layer import Layer
 from tests.analysis.repriced_cases import chosen, points, problem
 from tests.analysis.test_repriced import gamed
 from tests.report.test_page import Parsed
@@ -124,3 +127,19 @@ def test_a_mapping_without_figures_has_no_breakdown() -> None:
     mapping = made.space.decode(points().genes[:1])[0]
     broken = replace(mapping, cluster_size=0)
     assert break_down(made, broken, evaluate(made.layer, made.accelerator, broken, "maestro")) is None
+
+
+def test_a_machine_of_levels_is_broken_down_by_level() -> None:
+    made = make_problem(Layer.gemm(64, 32, 16, name="small"), "edge", "edp", "timeloop")
+    mapping = HierarchyMapping.parse("L2[WIO] P64 C16 - L1[WIO] K4 - L0[WIO] K8")
+    judged = made.judge(mapping)
+    found = break_down(made, mapping, judged)
+    assert found is not None
+    assert (found.own, found.overlap, found.kinds) == (True, True, ("reads", "fills", "updates"))
+    assert [part.name for part in found.energy] == ["DRAM", "L2", "L1", "MACs"]
+    assert sum(part.width for part in found.energy) == pytest.approx(100, abs=0.1)
+    # Transfers and computing go on at the same time: the slowest has the whole bar, the others their share.
+    cycles = {part.name: part for part in found.cycles}
+    assert cycles[found.bound].width == 100
+    assert cycles[found.bound].figure == f"{judged.figures['cycles']:,}"
+    assert all(0 < part.width < 100 for name, part in cycles.items() if name != found.bound)
