@@ -84,7 +84,7 @@ def without(study: Study, *keys: str) -> Study:
 # What it says
 
 
-def test_every_sentence_of_the_result_and_every_warning_are_on_the_page(study: Study, findings: Findings) -> None:
+def test_every_sentence_of_the_result_and_every_warning_is_shown(study: Study, findings: Findings) -> None:
     text = Parsed(render(study, findings)).text
     conclusions = conclude(study, findings)
     assert all(sentence.text in text for sentence in conclusions.sentences)

@@ -20,6 +20,7 @@ import numpy as np
 
 from dse.support.arrays import BoolArray, CountArray, FloatArray, IntArray
 from dse.support.hashing import digest
+from dse.support.jit import load_kernels
 
 TAILS = (0.025, 0.975)
 """The ends of a 95 % interval."""
@@ -28,8 +29,6 @@ TRIMMED = 0.25
 
 MOST_DRAWS, LEAST_RESAMPLES = 20_000_000, 200
 """Of runs in all resamples: beyond ten thousand runs there are fewer resamples, but never fewer than that."""
-AT_ONCE = 4_000_000
-"""Numbers in memory at a time."""
 
 Curve = tuple[FloatArray, FloatArray, FloatArray]
 """A figure and the ends of its interval, at each of some points."""
@@ -138,14 +137,14 @@ def interquartile_curve(values: FloatArray, counts: CountArray) -> Curve:
 
     `counts` has the strata of the runs side by side: (resamples, runs).
     """
-    by_run = np.ascontiguousarray(counts.T.astype(np.float64))
-    ends = np.array([interval(_resampled_iqm(column, by_run)) for column in values.T]).reshape(-1, 2)
+    by_row, columns = np.ascontiguousarray(counts), np.ascontiguousarray(values.T)
+    ends = np.array([interval(_resampled_iqm(column, by_row)) for column in columns]).reshape(-1, 2)
     return interquartile_mean(values), ends[:, 0], ends[:, 1]
 
 
 def resampled_interquartile_means(values: FloatArray, counts: CountArray) -> FloatArray:
     """The interquartile mean of each resample of `values` (runs,); `counts` is as in the curve's."""
-    return _resampled_iqm(values, np.ascontiguousarray(counts.T.astype(np.float64)))
+    return _resampled_iqm(np.ascontiguousarray(values), np.ascontiguousarray(counts))
 
 
 def share_curve(holds: BoolArray, counts: CountArray) -> Curve:
@@ -160,28 +159,12 @@ def side_by_side(strata: Sequence[CountArray]) -> CountArray:
     return np.concatenate(strata, axis=1)
 
 
-def _resampled_iqm(values: FloatArray, by_run: FloatArray) -> FloatArray:
-    """The interquartile mean of each resample of `values` (runs,); `by_run` is counts, (runs, resamples)."""
-    parts = np.array_split(by_run, -(-by_run.size // AT_ONCE), axis=1)
-    return np.concatenate([_iqm_of_part(values, part) for part in parts])
-
-
-def _iqm_of_part(values: FloatArray, by_run: FloatArray) -> FloatArray:
-    runs = len(values)
-    cut = int(TRIMMED * runs)
+def _resampled_iqm(values: FloatArray, counts: CountArray) -> FloatArray:
+    """The interquartile mean of each resample of `values` (runs,); rows of `counts` lie one after another."""
     order = np.argsort(values, kind="stable")
-    finite = int(np.isfinite(values).sum())
-    if not finite:
-        return np.full(by_run.shape[1], np.inf)
-    # The first i sorted values hold drawn[i] of the resample, and counted[i] of those that count.
-    drawn = by_run[order]
-    np.cumsum(drawn, axis=0, out=drawn)
-    counted = np.clip(drawn, cut, runs - cut, out=drawn)
-    counted -= cut
-    ordered = values[order[:finite]]
-    steps = np.diff(ordered)
-    total = ordered[-1] * counted[finite - 1] - steps @ counted[: finite - 1]
-    means: FloatArray = np.where(counted[finite - 1] < runs - 2 * cut, np.inf, total / (runs - 2 * cut))
+    means = np.empty(len(counts))
+    kernel = load_kernels("dse.analysis.stats.kernels").trimmed_means
+    kernel(values, order, counts, int(TRIMMED * len(values)), means)
     return means
 
 
