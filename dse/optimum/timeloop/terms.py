@@ -240,6 +240,16 @@ class Terms:
             unfilled = self._first(one, cycles, first) if machine.first_fill == "elided" else None
             group.add(cycles, (), (one.tensor, one.level), unfilled)
 
+    def _widest(self, place: int) -> int:
+        """The most children that the factors can spread over: of 12, powers of two come to 8."""
+        limit, products = self.problem.accelerator.levels[place].fan_out, {1}
+        for counts in self.counts:
+            factors = np.unique(counts.component.spatial[..., place].prod(axis=1)).tolist()
+            products = {
+                product * factor for product in products for factor in factors if product * factor <= limit
+            }
+        return max(products, default=1)
+
     def _limits(self, place: int, level: Level) -> list[Group]:
         """What a level holds and spreads over, as shares of what it can."""
         found = []
@@ -250,7 +260,7 @@ class Terms:
                 group.add(1 / max(level.capacity, 0.5), (_tile(tensor, place),))
             found.append(group)
         if level.fan_out > 1:
-            found.append(Group(LIMIT, [Term(1 / level.fan_out, (_fan_out(place),))]))
+            found.append(Group(LIMIT, [Term(1 / self._widest(place), (_fan_out(place),))]))
         least = int(self.problem.space.least_spread[place])
         if least > 1:
             found.append(Group(LIMIT, [Term(float(least), (_over_fan_out(place),))]))
