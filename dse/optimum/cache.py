@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache as memoised
 from pathlib import Path
@@ -59,17 +60,20 @@ def store(problem: Problem, certificate: Certificate, folder: Path) -> None:
     if certificate.unsettled:
         kept["unsettled"] = hashlib.sha256(certificate.unsettled).hexdigest()
         write_whole(path.with_suffix(NODES), certificate.unsettled, "certificate")
-    else:
-        path.with_suffix(NODES).unlink(missing_ok=True)
     write_whole(path, json.dumps(kept, allow_nan=False), "certificate")
+    if not certificate.unsettled:
+        # What an earlier run left is settled now; a certificate that names no nodes does without.
+        with suppress(OSError):
+            path.with_suffix(NODES).unlink(missing_ok=True)
 
 
 def _unsettled(path: Path, digest: object) -> bytes:
     """The nodes that were left; none where they are not those that were written with the certificate."""
     if digest is None:
         return b""
+    nodes = path.with_suffix(NODES)
     try:
-        data = path.with_suffix(NODES).read_bytes()
+        data = nodes.read_bytes() if nodes.is_file() else b""
     except OSError:
         return b""
     return data if hashlib.sha256(data).hexdigest() == digest else b""
