@@ -92,9 +92,11 @@ def test_memory_is_that_of_a_process_of_its_own() -> None:
 
 
 def test_a_search_that_fails_has_a_reason_instead_of_figures(dse: Dse) -> None:
-    outcome = dse("bench", "searchers", "raising", "dying", "--budget", "100", "--json")
+    named = ("raising", "dying", "--budget", "100", "--cost-model", "maestro", "--json")
+    outcome = dse("bench", "searchers", *named)
     assert outcome.code == 1
     raising, dying = outcome.json["searchers"]
+    assert raising["cost_model"] == dying["cost_model"] == "maestro"
     assert raising["failure"].startswith("RuntimeError: no licence (bench_plugin.py:")
     assert dying["failure"] == "its process ended with code 7"
     assert all(row[figure] is None for row in (raising, dying) for figure in FIGURES)
@@ -109,8 +111,6 @@ def test_the_named_searchers_are_measured_on_a_development_problem(dse: Dse) -> 
         assert all(row[figure] >= 0 for figure in FIGURES)
         assert row["peak_mb"] > 0
         assert row["cost_model"] == "loopnest"
-    (row,) = dse(*named[:2], "random", *named[5:], "--cost-model", "maestro").json["searchers"]
-    assert row["cost_model"] == "maestro"
 
 
 def test_people_get_a_table(dse: Dse, monkeypatch: pytest.MonkeyPatch) -> None:

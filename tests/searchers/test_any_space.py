@@ -19,7 +19,8 @@ from searchers.peers import PEERS
 OURS = [name for name in searchers() if name not in PEERS]
 BUDGET = 120
 QUICKER: dict[str, dict[str, Any]] = {
-    "bayesian": {"batch": 0.25},
+    "bayesian": {"batch": 0.5},
+    "ddpg": {"updates": 2, "envs": 8},
     "dqn": {"batch": 16, "episode_steps": 8, "explored_until": 100},
 }
 """Settings with which a slow searcher fits its models less often, and a patient one learns."""

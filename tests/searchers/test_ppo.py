@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import subprocess
 import sys
@@ -98,26 +97,6 @@ def test_a_smaller_budget_draws_the_beginning_of_a_larger_one_and_another_seed_o
     long = run(searcher, 900).genes()
     np.testing.assert_array_equal(run(searcher, 500).genes(), long[:500])
     assert (run(searcher, 900, seed=1).genes() != long).any(axis=1).mean() > 0.9
-
-
-def test_a_fresh_process_with_other_states_and_threads_draws_the_same_and_leaves_no_folder(
-    tmp_path: Path,
-) -> None:
-    # torch makes a folder of its own once a process, with the first optimiser.
-    code = (
-        "import random, numpy, torch\n"
-        "from tests.searchers.test_ppo import *\n"
-        "random.seed(1); np.random.seed(1); torch.manual_seed(1); torch.set_num_threads(2)\n"
-        "print([run(PPO(actions=kind), 300).genes().sum(axis=0).tolist() for kind in KINDS])"
-    )
-    environment = {name: value for name, value in os.environ.items() if name != "TORCHINDUCTOR_CACHE_DIR"}
-    environment["TMPDIR"] = str(tmp_path)
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
-    )
-    here = [run(PPO(actions=kind), 300).genes().sum(axis=0).tolist() for kind in KINDS]
-    assert done.stdout.strip() == str(here)
-    assert not list(tmp_path.iterdir())
 
 
 class Failing:
