@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os.path
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -51,8 +52,8 @@ def merge(folders: Sequence[Path], out: Path) -> tuple[int, int]:
     Records and journals are copied, the folders stay as they are. InputError where they are not of one
     campaign, where a cell came out differently in two of them, or where one is in use.
     """
-    if out.exists() and any(out.iterdir()):
-        raise InputError(f"folder {str(out)!r} is not empty; choose a new one with --out")
+    if os.path.exists(out) and (not out.is_dir() or any(out.iterdir())):
+        raise InputError(f"{str(out)!r} is there, and no empty folder; choose a new one with --out")
     with contextlib.ExitStack() as stack:
         shards = [stack.enter_context(_opened(folder)) for folder in folders]
         _check_alike(shards)

@@ -145,9 +145,10 @@ def _write(record: Record, file: BinaryIO, cell: Mapping[str, Any], start: int) 
 
 
 def _read(table: pa.Table) -> Record:
-    flat = table["genes"].combine_chunks().flatten().to_numpy().astype(np.int64)
+    # Safe casts alone: numbers of another kind, or missing ones, would be read as others than were written.
+    flat = table["genes"].combine_chunks().flatten().to_numpy().astype(np.int64, casting="safe")
     evaluations = Evaluations.of(
-        {name: table[name].to_numpy().astype(dtype) for name, dtype in COLUMNS.items()}
+        {name: table[name].to_numpy().astype(dtype, casting="safe") for name, dtype in COLUMNS.items()}
     )
     width = table.schema.field("genes").type.list_size
     record = Record(width, capacity=max(table.num_rows, 1))

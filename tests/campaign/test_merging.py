@@ -91,8 +91,9 @@ def test_what_does_not_belong_together_is_refused(tmp_path: Path, shards: list[P
         merge([shards[0], copy], out)
     with Store(shards[0], PLAN), pytest.raises(InputError, match="is in use by another run"):
         merge(shards, out)
-    with pytest.raises(InputError, match="is not empty; choose a new one"):
-        merge(shards, shards[0])
+    for taken in (shards[0], Path("/dev/null")):
+        with pytest.raises(InputError, match="is there, and no empty folder; choose a new one"):
+            merge(shards, taken)
     with pytest.raises(InputError, match=r"holds no curves\.parquet"):
         merge([tmp_path / "nowhere"], out)
     assert not out.exists()

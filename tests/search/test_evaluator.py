@@ -7,6 +7,8 @@ import pickle
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from dse.problem.problem import Evaluations, Problem
@@ -373,6 +375,22 @@ def test_a_damaged_record_is_refused_or_reads_as_it_was(tmp_path) -> None:
             np.testing.assert_array_equal(again.genes(), record.genes())
             assert_same(again.evaluations(), record.evaluations())
     assert refused > 30
+
+
+@pytest.mark.parametrize("column", [name for name, dtype in COLUMNS.items() if np.dtype(dtype).kind in "iu"])
+@pytest.mark.parametrize("value", [1.5, np.nan, None])
+def test_whole_numbers_of_a_record_are_not_read_out_of_fractions(
+    tmp_path, column: str, value: object
+) -> None:
+    record, path = Record(13), tmp_path / "record.parquet"
+    record.append(points(5), PROBLEM.price(points(5)))
+    write_parquet(record, path, {})
+    table = pq.read_table(path)
+    values = [*table[column].to_pylist()[:-1], value]
+    place = table.column_names.index(column)
+    pq.write_table(table.set_column(place, column, pa.array(values, from_pandas=False)), path)
+    with pytest.raises(InputError, match=r"record.parquet' is not of a search: Cannot cast"):
+        read_parquet(path)
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1 and then nothing"])

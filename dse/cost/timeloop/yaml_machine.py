@@ -32,7 +32,7 @@ from dse.spec.hierarchy.machine import (
     sram_pj,
 )
 from dse.support import strict_yaml
-from dse.support.errors import InputError, shorten, unknown, within
+from dse.support.errors import InputError, one_line, shorten, unknown, within
 from dse.support.files import read_text
 from dse.support.notes import noted
 
@@ -103,7 +103,8 @@ def _nodes(nodes: list[Any], where: str) -> Iterator[_Node]:
         tag = str(data.get("!", ""))
         if tag not in ("Component", "Container"):
             raise InputError(
-                f"{where}: node {shorten(data['name'])}: !{tag} is not read; expected !Component, !Container"
+                f"{where}: node {shorten(data['name'])}: !{one_line(tag)[:60]} is not read; "
+                "expected !Component, !Container"
             )
         own = data.get("attributes") or {}
         if not isinstance(own, Mapping):
