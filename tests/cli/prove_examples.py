@@ -15,7 +15,7 @@ FIRST = (
     "dse run quickstart --out quickstart",
     "dse run quickstart --out shard-1 --shard 1/2 --workers 1 --tables-only",
     "dse run quickstart --out shard-2 --shard 2/2 --tables-only",
-    "dse search --layer resnet18:1 --accelerator edge --searcher marl --budget 300 --save-policy policy",
+    "dse search --layer resnet18:1 --accelerator edge --searcher ppo --budget 300 --save-policy policy",
 )
 """What examples build on."""
 
