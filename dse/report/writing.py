@@ -70,6 +70,7 @@ def make_report(folder: Path, reprice_by: Sequence[str] = (), tell: Tell = nobod
 
     `reprice_by` are cost models that price the winners too, beside those that the campaign names.
     """
+    tell(f"report: reading {folder}")
     study = load_study(folder)
     if reprice_by:
         more = [other_model(model, study.cost_model) for model in reprice_by]

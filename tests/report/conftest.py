@@ -43,7 +43,8 @@ class Pages:
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
     folder = tmp_path_factory.mktemp("pages")
     study = load_study(run_small_campaign(folder))
-    many = made_up([*OURS, "ppo-categorical", "team", "a", "b"], PROBLEMS[:2])
+    problems = [PROBLEMS[0], (f"{'network' * 12}:layer", "eyeriss-small", "edp")]
+    many = made_up([*OURS, "ppo-categorical", "team", "a", "b"], problems)
     found = Pages(folder / "plain.html", folder / "nasty & <b>.html", folder / "many.html")
     for path, shown in ((found.plain, study), (found.nasty, nasty(study)), (found.many, many)):
         findings = analyse(shown, resamples=20)

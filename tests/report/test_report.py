@@ -343,7 +343,7 @@ def test_the_page_is_there_before_its_figures_which_come_as_they_are_drawn(tmp_p
 
     _, path = write_report(tmp_path, tell=look)
     steps = [text for text, _, _ in seen]
-    assert steps[0] == "report: analysing 2 runs"
+    assert steps[:2] == [f"report: reading {tmp_path}", "report: analysing 2 runs"]
     drawn = [one for one in seen if "can be opened; drawing figure" in one[0]]
     assert len(drawn) == len([one for one in seen if "has all its figures" in one[0]]) == 9
     assert f"{path} can be opened; drawing figure 1 of 9 on it" in drawn[0][0]
