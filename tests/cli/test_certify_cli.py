@@ -137,7 +137,17 @@ def test_on_machines_of_levels_a_proof_ends_in_time_by_itself(
     dse: Dse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dse.cli.commands.certify.LEVELS_LIMIT", 1e-9)
-    levels = ("--layer", "alexnet:conv1", "--accelerator", "edge", "--cost-model", "timeloop", "--fresh")
+    levels = (
+        "--layer",
+        "alexnet:conv1",
+        "--accelerator",
+        "edge",
+        "--cost-model",
+        "timeloop",
+        "--objective",
+        "edp",
+        "--fresh",
+    )
     assert "the time ran out, --time-limit gives more" in dse("certify", *levels).out
 
 
