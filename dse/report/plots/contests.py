@@ -160,8 +160,8 @@ def efficiency_figure(
     figure, down = headed_figure(
         width,
         0.7 + height + 0.42 + (0 if wide else apart),
-        f"Samples to the other's final loss: of each as a multiple of {me}'s, and of {me} of each's",
-        f"its own median final loss; median over problems, with 95 % intervals, {seeds(study)}; "
+        "Samples that the other needs to reach its own median final loss, over those of the one",
+        f"right of 1 the one needs fewer; median over problems, with 95 % intervals, {seeds(study)}; "
         "open: not reached on every problem",
     )
     across = (width - left - 0.75) / 2 if wide else width - left - 0.3
