@@ -145,8 +145,14 @@ def test_nodes_that_were_damaged_are_not_gone_on_with(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("names", [*PROBLEMS, MACHINE], ids=lambda names: names[0])
 def test_ctrl_c_keeps_what_is_proven_and_the_next_run_goes_on(
-    names: tuple[str, str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    names: tuple[str, str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
 ) -> None:
+    # Where interrupts are ignored, as in a background job, Ctrl-C does nothing.
+    ours = signal.signal(signal.SIGINT, signal.default_int_handler)
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, ours))
     problem, looks, before = problem_of(*names), 0, signal.getsignal(signal.SIGINT)
     left = Clock.left.fget
 
