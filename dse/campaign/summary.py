@@ -100,14 +100,6 @@ def _packed(kind: str, values: Sequence[float]) -> Sequence[float]:
 def summarise(named: NamedCell, record: Record, times: RunTimes) -> Summary:
     """The summary of a cell from its whole record."""
     cell, problem = named.cell, named.problem
-    evaluations = record.evaluations()
-    before = np.minimum.accumulate(np.concatenate([[np.inf], evaluations.loss[:-1]]))
-    better = np.flatnonzero(evaluations.loss < before)
-    steps = {"index": better.tolist()} | {
-        name: getattr(evaluations, name)[better].tolist() for name in STEPS[1:]
-    }
-    reasons, counts = np.unique(evaluations.reason[evaluations.reason != 0], return_counts=True)
-    best = record.best
     return Summary(
         key=named.key,
         fingerprint=cell.fingerprint,
@@ -121,16 +113,31 @@ def summarise(named: NamedCell, record: Record, times: RunTimes) -> Summary:
         type=named.variant.type,
         seed=cell.seed,
         budget=cell.budget,
-        samples=len(record),
         distinct=count_distinct(cell.problem.space.decode(record.genes()).designs),
-        infeasible={Reason(code).name.lower(): int(n) for code, n in zip(reasons, counts, strict=True)},
         elsewhere=int(getattr(cell.searcher, "samples_elsewhere", 0)),
         searcher_seconds=round(times.searcher, 3),
         model_seconds=round(times.model, 3),
-        genes=[] if best is None else record.genes(best, best + 1)[0].tolist(),
-        mean_losses=_mean_losses(evaluations.loss),
-        steps=steps,
+        **progress(record),
     )
+
+
+def progress(record: Record) -> dict[str, Any]:
+    """What a Summary has of the record alone, by its names."""
+    evaluations = record.evaluations()
+    before = np.minimum.accumulate(np.concatenate([[np.inf], evaluations.loss[:-1]]))
+    better = np.flatnonzero(evaluations.loss < before)
+    steps = {"index": better.tolist()} | {
+        name: getattr(evaluations, name)[better].tolist() for name in STEPS[1:]
+    }
+    reasons, counts = np.unique(evaluations.reason[evaluations.reason != 0], return_counts=True)
+    best = record.best
+    return {
+        "samples": len(record),
+        "infeasible": {Reason(code).name.lower(): int(n) for code, n in zip(reasons, counts, strict=True)},
+        "genes": [] if best is None else record.genes(best, best + 1)[0].tolist(),
+        "mean_losses": _mean_losses(evaluations.loss),
+        "steps": steps,
+    }
 
 
 def _mean_losses(losses: np.ndarray) -> list[float]:

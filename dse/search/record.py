@@ -120,6 +120,10 @@ def read_parquet(path: Path) -> tuple[Record, dict[str, Any]]:
     try:
         table = read_table(path, where)
         cell = json.loads(table.schema.metadata[_CELL_KEY])
+        if any(column.null_count for column in table.columns):
+            raise ValueError("it has empty cells")
+        if not np.array_equal(table["index"].to_numpy(), np.arange(table.num_rows)):
+            raise ValueError("its samples are not numbered from 0 on")
         return _read(table), cell
     except OSError as error:
         raise StorageError(f"{where} cannot be read: {error.strerror}") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +10,9 @@ import typer
 
 from dse.cli import output
 from dse.cli.options import Json
+from dse.support.errors import one_line
+
+FAILED = 1
 
 
 def command(
@@ -21,10 +25,18 @@ def command(
     """Put the shards of a campaign together, after seeing that they belong together."""
     from dse.campaign.merging import merge
 
-    done, planned = merge(folders, out)
+    merged = merge(folders, out)
+    found = merged.found
+    for said in (*found.conflicts, *found.lost, *found.damaged):
+        typer.echo(one_line(said), err=True)
+    if found.conflicts:
+        typer.echo(f"nothing is written to {out}: remove or mend the copies that are wrong", err=True)
     if json:
-        output.print_json({"folder": str(out), "done": done, "planned": planned})
-        return
-    typer.echo(f"{done:,} of {planned:,} cells are done in {out}")
-    ask = "dse report" if done == planned else "to run the others: dse run CAMPAIGN --out"
-    typer.echo(f"{ask} {out}")
+        data = {"folder": str(out), "done": merged.done, "planned": merged.planned}
+        output.print_json({**data, "written": not found.conflicts, **asdict(found)})
+    elif not found.conflicts:
+        typer.echo(f"{merged.done:,} of {merged.planned:,} cells are done in {out}")
+        whole = merged.done == merged.planned
+        typer.echo(f"{'dse report' if whole else 'to run the others: dse run CAMPAIGN --out'} {out}")
+    if found.conflicts or found.lost:
+        raise typer.Exit(FAILED)
