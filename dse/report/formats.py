@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -18,6 +19,7 @@ class Section(NamedTuple):
 
 
 NOTHING = "-"
+_ENTITY = re.compile(r"&(?=#?\w+;)")
 _LATEX = {
     "\\": r"\textbackslash{}",
     "&": r"\&",
@@ -154,8 +156,10 @@ def as_csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def plain_markdown(text: str) -> str:
-    """Text that Markdown shows as it is: no column ends in it, no HTML and no link begins."""
-    for sign, shown in (("|", r"\|"), ("<", "&lt;"), ("](", r"]\(")):
+    """Text that Markdown shows as it is: no column ends in it, no HTML, no code and no link begins."""
+    # A backslash first, for the others bring some; an ampersand as it is where it begins no entity.
+    text = _ENTITY.sub("&amp;", text.replace("\\", r"\\"))
+    for sign, shown in (("|", r"\|"), ("<", "&lt;"), ("`", r"\`"), ("](", r"]\(")):
         text = text.replace(sign, shown)
     return text
 

@@ -17,7 +17,7 @@ from dse.analysis.repriced import Repriced, reprice
 from dse.analysis.study import Study, Triple, load_study
 from dse.cost import other_model
 from dse.report.conclusions import Conclusions, conclude, efficiency_sentence
-from dse.report.formats import Table, as_csv, counted, latex, markdown, names
+from dse.report.formats import Table, as_csv, counted, latex, markdown, names, plain_markdown
 from dse.report.limits import samples, seeds, whose
 from dse.report.repriced import caveat, finding, notes
 from dse.report.tables import NAMES, make_tables
@@ -148,10 +148,14 @@ def table_files(report: Report) -> dict[str, str]:
 
 def reduction_markdown(report: Report) -> str:
     """The headline, what the sceptic should know, and the tables of standing and of reduction."""
-    parts = [f"# Campaign {report.study.name}\n\n{report.conclusions.headline}\n\n{scope(report)}\n"]
-    parts += [f"{finding(found)} {caveat(found)}\n" for found in report.repriced]
+    said = [f"Campaign {report.study.name}", report.conclusions.headline, scope(report)]
+    said += [f"{finding(found)} {caveat(found)}" for found in report.repriced]
+    # Names of searchers, layers and accelerators stand in these sentences too.
+    name, *sentences = map(plain_markdown, said)
+    parts = [f"# {name}\n", *(f"{sentence}\n" for sentence in sentences)]
     if report.conclusions.warnings:
-        parts.append("".join(f"- **{sentence}**\n" for sentence in report.conclusions.warnings))
+        warnings = map(plain_markdown, report.conclusions.warnings)
+        parts.append("".join(f"- **{sentence}**\n" for sentence in warnings))
     standing, reduction = (table_of(report, name) for name in ("standing", "reduction"))
     return "\n".join([*parts, *map(markdown, (*standing.sections, *reduction.sections))])
 

@@ -168,6 +168,25 @@ def test_a_report_written_again_takes_the_place_of_the_old(tmp_path: Path) -> No
     assert ",5.0," in (tmp_path / "tables" / "reduction.csv").read_text()
 
 
+def test_a_name_is_text_in_every_table_whatever_stands_in_it(tmp_path: Path) -> None:
+    hostile = "<img src=x onerror=alert(1)> [a](http://b) `c` \\| &lt;"
+    cells = [
+        cell(f"{hostile}{number}", [(0, 4.0 + number)], (f"net{hostile}:a", f"{hostile} machine", "edp"))
+        for number in range(2)
+    ]
+    about = {"campaign": hostile, "machines": {f"{hostile} machine": f"{hostile} called"}}
+    write_report(campaign(tmp_path, cells, **about), pictures=False)
+    texts = {path.name: path.read_text() for path in (tmp_path / "tables").glob("*.md")}
+    shown = r"&lt;img src=x onerror=alert(1)> [a]\(http://b) \`c\` \\\| &amp;lt;"
+    assert texts["reduction.md"].startswith(f"# Campaign {shown}\n")
+    assert f"on {shown} machine ({shown} called), cost model" in texts["reduction.md"]
+    for text in texts.values():
+        assert "<" not in text
+        assert "onerror" not in text.replace(shown, "")
+    for path in (tmp_path / "tables").glob("*.tex"):
+        assert "<img" not in path.read_text()
+
+
 # What is wrong with a folder
 
 
