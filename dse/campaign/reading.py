@@ -145,7 +145,7 @@ def _variant(name: str, file: _CampaignFile, where: str, folder: Path) -> Varian
 
 def _start(start: str, folder: Path) -> str:
     """Where searchers begin; a file as it is seen from here, and a word as it is: it may be a wrong one."""
-    is_file = Path(start).suffix or os.path.exists(folder / start)
+    is_file = Path(start).suffix or os.path.isfile(folder / start)
     return str(folder / start) if is_file and start not in (OWN, RANDOM, TEMPLATES) else start
 
 

@@ -104,7 +104,7 @@ def _powerless(comparisons: Sequence[Comparison]) -> Iterator[str]:
         yield (
             f"The signed-rank test over problems is inconclusive: with {limits.problems(most, None)} and "
             f"{counted(len(tested), 'comparison')}, no corrected p value can be below {min(least, 1.0):.2g}. "
-            "What is significant here is so for these problems; of others it says nothing."
+            "Nothing is concluded of problems other than these."
         )
 
 

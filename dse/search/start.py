@@ -79,7 +79,7 @@ def start_points(problem: Problem, start: Start) -> Points:
         return ()
     if start == TEMPLATES:
         return _points(_templates_within(problem))
-    if isinstance(start, str) and not Path(start).suffix and not os.path.exists(start):
+    if isinstance(start, str) and not Path(start).suffix and not os.path.isfile(start):
         raise unknown("start", start, (RANDOM, TEMPLATES, OWN, "FILE.json"))
     where = f"start {str(start)!r}" if isinstance(start, str | Path) else "start"
     mappings = _read(problem, start, where) if isinstance(start, str | Path) else start

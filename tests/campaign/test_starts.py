@@ -149,7 +149,11 @@ def test_on_a_machine_of_levels_nobody_has_templates_or_expectations() -> None:
 
 @pytest.mark.parametrize(
     ("start", "words"),
-    [("template", "did you mean 'templates'"), ("none", "expected one of random, templates, own, FILE.json")],
+    [
+        ("template", "did you mean 'templates'"),
+        ("none", "expected one of random, templates, own, FILE.json"),
+        ("", "expected one of random, templates, own, FILE.json"),
+    ],
 )
 def test_a_start_that_there_is_not_is_refused(tmp_path: Path, start: str, words: str) -> None:
     with pytest.raises(InputError, match=f"unknown start '{start}'; {words}"):
