@@ -7,18 +7,21 @@ heads the networks end, and what stands between their layers.
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import torch
 
+from dse.support import strict_json
 from dse.support.arrays import SingleArray
-from dse.support.errors import InputError, unknown
-from dse.support.files import make_folder, read_bounded, write_json, write_whole
+from dse.support.errors import InputError, shorten, unknown
+from dse.support.files import decoded, make_folder, read_bounded, write_json, write_whole
+from dse.support.schema import Limits, Schema, read
+from dse.support.validation import table
 from learners.heads import Choices, Head, Levels, Normals, SquashedNormals
 from learners.networks import ACTIVATIONS, Networks
 from learners.phases import Phases, unmeasured
@@ -30,6 +33,27 @@ from learners.team import Team
 FORMAT = "dse-policy-1"
 WEIGHTS, DESCRIPTION = "policy.safetensors", "policy.json"
 _MOST_BYTES = 1 << 30
+
+
+@dataclass(frozen=True)
+class _Description(Schema):
+    """What the description of a policy must have; there may be keys that this version does not know."""
+
+    __pydantic_config__: ClassVar[Any] = {"strict": True, "extra": "ignore"}
+
+    algorithm: str
+    head: str
+    activation: str
+    agents: list[str]
+    observed: Annotated[int, Limits(ge=1)]
+    discrete: bool
+    real: list[list[list[bool]]]
+    low: list[Any] | None
+    high: list[Any] | None
+    weights: dict[str, list[int]]
+    about: dict[str, Any]
+    precision: dict[str, Any] = field(default_factory=dict)
+
 
 HEADS: dict[str, type[Any]] = {
     "choices": Choices,
@@ -136,10 +160,12 @@ def load_policy(folder: Path) -> SavedPolicy:
     try:
         description = read_bounded(folder / DESCRIPTION, where)
         content = read_bounded(folder / WEIGHTS, where, _MOST_BYTES)
-        described = json.loads(description)
+        place = f"{where}: {DESCRIPTION}"
+        described = table(strict_json.parse(decoded(description, place), place), place)
+        if described.get("format") != FORMAT:
+            raise InputError(f"{place}: format must be {FORMAT!r}, got {shorten(described.get('format'))}")
+        read(_Description, described, place)
         weights = load(content)
-        if described["format"] != FORMAT:
-            raise InputError(f"{where} is of the format {described['format']!r}, expected {FORMAT!r}")
         shapes = {name: list(weight.shape) for name, weight in weights.items()}
         if shapes != described["weights"]:
             raise InputError(f"{where}: the weights are not those that {DESCRIPTION} describes")
@@ -174,7 +200,7 @@ def safetensors() -> Any:
     return library
 
 
-def _team(described: dict[str, Any]) -> Team:
+def _team(described: Mapping[str, Any]) -> Team:
     ends = [
         None if (end := described[name]) is None else np.array(end, np.float32) for name in ("low", "high")
     ]
@@ -195,7 +221,7 @@ def _head(name: str, team: Team, where: str) -> Head:
     return made
 
 
-def _actors(weights: dict[str, Any], described: dict[str, Any], where: str) -> Networks:
+def _actors(weights: dict[str, Any], described: Mapping[str, Any], where: str) -> Networks:
     activation = described["activation"]
     if activation not in ACTIVATIONS:
         raise unknown("activation", activation, ACTIVATIONS, where)
