@@ -16,3 +16,10 @@ def read_rows(path: Path) -> list[dict[str, str]]:
         return []
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
+
+
+def keep(path: Path, command: str, *tables: str) -> None:
+    """Print tables, and write them as a page of `results` that says which command made it."""
+    text = "\n\n".join(tables)
+    print(text)
+    path.write_text(f"Written by `python -m {command}`.\n\n{text}\n", encoding="utf-8")

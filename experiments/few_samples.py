@@ -2,7 +2,7 @@
 
 Of the problems of small-* or final-* whose optimum is proven, for every searcher: the geometric mean of the
 median best loss over the optimum after so many samples, and the worst problem in brackets. Reads regret.csv,
-which `dse report` writes; runs nothing.
+which `dse report` writes; runs nothing. Writes results/few-samples-CAMPAIGN.md.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import argparse
 
 import numpy as np
 
-from experiments import RESULTS, read_rows
+from experiments import RESULTS, keep, read_rows
 from experiments.draw_small import CAMPAIGNS, MODELS
 
 
@@ -27,13 +27,18 @@ def ratios(campaign: str) -> dict[str, dict[int, list[float]]]:
 
 
 def main() -> None:
-    """Print the table."""
+    """Print the table, and write it."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("campaign", choices=tuple(CAMPAIGNS))
-    found = ratios(parser.parse_args().campaign)
+    campaign = parser.parse_args().campaign
+    keep(RESULTS / f"few-samples-{campaign}.md", f"experiments.few_samples {campaign}", shown(campaign))
+
+
+def shown(campaign: str) -> str:
+    """The table in Markdown, a searcher a line."""
+    found = ratios(campaign)
     budgets = sorted({budget for by_budget in found.values() for budget in by_budget})
-    print("| searcher |", " | ".join(f"{budget:,}" for budget in budgets), "|")
-    print("| --- |" + " ---: |" * len(budgets))
+    lines = [["searcher", *(f"{budget:,}" for budget in budgets)], ["---", *["---:"] * len(budgets)]]
     for searcher, by_budget in found.items():
         cells = [
             f"{np.exp(np.log(by_budget[budget]).mean()):.3f} ({max(by_budget[budget]):.2f})"
@@ -41,7 +46,8 @@ def main() -> None:
             else "-"
             for budget in budgets
         ]
-        print("|", " | ".join([searcher, *cells]), "|")
+        lines.append([searcher, *cells])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 if __name__ == "__main__":

@@ -8,8 +8,8 @@ fewer units), `static`, `set`, `rigl`, `rlx2` (RigL, targets over many steps lat
 changing size), `mast` (RigL and the three aids); `mast` without one aid each. Agents' values are added up
 (VDN), with which both tasks are learned best; `qmix` and `mast, qmix` are dense and `mast` with values mixed
 by a network. Writes results/sparse/mast_TASK.csv, a line a run, and goes on where it was stopped. `--show`
-prints the table (experiments.mast_figures says what is in it), `--figure` draws both tasks into
-results/sparse/mast.png.
+prints the table and writes mast_TASK.md (experiments.mast_figures says what is in it), `--figure` draws both
+tasks into results/sparse/mast.png.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dse.support.arrays import FloatArray
-from experiments import RESULTS, read_rows
+from experiments import RESULTS, keep, read_rows
 
 HERE = RESULTS / "sparse"
 WORSE = 0.03
@@ -83,14 +83,18 @@ def between(values: FloatArray) -> tuple[float, float, float]:
 
 
 def show(task: str) -> None:
-    """Print the table, an arm and density a line."""
+    """Print the table, and write it beside the runs."""
+    keep(HERE / f"mast_{task}.md", f"experiments.mast {task}", table(task))
+
+
+def table(task: str) -> str:
+    """The table in Markdown, an arm and density a line."""
     found = Found(task)
     outcome = "return" if task == "spread" else "best loss / optimum"
     head = ["arm", "density", "seeds", outcome, "worse than dense, %"]
     head += ["of dense's gain, %"] if task == "spread" else []
     head += ["training FLOPs", "inference FLOPs"]
-    print("|", " | ".join(head), "|")
-    print("|---|" + "---:|" * (len(head) - 1))
+    lines = [f"| {' | '.join(head)} |", "|---|" + "---:|" * (len(head) - 1)]
     for arm, density in found.arms:
         own = found.outcomes(arm, density)
         cells = [arm, f"{density:g}", str(len(own))]
@@ -105,7 +109,8 @@ def show(task: str) -> None:
             cells.append("{:.0f} [{:.0f}, {:.0f}]".format(*gained))
         for name in ("training", "inference"):
             cells.append("none" if arm == "random" else f"1 / {found.fewer(arm, density, name):.1f}")
-        print("|", " | ".join(cells), "|")
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def draw(path: Path) -> None:

@@ -4,7 +4,8 @@ A GPT of 4 layers learns characters of the Python library's sources: the files a
 library of the Python that runs this, in alphabetical order; every tenth is kept apart. Arms: `dense`; `mst`;
 `dense` with a quarter of the steps, which costs about what `mst` does, and that with `mst`'s attention; `mst`
 without warm-up, without ultra-sparsification, without restoration, with dense attention. Writes
-results/sparse/mst.csv, a line a point of a curve, goes on where it was stopped, and `--show` prints a table:
+results/sparse/mst.csv, a line a point of a curve, goes on where it was stopped, and `--show` prints a table,
+which mst.md has as well:
 the last loss, its ratio to `dense`'s (means over seeds with 95 % intervals of Student's t), the FLOPs over
 those of `dense` in as many steps, and those that `dense` takes to the same loss over these (medians).
 `--figure` draws loss against FLOPs.
@@ -22,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from dse.support.arrays import FloatArray, IntArray
-from experiments import RESULTS, read_rows
+from experiments import RESULTS, keep, read_rows
 from experiments.mast_figures import between
 from searchers.common.torch_apart import torch_apart
 
@@ -111,12 +112,12 @@ def entropy() -> float:
 
 
 def show() -> None:
-    """Print the table."""
+    """Print the table, and write it."""
     rows = read()
-    print(
-        "| arm | seeds | last loss, nats a character | worse than dense, % | FLOPs | dense's to that loss |"
-    )
-    print("|---|---:|---:|---:|---:|---:|")
+    lines = [
+        "| arm | seeds | last loss, nats a character | worse than dense, % | FLOPs | dense's to that loss |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
     for arm in dict.fromkeys(row["arm"] for row in rows):
         seeds = sorted({row["seed"] for row in rows if row["arm"] == arm})
         last, ratios, shares, gains = [], [], [], []
@@ -132,7 +133,8 @@ def show() -> None:
         worse = [100 * np.expm1(end) for end in between(np.array(ratios))]
         cells = [arm, str(len(seeds)), "{:.3f} [{:.3f}, {:.3f}]".format(*between(np.array(last)))]
         cells += ["{:+.1f} [{:+.1f}, {:+.1f}]".format(*worse), f"1 / {np.median(shares):.2f}"]
-        print("|", " | ".join([*cells, f"{np.median(gains):.2f} times"]), "|")
+        lines.append(f"| {' | '.join(cells)} | {np.median(gains):.2f} times |")
+    keep(PATH.with_suffix(".md"), "experiments.mst", "\n".join(lines))
     print(f"\nBy how often characters come: {entropy():.3f} nats.")
 
 

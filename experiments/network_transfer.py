@@ -6,7 +6,7 @@ are the problems of small-loopnest.toml and small-maestro.toml, for reports; `de
 development networks on drawn machines, for tuning. Prints best loss over the best known (of `dev`: over the
 proven optimum) after 1, 5, 20 and 50 samples: the geometric mean over problems of the median over seeds, with
 an interval that resamples problems, and the worst problem. `small` writes results/transfer/small.csv, a line
-a run, from which `--show` prints again.
+a run, from which `--show` prints again, and small.md.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from dse.optimum import certify
 from dse.problem.problem import Problem
 from dse.search.api import search
 from dse.spec.layer import Layer
-from experiments import RESULTS, read_rows
+from experiments import RESULTS, keep, read_rows
 from experiments.draw_small import MODELS, OBJECTIVES, machine, solvable
 from experiments.draw_small import SAMPLES as SAMPLED
 from experiments.tuning.try_out import WORST, setting
@@ -35,6 +35,7 @@ from searchers.transfer import Transfer
 from workloads import load_layer, load_layers
 
 PATH = RESULTS / "transfer" / "small.csv"
+COMMAND = "experiments.network_transfer small --seeds 2"
 SAMPLES = (1, 5, 20, 50)
 OTHERS, OTHERS_SAMPLES = 3, 100
 SEED, FIRST_SEED = 660_066, 6000
@@ -102,9 +103,9 @@ def run(task: Task, searchers: dict[str, Team], seed: int, folder: Path) -> Iter
         yield name, [float(min(best[count - 1], WORST)) for count in SAMPLES]
 
 
-def show(rows: list[dict[str, str]]) -> None:
-    """Print the table of runs."""
-    print("| searcher |", " | ".join(map(str, SAMPLES)), "|")
+def table(rows: list[dict[str, str]]) -> str:
+    """The table of runs."""
+    lines = [f"| searcher | {' | '.join(map(str, SAMPLES))} |", "| --- |" + " ---: |" * len(SAMPLES)]
     for name in dict.fromkeys(row["searcher"] for row in rows):
         cells = []
         for count in SAMPLES:
@@ -116,11 +117,13 @@ def show(rows: list[dict[str, str]]) -> None:
             drawn = np.random.default_rng(0).choice(logs, (2000, len(logs))).mean(axis=1)
             mean, low, high, worst = np.exp([logs.mean(), *interval(drawn), logs.max()])
             cells.append(f"{mean:.3f} [{low:.2f}, {high:.2f}] ({worst:.2f})")
-        print("|", " | ".join([name, *cells]), "|")
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    lines.append("")
     for name in dict.fromkeys(row["searcher"] for row in rows):
         first = [float(row[str(SAMPLES[0])]) for row in rows if row["searcher"] == name]
         unfit = sum(ratio >= WORST for ratio in first)
-        print(f"{name}: in {unfit} of {len(first)} runs the first sample counts for {WORST:g}")
+        lines.append(f"- {name}: in {unfit} of {len(first)} runs the first sample counts for {WORST:g}")
+    return "\n".join(lines)
 
 
 def main() -> None:
@@ -134,7 +137,7 @@ def main() -> None:
     parser.add_argument("--show", action="store_true", help="print what is written, and run nothing")
     options = parser.parse_args()
     if options.show:
-        show(read_rows(PATH))
+        keep(PATH.with_suffix(".md"), COMMAND, table(read_rows(PATH)))
         return
     searchers: dict[str, Team] = {"transfer": Transfer(**dict(options.settings))}
     if not options.only:
@@ -147,13 +150,15 @@ def main() -> None:
                 figures = {str(count): f"{ratio:.5g}" for count, ratio in zip(SAMPLES, ratios, strict=True)}
                 rows.append({"problem": task.name, "searcher": name, "seed": str(seed), **figures})
                 print(*rows[-1].values(), flush=True)
-    show(rows)
-    if options.problems == "small":
+    if options.problems == "dev":
+        print(table(rows))
+    else:
         PATH.parent.mkdir(exist_ok=True)
         with PATH.open("w", encoding="utf-8", newline="") as file:
             writer = csv.DictWriter(file, tuple(rows[0]))
             writer.writeheader()
             writer.writerows(rows)
+        keep(PATH.with_suffix(".md"), COMMAND, table(rows))
 
 
 if __name__ == "__main__":

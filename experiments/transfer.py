@@ -5,7 +5,7 @@ Best loss over the proven optimum after 1, 5, 20 and 50 samples on the twelve pr
 ratio above 12 counts for 12, and so does a run without a feasible mapping. `generative`, its transformer
 trained dense and by mixed sparsity, and its control, copies of the nearest layer's best; `gradient` with what
 other layers taught it, and by the equations of the cost model; beside them what knows no other layer:
-`random`, `local`, `team`, and `local` begun at the templates. Writes results/sparse/transfer.csv.
+`random`, `local`, `team`, and `local` begun at the templates. Writes results/sparse/transfer.csv and .md.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dse.campaign.reference import optimum_figures
 from dse.search.run import Cell, run_cell
 from dse.search.searcher import make_searcher
 from dse.search.start import start_points
-from experiments import RESULTS, read_rows
+from experiments import RESULTS, keep, read_rows
 from workloads import load_layer
 
 PATH = RESULTS / "sparse" / "transfer.csv"
@@ -75,10 +75,9 @@ def read() -> list[dict[str, Any]]:
 
 
 def show() -> None:
-    """Print the table."""
+    """Print the table, and write it."""
     rows = read()
-    print("| arm | seeds |", " | ".join(map(str, SAMPLES)), "|")
-    print("|---|---:|" + "---:|" * len(SAMPLES))
+    lines = [f"| arm | seeds | {' | '.join(map(str, SAMPLES))} |", "|---|---:|" + "---:|" * len(SAMPLES)]
     for arm in [arm for arm in ARMS if any(row["arm"] == arm for row in rows)]:
         own = [row for row in rows if row["arm"] == arm]
         cells = []
@@ -91,7 +90,8 @@ def show() -> None:
             drawn = rng.choice(problems, (2000, len(problems))).mean(axis=1)
             low, high = np.exp(interval(drawn))
             cells.append(f"{np.exp(np.mean(problems)):.2f} [{low:.2f}, {high:.2f}]")
-        print("|", " | ".join([arm, str(len({row["seed"] for row in own})), *cells]), "|")
+        lines.append(f"| {arm} | {len({row['seed'] for row in own})} | {' | '.join(cells)} |")
+    keep(PATH.with_suffix(".md"), "experiments.transfer", "\n".join(lines))
 
 
 def main() -> None:

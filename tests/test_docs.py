@@ -23,6 +23,11 @@ PAGES = sorted(
 )
 LINK = re.compile(r"\]\((?!https?://|#|mailto:)([^)#\s]+)")
 COMMAND = re.compile(r"^(?:\$ )?dse ([a-z-]+)", re.MULTILINE)
+STUDIES = dict(
+    part.split("\n", 1)
+    for part in (ROOT / "docs" / "results.md").read_text(encoding="utf-8").split("\n## ")[1:]
+)
+"""The sections of the page of results, by title."""
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -46,6 +51,28 @@ def test_the_tour_shows_what_commands_print(dse: Dse, command: str) -> None:
     printed, expected = dse(*asked.split()).out, shown.splitlines()
     lines = [" ".join(line.split()) for line in printed.splitlines()]
     assert [line for line in expected if line.strip() and " ".join(line.split()) not in lines] == []
+
+
+def cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip("| ").split(" | ")]
+
+
+@pytest.mark.parametrize("title", [*STUDIES])
+def test_the_tables_of_results_are_those_of_the_files_that_a_study_names(title: str) -> None:
+    study = STUDIES[title]
+    files = [ROOT / "docs" / link for link in LINK.findall(study) if link.endswith(".md") and "/" in link]
+    there = [cells(line) for file in files for line in file.read_text(encoding="utf-8").splitlines()]
+    rows = [cells(line) for line in study.splitlines() if line.startswith("| ")][1:]
+    shown = [row for row in rows if set(row) != {"---"} and "---:" not in row]
+    assert len(shown) > 1
+    # Columns may be left out, figures may not differ.
+    assert [row for row in shown if not any(row[0] == own[0] and set(row) <= set(own) for own in there)] == []
+
+
+@pytest.mark.parametrize("title", [*STUDIES])
+def test_a_verdict_of_results_is_short(title: str) -> None:
+    text = [line for line in STUDIES[title].splitlines() if not line.startswith("|")]
+    assert len(" ".join(text).split()) <= 300
 
 
 def test_the_python_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,8 +5,8 @@ without NoC latency. The mappings are those of `mappings` that all four can hold
 PE idles. `timeloop` gets them on a machine of the same stores: DRAM, L2, the clusters (which keep nothing),
 an L1 in each PE; a word costs what it does under `loopnest`, on the way through the NoC nothing.
 
-Writes four_models.csv and four_models_winners.csv beside the other comparisons' files and prints the tables
-of docs/timeloop-compared.md, with 95% intervals; takes some minutes.
+Writes four_models.csv, four_models_winners.csv and four_models.md (the tables) in results/comparisons, with
+95% intervals; takes some minutes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from dse.spec.layer import Layer
 from dse.spec.mapping import Mapping
 from dse.support.arrays import FloatArray
 from dse.support.errors import InputError
-from experiments import RESULTS
+from experiments import RESULTS, keep
 from experiments.comparisons.by_levels import by_levels, levels_of
 from experiments.comparisons.mappings import GROUPS, LAYERS, MACHINE, PLAIN, chosen
 from experiments.comparisons.showing import Row, column, each_group, short, spread, table
@@ -271,9 +271,13 @@ def main() -> None:
     won = list(winners())
     _write(FOLDER / "four_models.csv", rows)
     _write(FOLDER / "four_models_winners.csv", won)
-    for show in (ratios, laws, energies, correlations):
-        print(show(rows), end="\n\n")
-    print(f"{len(won)} of {len(LAYERS) * SEEDS * len(SEARCHERS)} winners\n\n{rankings(won)}")
+    keep(
+        FOLDER / "four_models.md",
+        "experiments.comparisons.four_models",
+        *(show(rows) for show in (ratios, laws, energies, correlations)),
+        f"{len(won)} of {len(LAYERS) * SEEDS * len(SEARCHERS)} winners",
+        rankings(won),
+    )
 
 
 def _write(path: Path, rows: list[Row]) -> None:

@@ -2,11 +2,11 @@
 
 Perfect factors, five layers on `edge`, both models on the lowered layer. Each layer has two groups of
 mappings that are feasible under both: 100 as they are drawn, and the 100 of 20,000 with the lowest EDP under
-MAESTRO. Writes loopnest_vs_maestro.csv beside this file and prints tables of docs/loopnest-compared.md.
+MAESTRO. Writes results/comparisons/loopnest_vs_maestro.csv, and its tables beside it as .md.
 
 With `--loved`, instead: the best mapping that a search finds under MAESTRO, priced by `loopnest`, beside the
-best that the same search finds under `loopnest`, for eight layers on two machines. Writes maestro_loved.csv.
-Each takes a minute or two.
+best that the same search finds under `loopnest`, for eight layers on two machines. Writes maestro_loved.csv
+and .md there. Each takes a minute or two.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from dse.spec.accelerator import PRESETS, UNLIMITED
 from dse.spec.layer import Layer
 from dse.spec.mapping import Mapping, MappingBatch
 from dse.spec.nest import nest
-from experiments import RESULTS
+from experiments import RESULTS, keep
 from experiments.comparisons.maestro_rules import rules
 from experiments.comparisons.showing import Row, column, each_group, short, spread, table
 from workloads import load_layer
 
-HERE = RESULTS / "comparisons"
+HERE, MODULE = RESULTS / "comparisons", "experiments.comparisons.loopnest_vs_maestro"
 MACHINE = PRESETS["edge"]
 WIDE = replace(MACHINE, offchip_bandwidth=UNLIMITED)
 MACHINES = {"": MACHINE, " wide link": WIDE, " both wide": replace(WIDE, noc_bandwidth=UNLIMITED)}
@@ -252,13 +252,13 @@ def main() -> None:
     if parser.parse_args().loved:
         rows = list(loved())
         write(HERE / "maestro_loved.csv", rows)
-        print(show_loved(rows), most_loved(rows), sep="\n\n")
+        keep(HERE / "maestro_loved.md", f"{MODULE} --loved", show_loved(rows), most_loved(rows))
         return
     layers = {name: load_layer(name).lowered() for name in LAYERS}
     rows = [compare(name, layer, *found) for name, layer in layers.items() for found in chosen(layer)]
     write(HERE / "loopnest_vs_maestro.csv", rows)
-    for show in (correlations, latencies, agreement, shares, extremes):
-        print(show(rows), end="\n\n")
+    shown = (correlations, latencies, agreement, shares, extremes)
+    keep(HERE / "loopnest_vs_maestro.md", MODULE, *(show(rows) for show in shown))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """`loopnest` beside ZigZag, mapping by mapping: `python -m experiments.comparisons.loopnest_vs_zigzag`.
 
 Needs the extra `zigzag` (`pip install -c constraints.txt dse-arena[zigzag]`: zigzag-dse, and six, which it
-imports but does not ask for). Writes loopnest_vs_zigzag.csv beside this file and prints the tables of
-docs/loopnest-compared.md; takes a minute or two.
+imports but does not ask for). Writes results/comparisons/loopnest_vs_zigzag.csv, and its tables beside it
+as .md; takes a minute or two.
 
 On the machine `edge` without NoC latency, each of five layers has two groups of mappings: 100 feasible ones
 as they are drawn, and the 50 of 20,000 with the lowest EDP under `loopnest`. How a machine and a mapping are
@@ -26,7 +26,7 @@ from dse.problem.problem import Problem
 from dse.spec.layer import Layer
 from dse.spec.mapping import Mapping
 from dse.spec.nest import nest
-from experiments import RESULTS
+from experiments import RESULTS, keep
 from experiments.comparisons.mappings import LAYERS, MACHINE, PLAIN, chosen
 from experiments.comparisons.showing import Row, column, each_group, short, spread, table
 from workloads import load_layer
@@ -253,8 +253,12 @@ def main() -> None:
         writer = csv.DictWriter(file, rows[0], lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
-    for show in (correlations, laws, energies, latencies, extremes):
-        print(show(rows), end="\n\n")
+    shown = (correlations, laws, energies, latencies, extremes)
+    keep(
+        FILE.with_suffix(".md"),
+        "experiments.comparisons.loopnest_vs_zigzag",
+        *(show(rows) for show in shown),
+    )
 
 
 if __name__ == "__main__":

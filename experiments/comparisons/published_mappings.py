@@ -3,19 +3,22 @@
     python -m experiments.comparisons.published_mappings [CASES.jsonl.gz [CAMPAIGN.toml]]
 
 CASES holds rows of the data set of DOSA, as `dse evaluate --cases` reads them, with what was published. By
-default it is `results/gemmini/published.jsonl.gz`: of the 19,117, those of the campaign's problems.
+default it is `results/gemmini/published.jsonl.gz`: of the 19,117, those of the campaign's problems. Writes
+the table beside CASES, as published.md.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
 from dse.campaign.reading import load_campaign
 from dse.cli.commands.run import find_layers
 from dse.optimum import certify
 from dse.problem.case_lines import case_lines
+from experiments import keep
 from experiments.comparisons.showing import table
 
 CASES, CAMPAIGN = "results/gemmini/published.jsonl.gz", "results/campaigns/gemmini.toml"
@@ -43,7 +46,7 @@ def published(path: str) -> dict[Key, dict[str, Any]]:
 
 
 def main(path: str = CASES, campaign: str = CAMPAIGN) -> None:
-    """Print a row a problem: its optimum, and the best published mapping over it."""
+    """Print and write a row a problem: its optimum, and the best published mapping over it."""
     known, rows = published(path), []
     for named in load_campaign(campaign, find_layers).problems:
         problem: Any = named.problem
@@ -54,7 +57,8 @@ def main(path: str = CASES, campaign: str = CAMPAIGN) -> None:
         cycles = optimum.lower_bound * problem.criteria.hertz
         ratio = f"{best[named.objective] / cycles:.3f}" if best else "-"
         rows.append([named.label, optimum.status, f"{cycles:.6g}", str(best["rows"] if best else 0), ratio])
-    print(table(["problem", "proof", "optimum", "published", "best published over it"], rows))
+    shown = table(["problem", "proof", "optimum", "published", "best published over it"], rows)
+    keep(Path(path).with_name("published.md"), "experiments.comparisons.published_mappings", shown)
 
 
 if __name__ == "__main__":

@@ -1,34 +1,27 @@
-"""How near few samples come: the table of both cost models, and the page that shows it."""
+"""How near few samples come: the tables of both sets of problems are those that the command makes."""
 
 from __future__ import annotations
 
-import re
-import sys
 from pathlib import Path
 
 import pytest
 
-from experiments.few_samples import main
+from experiments import few_samples, keep
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def cells(line: str) -> list[str]:
-    return [cell.strip() for cell in line.strip("| \n").split("|")]
+@pytest.mark.parametrize("campaign", ["small", "final"])
+def test_the_table_that_is_committed_is_what_the_command_writes(campaign: str) -> None:
+    table = few_samples.shown(campaign)
+    written = (ROOT / "results" / f"few-samples-{campaign}.md").read_text(encoding="utf-8")
+    assert written == f"Written by `python -m experiments.few_samples {campaign}`.\n\n{table}\n"
 
 
-def test_the_page_of_results_shows_what_the_command_prints(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_tables_are_printed_and_kept_with_the_command_that_made_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sys, "argv", ["few_samples", "final"])
-    main()
-    printed = {row[0]: row for row in map(cells, capsys.readouterr().out.splitlines())}
-    page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
-    section = page.split("### The final twelve")[1].split("\n#")[0]
-    shown = [cells(line) for line in re.findall(r"^\| [a-z].*", section, re.MULTILINE)]
-    assert len(shown) > 10
-    budgets = [printed["searcher"].index(budget) for budget in shown[0][1:]]
-    for searcher, *figures in shown[1:]:
-        # The page leaves out some of the worst problems, which stand in brackets.
-        for figure, place in zip(figures, budgets, strict=True):
-            assert printed[searcher][place].startswith(figure), (searcher, place)
+    keep(tmp_path / "page.md", "experiments.some", "| a |", "| b |")
+    assert capsys.readouterr().out == "| a |\n\n| b |\n"
+    page = (tmp_path / "page.md").read_text(encoding="utf-8")
+    assert page == "Written by `python -m experiments.some`.\n\n| a |\n\n| b |\n"

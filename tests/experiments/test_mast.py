@@ -45,3 +45,9 @@ def test_a_seed_is_compared_with_the_same_seed(tmp_path: Path, monkeypatch: pyte
     assert mast_figures.between(np.array([1.0, 2.0])) == pytest.approx(
         (1.5, 1.5 - 6.353, 1.5 + 6.353), abs=1e-3
     )
+
+
+@pytest.mark.parametrize("task", ["spread", "refine"])
+def test_the_committed_tables_are_those_of_the_committed_runs(task: str) -> None:
+    page = (mast_figures.HERE / f"mast_{task}.md").read_text(encoding="utf-8")
+    assert page.endswith(f"\n\n{mast_figures.table(task)}\n")
