@@ -13,9 +13,10 @@
     dse.compare(problem, ["team", "random"], budget=200, seeds=3)
 
 What is minimised is in seconds (`latency`), joules (`energy`) or joule seconds (`edp`). A function of one's
-own prices too: `Problem(layer, edge, "edp", cost_model=price)`, see `help("dse.cost.outside.python.Python")`.
-What is wrong with an input is an `InputError` of one line. In a shell, `dse list` has the networks,
-accelerators, searchers and cost models that there are, and `dse --help` the commands.
+own prices too: `Problem(layer, edge, "edp", cost_model=price)`, see
+`help("dse.domains.clustered.models.outside.python.Python")`. What is wrong with an input is an `InputError`
+of one line. In a shell, `dse list` has the networks, accelerators, searchers and cost models that there are,
+and `dse --help` the commands.
 
 `search` gives a Result, `certify` a Certificate that `verify` checks, `compare` a Comparison.
 """
@@ -27,36 +28,37 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from dse.cost.figures import CostBatch
-    from dse.cost.protocol import CostModel
-    from dse.optimum import Certificate, certify, verify
-    from dse.problem.making import make_problem
-    from dse.problem.problem import Problem
+    from dse.core.certificate import Certificate
+    from dse.core.cost_model import CostModel
+    from dse.core.figures import CostBatch
+    from dse.core.layer import Layer
+    from dse.domains.clustered.accelerator import Accelerator, load_accelerator
+    from dse.domains.clustered.mapping import Mapping, MappingBatch
+    from dse.domains.clustered.problem import Problem
+    from dse.domains.clustered.space.mapping_space import MappingSpace
+    from dse.domains.making import make_problem
+    from dse.optimum import certify, verify
     from dse.report.comparing import Comparison, compare
     from dse.search.api import Result, search
-    from dse.space.mapping_space import MappingSpace
-    from dse.spec.accelerator import Accelerator, load_accelerator
-    from dse.spec.layer import Layer
-    from dse.spec.mapping import Mapping, MappingBatch
     from dse.support.errors import InputError
 
 _HOMES = {
-    "Accelerator": "dse.spec.accelerator",
-    "Certificate": "dse.optimum.certificate",
+    "Accelerator": "dse.domains.clustered.accelerator",
+    "Certificate": "dse.core.certificate",
     "Comparison": "dse.report.comparing",
-    "CostBatch": "dse.cost.figures",
-    "CostModel": "dse.cost.protocol",
+    "CostBatch": "dse.core.figures",
+    "CostModel": "dse.core.cost_model",
     "InputError": "dse.support.errors",
-    "Layer": "dse.spec.layer",
-    "Mapping": "dse.spec.mapping",
-    "MappingBatch": "dse.spec.mapping",
-    "MappingSpace": "dse.space.mapping_space",
-    "Problem": "dse.problem.problem",
+    "Layer": "dse.core.layer",
+    "Mapping": "dse.domains.clustered.mapping",
+    "MappingBatch": "dse.domains.clustered.mapping",
+    "MappingSpace": "dse.domains.clustered.space.mapping_space",
+    "Problem": "dse.domains.clustered.problem",
     "Result": "dse.search.api",
     "certify": "dse.optimum",
     "compare": "dse.report.comparing",
-    "load_accelerator": "dse.spec.accelerator",
-    "make_problem": "dse.problem.making",
+    "load_accelerator": "dse.domains.clustered.accelerator",
+    "make_problem": "dse.domains.making",
     "search": "dse.search.api",
     "verify": "dse.optimum",
 }

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from dse.spec.accelerator import Accelerator
-from dse.spec.layer import DIMS, Layer
-from dse.spec.mapping import (
+from dse.core.layer import DIMS, Layer
+from dse.domains.clustered.accelerator import Accelerator
+from dse.domains.clustered.mapping import (
     CLUSTER,
     INNER_ORDER,
     INNER_PARALLEL,

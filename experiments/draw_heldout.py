@@ -20,9 +20,9 @@ import numpy as np
 from dse.campaign.config import NamedProblem
 from dse.campaign.reading import load_campaign
 from dse.cli.commands.run import find_layers
+from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.problem import Problem
 from dse.optimum import certify
-from dse.problem.problem import Problem
-from dse.spec.accelerator import PRESETS
 from experiments import RESULTS
 from workloads import load
 

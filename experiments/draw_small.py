@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
+from dse.core.certificate import OPTIMAL
+from dse.core.layer import Layer
+from dse.domains.clustered.accelerator import Accelerator
+from dse.domains.clustered.problem import Problem
 from dse.optimum import certify
-from dse.optimum.certificate import OPTIMAL
-from dse.problem.problem import Problem
-from dse.spec.accelerator import Accelerator
-from dse.spec.layer import Layer
 from dse.support.arrays import IntArray
 from experiments import RESULTS
 

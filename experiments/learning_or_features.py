@@ -27,11 +27,11 @@ from dse.campaign.progress import make_display
 from dse.campaign.reading import load_campaign
 from dse.campaign.runner import run_campaign
 from dse.campaign.store import Store
+from dse.core.layer import Layer
+from dse.core.space import Space
 from dse.report.writing import write_report
 from dse.search.searcher import Searcher
 from dse.search.start import TEMPLATES
-from dse.space.protocol import Space
-from dse.spec.layer import Layer
 from dse.support.arrays import FloatArray, IntArray
 from experiments import RESULTS
 from searchers.bayesian import Bayesian

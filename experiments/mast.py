@@ -160,7 +160,7 @@ def judged(learner: Any, by_chance: bool, rng: np.random.Generator) -> float:
 def refine(arm: str, density: float, seed: int) -> Iterator[dict[str, Any]]:
     """A team that refines mappings."""
     from dse.campaign.reference import optimum_figures
-    from dse.problem.problem import Problem
+    from dse.domains.clustered.problem import Problem
     from dse.search.evaluator import BudgetExhausted, Evaluator
     from dse.search.record import Record
     from experiments.tuning.tune import development_problems

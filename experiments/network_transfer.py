@@ -22,10 +22,10 @@ import numpy as np
 from dse.analysis.stats.bootstrap import interval
 from dse.analysis.study import load_study
 from dse.campaign.reading import load_campaign
+from dse.core.layer import Layer
+from dse.domains.clustered.problem import Problem
 from dse.optimum import certify
-from dse.problem.problem import Problem
 from dse.search.api import search
-from dse.spec.layer import Layer
 from experiments import RESULTS, keep, read_rows
 from experiments.draw_small import MODELS, OBJECTIVES, machine, solvable
 from experiments.draw_small import SAMPLES as SAMPLED

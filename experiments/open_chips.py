@@ -15,11 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
-from dse.cost.timeloop.presets import load_machine
+from dse.core.layer import Layer
+from dse.domains.levels.machine import TENSORS, Bandwidth, Energy, Level, Machine
+from dse.domains.levels.models.timeloop.presets import load_machine
+from dse.domains.levels.problem import MachineProblem
 from dse.optimum import certify
-from dse.problem.machine_problem import MachineProblem
-from dse.spec.hierarchy.machine import TENSORS, Bandwidth, Energy, Level, Machine
-from dse.spec.layer import Layer
 from experiments import RESULTS
 from workloads import load_layer
 

@@ -11,9 +11,10 @@ import csv
 import sys
 from pathlib import Path
 
-from dse.optimum import Certificate, certify
-from dse.problem.problem import Problem
-from dse.spec.accelerator import PRESETS
+from dse.core.certificate import Certificate
+from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.problem import Problem
+from dse.optimum import certify
 from experiments import RESULTS
 from workloads import load
 

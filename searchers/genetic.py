@@ -29,9 +29,9 @@ from searchers.common.visited import Visited
 if TYPE_CHECKING:
     import random
 
-    from dse.problem.evaluations import Evaluations
+    from dse.core.evaluations import Evaluations
+    from dse.core.space import Space
     from dse.search.evaluator import Evaluator
-    from dse.space.protocol import Space
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from searchers.common.play import ENDLESS, Game
 from searchers.common.torch_apart import torch_apart
 
 if TYPE_CHECKING:
+    from dse.core.space import Space
     from dse.search.evaluator import Evaluator
-    from dse.space.protocol import Space
     from learners.policy import Policy as TeamPolicy
     from learners.policy import SavedPolicy
     from learners.team import Team

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from dse.cli import commands
-from dse.problem.problem import Problem
+from dse.core.reasons import Reason
+from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.problem import Problem
 from dse.search.api import search
-from dse.spec.accelerator import PRESETS
-from dse.spec.reasons import Reason
 from tests import ROOT
 from tests.conftest import Dse
 from workloads import load_layer

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from dse.cost import registry
+from dse.core import cost_models as registry
 
 CLI = "import sys; from dse.cli import main; sys.exit(main())"
 

@@ -18,17 +18,17 @@ from multiprocessing import get_context
 import numpy as np
 
 from dse.analysis.stats.bootstrap import interquartile_curve
-from dse.cost.maestro import hardware_row, layer_row
-from dse.cost.maestro.kernel import LEFT
-from dse.cost.timeloop.presets import load_machine
+from dse.core.layer import Layer
+from dse.domains.clustered.accelerator import Accelerator
+from dse.domains.clustered.mapping import Level, Mapping, MappingBatch
+from dse.domains.clustered.models.maestro import hardware_row, layer_row
+from dse.domains.clustered.models.maestro.kernel import LEFT
+from dse.domains.clustered.problem import Problem
+from dse.domains.levels.models.timeloop.presets import load_machine
+from dse.domains.levels.problem import MachineProblem
 from dse.optimum import certify
-from dse.problem.machine_problem import MachineProblem
-from dse.problem.problem import Problem
 from dse.search.api import search
 from dse.search.run import make_ready
-from dse.spec.accelerator import Accelerator
-from dse.spec.layer import Layer
-from dse.spec.mapping import Level, Mapping, MappingBatch
 from dse.support.jit import load_kernels
 
 LAYER, ACCELERATOR = Layer("CONV", 4, 4, 4, 4, 3, 3), Accelerator(4, 64, 512, 4, 4)
@@ -55,7 +55,9 @@ def complete() -> None:
     level = Level("K", tuple("KCYXRS"), (1, 1, 1, 1, 3, 3))
     rows = MappingBatch.of([Mapping(level, 1, level)]).rows
     costs = np.empty((4, 1), np.int64), np.empty((3, 1)), np.full(1, LEFT, np.uint8)
-    load_kernels("dse.cost.maestro.kernel").price_left(layers, hardware, rows, True, 0, 1, *costs)
+    load_kernels("dse.domains.clustered.models.maestro.kernel").price_left(
+        layers, hardware, rows, True, 0, 1, *costs
+    )
     assert costs[-1] != LEFT
 
 

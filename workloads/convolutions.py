@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dse.spec.layer import Layer
+from dse.core.layer import Layer
 
 IMAGE, CLASSES = 224, 1000
 

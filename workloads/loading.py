@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from os import PathLike, fspath
 
-from dse.spec.layer import Layer
-from dse.spec.names import YAML_FILES, is_network_file, split_name
+from dse.core.layer import Layer
+from dse.core.names import YAML_FILES, is_network_file, split_name
 from dse.support.errors import InputError, shorten, unknown, within
 from dse.support.toml import is_toml
 from workloads.network import CONVENTIONS, Network

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from dse.spec.layer import Layer
+from dse.core.layer import Layer
 
 
 def bert_base() -> Iterator[Layer]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from dse.spec.layer import Layer
+from dse.core.layer import Layer
 from workloads.convolutions import alexnet, efficientnet_b0, mobilenet_v2, resnet18, resnet50, vgg16
 from workloads.network import Network, unpadded
 from workloads.products import bert_base, gpt2_block, mlp

@@ -2,7 +2,7 @@
 
 name = "tiny"
 source = "optional: where the sizes come from"
-[[layers]]                  # as dse.spec.layer.Layer.from_dict takes it
+[[layers]]                  # as dse.core.layer.Layer.from_dict takes it
 name = "conv1"              # optional: "layer0" for the first entry, and so on
 type = "CONV"
 ...
@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
-from dse.spec.layer import Layer
+from dse.core.layer import Layer
 from dse.support.errors import InputError, shorten, within
 from dse.support.schema import Limits, Schema, read
 from dse.support.toml import read_toml

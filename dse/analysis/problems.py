@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dse.analysis.study import Study, Triple
-from dse.problem.problem import Problem
+from dse.domains.clustered.problem import Problem
 from dse.support.errors import InputError
 
 OLD_FOLDER = (

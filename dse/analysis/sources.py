@@ -21,8 +21,8 @@ from dse.campaign.ledger import DONE, FAILED, LEDGER, read_ledger
 from dse.campaign.stored import check_record
 from dse.campaign.summary import Summary, summarise
 from dse.campaign.worker import RECORDS
-from dse.problem.making import layer_of_identity, problem_from_identity
-from dse.problem.problem import Problem
+from dse.domains.clustered.problem import Problem
+from dse.domains.making import layer_of_identity, problem_from_identity
 from dse.search.record import Record, read_parquet
 from dse.search.run import Cell, RunTimes
 from dse.search.searcher import Searcher, make_searcher

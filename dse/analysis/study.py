@@ -15,11 +15,11 @@ from dse.analysis.regret import OPTIMAL, beaten
 from dse.analysis.sources import read_folder
 from dse.campaign.curves import CURVES
 from dse.campaign.summary import Summary
-from dse.cost import unit_of
-from dse.problem.making import hardware_from_dict, make_problem
-from dse.problem.problem import Problem
-from dse.spec.layer import Layer
-from dse.spec.objective import OBJECTIVES
+from dse.core.cost_models import unit_of
+from dse.core.layer import Layer
+from dse.core.objective import OBJECTIVES
+from dse.domains.clustered.problem import Problem
+from dse.domains.making import hardware_from_dict, make_problem
 from dse.support.errors import InputError, format_exception, shorten
 
 Triple = NamedTriple

@@ -27,7 +27,7 @@ from dse.campaign.runner import run_campaign
 from dse.campaign.store import Store
 from dse.campaign.summary import Summary
 from dse.campaign.worker import Outcome, Task
-from dse.problem.problem import Problem
+from dse.domains.clustered.problem import Problem
 from dse.search.searcher import default_searcher, make_searcher
 from dse.support.errors import InputError, format_exception
 

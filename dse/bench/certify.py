@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from dse.optimum.certificate import INFEASIBLE, OPTIMAL
-from dse.optimum.clock import Clock
+from dse.core.certificate import INFEASIBLE, OPTIMAL
+from dse.core.clock import Clock
+from dse.domains.clustered.problem import Problem
 from dse.optimum.models import solver_of
-from dse.problem.problem import Problem
 
 NETWORKS = ("mobilenet_v2", "vgg16", "resnet18", "alexnet")
 ACCELERATORS = ("eyeriss", "eyeriss-small", "edge", "tpu-like")

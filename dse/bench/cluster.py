@@ -16,7 +16,7 @@ from dse.campaign.executors import MakeExecutor
 from dse.campaign.progress import LineDisplay
 from dse.campaign.runner import run_campaign
 from dse.campaign.store import Store
-from dse.problem.problem import Problem
+from dse.domains.clustered.problem import Problem
 from dse.search.searcher import default_searcher, make_searcher
 from dse.support.errors import InputError
 

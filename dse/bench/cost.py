@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from dse.cost import DEFAULT_COST_MODEL
-from dse.problem.problem import Problem
-from dse.space.parts import SPACES, Parts
-from dse.spec.accelerator import Accelerator
-from dse.spec.layer import Layer
-from dse.spec.mapping import MappingBatch
+from dse.core.cost_models import DEFAULT_COST_MODEL
+from dse.core.layer import Layer
+from dse.domains.clustered.accelerator import Accelerator
+from dse.domains.clustered.mapping import MappingBatch
+from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.space.parts import SPACES, Parts
 from dse.support.arrays import IntArray
 
 BATCH, SINGLE_ROWS, BASELINE_ROWS = 50_000, 200, 100

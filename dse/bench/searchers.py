@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from dse.campaign.worker import prepare_process
-from dse.problem.problem import Problem
+from dse.domains.clustered.problem import Problem
 from dse.search.run import Cell, RunTimes, make_ready, run_cell
 from dse.search.searcher import make_searcher
 from dse.support.errors import format_exception

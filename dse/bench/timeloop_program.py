@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 
 from dse.bench.cost import feasible_points
-from dse.cost.outside.answers import Refusal
-from dse.cost.outside.processes import find_program, run_once
-from dse.formats.registry import export
-from dse.problem.problem import Problem
-from dse.spec.accelerator import load_accelerator
-from dse.spec.layer import Layer
+from dse.core.layer import Layer
+from dse.domains.clustered.accelerator import load_accelerator
+from dse.domains.clustered.formats.registry import export
+from dse.domains.clustered.models.outside.answers import Refusal
+from dse.domains.clustered.models.outside.processes import find_program, run_once
+from dse.domains.clustered.problem import Problem
 from dse.support.errors import InputError
 
 VARIABLE = "DSE_TIMELOOP"

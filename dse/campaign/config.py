@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any
 
-from dse.problem.problem import Problem
+from dse.domains.clustered.problem import Problem
 from dse.search.run import Cell
 from dse.search.searcher import Searcher
 from dse.search.start import OWN, RANDOM, Points, start_points, start_words

@@ -16,13 +16,13 @@ from typing import Any
 from dse.campaign.config import Campaign, NamedProblem, Variant
 from dse.campaign.runner import Display, run_campaign
 from dse.campaign.store import Store
-from dse.problem.problem import Problem
+from dse.core.names import is_network_file
+from dse.domains.clustered.problem import Problem
 from dse.search.api import Result
 from dse.search.network import MAPPINGS, NETWORK, layer_file, totals
 from dse.search.record import read_parquet
 from dse.search.searcher import make_searcher
 from dse.search.start import OWN, RANDOM, random_settings
-from dse.spec.names import is_network_file
 from dse.support.files import make_folder, write_json
 
 SAMPLES = "samples"

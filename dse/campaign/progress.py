@@ -14,7 +14,7 @@ from dse.campaign.config import NamedCell
 from dse.campaign.pace import in_words, shown_rate
 from dse.campaign.store import Store
 from dse.campaign.summary import Summary
-from dse.cost import unit_of
+from dse.core.cost_models import unit_of
 from dse.support.errors import one_line
 from dse.support.quantities import quantity
 

@@ -16,15 +16,21 @@ from typing import Annotated, Any
 from dse.campaign.config import LIMITS, Campaign, NamedProblem, Variant
 from dse.campaign.showing import read_showing
 from dse.campaign.stored import MOST_CELLS, MOST_SEEDS
-from dse.cost import DEFAULT_COST_MODEL, cost_model, is_hierarchical, model_with, other_model
-from dse.problem.making import load_hardware, make_problem
+from dse.core.cost_models import (
+    DEFAULT_COST_MODEL,
+    cost_model,
+    is_hierarchical,
+    model_with,
+    other_model,
+)
+from dse.core.layer import Layer
+from dse.core.names import is_network_file, split_name
+from dse.core.objective import OBJECTIVES
+from dse.domains.clustered.space.parts import read_parts
+from dse.domains.making import load_hardware, make_problem
 from dse.search.run import MOST_SAMPLES
 from dse.search.searcher import make_searcher, searcher_class
 from dse.search.start import OWN, RANDOM, TEMPLATES, random_settings
-from dse.space.parts import read_parts
-from dse.spec.layer import Layer
-from dse.spec.names import is_network_file, split_name
-from dse.spec.objective import OBJECTIVES
 from dse.support.errors import InputError, shorten, unknown, within
 from dse.support.schema import Limits, Schema, read
 from dse.support.toml import is_toml, read_toml

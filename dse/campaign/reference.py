@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from dse.campaign.config import Campaign, NamedProblem
-from dse.problem.templates import TEMPLATES
+from dse.domains.clustered.templates import TEMPLATES
 from dse.support.errors import InputError
 from dse.support.telling import Tell, nobody
 
@@ -54,8 +54,8 @@ def optimum_figures(
     Tiles of any size cannot be certified: of them the best among perfect factors is known, and no bound (0).
     Problems that are `known`, or of which nothing can be said, are left out.
     """
+    from dse.core.certificate import BOUNDED
     from dse.optimum import certify
-    from dse.optimum.certificate import BOUNDED
 
     found: dict[str, dict[str, Any]] = {}
     for place, named in enumerate(campaign.problems, 1):

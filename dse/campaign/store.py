@@ -20,7 +20,7 @@ from dse.campaign.machine import this_machine
 from dse.campaign.reference import optimum_figures, template_figures
 from dse.campaign.summary import Summary
 from dse.campaign.worker import JOURNALS, RECORDS, journal_path, record_path
-from dse.problem.problem import Problem
+from dse.domains.clustered.problem import Problem
 from dse.support.errors import InputError
 from dse.support.files import refuse_links, sync_folder
 from dse.support.hashing import plain

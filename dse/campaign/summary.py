@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from dse.campaign.config import NamedCell
+from dse.core.reasons import Reason
 from dse.search.record import Record, count_distinct
 from dse.search.run import RunTimes
-from dse.spec.reasons import Reason
 
 STEPS = ("index", "loss", "cycles", "energy_nj", "l1_size", "l2_size")
 """What is kept of each improvement: the sample that made it (from 0), and its figures."""

@@ -12,8 +12,8 @@ from dse.support.quantities import energy, quantity
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dse.optimum.certificate import Incumbent
-    from dse.problem.problem import Problem
+    from dse.core.certificate import Incumbent
+    from dse.domains.clustered.problem import Problem
     from dse.search.api import Best
 
 DIGITS = 6

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from dse.cli import output
 from dse.cli.best_view import DIGITS, best_figures, show_best, show_folder, show_totals
-from dse.cost import unit_of
+from dse.core.cost_models import unit_of
 from dse.support.quantities import quantity
 
 if TYPE_CHECKING:
-    from dse.optimum.certificate import Certificate
-    from dse.problem.problem import Problem
+    from dse.core.certificate import Certificate
+    from dse.domains.clustered.problem import Problem
 
 
 class LayerBar:

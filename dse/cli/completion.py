@@ -69,7 +69,7 @@ def complete_network(incomplete: str) -> list[str]:
 
 def complete_accelerator(incomplete: str) -> list[str]:
     """The presets."""
-    from dse.spec.accelerator import PRESETS
+    from dse.domains.clustered.accelerator import PRESETS
 
     return _beginning(incomplete, PRESETS)
 
@@ -83,21 +83,21 @@ def complete_searcher(incomplete: str) -> list[str]:
 
 def complete_objective(incomplete: str) -> list[str]:
     """The objectives."""
-    from dse.spec.objective import OBJECTIVES
+    from dse.core.objective import OBJECTIVES
 
     return _beginning(incomplete, OBJECTIVES)
 
 
 def complete_model(incomplete: str) -> list[str]:
     """The installed cost models."""
-    from dse.cost.registry import cost_models, hierarchy_models, outside_models
+    from dse.core.cost_models import cost_models, hierarchy_models, outside_models
 
     return _beginning(incomplete, sorted((*cost_models(), *hierarchy_models(), *outside_models())))
 
 
 def complete_format(incomplete: str) -> list[str]:
     """The formats of mappings."""
-    from dse.formats.registry import FORMATS
+    from dse.domains.clustered.formats.registry import FORMATS
 
     return _beginning(incomplete, FORMATS)
 

@@ -11,8 +11,8 @@ from dse.support.quantities import energy
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dse.cost import Detail, LevelsDetail
-    from dse.problem.problem import Problem
+    from dse.core.cost_model import Detail, LevelsDetail
+    from dse.domains.clustered.problem import Problem
 
 WIDTH = 40
 EIGHTHS = " ▏▎▍▌▋▊▉"
@@ -24,7 +24,7 @@ def show_detail(console: Console, detail: Detail, *, tensors: bool = False) -> N
 
     Of a machine of levels with `tensors` also what each tensor does at each level.
     """
-    from dse.cost import LevelsDetail
+    from dse.core.cost_model import LevelsDetail
 
     levels = detail if isinstance(detail, LevelsDetail) else None
     cycles, spent = detail.cycles, detail.energy_nj

@@ -12,7 +12,7 @@ from dse.support.quantities import energy, quantity
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dse.problem.evaluation import Breakdown, BufferUse, Evaluation, LevelsBreakdown
+    from dse.domains.clustered.evaluation import Breakdown, BufferUse, Evaluation, LevelsBreakdown
 
 Row = tuple[str, object, str]
 
@@ -21,7 +21,7 @@ def show_evaluation(
     console: Console, evaluation: Evaluation, objective: str | None, model: str, *, detail: bool = False
 ) -> None:
     """Print whether the mapping is feasible, its costs, where they go, and its loss by each objective."""
-    from dse.cost import unit_of
+    from dse.core.cost_models import unit_of
 
     units = {name: unit_of(name, model) for name in evaluation.loss}
     losses = {
@@ -53,7 +53,7 @@ def _figures(figures: Mapping[str, Any], units: Mapping[str, str]) -> Iterator[R
 
 def _uses(found: Breakdown | LevelsBreakdown) -> Iterator[Row]:
     """How full the buffers are, and how busy the machine is."""
-    from dse.problem.evaluation import Breakdown
+    from dse.domains.clustered.evaluation import Breakdown
 
     if not isinstance(found, Breakdown):
         yield from (_buffer(name, use, "words") for name, use in found.levels.items())

@@ -13,10 +13,10 @@ from dse.cli.completion import complete_format
 from dse.support.errors import InputError, unknown
 
 if TYPE_CHECKING:
-    from dse.problem.problem import Problem
-    from dse.spec.accelerator import Accelerator
-    from dse.spec.layer import Layer
-    from dse.spec.mapping import Mapping as DataflowMapping
+    from dse.core.layer import Layer
+    from dse.domains.clustered.accelerator import Accelerator
+    from dse.domains.clustered.mapping import Mapping as DataflowMapping
+    from dse.domains.clustered.problem import Problem
 
 FORMAT_HELP = "maestro, timeloop, zigzag, json or nest"
 Formats = Annotated[
@@ -32,10 +32,10 @@ Formats = Annotated[
 
 def find_mapping(name: str, layer: Layer, accelerator: Accelerator, model: str) -> DataflowMapping:
     """The template of that name fitted to the layer and accelerator, or the mapping in a file."""
-    from dse.formats import read_mapping
-    from dse.formats.registry import SUFFIXES
-    from dse.problem.problem import Problem
-    from dse.problem.templates import TEMPLATES
+    from dse.domains.clustered.formats import read_mapping
+    from dse.domains.clustered.formats.registry import SUFFIXES
+    from dse.domains.clustered.problem import Problem
+    from dse.domains.clustered.templates import TEMPLATES
 
     if name in TEMPLATES:
         return Problem(layer, accelerator, cost_model=model).template(name)
@@ -47,7 +47,7 @@ def find_mapping(name: str, layer: Layer, accelerator: Accelerator, model: str) 
 
 def check_formats(formats: Iterable[str] | None, out: Path | None) -> tuple[str, ...]:
     """The formats that are asked for; InputError for an unknown one, or where there is no folder for them."""
-    from dse.formats.registry import named
+    from dse.domains.clustered.formats.registry import named
 
     found = tuple(named(name).name for name in formats or ())
     if found and out is None:
@@ -66,8 +66,8 @@ def _exported(
     formats: Iterable[str], problem: Problem, best: Mapping[str, Any] | None, folder: Path
 ) -> Iterator[str]:
     """Write the files; what a format does not say of the mapping, or that it cannot, in sentences."""
-    from dse.formats import export
-    from dse.formats.levels import export_levels
+    from dse.domains.clustered.formats import export
+    from dse.domains.levels.formats import export_levels
 
     for name in formats if best else ():
         assert best is not None

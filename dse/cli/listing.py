@@ -8,14 +8,14 @@ from dataclasses import MISSING, Field, asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dse.spec.accelerator import PRESETS, UNLIMITED
+from dse.domains.clustered.accelerator import PRESETS, UNLIMITED
 from dse.support.errors import InputError
 from dse.support.toml import read_toml
 
 if TYPE_CHECKING:
-    from dse.cost import Ability
-    from dse.spec.accelerator import Accelerator
-    from dse.spec.layer import Layer
+    from dse.core.cost_models import Ability
+    from dse.core.layer import Layer
+    from dse.domains.clustered.accelerator import Accelerator
 
 Entry = dict[str, Any]
 
@@ -163,7 +163,7 @@ def _about(machine: Accelerator) -> str:
 
 def machines() -> list[Entry]:
     """The machines of any number of levels that come with the cost models of such machines."""
-    from dse.cost import cost_model_class, hierarchy_models
+    from dse.core.cost_models import cost_model_class, hierarchy_models
 
     return [
         {"name": name, "cost_model": model, "sentence": sentence}
@@ -174,7 +174,7 @@ def machines() -> list[Entry]:
 
 def objectives() -> list[Entry]:
     """What can be minimised."""
-    from dse.spec.objective import OBJECTIVES
+    from dse.core.objective import OBJECTIVES
 
     found = [
         {"name": item.name, "unit": _units(item.name), "meaning": item.meaning}
@@ -185,7 +185,7 @@ def objectives() -> list[Entry]:
 
 def _units(objective: str) -> str:
     """The unit of the objective, or, where cost models differ in it, the unit under each."""
-    from dse.cost import cost_models, unit_of
+    from dse.core.cost_models import cost_models, unit_of
 
     units = {model: unit_of(objective, model) for model in cost_models()}
     if len(set(units.values())) == 1:
@@ -207,7 +207,7 @@ ABILITIES: dict[str, Ability] = {
 
 def cost_models() -> list[Entry]:
     """The cost models that installed packages register, and what each can do; one is the default."""
-    from dse.cost import (
+    from dse.core.cost_models import (
         DEFAULT_COST_MODEL,
         cost_model_class,
         cost_models,

@@ -11,8 +11,8 @@ from dse.support.errors import InputError, shorten, unknown, within
 from dse.support.files import read_text
 
 if TYPE_CHECKING:
-    from dse.problem.machine_problem import MachineProblem
-    from dse.spec.hierarchy.mapping import HierarchyMapping
+    from dse.domains.levels.mapping import HierarchyMapping
+    from dse.domains.levels.problem import MachineProblem
 
 
 def evaluate_on_machine(
@@ -26,7 +26,7 @@ def evaluate_on_machine(
     detail: bool,
 ) -> bool:
     """Show what a mapping costs, or print it as JSON; whether it is feasible."""
-    from dse.problem.making import make_problem
+    from dse.domains.making import make_problem
     from workloads import load_layer
 
     problem: Any = make_problem(load_layer(layer), machine, objective or "edp", model)
@@ -48,9 +48,9 @@ def evaluate_on_machine(
 
 def read_mapping_file(path: str, problem: MachineProblem) -> HierarchyMapping:
     """The mapping in a file: JSON (`levels` as in a case line), YAML, or its text, `L1[WIO] K4 - ...`."""
-    from dse.formats.levels import read_yaml_mapping
-    from dse.problem.templates import TEMPLATES
-    from dse.spec.hierarchy.mapping import HierarchyMapping, read_mapping
+    from dse.domains.clustered.templates import TEMPLATES
+    from dse.domains.levels.formats import read_yaml_mapping
+    from dse.domains.levels.mapping import HierarchyMapping, read_mapping
     from dse.support import strict_json
 
     if path in TEMPLATES:

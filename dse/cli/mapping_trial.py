@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dse.problem.making import hardware_from_dict, make_problem
-from dse.problem.problem import Problem
+from dse.core.layer import Layer
+from dse.domains.clustered.problem import Problem
+from dse.domains.making import hardware_from_dict, make_problem
 from dse.search.evaluator import Progress
 from dse.search.keeping import Kept
 from dse.search.run import Cell, run_cell
 from dse.search.searcher import Searcher, default_searcher, has_policy, make_searcher
-from dse.spec.layer import Layer
 from dse.support.arrays import FloatArray
 from dse.support.errors import InputError
 

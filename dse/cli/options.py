@@ -101,8 +101,8 @@ WithDetail = Annotated[
 
 def chosen_model(cost_model: str | None, constants: str | None) -> str:
     """The cost model that the options name, the default if they name none, in words that a Problem reads."""
-    from dse.cost import DEFAULT_COST_MODEL, model_with
-    from dse.cost import cost_model as made
+    from dse.core.cost_models import DEFAULT_COST_MODEL, model_with
+    from dse.core.cost_models import cost_model as made
 
     name = DEFAULT_COST_MODEL if cost_model is None else cost_model
     if constants is not None:

@@ -15,7 +15,7 @@ from dse.support.errors import InputError
 from dse.support.quantities import quantity
 
 if TYPE_CHECKING:
-    from dse.problem.problem import Problem
+    from dse.domains.clustered.problem import Problem
     from dse.search.api import Result
     from dse.search.evaluator import Progress
 
@@ -74,7 +74,7 @@ class Bar:
 
 def show_layer(result: Result, layer: str, accelerator: str, out: Path | None, *, detail: bool) -> None:
     """Print one search's result, its best mapping as a nest of loops."""
-    from dse.cost import unit_of
+    from dse.core.cost_models import unit_of
 
     console, problem = output.make_console(), result.cell.problem
     machine = problem.accelerator.called(accelerator)
@@ -107,8 +107,8 @@ def _first_refusal(result: Result) -> str:
 
 def _gap(problem: Problem, loss: float) -> str:
     """How far the best mapping found is from the proven optimum, if that is known within a few seconds."""
+    from dse.core.certificate import gap_between
     from dse.optimum import certify
-    from dse.optimum.certificate import gap_between
 
     try:
         certificate = certify(problem, PROOF_SECONDS)
@@ -125,7 +125,7 @@ def _gap(problem: Problem, loss: float) -> str:
 
 def show_network(data: Mapping[str, Any], out: Path | None) -> None:
     """Print a network's result: a row a layer, and the totals."""
-    from dse.cost import unit_of
+    from dse.core.cost_models import unit_of
 
     console = output.make_console()
     objective, unit = data["objective"], unit_of(data["objective"], data["cost_model"])

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dse.optimum.certificate import BOUNDED, Certificate, Counts, Incumbent, Solved
-from dse.problem.problem import Problem
+from dse.core.certificate import BOUNDED, Certificate, Counts, Incumbent, Solved
+from dse.domains.clustered.problem import Problem
 from dse.support.errors import InputError, StorageError, shorten
 from dse.support.files import make_folder
 from dse.support.validation import positive_number
 
 if TYPE_CHECKING:
-    from dse.optimum.clock import Clock
+    from dse.core.clock import Clock
     from dse.optimum.models import Solve
     from dse.optimum.verification import Check
 
@@ -30,8 +30,8 @@ def certify(
     mapping, and an optimum where these meet. InputError for a problem that cannot be certified: only
     `factors` tiles under `maestro`, `loopnest` and `timeloop` can.
     """
+    from dse.core.clock import Clock
     from dse.optimum.cache import load, user_folder
-    from dse.optimum.clock import Clock
     from dse.optimum.models import has_floor_only, refuse, solver_of
     from dse.support.jit import compiling
 

@@ -15,8 +15,8 @@ from functools import cache as memoised
 from pathlib import Path
 
 from dse import __version__
-from dse.optimum.certificate import Certificate, from_dict
-from dse.problem.problem import Problem
+from dse.core.certificate import Certificate, from_dict
+from dse.domains.clustered.problem import Problem
 from dse.support import strict_json
 from dse.support.files import read_text, write_whole
 
@@ -91,9 +91,10 @@ def code_version(model: str) -> str:
 def sources(model: str) -> list[Path]:
     """The files that decide what a proof under a cost model says: solver, model, space, rules, objectives."""
     home = Path(__file__).parents[1]
-    own = ("optimum", f"optimum/{model}", "cost", f"cost/{model}", "problem", "space", "spec")
-    folders = (*own, "space/hierarchy", "space/hierarchy/kernels", "spec/hierarchy")
-    return sorted(source for folder in folders for source in (home / folder).glob("*.py"))
+    (own,) = home.glob(f"domains/*/models/{model}")
+    domain = own.parents[1]
+    shared = [source for source in domain.rglob("*.py") if domain / "models" not in source.parents]
+    return sorted([*home.glob("core/*.py"), *home.glob("optimum/*.py"), *shared, *own.rglob("*.py")])
 
 
 def digest_of(entry: object) -> str:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
-from dse.problem.problem import Problem
-from dse.space.parts import SPACES
-from dse.spec.objective import objective_named
+from dse.core.objective import objective_named
+from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.space.parts import SPACES
 from dse.support.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dse.optimum.bounds import Certifier
-    from dse.optimum.certificate import Certificate
-    from dse.optimum.clock import Clock
+    from dse.core.certificate import Certificate
+    from dse.core.clock import Clock
+    from dse.domains.clustered.proof.bounds import Certifier
     from dse.optimum.verification import Claims
 
     Solve = Callable[[Problem, Clock, Certificate | None], Certificate]
@@ -26,12 +26,12 @@ MODELS = ("loopnest", "maestro", "timeloop")
 
 def certifier_of(problem: Problem) -> Certifier:
     """What the problem's cost model brings to proofs; InputError if it brings nothing."""
-    return cast("Certifier", import_module(f"dse.optimum.{_provable(problem)}.bounds"))
+    return cast("Certifier", import_module(f"{_home(problem)}.proof.bounds"))
 
 
 def claims_of(problem: Problem) -> Claims:
     """What is checked of certificates under the problem's cost model only."""
-    return cast("Claims", import_module(f"dse.optimum.verification.{_provable(problem)}.claims"))
+    return cast("Claims", import_module(f"{_home(problem)}.check.claims"))
 
 
 def has_floor_only(problem: Problem) -> bool:
@@ -46,12 +46,13 @@ def solver_of(problem: Problem) -> Solve:
 
     It takes the problem, the time that it has, and what an earlier run left, if any.
     """
-    model = _provable(problem)
+    home = _home(problem)
     if has_floor_only(problem):
-        home = "dse.optimum.floor"
+        solver = "dse.domains.clustered.proof.floor"
     else:
-        home = f"dse.optimum.{model}.search" if problem.model.hierarchical else "dse.optimum.solver"
-    return cast("Solve", import_module(home).solve)
+        levels = problem.model.hierarchical
+        solver = f"{home}.proof.search" if levels else "dse.domains.clustered.proof.solver"
+    return cast("Solve", import_module(solver).solve)
 
 
 def refuse(problem: Problem) -> None:
@@ -63,9 +64,14 @@ def refuse(problem: Problem) -> None:
         raise InputError("a problem with an area budget cannot be certified: leave it out")
     if has_floor_only(problem):
         # Here and above: a check of a proof loads nothing that made it.
-        import_module("dse.optimum.floor").refuse_floor(problem)
+        import_module("dse.domains.clustered.proof.floor").refuse_floor(problem)
     else:
         certifier.refuse(problem)
+
+
+def _home(problem: Problem) -> str:
+    kind = "levels" if problem.model.hierarchical else "clustered"
+    return f"dse.domains.{kind}.models.{_provable(problem)}"
 
 
 def _provable(problem: Problem) -> str:

@@ -8,9 +8,9 @@ from math import sqrt
 from pathlib import Path
 from typing import Any
 
+from dse.core.certificate import BOUNDED, INFEASIBLE, OPTIMAL, Certificate, gap_between
+from dse.domains.clustered.problem import Problem
 from dse.optimum import certify, verify
-from dse.optimum.certificate import BOUNDED, INFEASIBLE, OPTIMAL, Certificate, gap_between
-from dse.problem.problem import Problem
 from dse.search.network import MAPPINGS, NETWORK, layer_file, totals
 from dse.support.files import make_folder, write_json
 

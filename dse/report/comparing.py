@@ -19,12 +19,12 @@ from dse.campaign.config import Campaign, NamedProblem, Variant
 from dse.campaign.progress import LiveDisplay, NotebookDisplay, make_display
 from dse.campaign.runner import run_campaign
 from dse.campaign.store import Store
-from dse.problem.problem import Problem
+from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.problem import Problem
 from dse.report.writing import Report, make_report
 from dse.search.api import named_cell
 from dse.search.searcher import Searcher
 from dse.search.start import OWN, RANDOM, random_settings
-from dse.spec.accelerator import PRESETS
 from dse.support.errors import InputError, shorten
 from dse.support.validation import whole_number
 

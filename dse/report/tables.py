@@ -10,6 +10,7 @@ from dse.analysis.reduction import Reduction
 from dse.analysis.repriced import Repriced
 from dse.analysis.significance import verdict_of
 from dse.analysis.study import Study
+from dse.core.reasons import Reason
 from dse.report.budget_tables import geomean_table, standing_table, targets_table, versus_table
 from dse.report.conclusions import efficiency_sentence
 from dse.report.formats import (
@@ -25,7 +26,6 @@ from dse.report.formats import (
 from dse.report.limits import missing, without
 from dse.report.reduction_table import reduction_table
 from dse.report.repriced import repriced_table
-from dse.spec.reasons import Reason
 
 NAMES = (
     "standing",

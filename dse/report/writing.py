@@ -15,7 +15,7 @@ from dse.analysis.reduction import LayerFigures, NamedTriple, Reduction, reducti
 from dse.analysis.regret import REGRET_COLUMNS, Regret, regrets
 from dse.analysis.repriced import Repriced, reprice
 from dse.analysis.study import Study, Triple, load_study
-from dse.cost import other_model
+from dse.core.cost_models import other_model
 from dse.report.conclusions import Conclusions, conclude, efficiency_sentence
 from dse.report.formats import Table, as_csv, counted, latex, markdown, names, plain_markdown
 from dse.report.limits import samples, seeds, whose

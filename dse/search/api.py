@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dse.problem.problem import Problem
+from dse.core.reasons import Reason
+from dse.domains.clustered.mapping import Mapping as DataflowMapping
+from dse.domains.clustered.problem import Problem
 from dse.search.evaluator import Observer, Progress, SearchEnded
 from dse.search.keeping import Held, Kept
 from dse.search.record import Record, count_distinct, read_parquet, write_parquet
 from dse.search.run import Cell, open_journal, run_cell
 from dse.search.searcher import GROUP, Searcher, default_searcher, has_policy, make_searcher
 from dse.search.start import RANDOM, Start, random_settings, start_points
-from dse.spec.mapping import Mapping as DataflowMapping
-from dse.spec.reasons import Reason
 from dse.support.errors import InputError, StorageError, difference, shorten
 from dse.support.files import make_folder, write_json
 from dse.support.plugins import installed

@@ -10,12 +10,12 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from dse.problem.loop_nest import loop_nest
-from dse.problem.problem import Evaluations
+from dse.core.evaluations import Evaluations
+from dse.core.objective import OBJECTIVES
+from dse.core.reasons import Reason
+from dse.domains.clustered.nest import loop_nest
 from dse.search.evaluator import Evaluator, SearchProblem
 from dse.search.record import Record
-from dse.spec.objective import OBJECTIVES
-from dse.spec.reasons import Reason
 from dse.support.arrays import FloatArray, IntArray, SingleArray
 from dse.support.errors import InputError, unknown
 from dse.support.quantities import quantity

@@ -28,7 +28,8 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 from pettingzoo import ParallelEnv
 
-from dse.problem.problem import Evaluations
+from dse.core.evaluations import Evaluations
+from dse.core.reasons import Reason
 from dse.search.environment_view import (
     FIGURES,
     OBSERVED,
@@ -43,7 +44,6 @@ from dse.search.environment_view import (
 )
 from dse.search.record import Record
 from dse.search.sequential import SequentialEnv, SequentialParallelEnv
-from dse.spec.reasons import Reason
 from dse.support.arrays import BoolArray, IntArray
 from dse.support.errors import InputError
 from dse.support.validation import whole_number

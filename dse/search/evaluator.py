@@ -10,10 +10,10 @@ from typing import Protocol, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dse.problem.evaluations import Criteria, Evaluations
+from dse.core.evaluations import Criteria, Evaluations
+from dse.core.space import Space
 from dse.search.journal import SampleLog
 from dse.search.record import Record
-from dse.space.protocol import Space
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError
 from dse.support.validation import whole_number

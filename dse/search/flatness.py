@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from dse.cost import unit_of
-from dse.problem.problem import Problem
-from dse.spec.objective import AREA, POWER, objective_named
-from dse.spec.reasons import FIRST_RULE
+from dse.core.cost_models import unit_of
+from dse.core.objective import AREA, POWER, objective_named
+from dse.core.reasons import FIRST_RULE
+from dse.domains.clustered.problem import Problem
 from dse.support.quantities import quantity
 
 ROWS = 256

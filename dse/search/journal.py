@@ -30,7 +30,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.problem.problem import Evaluations
+from dse.core.evaluations import Evaluations
 from dse.search.record import COLUMNS, Record
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, StorageError, shorten

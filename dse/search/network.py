@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dse.problem.problem import Problem
+from dse.domains.clustered.problem import Problem
 
 NETWORK, MAPPINGS = "network.json", "mappings"
 """What is in a network's folder, however its mappings were found: the totals, the mapping of each layer."""

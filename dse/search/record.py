@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from dse.problem.problem import Evaluations
+from dse.core.evaluations import Evaluations
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, StorageError
 from dse.support.files import whole_file

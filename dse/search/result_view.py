@@ -56,6 +56,6 @@ def heading(result: Result) -> str:
 
 def unit(result: Result) -> str:
     """The unit of the objective."""
-    from dse.cost import unit_of
+    from dse.core.cost_models import unit_of
 
     return unit_of(result.cell.problem.objective, result.cell.problem.model_spec)

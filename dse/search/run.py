@@ -16,15 +16,16 @@ from typing import Any
 import numpy as np
 
 from dse import __version__
-from dse.cost import PricesNothing, model_origin
-from dse.problem.problem import Evaluations, Problem
+from dse.core.cost_model import PricesNothing
+from dse.core.cost_models import model_origin
+from dse.core.reasons import Reason
+from dse.domains.clustered.problem import Evaluations, Problem
 from dse.search.evaluator import BudgetExhausted, Evaluator, Observer, SearchEnded, SearchProblem
 from dse.search.journal import Journal, SampleLog
 from dse.search.keeping import Keep
 from dse.search.record import Record
 from dse.search.searcher import Searcher, searcher_origin
 from dse.search.start import Points
-from dse.spec.reasons import Reason
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, format_exception
 from dse.support.hashing import CANONICAL, around, digest, digest_text

@@ -16,7 +16,7 @@ from dse.support.plugins import entry_named, installed, load_entry, names_of, or
 from dse.support.schema import typed
 
 if TYPE_CHECKING:
-    from dse.problem.problem import Evaluations
+    from dse.core.evaluations import Evaluations
     from dse.search.evaluator import Evaluator
 
 

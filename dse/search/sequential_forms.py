@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from dse.problem.problem import Evaluations
+from dse.core.evaluations import Evaluations
 from dse.search.environment_view import OBSERVED, Observations, View
 from dse.support.arrays import IntArray
 from dse.support.errors import unknown

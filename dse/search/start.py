@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dse.problem.problem import Problem
+from dse.domains.clustered.mapping import Mapping
+from dse.domains.clustered.problem import Problem
 from dse.search.searcher import Searcher, searcher_class
-from dse.spec.mapping import Mapping
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, shorten, unknown, within
 from dse.support.files import read_text
 from dse.support.strict_json import parse
 
 if TYPE_CHECKING:
-    from dse.space.protocol import Space
+    from dse.core.space import Space
 
 OWN, RANDOM, TEMPLATES = "own", "random", "templates"
 """What asks for the searcher's own start, random points and the templates, in place of a file's name."""

@@ -7,12 +7,20 @@ from math import prod
 
 import numpy as np
 
-from dse.cost import CostBatch, CostModel
-from dse.problem.problem import Problem
-from dse.spec.accelerator import PRESETS, Accelerator
-from dse.spec.layer import DIMS, Layer
-from dse.spec.mapping import CLUSTER, INNER_PARALLEL, INNER_TILE, OUTER_PARALLEL, OUTER_TILE, MappingBatch
-from dse.spec.reasons import Reason
+from dse.core.cost_model import CostModel
+from dse.core.figures import CostBatch
+from dse.core.layer import DIMS, Layer
+from dse.core.reasons import Reason
+from dse.domains.clustered.accelerator import PRESETS, Accelerator
+from dse.domains.clustered.mapping import (
+    CLUSTER,
+    INNER_PARALLEL,
+    INNER_TILE,
+    OUTER_PARALLEL,
+    OUTER_TILE,
+    MappingBatch,
+)
+from dse.domains.clustered.problem import Problem
 from dse.support.arrays import CodeArray, FloatArray, IntArray
 from dse.testing.toy_problem import ToyProblem
 

@@ -12,12 +12,12 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-import dse.cost
-from dse.cost import cost_model_class, cost_models, outside_models
-from dse.problem.problem import Problem
+import dse.domains
+from dse.core.cost_models import cost_model_class, cost_models, outside_models
+from dse.core.layer import Layer
+from dse.domains.clustered.accelerator import Accelerator
+from dse.domains.clustered.problem import Problem
 from dse.search.run import make_ready
-from dse.spec.accelerator import Accelerator
-from dse.spec.layer import Layer
 
 METHODS = ("evaluate", "price_cases", "prepared", "price")
 """How cost models are called, and problems with a formula of their own; `prepared` returns what is called."""
@@ -71,7 +71,8 @@ def _model_modules() -> tuple[ModuleType, ...]:
     outside = {cost_model_class(name).__module__ for name in outside_models()}
     names = [
         item.name
-        for item in pkgutil.walk_packages(dse.cost.__path__, f"{dse.cost.__name__}.")
+        for item in pkgutil.walk_packages(dse.domains.__path__, f"{dse.domains.__name__}.")
+        if ".models." in item.name and not any(part in item.name for part in (".proof", ".check"))
         if not any(f"{item.name}.".startswith(f"{home}.") for home in outside)
     ]
     return tuple(importlib.import_module(name) for name in names)

@@ -15,7 +15,7 @@ from types import FrameType
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dse.problem.problem import Evaluations
+from dse.core.evaluations import Evaluations
 from dse.search.evaluator import BudgetExhausted, Evaluator, SearchProblem
 from dse.search.journal import Journal
 from dse.search.record import Record

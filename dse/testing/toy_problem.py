@@ -6,8 +6,8 @@ from itertools import combinations
 
 import numpy as np
 
-from dse.problem.evaluations import Criteria, Evaluations
-from dse.spec.reasons import Reason
+from dse.core.evaluations import Criteria, Evaluations
+from dse.core.reasons import Reason
 from dse.support.arrays import IntArray
 from dse.testing.toy_space import HEIGHT, NAILS, ORDER, ORDERS, PAINT, STEPS, WIDTH, WOOD, ToySpace
 

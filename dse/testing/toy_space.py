@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dse.space.protocol import Block, Gene
+from dse.core.space import Block, Gene
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 
 STEPS = 4

@@ -12,11 +12,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dse.cost import CostBatch, CostModel
-from dse.spec.accelerator import Accelerator
-from dse.spec.layer import DIMS, Layer
-from dse.spec.mapping import CLUSTER, INNER_PARALLEL, INNER_TILE, OUTER_PARALLEL, OUTER_TILE, MappingBatch
-from dse.spec.reasons import Reason
+from dse.core.cost_model import CostModel
+from dse.core.figures import CostBatch
+from dse.core.layer import DIMS, Layer
+from dse.core.reasons import Reason
+from dse.domains.clustered.accelerator import Accelerator
+from dse.domains.clustered.mapping import (
+    CLUSTER,
+    INNER_PARALLEL,
+    INNER_TILE,
+    OUTER_PARALLEL,
+    OUTER_TILE,
+    MappingBatch,
+)
 
 K, C, Y, X, R, S = range(len(DIMS))
 MAC_NJ, DRAM_NJ = 0.0015, 0.3

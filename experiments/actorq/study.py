@@ -171,8 +171,8 @@ def mapper() -> None:
     """Microseconds of CPU of a mapper's actor and of cost models, for one point at a time."""
     import torch
 
-    from dse.problem.problem import Problem
-    from dse.spec.accelerator import PRESETS
+    from dse.domains.clustered.accelerator import PRESETS
+    from dse.domains.clustered.problem import Problem
     from learners.actors import executable
     from learners.networks import Networks
     from learners.quantised import quantise

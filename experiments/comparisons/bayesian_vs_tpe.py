@@ -24,7 +24,7 @@ import numpy as np
 
 from dse.campaign.config import Campaign, NamedProblem
 from dse.campaign.reading import load_campaign
-from dse.problem.problem import Problem
+from dse.domains.clustered.problem import Problem
 from dse.search.run import Cell, run_cell
 from dse.support.arrays import FloatArray
 from experiments import RESULTS

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dse.cost.loopnest import Constants
-from dse.spec.hierarchy.machine import Bandwidth, Energy, Level, Machine
-from dse.spec.hierarchy.mapping import HierarchyMapping, LevelMapping
-from dse.spec.layer import Layer
-from dse.spec.mapping import Mapping
-from dse.spec.nest import nest
+from dse.core.layer import Layer
+from dse.domains.clustered.loop_counts import nest
+from dse.domains.clustered.mapping import Mapping
+from dse.domains.clustered.models.loopnest import Constants
+from dse.domains.levels.machine import Bandwidth, Energy, Level, Machine
+from dse.domains.levels.mapping import HierarchyMapping, LevelMapping
 from experiments.comparisons.mappings import MACHINE
 
 EVERYTHING = ("W", "I", "O")

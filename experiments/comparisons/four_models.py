@@ -20,13 +20,13 @@ import numpy as np
 from scipy.stats import rankdata
 
 import dse
-from dse.cost.loopnest import Constants, LoopNest
-from dse.cost.loopnest.breakdown import energy_parts
-from dse.cost.timeloop import reference
-from dse.problem.problem import Problem
-from dse.spec.hierarchy.workload import workload_of
-from dse.spec.layer import Layer
-from dse.spec.mapping import Mapping
+from dse.core.layer import Layer
+from dse.domains.clustered.mapping import Mapping
+from dse.domains.clustered.models.loopnest import Constants, LoopNest
+from dse.domains.clustered.models.loopnest.breakdown import energy_parts
+from dse.domains.clustered.problem import Problem
+from dse.domains.levels.models.timeloop import reference
+from dse.domains.levels.workload import workload_of
 from dse.support.arrays import FloatArray
 from dse.support.errors import InputError
 from experiments import RESULTS, keep
@@ -101,8 +101,8 @@ def compare(name: str, layer: Layer, mapping: Mapping) -> Row | None:
 def _zigzag(layer: Layer, mapping: Mapping) -> Row:
     """ZigZag's figures, where it is installed."""
     try:
-        from dse.cost.zigzag.constants import Constants as ZigZagConstants
-        from dse.cost.zigzag.pricing import price
+        from dse.domains.clustered.models.zigzag.constants import Constants as ZigZagConstants
+        from dse.domains.clustered.models.zigzag.pricing import price
     except ImportError:
         return {}
     found = price(layer, MACHINE, mapping, ZigZagConstants())

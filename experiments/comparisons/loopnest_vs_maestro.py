@@ -20,16 +20,16 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import spearmanr
 
-from dse.cost.loopnest import Constants, LoopNest
-from dse.cost.loopnest.breakdown import energy_parts
-from dse.cost.maestro import Maestro, hardware_row, layer_row
-from dse.cost.maestro.reference import price
-from dse.problem.problem import Problem
+from dse.core.layer import Layer
+from dse.domains.clustered.accelerator import PRESETS, UNLIMITED
+from dse.domains.clustered.loop_counts import nest
+from dse.domains.clustered.mapping import Mapping, MappingBatch
+from dse.domains.clustered.models.loopnest import Constants, LoopNest
+from dse.domains.clustered.models.loopnest.breakdown import energy_parts
+from dse.domains.clustered.models.maestro import Maestro, hardware_row, layer_row
+from dse.domains.clustered.models.maestro.reference import price
+from dse.domains.clustered.problem import Problem
 from dse.search.api import search
-from dse.spec.accelerator import PRESETS, UNLIMITED
-from dse.spec.layer import Layer
-from dse.spec.mapping import Mapping, MappingBatch
-from dse.spec.nest import nest
 from experiments import RESULTS, keep
 from experiments.comparisons.maestro_rules import rules
 from experiments.comparisons.showing import Row, column, each_group, short, spread, table

@@ -6,7 +6,7 @@ as .md; takes a minute or two.
 
 On the machine `edge` without NoC latency, each of five layers has two groups of mappings: 100 feasible ones
 as they are drawn, and the 50 of 20,000 with the lowest EDP under `loopnest`. How a machine and a mapping are
-told to ZigZag, `dse.cost.zigzag` says. ZigZag has no NoC energy: energies are compared without it.
+told to ZigZag, `dse.domains.clustered.models.zigzag` says. ZigZag has no NoC energy: energies are compared without it.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from collections.abc import Callable
 
 from scipy.stats import spearmanr
 
-from dse.cost.loopnest import Constants, Counts, LoopNest
-from dse.cost.loopnest.breakdown import energy_parts
-from dse.cost.loopnest.counts import MOVED
-from dse.cost.zigzag.constants import Constants as ZigZagConstants
-from dse.cost.zigzag.pricing import ZigZagCosts, price
-from dse.problem.problem import Problem
-from dse.spec.layer import Layer
-from dse.spec.mapping import Mapping
-from dse.spec.nest import nest
+from dse.core.layer import Layer
+from dse.domains.clustered.loop_counts import nest
+from dse.domains.clustered.mapping import Mapping
+from dse.domains.clustered.models.loopnest import Constants, Counts, LoopNest
+from dse.domains.clustered.models.loopnest.breakdown import energy_parts
+from dse.domains.clustered.models.loopnest.counts import MOVED
+from dse.domains.clustered.models.zigzag.constants import Constants as ZigZagConstants
+from dse.domains.clustered.models.zigzag.pricing import ZigZagCosts, price
+from dse.domains.clustered.problem import Problem
 from experiments import RESULTS, keep
 from experiments.comparisons.mappings import LAYERS, MACHINE, PLAIN, chosen
 from experiments.comparisons.showing import Row, column, each_group, short, spread, table

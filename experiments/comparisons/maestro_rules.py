@@ -10,11 +10,11 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dse.cost.loopnest import Counts
-from dse.spec.accelerator import Accelerator
-from dse.spec.layer import Layer
-from dse.spec.mapping import Level, Mapping
-from dse.spec.nest import nest
+from dse.core.layer import Layer
+from dse.domains.clustered.accelerator import Accelerator
+from dse.domains.clustered.loop_counts import nest
+from dse.domains.clustered.mapping import Level, Mapping
+from dse.domains.clustered.models.loopnest import Counts
 
 COUPLED = {
     "CONV": {"input": "CYX", "weight": "KC", "output": "KYX"},

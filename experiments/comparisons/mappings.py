@@ -11,9 +11,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from dse.problem.problem import Problem
-from dse.spec.accelerator import PRESETS
-from dse.spec.mapping import Mapping
+from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.mapping import Mapping
+from dse.domains.clustered.problem import Problem
 
 MACHINE = replace(PRESETS["edge"], noc_latency=0)
 LAYERS = ("resnet18:3", "resnet18:5", "mobilenet_v2:10", "mobilenet_v2:7", "bert_base:scores")

@@ -17,9 +17,9 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import dse
-from dse.problem.problem import Problem
+from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.problem import Problem
 from dse.search.searcher import searcher_class
-from dse.spec.accelerator import PRESETS
 from dse.support.numerics.cpu import other_cpu
 from workloads import load_layer
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from dse.spec.mapping import Level, Mapping
+from dse.domains.clustered.mapping import Level, Mapping
 from dse.support.arrays import FloatArray
 
 Row = dict[str, float | str | bool]

@@ -15,7 +15,7 @@ import numpy as np
 
 from dse.analysis.dependence import LEAST, depend
 from dse.campaign.reading import load_campaign
-from dse.problem.problem import Problem
+from dse.domains.clustered.problem import Problem
 from dse.search.api import search
 from dse.search.gene_groups import best_points, correlations, cut_at, gene_tree
 from dse.support.arrays import FloatArray

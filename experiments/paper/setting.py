@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from dse.analysis.study import Study
-from dse.space.parts import SPACES
-from dse.spec.accelerator import UNLIMITED
+from dse.domains.clustered.accelerator import UNLIMITED
+from dse.domains.clustered.space.parts import SPACES
 from experiments.paper.claims import Claim
 from experiments.paper.measures import Verdict
 

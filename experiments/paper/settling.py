@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-from dse.problem.problem import Problem
+from dse.domains.clustered.accelerator import load_accelerator
+from dse.domains.clustered.problem import Problem
 from dse.search.api import search
-from dse.spec.accelerator import load_accelerator
 from dse.support.arrays import FloatArray, IntArray
 from experiments import RESULTS
 from workloads import load_layer

@@ -12,7 +12,7 @@ import argparse
 import numpy as np
 
 import dse
-from dse.problem.evaluations import Evaluations
+from dse.core.evaluations import Evaluations
 from dse.support.arrays import FloatArray
 from searchers.common.features import layer_and_accelerator
 from searchers.common.torch_apart import torch_apart

@@ -19,14 +19,14 @@ from itertools import chain
 
 import numpy as np
 
+from dse.core.chains import TILES
+from dse.core.layer import Layer
+from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.problem import Problem
 from dse.optimum import certify
-from dse.problem.problem import Problem
 from dse.search.run import Cell, run_cell
 from dse.search.searcher import make_searcher
 from dse.search.start import start_points
-from dse.space.chains import TILES
-from dse.spec.accelerator import PRESETS
-from dse.spec.layer import Layer
 from experiments.draw_small import MODELS, machine, solvable
 from experiments.draw_small import SAMPLES as SAMPLED
 from experiments.tuning.try_out import WORST, setting

@@ -7,7 +7,7 @@ from itertools import cycle
 
 import numpy as np
 
-from dse.spec.layer import Layer
+from dse.core.layer import Layer
 from workloads import load
 
 NETWORKS = ("alexnet", "resnet18", "resnet50", "bert_base")

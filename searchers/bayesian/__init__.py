@@ -34,8 +34,8 @@ from dse.support.validation import positive_number, whole_number
 from searchers.common.settings import MOST_DATA, MOST_POINTS
 
 if TYPE_CHECKING:
+    from dse.core.space import Space
     from dse.search.evaluator import Evaluator
-    from dse.space.protocol import Space
     from searchers.common.history import Describe
 
 

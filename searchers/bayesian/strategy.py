@@ -12,8 +12,8 @@ from searchers.common.descent import DescentSamples
 from searchers.common.history import History
 
 if TYPE_CHECKING:
-    from dse.problem.evaluations import Evaluations
-    from dse.space.protocol import Space
+    from dse.core.evaluations import Evaluations
+    from dse.core.space import Space
     from searchers.bayesian import Bayesian
 
 

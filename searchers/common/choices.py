@@ -14,7 +14,7 @@ import numpy as np
 from dse.support.arrays import IntArray
 
 if TYPE_CHECKING:
-    from dse.space.protocol import Block, Space
+    from dse.core.space import Block, Space
 
 
 _MOST_LISTED = 4096

@@ -11,7 +11,7 @@ from dse.support import numerics
 from dse.support.arrays import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from dse.space.protocol import MappingStructure, Space
+    from dse.core.space import MappingStructure, Space
 
 _PROBES = 1024
 

@@ -14,8 +14,8 @@ from searchers.common.scores import scores
 from searchers.common.visited import Visited
 
 if TYPE_CHECKING:
-    from dse.problem.evaluations import Evaluations
-    from dse.space.protocol import Space
+    from dse.core.evaluations import Evaluations
+    from dse.core.space import Space
 
 AnyArray = NDArray[Any]
 

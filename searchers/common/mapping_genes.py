@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dse.spec.layer import DIMS
-from dse.spec.mapping import CLUSTER, INNER_TILE, OUTER_TILE
+from dse.core.layer import DIMS
+from dse.domains.clustered.mapping import CLUSTER, INNER_TILE, OUTER_TILE
 from dse.support.arrays import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from dse.space.protocol import MappingStructure, Space
+    from dse.core.space import MappingStructure, Space
 
 _WINDOW = 16
 """Values of a tile's gene, to both sides of the one expected, that are looked at where there are many."""

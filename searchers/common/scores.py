@@ -10,7 +10,7 @@ from dse.support import numerics
 from dse.support.arrays import FloatArray
 
 if TYPE_CHECKING:
-    from dse.problem.problem import Evaluations
+    from dse.core.evaluations import Evaluations
 
 
 BEYOND_ANY_LOSS = 1e200

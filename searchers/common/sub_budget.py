@@ -11,9 +11,9 @@ from dse.search.evaluator import BudgetExhausted
 from dse.support.arrays import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from dse.problem.problem import Evaluations
+    from dse.core.evaluations import Evaluations
+    from dse.core.space import Space
     from dse.search.evaluator import Evaluator, Known
-    from dse.space.protocol import Space
 
 
 class SubBudget:

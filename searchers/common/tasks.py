@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dse.problem.problem import Problem
+from dse.core.layer import Layer
+from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.problem import Problem
 from dse.search.evaluator import Evaluator
-from dse.spec.accelerator import PRESETS
-from dse.spec.layer import Layer
 from dse.support.errors import InputError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 from dse.support.arrays import IntArray
 
 if TYPE_CHECKING:
-    from dse.space.protocol import Space
+    from dse.core.space import Space
 
 
 Redraw = Callable[[IntArray, IntArray], IntArray]

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dse.spec.layer import DIMS
-from dse.spec.mapping import INNER_TILE, OUTER_TILE
+from dse.core.layer import DIMS
+from dse.domains.clustered.mapping import INNER_TILE, OUTER_TILE
 from dse.support.arrays import BoolArray, IntArray
 
 if TYPE_CHECKING:
-    from dse.space.protocol import HierarchyStructure, MappingStructure, Space
+    from dse.core.space import HierarchyStructure, MappingStructure, Space
 
 
 class Operators:

@@ -29,8 +29,8 @@ from searchers.common.visited import Visited
 from searchers.local import Local
 
 if TYPE_CHECKING:
+    from dse.core.space import Space
     from dse.search.evaluator import Evaluator
-    from dse.space.protocol import Space
 
 TAUGHT_SAMPLES = 802_816
 """Samples of other layers that the mapper was taught by, and that found the mappings which are copied."""

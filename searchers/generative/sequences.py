@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dse.spec.layer import DIMS as ALL_DIMS
-from dse.spec.mapping import CLUSTER, INNER_TILE, OUTER_TILE
+from dse.core.layer import DIMS as ALL_DIMS
+from dse.domains.clustered.mapping import CLUSTER, INNER_TILE, OUTER_TILE
 from dse.support.arrays import FloatArray, IntArray
 from searchers.common.features import layer_and_accelerator
 from searchers.common.mapping_genes import NearestGenes
 
 if TYPE_CHECKING:
-    from dse.space.protocol import MappingStructure, Space
+    from dse.core.space import MappingStructure, Space
 
 DIMS = ("K", "C", "Y", "X")
 CHOICES = {"outer.parallel": 4, "outer.order": 24, "inner.parallel": 4, "inner.order": 24}

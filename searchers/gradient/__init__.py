@@ -27,8 +27,8 @@ from searchers.common.settings import MOST_POINTS, MOST_REPEATS, MOST_UNITS
 from searchers.common.torch_apart import torch_apart
 
 if TYPE_CHECKING:
+    from dse.core.space import Space
     from dse.search.evaluator import Evaluator
-    from dse.space.protocol import Space
 
 OFFLINE_SAMPLES = 62_720
 """Samples of other layers that the network of `offline` was taught by: see offline.py."""

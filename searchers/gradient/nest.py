@@ -14,12 +14,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from dse.spec.accelerator import Accelerator
-from dse.spec.layer import Layer
+from dse.core.layer import Layer
+from dse.domains.clustered.accelerator import Accelerator
 
 DIMS = ("K", "C", "Y", "X")
 MAC_PJ, L1_PJ, NOC_PJ, L2_PJ, DRAM_PJ = 1.5, 1.5, 3.0, 9.0, 300.0
-"""The defaults of dse.cost.loopnest.constants, as a test sees to: searchers import no cost model."""
+"""The defaults of `loopnest`, as a test sees to: searchers import no cost model."""
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from searchers.common.history import objective_factors
 from searchers.gradient.surrogate import Scale, Surrogate
 
 if TYPE_CHECKING:
-    from dse.space.protocol import MappingStructure, Space
+    from dse.core.space import MappingStructure, Space
 
 PATH = Path(__file__).with_name("offline.npz")
 FACTORS = ("cycles", "energy_nj")

@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dse.spec.layer import DIMS as ALL_DIMS
-from dse.spec.mapping import (
+from dse.core.layer import DIMS as ALL_DIMS
+from dse.domains.clustered.mapping import (
     CLUSTER,
     INNER_ORDER,
     INNER_PARALLEL,
@@ -24,8 +24,8 @@ from searchers.common.visited import Visited
 from searchers.gradient.nest import DIMS, Costs, Nest, Points
 
 if TYPE_CHECKING:
+    from dse.core.space import MappingStructure, Space
     from dse.search.evaluator import Evaluator
-    from dse.space.protocol import MappingStructure, Space
     from searchers.gradient import Gradient
 
 _TIMES = 8

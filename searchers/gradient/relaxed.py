@@ -16,7 +16,7 @@ import numpy as np
 from dse.support.arrays import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from dse.space.protocol import Space
+    from dse.core.space import Space
 
 _MOST_VALUES = 32
 """Values of a gene without an order among which a descent chooses: of more, some are drawn."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dse.space.protocol import Gene
+from dse.core.space import Gene
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, shorten, unknown
 

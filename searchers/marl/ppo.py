@@ -24,7 +24,7 @@ from searchers.marl.policies import ActionArray, Actions, Policy
 from searchers.marl.rewards import Reward, advantages
 
 if TYPE_CHECKING:
-    from dse.problem.problem import Evaluations
+    from dse.core.evaluations import Evaluations
     from dse.search.evaluator import Evaluator, Known
 
 

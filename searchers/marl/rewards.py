@@ -12,7 +12,7 @@ from dse.support.arrays import BoolArray, FloatArray
 from searchers.common.scores import scores
 
 if TYPE_CHECKING:
-    from dse.problem.problem import Evaluations
+    from dse.core.evaluations import Evaluations
 
 
 Reward = Literal["elite", "rank", "-log", "1/x"]

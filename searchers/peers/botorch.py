@@ -19,8 +19,8 @@ from searchers.common.torch_apart import torch_apart
 from searchers.peers.common import library, play
 
 if TYPE_CHECKING:
+    from dse.core.space import Space
     from dse.search.evaluator import Evaluator
-    from dse.space.protocol import Space
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from dse.support.errors import InputError
 from searchers.common.own_draws import Draws, route
 
 if TYPE_CHECKING:
-    from dse.problem.evaluations import Evaluations
+    from dse.core.evaluations import Evaluations
+    from dse.core.space import Space
     from dse.search.evaluator import Evaluator
-    from dse.space.protocol import Space
 
 _INFEASIBLE, _DOUBLING = 4.0, 4.0
 """log2 of the objective that counts for being infeasible, and for each doubling of a need beyond a buffer."""

@@ -17,8 +17,8 @@ from searchers.peers.common import library, play
 from searchers.peers.optuna_studies import Study
 
 if TYPE_CHECKING:
+    from dse.core.space import Space
     from dse.search.evaluator import Evaluator
-    from dse.space.protocol import Space
 
 
 @dataclass(frozen=True)

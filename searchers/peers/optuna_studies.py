@@ -10,7 +10,7 @@ from dse.support.arrays import FloatArray, IntArray
 from searchers.peers.common import library
 
 if TYPE_CHECKING:
-    from dse.space.protocol import Space
+    from dse.core.space import Space
 
 
 class Study:

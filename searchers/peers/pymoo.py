@@ -17,8 +17,8 @@ from searchers.common.settings import MOST_POINTS
 from searchers.peers.common import library, play
 
 if TYPE_CHECKING:
+    from dse.core.space import Space
     from dse.search.evaluator import Evaluator
-    from dse.space.protocol import Space
 
 
 _TRIES = 10

@@ -19,8 +19,8 @@ from searchers.common.settings import MOST_POINTS
 from searchers.peers.common import library, play, silenced
 
 if TYPE_CHECKING:
+    from dse.core.space import Space
     from dse.search.evaluator import Evaluator
-    from dse.space.protocol import Space
 
 
 @dataclass(frozen=True)

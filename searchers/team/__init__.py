@@ -55,8 +55,8 @@ from searchers.common.settings import MOST_DATA, MOST_POINTS, MOST_REPEATS, prob
 if TYPE_CHECKING:
     import numpy as np
 
+    from dse.core.space import Space
     from dse.search.evaluator import Evaluator
-    from dse.space.protocol import Space
     from searchers.team.features import Features
     from searchers.team.training import Lessons
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dse.space.protocol import Block
+from dse.core.space import Block
 from dse.support.arrays import FloatArray, IntArray
 from searchers.common.choices import Choices
 

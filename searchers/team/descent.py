@@ -11,7 +11,7 @@ from searchers.team.calibration import Calibration
 from searchers.team.critic import Critic
 
 if TYPE_CHECKING:
-    from dse.space.protocol import Block
+    from dse.core.space import Block
 
 
 _PROGRESS = 0.001

@@ -33,8 +33,8 @@ from searchers.team.columns import (
 )  # fmt: skip
 
 if TYPE_CHECKING:
-    from dse.spec.accelerator import Accelerator
-    from dse.spec.layer import Layer
+    from dse.core.layer import Layer
+    from dse.domains.clustered.accelerator import Accelerator
 
 ADDENDS = [
     level + first + tensor

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from dse.spec.mapping import (
+from dse.domains.clustered.mapping import (
     CLUSTER,
     INNER_ORDER,
     INNER_PARALLEL,

@@ -27,7 +27,7 @@ from searchers.team.expectations import ADDENDS, expected_weights
 from searchers.team.feature_kernel import describe
 
 if TYPE_CHECKING:
-    from dse.space.protocol import HierarchyStructure, MappingStructure, Space
+    from dse.core.space import HierarchyStructure, MappingStructure, Space
 
 _DIMS = ("K", "C", "Y", "X")
 _KINDS = (TURNS, WORKING, SPREAD, NESTING, RETURNS, HELD, TOGETHER, MOVED)

@@ -19,9 +19,9 @@ from searchers.team.starts import scouts, template_vectors
 from searchers.team.training import Lessons, diverse, lessons, ranked, training_rows
 
 if TYPE_CHECKING:
-    from dse.problem.evaluations import Evaluations
+    from dse.core.evaluations import Evaluations
+    from dse.core.space import Block, Space
     from dse.search.evaluator import Known
-    from dse.space.protocol import Block, Space
     from searchers.team import Team
 
 

@@ -15,7 +15,7 @@ from searchers.team.calibration import Prediction
 from searchers.team.descent import Descent
 
 if TYPE_CHECKING:
-    from dse.space.protocol import Space
+    from dse.core.space import Space
     from searchers.team import Team
 
 PENALTY = 20.0

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dse.spec.mapping import CLUSTER
+from dse.domains.clustered.mapping import CLUSTER
 from dse.support import numerics
 from dse.support.arrays import FloatArray, IntArray
 from searchers.common.acquisition import log_improvement
 from searchers.common.scores import BEYOND_ANY_LOSS
 
 if TYPE_CHECKING:
-    from dse.space.protocol import MappingStructure, Space
+    from dse.core.space import MappingStructure, Space
     from searchers.common.history import History
 
 

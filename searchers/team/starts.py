@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dse.problem.templates import TEMPLATES
-from dse.spec.mapping import MappingBatch
+from dse.domains.clustered.mapping import MappingBatch
+from dse.domains.clustered.templates import TEMPLATES
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError
 
 if TYPE_CHECKING:
-    from dse.space.protocol import MappingStructure
+    from dse.core.space import MappingStructure
     from searchers.common.choices import Choices
     from searchers.team.agents import Judge
 

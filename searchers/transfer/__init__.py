@@ -21,7 +21,7 @@ from searchers.common.settings import MOST_DATA
 from searchers.team import Team
 
 if TYPE_CHECKING:
-    from dse.space.protocol import Space
+    from dse.core.space import Space
     from searchers.team.features import Features
     from searchers.team.training import Lessons
 

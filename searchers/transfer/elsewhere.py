@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dse.problem.evaluations import Evaluations
-from dse.problem.making import problem_from_identity
-from dse.problem.problem import Problem
+from dse.core.evaluations import Evaluations
+from dse.domains.clustered.problem import Problem
+from dse.domains.making import problem_from_identity
 from dse.search.record import Record, read_parquet
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, shorten, within
@@ -24,8 +24,8 @@ from searchers.team.training import Lessons
 from searchers.team.training import lessons as taught
 
 if TYPE_CHECKING:
-    from dse.space.protocol import Space
-    from dse.spec.layer import Layer
+    from dse.core.layer import Layer
+    from dse.core.space import Space
     from searchers.team.features import Features
 
 _MOST_FILES = 10_000

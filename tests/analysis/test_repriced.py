@@ -19,15 +19,17 @@ from dse.analysis.repriced.pricing import NOT_RECORDED
 from dse.analysis.repriced.ranking import Contender, Ranking, Resampled, rank
 from dse.analysis.study import Study
 from dse.campaign.curves import CURVES, write_curves
-from dse.cost import GROUP, CostBatch, registry
-from dse.cost.loopnest import LoopNest
-from dse.problem.evaluation import evaluate
+from dse.core import cost_models as registry
+from dse.core.cost_models import GROUP
+from dse.core.figures import CostBatch
+from dse.core.layer import Layer
+from dse.domains.clustered.accelerator import Accelerator, load_accelerator
+from dse.domains.clustered.evaluation import evaluate
+from dse.domains.clustered.models.loopnest import LoopNest
 from dse.report.page import render
 from dse.report.repriced import finding, notes, repriced_table
 from dse.report.repriced.words import ranking_sentence
 from dse.report.writing import write_report
-from dse.spec.accelerator import Accelerator, load_accelerator
-from dse.spec.layer import Layer
 from tests.analysis.report_cases import campaign, cell
 from tests.analysis.repriced_cases import ACCELERATOR, LAYER, chosen, points, problem
 from tests.conftest import Dse

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from dse.bench.searchers import FIGURES, measure
-from dse.problem.problem import Problem
+from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.problem import Problem
 from dse.search.searcher import GROUP
-from dse.spec.accelerator import PRESETS
 from tests.conftest import Dse
 from workloads import load_layer
 

@@ -20,10 +20,10 @@ from dse.campaign.runner import CampaignResult, run_campaign
 from dse.campaign.store import Store
 from dse.campaign.worker import Outcome, Task
 from dse.cli.commands.run import find_layers
-from dse.problem.problem import Problem
+from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.problem import Problem
 from dse.search.record import read_parquet
 from dse.search.searcher import make_searcher
-from dse.spec.accelerator import PRESETS
 from dse.support.errors import InputError
 from tests import ROOT
 from tests.campaign.campaign_searchers import Breaking, Dying, Quitter, Raising

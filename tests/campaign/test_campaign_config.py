@@ -13,7 +13,7 @@ from dse.campaign.config import LIMITS, Campaign
 from dse.campaign.reading import campaign_path, load_campaign, named_campaigns
 from dse.campaign.reference import optimum_figures
 from dse.cli.commands.run import find_layers
-from dse.cost import DEFAULT_COST_MODEL
+from dse.core.cost_models import DEFAULT_COST_MODEL
 from dse.search.searcher import searcher_class, searchers
 from dse.support.errors import InputError
 

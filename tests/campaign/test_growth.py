@@ -14,8 +14,8 @@ from dse.campaign.changes import changes
 from dse.campaign.curves import CURVES, read_curves
 from dse.campaign.executors import InProcess
 from dse.campaign.store import Store
-from dse.problem.evaluations import Evaluations
-from dse.problem.problem import Problem
+from dse.core.evaluations import Evaluations
+from dse.domains.clustered.problem import Problem
 from dse.search.evaluator import Evaluator
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError

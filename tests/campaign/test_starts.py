@@ -17,8 +17,9 @@ from dse.analysis.study import load_study
 from dse.campaign.config import Campaign, NamedCell
 from dse.campaign.reading import load_campaign
 from dse.cli.commands.run import find_layers
-from dse.problem.making import load_hardware, make_problem
-from dse.problem.problem import Problem
+from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.problem import Problem
+from dse.domains.making import load_hardware, make_problem
 from dse.report.conclusions import conclude
 from dse.report.page.commands import campaign_toml, search_command
 from dse.report.writing import make_report, table_files
@@ -26,7 +27,6 @@ from dse.search.evaluator import Evaluator
 from dse.search.run import run_cell
 from dse.search.searcher import make_searcher, searchers
 from dse.search.start import RANDOM, begins, random_settings, start_points, start_words
-from dse.spec.accelerator import PRESETS
 from dse.support.errors import InputError
 from tests.analysis.report_cases import campaign as folder_of
 from tests.analysis.report_cases import cell

@@ -14,12 +14,12 @@ import pytest
 
 import dse as package
 from dse.bench import certify as bench
+from dse.core.layer import Layer
+from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.problem import Problem
 from dse.optimum import cache as kept
 from dse.optimum import certify
 from dse.optimum.network import certify_network
-from dse.problem.problem import Problem
-from dse.spec.accelerator import PRESETS
-from dse.spec.layer import Layer
 from dse.support.errors import InputError, StorageError
 from tests.conftest import Dse
 from workloads import load, load_layer

@@ -20,14 +20,14 @@ import pytest
 from dse.bench import cost as bench
 from dse.cli import commands, main
 from dse.cli.application import build
-from dse.cost import cost_model
-from dse.cost.maestro import program
-from dse.problem.problem import Problem
-from dse.problem.templates import TEMPLATES
-from dse.space.mapping_space import MappingSpace
-from dse.spec.accelerator import PRESETS
-from dse.spec.mapping import MappingBatch
-from dse.spec.objective import OBJECTIVES, loss, objectives_of
+from dse.core.cost_models import cost_model
+from dse.core.objective import OBJECTIVES, loss, objectives_of
+from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.mapping import MappingBatch
+from dse.domains.clustered.models.maestro import program
+from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.space.mapping_space import MappingSpace
+from dse.domains.clustered.templates import TEMPLATES
 from tests import DATA
 from tests.conftest import Dse
 from workloads import load, load_layer
@@ -49,7 +49,7 @@ def imported_by(statement: str) -> set[str]:
 
 
 def test_importing_the_framework_brings_nothing_heavy() -> None:
-    statement = "import dse, dse.spec.layer, dse.spec.accelerator, dse.spec.mapping, dse.cost, workloads"
+    statement = "import dse.core.layer, dse.domains.clustered.mapping, dse.core.cost_models, workloads"
     assert imported_by(statement).isdisjoint(HEAVY)
 
 
@@ -332,7 +332,7 @@ def test_a_template_is_priced_as_its_mapping_is(
     assert result["feasible"] is True
     assert result["reason"] is None
     expected = {name: loss(costs, edge, name)[0] for name in objectives_of(model)}
-    # `area` is of what the mapping needs, as tests/problem/test_area.py has it.
+    # `area` is of what the mapping needs, as tests/domains/clustered/test_area.py has it.
     assert {**result["loss"], "area": expected["area"]} == expected
     assert result["mapping"] == mapping.to_dict()
 

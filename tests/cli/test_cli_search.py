@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 import dse as package
-from dse.cost import cost_models
-from dse.problem.problem import Problem
+from dse.core.cost_models import cost_models
+from dse.domains.clustered.accelerator import Accelerator, load_accelerator
+from dse.domains.clustered.problem import Problem
 from dse.search.evaluator import Evaluator
 from dse.search.record import Record, read_parquet
 from dse.search.searcher import GROUP
-from dse.spec.accelerator import Accelerator, load_accelerator
 from searchers.random import Random
 from searchers.team import Team
 from tests import ROOT

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from dse.cost import registry
+from dse.core import cost_models as registry
 from tests.conftest import Dse
 
 PLUGINS = """
 import sys
 from dataclasses import dataclass
-from dse.cost import CostModel
+from dse.core.cost_model import CostModel
 
 
 @dataclass(frozen=True)

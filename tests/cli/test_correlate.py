@@ -14,11 +14,11 @@ from scipy.stats import chi2_contingency
 
 from dse.analysis.dependence import Dependence, depend
 from dse.analysis.stats.dependence import PairTest, association_test, correlation_test
+from dse.domains.clustered.space.genes import GENE_NAMES
 from dse.report.plots import png, svg
 from dse.report.plots.correlation import correlation_figure
 from dse.search.api import search
 from dse.search.gene_groups import best_points, cluster_genes, correlations, gene_tree
-from dse.space.genes import GENE_NAMES
 from dse.support.errors import InputError
 from tests.conftest import Dse
 
@@ -204,8 +204,8 @@ def test_the_analysis_is_that_of_the_samples_and_of_marl(
     assert outcome.code == 0
     data = outcome.json
     assert data["cost_model"] == model
-    from dse.problem.problem import Problem
-    from dse.spec.accelerator import PRESETS
+    from dse.domains.clustered.accelerator import PRESETS
+    from dse.domains.clustered.problem import Problem
     from workloads import load_layer
 
     problem = Problem(load_layer("vgg16:conv4_2"), PRESETS["eyeriss-small"], cost_model=model)

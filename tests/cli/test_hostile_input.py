@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from dse.campaign.config import NamedCell, NamedProblem, Variant
-from dse.problem.problem import Problem
+from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.problem import Problem
 from dse.report.formats import as_csv, markdown
 from dse.search.run import Cell
 from dse.search.searcher import make_searcher, searcher_class, searchers
-from dse.spec.accelerator import PRESETS
 from dse.support.errors import InputError
 from tests.conftest import Dse
 from workloads import load_layer

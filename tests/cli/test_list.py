@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from dse.cli.listing import KINDS, first_sentence
-from dse.cost.registry import OURS, hierarchy_model
+from dse.core.cost_models import OURS, hierarchy_model
+from dse.core.objective import OBJECTIVES
+from dse.domains.clustered.accelerator import PRESETS
 from dse.search.searcher import make_searcher
-from dse.spec.accelerator import PRESETS
-from dse.spec.objective import OBJECTIVES
 from tests.conftest import Dse
 from workloads import NETWORKS, load_layers
 

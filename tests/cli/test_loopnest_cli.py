@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from dse.cli.detail_view import bar
-from dse.cost.loopnest import LoopNest
-from dse.problem.problem import Problem
-from dse.problem.templates import TEMPLATES
-from dse.spec.accelerator import PRESETS
-from dse.spec.mapping import MappingBatch
+from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.mapping import MappingBatch
+from dse.domains.clustered.models.loopnest import LoopNest
+from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.templates import TEMPLATES
 from tests.conftest import Dse
 from workloads import load_layer
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dse.problem.problem import Problem
+from dse.domains.clustered.problem import Problem
 from experiments.comparisons.by_levels import by_levels
 from experiments.comparisons.four_models import compare
 from experiments.comparisons.mappings import MACHINE

@@ -19,8 +19,8 @@ import pytest
 from dse.analysis.findings import Interval
 from dse.analysis.study import Study, load_study
 from dse.campaign.summary import Summary
-from dse.space.parts import SPACES
-from dse.spec.accelerator import PRESETS
+from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.space.parts import SPACES
 from tests import ROOT
 from tests.analysis.report_cases import A, B, campaign, cell
 

@@ -65,7 +65,7 @@ FAULTS = (
     ),
     Fault(
         "a tile is decoded one too large",
-        "dse/space/kernels/points.py",
+        "dse/domains/clustered/space/kernels/points.py",
         "outer = space[chain + OUTER_FIRST] + outer_gene\n",
         "outer = space[chain + OUTER_FIRST] + outer_gene + 1\n",
         ("space/test_space.py::test_vectors_decode_as_the_design_says",),
@@ -73,7 +73,7 @@ FAULTS = (
     ),
     Fault(
         "a cost kernel is off by one",
-        "dse/cost/maestro/volumes.py",
+        "dse/domains/clustered/models/maestro/volumes.py",
         "            volume *= table[EDGE, dim] if edge else table[WHOLE, dim]\n        elif moves:\n",
         "            volume *= table[EDGE, dim] if edge else table[WHOLE, dim] + 1\n        elif moves:\n",
         ("cost/test_maestro.py::test_the_kernel_equals_the_reference_on_fresh_cases[std]",),
@@ -81,7 +81,7 @@ FAULTS = (
     ),
     Fault(
         "a feasibility rule forgets L2",
-        "dse/problem/constraints_kernel.py",
+        "dse/domains/clustered/feasibility_kernel.py",
         "l2_size[i] > facts[L2]",
         "l2_size[i] > facts[L2] + 1_000_000_000",
         ("problem/test_constraints.py::test_the_kernel_judges_as_the_rules_read",),
@@ -96,14 +96,14 @@ FAULTS = (
     ),
     Fault(
         "a certificate is too low",
-        "dse/optimum/solver.py",
+        "dse/domains/clustered/proof/solver.py",
         "lower_bound=lower_bound,",
         "lower_bound=lower_bound * 0.99,",
         ("optimum/test_certify.py::test_the_certificate_is_what_pricing_every_mapping_finds[pointwise]",),
     ),
     Fault(
         "a certificate that is beaten is not called so",
-        "dse/optimum/certificate.py",
+        "dse/core/certificate.py",
         "if not least < self.lower_bound:",
         "if not least < self.lower_bound / 2:",
         ("optimum/test_certify.py::test_a_loss_below_the_bound_is_called_out",),

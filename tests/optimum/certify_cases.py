@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from dse.problem.problem import Evaluations, Problem
-from dse.spec.accelerator import PRESETS, Accelerator
-from dse.spec.layer import Layer
-from dse.spec.objective import OBJECTIVES, loss
+from dse.core.layer import Layer
+from dse.core.objective import OBJECTIVES, loss
+from dse.domains.clustered.accelerator import PRESETS, Accelerator
+from dse.domains.clustered.problem import Evaluations, Problem
 from workloads import load_layer
 
 CHUNK = 1 << 18

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dse.spec.accelerator import Accelerator
-from dse.spec.layer import Layer
+from dse.core.layer import Layer
+from dse.domains.clustered.accelerator import Accelerator
 from tests.optimum.certify_cases import Case
 
 MODEL = "loopnest"

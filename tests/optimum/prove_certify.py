@@ -14,15 +14,15 @@ import numpy as np
 import pytest
 
 from dse.bench.certify import ACCELERATORS, NETWORKS, OBJECTIVES
+from dse.core.layer import Layer
+from dse.domains.clustered.accelerator import PRESETS, Accelerator
+from dse.domains.clustered.models.loopnest.check.coverage import cover
+from dse.domains.clustered.models.loopnest.proof.instance import OBJECTIVES as LOOPNEST_OBJECTIVES
+from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.proof.solver import solve
 from dse.optimum import verify
-from dse.optimum.loopnest.instance import OBJECTIVES as LOOPNEST_OBJECTIVES
 from dse.optimum.models import MODELS
-from dse.optimum.solver import solve
 from dse.optimum.verification import failures
-from dse.optimum.verification.loopnest.coverage import cover
-from dse.problem.problem import Problem
-from dse.spec.accelerator import PRESETS, Accelerator
-from dse.spec.layer import Layer
 from tests.optimum.certify_cases import LARGE, REAL, WHOLE, Case, brute_force, real_problem
 from tests.optimum.certify_loopnest_cases import LARGE as LARGE_LOOPNEST
 from tests.optimum.certify_loopnest_cases import MODEL

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dse.optimum import solver
-from dse.optimum.timeloop import search
-from dse.problem.machine_problem import MachineProblem
-from dse.problem.problem import Problem
-from dse.spec.accelerator import Accelerator
-from dse.spec.hierarchy.machine import TENSORS, Bandwidth, Level, Machine
-from dse.spec.layer import Layer
+from dse.core.layer import Layer
+from dse.domains.clustered.accelerator import Accelerator
+from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.proof import solver
+from dse.domains.levels.machine import TENSORS, Bandwidth, Level, Machine
+from dse.domains.levels.models.timeloop.proof import search
+from dse.domains.levels.problem import MachineProblem
 
 LAYERS = (
     Layer("CONV", 2, 2, 4, 4, 3, 3),

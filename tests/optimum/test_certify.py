@@ -12,14 +12,17 @@ import numpy as np
 import pytest
 
 import dse
-from dse.cost import CostBatch, CostModel, cost_model
-from dse.optimum import Certificate, solver
-from dse.optimum.solver import solve
-from dse.problem.problem import Problem
-from dse.spec.accelerator import PRESETS
-from dse.spec.layer import Layer
-from dse.spec.mapping import MappingBatch
-from dse.spec.objective import objectives_of
+from dse.core.certificate import Certificate
+from dse.core.cost_model import CostModel
+from dse.core.cost_models import cost_model
+from dse.core.figures import CostBatch
+from dse.core.layer import Layer
+from dse.core.objective import objectives_of
+from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.mapping import MappingBatch
+from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.proof import solver
+from dse.domains.clustered.proof.solver import solve
 from dse.support.errors import InputError
 from tests.optimum.certify_cases import FEW_REAL, SMALL, Case, brute_force, odd_machine, real_problem
 from workloads import load_layer

@@ -12,17 +12,17 @@ import pytest
 
 from dse.campaign.config import Campaign, NamedProblem
 from dse.campaign.reference import optimum_figures
-from dse.cost.loopnest import Constants, LoopNest
-from dse.optimum import Certificate, certify, verify
-from dse.optimum.certificate import BOUNDED, INFEASIBLE, OPTIMAL
-from dse.optimum.clock import Clock
-from dse.optimum.loopnest.instance import OBJECTIVES
-from dse.optimum.solver import solve
+from dse.core.certificate import BOUNDED, INFEASIBLE, OPTIMAL, Certificate
+from dse.core.clock import Clock
+from dse.core.layer import Layer
+from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.mapping import MappingBatch
+from dse.domains.clustered.models.loopnest import Constants, LoopNest
+from dse.domains.clustered.models.loopnest.proof.instance import OBJECTIVES
+from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.proof.solver import solve
+from dse.optimum import certify, verify
 from dse.optimum.verification import failures
-from dse.problem.problem import Problem
-from dse.spec.accelerator import PRESETS
-from dse.spec.layer import Layer
-from dse.spec.mapping import MappingBatch
 from dse.support.errors import InputError
 from tests.conftest import Dse
 from tests.optimum.certify_cases import Case, brute_force, real_problem

@@ -10,21 +10,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dse.cost.loopnest import LoopNest
-from dse.optimum import solver, verify
-from dse.optimum.bounds import Bounds
-from dse.optimum.certificate import INFEASIBLE
-from dse.optimum.choices import ORDER_TABLE
-from dse.optimum.loopnest import dims, inner_level, kernels, outer_level, tiles
-from dse.optimum.loopnest.bounds import make_bounds
-from dse.optimum.loopnest.instance import OBJECTIVES, Instance, make_instance
-from dse.optimum.solver import solve
+from dse.core.certificate import INFEASIBLE
+from dse.core.layer import Layer
+from dse.domains.clustered.accelerator import PRESETS, Accelerator
+from dse.domains.clustered.mapping import CLUSTER, INNER_PARALLEL, INNER_TILE, OUTER_PARALLEL, OUTER_TILE
+from dse.domains.clustered.models.loopnest import LoopNest
+from dse.domains.clustered.models.loopnest.check.coverage import cover
+from dse.domains.clustered.models.loopnest.proof import dims, inner_level, kernels, outer_level, tiles
+from dse.domains.clustered.models.loopnest.proof.bounds import make_bounds
+from dse.domains.clustered.models.loopnest.proof.instance import OBJECTIVES, Instance, make_instance
+from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.proof import solver
+from dse.domains.clustered.proof.bounds import Bounds
+from dse.domains.clustered.proof.choices import ORDER_TABLE
+from dse.domains.clustered.proof.solver import solve
+from dse.optimum import verify
 from dse.optimum.verification import Check, failures
-from dse.optimum.verification.loopnest.coverage import cover
-from dse.problem.problem import Problem
-from dse.spec.accelerator import PRESETS, Accelerator
-from dse.spec.layer import Layer
-from dse.spec.mapping import CLUSTER, INNER_PARALLEL, INNER_TILE, OUTER_PARALLEL, OUTER_TILE
 from tests.optimum.certify_cases import Case, every_price, real_problem
 from tests.optimum.certify_loopnest_cases import MODEL, SMALL
 from workloads import load_layer

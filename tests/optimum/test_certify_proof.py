@@ -9,26 +9,28 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dse.optimum import Certificate, Solved, solver, verify
-from dse.optimum.bounds import Bounds
-from dse.optimum.choices import ORDER_TABLE
-from dse.optimum.clock import Clock
-from dse.optimum.maestro import kernels, level
-from dse.optimum.maestro.groups import inner_bound
-from dse.optimum.maestro.inner import solve_inner
-from dse.optimum.maestro.instance import AFTER_TABLE, make_instance
-from dse.optimum.solver import solve
+from dse.core.certificate import Certificate, Solved
+from dse.core.clock import Clock
+from dse.core.layer import Layer
+from dse.core.reasons import Reason
+from dse.domains.clustered.accelerator import PRESETS, Accelerator
+from dse.domains.clustered.check.enumeration import Groups, group_keys
+from dse.domains.clustered.mapping import CLUSTER, INNER_PARALLEL, INNER_TILE, OUTER_PARALLEL, OUTER_TILE
+from dse.domains.clustered.models.maestro.check.coverage import COUNTER
+from dse.domains.clustered.models.maestro.check.inner_check import cycles_below_none, fewest_cycles
+from dse.domains.clustered.models.maestro.check.outer_cases import OuterLevel
+from dse.domains.clustered.models.maestro.proof import kernels, level
+from dse.domains.clustered.models.maestro.proof.groups import inner_bound
+from dse.domains.clustered.models.maestro.proof.inner import solve_inner
+from dse.domains.clustered.models.maestro.proof.instance import AFTER_TABLE, make_instance
+from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.proof import solver
+from dse.domains.clustered.proof.bounds import Bounds
+from dse.domains.clustered.proof.choices import ORDER_TABLE
+from dse.domains.clustered.proof.solver import solve
+from dse.domains.clustered.space.genes import MAPPED_DIMS, ORDERS
+from dse.optimum import verify
 from dse.optimum.verification import Check, failures
-from dse.optimum.verification.enumeration import Groups, group_keys
-from dse.optimum.verification.maestro.coverage import COUNTER
-from dse.optimum.verification.maestro.inner_check import cycles_below_none, fewest_cycles
-from dse.optimum.verification.maestro.outer_cases import OuterLevel
-from dse.problem.problem import Problem
-from dse.space.genes import MAPPED_DIMS, ORDERS
-from dse.spec.accelerator import PRESETS, Accelerator
-from dse.spec.layer import Layer
-from dse.spec.mapping import CLUSTER, INNER_PARALLEL, INNER_TILE, OUTER_PARALLEL, OUTER_TILE
-from dse.spec.reasons import Reason
 from tests.optimum.certify_cases import FEW_REAL, SMALL, Case, odd_machine, real_problem
 from workloads import load_layer
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dse.optimum import certify, floor, verify
-from dse.optimum.solver import solve
+from dse.core.layer import Layer
+from dse.domains.clustered.accelerator import PRESETS, Accelerator
+from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.proof import floor
+from dse.domains.clustered.proof.solver import solve
+from dse.optimum import certify, verify
 from dse.optimum.verification import failures
-from dse.problem.problem import Problem
-from dse.spec.accelerator import PRESETS, Accelerator
-from dse.spec.layer import Layer
 from dse.support.errors import InputError
 from tests.conftest import Dse
 

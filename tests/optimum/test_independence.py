@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 import dse
-from dse.cost import models_with
-from dse.cost.maestro import Maestro
+from dse.core.cost_models import cost_model_class, models_with
+from dse.core.layer import Layer
+from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.models.maestro import Maestro
+from dse.domains.clustered.problem import Problem
 from dse.optimum.cache import sources
 from dse.optimum.models import MODELS, refuse
-from dse.problem.problem import Problem
-from dse.spec.accelerator import PRESETS
-from dse.spec.layer import Layer
 from dse.support.errors import InputError
 
 
@@ -32,21 +32,27 @@ def test_the_models_that_declare_proofs_are_those_that_have_bounds() -> None:
         refuse(problem)
 
 
+def home_of(model: str) -> str:
+    """The package of a cost model."""
+    return cost_model_class(model).__module__.removesuffix(".model")
+
+
 @pytest.mark.parametrize("model", MODELS)
 def test_checks_load_nothing_of_the_solver(model: str) -> None:
-    code = f"import sys; import dse.optimum.verification.{model}.claims; print(*sys.modules)"
+    code = f"import sys; import {home_of(model)}.check.claims; print(*sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded = {name for name in run.stdout.split() if name.startswith("dse.optimum.")}
-    shared = {name for name in loaded if not name.startswith("dse.optimum.verification")}
-    assert shared == {"dse.optimum.certificate", "dse.optimum.models"}
+    loaded = {name for name in run.stdout.split() if name.startswith("dse.")}
+    proofs = {name for name in loaded if "proof" in name.split(".") or name.startswith("dse.optimum.")}
+    assert proofs == {"dse.optimum.models", "dse.optimum.verification"}
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_a_kept_certificate_is_of_all_the_code_that_it_depends_on(model: str) -> None:
     home = Path(dse.__file__).parent
     found = {source.relative_to(home).as_posix() for source in sources(model)}
-    own = {f"optimum/{model}/bounds.py", f"cost/{model}/__init__.py", "space/hierarchy/chains.py"}
-    assert own <= found
-    assert {"optimum/solver.py", "problem/constraints_kernel.py", "space/chains.py"} <= found
+    own = home_of(model).removeprefix("dse.").replace(".", "/")
+    domain = own.partition("/models/")[0]
+    assert {f"{own}/proof/bounds.py", f"{own}/__init__.py", f"{domain}/problem.py"} <= found
+    assert {"core/certificate.py", "core/objective.py", "optimum/models.py"} <= found
     for other in set(MODELS) - {model}:
         assert not any(f"/{other}/" in name for name in found)

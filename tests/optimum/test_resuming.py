@@ -9,14 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from dse.optimum import Certificate, certify, solver, verify
-from dse.optimum.bounds import Groups, Solution, Value
-from dse.optimum.certificate import BOUNDED, OPTIMAL
-from dse.optimum.clock import Clock
-from dse.optimum.loopnest.bounds import LoopNestBounds
+from dse.core.certificate import BOUNDED, OPTIMAL, Certificate
+from dse.core.clock import Clock
+from dse.domains.clustered.models.loopnest.proof.bounds import LoopNestBounds
+from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.proof import solver
+from dse.domains.clustered.proof.bounds import Groups, Solution, Value
+from dse.domains.making import make_problem
+from dse.optimum import certify, verify
 from dse.optimum.verification import failures
-from dse.problem.making import make_problem
-from dse.problem.problem import Problem
 from workloads import load_layer
 
 NO_TIME = 1e-9

@@ -11,14 +11,14 @@ import pytest
 from matplotlib.text import Text
 
 import workloads
-from dse.problem.problem import Problem
+from dse.domains.clustered.accelerator import load_accelerator
+from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.space.genes import GENE_NAMES, ORDERS
 from dse.report.plots import gene_figure, png, svg
 from dse.report.plots.canvas import COLUMN
 from dse.report.plots.genes import CLASSES, best_holders, occupancy, traces
 from dse.report.plots.style import house_style
 from dse.search.record import Record, read_parquet, write_parquet
-from dse.space.genes import GENE_NAMES, ORDERS
-from dse.spec.accelerator import load_accelerator
 
 pytestmark = pytest.mark.filterwarnings("error")
 

@@ -24,14 +24,14 @@ from dse.analysis.problems import make_problems
 from dse.analysis.study import Study, load_study
 from dse.campaign.reading import load_campaign
 from dse.cli.commands.run import find_layers
-from dse.cost.maestro.dataflow_text import read_maestro_text
+from dse.domains.clustered.mapping import Mapping
+from dse.domains.clustered.models.maestro.dataflow_text import read_maestro_text
 from dse.report.conclusions import conclude
 from dse.report.page import render
 from dse.report.page.commands import campaign_toml
 from dse.report.page.mappings import BestMapping, best_mappings, gap_to_optimum
 from dse.report.page.provenance import fingerprint
 from dse.report.writing import make_report, scope
-from dse.spec.mapping import Mapping
 from tests.conftest import Dse
 from tests.report.page_cases import nasty, run_small_campaign
 

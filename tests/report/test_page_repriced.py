@@ -12,14 +12,14 @@ from dse.analysis.analysis import analyse
 from dse.analysis.problems import make_problems
 from dse.analysis.repriced import reprice
 from dse.analysis.study import Study
-from dse.problem.evaluation import evaluate
-from dse.problem.making import make_problem
+from dse.core.layer import Layer
+from dse.domains.clustered.evaluation import evaluate
+from dse.domains.levels.mapping import HierarchyMapping
+from dse.domains.making import make_problem
 from dse.report.page import render
 from dse.report.page.breakdown import break_down
 from dse.report.page.mappings import BestMapping, best_mappings
 from dse.report.repriced import finding
-from dse.spec.hierarchy.mapping import HierarchyMapping
-from dse.spec.layer import Layer
 from tests.analysis.repriced_cases import chosen, points, problem
 from tests.analysis.test_repriced import gamed
 from tests.report.test_page import Parsed

@@ -14,9 +14,9 @@ import pytest
 
 from dse.campaign.curves import CURVES, write_curves
 from dse.campaign.summary import Summary
+from dse.core.reasons import Reason
 from dse.report.pictures import write_pictures
 from dse.report.writing import make_report, scope, table_files, write_report
-from dse.spec.reasons import Reason
 from dse.support.errors import InputError, StorageError
 from tests.analysis.report_cases import A, B, campaign, cell
 from tests.conftest import Dse

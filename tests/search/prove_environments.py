@@ -5,7 +5,7 @@ from __future__ import annotations
 import gymnasium
 from stable_baselines3 import PPO
 
-from dse.spec.mapping import MappingBatch
+from dse.domains.clustered.mapping import MappingBatch
 from tests.search.test_environments import PROBLEM
 
 

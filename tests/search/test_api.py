@@ -17,17 +17,17 @@ from dse.campaign.config import Campaign, NamedProblem, Variant
 from dse.campaign.progress import LineDisplay
 from dse.campaign.runner import run_campaign
 from dse.campaign.store import Store
-from dse.cost import cost_model
-from dse.problem.problem import Problem
+from dse.core.cost_models import cost_model
+from dse.core.layer import Layer
+from dse.core.reasons import Reason
+from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.mapping import Mapping, MappingBatch
+from dse.domains.clustered.problem import Problem
 from dse.search.api import JOURNAL, MAPPING, RECORD, RESULT, write_result
 from dse.search.evaluator import Evaluator, Progress
 from dse.search.record import Record, read_parquet
 from dse.search.run import SearcherStopped
 from dse.search.searcher import make_searcher
-from dse.spec.accelerator import PRESETS
-from dse.spec.layer import Layer
-from dse.spec.mapping import Mapping, MappingBatch
-from dse.spec.reasons import Reason
 from dse.support.errors import InputError, StorageError
 from searchers.random import Random
 from tests.campaign.campaign_searchers import Quitter, Raising

@@ -17,13 +17,13 @@ from pettingzoo.test import parallel_api_test
 from stable_baselines3 import DQN, PPO
 from stable_baselines3.common.env_checker import check_env as check_stable_baselines_env
 
-from dse.problem.loop_nest import loop_nest
-from dse.problem.problem import Evaluations, Problem
+from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.nest import loop_nest
+from dse.domains.clustered.problem import Evaluations, Problem
+from dse.domains.clustered.space.genes import GENE_NAMES
 from dse.search.environments import MappingEnv, MappingParallelEnv, MappingVectorEnv, observe
 from dse.search.evaluator import BudgetExhausted, Evaluator
 from dse.search.record import Record
-from dse.space.genes import GENE_NAMES
-from dse.spec.accelerator import PRESETS
 from dse.support.errors import InputError
 from dse.testing.landscapes import refused
 from dse.testing.toy_problem import ToyProblem

@@ -20,14 +20,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dse.cost import CostModel
-from dse.problem.problem import Evaluations, Problem
+from dse.core.cost_model import CostModel
+from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.problem import Evaluations, Problem
 from dse.search import journal as journal_module
 from dse.search.evaluator import BudgetExhausted, Evaluator, Progress, ReplayMismatch
 from dse.search.journal import Journal
 from dse.search.record import COLUMNS, Record
 from dse.search.run import Cell, SearcherStopped, open_journal, run_cell
-from dse.spec.accelerator import PRESETS
 from dse.support.errors import InputError, StorageError
 from searchers.random import Random
 from searchers.walk import Walk

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from dse import __version__
-from dse.problem.problem import Problem
+from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.problem import Problem
 from dse.search.run import Cell
 from dse.search.searcher import GROUP, make_searcher, parse_settings, searcher_class, searchers
-from dse.spec.accelerator import PRESETS
 from dse.support.errors import InputError
 from searchers import SEARCHERS
 from searchers.peers import PEERS

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from dse.cost.timeloop.presets import load_machine
-from dse.problem.machine_problem import MachineProblem
+from dse.core.layer import Layer
+from dse.domains.levels.models.timeloop.presets import load_machine
+from dse.domains.levels.problem import MachineProblem
 from dse.search.api import search
 from dse.search.searcher import make_searcher, searchers
-from dse.spec.layer import Layer
 from tests.libraries import skip_without_libraries_of
 
 LAYER = Layer("CONV", 64, 32, 14, 14, 3, 3, padding=(1, 1))

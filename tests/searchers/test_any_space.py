@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dse.core.reasons import Reason
 from dse.search.evaluator import BudgetExhausted, Evaluator
 from dse.search.record import Record
 from dse.search.searcher import make_searcher, searchers
-from dse.spec.reasons import Reason
 from dse.testing.toy_problem import ToyProblem
 from dse.testing.toy_space import HEIGHT, NAILS, ORDER, PAINT, WIDTH, WOOD
 from searchers.peers import PEERS

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dse.problem.problem import Problem
+from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.problem import Problem
 from dse.search.record import Record
 from dse.search.run import Cell, run_cell
 from dse.search.searcher import make_searcher
-from dse.spec.accelerator import PRESETS
 from dse.support.errors import InputError
 from searchers.bayesian import Bayesian
 from searchers.bayesian.gaussian import Surrogate

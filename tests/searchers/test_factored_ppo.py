@@ -7,12 +7,12 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from dse.problem.problem import Problem
+from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.problem import Problem
 from dse.search.evaluator import BudgetExhausted, Evaluator
 from dse.search.record import Record
 from dse.search.run import Cell, run_cell
 from dse.search.searcher import Searcher, make_searcher
-from dse.spec.accelerator import PRESETS
 from dse.support.errors import InputError
 from searchers.factored_ppo import FactoredPPO
 from searchers.marl import MARL

@@ -9,13 +9,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dse.problem.problem import Problem
+from dse.domains.clustered.accelerator import PRESETS as ACCELERATORS
+from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.space.genes import GENE_NAMES, ORDERS
+from dse.domains.clustered.space.mapping_space import MappingSpace
 from dse.search.evaluator import BudgetExhausted, Evaluator
 from dse.search.record import Record
 from dse.search.searcher import make_searcher
-from dse.space.genes import GENE_NAMES, ORDERS
-from dse.space.mapping_space import MappingSpace
-from dse.spec.accelerator import PRESETS as ACCELERATORS
 from dse.support.errors import InputError
 from dse.testing import landscapes
 from dse.testing.toy_space import HEIGHT, ORDER, WIDTH, ToySpace

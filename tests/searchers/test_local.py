@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dse.problem.problem import Problem
+from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.problem import Problem
 from dse.search.evaluator import BudgetExhausted, Evaluator
 from dse.search.record import Record
-from dse.spec.accelerator import PRESETS
 from dse.support.errors import InputError
 from dse.testing import landscapes
 from searchers.common.choices import Choices

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dse.cost.timeloop.presets import load_machine
-from dse.problem.machine_problem import MachineProblem
+from dse.core.layer import Layer
+from dse.domains.levels.models.timeloop.presets import load_machine
+from dse.domains.levels.problem import MachineProblem
 from dse.search.api import search
-from dse.spec.layer import Layer
 from searchers.gamma.operators import Operators
 from searchers.team.features import LevelFeatures, features_of
 

@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dse.problem.evaluations import Criteria, Evaluations
-from dse.problem.problem import Problem
+from dse.core.evaluations import Criteria, Evaluations
+from dse.core.reasons import Reason
+from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.space.genes import GENE_NAMES
 from dse.search.evaluator import BudgetExhausted, Evaluator
 from dse.search.gene_groups import cluster_genes, correlations, gene_tree
 from dse.search.record import COLUMNS, Record
 from dse.search.run import Cell, run_cell
 from dse.search.searcher import make_searcher
-from dse.space.genes import GENE_NAMES
-from dse.spec.accelerator import PRESETS
-from dse.spec.reasons import Reason
 from dse.support.errors import InputError
 from searchers.common.sub_budget import SubBudget
 from searchers.common.visited import Visited

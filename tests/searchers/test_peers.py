@@ -12,12 +12,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dse.problem.problem import Problem
+from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.problem import Problem
 from dse.search.evaluator import BudgetExhausted, Evaluator
 from dse.search.record import Record
 from dse.search.searcher import make_searcher
 from dse.search.start import start_points
-from dse.spec.accelerator import PRESETS
 from dse.support.arrays import FloatArray, IntArray
 from searchers.peers import PEERS, smac
 from searchers.peers.common import Penalised, play, silenced

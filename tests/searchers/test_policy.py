@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import dse as arena
-from dse.problem.problem import Problem
+from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.problem import Problem
 from dse.search.evaluator import BudgetExhausted, Evaluator
 from dse.search.keeping import Kept
 from dse.search.record import Record
 from dse.search.searcher import has_policy, make_searcher
-from dse.spec.accelerator import PRESETS
 from dse.support.errors import InputError
 from dse.testing.toy_problem import ToyProblem
 from tests.conftest import Dse

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 import torch
 
-from dse.problem.problem import Evaluations, Problem
+from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.problem import Evaluations, Problem
 from dse.search.evaluator import BudgetExhausted, Evaluator
 from dse.search.record import Record
 from dse.search.run import Cell, run_cell
-from dse.spec.accelerator import PRESETS
 from dse.support.errors import InputError
 from dse.testing.landscapes import infeasible, one_choice, refused, single
 from learners import sb3

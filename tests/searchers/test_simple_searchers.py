@@ -12,11 +12,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dse.problem.problem import Evaluations, Problem
+from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.problem import Evaluations, Problem
 from dse.search.record import COLUMNS, Record
 from dse.search.run import Cell, run_cell
 from dse.search.searcher import Searcher
-from dse.spec.accelerator import PRESETS
 from dse.support.errors import InputError
 from searchers.grid import Grid, even_stride, lattice, unevenness
 from searchers.random import Random

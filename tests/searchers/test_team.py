@@ -9,13 +9,13 @@ from functools import cache
 import numpy as np
 import pytest
 
-from dse.problem.problem import Problem
+from dse.core.layer import Layer
+from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.mapping import Level, Mapping, MappingBatch
+from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.space.genes import GENE_NAMES
 from dse.search.evaluator import BudgetExhausted, Evaluator
 from dse.search.record import Record
-from dse.space.genes import GENE_NAMES
-from dse.spec.accelerator import PRESETS
-from dse.spec.layer import Layer
-from dse.spec.mapping import Level, Mapping, MappingBatch
 from dse.support.errors import InputError
 from dse.testing import landscapes
 from searchers.common.choices import Choices

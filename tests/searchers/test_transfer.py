@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dse.problem.problem import Problem
+from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.problem import Problem
 from dse.search.api import search
-from dse.spec.accelerator import PRESETS
 from dse.support.errors import InputError
 from searchers.random import Random
 from searchers.team import Team

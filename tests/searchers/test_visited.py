@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from dse.problem.problem import Problem
-from dse.spec.accelerator import PRESETS
+from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.problem import Problem
 from dse.testing.landscapes import small
 from searchers.common.visited import Visited
 from workloads import load_layer

@@ -18,11 +18,9 @@ from numba.core.dispatcher import Dispatcher
 
 from tests import ROOT
 
-PACKAGES = ("dse.cost", "dse.space", "dse.problem", "dse.optimum", "dse.support.numerics", "searchers.team")
+PACKAGES = ("dse.domains", "dse.support.numerics", "searchers.team")
 TESTS = (
-    "tests/cost",
-    "tests/space",
-    "tests/problem",
+    "tests/domains",
     "tests/optimum",
     "tests/support/test_numerics.py",
     "tests/searchers/test_team.py",

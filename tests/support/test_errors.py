@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dse.spec.accelerator import load_accelerator
+from dse.domains.clustered.accelerator import load_accelerator
 from dse.support import strict_json
 from dse.support.errors import InputError, difference, format_exception, shorten, unknown
 

@@ -90,7 +90,8 @@ def test_single_values_are_taken_strictly_but_for_lists_as_tuples() -> None:
 
 def test_pydantic_waits_until_there_is_something_to_check() -> None:
     code = (
-        "import sys; from dse.spec.layer import Layer; from dse.spec.accelerator import Accelerator\n"
+        "import sys\nfrom dse.core.layer import Layer\n"
+        "from dse.domains.clustered.accelerator import Accelerator\n"
         "Layer('CONV', 1, 1, 1, 1, 1, 1).lowered(), Accelerator(1, 1, 1, 1, 1)\n"
         "import dse.campaign.reading, workloads; workloads.load('vgg16')\n"
         "print('pydantic' in sys.modules)"

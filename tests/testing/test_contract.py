@@ -18,12 +18,13 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from dse.cost import cost_model, cost_models, maestro
-from dse.cost.maestro import kernel, reference
-from dse.problem.problem import Problem
+from dse.core.cost_models import cost_model, cost_models
+from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.models import maestro
+from dse.domains.clustered.models.maestro import kernel, reference
+from dse.domains.clustered.problem import Problem
 from dse.search.run import Cell
 from dse.search.searcher import Searcher, make_searcher, searcher_class, searchers
-from dse.spec.accelerator import PRESETS
 from dse.support.errors import InputError
 from dse.support.numerics.cpu import numerical_cpu, other_cpu
 from dse.testing import RULES, Verdict, broken, candidate, check_searcher, landscapes
@@ -45,7 +46,11 @@ CHEATERS: list[tuple[str, Searcher, str]] = [
     ("configuration", records.Thawed(), "expected @dataclass(frozen=True), Thawed is none"),
     ("configuration", records.Unnameable(), "rate is 1j"),
     ("configuration", records.Unpicklable(), "TypeError: this searcher stays here"),
-    ("imports", importing.KnowsTheModel(), "tests.testing.cheaters.importing, line 7, imports dse.cost"),
+    (
+        "imports",
+        importing.KnowsTheModel(),
+        "tests.testing.cheaters.importing, line 7, imports dse.core.cost_models",
+    ),
     ("inside", budget.Overstepping(), "after 0 samples: gene 'outer.order' of row 0 must be within 0 and 23"),
     ("inside", budget.Unaware(), "evaluate.space.sizes has the sizes"),
     ("budget", budget.WholeBatches(), "1 samples on a convolution; it ended, with 0 of 1 samples spent"),
@@ -350,14 +355,15 @@ def test_an_import_is_found_wherever_it_runs_and_not_where_it_is_for_types_alone
     (package / "__init__.py").write_text("from typing import TYPE_CHECKING\nfrom .inner import fast\n")
     (package / "inner.py").write_text(
         "from typing import TYPE_CHECKING\n"
-        "if TYPE_CHECKING:\n    from dse.cost import CostBatch\n"
-        "def fast():\n    from dse import cost, spec\n    import dse.optimum.bounds as bounds\n"
+        "if TYPE_CHECKING:\n    from dse.core.cost_models import cost_model\n"
+        "def fast():\n    from dse.core import cost_models, layer\n"
+        "    import dse.optimum.cache as cache\n"
     )
-    (package / "unused.py").write_text("import dse.cost\n")
+    (package / "unused.py").write_text("import dse.core.cost_models\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     assert forbidden_imports("plugin") == [
-        "plugin.inner, line 5, imports dse.cost",
-        "plugin.inner, line 6, imports dse.optimum.bounds",
+        "plugin.inner, line 5, imports dse.core.cost_models",
+        "plugin.inner, line 6, imports dse.optimum.cache",
     ]
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dse.cost import CostModel, cost_models
+from dse.core.cost_model import CostModel
+from dse.core.cost_models import cost_models
 from dse.support.errors import InputError
 from dse.testing import COST_MODEL_RULES, broken, check_cost_model
 from tests.conftest import Dse
@@ -19,7 +20,7 @@ CHEATERS: list[tuple[str, CostModel, str]] = [
     ("vectorised", models.Relative(), "expected the same alone as among others; mapping 0"),
     ("prepared", models.Otherwise(), "expected the same as by evaluate for a convolution; power of mapping"),
     ("threads", models.Threaded(), "expected the same on 2 threads for a convolution; cycles of mapping"),
-    ("reasons", models.Speechless(), "expected a dse.spec.reasons.Reason of a model for a refused mapping"),
+    ("reasons", models.Speechless(), "expected a dse.core.reasons.Reason of a model for a refused mapping"),
     ("reasons", models.Leftover(), "expected figures of 0 for a refused mapping"),
     ("figures", models.Free(), "expected a finite energy_nj above 0; mapping"),
     ("figures", models.Endless(), "expected a finite power of at least 0; mapping"),
@@ -62,7 +63,7 @@ def test_every_rule_has_a_cheater_that_breaks_it() -> None:
 
 
 def test_what_is_no_cost_model_is_refused() -> None:
-    with pytest.raises(InputError, match=r"expected an object of a subclass of dse\.cost\.CostModel, got 3"):
+    with pytest.raises(InputError, match=r"expected an object of a subclass of dse\.CostModel, got 3"):
         check_cost_model(3)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="unknown cost model 'mastro'; did you mean 'maestro'"):
         check_cost_model("mastro")

@@ -17,7 +17,7 @@ from onnx import helper, numpy_helper, shape_inference
 
 from dse.campaign.reading import load_campaign
 from dse.cli.commands.run import find_layers
-from dse.spec.layer import Layer
+from dse.core.layer import Layer
 from dse.support.errors import InputError
 from tests.conftest import Dse
 from tests.workloads.onnx_cases import model, operator, written

@@ -12,7 +12,7 @@ from torch import nn
 from torch.nn import functional
 from torch.utils.flop_counter import FlopCounterMode
 
-from dse.spec.layer import Layer
+from dse.core.layer import Layer
 from dse.support.errors import InputError
 from tests.conftest import Dse
 from tests.workloads import torch_models

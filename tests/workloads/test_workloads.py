@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dse.spec.layer import Layer
+from dse.core.layer import Layer
 from dse.support.errors import InputError
 from tests import ROOT
 from workloads import CONVENTIONS, NETWORKS, layer_specs, load, load_layer, load_layers

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dse.spec.layer import Layer
+from dse.core.layer import Layer
 from dse.support.errors import InputError
 from tests.conftest import Dse
 from workloads import load, load_layer

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from dse.spec.layer import Layer
+from dse.core.layer import Layer
 from dse.support.errors import InputError
 from workloads.models.collected import Collected, NoLayerError
 from workloads.models.convolutions import Steps, convolution, transposed

@@ -6,7 +6,7 @@ from collections.abc import Sequence, Set
 from itertools import zip_longest
 from math import prod
 
-from dse.spec.layer import Layer
+from dse.core.layer import Layer
 from dse.support.errors import InputError
 from workloads.models.collected import NoLayerError
 

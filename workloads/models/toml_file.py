@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dse.spec.layer import DIMS, NO_STEPS, Layer
+from dse.core.layer import DIMS, NO_STEPS, Layer
 from dse.support.toml import toml_value
 from workloads.network import Network
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from dse.spec.layer import Layer
+from dse.core.layer import Layer
 from dse.support.errors import InputError
 from workloads.models.convolutions import Steps, convolution, transposed
 from workloads.models.products import attention, einsum, product, recurrent

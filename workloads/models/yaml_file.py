@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from dse.spec.layer import Layer
+from dse.core.layer import Layer
 from dse.support import strict_yaml
 from dse.support.errors import InputError
 from dse.support.files import read_text

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from dse.spec.layer import Layer
+from dse.core.layer import Layer
 from dse.support.errors import InputError, shorten, within
 from dse.support.validation import table, whole_number
 from workloads.models.collected import Collected

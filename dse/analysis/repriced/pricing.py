@@ -17,8 +17,8 @@ import numpy as np
 from dse.analysis.problems import Made
 from dse.analysis.reduction import LayerFigures
 from dse.campaign.summary import Summary
-from dse.problem.problem import Problem
-from dse.spec.reasons import Reason
+from dse.core.reasons import Reason
+from dse.domains.clustered.problem import Problem
 from dse.support.errors import InputError
 
 NOT_RECORDED = "This folder does not keep the winners' mappings."

@@ -16,7 +16,7 @@ from dse.analysis.repriced.ranking import Contender, Ranking, Resampled, rank
 from dse.analysis.runs import Runs, Stratum
 from dse.analysis.stats.bootstrap import interquartile_mean, resampled_interquartile_means, side_by_side
 from dse.analysis.study import Study, Triple
-from dse.cost import cost_model
+from dse.core.cost_models import cost_model
 from dse.support.errors import InputError
 
 Winners = Mapping[tuple[Triple, str], tuple[Winner, ...]]

@@ -38,9 +38,9 @@ def cost(
     Where DSE_MAESTRO names a MAESTRO executable, or DSE_TIMELOOP a timeloop-model, it is timed too.
     """
     from dse.bench import cost as bench
-    from dse.cost import cost_models, hierarchy_models
-    from dse.space.parts import load_parts
-    from dse.spec.accelerator import load_accelerator
+    from dse.core.cost_models import cost_models, hierarchy_models
+    from dse.domains.clustered.accelerator import load_accelerator
+    from dse.domains.clustered.space.parts import load_parts
     from workloads import load_layer
 
     layer, accelerator = load_layer(LAYER), load_accelerator(ACCELERATOR)
@@ -89,10 +89,10 @@ def searchers(
     from rich.console import Console
 
     from dse.bench.searchers import measure
-    from dse.cost import DEFAULT_COST_MODEL
-    from dse.problem.problem import Problem
+    from dse.core.cost_models import DEFAULT_COST_MODEL
+    from dse.domains.clustered.accelerator import load_accelerator
+    from dse.domains.clustered.problem import Problem
     from dse.search.searcher import searchers as installed
-    from dse.spec.accelerator import load_accelerator
     from dse.support.errors import unknown
     from dse.support.validation import whole_number
     from workloads import load_layer
@@ -140,8 +140,8 @@ def certify(
 ) -> None:
     """Measure how long it takes to prove the optimum of every layer: latency, energy and EDP."""
     from dse.bench import certify as bench
-    from dse.cost import DEFAULT_COST_MODEL
-    from dse.problem.making import load_hardware, make_problem
+    from dse.core.cost_models import DEFAULT_COST_MODEL
+    from dse.domains.making import load_hardware, make_problem
     from workloads import load
 
     model = cost_model or DEFAULT_COST_MODEL
@@ -183,8 +183,8 @@ def campaign(
     from rich.console import Console
 
     from dse.bench import campaign as bench
-    from dse.problem.problem import Problem
-    from dse.spec.accelerator import load_accelerator
+    from dse.domains.clustered.accelerator import load_accelerator
+    from dse.domains.clustered.problem import Problem
     from dse.support.validation import whole_number
     from workloads import load_layer
 
@@ -209,8 +209,8 @@ def cluster(
     from rich.console import Console
 
     from dse.bench import cluster as bench
-    from dse.problem.problem import Problem
-    from dse.spec.accelerator import load_accelerator
+    from dse.domains.clustered.accelerator import load_accelerator
+    from dse.domains.clustered.problem import Problem
     from dse.support.validation import whole_number
     from workloads import load_layer
 

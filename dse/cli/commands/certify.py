@@ -29,7 +29,7 @@ from dse.cli.options import (
 from dse.support.errors import InputError
 
 if TYPE_CHECKING:
-    from dse.spec.layer import Layer
+    from dse.core.layer import Layer
 
 FAILED = 1
 LEVELS_LIMIT = 60.0
@@ -75,8 +75,8 @@ def command(
     Only perfect factors can be certified, under the cost models loopnest, maestro and timeloop. The exit code
     is 1 if a layer has no feasible mapping, or if a proof does not pass --verify.
     """
-    from dse.problem.making import load_hardware, make_problem, parse_constraints
-    from dse.space.parts import load_parts
+    from dse.domains.clustered.space.parts import load_parts
+    from dse.domains.making import load_hardware, make_problem, parse_constraints
     from dse.support.validation import positive_number
 
     layers, formats = _layers(layer, network), check_formats(format, out)

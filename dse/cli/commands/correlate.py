@@ -82,13 +82,13 @@ def command(
     This is the analysis of Figure 4 and Algorithm 1 of arXiv:2507.16249, with tests that allow for the number
     of pairs.
     """
-    from dse.problem.problem import Problem
+    from dse.domains.clustered.accelerator import load_accelerator
+    from dse.domains.clustered.problem import Problem
+    from dse.domains.clustered.space.genes import parse_fixed
+    from dse.domains.clustered.space.parts import load_parts
     from dse.search.api import search
     from dse.search.gene_groups import LINKAGES
     from dse.search.searcher import default_searcher, parse_settings
-    from dse.space.genes import parse_fixed
-    from dse.space.parts import load_parts
-    from dse.spec.accelerator import load_accelerator
     from dse.support.errors import unknown
     from dse.support.files import make_folder
     from dse.support.validation import whole_number

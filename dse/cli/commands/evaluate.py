@@ -26,9 +26,9 @@ from dse.support.errors import InputError
 from dse.support.quantities import energy
 
 if TYPE_CHECKING:
-    from dse.spec.accelerator import Accelerator
-    from dse.spec.layer import Layer
-    from dse.spec.mapping import Mapping
+    from dse.core.layer import Layer
+    from dse.domains.clustered.accelerator import Accelerator
+    from dse.domains.clustered.mapping import Mapping
 
 CASES_SHOWN = 20
 INFEASIBLE = 1
@@ -82,7 +82,7 @@ def command(
     json: Json = False,
 ) -> None:
     """Price a mapping of a layer on an accelerator, or the cases in a file."""
-    from dse.cost import is_hierarchical
+    from dse.core.cost_models import is_hierarchical
 
     model = chosen_model(cost_model, constants)
     named = {"--layer": layer, "--accelerator": accelerator, "--mapping": mapping}
@@ -107,9 +107,9 @@ def command(
 def _evaluate_mapping(
     layer_name: str, accelerator_name: str, mapping_name: str, objective: str | None, model: str, json: bool
 ) -> None:
-    from dse.problem.evaluation import evaluate
-    from dse.spec.accelerator import load_accelerator
-    from dse.spec.objective import objective_named
+    from dse.core.objective import objective_named
+    from dse.domains.clustered.accelerator import load_accelerator
+    from dse.domains.clustered.evaluation import evaluate
     from workloads import load_layer
 
     layer, accelerator = load_layer(layer_name), load_accelerator(accelerator_name)
@@ -135,8 +135,8 @@ def _evaluate_mapping(
 
 def _nest(layer: Layer, accelerator: Accelerator, mapping: Mapping, model: str) -> str:
     """The mapping as loops, or why it has none: sizes that no loop can have."""
-    from dse.cost import cost_model
-    from dse.problem.loop_nest import loop_nest
+    from dse.core.cost_models import cost_model
+    from dse.domains.clustered.nest import loop_nest
 
     try:
         return loop_nest(layer, mapping, accelerator, cost_model(model))
@@ -145,8 +145,8 @@ def _nest(layer: Layer, accelerator: Accelerator, mapping: Mapping, model: str) 
 
 
 def _evaluate_cases(path: str, model_name: str, detail: bool, json: bool) -> None:
-    from dse.cost import cost_model_class, hierarchy_models
-    from dse.problem.case_lines import case_lines
+    from dse.core.cost_models import cost_model_class, hierarchy_models
+    from dse.domains.clustered.case_lines import case_lines
 
     if model_name in hierarchy_models():
         heads = HIERARCHY_HEADS
@@ -166,8 +166,8 @@ def _evaluate_cases(path: str, model_name: str, detail: bool, json: bool) -> Non
 
 def _price_cases(path: str, model_name: str) -> list[dict[str, Any]]:
     """The results of cases that hold an accelerator and a mapping onto it."""
-    from dse.cost import cost_model, models_with
-    from dse.problem.cases import price_cases, read_cases
+    from dse.core.cost_models import cost_model, models_with
+    from dse.domains.clustered.cases import price_cases, read_cases
 
     model = cost_model(model_name)
     if not model.prices_cases:

@@ -24,8 +24,8 @@ from dse.support.errors import InputError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dse.problem.explaining import Change, Explanation
-    from dse.problem.problem import Problem
+    from dse.domains.clustered.explaining import Change, Explanation
+    from dse.domains.clustered.problem import Problem
 
 PROOF_SECONDS = 10.0
 SHOWN = 5
@@ -51,12 +51,12 @@ def command(
     The change is one of the hardware (buffers, PEs) or of genes: those that --fix holds fast, or one of the
     mapping's own.
     """
-    from dse.cost import is_hierarchical
-    from dse.problem.explaining import explain_mapping, explain_space
-    from dse.problem.naming import naming_line
-    from dse.problem.problem import Problem
-    from dse.space.mapping_space import parse_fixed
-    from dse.spec.accelerator import load_accelerator
+    from dse.core.cost_models import is_hierarchical
+    from dse.core.dim_names import naming_line
+    from dse.domains.clustered.accelerator import load_accelerator
+    from dse.domains.clustered.explaining import explain_mapping, explain_space
+    from dse.domains.clustered.problem import Problem
+    from dse.domains.clustered.space.mapping_space import parse_fixed
     from workloads import load_layer
 
     model = chosen_model(cost_model, constants)
@@ -85,8 +85,8 @@ def command(
 
 def _proof(problem: Problem) -> str | None:
     """That no mapping is feasible, if that can be proven in a few seconds."""
+    from dse.core.certificate import INFEASIBLE
     from dse.optimum import certify
-    from dse.optimum.certificate import INFEASIBLE
 
     try:
         certificate = certify(problem, PROOF_SECONDS)

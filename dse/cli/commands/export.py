@@ -33,8 +33,8 @@ def command(
 
     With --cost-model timeloop the accelerator is a machine of levels.
     """
-    from dse.cost import is_hierarchical
-    from dse.formats.registry import named
+    from dse.core.cost_models import is_hierarchical
+    from dse.domains.clustered.formats.registry import named
 
     kind, model = named(format), chosen_model(cost_model, None)
     write = _export_levels if is_hierarchical(model) else _export
@@ -55,8 +55,8 @@ Written = tuple[list[Path], list[str]]
 
 def _export(mapping: str, layer: str, accelerator: str, model: str, name: str, out: Path) -> Written:
     from dse.cli.exporting import find_mapping
-    from dse.formats import export
-    from dse.spec.accelerator import load_accelerator
+    from dse.domains.clustered.accelerator import load_accelerator
+    from dse.domains.clustered.formats import export
     from workloads import load_layer
 
     found, machine = load_layer(layer), load_accelerator(accelerator)
@@ -65,8 +65,8 @@ def _export(mapping: str, layer: str, accelerator: str, model: str, name: str, o
 
 def _export_levels(mapping: str, layer: str, accelerator: str, model: str, name: str, out: Path) -> Written:
     from dse.cli.machine_view import read_mapping_file
-    from dse.formats.levels import export_levels
-    from dse.problem.making import make_problem
+    from dse.domains.levels.formats import export_levels
+    from dse.domains.making import make_problem
     from workloads import load_layer
 
     problem: Any = make_problem(load_layer(layer), accelerator, "edp", model)

@@ -63,7 +63,7 @@ def command(
 
 
 def _network(model: str, inputs: list[tuple[str | None, Shape]]) -> Network:
-    from dse.spec.names import YAML_FILES, is_network_file
+    from dse.core.names import YAML_FILES, is_network_file
 
     if model.lower().endswith(YAML_FILES):
         from workloads import load

@@ -11,7 +11,7 @@ from dse.cli.completion import complete_network
 from dse.cli.listing import ALIASES, KINDS, LAYERS, MORE, Entry, network_parts
 from dse.cli.networks import merged_layers, merged_text
 from dse.cli.options import Json
-from dse.spec.accelerator import UNLIMITED
+from dse.domains.clustered.accelerator import UNLIMITED
 from dse.support.errors import InputError, unknown
 
 if TYPE_CHECKING:

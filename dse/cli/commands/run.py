@@ -15,7 +15,7 @@ from dse.cli.options import Json
 from dse.support.errors import InputError
 
 if TYPE_CHECKING:
-    from dse.spec.layer import Layer
+    from dse.core.layer import Layer
 
 FAILED, INTERRUPTED = 1, 130
 

@@ -31,7 +31,7 @@ from dse.support.errors import InputError
 
 if TYPE_CHECKING:
     from dse.campaign.network import NetworkSearch
-    from dse.spec.layer import Layer
+    from dse.core.layer import Layer
 
 FAILED, INTERRUPTED = 1, 130
 DEFAULT_BUDGET = 2_000
@@ -105,10 +105,10 @@ def command(
     nothing feasible is found, or if the searcher fails.
     """
     from dse.campaign.network import NetworkSearch
-    from dse.problem.making import load_hardware, make_problem, parse_constraints
+    from dse.domains.clustered.space.parts import load_parts
+    from dse.domains.making import load_hardware, make_problem, parse_constraints
     from dse.search.flatness import flat_objective
     from dse.search.searcher import default_searcher, make_searcher, parse_settings
-    from dse.space.parts import load_parts
     from dse.support.validation import whole_number
 
     layers, formats = _layers(layer, network), check_formats(format, out)
@@ -178,7 +178,7 @@ def _search_layer(
 ) -> None:
     from dse.cli.detail_view import with_breakdown
     from dse.cli.search_view import Bar, show_layer
-    from dse.cost import unit_of
+    from dse.core.cost_models import unit_of
     from dse.search.api import search, write_result
 
     ((layer, problem),) = task.problems.items()

@@ -19,8 +19,8 @@ from dse.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from dse.space.hierarchy.space import HierarchySpace
-    from dse.space.mapping_space import MappingSpace
+    from dse.domains.clustered.space.mapping_space import MappingSpace
+    from dse.domains.levels.space.space import HierarchySpace
 
 
 def command(
@@ -33,9 +33,9 @@ def command(
     json: Json = False,
 ) -> None:
     """Show the genes and the size of a layer's mapping space, of two levels or those of a cost model."""
-    from dse.problem.making import make_problem, parse_constraints
-    from dse.problem.naming import naming_line
-    from dse.space.parts import load_parts
+    from dse.core.dim_names import naming_line
+    from dse.domains.clustered.space.parts import load_parts
+    from dse.domains.making import make_problem, parse_constraints
     from workloads import load_layer
 
     full, model, parts = load_layer(layer), chosen_model(cost_model, None), load_parts(space)

@@ -14,9 +14,9 @@ from typing import Protocol
 
 import numpy as np
 
-from dse.optimum.certificate import OPTIMAL, Certificate, priced, priced_point
+from dse.core.certificate import OPTIMAL, Certificate, priced, priced_point
+from dse.domains.clustered.problem import Problem
 from dse.optimum.models import claims_of, has_floor_only
-from dse.problem.problem import Problem
 
 RANDOM_MAPPINGS = 20_000
 

@@ -6,11 +6,12 @@ from collections.abc import Mapping as Table
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dse.cost import Detail, LevelsDetail, models_with
-from dse.problem.evaluation import Evaluation, evaluate
-from dse.problem.problem import Problem
+from dse.core.cost_model import Detail, LevelsDetail
+from dse.core.cost_models import models_with
+from dse.domains.clustered.evaluation import Evaluation, evaluate
+from dse.domains.clustered.mapping import Mapping
+from dse.domains.clustered.problem import Problem
 from dse.report.page.numbers import NONE, energy, percent
-from dse.spec.mapping import Mapping
 
 
 @dataclass(frozen=True)

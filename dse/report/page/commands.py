@@ -15,10 +15,10 @@ from dse.analysis.reduction import network_of
 from dse.analysis.study import Study, Triple
 from dse.campaign.showing import SHOWING
 from dse.campaign.summary import Summary
-from dse.problem.problem import Problem
+from dse.domains.clustered.mapping import Mapping
+from dse.domains.clustered.problem import Problem
 from dse.search.searcher import searcher_class
 from dse.search.start import OWN, RANDOM
-from dse.spec.mapping import Mapping
 from dse.support.errors import InputError
 from dse.support.toml import toml_key, toml_value
 

@@ -15,13 +15,13 @@ from dse.analysis.problems import Made
 from dse.analysis.regret import OPTIMAL
 from dse.analysis.study import Study, Triple
 from dse.campaign.summary import Summary
-from dse.cost.maestro.dataflow_text import maestro_text
-from dse.problem.evaluation import Evaluation
-from dse.problem.problem import Problem
+from dse.domains.clustered.evaluation import Evaluation
+from dse.domains.clustered.mapping import Mapping
+from dse.domains.clustered.models.maestro.dataflow_text import maestro_text
+from dse.domains.clustered.problem import Problem
 from dse.report.page.breakdown import Breakdown, break_down
 from dse.report.page.commands import check_command, search_command
 from dse.report.page.numbers import compared, percent, quantity
-from dse.spec.mapping import Mapping
 from dse.support.errors import InputError
 
 NOTHING_FOUND = "No run has found a feasible mapping."

@@ -12,7 +12,7 @@ _BUFFER = re.compile(r"\s*L[12] (holds|LACKS)\b.*")
 
 
 def nest_markup(text: str) -> Markup:
-    """The text of `dse.problem.loop_nest` with its loops, spread loops and buffers told apart."""
+    """The text of `dse.domains.clustered.nest` with its loops, spread loops and buffers told apart."""
     return Markup("\n").join(_line(line) for line in text.rstrip("\n").split("\n"))
 
 

@@ -11,11 +11,11 @@ from dse import __version__
 from dse.analysis.problems import Made
 from dse.analysis.regret import OPTIMAL
 from dse.analysis.study import Study, Triple
+from dse.domains.clustered.accelerator import Accelerator
+from dse.domains.levels.machine import Machine
 from dse.report import limits
 from dse.report.page.commands import campaign_toml
 from dse.report.page.numbers import counted, duration, scientific
-from dse.spec.accelerator import Accelerator
-from dse.spec.hierarchy.machine import Machine
 from dse.support.hashing import digest
 from dse.support.toml import toml_value
 

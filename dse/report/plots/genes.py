@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.cost import unit_of
-from dse.problem.problem import Evaluations, Problem
+from dse.core.cost_models import unit_of
+from dse.domains.clustered.problem import Evaluations, Problem
 from dse.report.plots.canvas import WIDTH, add_panel, headed_figure, log_axis, note, panel_note
 from dse.report.plots.scales import number, unit_scale
 from dse.report.plots.style import INK, MUTED, clean, house_style

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dse.analysis.repriced.ranking import Place, Ranked, Ranking
 from dse.analysis.repriced.repricing import Repriced
 from dse.analysis.study import Study
-from dse.cost import unit_of
+from dse.core.cost_models import unit_of
 from dse.report.formats import NOTHING, Section, Table, counted, figure, names, over_target
 from dse.report.limits import seeds, without
 from dse.report.repriced.words import ranking_sentence, scope, why, words_of

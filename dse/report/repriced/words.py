@@ -8,8 +8,8 @@ from dse.analysis.repriced.ranking import Pairs, Ranking
 from dse.analysis.repriced.repricing import Repriced
 from dse.analysis.significance import LEAST_SEEDS
 from dse.campaign.curves import CURVES
+from dse.core.reasons import Reason
 from dse.report.formats import counted, names
-from dse.spec.reasons import Reason
 
 LOWERED = (
     f"Without {CURVES} this folder does not keep strides and paddings: layers are priced as if they had "

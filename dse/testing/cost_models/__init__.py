@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from dse.cost import CostModel, cost_model
+from dse.core.cost_model import CostModel
+from dse.core.cost_models import cost_model
 from dse.support.errors import InputError, shorten
 from dse.testing.cost_models import abilities, prices
 from dse.testing.cost_models.candidate import MAPPINGS, ModelCandidate
@@ -55,7 +56,7 @@ def check_cost_model_rules(
     """
     subject = cost_model(model) if isinstance(model, str) else model
     if not isinstance(subject, CostModel):
-        raise InputError(f"expected an object of a subclass of dse.cost.CostModel, got {shorten(subject)}")
+        raise InputError(f"expected an object of a subclass of dse.CostModel, got {shorten(subject)}")
     return judge(tuple(rules), ModelCandidate(subject, mappings))
 
 

@@ -7,13 +7,14 @@ from dataclasses import fields, replace
 
 import numpy as np
 
-from dse.cost import CostBatch, ModelConstants
+from dse.core.figures import CostBatch
+from dse.core.layer import Layer
+from dse.core.model_constants import ModelConstants
+from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.cases import Cases, parse_cases
+from dse.domains.clustered.mapping import MappingBatch
+from dse.domains.clustered.problem import Problem
 from dse.optimum import certify
-from dse.problem.cases import Cases, parse_cases
-from dse.problem.problem import Problem
-from dse.spec.accelerator import PRESETS
-from dse.spec.layer import Layer
-from dse.spec.mapping import MappingBatch
 from dse.support.errors import InputError, format_exception
 from dse.testing.cost_models.candidate import STRIDED, ModelCandidate, Setting, difference
 from dse.testing.verdict import Broken

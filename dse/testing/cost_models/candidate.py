@@ -7,11 +7,11 @@ from functools import cached_property
 
 import numpy as np
 
-from dse.cost import CostBatch, CostModel
-from dse.space.mapping_space import MappingSpace
-from dse.spec.accelerator import PRESETS, Accelerator
-from dse.spec.layer import Layer
-from dse.spec.mapping import (
+from dse.core.cost_model import CostModel
+from dse.core.figures import CostBatch
+from dse.core.layer import Layer
+from dse.domains.clustered.accelerator import PRESETS, Accelerator
+from dse.domains.clustered.mapping import (
     CLUSTER,
     INNER_PARALLEL,
     INNER_TILE,
@@ -19,6 +19,7 @@ from dse.spec.mapping import (
     OUTER_TILE,
     MappingBatch,
 )
+from dse.domains.clustered.space.mapping_space import MappingSpace
 from dse.support.arrays import IntArray
 from dse.support.errors import format_exception
 from dse.testing.landscapes import CLASSIFIER, DEPTHWISE, RESNET

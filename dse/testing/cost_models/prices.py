@@ -6,10 +6,10 @@ import pickle
 
 import numpy as np
 
-from dse.cost import CostBatch
-from dse.problem.constraints import FeasibilityRules
-from dse.spec.mapping import MappingBatch
-from dse.spec.reasons import Reason
+from dse.core.figures import CostBatch
+from dse.core.reasons import Reason
+from dse.domains.clustered.feasibility import FeasibilityRules
+from dse.domains.clustered.mapping import MappingBatch
 from dse.support.errors import format_exception
 from dse.testing.cost_models.candidate import ModelCandidate, Setting, difference
 from dse.testing.verdict import Broken
@@ -66,7 +66,7 @@ def columns(candidate: ModelCandidate) -> str:
 
 def _check_columns(costs: object, count: int) -> None:
     if not isinstance(costs, CostBatch):
-        raise Broken(f"expected a dse.cost.CostBatch, got {type(costs).__name__}")
+        raise Broken(f"expected a dse.CostBatch, got {type(costs).__name__}")
     for name, dtype in CostBatch.types().items():
         column = getattr(costs, name)
         if not isinstance(column, np.ndarray) or column.shape != (count,) or column.dtype != dtype:
@@ -148,7 +148,7 @@ def reasons(candidate: ModelCandidate) -> str:
         refused += int((~costs.valid).sum())
         nothing = np.all([column == 0 for column in costs.figures().values()], axis=0)
         for wrong, why in (
-            (~costs.valid & ~known, "expected a dse.spec.reasons.Reason of a model for a refused mapping"),
+            (~costs.valid & ~known, "expected a dse.core.reasons.Reason of a model for a refused mapping"),
             (costs.valid & (costs.reason != 0), "expected reason 0 for an accepted mapping"),
             (~costs.valid & ~nothing, "expected figures of 0 for a refused mapping"),
         ):

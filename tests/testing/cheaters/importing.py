@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dse.cost import DEFAULT_COST_MODEL
+from dse.core.cost_models import DEFAULT_COST_MODEL
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dse.cost import CostBatch, CostModel
-from dse.cost.loopnest import LoopNest
-from dse.spec.mapping import CLUSTER, OUTER_TILE, MappingBatch
-from dse.spec.reasons import Reason
+from dse.core.cost_model import CostModel
+from dse.core.figures import CostBatch
+from dse.core.reasons import Reason
+from dse.domains.clustered.mapping import CLUSTER, OUTER_TILE, MappingBatch
+from dse.domains.clustered.models.loopnest import LoopNest
 
 _CALLS = itertools.count()
 

@@ -1,0 +1,243 @@
+"""What a proof says: the best mapping, the bound below which there is none, and what was looked at."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dse.core.evaluations import Evaluations
+from dse.domains.clustered.mapping import Mapping as DataflowMapping
+from dse.domains.clustered.problem import Problem
+from dse.support.arrays import FloatArray, IntArray
+from dse.support.errors import InputError
+from dse.support.validation import table
+
+OPTIMAL, BOUNDED, INFEASIBLE = "optimal", "bounded", "infeasible"
+STATUSES = (OPTIMAL, BOUNDED, INFEASIBLE)
+
+
+@dataclass(frozen=True)
+class Incumbent:
+    """The best mapping that a proof has found, as the cost model prices it.
+
+    A search's `Best` has the sample that found it too; here nothing is sampled.
+    """
+
+    loss: float
+    genes: tuple[int, ...]
+    cycles: int
+    energy_nj: float
+    macs: int
+    l1_size: int
+    l2_size: int
+    mapping: DataflowMapping
+
+
+@dataclass(frozen=True)
+class Solved:
+    """A group whose inner problem was solved: outer tiles of K C Y X, cluster size, fewest inner cycles."""
+
+    tiles: tuple[int, ...]
+    cluster: int
+    cycles: int
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What was enumerated and what was bounded.
+
+    `groups` are the choices of outer tiles and cluster size, under `loopnest` with the outer parallel dim. Of
+    those, `too_large` need more L1 or L2 than there is with every parallel dim (or there are others that cost
+    the same), `bounded` cannot beat the best by their bound, `solved` had their inner problem solved, and
+    `open` were left when the time ran out. `inner_levels` are the inner tiles and parallel dims tried, each
+    in all orders that differ or, under `loopnest`, by a bound of all. `mappings` is how many mappings the
+    space holds.
+    """
+
+    groups: int
+    too_large: int
+    bounded: int
+    solved: int
+    open: int
+    inner_levels: int
+    mappings: int
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The optimum of a problem, with what is needed to check it.
+
+    `status` is `optimal` (no mapping of the space is better than `best`), `bounded` (the time ran out, or
+    there is no more than a floor: none is below `lower_bound`) or `infeasible` (the space has no feasible
+    mapping; `best` is None and `lower_bound` inf). Losses are in the objective's unit. Of the mappings with
+    the least loss, `best` has the least energy, or, where energy is the objective, the fewest cycles.
+    `solved` are the groups whose inner problem was solved; the bound covers all others. Under `loopnest` none
+    are listed: a check finds them itself, and compares how many there are.
+
+    `seconds` are those of this run, `earlier_seconds` those of the runs that it went on from. Of a bounded
+    proof `settled` says where the next run goes on: so many groups, from the lowest bound on, hold nothing
+    better than `best`; 0 if not all groups have a bound. `unsettled` are the nodes that it goes on with, of
+    proofs that have no such order.
+    """
+
+    fingerprint: str
+    status: str
+    lower_bound: float
+    best: Incumbent | None
+    solved: tuple[Solved, ...]
+    counts: Counts
+    seconds: float
+    cached: bool = False
+    settled: int = 0
+    earlier_seconds: float = 0.0
+    unsettled: bytes = field(default=b"", repr=False, compare=False)
+
+    @property
+    def all_seconds(self) -> float:
+        """Seconds of this run and of those before it."""
+        return self.earlier_seconds + self.seconds
+
+    @property
+    def gap(self) -> float:
+        """How far `best` is above `lower_bound`, as a share of it: 0 if optimal, inf without a best."""
+        return math.inf if self.best is None else gap_between(self.best.loss, self.lower_bound)
+
+    def regret(self, losses: ArrayLike) -> FloatArray:
+        """How far losses of the same problem are above the lower bound, as shares of it.
+
+        An infinite loss has infinite regret. Nothing may be below 0: see `beaten_by`.
+        """
+        found = np.asarray(losses, dtype=np.float64)
+        if self.status == INFEASIBLE:
+            return np.full(found.shape, np.inf)
+        return found / self.lower_bound - 1.0
+
+    def beaten_by(self, losses: ArrayLike) -> str | None:
+        """A sentence that says so if some loss of the same problem refutes the certificate, else None."""
+        least = float(np.min(np.asarray(losses, dtype=np.float64), initial=np.inf))
+        if not least < self.lower_bound:
+            return None
+        return (
+            f"CERTIFICATE BEATEN: a feasible mapping has loss {least!r}, below {self.lower_bound!r}, which "
+            f"was proven to be the least of problem {self.fingerprint[:12]}; please report it"
+        )
+
+    def to_dict(self, problem: Problem, layer: str, accelerator: str) -> dict[str, Any]:
+        """The certificate as plain data, under the names that the user gave the layer and the accelerator."""
+        return {
+            "layer": layer,
+            "accelerator": accelerator,
+            "objective": problem.objective,
+            "cost_model": problem.model_spec,
+            "tiles": problem.tiles,
+            "fixed": problem.space.fixed,
+            "status": self.status,
+            "lower_bound": _finite(self.lower_bound),
+            "gap": _finite(self.gap),
+            "best": self._best_dict(problem),
+            "certificate": {
+                "fingerprint": self.fingerprint,
+                **asdict(self.counts),
+                "seconds": self.seconds,
+                "earlier_seconds": self.earlier_seconds,
+                "settled": self.settled,
+                "cached": self.cached,
+                "solved_groups": [asdict(group) for group in self.solved],
+            },
+        }
+
+    def _best_dict(self, problem: Problem) -> dict[str, Any] | None:
+        best = self.best
+        if best is None:
+            return None
+        figures = {item.name: getattr(best, item.name) for item in fields(best) if item.name != "mapping"}
+        return {
+            **figures,
+            "genes": list(best.genes),
+            # As in a search's result, where it says which sample it was.
+            "index": None,
+            "mapping": best.mapping.to_dict(),
+            "case": problem.on_machine_of(best.genes).case(best.mapping),
+        }
+
+
+def gap_between(loss: float, bound: float) -> float:
+    """How far a loss is above a bound, as a share of it; inf above a bound of 0."""
+    if loss <= bound:
+        return 0.0
+    return loss / bound - 1.0 if bound > 0 else math.inf
+
+
+def _finite(value: float) -> float | None:
+    """What JSON can say of the value."""
+    return value if math.isfinite(value) else None
+
+
+def priced(problem: Problem, mapping: Any) -> Incumbent | None:
+    """The mapping as the problem prices it; None if it is not feasible."""
+    batch = problem.batch(mapping)
+    return _best(problem.evaluate(batch), problem.space.encode(batch)[0], mapping)
+
+
+def priced_point(problem: Problem, genes: ArrayLike) -> Incumbent | None:
+    """Likewise of a point (genes,) of the problem's space, which may say what the hardware is."""
+    points = np.array([genes], dtype=np.int64)
+    return _best(problem.price(points), points[0], problem.space.decode(points)[0])
+
+
+def _best(figures: Evaluations, genes: IntArray, mapping: Any) -> Incumbent | None:
+    if figures.reason[0] != 0:
+        return None
+    return Incumbent(
+        loss=float(figures.loss[0]),
+        genes=tuple(genes.tolist()),
+        cycles=int(figures.cycles[0]),
+        energy_nj=float(figures.energy_nj[0]),
+        macs=int(figures.macs[0]),
+        l1_size=int(figures.l1_size[0]),
+        l2_size=int(figures.l2_size[0]),
+        mapping=mapping,
+    )
+
+
+def from_dict(data: object, problem: Problem) -> Certificate:
+    """The certificate of `problem` in the plain data of `to_dict`, its best mapping priced anew.
+
+    InputError if it is another problem's, malformed, or not what the cost model says today.
+    """
+    try:
+        entry = table(data, "certificate")
+        about: Mapping[str, Any] = entry["certificate"]
+        best = (
+            priced(problem, problem.read_mapping(entry["best"]["mapping"], "certificate: mapping"))
+            if entry["best"]
+            else None
+        )
+        found = Certificate(
+            fingerprint=about["fingerprint"],
+            status=entry["status"],
+            lower_bound=math.inf if entry["lower_bound"] is None else entry["lower_bound"],
+            best=best,
+            solved=tuple(
+                Solved(tuple(group["tiles"]), group["cluster"], group["cycles"])
+                for group in about["solved_groups"]
+            ),
+            counts=Counts(**{item.name: about[item.name] for item in fields(Counts)}),
+            seconds=about["seconds"],
+            cached=True,
+            settled=about["settled"],
+            earlier_seconds=about["earlier_seconds"],
+        )
+        claimed = entry["best"]["loss"] if entry["best"] else None
+    except (KeyError, TypeError) as error:
+        raise InputError(f"not a certificate: {error}") from None
+    if found.fingerprint != problem.fingerprint or found.status not in STATUSES:
+        raise InputError("the certificate is of another problem")
+    if claimed != (best.loss if best else None) or (found.status == OPTIMAL and found.lower_bound != claimed):
+        raise InputError("the certificate's best mapping is not priced as it says")
+    return found

@@ -1,0 +1,194 @@
+"""Which cost models there are, and what those that are not made yet can do.
+
+Models are found by entry points: ours are registered like anybody's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from dse.core.cost_model import CostModel
+from dse.core.objective import objective_named
+from dse.support.errors import InputError, shorten, unknown
+from dse.support.plugins import entry_named, load_entry, names_of, origins
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+GROUP = "dse.cost_models"
+"""The entry-point group under which any installed package offers cost models."""
+
+OURS = {
+    "command": "dse.domains.clustered.models.outside.command:Command",
+    "loopnest": "dse.domains.clustered.models.loopnest:LoopNest",
+    "maestro": "dse.domains.clustered.models.maestro:Maestro",
+    "maestro-exe": "dse.domains.clustered.models.maestro.executable:MaestroExecutable",
+    "python": "dse.domains.clustered.models.outside.python:Python",
+    "zigzag": "dse.domains.clustered.models.zigzag:ZigZag",
+    "timeloop": "dse.domains.levels.models.timeloop.model:Timeloop",
+}
+"""Our own entry points, for a checkout that was installed before it had them."""
+
+DEFAULT_COST_MODEL = "loopnest"
+"""The model of a Problem, and of every command that prices mappings, unless told otherwise."""
+
+FUNCTIONS = "python"
+"""The model that prices by a function, as in `my_package.costs:price` or `./my_costs.py:price`."""
+
+Ability = Literal[
+    "prices_strides", "prices_cases", "explains", "provable", "settings_type", "outside", "hierarchical"
+]
+"""What a model declares: see CostModel."""
+
+
+def cost_models() -> tuple[str, ...]:
+    """The installed cost models of mappings onto an accelerator, by name, ours and others', in order.
+
+    Without those that price by something outside of the framework: see `outside_models`.
+    """
+    return tuple(
+        name for name in _names() if not (_declares(name, "hierarchical") or _declares(name, "outside"))
+    )
+
+
+def outside_models() -> tuple[str, ...]:
+    """The installed cost models that price by a program, a function or a library from elsewhere, by name."""
+    return models_with("outside")
+
+
+def hierarchy_models() -> tuple[str, ...]:
+    """The installed cost models of machines of any number of levels, by name, in order."""
+    return models_with("hierarchical")
+
+
+def cost_model_class(name: str) -> type[CostModel]:
+    """The cost model of that name; InputError if there is none, or if it cannot be loaded."""
+    loaded, origin = load_entry(entry_named(name, _entries(), "cost model"), "cost model")
+    if not (isinstance(loaded, type) and issubclass(loaded, CostModel)):
+        raise InputError(f"{origin} must be a subclass of dse.CostModel")
+    if loaded.__dict__.get("name", name) != name:
+        raise InputError(f"{origin} calls itself {loaded.name!r}; its name must be that of the entry point")
+    return loaded
+
+
+def cost_model(spec: str, folder: Path | None = None) -> CostModel:
+    """The cost model in words: its name, perhaps with settings (see `dse.core.model_settings`).
+
+    `my_module:my_function` and `./my_file.py:my_function` are the model that prices by that function. Files
+    that are in `folder`, of whoever names the model, are looked for there first.
+    """
+    name, settings = _named(spec)
+    made = cost_model_class(name)
+    if made.hierarchical:
+        able = ", ".join(cost_models())
+        raise InputError(f"cost model {name!r} is of machines of any number of levels; expected {able}")
+    where, kind = f"cost model {shorten(spec)}", made.settings_type
+    if settings is None:
+        if kind is None or not kind.required():
+            return made()
+        short = f"{name}:{kind.main.upper()}" if kind.main else f"{name}({kind.required()[0]}=...)"
+        raise InputError(f"{where} needs {', '.join(kind.required())}; expected {short}")
+    if kind is None:
+        raise unknown("cost model", spec, _for_mappings())
+    found = kind.parse(settings, where) if isinstance(settings, str) else kind.from_dict(settings, where)
+    return made.configured(found if folder is None else found.beside(folder))
+
+
+def _named(spec: str) -> tuple[str, str | dict[str, str] | None]:
+    """The model's name, and its settings in words or as a table; None if there are none."""
+    from dse.domains.clustered.models.outside.functions import names_function
+
+    found = re.fullmatch(r"([^(:]*)(\(.*\)|:.*)", spec, re.DOTALL)
+    name, rest = found.groups() if found else (spec, "")
+    if rest and name in _names():
+        if rest.startswith("("):
+            return name, rest[1:-1]
+        kind = cost_model_class(name).settings_type
+        if kind is not None and kind.main:
+            return name, {kind.main: rest[1:].strip()}
+    if names_function(spec) or spec.endswith(".py"):
+        return FUNCTIONS, {"function": spec}
+    if not rest:
+        return spec, None
+    raise unknown("cost model", spec, (*_for_mappings(), "MODULE:FUNCTION", "FILE.py:FUNCTION"))
+
+
+def is_hierarchical(spec: str) -> bool:
+    """Whether a model in words is one of machines of any number of levels."""
+    return spec in hierarchy_models()
+
+
+def hierarchy_model(name: str) -> CostModel:
+    """The cost model of machines of any number of levels that has that name."""
+    if not is_hierarchical(name):
+        raise unknown("cost model", name, hierarchy_models())
+    return cost_model_class(name)()
+
+
+def model_with(name: str, settings: str | Mapping[str, Any], folder: Path | None = None) -> CostModel:
+    """The cost model of that name with the settings in a TOML file, or in a table; `folder` as above."""
+    made = cost_model_class(name) if name in _names() else type(cost_model(name))
+    kind = made.settings_type
+    if kind is None or made.name != name:
+        able = " or ".join(map(repr, models_with("settings_type")))
+        raise InputError(f"settings are for cost model {able}, got {name!r}")
+    found = kind.load(settings) if isinstance(settings, str) else kind.from_dict(settings)
+    return made.configured(found if folder is None else found.beside(folder))
+
+
+def models_with(ability: Ability) -> tuple[str, ...]:
+    """The names of the installed models that declare an ability; those that cannot be loaded have none."""
+    return tuple(name for name in _names() if _declares(name, ability))
+
+
+def other_model(spec: str, own: str) -> str:
+    """The spec of a model other than `own`, whose mappings it is to price too. InputError if it cannot."""
+    if is_hierarchical(own):
+        raise InputError(f"no other cost model prices the mappings of {own}, got {shorten(spec)}")
+    found = cost_model(spec).spec
+    if found == own:
+        raise InputError(f"expected another cost model than {own}, by which the campaign searches")
+    return found
+
+
+def unit_of(objective: str, spec: str) -> str:
+    """The unit of the objective's values under a cost model, by its name or spec.
+
+    Area and power are in whatever the model declares; of a model that is not installed, nothing is known.
+    """
+    unit, name = objective_named(objective).unit, spec.partition("(")[0]
+    return cost_model_class(name).units.get(objective, unit) if name in _for_mappings() else unit
+
+
+def model_origin(name: str) -> dict[str, str]:
+    """The distribution that offers the cost model `name`, with its version; empty if none is installed."""
+    return origins(name, _entries())
+
+
+def _for_mappings() -> tuple[str, ...]:
+    return (*cost_models(), *outside_models())
+
+
+def _names() -> tuple[str, ...]:
+    return names_of(_entries())
+
+
+def _declares(name: str, ability: Ability) -> bool:
+    try:
+        return bool(getattr(cost_model_class(name), ability))
+    except InputError:
+        return False
+
+
+@cache
+def _entries() -> tuple[EntryPoint, ...]:
+    # Looking through all that is installed takes milliseconds, and every problem asks for its model.
+    from importlib.metadata import EntryPoint, entry_points
+
+    found = tuple(entry_points(group=GROUP))
+    known = {entry.name for entry in found}
+    return (*found, *(EntryPoint(name, at, GROUP) for name, at in OURS.items() if name not in known))

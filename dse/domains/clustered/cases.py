@@ -1,0 +1,170 @@
+"""Cases: lines of JSON that each hold a layer, a mapping and the hardware to price it on, as written.
+
+The format is that of the recorded MAESTRO runs, in which a layer may have a padding, and the hardware
+capacities and a clock. Types and names are checked strictly, values are not: a zero tile or an oversized
+cluster is priced like anything else, and comes back as invalid with its reason.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dse.core.cost_model import CaseExtras, CostModel
+from dse.core.figures import CostBatch
+from dse.core.layer import DIMS, TYPES, Layer
+from dse.core.reasons import Reason
+from dse.domains.clustered.accelerator import CLOCK_GHZ, Accelerator
+from dse.domains.clustered.case_lines import CAPACITIES, HARDWARE, case_row, name_of, numbered_lines
+from dse.domains.clustered.mapping import COLUMNS as ROW_COLUMNS
+from dse.domains.clustered.mapping import Level, Mapping, MappingBatch
+from dse.support.arrays import BoolArray, IntArray
+from dse.support.errors import InputError
+
+LAYER_COLUMNS = 9
+PRINTED = ("cycles", "macs", "energy_nj", "power", "area", "l1_size", "l2_size")
+
+
+@dataclass(frozen=True)
+class Cases:
+    """n cases as integer arrays, as cost models price them.
+
+    `layers` (n, 9): type (position in TYPES), K, C, Y, X, R, S, stride rows, stride columns; the padding is
+    part of Y and X. `hardware` (n, 5): the columns of HARDWARE. `mappings`: the rows of a MappingBatch.
+    `extras`: what of Y and X is padding, the capacities and the clock, for cost models that know them.
+    """
+
+    layers: IntArray
+    hardware: IntArray
+    mappings: MappingBatch
+    extras: CaseExtras
+
+    def __len__(self) -> int:
+        return len(self.layers)
+
+
+def read_cases(path: str) -> Cases:
+    """The cases in a file of JSON lines, plain or gzipped; `-` is standard input.
+
+    Raises InputError naming the file and the line at the first one that is malformed.
+    """
+    name = name_of(path)
+    cases = parse_cases(numbered_lines(path, name), name)
+    if not len(cases):
+        raise InputError(f"{name} holds no cases; expected one JSON object a line")
+    return cases
+
+
+def parse_cases(lines: Iterable[tuple[int, str]], name: str) -> Cases:
+    """The cases in numbered lines of JSON; InputError naming `name` and the line that is malformed."""
+    rows = [case_row(text, f"{name} line {number}") for number, text in lines]
+    if not rows:
+        nothing = MappingBatch(np.empty((0, ROW_COLUMNS), np.int64))
+        empty = np.empty((0, LAYER_COLUMNS), np.int64), np.empty((0, len(HARDWARE)), np.int64)
+        return Cases(*empty, nothing, CaseExtras.none(0))
+    array = np.array([integers for integers, _ in rows], dtype=np.int64)
+    widths = (LAYER_COLUMNS, len(HARDWARE), ROW_COLUMNS, 2, 2, len(CAPACITIES))
+    parts = np.split(array, np.cumsum(widths)[:-1], axis=1)
+    layers, hardware, mappings, paddings, dilations, capacities = (part.copy() for part in parts)
+    extras = CaseExtras(paddings, dilations, capacities, np.array([clock for _, clock in rows]))
+    return Cases(layers, hardware, MappingBatch(mappings), extras)
+
+
+def case_line(
+    layer: Layer, mapping: Mapping, accelerator: Accelerator, *, whole: bool = False
+) -> dict[str, Any]:
+    """The case that prices `mapping` of `layer`, as it is, on `accelerator`: one line of a cases file.
+
+    With `whole` it has the accelerator's capacities and clock too, which some cost models ask for.
+    """
+    names = accelerator.to_dict() if whole else HARDWARE
+    hardware = {name: getattr(accelerator, name) for name in names}
+    return {"layer": layer.to_dict(), "mapping": mapping.to_dict(), "hardware": hardware}
+
+
+def results(costs: CostBatch) -> Iterator[dict[str, Any]]:
+    """Each row of `costs` as plain data: status, reason and the figures, which are None where invalid."""
+    columns = [getattr(costs, name).tolist() for name in PRINTED]
+    for valid, code, *figures in zip(costs.valid.tolist(), costs.reason.tolist(), *columns, strict=True):
+        if valid:
+            numbers = [value if math.isfinite(value) else None for value in figures]
+            yield {"status": "ok", "reason": None, **dict(zip(PRINTED, numbers, strict=True))}
+        else:
+            yield {"status": "invalid", "reason": Reason(code).text, **dict.fromkeys(PRINTED)}
+
+
+def price_cases(model: CostModel, cases: Cases) -> Iterator[dict[str, Any]]:
+    """The result of each case under a cost model, as `results` has it; a reason names the field."""
+    costs = model.price_cases(cases.layers, cases.hardware, cases.mappings.rows, cases.extras)
+    # No figure of some models depends on the clock, but no machine has such a one.
+    impossible = ~((cases.extras.clocks >= CLOCK_GHZ[0]) & (cases.extras.clocks <= CLOCK_GHZ[1]))
+    _refuse(costs, impossible, Reason.BAD_HARDWARE)
+    if not model.prices_strides:
+        _refuse(costs, (cases.extras.dilations != 1).any(axis=1), Reason.DILATED)
+    for place, result in enumerate(results(costs)):
+        if not costs.valid[place]:
+            field = _field_at_fault(cases, place, Reason(int(costs.reason[place])))
+            result["reason"] += f": {field}" if field else ""
+        yield result
+
+
+def _refuse(costs: CostBatch, cases: BoolArray, reason: Reason) -> None:
+    """Make the valid ones of some cases invalid."""
+    refused = cases & costs.valid
+    costs.valid[refused] = False
+    costs.reason[refused] = reason
+
+
+def _field_at_fault(cases: Cases, place: int, reason: Reason) -> str:
+    """The first field of a case that the reason is about, with its value; empty where no single one is."""
+    mapping = cases.mappings[place]
+    layer, hardware = cases.layers[place].tolist(), cases.hardware[place].tolist()
+    match reason:
+        case Reason.ZERO_TILE:
+            dims = DIMS[1:] if TYPES[layer[0]] == "DSCONV" else DIMS
+            return _tile_at_fault(mapping, dims, lambda level, dim: level[dim] < 1)
+        case Reason.PARTIAL_FILTER:
+            filters = dict(zip(DIMS, layer[1:7], strict=True))
+            return _tile_at_fault(
+                mapping, "RS", lambda level, dim: level.parallel != dim and level[dim] != filters[dim]
+            )
+        case Reason.CLUSTER_TOO_LARGE:
+            return f"mapping.cluster_size is {mapping.cluster_size}, hardware.num_pes is {hardware[0]}"
+        case Reason.BAD_HARDWARE:
+            pes, noc, offchip, latency, lanes = hardware
+            l1, l2 = (size or 1 for size in cases.extras.capacities[place].tolist())
+            clock = float(cases.extras.clocks[place])
+            return _complaint(lambda: Accelerator(pes, l1, l2, noc, offchip, latency, lanes, clock))
+        case Reason.BAD_LAYER:
+            kind, k, c, y, x, r, s, *stride = layer
+            rows, columns = cases.extras.paddings[place].tolist()
+            dilation = tuple(cases.extras.dilations[place].tolist())
+            sizes = (k, c, y - 2 * rows, x - 2 * columns, r, s)
+            steps = (stride[0], stride[1]), (rows, columns)
+            return _complaint(lambda: Layer(TYPES[kind], *sizes, *steps, dilation=dilation))
+        case Reason.DILATED:
+            return f"layer.dilation is {cases.extras.dilations[place].tolist()}"
+    return ""
+
+
+def _tile_at_fault(mapping: Mapping, dims: Iterable[str], wrong: Callable[[Level, str], bool]) -> str:
+    """The first tile, the outer level's first, that is wrong."""
+    for name, level in (("outer", mapping.outer), ("inner", mapping.inner)):
+        for dim in dims:
+            if wrong(level, dim):
+                return f"mapping.{name}.tile.{dim} is {level[dim]}"
+    return ""
+
+
+def _complaint(make: Callable[[], object]) -> str:
+    """What a layer or an accelerator refuses, without its name in front."""
+    try:
+        make()
+    except InputError as error:
+        return re.sub(r"^(accelerator|layer): ", "", str(error))
+    return ""

@@ -1,0 +1,108 @@
+"""Which priced mappings count: the rules that keep a search out of the buffers' limits and a model's holes.
+
+A point is feasible if the cost model accepts it, the L1 and L2 that it needs fit, the model reports at least
+the layer's MACs, and its cycles are neither below `ceil(MACs / (PEs * lanes))` nor below the mapping's own
+serial floor, the steps of its longest-running PE. Anything else has loss `inf` and a `Reason`.
+
+The serial floor is `ceil(product of serial(d) over K, C, Y, X, R, S / lanes)`, Y and X in outputs. With D the
+size of a dim, a and b its outer and inner tile, P the cluster size, and w the number of clusters if d is the
+outer parallel dim, else 1:
+
+    serial(d) = (D // (a*w)) * h(a) + h(min(a, D % (a*w)))
+    h(T) = (T // (b*P)) * b + min(b, T % (b*P)) if d is the inner parallel dim, else T
+
+A filter dim that is not parallel contributes its whole size, whatever its tiles: R * S in every mapping of a
+MappingSpace. A depthwise layer has K = 1, and a parallel K means C.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dse.core.figures import CostBatch
+from dse.core.layer import DIMS, Layer
+from dse.core.objective import clock_hertz, objective_named
+from dse.core.reasons import Reason
+from dse.domains.clustered.accelerator import Accelerator
+from dse.support.arrays import CodeArray, FloatArray, IntArray
+
+
+class FeasibilityRules:
+    """The rules for one layer on one accelerator, with the loss under one objective."""
+
+    def __init__(self, layer: Layer, accelerator: Accelerator, objective: str) -> None:
+        from dse.domains.clustered import feasibility_kernel as feasibility_kernel
+
+        self._kernel = feasibility_kernel
+        self._layer, self._accelerator = layer, accelerator
+        self._facts = self._facts_of(np.array([accelerator.machine_row], dtype=np.int64))
+        self._objective = objective_named(objective).code
+        self._hertz = clock_hertz(accelerator)
+
+    def _facts_of(self, machines: IntArray) -> IntArray:
+        """What the kernel knows of the layer on each of some machines (n, 7)."""
+        layer = self._layer
+        pes, l1_size, l2_size, _, _, _, lanes = machines.T
+        facts = np.empty((len(machines), self._kernel.SIZES + len(DIMS)), dtype=np.int64)
+        facts[:, self._kernel.NUM_PES], facts[:, self._kernel.LANES] = pes, lanes
+        facts[:, self._kernel.L1], facts[:, self._kernel.L2] = l1_size, l2_size
+        facts[:, self._kernel.MACS] = layer.macs
+        facts[:, self._kernel.COMPUTE_FLOOR] = -(-layer.macs // (pes * lanes))
+        facts[:, self._kernel.DEPTHWISE] = layer.type == "DSCONV"
+        facts[:, self._kernel.SIZES :] = [layer.loops[dim] for dim in DIMS]
+        return facts
+
+    def judge(
+        self, rows: IntArray, costs: CostBatch, machines: IntArray | None = None
+    ) -> tuple[FloatArray, CodeArray]:
+        """The loss and the Reason code of each of n priced mappings; `rows` is a MappingBatch's (n, 27).
+
+        `machines` (n, 7) are those that they are for, if each has its own.
+        """
+        count = len(rows)
+        losses, reasons = np.empty(count), np.empty(count, np.uint8)
+        self._kernel.judge_rows(
+            rows,
+            costs.cycles,
+            costs.energy_nj,
+            costs.power,
+            costs.area,
+            costs.l1_size,
+            costs.l2_size,
+            costs.macs,
+            costs.valid,
+            costs.reason,
+            self._facts if machines is None else self._facts_of(machines),
+            self._objective,
+            self._hertz,
+            losses,
+            reasons,
+        )
+        return losses, reasons
+
+    def serial_floors(self, rows: IntArray) -> IntArray:
+        """The serial floor of each of n mappings, in cycles."""
+        floors = np.empty(len(rows), np.int64)
+        self._kernel.serial_floors(rows, self._facts, floors)
+        return floors
+
+    def explain(self, row: IntArray, costs: CostBatch, index: int = 0) -> str:
+        """Why a mapping is not feasible, with figures ("L1 needs 4096 of 512 elements"), or "feasible".
+
+        `row` (27,) is the mapping, and its costs are those at `index`.
+        """
+        _, reasons = self.judge(row[np.newaxis], costs.take(slice(index, index + 1)))
+        reason, cycles = Reason(int(reasons[0])), costs.cycles[index]
+        if reason is Reason.L1_TOO_SMALL:
+            return f"L1 needs {costs.l1_size[index]} of {self._accelerator.l1_size} elements"
+        if reason is Reason.L2_TOO_SMALL:
+            return f"L2 needs {costs.l2_size[index]} of {self._accelerator.l2_size} elements"
+        if reason is Reason.WORK_DROPPED:
+            return f"the cost model counts {costs.macs[index]} MACs, the layer has {self._layer.macs}"
+        if reason is Reason.BELOW_COMPUTE_FLOOR:
+            floor = self._facts[0, self._kernel.COMPUTE_FLOOR]
+            return f"{cycles} cycles; on all PEs the MACs take at least {floor}"
+        if reason is Reason.BELOW_SERIAL_FLOOR:
+            floor = self.serial_floors(row[np.newaxis])[0]
+            return f"{cycles} cycles; the busiest PE takes at least {floor}"
+        return reason.text

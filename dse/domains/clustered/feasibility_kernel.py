@@ -1,0 +1,108 @@
+# mypy: disallow-untyped-calls=False, disallow-untyped-decorators=False, disallow-untyped-defs=False
+"""The compiled feasibility rules: see `dse.domains.clustered.feasibility` for what they are."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from dse.core.layer import DIMS
+from dse.core.objective import AREA, EDP, ENERGY, LATENCY
+from dse.core.reasons import Reason
+from dse.domains.clustered.mapping import CLUSTER, INNER_PARALLEL, INNER_TILE, OUTER_PARALLEL, OUTER_TILE
+from dse.support.jit import OPTIONS
+
+L1_TOO_SMALL = int(Reason.L1_TOO_SMALL)
+L2_TOO_SMALL = int(Reason.L2_TOO_SMALL)
+WORK_DROPPED = int(Reason.WORK_DROPPED)
+BELOW_COMPUTE_FLOOR = int(Reason.BELOW_COMPUTE_FLOOR)
+BELOW_SERIAL_FLOOR = int(Reason.BELOW_SERIAL_FLOOR)
+
+# Columns of the facts about a layer and an accelerator; SIZES is the first of six, in the order of DIMS.
+NUM_PES, LANES, L1, L2, MACS, COMPUTE_FLOOR, DEPTHWISE, SIZES = range(8)
+K_DIM, C_DIM = DIMS.index("K"), DIMS.index("C")
+DIM_COUNT = len(DIMS)
+
+
+@njit(**OPTIONS)
+def judge_rows(
+    rows, cycles, energy_nj, power, area, l1_size, l2_size, macs, valid, model_reason,
+    all_facts, objective, hertz, losses, reasons,
+):  # fmt: skip
+    """Write the loss and the reason of each of n priced mappings into `losses` and `reasons`.
+
+    `all_facts` has a row for each of them, or one for all.
+    """
+    for i in range(len(rows)):
+        facts = all_facts[i if len(all_facts) > 1 else 0]
+        losses[i] = np.inf
+        if not valid[i]:
+            reasons[i] = model_reason[i]
+        elif l1_size[i] > facts[L1]:
+            reasons[i] = L1_TOO_SMALL
+        elif l2_size[i] > facts[L2]:
+            reasons[i] = L2_TOO_SMALL
+        elif macs[i] < facts[MACS]:
+            reasons[i] = WORK_DROPPED
+        elif cycles[i] < facts[COMPUTE_FLOOR]:
+            reasons[i] = BELOW_COMPUTE_FLOOR
+        elif cycles[i] < serial_floor(rows[i], facts):
+            reasons[i] = BELOW_SERIAL_FLOOR
+        else:
+            reasons[i] = 0
+            losses[i] = figure(objective, cycles[i], energy_nj[i], power[i], area[i], hertz)
+
+
+@njit(**OPTIONS)
+def figure(objective, cycles, energy_nj, power, area, hertz):
+    """The figure of an objective, by its code, as its entry in OBJECTIVES makes it."""
+    if objective == LATENCY:
+        return cycles / hertz
+    if objective == ENERGY:
+        return energy_nj * 1e-9
+    if objective == EDP:
+        return energy_nj * 1e-9 * (cycles / hertz)
+    if objective == AREA:
+        return area
+    return power
+
+
+@njit(**OPTIONS)
+def serial_floors(rows, all_facts, floors):
+    """Write the serial floor of each of n mappings into `floors`."""
+    for i in range(len(rows)):
+        floors[i] = serial_floor(rows[i], all_facts[i if len(all_facts) > 1 else 0])
+
+
+@njit(**OPTIONS)
+def serial_floor(row, facts):
+    """Cycles that the busiest PE of one mapping needs for its steps."""
+    # What no model accepts (a tile of 0, a cluster of more than all PEs) must not divide by zero either.
+    cluster = min(max(row[CLUSTER], 1), facts[NUM_PES])
+    outer_parallel, inner_parallel = row[OUTER_PARALLEL], row[INNER_PARALLEL]
+    if facts[DEPTHWISE]:
+        outer_parallel = C_DIM if outer_parallel == K_DIM else outer_parallel
+        inner_parallel = C_DIM if inner_parallel == K_DIM else inner_parallel
+    steps = 1
+    for dim in range(DIM_COUNT):
+        size = facts[SIZES + dim]
+        if dim != outer_parallel and dim != inner_parallel:
+            steps *= size
+            continue
+        # Tiles beyond the size change nothing here; cut to it, they cannot overflow.
+        outer = min(max(row[OUTER_TILE + dim], 1), size)
+        inner = min(max(row[INNER_TILE + dim], 1), size)
+        spread = outer * (facts[NUM_PES] // cluster if dim == outer_parallel else 1)
+        lanes = cluster if dim == inner_parallel else 0
+        steps *= (size // spread) * busiest(outer, inner, lanes) + busiest(
+            min(outer, size % spread), inner, lanes
+        )
+    return -(-steps // facts[LANES])
+
+
+@njit(**OPTIONS)
+def busiest(extent, tile, pes):
+    """Steps of the busiest of `pes` PEs over `extent` in tiles; no PEs: the dim is not spread."""
+    if pes == 0:
+        return extent
+    return extent // (tile * pes) * tile + min(tile, extent % (tile * pes))

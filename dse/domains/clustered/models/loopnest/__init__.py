@@ -1,0 +1,165 @@
+"""The sound cost model: a mapping's loop nest on DRAM, L2, L1s and PEs, every word and cycle counted.
+
+Each transition of the nest moves what the next step needs and is not there. A step takes as long as its
+busiest PE or its transfers over the NoC, an outer step as long as its steps or its transfers from and to
+DRAM, whichever is longer. Energy is what the MACs and all accesses take. `docs/loopnest.md` states the model
+as equations; `reference` computes it in plain Python, `kernel` over batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping as Table
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from dse.core.cost_model import Baseline, CaseExtras, CostModel, Detail, PriceEach
+from dse.core.figures import CostBatch
+from dse.core.layer import Layer
+from dse.domains.clustered.accelerator import MACHINE_FIGURES, Accelerator
+from dse.domains.clustered.mapping import Mapping, MappingBatch
+from dse.domains.clustered.models.loopnest.constants import Constants
+from dse.domains.clustered.models.loopnest.counts import COUNTS, Counts
+from dse.domains.clustered.models.loopnest.coverage import working_pes
+from dse.domains.clustered.models.loopnest.facts import machine_facts, on_machines
+from dse.support.arrays import FloatArray, IntArray
+from dse.support.jit import load_kernels, share_out
+
+__all__ = ["Constants", "Counts", "LoopNest"]
+
+KERNEL = "dse.domains.clustered.models.loopnest.kernel"
+
+
+@dataclass(frozen=True)
+class LoopNest(CostModel):
+    """Our own model: every MAC is done and every word counted; strides, paddings, dilations as they are.
+
+    `constants` may be replaced.
+    """
+
+    constants: Constants = field(default_factory=Constants)
+
+    name = "loopnest"
+    version = "1"
+    units: ClassVar[Table[str, str]] = {"area": "mm2", "power": "mW"}
+    prices_strides = True
+    prices_cases = True
+    explains = True
+    provable = True
+    settings_type = Constants
+
+    @property
+    def spec(self) -> str:
+        """`loopnest`, or `loopnest(dram_pj=640.0)`."""
+        return self.constants.words(self.name)
+
+    @classmethod
+    def configured(cls, settings: Constants) -> LoopNest:
+        """The model with these Constants."""
+        return cls(settings)
+
+    def evaluate(
+        self, layer: Layer, accelerator: Accelerator, mappings: MappingBatch, *, threads: int = 1
+    ) -> CostBatch:
+        """The costs of `mappings` of `layer`: energy in nJ, power in mW, area in mm2."""
+        return self.prepared(layer, accelerator)(mappings.rows, threads)
+
+    def prepared(self, layer: Layer, accelerator: Accelerator) -> Callable[..., CostBatch]:
+        """`evaluate` for one layer and accelerator, taking the rows of a MappingBatch (and `threads`)."""
+        known = machine_facts(layer, _machines(accelerator), accelerator.clock_ghz, self.constants)
+
+        def price(rows: IntArray, threads: int = 1) -> CostBatch:
+            return _price(*known, rows, threads)
+
+        return price
+
+    def prepared_each(self, layer: Layer, accelerator: Accelerator) -> PriceEach:
+        """`prepared`, of rows that each bring a machine."""
+        known = machine_facts(layer, _machines(accelerator), accelerator.clock_ghz, self.constants)
+
+        def price(rows: IntArray, machines: IntArray) -> CostBatch:
+            return _price(*on_machines(*known, layer, machines, self.constants), rows, 1)
+
+        return price
+
+    def needed_area(self, layer: Layer, machines: IntArray, rows: IntArray, costs: CostBatch) -> FloatArray:
+        """The area in mm2 of the PEs that ever work, with L1s and an L2 as large as the mapping needs."""
+        lanes = machines[:, MACHINE_FIGURES.index("simd_lanes")]
+        area = self.constants.area_of(working_pes(layer, machines, rows), lanes, costs.l1_size, costs.l2_size)
+        return np.where(costs.valid, area, 0.0)
+
+    def price_cases(
+        self,
+        layers: IntArray,
+        hardware: IntArray,
+        rows: IntArray,
+        extras: CaseExtras | None = None,
+        *,
+        threads: int = 1,
+    ) -> CostBatch:
+        """Prices rows as written, each with its own layer and hardware, as `CostModel.price_cases` has them.
+
+        `extras` says how much of the input is padding, which L1 and L2 there are and how fast the clock is.
+        A layer or a machine that cannot be is a row that is not valid.
+        """
+        from dse.domains.clustered.models.loopnest.cases import cost_cases
+
+        return cost_cases(self, layers, hardware, rows, extras)
+
+    def count(self, layer: Layer, accelerator: Accelerator, mapping: Mapping) -> Counts | None:
+        """What the figures of one mapping are made of; None if it is not valid."""
+        rows = MappingBatch.of([mapping]).rows
+        known = machine_facts(layer, _machines(accelerator), accelerator.clock_ghz, self.constants)
+        details = np.empty((1, len(COUNTS)), dtype=np.int64)
+        reasons = np.empty(1, dtype=np.uint8)
+        outputs = np.empty((4, 1), dtype=np.int64), np.empty((3, 1), dtype=np.float64)
+        load_kernels(KERNEL).price_rows(*known, rows, 0, 1, details, *outputs, reasons)
+        return Counts(*details[0].tolist()) if reasons[0] == 0 else None
+
+    def detail(self, layer: Layer, accelerator: Accelerator, mapping: Mapping) -> Detail | None:
+        """Where the cycles, the energy and the words of one mapping go; None if it is not valid."""
+        from dse.domains.clustered.models.loopnest.breakdown import detail_of
+
+        counts = self.count(layer, accelerator, mapping)
+        return detail_of(layer, accelerator, mapping, counts, self.constants) if counts else None
+
+    def baselines(self, layer: Layer, accelerator: Accelerator) -> Table[str, Baseline]:
+        """The reference in plain Python."""
+        from dse.domains.clustered.models.loopnest import reference
+
+        def price_each(mappings: MappingBatch) -> None:
+            for index in range(len(mappings)):
+                reference.price(layer, accelerator, mappings[index])
+
+        return {"python reference": Baseline(100, price_each)}
+
+
+def _machines(accelerator: Accelerator) -> IntArray:
+    """The accelerator as the only one of its kind: (1, 7)."""
+    return np.array([accelerator.machine_row], dtype=np.int64)
+
+
+def _price(facts: IntArray, constants: FloatArray, rows: IntArray, threads: int) -> CostBatch:
+    """The costs of rows on one machine, or each on its own."""
+    n = len(rows)
+    integers, floats = np.empty((4, n), dtype=np.int64), np.empty((3, n), dtype=np.float64)
+    reasons, no_details = np.empty(n, dtype=np.uint8), np.empty((0, len(COUNTS)), dtype=np.int64)
+    kernel = load_kernels(KERNEL)
+
+    def price_share(start: int, stop: int) -> None:
+        kernel.price_rows(facts, constants, rows, start, stop, no_details, integers, floats, reasons)
+
+    share_out(price_share, n, threads)
+    return CostBatch(
+        cycles=integers[0],
+        energy_nj=floats[0],
+        power=floats[1],
+        area=floats[2],
+        l1_size=integers[2],
+        l2_size=integers[3],
+        macs=integers[1],
+        valid=reasons == 0,
+        reason=reasons,
+    )

@@ -1,0 +1,78 @@
+"""What the kernel knows of a layer on a machine: integers and constants, and where each of them stands."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dse.core.layer import Layer
+from dse.core.reads import Reads
+from dse.core.reasons import Reason
+from dse.domains.clustered.models.loopnest.constants import Constants
+from dse.support.arrays import FloatArray, IntArray
+
+# SIZES begins the four dims' sizes, FILTER_ROWS the filter's two; PITCHES, OVERLAPS, FIRST_REAL and END_REAL
+# begin two figures each, of Y and X (docs, section 3). NOC and OFFCHIP are words a cycle, FILTER is R x S.
+REASON, DEPTHWISE, SIZES, FILTER_ROWS = 0, 1, 2, 6
+PITCHES, OVERLAPS, FIRST_REAL, END_REAL = 8, 10, 12, 14
+PES, NOC, OFFCHIP, LATENCY, LANES, FILTER, LAYER_MACS = range(16, 23)
+FACTS = 23
+# Of the constants: energies of one access in pJ, MACs among them; the layer's MACs, GHz, leakage in mW, mm2.
+MAC_PJ, L1_PJ, NOC_PJ, L2_PJ, DRAM_PJ, MACS, GHZ, LEAKAGE, AREA = range(9)
+
+LARGEST = 2**62
+"""No count of a layer that is priced exceeds it."""
+
+
+def machine_facts(
+    layer: Layer, machines: IntArray, clock_ghz: float, constants: Constants
+) -> tuple[IntArray, FloatArray]:
+    """What the kernel needs to know of a layer on machines (n, 7): integers (n, 23) and floats (n, 9)."""
+    rows, columns = (_axis(*axis) for axis in zip(layer.output, layer.reads, strict=True))
+    facts = np.zeros((1, FACTS), dtype=np.int64)
+    facts[0, DEPTHWISE] = layer.type == "DSCONV"
+    facts[0, SIZES:PITCHES] = [*(layer.loops[dim] for dim in "KCYX"), layer.R, layer.S]
+    facts[0, PITCHES:PES] = [value for pair in zip(rows, columns, strict=True) for value in pair]
+    facts[0, FILTER], facts[0, LAYER_MACS] = layer.R * layer.S, min(layer.macs, LARGEST)
+    energies = (constants.mac_pj, constants.l1_pj, constants.noc_pj, constants.l2_pj, constants.dram_pj)
+    floats = np.array([[*energies, layer.macs, clock_ghz, 0.0, 0.0]])
+    return on_machines(facts, floats, layer, machines, constants)
+
+
+def on_machines(
+    facts: IntArray, floats: FloatArray, layer: Layer, machines: IntArray, constants: Constants
+) -> tuple[IntArray, FloatArray]:
+    """The facts and constants of a layer, a row of each, on the machines (n, 7): a row for each."""
+    pes, l1_size, l2_size, noc_bandwidth, offchip_bandwidth, latency, lanes = machines.T
+    outputs = layer.output[0] * layer.output[1]
+    # More words than any one transition moves: a wider NoC or DRAM link is no faster.
+    most = layer.K * (layer.C * layer.R * layer.S + 2 * outputs) + layer.C * (
+        outputs * layer.R * layer.S + 2 * outputs
+    )
+    words = min(most, LARGEST)
+    facts, floats = np.repeat(facts[:1], len(machines), axis=0), np.repeat(floats[:1], len(machines), axis=0)
+    facts[:, PES], facts[:, LATENCY], facts[:, LANES] = pes, latency, lanes
+    noc, offchip = np.minimum(noc_bandwidth, words), np.minimum(offchip_bandwidth, words)
+    facts[:, NOC], facts[:, OFFCHIP] = noc, offchip
+    fastest = np.maximum(np.maximum(noc, offchip), latency + 8)
+    too_large = fastest > LARGEST // (8 * layer.macs + most)
+    facts[:, REASON] = np.where(too_large, Reason.OUT_OF_RANGE, Reason.FEASIBLE)
+    floats[:, AREA] = constants.area_of(pes, lanes, l1_size, l2_size)
+    floats[:, LEAKAGE] = floats[:, AREA] * constants.leakage_mw_per_mm2
+    return facts, floats
+
+
+def _axis(outputs: int, reads: Reads) -> tuple[int, int, int, int]:
+    """Of the input rows (or columns) that are used: from output to output, overlap, first and end real.
+
+    Rows that no output uses (where the stride exceeds the filter) are left out.
+    """
+    stride, window, first, end = reads
+    total = outputs * reads.pitch + reads.overlap
+
+    def used_below(row: int) -> int:
+        if stride < window:
+            return min(row, total)
+        whole, part = divmod(row, stride)
+        return min(whole * window + min(part, window), total)
+
+    return reads.pitch, reads.overlap, used_below(first), used_below(end)

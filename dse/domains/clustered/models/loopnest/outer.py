@@ -1,0 +1,201 @@
+"""Cycles of the outer steps: each as long as its inner steps or the DRAM link takes, whichever is longer."""
+
+from __future__ import annotations
+
+from numba import njit
+
+from dse.domains.clustered.models.loopnest.contents import (
+    ALL_LOOPS,
+    BUSY,
+    COUNT,
+    FIRST,
+    GROUPS,
+    IN_KEPT,
+    IN_NEW,
+    KINDS,
+    L2_IN,
+    L2_IN_KEPT,
+    L2_LEFT,
+    L2_OUT,
+    L2_STAY,
+    L2_W,
+    L2_W_KEPT,
+    OUT_LEFT,
+    OUT_NEW,
+    OUT_STAY,
+    W_KEPT,
+    W_NEW,
+    WORKING,
+    copy,
+    reset,
+    times_back,
+    times_next,
+    times_stay,
+)
+from dse.domains.clustered.models.loopnest.extents import (
+    INTERIOR,
+    LAST,
+    OUTER_STEPS,
+    UNIFORM,
+)
+from dse.domains.clustered.models.loopnest.facts import DEPTHWISE, FILTER, LANES, LATENCY, NOC, OFFCHIP
+from dse.domains.clustered.models.loopnest.timing import (
+    AT_START,
+    COMPUTE,
+    FURTHER,
+    KNOWN,
+    cycles_of,
+    time_inside,
+)
+from dse.domains.clustered.models.loopnest.traffic import C
+from dse.support.jit import INLINED, LEAN
+
+# Sums over the outer steps.
+STEADY, WAITING, COMPUTING = range(3)
+
+
+@njit(**LEAN)
+def time_outside(tables, runs, orders, facts, groups, inside, outer, active, times, sums):
+    """Cycles of all outer steps into `sums`.
+
+    `outer` holds a row of the loops inside for each level, one of all loops, one to work in and the groups.
+    """
+    reduced = facts[DEPTHWISE] == 0
+    for kinds in range(16):
+        times[kinds, KNOWN] = 0
+    sums[STEADY] = sums[WAITING] = sums[COMPUTING] = 0
+    reset(outer, ALL_LOOPS)
+    for dim in range(4):
+        if tables[dim, OUTER_STEPS] == 1:
+            times_stay(outer, ALL_LOOPS, tables, dim, reduced, LAST)
+            outer[ALL_LOOPS, KINDS] |= 1 << dim
+    levels = 0
+    for level in range(4):
+        if tables[orders[0, level], OUTER_STEPS] > 1:
+            active[0, levels] = orders[0, level]
+            levels += 1
+    for level in range(levels - 1, -1, -1):
+        copy(outer, ALL_LOOPS, level)
+        dim = active[0, level]
+        times_back(outer, ALL_LOOPS, tables, dim, reduced)
+        outer[ALL_LOOPS, KINDS] |= 1 << dim
+    reset(outer, GROUPS)
+    count, everywhere = outer[GROUPS, COUNT], outer[ALL_LOOPS, KINDS]
+    for level in range(levels):
+        dim = active[0, level]
+        interior = tables[dim, OUTER_STEPS] - 1
+        kind = LAST if tables[dim, UNIFORM] == 1 else INTERIOR
+        ahead = interior if kind == LAST else interior - 1
+        for after in range(kind, 2):
+            if after == kind and ahead == 0:
+                continue
+            alike = ahead if after == kind else 1
+            # Of the advances over channels, one begins at their very start.
+            first = int(after == kind or ahead == 0)
+            step = kind, after, alike, first
+            add_steps(
+                tables, runs, orders, level, step, facts, groups, inside, outer, active, count, times, sums
+            )
+        if level + 1 < levels:
+            count = spread_outer(tables, dim, reduced, outer, count)
+    know(tables, runs, orders, everywhere, facts, groups, inside, active, times)
+    at_start = tables[C, OUTER_STEPS] == 1
+    busiest = cycles_of(facts[FILTER] * outer[ALL_LOOPS, BUSY], facts[LANES])
+    sums[COMPUTING] += times[everywhere, COMPUTE] + busiest
+    time = times[everywhere, AT_START] if at_start else times[everywhere, FURTHER]
+    sums[STEADY] += cycles_of(time, facts[NOC]) + busiest
+
+
+@njit(**INLINED)
+def know(tables, runs, orders, kinds, facts, groups, inside, active, times):
+    """Times the inside of an outer step, once for each combination of kinds."""
+    if times[kinds, KNOWN] == 0:
+        time_inside(tables, runs, orders, kinds, facts, groups, inside, active[1], times)
+        times[kinds, KNOWN] = 1
+
+
+@njit(**LEAN)
+def add_steps(tables, runs, orders, level, step, facts, groups, inside, outer, active, count, times, sums):
+    """Adds equal outer steps, for all groups of the loops outside of the level.
+
+    `step` holds the kinds before and after, how many there are, and whether one is from the dim's start.
+    """
+    before, after, alike, first = step
+    dim, reduced, window = active[0, level], facts[DEPTHWISE] == 0, facts[FILTER]
+    copy(outer, level, WORKING)
+    times_next(outer, WORKING, tables, dim, reduced, before, after)
+    inactive, outside = tables[C, OUTER_STEPS] == 1, outer[level, KINDS] >> C & 1 == 0
+    for index in range(GROUPS, GROUPS + count):
+        kinds = outer[index, KINDS] | outer[level, KINDS] | before << dim
+        know(tables, runs, orders, kinds, facts, groups, inside, active, times)
+        words = outer[index, IN_NEW] * outer[WORKING, IN_NEW]
+        words -= outer[index, IN_KEPT] * outer[WORKING, IN_KEPT]
+        words += window * outer[index, W_NEW] * outer[WORKING, W_NEW]
+        words -= window * outer[index, W_KEPT] * outer[WORKING, W_KEPT]
+        stay = outer[index, OUT_STAY] * outer[WORKING, OUT_STAY]
+        words += outer[index, OUT_LEFT] * outer[WORKING, OUT_LEFT] - stay
+        link = outer[index, L2_IN] * outer[WORKING, L2_IN]
+        link -= outer[index, L2_IN_KEPT] * outer[WORKING, L2_IN_KEPT]
+        link += window * outer[index, L2_W] * outer[WORKING, L2_W]
+        link -= window * outer[index, L2_W_KEPT] * outer[WORKING, L2_W_KEPT]
+        l2_stay = outer[index, L2_STAY] * outer[WORKING, L2_STAY]
+        link += outer[index, L2_LEFT] * outer[WORKING, L2_LEFT] - l2_stay
+        begun = outer[index, OUT_NEW] * outer[WORKING, OUT_NEW] - stay
+        l2_begun = outer[index, L2_OUT] * outer[WORKING, L2_OUT] - l2_stay
+        busiest = cycles_of(window * outer[index, BUSY] * outer[WORKING, BUSY], facts[LANES])
+        if not reduced or inactive:
+            occurs = alike * outer[index, COUNT]
+            add_time(times, kinds, AT_START, busiest, words, link, occurs, facts, sums)
+        elif dim == C:
+            occurs, words, link = outer[index, COUNT], words + begun, link + l2_begun
+            if first:
+                add_time(times, kinds, AT_START, busiest, words, link, occurs, facts, sums)
+            if alike > first:
+                occurs *= alike - first
+                add_time(times, kinds, FURTHER, busiest, words, link, occurs, facts, sums)
+        elif outside:
+            occurs, at_start = outer[index, COUNT], outer[index, FIRST]
+            if at_start > 0:
+                add_time(times, kinds, AT_START, busiest, words, link, alike * at_start, facts, sums)
+            if occurs > at_start:
+                words, link, occurs = words + begun, link + l2_begun, alike * (occurs - at_start)
+                add_time(times, kinds, FURTHER, busiest, words, link, occurs, facts, sums)
+        else:
+            occurs = alike * outer[index, COUNT]
+            add_time(times, kinds, FURTHER, busiest, words, link, occurs, facts, sums)
+
+
+@njit(**INLINED)
+def add_time(times, kinds, which, busiest, words, link, occurs, facts, sums):
+    """Adds outer steps whose last transition moves these words over the NoC and the DRAM link."""
+    time = times[kinds, which] + max(busiest * facts[NOC], words)
+    cycles = cycles_of(time, facts[NOC]) + facts[LATENCY]
+    wait = 0
+    if link > cycles * facts[OFFCHIP]:
+        wait = cycles_of(link, facts[OFFCHIP]) - cycles
+    sums[STEADY] += occurs * (cycles + wait)
+    sums[WAITING] += occurs * wait
+    sums[COMPUTING] += occurs * (times[kinds, COMPUTE] + busiest)
+
+
+@njit(**LEAN)
+def spread_outer(tables, dim, reduced, outer, count):
+    """Splits the groups by the kinds of the dim's outer steps; returns how many there are then."""
+    steps, uniform = tables[dim, OUTER_STEPS], tables[dim, UNIFORM] == 1
+    for at in range(GROUPS, GROUPS + count):
+        if not uniform:
+            copy(outer, at, at + count)
+            place(tables, dim, reduced, LAST, 1, outer, at + count)
+            if dim == C:
+                outer[at + count, FIRST] = 0
+        place(tables, dim, reduced, LAST if uniform else INTERIOR, steps if uniform else steps - 1, outer, at)
+    return count if uniform else 2 * count
+
+
+@njit(**INLINED)
+def place(tables, dim, reduced, kind, length, outer, row):
+    """Multiplies a group by `length` outer steps of a kind, of which one is the dim's first."""
+    times_stay(outer, row, tables, dim, reduced, kind)
+    outer[row, COUNT] *= length
+    outer[row, FIRST] *= length if dim != C else 1
+    outer[row, KINDS] |= kind << dim

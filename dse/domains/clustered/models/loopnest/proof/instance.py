@@ -1,0 +1,196 @@
+"""A problem under `loopnest` as the certifier's kernels read it, and which problems it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from dse.core.chains import Chain, divisors
+from dse.core.objective import clock_hertz, objective_named
+from dse.core.reasons import Reason
+from dse.domains.clustered.models.loopnest.proof import dims
+from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.proof.choices import (
+    ORDER_TABLE,
+    allowed_orders,
+    cluster_sizes,
+    counted,
+    nestings,
+    parallel_dims,
+    refuse_too_many,
+    tile_chains,
+)
+from dse.domains.clustered.space.genes import MAPPED_DIMS, ORDERS
+from dse.support.arrays import FloatArray, IntArray
+from dse.support.errors import InputError
+
+if TYPE_CHECKING:
+    from dse.domains.clustered.models.loopnest import LoopNest
+
+
+MODEL = "loopnest"
+OBJECTIVES = ("latency", "energy", "edp")
+"""What can be certified: area is the machine's, and power is least for the slowest mapping."""
+MOST_READ = 2**22
+"""Input rows, and columns, of a layer: which of them are read is written down one by one."""
+
+
+@dataclass(frozen=True)
+class Instance:
+    """The arrays that the kernels take.
+
+    `facts` are the layer's and the machine's figures (see `dims`), `constants` the energies of an access in
+    pJ and the clock. `outer_tiles` (4, n) hold how many tiles a dim has, then which; `inner_tiles` (n, 4)
+    are all those that fit in L1, the smallest first, whatever outer tiles they divide. `parallels` (2, n), by
+    level, hold how many dims may be parallel, then which, and `orders` (2, 16, 25), by level and set of dims
+    with more than one step, how many orders differ, then which. `real` (2, tiles, clusters + 1, 3) has, by
+    Y and X, outer tile and cluster size (the last: not parallel), the input rows or columns that are no
+    padding: those of all outer steps, those that stay as they advance, and as they go back.
+    """
+
+    facts: IntArray
+    constants: FloatArray
+    outer_tiles: IntArray
+    inner_tiles: IntArray
+    clusters: IntArray
+    parallels: IntArray
+    orders: IntArray
+    real: IntArray
+
+    @property
+    def arrays(self) -> tuple[IntArray | FloatArray, ...]:
+        """All of them, as kernels take them."""
+        return (
+            self.facts,
+            self.constants,
+            self.outer_tiles,
+            self.inner_tiles,
+            self.clusters,
+            self.parallels,
+            self.orders,
+            self.real,
+            ORDER_TABLE,
+        )
+
+    @property
+    def shapes(self) -> int:
+        """How many choices of outer tiles, cluster size and outer parallel dim there are."""
+        return int(np.prod(self.outer_tiles[:, 0]) * len(self.clusters) * self.parallels[0, 0])
+
+
+def refuse(problem: Problem) -> None:
+    """InputError unless the optimum of the problem can be proven."""
+    if problem.objective not in OBJECTIVES:
+        raise InputError(
+            f"under cost model {MODEL!r} only {', '.join(OBJECTIVES[:-1])} and {OBJECTIVES[-1]} can be "
+            f"certified, got {problem.objective!r}"
+        )
+    refuse_too_many(problem)
+    sizes = (problem.layer.loops[dim] for dim in "YX")
+    read = [size * axis.stride + axis.window for size, axis in zip(sizes, problem.layer.reads, strict=True)]
+    if max(read) > MOST_READ:
+        raise InputError(
+            f"layer {problem.layer} is too large to certify: its input rows and columns are counted one by "
+            f"one, at most {MOST_READ:,}"
+        )
+    # The model says of any mapping that the counts of a layer could leave 64 bits.
+    anything = problem.price(np.zeros((1, len(problem.space.genes)), dtype=np.int64))
+    if anything.reason[0] == int(Reason.OUT_OF_RANGE):
+        raise InputError(f"layer {problem.layer} is too large to certify: its counts could leave 64 bits")
+
+
+def make_instance(problem: Problem) -> Instance:
+    """The arrays of a problem that is not refused."""
+    chains, clusters = tile_chains(problem), cluster_sizes(problem)
+    return Instance(
+        facts=_facts(problem),
+        constants=_constants(problem),
+        outer_tiles=counted([chain.outer_choices for chain in chains]),
+        inner_tiles=_fitting(problem, chains),
+        clusters=clusters,
+        parallels=counted(parallel_dims(problem)),
+        orders=np.array([_distinct_orders(allowed) for allowed in allowed_orders(problem)]),
+        real=_real_inputs(problem, chains, clusters),
+    )
+
+
+def _facts(problem: Problem) -> IntArray:
+    layer, machine = problem.layer, problem.accelerator
+    facts = np.zeros(dims.FACTS, dtype=np.int64)
+    facts[dims.SIZES : dims.SIZES + 4] = [layer.loops[dim] for dim in MAPPED_DIMS]
+    facts[dims.PITCHES : dims.PITCHES + 4] = 1
+    for axis, (stride, window, *_) in enumerate(layer.reads):
+        pitch = min(stride, window)
+        facts[dims.PITCHES + dims.Y + axis] = pitch
+        facts[dims.OVERLAPS + dims.Y + axis] = window - pitch
+    outputs = layer.K * layer.loops["Y"] * layer.loops["X"] * (layer.C if layer.type == "DSCONV" else 1)
+    # No transition moves more words than this: a faster NoC or DRAM link changes nothing.
+    most = layer.K * layer.C * layer.R * layer.S + 3 * layer.macs
+    facts[dims.DEPTHWISE] = layer.type == "DSCONV"
+    facts[dims.FILTER] = layer.R * layer.S
+    facts[dims.PES] = machine.num_pes
+    facts[dims.NOC] = min(machine.noc_bandwidth, most)
+    facts[dims.OFFCHIP] = min(machine.offchip_bandwidth, most)
+    facts[dims.LATENCY], facts[dims.LANES] = machine.noc_latency, machine.simd_lanes
+    facts[dims.L1], facts[dims.L2] = machine.l1_size, machine.l2_size
+    facts[dims.OBJECTIVE] = objective_named(problem.objective).code
+    facts[dims.MACS], facts[dims.OUTPUTS] = layer.macs, outputs
+    return facts
+
+
+def _constants(problem: Problem) -> FloatArray:
+    constants = cast("LoopNest", problem.model).constants
+    energies = (constants.mac_pj, constants.l1_pj, constants.noc_pj, constants.l2_pj, constants.dram_pj)
+    return np.array([*energies, clock_hertz(problem.accelerator)], dtype=np.float64)
+
+
+def _distinct_orders(allowed: Sequence[int]) -> IntArray:
+    """One order for each class of orders that cost the same: (16, 25), by the dims that have many steps."""
+    ways = (nestings(allowed, [dim for dim in range(4) if many >> dim & 1]) for many in range(16))
+    table = np.zeros((16, len(ORDERS) + 1), dtype=np.int64)
+    for row, found in zip(table, ways, strict=True):
+        row[0] = len(found)
+        row[1 : 1 + len(found)] = list(found.values())
+    return table
+
+
+def _real_inputs(problem: Problem, chains: Sequence[Chain], clusters: IntArray) -> IntArray:
+    """`real` of an Instance."""
+    layer = problem.layer
+    most = max(len(chain.outer_choices) for chain in chains[dims.Y :])
+    table = np.zeros((2, most, len(clusters) + 1, 3), dtype=np.int64)
+    for axis, chain in enumerate(chains[dims.Y :]):
+        stride, window, real, end = layer.reads[axis]
+        used = np.zeros(chain.size * stride + window, dtype=np.int64)
+        for row in range(window):
+            used[row : row + chain.size * stride : stride][: chain.size] = 1
+        used[:real] = used[end:] = 0
+        below = np.concatenate([[0], np.cumsum(used)])
+        for place, tile in enumerate(chain.outer_choices):
+            for number, cluster in enumerate([*clusters.tolist(), problem.accelerator.num_pes]):
+                span = tile * (problem.accelerator.num_pes // cluster)
+                starts = np.arange(0, chain.size, span)
+                ends = np.minimum(starts + span, chain.size)
+                first, last = starts * stride, (ends - 1) * stride + window
+                held = np.maximum(below[last[:-1]] - below[first[1:]], 0)
+                back = below[min(last[0], last[-1])] - below[max(first[0], first[-1])]
+                table[axis, place, number] = (below[last] - below[first]).sum(), held.sum(), max(back, 0)
+    return table
+
+
+def _fitting(problem: Problem, chains: Sequence[Chain]) -> IntArray:
+    """The inner tiles that fit in L1, in the order of their sizes: (n, 4)."""
+    layer, depthwise = problem.layer, problem.layer.type == "DSCONV"
+    cuts = [[chain.inner] if chain.inner else divisors(chain.size) for chain in chains]
+    k, c, y, x = (axis.ravel() for axis in np.meshgrid(*cuts, indexing="ij"))
+    windows = []
+    for tile, (stride, window, *_) in zip((y, x), layer.reads, strict=True):
+        pitch = min(stride, window)
+        windows.append(tile * pitch + window - pitch)
+    outputs = (c if depthwise else k) * y * x
+    need: IntArray = 2 * (c * windows[0] * windows[1] + layer.R * layer.S * k * c + outputs)
+    tiles: IntArray = np.stack([k, c, y, x], axis=1)[need <= problem.accelerator.l1_size]
+    return tiles

@@ -1,0 +1,265 @@
+"""The best mapping of a shape: its inner tiles by their bounds, and of those that remain all orders.
+
+The outer and the inner order meet in few figures: the inner order decides the time and the words of the
+inner transitions of an outer step, and with them alone the outer order's sums rise. So inner orders that are
+worse in every figure than another are left out.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from dse.domains.clustered.models.loopnest.proof.dims import (
+    CLUSTERS,
+    COLUMNS,
+    DEPTHWISE,
+    DIMS,
+    FILTER,
+    LAST_CLUSTERS,
+    LAST_SPAN,
+    LATENCY,
+    NOC,
+    OFFCHIP,
+    OVERLAPS,
+    PIECE,
+    PITCHES,
+    PLACES,
+    SPAN,
+    STEPS,
+    TILE,
+    C,
+    K,
+    ceil_div,
+    set_inner,
+)
+from dse.domains.clustered.models.loopnest.proof.inner_level import LEVEL, inner_scratch, time_inner
+from dse.domains.clustered.models.loopnest.proof.outer_level import (
+    AT_DRAM,
+    AT_L2,
+    CYCLES,
+    TO_PES,
+    TOTALS,
+    inner_words,
+    outer_scratch,
+    time_outer,
+)
+from dse.domains.clustered.models.loopnest.proof.shapes import (
+    DRAM_WORDS,
+    LEAST_CYCLES,
+    MOST_ORDERS,
+    below,
+    bound_orders,
+    loss_of,
+    outer_moving,
+    read_shape,
+    set_shape,
+)
+from dse.domains.clustered.models.loopnest.proof.tiles import (
+    BUSY,
+    CASES,
+    END_WORDS,
+    ENDS,
+    FIGURES,
+    STEP,
+    WAITS,
+    bound_cases,
+    set_figures,
+)
+from dse.support.jit import ARRAYLESS, OPTIONS
+
+# Where the best mapping stands: its shape, inner tiles (a row), inner parallel dim, outer and inner order.
+# After them, the first three of what is at hand.
+SHAPE, TILES, PARALLEL, OUTER_ORDER, INNER_ORDER = range(5)
+PLACE, AT_HAND = 5, 8
+# What was done: inner levels looked at, those whose orders were tried, mappings priced.
+LOOKED_AT, TRIED, PRICED = range(3)
+DONE = 3
+
+# Figures of an inner level that the outer sums rise with: four times, words to and from PEs and at L2.
+RISING = 6
+
+
+@njit(**ARRAYLESS)
+def link_ends(dims, facts):
+    """Cycles before the first outer step and after the last one, without those of the NoC."""
+    inputs, weights, written = 1, facts[FILTER], 1
+    for dim in range(DIMS):
+        span = dims[dim, SPAN]
+        if dim != K:
+            inputs *= span * facts[PITCHES + dim] + facts[OVERLAPS + dim]
+        if dim <= C:
+            weights *= span
+        if dim != C or facts[DEPTHWISE] == 1:
+            written *= dims[dim, LAST_SPAN]
+    link = ceil_div(inputs + weights, facts[OFFCHIP]) + ceil_div(written, facts[OFFCHIP])
+    return 2 * facts[LATENCY] + link
+
+
+@njit(**ARRAYLESS)
+def set_clusters(dims, parallel, facts, clusters):
+    """By how many clusters an outer step's words are multiplied, by tensor, if it is not the last or is."""
+    depthwise = facts[DEPTHWISE] == 1
+    most, last = dims[parallel, CLUSTERS], dims[parallel, LAST_CLUSTERS]
+    for tensor in range(3):
+        with_inputs = tensor == 0 and parallel != K
+        with_weights = tensor == 1 and parallel <= C
+        with_outputs = tensor == 2 and (parallel != C or depthwise)
+        depends = with_inputs or with_weights or with_outputs
+        clusters[0, tensor] = most if depends else 1
+        clusters[1, tensor] = last if depends else 1
+
+
+@njit(**OPTIONS)
+def search_shapes(
+    shapes, losses, tie_breaks, facts, constants, outer_tiles, inner_tiles, clusters, parallels,
+    orders, real, order_table, best, place, done,
+):  # fmt: skip
+    """Searches these shapes, whose bounds rise, while their bounds beat the best.
+
+    `best` (2), the least loss and its tie break, and `place` become those of the best mapping wherever one is
+    better. `inner_tiles` (n, 4) are those that fit in L1.
+    """
+    dims, real_of = np.zeros((DIMS, COLUMNS), np.int64), np.zeros((2, 3), np.int64)
+    choice, level, totals = np.zeros(6, np.int64), np.zeros(LEVEL, np.int64), np.zeros(TOTALS, np.int64)
+    within, around = outer_scratch()
+    found, front = np.zeros((MOST_ORDERS, 2), np.int64), np.zeros((MOST_ORDERS, LEVEL + RISING + 1), np.int64)
+    figures, cases = np.zeros(FIGURES, np.int64), np.zeros((CASES, 4), np.int64)
+    spread, scratch = np.zeros((2, 3), np.int64), inner_scratch()
+    for index in range(len(shapes)):
+        if not below(losses[index], tie_breaks[index], best[0], best[1]):
+            return
+        read_shape(shapes[index], outer_tiles, clusters, parallels, choice)
+        set_shape(choice, facts, outer_tiles, clusters, parallels, real, dims, real_of)
+        cluster = clusters[choice[4]]
+        many = bound_orders(
+            dims, cluster, facts, parallels, inner_tiles, orders, real_of, order_table, level, within,
+            around, totals, found,
+        )  # fmt: skip
+        shape = found[:many, LEAST_CYCLES].min(), found[:many, DRAM_WORDS].min(), link_ends(dims, facts)
+        set_clusters(dims, parallels[0, 1 + choice[5]], facts, spread)
+        place[PLACE] = shapes[index]
+        # In a cluster of one PE no dim is spread.
+        for number in range(parallels[1, 0] if cluster > 1 else 1):
+            parallel = parallels[1, 1 + number]
+            for row in range(len(inner_tiles)):
+                if not set_tiles(dims, inner_tiles[row], parallel, cluster, facts):
+                    continue
+                done[LOOKED_AT] += 1
+                loss, tie_break = bound_tiles(dims, facts, constants, shape, figures, cases)
+                if not below(loss, tie_break, best[0], best[1]):
+                    continue
+                done[TRIED] += 1
+                place[PLACE + 1], place[PLACE + 2] = row, parallel
+                solve_tiles(
+                    dims, facts, constants, figures, cases, shape[2], spread, found, orders, real_of,
+                    order_table, level, front, scratch, within, around, totals, best, place, done,
+                )  # fmt: skip
+
+
+@njit(**ARRAYLESS)
+def set_tiles(dims, pieces, parallel, cluster, facts):
+    """Fills the inner columns of `dims`; False if the tiles do not divide the outer ones."""
+    for dim in range(DIMS):
+        if pieces[dim] > 1 and dims[dim, TILE] % pieces[dim] != 0:
+            return False
+    for dim in range(DIMS):
+        places = cluster if dim == parallel else 1
+        if dims[dim, PIECE] != pieces[dim] or dims[dim, PLACES] != places:
+            set_inner(dims, dim, pieces[dim], places, facts)
+    return True
+
+
+@njit(**ARRAYLESS)
+def bound_tiles(dims, facts, constants, shape, figures, cases):
+    """The bound of inner tiles, and its tie break; `cases` begins with the least of all cases.
+
+    `shape` has the fewest cycles and DRAM words of the outer orders, and the cycles of `link_ends`.
+    """
+    outer_cycles, dram, ends = shape
+    set_figures(dims, facts, figures)
+    least, least_tie = np.inf, np.inf
+    to_pes = at_l2 = np.int64(2**62)
+    for case in range(bound_cases(dims, facts, cases)):
+        to_pes, at_l2 = min(to_pes, cases[case, TO_PES]), min(at_l2, cases[case, AT_L2])
+        cycles = least_cycles(figures, facts, cases[case, AT_L2], outer_cycles, ends)
+        loss, tie_break = loss_of(facts, constants, cycles, cases[case, TO_PES], cases[case, AT_L2], dram)
+        if below(loss, tie_break, least, least_tie):
+            least, least_tie = loss, tie_break
+    cases[0, TO_PES], cases[0, AT_L2] = to_pes, at_l2
+    return least, least_tie
+
+
+@njit(**ARRAYLESS)
+def least_cycles(figures, facts, at_l2, outer_cycles, ends):
+    """Cycles below which no mapping with so many words at L2 is, if its outer level takes `outer_cycles`."""
+    moving = ceil_div(max(at_l2 - figures[END_WORDS], 0), facts[NOC])
+    steady = max(figures[BUSY], moving) + figures[WAITS]
+    return figures[ENDS] + max(outer_cycles, ends + steady)
+
+
+@njit(**ARRAYLESS)
+def solve_tiles(
+    dims, facts, constants, figures, cases, ends, spread, found, orders, real_of, order_table, level, front,
+    scratch, within, around, totals, best, place, done,
+):  # fmt: skip
+    """Tries all orders of inner tiles that could beat the best, and keeps the best."""
+    inner_moving = 0
+    for dim in range(DIMS):
+        inner_moving |= int(dims[dim, STEPS] > 1) << dim
+    choices, outer_orders, kept = orders[1, inner_moving], orders[0, outer_moving(dims)], np.int64(0)
+    for index in range(choices[0]):
+        order = choices[1 + index]
+        time_inner(dims, order_table[order], facts, figures[STEP], spread, scratch[0], scratch[1], level)
+        kept = keep(dims, facts, level, order, front, kept)
+    for outer in range(outer_orders[0]):
+        cycles = least_cycles(figures, facts, cases[0, AT_L2], found[outer, LEAST_CYCLES], ends)
+        loss, tie_break = loss_of(
+            facts, constants, cycles, cases[0, TO_PES], cases[0, AT_L2], found[outer, DRAM_WORDS]
+        )
+        if not below(loss, tie_break, best[0], best[1]):
+            continue
+        for index in range(kept):
+            time_outer(
+                dims, order_table[outer_orders[1 + outer]], facts, figures[STEP], front[index], real_of,
+                within, around, totals,
+            )  # fmt: skip
+            done[PRICED] += 1
+            loss, tie_break = loss_of(
+                facts, constants, totals[CYCLES], totals[TO_PES], totals[AT_L2], totals[AT_DRAM]
+            )
+            if below(loss, tie_break, best[0], best[1]):
+                best[0], best[1] = loss, tie_break
+                for column in range(3):
+                    place[column] = place[PLACE + column]
+                place[OUTER_ORDER] = outer_orders[1 + outer]
+                place[INNER_ORDER] = front[index, LEVEL + RISING]
+
+
+@njit(**ARRAYLESS)
+def keep(dims, facts, level, order, front, kept):
+    """Adds an inner level to the front unless another is no worse in any figure; returns how many it has."""
+    candidate = front[kept]
+    to_pes, at_l2 = inner_words(dims, facts, level)
+    for column in range(LEVEL):
+        candidate[column] = level[column]
+    for column in range(4):
+        candidate[LEVEL + column] = level[column]
+    candidate[LEVEL + 4], candidate[LEVEL + 5], candidate[LEVEL + RISING] = to_pes, at_l2, order
+    for index in range(kept):
+        worse = True
+        for column in range(LEVEL, LEVEL + RISING):
+            worse &= front[index, column] <= candidate[column]
+        if worse:
+            return kept
+    left = 0
+    for index in range(kept + 1):
+        worse = index < kept
+        for column in range(LEVEL, LEVEL + RISING):
+            worse &= candidate[column] <= front[index, column]
+        if not worse:
+            if left < index:
+                for column in range(LEVEL + RISING + 1):
+                    front[left, column] = front[index, column]
+            left += 1
+    return left

@@ -1,0 +1,248 @@
+"""Shapes: outer tiles, cluster size and outer parallel dim, and the least loss that each could have.
+
+DRAM traffic depends on the shape and the outer order alone. So a shape's bound takes all its orders, each
+with the exact words over the DRAM link, and what no inner level is below: the steps of the busiest PE, and
+every word once over the NoC.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from dse.core.objective import ENERGY, LATENCY
+from dse.domains.clustered.models.loopnest.proof.dims import (
+    CLUSTERS,
+    COLUMNS,
+    DEPTHWISE,
+    DIMS,
+    FILTER,
+    L2,
+    LANES,
+    LAST_CLUSTERS,
+    MACS,
+    NOC,
+    OBJECTIVE,
+    OFFCHIP,
+    OUTER_STEPS,
+    OUTPUTS,
+    OVERLAPS,
+    PES,
+    PITCHES,
+    SIZES,
+    SPAN,
+    STEPS,
+    TILE,
+    C,
+    K,
+    Y,
+    ceil_div,
+    set_outer,
+)
+from dse.domains.clustered.models.loopnest.proof.inner_level import LEVEL, TIME
+from dse.domains.clustered.models.loopnest.proof.outer_level import (
+    AT_DRAM,
+    CYCLES,
+    TOTALS,
+    outer_scratch,
+    time_outer,
+)
+from dse.support.jit import ARRAYLESS, OPTIONS
+
+# Constants: energies of an access in pJ, and the clock.
+MAC_PJ, L1_PJ, NOC_PJ, L2_PJ, DRAM_PJ, HERTZ = range(6)
+# Columns of the bound of an outer order.
+LEAST_CYCLES, DRAM_WORDS = 0, 1
+MOST_ORDERS = 24
+
+
+@njit(**ARRAYLESS)
+def loss_of(facts, constants, cycles, to_pes, at_l2, at_dram):
+    """The loss and its tie break, by the model's own operations in their order."""
+    macs = float(facts[MACS])
+    energy = (
+        macs * constants[MAC_PJ]
+        + (4.0 * macs + to_pes) * constants[L1_PJ]
+        + to_pes * constants[NOC_PJ]
+        + (at_l2 + at_dram) * constants[L2_PJ]
+        + at_dram * constants[DRAM_PJ]
+    ) * 1e-3
+    if facts[OBJECTIVE] == LATENCY:
+        return cycles / constants[HERTZ], energy
+    if facts[OBJECTIVE] == ENERGY:
+        return energy * 1e-9, float(cycles)
+    return energy * 1e-9 * (cycles / constants[HERTZ]), energy
+
+
+@njit(**ARRAYLESS)
+def below(loss, tie_break, other_loss, other_tie_break):
+    """Whether the first is better: less loss, or as much and a lower tie break."""
+    return loss < other_loss or (loss == other_loss and tie_break < other_tie_break)
+
+
+@njit(**ARRAYLESS)
+def read_shape(shape, outer_tiles, clusters, parallels, choice):
+    """Sets `choice` (6) to a shape's places: of the outer tiles, the cluster size, the parallel dim."""
+    choice[5] = shape % parallels[0, 0]
+    rest = shape // parallels[0, 0]
+    choice[4] = rest % len(clusters)
+    rest //= len(clusters)
+    for place in range(DIMS):
+        dim = DIMS - 1 - place
+        choice[dim] = rest % outer_tiles[dim, 0]
+        rest //= outer_tiles[dim, 0]
+
+
+@njit(**ARRAYLESS)
+def set_shape(choice, facts, outer_tiles, clusters, parallels, real, dims, real_of):
+    """Fills the outer columns of `dims` and `real_of` (2, 3); False if L2 is too small for it.
+
+    False as well if the shape costs what another one does: with one cluster no dim is spread.
+    """
+    cluster, parallel = clusters[choice[4]], parallels[0, 1 + choice[5]]
+    across = facts[PES] // cluster
+    if across == 1 and choice[5] > 0:
+        return False
+    inputs, weights, outputs = 1, facts[FILTER], 1
+    for dim in range(DIMS):
+        set_outer(dims, dim, outer_tiles[dim, 1 + choice[dim]], across if dim == parallel else 1, facts)
+        span = dims[dim, SPAN]
+        if dim != K:
+            inputs *= span * facts[PITCHES + dim] + facts[OVERLAPS + dim]
+        if dim <= C:
+            weights *= span
+        if dim != C or facts[DEPTHWISE] == 1:
+            outputs *= span
+        if dim >= Y:
+            number = choice[4] if dim == parallel else len(clusters)
+            for column in range(3):
+                real_of[dim - Y, column] = real[dim - Y, choice[dim], number, column]
+    return 2 * (inputs + weights + outputs) <= facts[L2]
+
+
+@njit(**ARRAYLESS)
+def least_work(dims, cluster, facts, parallels, inner_tiles):
+    """Cycles below which no cluster does the work of an outer step: its busiest PE's steps.
+
+    They are fewest with the smallest tiles, which come first.
+    """
+    least = np.int64(2**62)
+    for number in range(parallels[1, 0]):
+        parallel = parallels[1, 1 + number]
+        work = facts[FILTER]
+        for dim in range(DIMS):
+            tile, smallest = dims[dim, TILE], inner_tiles[0, dim]
+            if dim == parallel:
+                work *= ceil_div(tile, smallest * cluster) * smallest
+            else:
+                work *= tile
+        least = min(least, ceil_div(work, facts[LANES]))
+    return least
+
+
+@njit(**ARRAYLESS)
+def outer_moving(dims):
+    """The dims with more than one outer step, one bit a dim."""
+    found = 0
+    for dim in range(DIMS):
+        found |= int(dims[dim, OUTER_STEPS] > 1) << dim
+    return found
+
+
+@njit(**ARRAYLESS)
+def bound_orders(
+    dims, cluster, facts, parallels, inner_tiles, orders, real_of, order_table, level, within, around,
+    totals, found,
+):  # fmt: skip
+    """Fills `found` (24, 2): by outer order, the fewest cycles and the DRAM words; returns how many orders.
+
+    An outer step's inner level takes the least work in cycles, and its words over the NoC no time.
+    """
+    work = least_work(dims, cluster, facts, parallels, inner_tiles)
+    for dim in range(DIMS):
+        # Without inner figures, nothing moves over the NoC.
+        for column in range(STEPS, COLUMNS):
+            dims[dim, column] = 0
+    for column in range(LEVEL):
+        level[column] = 0
+    for column in range(4):
+        level[TIME + column] = work * facts[NOC]
+    choices = orders[0, outer_moving(dims)]
+    # Of numpy: to numba a literal 0 has a type of its own, for which `time_outer` would be compiled anew.
+    no_cycles = np.int64(0)
+    for index in range(choices[0]):
+        time_outer(
+            dims, order_table[choices[1 + index]], facts, no_cycles, level, real_of, within, around, totals
+        )
+        found[index, LEAST_CYCLES], found[index, DRAM_WORDS] = totals[CYCLES], totals[AT_DRAM]
+    return choices[0]
+
+
+@njit(**ARRAYLESS)
+def least_ends(dims, facts, inner_tiles):
+    """Cycles of the NoC before the first step and after the last one, of one PE a cluster and small tiles."""
+    inputs, weights, sent = 1, facts[FILTER], 1
+    for dim in range(DIMS):
+        piece, clusters = inner_tiles[0, dim], dims[dim, CLUSTERS]
+        if dim != K:
+            inputs *= clusters * (piece * facts[PITCHES + dim] + facts[OVERLAPS + dim])
+        if dim <= C:
+            weights *= clusters * piece
+        if dim != C or facts[DEPTHWISE] == 1:
+            sent *= dims[dim, LAST_CLUSTERS] * piece
+    return ceil_div(inputs + weights, facts[NOC]) + ceil_div(sent, facts[NOC])
+
+
+@njit(**ARRAYLESS)
+def every_word(facts):
+    """Words that any mapping sends over the NoC: all that its filters cover, the weights and the outputs."""
+    inputs, weights = 1, facts[FILTER]
+    for dim in range(DIMS):
+        if dim != K:
+            inputs *= facts[SIZES + dim] * facts[PITCHES + dim] + facts[OVERLAPS + dim]
+        if dim <= C:
+            weights *= facts[SIZES + dim]
+    return inputs + weights + facts[OUTPUTS]
+
+
+def floor(facts, constants, real):
+    """A loss below that of any mapping, known without looking at one: every word is moved once.
+
+    `real` is an Instance's.
+    """
+    words = int(every_word.py_func(facts))
+    work = -(-int(facts[MACS]) // int(facts[PES] * facts[LANES]))
+    cycles = max(work, -(-words // int(facts[NOC])), -(-words // int(facts[OFFCHIP])))
+    # Rows that all outer steps need, less those that one has from the one before.
+    rows, columns = (int(real[axis, 0, -1, 0] - real[axis, 0, -1, 1]) for axis in range(2))
+    inputs = int(facts[SIZES + C]) * rows * columns
+    dram = inputs + int(facts[FILTER] * facts[SIZES + K] * facts[SIZES + C] + facts[OUTPUTS])
+    return float(loss_of.py_func(facts, constants, cycles, words, words, dram)[0])
+
+
+@njit(**OPTIONS)
+def bound_shapes(
+    start, stop, facts, constants, outer_tiles, inner_tiles, clusters, parallels, orders, real, order_table,
+    losses, tie_breaks,
+):  # fmt: skip
+    """Writes the bounds of the shapes from `start` up to `stop`; inf where nothing fits in L2."""
+    dims, real_of = np.zeros((DIMS, COLUMNS), np.int64), np.zeros((2, 3), np.int64)
+    choice, level, totals = np.zeros(6, np.int64), np.zeros(LEVEL, np.int64), np.zeros(TOTALS, np.int64)
+    within, around = outer_scratch()
+    found = np.zeros((MOST_ORDERS, 2), np.int64)
+    words = every_word(facts)
+    for shape in range(start, stop):
+        least, least_tie = np.inf, np.inf
+        read_shape(shape, outer_tiles, clusters, parallels, choice)
+        if set_shape(choice, facts, outer_tiles, clusters, parallels, real, dims, real_of):
+            ends = least_ends(dims, facts, inner_tiles)
+            number = bound_orders(
+                dims, clusters[choice[4]], facts, parallels, inner_tiles, orders, real_of, order_table, level,
+                within, around, totals, found,
+            )  # fmt: skip
+            for index in range(number):
+                cycles, dram = found[index, LEAST_CYCLES] + ends, found[index, DRAM_WORDS]
+                loss, tie_break = loss_of(facts, constants, cycles, words, words, dram)
+                if below(loss, tie_break, least, least_tie):
+                    least, least_tie = loss, tie_break
+        losses[shape - start], tie_breaks[shape - start] = least, least_tie

@@ -1,0 +1,171 @@
+"""What a mapping moves, needs and takes in all, from its measured dims."""
+
+from __future__ import annotations
+
+from numba import njit
+
+from dse.domains.clustered.models.loopnest.extents import (
+    KIND_COLUMNS,
+    LAST,
+    LAST_SPAN,
+    LEFT,
+    NEEDED,
+    OUTER_STEPS,
+    OVERLAP,
+    PIECE,
+    PITCH,
+    SPAN,
+    WINDOW,
+    first_kind,
+)
+from dse.domains.clustered.models.loopnest.facts import (
+    DEPTHWISE,
+    DRAM_PJ,
+    END_REAL,
+    FILTER,
+    FIRST_REAL,
+    L1_PJ,
+    L2_PJ,
+    LATENCY,
+    MAC_PJ,
+    MACS,
+    NOC,
+    NOC_PJ,
+    OFFCHIP,
+    SIZES,
+)
+from dse.domains.clustered.models.loopnest.timing import (
+    cycles_of,
+)
+from dse.domains.clustered.models.loopnest.traffic import (
+    ALL,
+    INDICES,
+    OUTPUTS,
+    PES_ONLY,
+    STEPS_ONLY,
+    WINDOWS,
+    C,
+    K,
+    Y,
+    add_up,
+    new_in_l2,
+    new_words,
+    real_windows,
+    set_fill,
+)
+from dse.support.jit import INLINED, LEAN
+
+# Counts of a row, in the order of COUNTS.
+CYCLES, COMPUTE, FILL, DRAIN, DRAM_WAIT = range(5)
+DRAM_INPUT, DRAM_WEIGHT, DRAM_UP, DRAM_DOWN, L2_INPUT, L2_WEIGHT, L2_UP, L2_DOWN = range(5, 13)
+PE_INPUT, PE_WEIGHT, PE_UP, L1_NEED, L2_NEED = range(13, 18)
+COUNT_COLUMNS = 18
+
+
+@njit(**LEAN)
+def count_l1(tables, facts, orders, sums, kinds, counts):
+    """Words between L2 and the PEs."""
+    depthwise, window = facts[DEPTHWISE] == 1, facts[FILTER]
+    everything = 1
+    for dim in range(4):
+        add_up(tables, sums, facts[SIZES + dim], dim)
+        if dim != C or depthwise:
+            everything *= facts[SIZES + dim]
+    kinds[0], kinds[1], kinds[2], kinds[3] = STEPS_ONLY, INDICES, WINDOWS, WINDOWS
+    counts[L2_INPUT] = counts[PE_INPUT] = new_words(sums, kinds, orders)
+    if sums[K, PES_ONLY, ALL] != sums[K, STEPS_ONLY, ALL]:
+        kinds[0] = PES_ONLY
+        counts[PE_INPUT] = new_words(sums, kinds, orders)
+    kinds[0], kinds[1], kinds[2], kinds[3] = INDICES, INDICES, STEPS_ONLY, STEPS_ONLY
+    counts[L2_WEIGHT] = counts[PE_WEIGHT] = window * new_words(sums, kinds, orders)
+    shared = sums[2, PES_ONLY, ALL] != sums[2, STEPS_ONLY, ALL]
+    if shared or sums[3, PES_ONLY, ALL] != sums[3, STEPS_ONLY, ALL]:
+        kinds[2] = kinds[3] = PES_ONLY
+        counts[PE_WEIGHT] = window * new_words(sums, kinds, orders)
+    kinds[0], kinds[1], kinds[2], kinds[3] = OUTPUTS, OUTPUTS if depthwise else STEPS_ONLY, OUTPUTS, OUTPUTS
+    counts[L2_UP] = counts[PE_UP] = new_words(sums, kinds, orders)
+    counts[L2_DOWN] = counts[L2_UP] - everything
+    if not depthwise and sums[C, PES_ONLY, ALL] != sums[C, STEPS_ONLY, ALL]:
+        kinds[1] = PES_ONLY
+        counts[PE_UP] = new_words(sums, kinds, orders)
+
+
+@njit(**LEAN)
+def count_dram(tables, facts, orders, fills, counts):
+    """Words between DRAM and L2."""
+    depthwise, window = facts[DEPTHWISE] == 1, facts[FILTER]
+    everything = 1
+    for dim in range(4):
+        size, steps = facts[SIZES + dim], tables[dim, OUTER_STEPS]
+        whole = size if steps == 1 else 0
+        set_fill(fills, 0, dim, size, 0, whole)
+        set_fill(fills, 1, dim, size, 0, whole)
+        set_fill(fills, 2, dim, size, 0, whole)
+        if dim == K:
+            set_fill(fills, 0, dim, steps, steps - 1, 1)
+        if dim >= Y:
+            axis = dim - Y
+            rows = real_windows(tables, dim, size, facts[FIRST_REAL + axis], facts[END_REAL + axis])
+            set_fill(fills, 0, dim, rows[0], rows[1], rows[2])
+            set_fill(fills, 1, dim, steps, steps - 1, 1)
+        if dim == C and not depthwise:
+            set_fill(fills, 2, dim, steps, steps - 1, 1)
+        else:
+            everything *= size
+    counts[DRAM_INPUT] = new_in_l2(fills, 0, orders)
+    counts[DRAM_WEIGHT] = window * new_in_l2(fills, 1, orders)
+    counts[DRAM_UP] = new_in_l2(fills, 2, orders)
+    counts[DRAM_DOWN] = counts[DRAM_UP] - everything
+
+
+@njit(**INLINED)
+def need(tables, facts, column):
+    """Elements that the first step needs, which is the largest: of the first PE or in L2 (PIECE or SPAN)."""
+    inputs, weights, outputs = 1, facts[FILTER], 1
+    for dim in range(4):
+        indices = tables[dim, column]
+        if dim != K:
+            inputs *= indices * tables[dim, PITCH] + tables[dim, OVERLAP]
+        if dim <= C:
+            weights *= indices
+        if dim != C or facts[DEPTHWISE] == 1:
+            outputs *= indices
+    return inputs, weights, outputs
+
+
+@njit(**LEAN)
+def begin_and_end(tables, facts, counts):
+    """Cycles before the first step and after the last one, and the buffers needed."""
+    inputs, weights, outputs = need(tables, facts, PIECE)
+    counts[L1_NEED] = 2 * (inputs + weights + outputs)
+    inputs, weights, outputs = need(tables, facts, SPAN)
+    counts[L2_NEED] = 2 * (inputs + weights + outputs)
+    counts[FILL] = facts[LATENCY] + cycles_of(inputs + weights, facts[OFFCHIP])
+    inputs, weights, sent, written = 1, facts[FILTER], 1, 1
+    for dim in range(4):
+        at = first_kind(tables, dim) * KIND_COLUMNS
+        if dim != K:
+            inputs *= tables[dim, at + WINDOW]
+        if dim <= C:
+            weights *= tables[dim, at + NEEDED]
+        if dim != C or facts[DEPTHWISE] == 1:
+            sent *= tables[dim, LAST * KIND_COLUMNS + LEFT]
+            written *= tables[dim, LAST_SPAN]
+    counts[FILL] += cycles_of(inputs + weights, facts[NOC])
+    counts[DRAIN] = facts[LATENCY] + cycles_of(sent, facts[NOC]) + cycles_of(written, facts[OFFCHIP])
+
+
+@njit(**INLINED)
+def energy_pj(counts, constants):
+    """Energy of all accesses (docs, section 6)."""
+    delivered = counts[PE_INPUT] + counts[PE_WEIGHT] + counts[PE_UP] + counts[L2_DOWN]
+    l2 = counts[L2_INPUT] + counts[L2_WEIGHT] + counts[L2_UP] + counts[L2_DOWN]
+    dram = counts[DRAM_INPUT] + counts[DRAM_WEIGHT] + counts[DRAM_UP] + counts[DRAM_DOWN]
+    macs = constants[MACS]
+    return (
+        macs * constants[MAC_PJ]
+        + (4.0 * macs + delivered) * constants[L1_PJ]
+        + delivered * constants[NOC_PJ]
+        + (l2 + dram) * constants[L2_PJ]
+        + dram * constants[DRAM_PJ]
+    )

@@ -1,0 +1,146 @@
+"""Inner problems once more, to check certificates with: bounded in NumPy, solved by the cost model.
+
+A cluster at work on an outer tile is a whole accelerator at work on a small layer: the cost model itself can
+price every inner level there is. Nothing here is shared with the solver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from dse.core.figures import CostBatch
+from dse.core.layer import DIMS, Layer
+from dse.domains.clustered.accelerator import MAX_FIGURE, Accelerator
+from dse.domains.clustered.check.enumeration import (
+    allowed_orders,
+    allowed_parallels,
+    inner_cuts,
+    smallest_tiles,
+)
+from dse.domains.clustered.mapping import (
+    CLUSTER,
+    COLUMNS,
+    INNER_ORDER,
+    INNER_PARALLEL,
+    INNER_TILE,
+    OUTER_ORDER,
+    OUTER_PARALLEL,
+    OUTER_TILE,
+    MappingBatch,
+)
+from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.space.genes import MAPPED_DIMS, ORDERS
+from dse.support.arrays import IntArray
+
+BATCH = 100_000
+
+
+def cycles_below_none(problem: Problem, tiles: dict[str, IntArray], clusters: IntArray) -> IntArray:
+    """Cycles that no inner level of n groups is below: its work on the busiest PE after its first data.
+
+    The first data are those of the smallest tiles; along the parallel dim either every PE has such a tile or
+    the PEs together have the whole loop.
+    """
+    layer, machine = problem.space.layer, problem.accelerator
+    halos = {"K": 0, "C": 0, "Y": layer.R - 1, "X": layer.S - 1}
+    smallest = dict(zip(MAPPED_DIMS, smallest_tiles(problem), strict=True))
+    bounds = []
+    for parallel in allowed_parallels(problem, "inner"):
+        rounds = -(-tiles[parallel] // (smallest[parallel] * clusters))
+        work = layer.R * layer.S * rounds * smallest[parallel]
+        held = {dim: np.full_like(clusters, smallest[dim] + halos[dim]) for dim in MAPPED_DIMS}
+        for dim in MAPPED_DIMS:
+            if dim != parallel:
+                work = work * tiles[dim]
+        held[parallel] = np.minimum(clusters * held[parallel], tiles[parallel] + halos[parallel])
+        inputs = held["C"] * held["Y"] * held["X"]
+        weights = layer.R * layer.S * held["C"] * (1 if layer.type == "DSCONV" else held["K"])
+        into = machine.noc_latency - 1 + -(-(inputs + weights) // machine.noc_bandwidth)
+        bounds.append(-(-work // machine.simd_lanes) + into)
+    least: IntArray = np.minimum.reduce(bounds)
+    return least
+
+
+class Fewest(NamedTuple):
+    """The fewest cycles of an inner problem (None if nothing fits in L1), and how many rows were priced."""
+
+    cycles: int | None
+    rows: int
+
+
+def fewest_cycles(problem: Problem, tiles: tuple[int, ...], cluster: int, most_rows: int) -> Fewest | None:
+    """The fewest cycles of a cluster over an outer tile, of all inner levels that fit in L1.
+
+    None if there are more than `most_rows` of them.
+    """
+    small, alone, first = _small_problem(problem, tiles, cluster)
+    choices = _inner_tiles(problem, tiles)
+    needs = _evaluate(problem, small, alone, choices, ["C"], ORDERS[:1]).l1_size
+    fitting = choices[needs <= problem.accelerator.l1_size]
+    parallels, orders = allowed_parallels(problem, "inner"), allowed_orders(problem, "inner")
+    ways = len(parallels) * len(orders)
+    if len(fitting) * ways > most_rows:
+        return None
+    least = None
+    share = max(1, BATCH // ways)
+    for start in range(0, len(fitting), share):
+        costs = _evaluate(problem, small, alone, fitting[start : start + share], parallels, orders)
+        fewest = int(costs.cycles.min()) - first
+        least = fewest if least is None else min(least, fewest)
+    return Fewest(least, len(fitting) * ways)
+
+
+def smallest_l1(problem: Problem) -> int:
+    """Elements of L1 that the smallest inner tiles need; no mapping needs less."""
+    tiles = tuple(smallest_tiles(problem))
+    small, alone, _ = _small_problem(problem, tiles, 1)
+    costs = _evaluate(problem, small, alone, np.array([tiles], dtype=np.int64), ["C"], ORDERS[:1])
+    return int(costs.l1_size[0])
+
+
+def _small_problem(problem: Problem, tiles: tuple[int, ...], cluster: int) -> tuple[Layer, Accelerator, int]:
+    """A layer of one outer tile, a machine of one cluster, and the cycles until the tile's data are in.
+
+    Once they are, nothing but the inner level holds the machine up.
+    """
+    layer, machine = problem.space.layer, problem.accelerator
+    k, c, y, x = tiles
+    small = Layer(layer.type, k, c, y + layer.R - 1, x + layer.S - 1, layer.R, layer.S)
+    alone = replace(machine, num_pes=cluster, offchip_bandwidth=MAX_FIGURE)
+    data = small.C * small.Y * small.X + small.K * small.C * small.R * small.S
+    return small, alone, machine.noc_latency - 1 + -(-data // machine.noc_bandwidth)
+
+
+def _inner_tiles(problem: Problem, tiles: tuple[int, ...]) -> IntArray:
+    """Every choice of inner tiles of an outer tile: (n, 4); where L1 is part of the loss, the smallest."""
+    if problem.objective in ("area_maestro", "power"):
+        return np.array([smallest_tiles(problem)], dtype=np.int64)
+    return np.array(list(product(*inner_cuts(problem, tiles))), dtype=np.int64)
+
+
+def _evaluate(
+    problem: Problem,
+    layer: Layer,
+    machine: Accelerator,
+    tiles: IntArray,
+    parallels: list[str],
+    orders: Sequence[tuple[str, ...]],
+) -> CostBatch:
+    """Prices one outer tile with all combinations of inner tiles, parallel dims and orders."""
+    combinations = list(product(parallels, orders))
+    rows = np.empty((len(tiles), len(combinations), COLUMNS), dtype=np.int64)
+    rows[..., OUTER_PARALLEL] = DIMS.index("C")
+    rows[..., OUTER_ORDER:OUTER_TILE] = range(len(DIMS))
+    rows[..., OUTER_TILE:CLUSTER] = [layer.loops[dim] for dim in DIMS]
+    rows[..., CLUSTER] = machine.num_pes
+    rows[..., INNER_TILE:COLUMNS] = [layer.loops[dim] for dim in DIMS]
+    rows[..., INNER_TILE : INNER_TILE + len(MAPPED_DIMS)] = tiles[:, np.newaxis]
+    for index, (parallel, order) in enumerate(combinations):
+        rows[:, index, INNER_PARALLEL] = DIMS.index(parallel)
+        rows[:, index, INNER_ORDER:INNER_TILE] = [DIMS.index(dim) for dim in (*order, "R", "S")]
+    return problem.model.evaluate(layer, machine, MappingBatch(rows.reshape(-1, COLUMNS)))

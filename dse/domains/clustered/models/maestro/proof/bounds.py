@@ -1,0 +1,123 @@
+"""The bounds of a proof over a space of perfect factors, under MAESTRO.
+
+Perfect factors leave one inner problem to a mapping (no tile is cut short), and the two levels meet in one
+number, the inner cycles:
+
+* energy, needed L2, area and power depend on the outer tiles, parallel dim and order and on the cluster
+  size; needed L1 on the inner tiles;
+* cycles rise with the inner cycles, which depend on the outer tiles, the cluster size and the inner level.
+
+So the outer tiles and the cluster size make a *group*. Its bound is the least loss of its outer
+configurations that fit in L2, were the inner level as fast as its longest-running PE and its first data let
+it be. To solve it is to enumerate its inner levels for the fewest inner cycles.
+
+The rules of feasibility beyond the buffers never decide here. With perfect factors the serial floor is the
+number of outer steps times that of inner steps times a step's work, each step costs its work at least, and
+no lanes or clusters do more than their share: cycles are never below either floor, and the MACs that
+MAESTRO reports are never below the layer's. The best mapping is priced by the problem all the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from dse.core.certificate import Solved
+from dse.core.objective import clock_hertz, objective_named
+from dse.domains.clustered.models.maestro.area import environment_area
+from dse.domains.clustered.models.maestro.proof.instance import refuse
+from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.proof.bounds import Choice, Groups, Rounds, Solution, Value, Winner
+from dse.support.arrays import FloatArray
+from dse.support.jit import load_kernels
+
+if TYPE_CHECKING:
+    from dse.domains.clustered.models.maestro.proof.instance import Instance
+
+__all__ = ["GROUP", "MaestroBounds", "least_area", "make_bounds", "refuse"]
+
+GROUP = "outer tiles and cluster size"
+
+
+@dataclass(frozen=True)
+class MaestroBounds:
+    """A problem's groups under MAESTRO; `kernels` are compiled, and take the arrays of `instance`."""
+
+    problem: Problem
+    instance: Instance
+    kernels: Any
+
+    # One at a time: a solution often rules out the next group, and a certificate lists each one.
+    rounds: ClassVar[Rounds] = Rounds(first=1, most=1, blocks=1)
+    lists_solved: ClassVar[bool] = True
+
+    @property
+    def groups(self) -> int:
+        """How many choices of outer tiles and cluster size there are."""
+        return self.instance.groups
+
+    @property
+    def nothing_fits(self) -> bool:
+        """Whether the smallest inner tiles are too large for L1."""
+        facts = self.instance.facts
+        return bool(facts[self.kernels.SMALLEST_L1] > facts[self.kernels.L1])
+
+    def bound(self, start: int, stop: int, losses: FloatArray, tie_breaks: FloatArray) -> None:
+        """The least of a group's outer configurations, with a bound of its inner cycles."""
+        self.kernels.bound_groups(start, stop, *self.instance.outer, losses, tie_breaks)
+
+    def solve(self, groups: Groups, to_beat: Value) -> Solution:
+        """The same with the fewest inner cycles that there are."""
+        best, winner, inner_levels, solved = to_beat, None, 0, []
+        for number in groups.numbers:
+            value, found, tried, cycles = self._solve_one(number)
+            inner_levels += tried
+            solved.append(Solved(tuple(found.outer.tiles), found.cluster, cycles))
+            if value < best:
+                best, winner = value, found
+        return Solution(best, winner, inner_levels, tuple(solved))
+
+    def _solve_one(self, number: int) -> tuple[Value, Winner, int, int]:
+        """The value and place of a group's best mapping, inner levels looked at, and its inner cycles."""
+        kernels, instance = self.kernels, self.instance
+        tiles, inner = np.empty(4, np.int64), np.empty(kernels.INNER, np.int64)
+        place = np.zeros(kernels.BEST, np.int64)
+        cluster = int(kernels.read_group(number, instance.outer_tiles, instance.clusters, tiles))
+        tried = kernels.solve_inner(tiles, cluster, *instance.inner, inner)
+        cycles = int(inner[kernels.CYCLES])
+        scratch = kernels.level_scratch()
+        value = kernels.group_loss(tiles, cluster, cycles, *instance.outer_level, *scratch, place)
+        parallel, order = int(place[kernels.BEST_PARALLEL]), int(place[kernels.BEST_ORDER])
+        inner_tiles = inner[kernels.TILES :].tolist()
+        winner = Winner(
+            Choice(parallel, order, tiles.tolist()),
+            cluster,
+            Choice(int(inner[kernels.PARALLEL]), int(inner[kernels.ORDER]), inner_tiles),
+        )
+        return value, winner, tried, cycles
+
+    def floor(self) -> float:
+        """The loss of full use of all lanes, with nothing read and no L2."""
+        problem, machine = self.problem, self.problem.accelerator
+        cycles = -(-problem.layer.macs // (machine.num_pes * machine.simd_lanes))
+        energy, area, power = self.kernels.least_figures(self.instance.facts)
+        figure = objective_named(problem.objective).figure
+        return float(figure(cycles, energy, power, area, clock_hertz(machine)))
+
+
+def make_bounds(problem: Problem) -> MaestroBounds:
+    """The problem's groups, if it is not refused."""
+    kernels = load_kernels("dse.domains.clustered.models.maestro.proof.kernels")
+    return MaestroBounds(problem, kernels.make_instance(problem), kernels)
+
+
+def least_area(problem: Problem) -> float:
+    """The area of the fewest PEs with buffers for tiles of one output, which every mapping needs."""
+    layer, machine = problem.layer, problem.accelerator
+    # MAESTRO charges the halo to the output too. One of the filter's dims may be in pieces of one.
+    pieces = [size for dim, size in (("R", layer.R), ("S", layer.S)) if dim in problem.parts.dims]
+    need = 3 * 2 * layer.R * layer.S // max(pieces, default=1)
+    pes, l1, l2 = np.array([[min(problem.parts.num_pes or (machine.num_pes,))], [need], [1]])
+    return float(environment_area(pes, l1, l2)[0])

@@ -1,0 +1,217 @@
+"""Outer configurations by group, and the least loss that each group could have.
+
+A group is a choice of outer tiles and cluster size. Its inner problem is one: the fewest cycles in which a
+cluster does the outer tile's work with the L1 that there is. The loss of every outer configuration of the
+group (parallel dim, loop order) rises with those cycles and with nothing else that the inner level decides,
+so a bound on them bounds the group, and their minimum gives the group's exact best.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from dse.core.objective import AREA, EDP, ENERGY, POWER
+from dse.core.objective import LATENCY as LATENCY_OBJECTIVE
+from dse.domains.clustered.models.maestro.proof.level import (
+    BANDWIDTH,
+    DEPTHWISE,
+    DIMS,
+    FACTS,
+    FILTER,
+    FIRST_INPUTS,
+    FIRST_WEIGHTS,
+    INPUTS,
+    L2,
+    LANES,
+    LAST_OUT,
+    LAST_ROUNDS,
+    LATENCY,
+    MOVES,
+    OBJECTIVE,
+    OUT,
+    PES,
+    ROUNDS,
+    SHIFT,
+    SIZES,
+    SMALLEST_L1,
+    STEPS,
+    WEIGHTS,
+    ceil_div,
+    halo_of,
+    in_input,
+    in_weights,
+    largest_case,
+    level_scratch,
+    set_level,
+    sum_order,
+)
+from dse.support.jit import OPTIONS
+
+# Where the best configuration of a group stands: its parallel dim and its order.
+BEST_PARALLEL, BEST_ORDER, BEST = range(3)
+
+# MAESTRO counts the steps of a case in 32 bits: from here on it refuses a mapping or drops work.
+COUNTER = 2**31
+
+
+@njit(inline="always", **OPTIONS)
+def energy_nj(facts, read_i, read_w, written):
+    """The model's energy, by its own operations in their order (SPEC 9.3)."""
+    energy = (
+        read_i * 18.61 + facts[INPUTS] * 18.61 + read_w * 18.61 + facts[WEIGHTS] * 18.61 + written * 18.61
+    )
+    return 0.00023 * energy
+
+
+@njit(inline="always", **OPTIONS)
+def buffer_figure(facts, l1, l2):
+    """The model's area or power, by its own operations in their order (SPEC 9.6, 9.7)."""
+    pes, lanes, bandwidth = float(facts[PES]), float(facts[LANES]), float(facts[BANDWIDTH])
+    bus, gates = 14.662 * pes + 28.895, 1.2886 * (pes * pes) + 5.5814 * pes - 23.711
+    if facts[OBJECTIVE] == AREA:
+        return (
+            pes * (283 * lanes + 0.104 * l1)
+            + 0.104 * l2
+            + (101.7938 * bus * bandwidth + max(395.473 * gates, 395.473))
+        )
+    return (
+        pes * (1.2223 * lanes + 0.00345 * l1)
+        + 0.00345 * l2
+        + (0.8 * bus / 1000 * bandwidth + max(0.34 * gates / 1000, 0.34))
+    )
+
+
+@njit(inline="always", **OPTIONS)
+def loss_of(facts, hertz, cycles, energy, l2):
+    """The loss, by the operations of `dse.domains.clustered.feasibility_kernel.figure`."""
+    objective = facts[OBJECTIVE]
+    if objective == LATENCY_OBJECTIVE:
+        return cycles / hertz
+    if objective == ENERGY:
+        return energy * 1e-9
+    if objective == EDP:
+        return energy * 1e-9 * (cycles / hertz)
+    return buffer_figure(facts, facts[SMALLEST_L1], l2)
+
+
+def least_figures(facts):
+    """Energy, area and power that no mapping is below: nothing read, no L2 needed."""
+    known = facts.copy()
+    figures = []
+    for objective in (AREA, POWER):
+        known[OBJECTIVE] = objective
+        figures.append(buffer_figure.py_func(known, known[SMALLEST_L1], 0))
+    return energy_nj.py_func(facts, 0, 0, 0), *figures
+
+
+@njit(inline="always", **OPTIONS)
+def spread_loop(size, tile, pes):
+    """Steps of the busiest of `pes` PEs over a loop of `size` in the best of tiles; `tile` 0: any."""
+    return (size + pes - 1) // pes if tile == 0 else (size // tile + pes - 1) // pes * tile
+
+
+@njit(**OPTIONS)
+def inner_bound(tiles, cluster, facts, parallels, fixed_inner):
+    """Cycles below which no cluster can do the work of outer `tiles`.
+
+    Its longest-running PE makes all steps of its share one after another, and the first step waits for its
+    data: for each parallel dim, of the smallest inner tiles.
+    """
+    depthwise = facts[DEPTHWISE] == 1
+    least = np.int64(2**62)
+    for spatial in range(DIMS):
+        if not parallels[spatial]:
+            continue
+        work = facts[FILTER] * spread_loop(tiles[spatial], fixed_inner[spatial], cluster)
+        inputs, weights = 1, facts[FILTER]
+        for dim in range(DIMS):
+            halo = halo_of(dim, facts)
+            tile = max(fixed_inner[dim], 1)
+            wide = tile + halo
+            if dim == spatial:
+                # Either all PEs of the cluster have a tile, or together they have the whole loop.
+                wide = min(cluster * wide, tiles[dim] + halo)
+                tile = min(cluster * tile, tiles[dim])
+            else:
+                work *= tiles[dim]
+            if in_input(dim):
+                inputs *= wide
+            if in_weights(dim, depthwise):
+                weights *= tile
+        first = facts[LATENCY] - 1 + ceil_div(inputs + weights, facts[BANDWIDTH], facts[SHIFT])
+        least = min(least, (work + facts[LANES] - 1) // facts[LANES] + first)
+    return least
+
+
+@njit(**OPTIONS)
+def group_loss(
+    tiles, cluster, inner, facts, hertz, parallels, choices, orders, after,
+    trips, reads, delays, summary, best,
+):  # fmt: skip
+    """The least loss of the outer configurations of a group whose inner level takes `inner` cycles.
+
+    Returns it (inf if none fits in L2) and its tie break: its energy, or its cycles where energy is the loss.
+    `choices` (16, 4, 25) holds, by moving loops and parallel dim, how many
+    orders differ, and which. `best` gets where it stands.
+    """
+    clusters = facts[PES] // cluster
+    sizes = facts[SIZES:FACTS]
+    least, least_tie = np.inf, np.inf
+    for spatial in range(DIMS):
+        if not parallels[spatial]:
+            continue
+        limit = set_level(sizes, tiles, spatial, clusters, facts, True, trips, reads, delays, summary)
+        first_in = summary[FIRST_INPUTS] + summary[FIRST_WEIGHTS]
+        l2 = 2 * (first_in + summary[OUT])
+        if l2 > facts[L2] or largest_case(trips, spatial, summary) >= COUNTER:
+            continue
+        into = facts[LATENCY] - 1 + ceil_div(first_in, facts[BANDWIDTH], facts[SHIFT])
+        first = max(inner + into, limit)
+        written = summary[STEPS] * (summary[OUT] * summary[ROUNDS] + summary[LAST_OUT] * summary[LAST_ROUNDS])
+        distinct = choices[summary[MOVES], spatial]
+        for index in range(distinct[0]):
+            order = distinct[1 + index]
+            cycles, read_i, read_w = sum_order(
+                orders[order], after[order], spatial, trips, reads, delays, summary, inner, inner
+            )
+            cycles += first
+            energy = energy_nj(
+                facts, read_i + summary[FIRST_INPUTS], read_w + summary[FIRST_WEIGHTS], written
+            )
+            loss = loss_of(facts, hertz, cycles, energy, l2)
+            tie_break = float(cycles) if facts[OBJECTIVE] == ENERGY else energy
+            if loss < least or (loss == least and tie_break < least_tie):
+                least, least_tie = loss, tie_break
+                best[BEST_PARALLEL], best[BEST_ORDER] = spatial, order
+    return least, least_tie
+
+
+@njit(**OPTIONS)
+def bound_groups(
+    start, stop, facts, hertz, parallels, inner_parallels, fixed_inner, tiles_of, clusters,
+    choices, orders, after, losses, tie_breaks,
+):  # fmt: skip
+    """Writes the bounds, losses and tie breaks, of the groups from `start` up to `stop`."""
+    trips, reads, delays, summary = level_scratch()
+    tiles = np.empty(DIMS, np.int64)
+    best = np.empty(BEST, np.int64)
+    for group in range(start, stop):
+        cluster = read_group(group, tiles_of, clusters, tiles)
+        inner = inner_bound(tiles, cluster, facts, inner_parallels, fixed_inner)
+        losses[group - start], tie_breaks[group - start] = group_loss(
+            tiles, cluster, inner, facts, hertz, parallels, choices, orders, after,
+            trips, reads, delays, summary, best,
+        )  # fmt: skip
+
+
+@njit(inline="always", **OPTIONS)
+def read_group(group, tiles_of, clusters, tiles):
+    """Sets the outer tiles of a group and returns its cluster size; `tiles_of` as in an Instance."""
+    cluster = clusters[group % len(clusters)]
+    rest = group // len(clusters)
+    for place in range(DIMS):
+        dim = DIMS - 1 - place
+        tiles[dim] = tiles_of[dim, 1 + rest % tiles_of[dim, 0]]
+        rest //= tiles_of[dim, 0]
+    return cluster

@@ -1,0 +1,29 @@
+"""The certifier's compiled kernels, and the arrays that they take, under one roof."""
+
+from __future__ import annotations
+
+from dse.domains.clustered.models.maestro.proof.groups import (
+    BEST,
+    BEST_ORDER,
+    BEST_PARALLEL,
+    bound_groups,
+    group_loss,
+    least_figures,
+    read_group,
+)
+from dse.domains.clustered.models.maestro.proof.inner import (
+    CYCLES,
+    INNER,
+    ORDER,
+    PARALLEL,
+    TILES,
+    solve_inner,
+)
+from dse.domains.clustered.models.maestro.proof.instance import make_instance
+from dse.domains.clustered.models.maestro.proof.level import L1, SMALLEST_L1, level_scratch
+
+__all__ = [
+    "BEST", "BEST_ORDER", "BEST_PARALLEL", "CYCLES", "INNER", "L1", "ORDER", "PARALLEL", "SMALLEST_L1",
+    "TILES", "bound_groups", "group_loss", "least_figures", "level_scratch", "make_instance", "read_group",
+    "solve_inner",
+]  # fmt: skip

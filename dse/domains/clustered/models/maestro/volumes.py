@@ -1,0 +1,184 @@
+"""What one case of a level moves and computes, as compiled code (SPEC 7).
+
+`masks` holds, for each tensor, one bit for every dim that it depends on.
+"""
+
+from __future__ import annotations
+
+from numba import njit
+
+from dse.domains.clustered.models.maestro.levels import (
+    CHANGING,
+    CURRENT,
+    EDGE,
+    EDGE_NEW,
+    FANOUT,
+    FIRST,
+    IS_EDGE,
+    LAST,
+    NEW,
+    O_WHOLE,
+    OUTPUT,
+    PARALLEL,
+    POSITION,
+    SPATIAL_EDGE,
+    SPATIAL_PARTIAL,
+    UNITS,
+    UNROLLED,
+    WHOLE,
+    YES,
+)
+from dse.support.jit import LEAN
+
+COUPLED_CONV = 0b001110, 0b110011, 0b001101
+COUPLED_DSCONV = 0b001110, 0b110010, 0b001110
+
+
+@njit(inline="always", **LEAN)
+def coupled(masks, tensor, dim):
+    """Whether the tensor depends on the dim."""
+    return masks[tensor] >> dim & 1 == 1
+
+
+@njit(**LEAN)
+def fetch(table, facts, order, masks, tensor, first, part):
+    """New elements of an input tensor for one sub-cluster (SPEC 7.1, 7.2); -1 where MAESTRO exits."""
+    changing, parallel = facts[CHANGING], facts[PARALLEL]
+    if changing >= 0 and not coupled(masks, tensor, order[changing]):
+        return 0
+    restarted = False
+    for loop in range(changing + 1, 6):
+        dim = order[loop]
+        if coupled(masks, tensor, dim) and table[UNROLLED + table[CURRENT, dim], dim] == 0:
+            restarted = True
+    volume = 1
+    for loop in range(6):
+        dim = order[loop]
+        if not coupled(masks, tensor, dim):
+            continue
+        index = table[CURRENT, dim]
+        edge = table[IS_EDGE + index, dim] == 1
+        moves = loop == changing and not restarted
+        if changing < 0 and dim == parallel:
+            if not edge:
+                volume *= table[WHOLE, dim]
+            elif facts[UNITS] == 1:
+                volume *= table[EDGE, dim] if first or part else 1
+            else:
+                volume *= table[EDGE, dim] if part else table[WHOLE, dim]
+        elif dim == parallel:
+            reused = loop > changing if table[POSITION + index, dim] == FIRST else moves
+            if reused and not first:
+                volume *= table[EDGE_NEW, dim] if part else table[NEW, dim]
+            else:
+                volume *= table[EDGE, dim] if part else table[WHOLE, dim]
+        elif table[POSITION + index, dim] == FIRST:
+            volume *= table[EDGE, dim] if edge else table[WHOLE, dim]
+        elif moves:
+            if table[NEW, dim] == 0:
+                return -1
+            volume *= table[NEW, dim]
+        else:
+            volume *= table[WHOLE, dim]
+    return volume
+
+
+@njit(**LEAN)
+def produce(table, facts, masks, psums, first, part, reuse):
+    """Outputs, or partial sums, of one sub-cluster (SPEC 7.3)."""
+    volume = 1
+    for dim in range(6):
+        in_output = coupled(masks, OUTPUT, dim)
+        if not in_output and not psums:
+            continue
+        base = O_WHOLE if in_output else WHOLE
+        whole, new, edge, edge_new = (
+            table[base, dim],
+            table[base + 1, dim],
+            table[base + 2, dim],
+            table[base + 3, dim],
+        )
+        index = table[CURRENT, dim]
+        is_edge = table[IS_EDGE + index, dim] == 1
+        position = table[POSITION + index, dim]
+        if dim != facts[PARALLEL]:
+            volume *= edge if is_edge else whole
+        elif position == FIRST and is_edge and part:
+            volume *= edge_new if in_output and facts[UNITS] > 1 and reuse else edge
+        elif position == LAST and facts[UNITS] == 1:
+            volume *= table[EDGE, dim] if first or part else 1
+        elif position == LAST and part:
+            volume *= edge_new
+        elif first:
+            volume *= whole
+        else:
+            volume *= new if new != 0 else 1
+    return volume
+
+
+@njit(inline="always", **LEAN)
+def beside_the_first(facts):
+    """How many sub-clusters beside the first work on a whole share, and how many on a part of one."""
+    if facts[SPATIAL_EDGE] == 0:
+        return facts[FANOUT] - 1, 0
+    if facts[UNITS] > 1:
+        return max(facts[UNITS] - facts[SPATIAL_PARTIAL] - 1, 0), facts[SPATIAL_PARTIAL]
+    return 0, 0
+
+
+@njit(inline="always", **LEAN)
+def alone_and_partial(facts):
+    """Whether the first sub-cluster is the only one, with a part of a share."""
+    return facts[SPATIAL_EDGE] == 1 and facts[UNITS] == 1 and facts[SPATIAL_PARTIAL] == 1
+
+
+@njit(**LEAN)
+def ingress(table, facts, order, masks, tensor):
+    """Elements of an input tensor that enter the array (SPEC 7.4); -1 where MAESTRO exits."""
+    spread = coupled(masks, tensor, facts[PARALLEL])
+    whole, partial = beside_the_first(facts)
+    volume = 0
+    # In turn the first sub-cluster, whole ones, partial ones: one call is compiled once.
+    for kind in range(3 if spread else 1):
+        times = 1 if kind == 0 else whole if kind == 1 else partial
+        if times == 0:
+            continue
+        part = kind == 2 or (kind == 0 and spread and alone_and_partial(facts))
+        one = fetch(table, facts, order, masks, tensor, kind == 0, part)
+        if one < 0:
+            return -1
+        volume += times * one
+    return volume
+
+
+@njit(**LEAN)
+def produce_all(table, facts, masks, psums):
+    """Outputs that leave the array (`psums` False) or its multiply-accumulates (True) (SPEC 7.4)."""
+    spread = psums or coupled(masks, OUTPUT, facts[PARALLEL])
+    whole, partial = beside_the_first(facts)
+    volume = 0
+    for kind in range(3 if spread else 1):
+        times = 1 if kind == 0 else whole if kind == 1 else partial
+        if times == 0:
+            continue
+        first = kind == 0 or (kind == 1 and psums)
+        part = kind == 2 or (kind == 0 and spread and alone_and_partial(facts))
+        volume += times * produce(table, facts, masks, psums, first, part, kind < 2 or not psums)
+    return volume
+
+
+@njit(**LEAN)
+def critical_psums(table, facts, masks):
+    """Partial sums of the sub-cluster that works longest."""
+    part = coupled(masks, OUTPUT, facts[PARALLEL]) and alone_and_partial(facts)
+    return produce(table, facts, masks, YES, YES, part, YES)
+
+
+@njit(**LEAN)
+def tile_elements(table, masks, tensor):
+    """Elements of a tensor's whole tile, with the input-side extent of Y and X."""
+    volume = 1
+    for dim in range(6):
+        if coupled(masks, tensor, dim):
+            volume *= table[WHOLE, dim]
+    return volume

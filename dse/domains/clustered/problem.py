@@ -1,0 +1,273 @@
+"""A problem: one layer on one accelerator, the mappings allowed, and what to minimise under which model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from collections.abc import Mapping as Table
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, overload
+
+import numpy as np
+
+from dse.core.cost_model import CostModel, Detail, PriceEach, PriceRows
+from dse.core.cost_models import DEFAULT_COST_MODEL, cost_model
+from dse.core.evaluations import Criteria, Evaluations
+from dse.core.figures import BUFFERS, CostBatch
+from dse.core.layer import Layer
+from dse.core.objective import clock_hertz, objective_named
+from dse.core.reasons import Reason
+from dse.domains.clustered.accelerator import Accelerator
+from dse.domains.clustered.cases import case_line
+from dse.domains.clustered.mapping import Mapping, MappingBatch
+from dse.domains.clustered.models.outside.adapter import adapted
+from dse.domains.clustered.space.mapping_space import MappingSpace
+from dse.domains.clustered.space.parts import SPACES, Parts, read_parts
+from dse.domains.clustered.templates import TEMPLATES
+from dse.support.arrays import FloatArray, IntArray
+from dse.support.errors import InputError, shorten, unknown
+from dse.support.hashing import digest
+from dse.support.validation import positive_number
+
+if TYPE_CHECKING:
+    from dse.domains.clustered.evaluation import Evaluation
+    from dse.domains.clustered.feasibility import FeasibilityRules
+
+
+__all__ = ["Criteria", "Evaluations", "Problem"]
+
+MM2 = {"mm2": 1.0, "um2": 1e-6}
+"""Square millimetres in each unit of area that a cost model may have."""
+
+
+class _SpaceField:
+    """The field `space` of a Problem: takes the parts of a space (or a space, for them), gives the space."""
+
+    def __set__(self, problem: Problem, given: str | Table[str, Any] | Parts | MappingSpace) -> None:
+        of_levels = getattr(given, "hierarchy", None) is not None
+        parts = SPACES["default"] if of_levels else read_parts(getattr(given, "parts", given))
+        problem.__dict__["_parts"] = parts
+
+    @overload
+    def __get__(self, problem: None, owner: type[Problem]) -> str: ...
+    @overload
+    def __get__(self, problem: Problem, owner: type[Problem]) -> MappingSpace: ...
+    def __get__(self, problem: Problem | None, owner: type[Problem]) -> MappingSpace | str:
+        if problem is None:
+            return "default"
+        made: MappingSpace | None = problem.__dict__.get("_space")
+        if made is None:
+            made = problem.make_space()
+            problem.__dict__["_space"] = made
+        return made
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A layer x an accelerator x a mapping space x an objective x a cost model.
+
+    `space`, `tiles` and `fixed` shape the space (see MappingSpace). `cost_model` is a model in words (see
+    `dse.core.cost_models.cost_model`), a function as `dse.domains.clustered.models.outside.python` prices by,
+    or a model: every row that is priced goes through that object, so a wrapper sees and counts them all.
+    """
+
+    layer: Layer
+    accelerator: Accelerator
+    objective: str = "latency"
+    cost_model: str | CostModel | Callable[..., Any] = DEFAULT_COST_MODEL
+    tiles: str = "factors"
+    fixed: Table[str, Any] = field(default_factory=dict, hash=False)
+    space: _SpaceField = _SpaceField()
+    """Given as the name of a space, a table of its parts, or Parts; it is the space that these make of the
+    layer and accelerator: the mappings to choose from, as vectors of genes."""
+    area_budget: float | None = None
+    """In mm2: a mapping that needs PEs and buffers of more area is not feasible."""
+
+    templates: ClassVar[tuple[str, ...]] = tuple(TEMPLATES)
+    """The known dataflows that can be fitted to it."""
+
+    def __post_init__(self) -> None:
+        objective_named(self.objective)
+        object.__setattr__(self, "fixed", dict(self.fixed))
+        # The space and the model are made now, so that what is wrong with them is said now.
+        _ = self.space, self.model
+        only_of = objective_named(self.objective).only_of
+        if only_of not in (None, self.model.name):
+            raise InputError(f"objective {self.objective!r} is of cost model {only_of!r} only")
+        if self.area_budget is not None:
+            object.__setattr__(self, "area_budget", positive_number(self.area_budget, "area budget"))
+            if self.model.units.get("area") not in MM2:
+                raise InputError(f"cost model {self.model.name!r} does not say what its areas are in mm2")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # What is derived (the space, compiled functions) is made again in the other process.
+        return Problem, tuple(getattr(self, item.name) for item in fields(self))
+
+    @property
+    def parts(self) -> Parts:
+        """What the space is put together from."""
+        parts: Parts = self.__dict__["_parts"]
+        return parts
+
+    def make_space(self) -> MappingSpace:
+        """What `space` is."""
+        return MappingSpace(self._priced_layer, self.accelerator, self.tiles, self.fixed, self.parts)
+
+    @cached_property
+    def model(self) -> CostModel:
+        """The cost model."""
+        if isinstance(self.cost_model, str):
+            return cost_model(self.cost_model)
+        return adapted(self.cost_model)
+
+    def price(self, genes: IntArray) -> Evaluations:
+        """What the points in `genes`, int64 (n, genes) and inside the space, cost, and their losses."""
+        return self._priced(self.space.decode(genes))
+
+    def evaluate(self, mappings: Mapping | MappingBatch) -> Evaluations:
+        """What a mapping, or each of a batch, costs, whether or not it is in the space.
+
+        Infeasible ones get a reason. `evaluate(...).to_frame()` is a table of them.
+        """
+        return self._priced(MappingBatch.of([mappings]) if isinstance(mappings, Mapping) else mappings)
+
+    def on_machine_of(self, genes: Sequence[int] | IntArray) -> Problem:
+        """The problem on the accelerator that one of its points (genes,) is for.
+
+        It is this one unless genes say what the hardware is.
+        """
+        if not self.parts.hardware:
+            return self
+        return replace(self, accelerator=self.space.machine(np.asarray(genes, np.int64)))
+
+    def vectors(self, mappings: Sequence[Mapping]) -> IntArray:
+        """The gene vectors of mappings: (n, genes). InputError for one that is none, or not in the space."""
+        for place, mapping in enumerate(mappings):
+            if not isinstance(mapping, Mapping):
+                raise InputError(f"mapping {place} must be a Mapping, got {shorten(mapping)}")
+        return self.space.encode(MappingBatch.of(mappings))
+
+    def read_mapping(self, data: object, where: str = "mapping") -> Mapping:
+        """The mapping in parsed JSON; `where` names the place in messages."""
+        return Mapping.from_dict(data, where)
+
+    def template(self, name: str) -> Mapping:
+        """A known dataflow (see `dse.domains.clustered.templates`), fitted to the layer as it is priced."""
+        if name not in TEMPLATES:
+            raise unknown("template", name, TEMPLATES)
+        return TEMPLATES[name](self._priced_layer, self.accelerator, output_halo=self.model.output_halo)
+
+    def explain(self, mapping: Mapping) -> str:
+        """Why the mapping is not feasible, with figures ("L1 needs 4096 of 512 elements"), or "feasible"."""
+        rows = MappingBatch.of([mapping]).rows
+        costs = self._price_rows(rows)
+        needed = self.evaluate(mapping)
+        if needed.reason[0] == Reason.AREA_TOO_LARGE:
+            area = needed.area[0] * MM2[self.model.units["area"]]
+            return f"the mapping needs {area:.6g} of {self.area_budget:g} mm2"
+        refused = "" if costs.valid[0] else self.model.refusal(self._priced_layer, self.accelerator, mapping)
+        return refused or self._rules.explain(rows[0], costs)
+
+    def nest(self, mapping: Mapping) -> str:
+        """The mapping as a nest of loops (see `dse.domains.clustered.nest`)."""
+        from dse.domains.clustered.nest import loop_nest
+
+        return loop_nest(self.layer, mapping, self.accelerator, self.model)
+
+    def needs(self, mapping: Mapping) -> str:
+        """The elements that the buffers have to hold, in words."""
+        figures = self.evaluate(mapping)
+        return f"L1 {figures.l1_size[0]:,} and L2 {figures.l2_size[0]:,} elements"
+
+    def batch(self, mapping: Mapping) -> MappingBatch:
+        """The mapping as a batch of one."""
+        return MappingBatch.of([mapping])
+
+    def judge(self, mapping: Mapping) -> Evaluation:
+        """The mapping judged in full, by every objective (see `dse.domains.clustered.evaluation`)."""
+        from dse.domains.clustered.evaluation import evaluate
+
+        return evaluate(self.layer, self.accelerator, mapping, self.model_spec)
+
+    def case(self, mapping: Mapping) -> dict[str, Any]:
+        """The mapping as a case (see `cases`) that costs the same, of the layer priced."""
+        if self.model.prices_strides:
+            return case_line(self.layer, mapping, self.accelerator, whole=True)
+        return case_line(self.layer.lowered(), mapping, self.accelerator)
+
+    def detail(self, mapping: Mapping) -> Detail | None:
+        """What the mapping's figures are made of; None if it is not valid or the model does not say."""
+        return self.model.detail(self.layer, self.accelerator, mapping)
+
+    @property
+    def model_spec(self) -> str:
+        """The cost model in words, with the settings that were replaced (see `cost_model`)."""
+        return self.model.spec
+
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """All that defines the problem, as plain data. Layers count by their loops, not by their names."""
+        loops = {"type": self.layer.type, **self.layer.loops}
+        return {
+            "layer": self.layer.to_dict() if self.model.prices_strides else loops,
+            "accelerator": self.accelerator.to_dict(),
+            "space": self.space.identity,
+            "objective": self.objective,
+            "cost_model": self.model.identity,
+            **({"area": "of what the mapping needs"} if self._needs_area else {}),
+            **({} if self.area_budget is None else {"area_budget": self.area_budget}),
+        }
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the identity, in hex."""
+        return digest(self.identity)
+
+    def _priced(self, batch: MappingBatch) -> Evaluations:
+        rows, machines = batch.rows, batch.machines
+        costs = self._price_rows(rows) if machines is None else self._price_each(rows, machines)
+        if self._needs_area:
+            costs = replace(costs, area=self.needed_area(batch, costs))
+        losses, reasons = self._rules.judge(rows, costs, machines)
+        if self.area_budget is not None:
+            beyond = (reasons == 0) & (costs.area * MM2[self.model.units["area"]] > self.area_budget)
+            losses[beyond], reasons[beyond] = np.inf, Reason.AREA_TOO_LARGE
+        columns: list[Any] = [*costs.values(), losses, reasons, self.criteria]
+        return Evaluations(*columns)
+
+    @property
+    def _needs_area(self) -> bool:
+        """Whether the area is that of the hardware that a mapping needs, and not the model's own column."""
+        return objective_named(self.objective).of_need or self.area_budget is not None
+
+    def needed_area(self, batch: MappingBatch, costs: CostBatch) -> FloatArray:
+        """The area of the hardware that each of some priced mappings needs, in the model's unit."""
+        machines = batch.machines
+        if machines is None:
+            machines = np.array([self.accelerator.machine_row], dtype=np.int64)
+        return self.model.needed_area(self._priced_layer, machines, batch.rows, costs)
+
+    @cached_property
+    def criteria(self) -> Criteria:
+        """What figures are judged by."""
+        capacities = np.array([getattr(self.accelerator, name) for name in BUFFERS], np.int64)
+        capacities.setflags(write=False)
+        return Criteria(self.objective, clock_hertz(self.accelerator), capacities)
+
+    @cached_property
+    def _price_rows(self) -> PriceRows:
+        return self.model.prepared(self._priced_layer, self.accelerator)
+
+    @cached_property
+    def _price_each(self) -> PriceEach:
+        return self.model.prepared_each(self._priced_layer, self.accelerator)
+
+    @property
+    def _priced_layer(self) -> Layer:
+        return self.layer if self.model.prices_strides else self.layer.lowered()
+
+    @cached_property
+    def _rules(self) -> FeasibilityRules:
+        from dse.domains.clustered.feasibility import FeasibilityRules
+
+        return FeasibilityRules(self.layer, self.accelerator, self.objective)

@@ -1,0 +1,90 @@
+"""The choices that a problem leaves to a mapping, as the tables that the solvers' kernels take."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from dse.core.chains import Chain
+from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.space.genes import LEVELS, MAPPED_DIMS, ORDERS
+from dse.support.arrays import IntArray
+from dse.support.errors import InputError
+
+ORDER_TABLE = np.array([[MAPPED_DIMS.index(dim) for dim in order] for order in ORDERS], dtype=np.int64)
+"""The loop orders, as dims from the outermost in: (24, 4)."""
+
+
+MOST_GROUPS = 2**24
+"""Choices of outer tiles and cluster size: the bounds of more would not fit in memory."""
+
+
+def refuse_too_many(problem: Problem) -> None:
+    """InputError if there are more groups than can be certified."""
+    groups = prod(len(chain.outer_choices) for chain in tile_chains(problem)) * len(cluster_sizes(problem))
+    if groups > MOST_GROUPS:
+        raise InputError(
+            f"{groups:,} choices of outer tiles and cluster size are too many to certify; at most "
+            f"{MOST_GROUPS:,}: fix some by outer.tile.K and the like"
+        )
+
+
+def tile_chains(problem: Problem) -> list[Chain]:
+    """The tile choices of K, C, Y and X."""
+    fixed: Mapping[str, Any] = problem.space.fixed
+    return [
+        Chain(
+            dim,
+            problem.space.layer.loops[dim],
+            problem.tiles,
+            fixed.get(f"outer.tile.{dim}"),
+            fixed.get(f"inner.tile.{dim}"),
+        )
+        for dim in MAPPED_DIMS
+    ]
+
+
+def cluster_sizes(problem: Problem) -> IntArray:
+    """The cluster sizes that are allowed."""
+    fixed: Mapping[str, Any] = problem.space.fixed
+    sizes = [fixed["cluster"]] if "cluster" in fixed else problem.accelerator.cluster_sizes
+    return np.array(sizes, dtype=np.int64)
+
+
+def parallel_dims(problem: Problem) -> list[list[int]]:
+    """By level, the positions of the dims to try as the parallel one; in a depthwise layer K means C."""
+    first = 1 if problem.layer.type == "DSCONV" else 0
+    found = []
+    for name in LEVELS:
+        only = problem.space.fixed.get(f"{name}.parallel")
+        places = (place for place, dim in enumerate(MAPPED_DIMS) if only is None or dim == only)
+        found.append(sorted({max(place, first) for place in places}))
+    return found
+
+
+def allowed_orders(problem: Problem) -> list[list[int]]:
+    """By level, the positions of the loop orders that are allowed."""
+    fixed = [problem.space.fixed.get(f"{name}.order") for name in LEVELS]
+    return [
+        [place for place, order in enumerate(ORDERS) if only is None or list(order) == only] for only in fixed
+    ]
+
+
+def nestings(orders: Sequence[int], dims: Collection[int]) -> dict[tuple[int, ...], int]:
+    """The ways in which `dims` are nested by some loop orders, each with the first order that does so."""
+    found: dict[tuple[int, ...], int] = {}
+    for order in orders:
+        found.setdefault(tuple(dim for dim in ORDER_TABLE[order].tolist() if dim in dims), order)
+    return found
+
+
+def counted(lists: Sequence[Sequence[int]]) -> IntArray:
+    """The lists as rows of a table, each after its length."""
+    table = np.zeros((len(lists), 1 + max(map(len, lists))), dtype=np.int64)
+    for row, values in zip(table, lists, strict=True):
+        row[0] = len(values)
+        row[1 : 1 + len(values)] = values
+    return table

@@ -1,0 +1,91 @@
+"""What is certain where the solvers do not reach: a bound of all mappings, and a good mapping above it.
+
+The solvers go through the mappings of the default space on one machine. Of a space of other parts (more dims
+are cut, PE counts are open), and of the area that a mapping needs, what is certain is the *floor*:
+
+* latency, energy, EDP: what the model's proofs start from (`Bounds.floor`), on the most PEs. No feasible
+  mapping takes fewer cycles than the layer's MACs on all lanes; under `maestro` the energy counts each
+  element of the inputs and weights once besides what is moved, under `loopnest` every word is moved once. A
+  filter in pieces changes none of that.
+* area: the fewest PEs (`maestro`, whose area counts all there are) or one (`loopnest`, which counts those at
+  work) with buffers for tiles of one output.
+
+The mapping is the best that a few descents find. Where it meets the floor it is proven to be optimal.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from dse.core.certificate import BOUNDED, OPTIMAL, Certificate, Counts, priced_point
+from dse.core.clock import Clock
+from dse.domains.clustered.problem import Problem
+from dse.optimum.models import certifier_of
+from dse.support.arrays import IntArray
+from dse.support.errors import InputError
+
+OBJECTIVES = ("latency", "energy", "edp", "area")
+DRAWN, STARTS, STEPS_DOWN = 20_000, 8, 200
+
+
+def refuse_floor(problem: Problem) -> None:
+    """InputError for an objective that has no floor."""
+    if problem.objective not in OBJECTIVES:
+        raise InputError(
+            f"in the space {problem.parts.name or 'of these parts'!r} {', '.join(OBJECTIVES[:-1])} and "
+            f"{OBJECTIVES[-1]} have a bound, got {problem.objective!r}"
+        )
+
+
+def solve(problem: Problem, clock: Clock | None = None, known: Certificate | None = None) -> Certificate:
+    """The floor of a problem that has no more, and a good mapping above it: within seconds.
+
+    They are found so soon that what is `known` of them need not be kept, nor used.
+    """
+    clock = clock or Clock()
+    floor = certifier_of(problem).least_area(problem) if problem.objective == "area" else _least_work(problem)
+    point = _descend(problem, floor, clock)
+    best = None if point is None else priced_point(problem, point)
+    return Certificate(
+        fingerprint=problem.fingerprint,
+        status=OPTIMAL if best is not None and best.loss <= floor else BOUNDED,
+        lower_bound=floor,
+        best=best,
+        solved=(),
+        counts=Counts(0, 0, 0, 0, 0, 0, problem.space.mappings),
+        seconds=clock.seconds,
+    )
+
+
+def _least_work(problem: Problem) -> float:
+    """The floor of latency, energy or EDP."""
+    counts = problem.parts.num_pes or (problem.accelerator.num_pes,)
+    machine = replace(problem.accelerator, num_pes=max(counts))
+    known = Problem(problem.layer, machine, problem.objective, problem.model)
+    certifier = certifier_of(known)
+    certifier.refuse(known)
+    return certifier.make_bounds(known).floor()
+
+
+def _descend(problem: Problem, floor: float, clock: Clock) -> IntArray | None:
+    """The best point, (genes,), of descents from the best of random ones; None if none was feasible."""
+    space, rng = problem.space, np.random.default_rng(0)
+    points = space.sample(rng, DRAWN)
+    losses = problem.price(points).loss
+    least, best = math.inf, None
+    for place in np.argsort(losses, kind="stable")[:STARTS].tolist():
+        here, loss = points[place], float(losses[place])
+        for _ in range(STEPS_DOWN):
+            if loss < least:
+                least, best = loss, here
+            if least <= floor or clock.over:
+                return best
+            near = np.concatenate([block.neighbours(here) for block in space.blocks])
+            found = problem.price(near).loss
+            if not found.min(initial=math.inf) < loss:
+                break
+            here, loss = near[int(found.argmin())], float(found.min())
+    return best

@@ -1,0 +1,1 @@
+"""Mappings of two levels as vectors of genes: genes, features, blocks, kernels."""

@@ -1,0 +1,77 @@
+"""The genes of a mapping, their names, and the values at which a user may fix them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from dse.core.space import Gene, Kind
+from dse.domains.clustered.space.parts import LEVELS, MAPPED_DIMS, SPACES, Parts
+from dse.support.errors import InputError, shorten, unknown
+from dse.support.validation import table, whole_number
+
+__all__ = ["GENE_NAMES", "LEVELS", "MAPPED_DIMS", "ORDERS", "make_gene", "parse_fixed", "read_fixed"]
+
+ORDERS = SPACES["default"].orders
+"""The loop orders of the default space, outermost loop first; R and S follow each."""
+
+FixedValue = int | str | list[str]
+
+GENE_NAMES = SPACES["default"].gene_names
+"""The names of the default space's 13 genes, in their order."""
+
+
+def make_gene(name: str, size: int) -> Gene:
+    """The gene of that name: its kind, level and dim follow from the name."""
+    level, _, part = name.partition(".")
+    what, _, dim = part.partition(".")
+    kinds: dict[str, Kind] = {"order": "permutation", "parallel": "categorical"}
+    return Gene(name, size, kinds.get(what, "ordinal"), level if part else None, dim or None)
+
+
+def parse_fixed(texts: Iterable[str], parts: Parts = SPACES["default"]) -> dict[str, FixedValue]:
+    """The fixed genes that texts like `outer.parallel=K`, `cluster=16`, `inner.order=KCYX` name.
+
+    The values are checked by the space that they are given to.
+    """
+    fixed: dict[str, FixedValue] = {}
+    for text in texts:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not (name and equals and value):
+            raise InputError(f"a fixed gene must read GENE=VALUE, like outer.parallel=K, got {shorten(text)}")
+        if name not in parts.gene_names:
+            raise unknown("gene", name, parts.gene_names)
+        if name in fixed:
+            raise InputError(f"{name} is fixed twice, at {shorten(fixed[name])} and at {shorten(value)}")
+        fixed[name] = int(value) if value.isascii() and value.isdigit() and len(value) < 20 else value
+    return fixed
+
+
+def read_fixed(fixed: object, parts: Parts) -> dict[str, FixedValue]:
+    """`fixed` in its normal form: in the genes' order, dims as text, orders as lists, sizes as ints.
+
+    Whether the layer and accelerator at hand have such a size is not checked here.
+    """
+    entry: Mapping[str, Any] = table(fixed, "fixed")
+    for name in entry:
+        if name not in parts.gene_names:
+            raise unknown("gene", name, parts.gene_names, "fixed")
+    return {name: _read_value(name, entry[name], parts) for name in parts.gene_names if name in entry}
+
+
+def _read_value(name: str, value: object, parts: Parts) -> FixedValue:
+    kind = make_gene(name, 1).kind
+    if kind == "ordinal":
+        return whole_number(value, f"fixed {name}")
+    if kind == "categorical":
+        if value not in parts.dims:
+            raise InputError(f"fixed {name} must be one of {' '.join(parts.dims)}, got {shorten(value)}")
+        return str(value)
+    order = tuple(value) if isinstance(value, list | tuple | str) else ()
+    if sorted(map(str, order)) != sorted(parts.dims):
+        example = "".join(parts.dims)
+        raise InputError(
+            f"fixed {name} must hold each of {' '.join(parts.dims)} once, like {example}, "
+            f"got {shorten(value)}"
+        )
+    return list(order)

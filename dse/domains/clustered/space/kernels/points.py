@@ -1,0 +1,222 @@
+"""Compiled decoding and encoding: vectors of genes to mappings, and back."""
+
+from __future__ import annotations
+
+from dse.domains.clustered.mapping import CLUSTER, INNER_PARALLEL, OUTER_ORDER, OUTER_TILE
+from dse.domains.clustered.space.kernels.compiling import compiled, compiled_into
+from dse.domains.clustered.space.kernels.layout import (
+    ALL_DIMS,
+    ANY_TILES,
+    CHAIN_START,
+    CHAIN_WIDTH,
+    CODES,
+    COLUMN,
+    COUNT,
+    DEPTHWISE,
+    FIRST_START,
+    FITTED,
+    GENE_SIZES,
+    GENES,
+    INNER_FIXED,
+    INNER_START,
+    LEVEL_COLUMNS,
+    LEVEL_GENES,
+    MAPPED,
+    ORDER,
+    ORDER_START,
+    OUTER_FIRST,
+    OUTER_START,
+    PARALLEL,
+    PLACES,
+    SINGLE_START,
+    SINGLE_WIDTH,
+    SINGLES,
+    TILE,
+    VALUES,
+    WHOLE,
+    C,
+    K,
+)
+from dse.support.arrays import IntArray
+
+
+@compiled_into
+def is_inside(genes: IntArray, row: int, space: IntArray) -> bool:
+    """Whether every gene of a row is within its size."""
+    inside = True
+    for gene in range(space[GENES]):
+        inside &= 0 <= genes[row, gene] < space[GENE_SIZES + gene]
+    return inside
+
+
+@compiled
+def decode(genes: IntArray, space: IntArray, rows: IntArray, machines: IntArray) -> int:
+    """Write the mapping of each gene vector into `rows`; the index of the first bad vector, or -1.
+
+    Of `machines` (n, figures), or (0, figures) where no figure is a gene, the columns that are.
+    """
+    mapped, level_genes, first = space[MAPPED], space[LEVEL_GENES], space[FIRST_START]
+    for row in range(len(genes)):
+        if not is_inside(genes, row, space):
+            return row
+        for level in range(2):
+            gene, column = level_genes * level, LEVEL_COLUMNS * level
+            rows[row, column] = space[CODES + space[first + gene + PARALLEL] + genes[row, gene + PARALLEL]]
+            order = space[ORDER_START] + mapped * (space[first + gene + ORDER] + genes[row, gene + ORDER])
+            for place in range(mapped):
+                rows[row, column + OUTER_ORDER + place] = space[order + place]
+            for place in range(mapped, ALL_DIMS):
+                dim = space[CODES + place]
+                rows[row, column + OUTER_ORDER + place] = dim
+                rows[row, column + OUTER_TILE + dim] = space[WHOLE + dim]
+        for place in range(mapped):
+            outer, inner = tiles_of(
+                genes[row, TILE + place], genes[row, level_genes + TILE + place], place, space
+            )
+            dim = space[CODES + place]
+            rows[row, OUTER_TILE + dim] = outer
+            rows[row, LEVEL_COLUMNS + OUTER_TILE + dim] = inner
+        for single in range(space[SINGLES]):
+            entry = space[SINGLE_START] + SINGLE_WIDTH * single
+            value = space[space[entry + VALUES] + genes[row, 2 * level_genes + single]]
+            if space[entry + COLUMN] < 0:
+                rows[row, CLUSTER] = value
+            else:
+                machines[row, space[entry + COLUMN]] = value
+        if space[FITTED]:
+            rows[row, CLUSTER] = _fitting_cluster(rows, row, space)
+    return -1
+
+
+@compiled
+def fit_clusters(rows: IntArray, space: IntArray) -> None:
+    """Give each mapping the cluster size that follows from its tiles, where no gene says it."""
+    if space[FITTED]:
+        for row in range(len(rows)):
+            rows[row, CLUSTER] = _fitting_cluster(rows, row, space)
+
+
+@compiled_into
+def _fitting_cluster(rows: IntArray, row: int, space: IntArray) -> int:
+    """A PE for each inner tile that the outer tile holds along the inner parallel dim."""
+    dim = rows[row, INNER_PARALLEL]
+    if space[DEPTHWISE] and dim == K:
+        dim = C
+    inner = max(rows[row, LEVEL_COLUMNS + OUTER_TILE + dim], 1)
+    fitting: int = max((rows[row, OUTER_TILE + dim] + inner - 1) // inner, 1)
+    return fitting
+
+
+@compiled_into
+def tiles_of(outer_gene: int, inner_gene: int, place: int, space: IntArray) -> tuple[int, int]:
+    """The outer and inner tile that a dim's two tile genes stand for."""
+    chain = space[CHAIN_START] + CHAIN_WIDTH * place
+    inner_genes = space[GENE_SIZES + space[LEVEL_GENES] + TILE + place]
+    if space[ANY_TILES]:
+        outer = space[chain + OUTER_FIRST] + outer_gene
+        inner = inner_gene * outer // inner_genes + 1
+    else:
+        outer = space[space[chain + OUTER_START] + outer_gene]
+        span = space[chain + INNER_START] + 2 * outer_gene
+        inner = space[space[span] + inner_gene * space[span + 1] // inner_genes]
+    fixed = space[chain + INNER_FIXED]
+    return outer, fixed if fixed else inner
+
+
+@compiled
+def encode(rows: IntArray, machines: IntArray, space: IntArray, genes: IntArray) -> int:
+    """Write the smallest gene vector of each mapping into `genes`; the first mapping without one, or -1."""
+    mapped, level_genes, first = space[MAPPED], space[LEVEL_GENES], space[FIRST_START]
+    for row in range(len(rows)):
+        for level in range(2):
+            gene, column = level_genes * level, LEVEL_COLUMNS * level
+            parallel = space[PLACES + rows[row, column]]
+            if parallel < 0:
+                return row
+            genes[row, gene + PARALLEL] = parallel - space[first + gene + PARALLEL]
+            order = _order_index(rows, row, column, space)
+            if order < 0:
+                return row
+            genes[row, gene + ORDER] = order - space[first + gene + ORDER]
+            for place in range(mapped, ALL_DIMS):
+                dim = space[CODES + place]
+                if rows[row, column + OUTER_TILE + dim] != space[WHOLE + dim]:
+                    return row
+        for place in range(mapped):
+            dim = space[CODES + place]
+            inner_column = LEVEL_COLUMNS + OUTER_TILE + dim
+            pair = tile_genes(rows[row, OUTER_TILE + dim], rows[row, inner_column], place, space)
+            genes[row, TILE + place], genes[row, level_genes + TILE + place] = pair
+        for single in range(space[SINGLES]):
+            entry = space[SINGLE_START] + SINGLE_WIDTH * single
+            column = space[entry + COLUMN]
+            value = rows[row, CLUSTER] if column < 0 else machines[row, column]
+            found = _find(space, space[entry + VALUES], space[entry + COUNT], value)
+            genes[row, 2 * level_genes + single] = found
+        if space[FITTED] and rows[row, CLUSTER] != _fitting_cluster(rows, row, space):
+            return row
+        if not is_inside(genes, row, space):
+            return row
+    return -1
+
+
+@compiled_into
+def _order_index(rows: IntArray, row: int, column: int, space: IntArray) -> int:
+    """The index of a row's loop order, -1 if the dims that stay whole do not follow it in their order.
+
+    Orders are numbered as itertools.permutations has them: a dim counts how many of those after it come
+    before it among the mapped dims.
+    """
+    mapped = space[MAPPED]
+    for place in range(mapped, ALL_DIMS):
+        if rows[row, column + OUTER_ORDER + place] != space[CODES + place]:
+            return -1
+    index = 0
+    for place in range(mapped):
+        mine = space[PLACES + rows[row, column + OUTER_ORDER + place]]
+        smaller = 0
+        for later in range(place + 1, mapped):
+            smaller += space[PLACES + rows[row, column + OUTER_ORDER + later]] < mine
+        index = index * (mapped - place) + smaller
+    for place in range(mapped):
+        if rows[row, column + OUTER_ORDER + place] != space[space[ORDER_START] + mapped * index + place]:
+            return -1
+    return index
+
+
+@compiled_into
+def _find(space: IntArray, start: int, count: int, value: int) -> int:
+    """The index of `value` among `count` ascending entries from `start`, or -1."""
+    low, high = 0, count
+    while low < high:
+        middle = (low + high) // 2
+        if space[start + middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < count and space[start + low] == value else -1
+
+
+@compiled_into
+def tile_genes(outer: int, inner: int, place: int, space: IntArray) -> tuple[int, int]:
+    """The smallest pair of tile genes that stands for two tiles; a gene is -1 where there is none."""
+    chain = space[CHAIN_START] + CHAIN_WIDTH * place
+    outer_genes = space[GENE_SIZES + TILE + place]
+    inner_genes = space[GENE_SIZES + space[LEVEL_GENES] + TILE + place]
+    if space[ANY_TILES]:
+        outer_gene = outer - space[chain + OUTER_FIRST]
+        choice, choices = inner - 1, outer
+    else:
+        outer_gene = _find(space, space[chain + OUTER_START], outer_genes, outer)
+        if outer_gene < 0:
+            return -1, -1
+        span = space[chain + INNER_START] + 2 * outer_gene
+        choice, choices = _find(space, space[span], space[span + 1], inner), space[span + 1]
+    fixed = space[chain + INNER_FIXED]
+    if outer_gene < 0 or outer_gene >= outer_genes or (fixed and inner != fixed):
+        return -1, -1
+    if fixed:
+        return outer_gene, 0
+    if choice < 0 or choice >= choices:
+        return outer_gene, -1
+    return outer_gene, (choice * inner_genes + choices - 1) // choices

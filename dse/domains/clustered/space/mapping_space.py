@@ -1,0 +1,347 @@
+"""The mapping space of a layer on an accelerator: integer gene vectors that stand for mappings."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Mapping as MappingOf
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.core.chains import TILES, Chain, divisors, listed
+from dse.core.layer import DIMS, Layer
+from dse.core.space import Block, Gene, MappingStructure
+from dse.domains.clustered.accelerator import MACHINE_FIGURES, Accelerator
+from dse.domains.clustered.mapping import CLUSTER, COLUMNS, INNER_TILE, OUTER_TILE, Mapping, MappingBatch
+from dse.domains.clustered.space.blocks import make_blocks
+from dse.domains.clustered.space.equation1 import equation1, equation1_of
+from dse.domains.clustered.space.features import feature_names, mapping_features
+from dse.domains.clustered.space.genes import FixedValue, make_gene, parse_fixed, read_fixed
+from dse.domains.clustered.space.kernels.layout import pack
+from dse.domains.clustered.space.parts import DIVISORS, FIT, LEVELS, SPACES, Parts, read_parts
+from dse.support.arrays import BoolArray, FloatArray, IntArray
+from dse.support.errors import InputError, unknown
+from dse.support.jit import load_kernels
+
+__all__ = ["Block", "Gene", "MappingSpace", "equation1", "parse_fixed"]
+
+INT64 = np.dtype(np.int64)
+_NO_MACHINES = np.empty((0, len(MACHINE_FIGURES)), dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class MappingSpace:
+    """The mappings of `layer` (lowered) onto `accelerator` that a searcher may choose from.
+
+    A point is a vector of integers, in the order of `genes`; each is 0 to its gene's size minus 1.
+    `parts` says which dims are cut and what of the hardware is open: a name, a table, or Parts. `tiles` is
+    `factors` (an outer tile divides its dim, an inner one the outer) or `any` (no larger than it).
+    `fixed` gives genes one value each, by name: {"outer.parallel": "K", "inner.order": "KCYX",
+    "outer.tile.C": 16, "cluster": 8}; such a gene stays in the vector with size 1.
+    """
+
+    layer: Layer
+    accelerator: Accelerator
+    tiles: str = "factors"
+    fixed: MappingOf[str, FixedValue] = field(default_factory=dict, hash=False)
+    parts: Parts = SPACES["default"]
+    hierarchy = None
+    priced: Layer = field(init=False, repr=False, compare=False)
+    """The layer as it was given: with the strides that its cost model prices, if it prices any."""
+    _chains: tuple[Chain, ...] = field(init=False, repr=False, compare=False)
+    _choices: MappingOf[str, Sequence[Any]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.tiles not in TILES:
+            raise unknown("tiles", self.tiles, TILES)
+        object.__setattr__(self, "priced", self.layer)
+        object.__setattr__(self, "layer", self.layer.lowered())
+        object.__setattr__(self, "parts", read_parts(self.parts))
+        object.__setattr__(self, "fixed", read_fixed(self.fixed, self.parts))
+        object.__setattr__(self, "_chains", _tile_chains(self.layer, self.tiles, self.fixed, self.parts))
+        object.__setattr__(self, "_choices", _other_choices(self.accelerator, self.fixed, self.parts))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # What is derived is left behind: it is rebuilt faster than it travels to another process.
+        return MappingSpace, (self.priced, self.accelerator, self.tiles, dict(self.fixed), self.parts)
+
+    @cached_property
+    def genes(self) -> tuple[Gene, ...]:
+        """The genes, in the order of a vector."""
+        sizes = {name: len(choices) for name, choices in self._choices.items()}
+        for chain in self._chains:
+            sizes[f"outer.tile.{chain.dim}"] = len(chain.outer_choices)
+            sizes[f"inner.tile.{chain.dim}"] = chain.inner_genes
+        return tuple(make_gene(name, sizes[name]) for name in self.parts.gene_names)
+
+    @cached_property
+    def sizes(self) -> IntArray:
+        """How many values each gene has: (genes,), read-only."""
+        sizes = np.array([gene.size for gene in self.genes], dtype=np.int64)
+        sizes.flags.writeable = False
+        return sizes
+
+    @property
+    def vectors(self) -> int:
+        """How many gene vectors there are, exactly."""
+        return math.prod(gene.size for gene in self.genes)
+
+    @property
+    def mappings(self) -> int:
+        """How many distinct mappings the vectors decode to, exactly."""
+        chains = math.prod(chain.count for chain in self._chains)
+        return chains * math.prod(len(choices) for choices in self._choices.values())
+
+    @property
+    def designs(self) -> int:
+        """The `mappings`, as spaces of other designs say it too."""
+        return self.mappings
+
+    @property
+    def equation1(self) -> int:
+        """The size by Equation 1 of arXiv:2507.16249: an estimate to set beside this space's own."""
+        return equation1_of(self.layer)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """All that defines the space, as plain JSON data; parts that are the default's go without saying."""
+        parts = {} if self.parts == SPACES["default"] else {"parts": self.parts.to_dict()}
+        return {
+            "layer": self.layer.to_dict(),
+            "accelerator": self.accelerator.to_dict(),
+            "tiles": self.tiles,
+            "fixed": copy.deepcopy(self.fixed),
+            **parts,
+        }
+
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        """The genes grouped by meaning, with their neighbourhood moves."""
+        return make_blocks(self, self.parts)
+
+    def sample(self, rng: np.random.Generator, n: int) -> IntArray:
+        """`n` gene vectors drawn uniformly, but the sizes of `any` tiles log-uniformly: (n, genes)."""
+        genes = rng.integers(0, self.sizes, size=(n, len(self.sizes)), dtype=np.int64)
+        if self.tiles == "factors":
+            return genes
+        batch = self.decode(genes)
+        for chain in self._chains:
+            dim = DIMS.index(chain.dim)
+            batch.rows[:, [OUTER_TILE + dim, INNER_TILE + dim]] = np.stack(chain.draw(rng, n), axis=1)
+        return self.encode(self.refit(batch))
+
+    def contains(self, genes: IntArray) -> BoolArray:
+        """Which of the vectors (n, genes) lie in the space: (n,)."""
+        vectors = self._as_vectors(genes)
+        within = (vectors >= 0) & (vectors < self.sizes)
+        inside: BoolArray = np.logical_and.reduce(within, axis=1)
+        return inside
+
+    def decode(self, genes: IntArray) -> MappingBatch:
+        """The mappings of the vectors (n, genes), of any integer type, with their machines where genes say
+        them. ValueError if one is not in the space.
+        """
+        vectors = self._as_vectors(genes)
+        rows = np.empty((len(vectors), COLUMNS), dtype=np.int64)
+        machines = np.repeat(self._machine, len(vectors), axis=0) if self.has_machines else None
+        bad = _points().decode(vectors, self._packed, rows, _NO_MACHINES if machines is None else machines)
+        if bad >= 0:
+            raise self._outside(vectors, bad)
+        return MappingBatch(rows, machines, self.parts.whole)
+
+    def encode(self, batch: MappingBatch) -> IntArray:
+        """The smallest vectors that decode to the mappings: (n, genes). InputError for one not in the space.
+
+        Mappings without machines are for the space's own accelerator.
+        """
+        genes = np.empty((len(batch), len(self.sizes)), dtype=np.int64)
+        machines = batch.machines
+        if machines is None:
+            machines = np.repeat(self._machine, len(batch) if self.has_machines else 0, axis=0)
+        bad = _points().encode(_plain(batch.rows), _plain(machines), self._packed, genes)
+        if bad >= 0:
+            raise InputError(f"mapping {bad}: {self._why_not(batch[bad], machines, bad)}")
+        return genes
+
+    def refit(self, batch: MappingBatch) -> MappingBatch:
+        """The mappings with the cluster sizes that follow from their tiles, where no gene says them."""
+        rows = batch.rows.copy()
+        _points().fit_clusters(rows, self._packed)
+        return MappingBatch(rows, batch.machines, self.parts.whole)
+
+    @property
+    def dims(self) -> tuple[str, ...]:
+        """The dims that are tiled and ordered and may be parallel; the others stay whole and innermost."""
+        return self.parts.dims
+
+    @property
+    def has_machines(self) -> bool:
+        """Whether genes say onto which hardware a design is mapped: `decode` then gives its machines."""
+        return bool(self.parts.hardware)
+
+    def machine(self, genes: IntArray) -> Accelerator:
+        """The accelerator that the design of one vector (genes,) is mapped onto."""
+        machines = self.decode(np.asarray(genes)[np.newaxis]).machines
+        return self.accelerator if machines is None else self.accelerator.with_machine(machines[0])
+
+    def canonical(self, genes: IntArray) -> IntArray:
+        """The smallest vectors of the mappings that the vectors (n, genes) stand for: (n, genes)."""
+        return self.encode(self.decode(genes))
+
+    def neighbour(self, rng: np.random.Generator, genes: IntArray) -> IntArray:
+        """One neighbour of each vector (n, genes), drawn uniformly from those of all blocks: (n, genes).
+
+        A vector that has no neighbour (in a space of one mapping) is its own.
+        """
+        vectors = self._as_vectors(genes)
+        out = np.empty((len(vectors), len(self.sizes)), dtype=np.int64)
+        bad = _moves().random_neighbours(vectors, self._packed, rng.random(len(vectors)), out)
+        if bad >= 0:
+            raise self._outside(vectors, bad)
+        return out
+
+    def neighbours(self, genes: IntArray, block: Block) -> IntArray:
+        """All neighbours of one vector (genes,) by the moves of a block, as `Block.neighbours` says."""
+        vectors = self._as_vectors(np.asarray(genes)[np.newaxis])
+        kernel = _moves()
+        out = np.empty((kernel.MAX_MOVES, len(self.sizes)), dtype=np.int64)
+        count = kernel.block_neighbours(vectors, block.index, self._packed, out)
+        if count < 0:
+            raise self._outside(vectors, 0)
+        return out[:count].copy()
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """What each feature is."""
+        return feature_names(self.parts)
+
+    def features(self, genes: IntArray) -> FloatArray:
+        """The mappings of the vectors (n, genes) as numbers for surrogates: see `mapping_features`."""
+        return mapping_features(self.layer, self.accelerator, self.decode(genes), self.parts)
+
+    @property
+    def structure(self) -> MappingStructure:
+        """The mappings behind the vectors: the space itself decodes and encodes them."""
+        return self
+
+    @cached_property
+    def _machine(self) -> IntArray:
+        """The accelerator's figures: (1, 7)."""
+        return np.array([self.accelerator.machine_row], dtype=np.int64)
+
+    @cached_property
+    def _packed(self) -> IntArray:
+        """The space as the kernels read it."""
+        first = [0] * len(self.genes)
+        for index, gene in enumerate(self.genes):
+            if gene.kind != "ordinal":
+                every: Sequence[Any] = self.parts.orders if gene.kind == "permutation" else self.parts.dims
+                first[index] = every.index(self._choices[gene.name][0])
+        singles = {name: choices for name, choices in self._choices.items() if "." not in name}
+        sizes = self.sizes.tolist()
+        packed: IntArray = pack(self.parts, self.layer, self._chains, sizes, first, singles)
+        return packed
+
+    def _outside(self, vectors: IntArray, row: int) -> ValueError:
+        """The error for a vector with a gene out of range."""
+        vector = vectors[row]
+        bad = int(np.argmax((vector < 0) | (vector >= self.sizes)))
+        gene = self.genes[bad]
+        return ValueError(
+            f"vector {row}: gene {gene.name} must be within 0 and {gene.size - 1}, got {vector[bad]}"
+        )
+
+    def _why_not(self, mapping: Mapping, machines: IntArray, row: int) -> str:
+        """The first thing in a mapping that the space has no choice for, in words."""
+        whole = self.parts.whole
+        for name, level in (("outer", mapping.outer), ("inner", mapping.inner)):
+            parallels, orders = self._choices[f"{name}.parallel"], self._choices[f"{name}.order"]
+            if level.parallel not in parallels:
+                return f"{name}.parallel = {level.parallel}; expected {_one_of(parallels)}"
+            if level.order not in {(*order, *whole) for order in orders}:
+                right = f"{' '.join(self.dims)} in any order" if len(orders) > 1 else " ".join(orders[0])
+                then = f", then {' '.join(whole)}" if whole else ""
+                return f"{name}.order = {' '.join(level.order)}; expected {right}{then}"
+            for dim in whole:
+                size = self.layer.loops[dim]
+                if level[dim] != size:
+                    meant = "the whole filter" if dim in "RS" else f"the layer's {dim}"
+                    return f"{name}.tile.{dim} = {level[dim]}; expected {size}, {meant}"
+        for chain in self._chains:
+            reason = chain.why_not(mapping.outer[chain.dim], mapping.inner[chain.dim])
+            if reason is not None:
+                return reason
+        for name in self.parts.hardware:
+            value = machines[row, MACHINE_FIGURES.index(name)]
+            if value not in self._choices[name]:
+                return f"{name} = {value}; expected {_one_of(self._choices[name])}"
+        if self.parts.cluster == FIT:
+            (right,) = self.refit(MappingBatch.of([mapping])).rows[:, CLUSTER].tolist()
+            along = f"the inner tiles along {mapping.inner.parallel}"
+            return f"cluster = {mapping.cluster_size}; expected {right}, {along}"
+        return f"cluster = {mapping.cluster_size}; expected {_one_of(self._choices['cluster'])}"
+
+    def _as_vectors(self, genes: Any) -> IntArray:
+        """Gene vectors (n, genes) of any integer type as the kernels take them."""
+        vectors, count = np.asarray(genes), len(self.sizes)
+        if vectors.ndim != 2 or vectors.shape[1] != count or vectors.dtype.kind not in "iu":
+            raise ValueError(
+                f"gene vectors must be integers of shape (n, {count}), got {vectors.dtype} {vectors.shape}"
+            )
+        return _plain(vectors)
+
+
+def _tile_chains(layer: Layer, tiles: str, fixed: MappingOf[str, Any], parts: Parts) -> tuple[Chain, ...]:
+    return tuple(
+        Chain(dim, layer.loops[dim], tiles, fixed.get(f"outer.tile.{dim}"), fixed.get(f"inner.tile.{dim}"))
+        for dim in parts.dims
+    )
+
+
+def _other_choices(
+    accelerator: Accelerator, fixed: MappingOf[str, Any], parts: Parts
+) -> dict[str, Sequence[Any]]:
+    """What the genes that are no tiles index, by name."""
+    choices: dict[str, Sequence[Any]] = {}
+    counts = parts.num_pes or (accelerator.num_pes,)
+    wrong = f"does not divide the {accelerator.num_pes} PEs" if parts == SPACES["default"] else "is no choice"
+    if parts.cluster != FIT:
+        sizes = {size for count in counts for size in divisors(count)}
+        choices["cluster"] = tuple(sorted(sizes)) if parts.cluster == DIVISORS else parts.cluster
+    if parts.num_pes:
+        choices["num_pes"] = parts.num_pes
+    for level in LEVELS:
+        choices |= {f"{level}.order": parts.orders, f"{level}.parallel": parts.dims}
+    for name in choices.keys() & fixed.keys():
+        value = tuple(fixed[name]) if isinstance(fixed[name], list) else fixed[name]
+        if value not in choices[name]:
+            raise InputError(f"fixed {name} = {value} {wrong}; expected {_one_of(choices[name])}")
+        choices[name] = (value,)
+    return choices
+
+
+def _one_of(values: Sequence[Any]) -> str:
+    return str(values[0]) if len(values) == 1 else f"one of {listed(values)}"
+
+
+def _points() -> ModuleType:
+    """The compiled functions between genes and mappings."""
+    return load_kernels("dse.domains.clustered.space.kernels.points")
+
+
+def _moves() -> ModuleType:
+    """The compiled moves."""
+    return load_kernels("dse.domains.clustered.space.kernels.moves")
+
+
+def _plain(array: NDArray[Any]) -> IntArray:
+    """The array, or a copy that is int64, contiguous and writable: for others numba would compile again."""
+    if array.dtype == INT64 and array.flags.carray:
+        return array
+    return np.array(array, dtype=np.int64, order="C")

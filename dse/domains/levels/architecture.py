@@ -1,0 +1,184 @@
+"""A machine as its TOML file describes it, level by level from the outermost in, read strictly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any
+
+from dse.domains.levels.machine import (
+    MOST_INSTANCES,
+    MOST_LETTERS,
+    MOST_WORDS,
+    TENSORS,
+    Bandwidth,
+    Energy,
+    Level,
+    Machine,
+    not_negative,
+    sram_pj,
+)
+from dse.domains.levels.workload import CONV_DIMS, MATRIX_DIMS
+from dse.support.errors import InputError, one_line, shorten, unknown, within
+from dse.support.schema import Limits, Schema, read
+from dse.support.toml import read_toml
+
+DIMS = tuple(dict.fromkeys((*CONV_DIMS, *MATRIX_DIMS)))
+BY_SIZE = "by size"
+
+_Text = Annotated[str, Limits("text", min_length=1)]
+_Bits = Annotated[int, Limits(ge=1, le=2**16)]
+_Words = Annotated[int, Limits(ge=1, le=MOST_WORDS)]
+_Count = Annotated[int, Limits(ge=1, le=MOST_INSTANCES)]
+_Rate = Annotated[float, Limits("a finite number above 0", gt=0, allow_inf_nan=False)]
+_Picojoules = Annotated[float, Limits("a finite number of 0 or more", ge=0, allow_inf_nan=False)]
+
+
+@dataclass(frozen=True)
+class _LevelTable(Schema):
+    """The keys of one [[levels]] table; what is None is not there."""
+
+    name: _Text
+    keeps: list[str] | None = None
+    may_keep: list[str] = field(default_factory=list)
+    size: _Words | None = None
+    size_bytes: _Words | None = None
+    word_bits: _Bits | None = None
+    fan_out: _Count = 1
+    spread: list[str] | None = None
+    loops: list[str] | None = None
+    multicast: bool = True
+    reduction: bool = True
+    bandwidth: _Rate | None = None
+    read_bandwidth: _Rate | None = None
+    write_bandwidth: _Rate | None = None
+    block: _Count = 1
+    cluster: _Count = 1
+    access_pj: Any = None
+    read_pj: _Picojoules | None = None
+    write_pj: _Picojoules | None = None
+    update_pj: _Picojoules | None = None
+    leak_pj: _Picojoules = 0.0
+
+
+@dataclass(frozen=True)
+class _MachineFile(Schema):
+    name: _Text
+    mac_pj: _Picojoules
+    levels: Annotated[list[_LevelTable], Limits("one or more [[levels]] tables", min_length=1)]
+    first_fill: str = "elided"
+    clock_ghz: _Rate = 1.0
+    word_bits: _Bits = 8
+
+
+def read_machine(path: str) -> Machine:
+    """The machine in the TOML file at `path`; InputError in one line where it is not right."""
+    where = f"machine file {path!r}"
+    return machine_from_dict(read_toml(path, where), where)
+
+
+def machine_from_dict(data: object, where: str) -> Machine:
+    """The machine that parsed TOML describes; `where` names the place in messages."""
+    file = read(_MachineFile, data, where)
+    levels = tuple(
+        _level(table, file.word_bits, f"{where}: levels[{place}]", outermost=place == 0)
+        for place, table in enumerate(file.levels)
+    )
+    try:
+        return Machine(file.name, levels, file.mac_pj, file.first_fill, file.clock_ghz)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+
+
+def machine_as_written(data: Any, where: str) -> Machine:
+    """The machine whose `to_dict` the data are: whole numbers stay so, for fingerprints to agree."""
+    machine = machine_from_dict(data, where)
+    levels = []
+    for level, entry in zip(machine.levels, data["levels"], strict=True):
+        rates = (entry.get(key) for key in ("read_bandwidth", "write_bandwidth", "bandwidth"))
+        energy = {key: entry.get(key, pj) for key, pj in vars(level.energy).items()}
+        leak_pj = entry.get("leak_pj", level.leak_pj)
+        levels.append(replace(level, bandwidth=Bandwidth(*rates), energy=Energy(**energy), leak_pj=leak_pj))
+    rest = {key: data.get(key, getattr(machine, key)) for key in ("mac_pj", "clock_ghz")}
+    return replace(machine, levels=tuple(levels), **rest)
+
+
+def _level(table: _LevelTable, word_bits: int, where: str, *, outermost: bool) -> Level:
+    where = f"{where} ({one_line(table.name)[:MOST_LETTERS]})"
+    keeps, may_keep = _kept(table, where, outermost=outermost)
+    bits = table.word_bits or word_bits
+    capacity = _capacity(table, bits, where)
+    spread, loops = (
+        None if dims is None else _names(dims, DIMS, "dim", f"{where}: {key}")
+        for key, dims in (("spread", table.spread), ("loops", table.loops))
+    )
+    with within(where):
+        return Level(
+            name=table.name,
+            capacity=capacity,
+            fan_out=table.fan_out,
+            keeps=keeps,
+            may_keep=may_keep,
+            spread=spread,
+            loops=loops,
+            multicast=table.multicast,
+            reduction=table.reduction,
+            bandwidth=Bandwidth(table.read_bandwidth, table.write_bandwidth, table.bandwidth),
+            energy=_energy(table, capacity, bits, where),
+            block=table.block,
+            leak_pj=table.leak_pj,
+            cluster=table.cluster,
+        )
+
+
+def _kept(table: _LevelTable, where: str, *, outermost: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The tensors that the level keeps, and those that it may keep besides."""
+    default = list(TENSORS) if outermost else []
+    keeps = _names(default if table.keeps is None else table.keeps, TENSORS, "tensor", f"{where}: keeps")
+    may_keep = _names(table.may_keep, TENSORS, "tensor", f"{where}: may_keep")
+    for name in keeps:
+        if name in may_keep:
+            raise InputError(f"{where}: {name} is in keeps and in may_keep; name it in one of them")
+    if outermost and len(keeps) < len(TENSORS):
+        raise InputError(f"{where}: the outermost level keeps all of {', '.join(TENSORS)}, got {list(keeps)}")
+    return keeps, may_keep
+
+
+def _capacity(table: _LevelTable, bits: int, where: str) -> int | None:
+    """The level's words: `size`, or as many as `size_bytes` hold; None if neither is there."""
+    if table.size is not None and table.size_bytes is not None:
+        raise InputError(f"{where}: size and size_bytes are both there; give the size in words or in bytes")
+    if table.size_bytes is None:
+        return table.size
+    words = table.size_bytes * 8 // bits
+    if not words:
+        raise InputError(f"{where}: size_bytes must hold a word of {bits} bits, got {table.size_bytes}")
+    return words
+
+
+def _energy(table: _LevelTable, capacity: int | None, bits: int, where: str) -> Energy:
+    """What accesses take: one figure for all kinds, one each (0 where there is none), or by the size."""
+    each = {"read_pj": table.read_pj, "write_pj": table.write_pj, "update_pj": table.update_pj}
+    given = {key: pj for key, pj in each.items() if pj is not None}
+    if table.access_pj is None:
+        return Energy(**given)
+    if given:
+        raise InputError(
+            f"{where}: access_pj and {next(iter(given))} are both there; give one for all or one each"
+        )
+    if table.access_pj != BY_SIZE:
+        if isinstance(table.access_pj, str):
+            wanted = f"a number or {BY_SIZE!r}"
+            raise InputError(f"{where}: access_pj must be {wanted}, got {shorten(table.access_pj)}")
+        return Energy.of_any(not_negative(table.access_pj, f"{where}: access_pj"))
+    if capacity is None:
+        raise InputError(f"{where}: access_pj is {BY_SIZE!r}, but there is no size; give size or size_bytes")
+    return Energy.of_any(sram_pj(capacity / table.block, table.block * bits))
+
+
+def _names(names: list[str], known: tuple[str, ...], kind: str, where: str) -> tuple[str, ...]:
+    for name in names:
+        if name not in known:
+            raise unknown(kind, name, known, where)
+        if names.count(name) > 1:
+            raise InputError(f"{where}: {name} is there twice")
+    return tuple(names)

@@ -1,0 +1,170 @@
+"""Timeloop v4 of a machine of levels: `timeloop-arch.yaml`, `timeloop-problem.yaml`, `timeloop-mapping.yaml`.
+
+See `timeloop_arch` for what of the machine is which node. In the mapping K is Timeloop's M, permutations are
+innermost first, and meshes lie along X. `timeloop-mapping.txt` has the line that Timeloop's mapper prints.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from dse.core.directives import read_factors, read_order
+from dse.core.timeloop_problem import PROBLEM, problem_text
+from dse.domains.levels.formats import Written
+from dse.domains.levels.formats.timeloop_arch import (
+    NAMES,
+    SPACES,
+    architecture_text,
+    base,
+    loops_name,
+    mesh_name,
+    stores,
+)
+from dse.domains.levels.machine import TENSORS, Machine
+from dse.domains.levels.mapping import HierarchyMapping, LevelMapping, Loop
+from dse.domains.levels.workload import CONV_DIMS
+from dse.support.errors import InputError, shorten, unknown
+from dse.support.yaml_text import dump
+
+ARCHITECTURE, MAPPING, LINE = "timeloop-arch.yaml", "timeloop-mapping.yaml", "timeloop-mapping.txt"
+DIM_OF = {name: dim for dim, name in NAMES.items()} | {"K": "K"}
+TENSOR_OF = {space.lower(): tensor for tensor, space in SPACES.items()}
+WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+LOOPS = ("temporal", "spatial")
+KEPT = ("dataspace", "datatype", "bypass")
+"""The types of directives that say what a level keeps, in this version and in older ones."""
+
+
+def write(problem: Any, mapping: HierarchyMapping) -> Written:
+    """The files. InputError for names that Timeloop cannot have, and loops that are spread over nothing."""
+    machine: Machine = problem.accelerator
+    for level, mapped in zip(machine.levels, mapping.levels, strict=True):
+        if not WORD.fullmatch(level.name):
+            raise InputError(
+                "format timeloop: a level's name there is a letter, then letters, digits and _; got "
+                f"{shorten(level.name)}"
+            )
+        if mapped.spatial and level.fan_out == 1:
+            raise InputError(f"format timeloop: {level.name} spreads loops over the one instance below it")
+    about = f"A mapping of {problem.layer.name or 'layer'}: {problem.layer}\npermutations are innermost first"
+    return {
+        ARCHITECTURE: architecture_text(machine, mapping),
+        PROBLEM: problem_text(problem.layer, batch=True),
+        MAPPING: dump(about, {"mapping": list(_directives(machine, mapping))}),
+        LINE: mapping.text() + "\n",
+    }, _unsaid(machine)
+
+
+def _unsaid(machine: Machine) -> list[str]:
+    if machine.first_fill == "elided":
+        return []
+    return [
+        'timeloop has no words for first_fill = "counted", whether words that nothing is added to yet count'
+    ]
+
+
+def _directives(machine: Machine, mapping: HierarchyMapping) -> Iterator[dict[str, Any]]:
+    for place, (level, mapped) in enumerate(zip(machine.levels, mapping.levels, strict=True)):
+        if stores(machine, place):
+            yield _loops(level.name, "temporal", mapped.temporal)
+            bypass = [name for name in TENSORS if name not in mapped.keep]
+            kept = {"keep": [name for name in TENSORS if name in mapped.keep], "bypass": bypass}
+            spaces = {key: [SPACES[name] for name in names] for key, names in kept.items()}
+            yield {"target": level.name, "type": "dataspace", **spaces}
+        elif mapped.temporal:
+            yield _loops(loops_name(level), "temporal", mapped.temporal)
+        if level.fan_out > 1:
+            yield _loops(mesh_name(machine, place), "spatial", mapped.spatial) | {"split": len(NAMES)}
+
+
+def _loops(target: str, kind: str, loops: tuple[Loop, ...]) -> dict[str, Any]:
+    counts = dict(loops)
+    innermost_first = [*reversed(counts), *(dim for dim in NAMES if dim not in counts)]
+    return {
+        "target": target,
+        "type": kind,
+        "factors": [f"{name}={counts.get(dim, 1)}" for dim, name in NAMES.items()],
+        "permutation": [NAMES[dim] for dim in innermost_first],
+    }
+
+
+# Reading
+
+
+def read(text: str, data: Any, where: str, problem: Any) -> HierarchyMapping:
+    """The mapping that the `data` of a file say. InputError where a directive is wrong, or for no level."""
+    if not isinstance(data, Mapping) or not isinstance(data.get("mapping"), list):
+        raise InputError(f"{where} lacks 'mapping', a list of directives as Timeloop has it")
+    machine: Machine = problem.accelerator
+    places = _places(machine)
+    temporal: list[tuple[Loop, ...]] = [()] * len(machine.levels)
+    spatial, kept = list(temporal), [_usual(machine, place) for place in range(len(machine.levels))]
+    for number, entry in enumerate(data["mapping"]):
+        at = f"{where}: mapping[{number}]"
+        if not isinstance(entry, Mapping):
+            raise InputError(f"{at} must be a table with target, type, factors and permutation")
+        target, kind = str(entry.get("target")), str(entry.get("type"))
+        if target not in places:
+            raise unknown("target", target, list(places), at)
+        if kind not in (*LOOPS, *KEPT):
+            raise unknown("type", kind, (*LOOPS, KEPT[0]), at)
+        place = places[target]
+        if kind in KEPT:
+            kept[place] = _kept(entry, at, _usual(machine, place))
+        elif loops := _read_loops(entry, at):
+            (temporal if kind == "temporal" else spatial)[place] = loops
+    levels = zip(kept, temporal, spatial, strict=True)
+    return HierarchyMapping(tuple(LevelMapping(*level) for level in levels))
+
+
+def _places(machine: Machine) -> dict[str, int]:
+    """The levels by what directives may call them: a level's own name counts before what is made of it."""
+    found: dict[str, int] = {}
+    for place, level in enumerate(machine.levels):
+        meshes = [mesh_name(machine, place)] if level.fan_out > 1 else []
+        for name in (*meshes, base(level.name), loops_name(level)):
+            found.setdefault(name, place)
+            found.setdefault(f"inter_{name}_spatial", place)
+    return found | {level.name: place for place, level in enumerate(machine.levels)}
+
+
+def _usual(machine: Machine, place: int) -> tuple[str, ...]:
+    """What a level keeps where no directive says so: all that it may."""
+    level = machine.levels[place]
+    if place == 0 or level.may_keep is None:
+        return TENSORS
+    return tuple(name for name in TENSORS if name in (*level.keeps, *level.may_keep))
+
+
+def _kept(entry: Mapping[str, Any], at: str, usual: tuple[str, ...]) -> tuple[str, ...]:
+    """What a directive has a level keep; where it names only what bypasses, the rest of the usual."""
+    keep, bypass = (_tensors(entry.get(key), f"{at}.{key}") for key in ("keep", "bypass"))
+    return tuple(
+        name for name in TENSORS if name in (usual if keep is None else keep) and name not in (bypass or ())
+    )
+
+
+def _tensors(given: Any, at: str) -> tuple[str, ...] | None:
+    if given is None:
+        return None
+    names = given.replace(",", " ").split() if isinstance(given, str) else given
+    if not isinstance(names, list):
+        raise InputError(f"{at} must be a list of dataspaces, got {shorten(given)}")
+    for name in names:
+        if str(name).lower() not in TENSOR_OF:
+            raise unknown("dataspace", str(name), list(SPACES.values()), at)
+    return tuple(TENSOR_OF[str(name).lower()] for name in names)
+
+
+def _read_loops(entry: Mapping[str, Any], at: str) -> tuple[Loop, ...]:
+    """The loops that run more than once, the outermost first."""
+    counts = read_factors(entry.get("factors", []), at, DIM_OF)
+    for dim, (count, last) in counts.items():
+        if count != last:
+            raise InputError(
+                f"{at}.factors: {NAMES[dim]}={count},{last}: here every round has all of a factor"
+            )
+    inside_out = read_order(entry.get("permutation", []), at, DIM_OF, CONV_DIMS)
+    return tuple((dim, counts[dim][0]) for dim in reversed(inside_out) if counts.get(dim, (1, 1))[0] > 1)

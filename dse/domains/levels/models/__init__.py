@@ -1,0 +1,1 @@
+"""The cost models of machines of levels, a folder each."""

@@ -1,0 +1,85 @@
+"""The machine of a case line: instances of every level, and figures of each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dse.domains.levels.machine import FIRST_FILLS, Bandwidth, Energy, Level, Machine
+from dse.domains.levels.workload import integer
+from dse.support.errors import InputError, shorten, unknown
+from dse.support.validation import keys, table
+
+WORDS = ("capacity",)
+COUNTS = ("block", "cluster")
+BANDWIDTHS = ("read_bw", "write_bw", "shared_bw")
+ENERGIES = ("read_pj", "write_pj", "update_pj")
+NUMBERS = (*BANDWIDTHS, *ENERGIES, "leak_pj")
+FLAGS = ("multicast", "reduction")
+
+
+def read_hardware(data: object, where: str) -> dict[str, Any]:
+    """The entry, once its keys and the types of its values are found to be right; values may be any."""
+    entry = table(data, where)
+    keys(entry, where, required=("macs", "mac_pj", "levels"), optional=("name", "first_fill"))
+    integer(entry["macs"], f"{where}.macs")
+    _number(entry["mac_pj"], f"{where}.mac_pj")
+    if entry.get("first_fill", FIRST_FILLS[0]) not in FIRST_FILLS:
+        raise unknown("first_fill", entry["first_fill"], FIRST_FILLS, where)
+    if not isinstance(entry.get("name", ""), str):
+        raise InputError(f"{where}.name must be text, got {shorten(entry['name'])}")
+    if not isinstance(entry["levels"], list):
+        raise InputError(f"{where}.levels must be a list, got {shorten(entry['levels'])}")
+    for place, level in enumerate(entry["levels"]):
+        _check_level(level, f"{where}.levels[{place}]")
+    return dict(entry)
+
+
+def _check_level(data: object, where: str) -> None:
+    level = table(data, where)
+    optional = (*WORDS, *COUNTS, *NUMBERS, *FLAGS)
+    keys(level, where, required=("name", "instances"), optional=optional)
+    if not isinstance(level["name"], str):
+        raise InputError(f"{where}.name must be text, got {shorten(level['name'])}")
+    integer(level["instances"], f"{where}.instances")
+    for key in (*WORDS, *COUNTS):
+        if level.get(key) is not None:
+            integer(level[key], f"{where}.{key}")
+    for key in NUMBERS:
+        if level.get(key) is not None:
+            _number(level[key], f"{where}.{key}")
+    for key in FLAGS:
+        if not isinstance(level.get(key, True), bool):
+            raise InputError(f"{where}.{key} must be true or false, got {shorten(level[key])}")
+
+
+def _number(value: object, what: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(f"{what} must be a number, got {shorten(value)}")
+
+
+def build_machine(entry: dict[str, Any]) -> Machine:
+    """The machine that a checked entry describes; InputError where its values can be no machine's."""
+    levels = entry["levels"]
+    instances = [*(level["instances"] for level in levels), entry["macs"]]
+    if not levels:
+        raise InputError("hardware: no levels; it needs at least one")
+    if instances[0] != 1:
+        raise InputError(f"hardware: there must be one instance of the outermost level, got {instances[0]}")
+    built = tuple(
+        _level(level, above, below)
+        for level, above, below in zip(levels, instances, instances[1:], strict=False)
+    )
+    first_fill = entry.get("first_fill", FIRST_FILLS[0])
+    return Machine(entry.get("name", "") or "machine", built, entry["mac_pj"], first_fill)
+
+
+def _level(data: dict[str, Any], instances: int, below: int) -> Level:
+    if below < 1 or below % instances:
+        raise InputError(
+            f"hardware: {data['name']}: below its {instances} instances there must be a multiple of them,"
+            f" got {below}"
+        )
+    known = {key: value for key, value in data.items() if key != "instances" and value is not None}
+    bandwidth = Bandwidth(*(known.pop(key, None) for key in BANDWIDTHS))
+    energy = Energy(*(known.pop(key, 0.0) for key in ENERGIES))
+    return Level(fan_out=below // instances, bandwidth=bandwidth, energy=energy, **known)

@@ -1,0 +1,50 @@
+"""What certificates under `timeloop` claim beyond their best mapping: its figures, and no better step.
+
+The figures are computed again in plain Python, from the rules; the mappings one and two steps from the best
+are priced, each in every order that the space has.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dse.core.certificate import Certificate
+from dse.domains.clustered.problem import Problem
+from dse.domains.levels.models.timeloop import reference
+from dse.optimum.verification import Check
+
+NEIGHBOURS = 200
+
+
+def checks(problem: Problem, certificate: Certificate, rng: np.random.Generator) -> tuple[Check, ...]:
+    """The best mapping by the reference, and what is near it."""
+    if certificate.best is None:
+        return ()
+    return _by_the_rules(problem, certificate), _near(problem, certificate, rng)
+
+
+def _by_the_rules(problem: Any, certificate: Certificate) -> Check:
+    name, best = "the best mapping costs what the rules say", certificate.best
+    assert best is not None
+    mapping: Any = best.mapping
+    costs = reference.evaluate(problem.space.workload, problem.accelerator, mapping)
+    if not isinstance(costs, reference.Costs):
+        return Check(name, False, costs.reason)
+    same = costs.cycles == best.cycles and bool(
+        np.isclose(costs.energy_pj * 1e-3, best.energy_nj, rtol=1e-12)
+    )
+    return Check(name, same, f"{costs.cycles:,} cycles, {costs.energy_pj * 1e-3:,.6g} nJ")
+
+
+def _near(problem: Any, certificate: Certificate, rng: np.random.Generator) -> Check:
+    best, space = certificate.best, problem.space
+    assert best is not None
+    here = np.array([best.genes], dtype=np.int64)
+    once = np.concatenate([here, *(block.neighbours(here[0]) for block in space.blocks)])
+    chosen = once[rng.integers(len(once), size=NEIGHBOURS)]
+    twice = [block.neighbours(vector) for vector in chosen for block in space.blocks]
+    points = np.unique(np.concatenate([once, *twice]), axis=0)
+    beaten = certificate.beaten_by(problem.price(points).loss)
+    return Check("no mapping two steps away beats it", beaten is None, beaten or f"{len(points):,} priced")

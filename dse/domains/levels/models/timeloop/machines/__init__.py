@@ -1,0 +1,1 @@
+"""Machines that come with the package, as TOML files; `presets` finds them by name."""

@@ -1,0 +1,86 @@
+"""The cost model as the registry knows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from dse.core.cost_model import CostModel, LevelsDetail
+from dse.core.figures import CostBatch
+from dse.core.layer import Layer
+from dse.core.reasons import Reason
+from dse.domains.levels.layout import RowArray
+from dse.domains.levels.machine import Machine
+from dse.domains.levels.mapping import HierarchyMapping
+from dse.domains.levels.models.timeloop import prepared
+from dse.domains.levels.models.timeloop.cases import CaseReader, price_cases
+from dse.domains.levels.models.timeloop.faults import Fault
+from dse.domains.levels.models.timeloop.presets import MACHINES, load_machine
+from dse.domains.levels.workload import workload_of
+
+_REASONS = np.zeros(len(Fault), dtype=np.uint8)
+for _fault, _reason in {
+    Fault.FACTORS: Reason.WRONG_FACTORS,
+    Fault.ORDER: Reason.WRONG_ORDER,
+    Fault.KEEP: Reason.WRONG_KEEP,
+    Fault.SPREAD: Reason.WRONG_SPREAD,
+    Fault.FAN_OUT: Reason.TOO_WIDE,
+    Fault.CAPACITY: Reason.LEVEL_TOO_SMALL,
+    Fault.CYCLES: Reason.OUT_OF_RANGE,
+}.items():
+    _REASONS[_fault] = _reason
+
+
+class Timeloop(CostModel):
+    """Timeloop's figures of mappings onto machines of any number of levels."""
+
+    name = "timeloop"
+    hierarchical = True
+    prices_strides = True
+    provable = True
+
+    @classmethod
+    def machines(cls) -> Mapping[str, str]:
+        """See `dse.domains.levels.models.timeloop.presets.MACHINES`."""
+        return MACHINES
+
+    def load_machine(self, name: str) -> Machine:
+        """See `dse.domains.levels.models.timeloop.presets.load_machine`."""
+        return load_machine(name)
+
+    def prepared_machine(self, layer: Layer, machine: Machine) -> Callable[[RowArray], CostBatch]:
+        """See CostModel. Energy is in nJ; power and area are not known, and 0."""
+        workload = workload_of(layer)
+        price_rows = prepared(workload, machine)
+
+        def price(rows: RowArray) -> CostBatch:
+            priced = price_rows(rows)
+            n, valid = len(rows), priced.valid
+            return CostBatch(
+                cycles=priced.cycles,
+                energy_nj=priced.energy_pj * 1e-3,
+                power=np.zeros(n),
+                area=np.zeros(n),
+                l1_size=np.zeros(n, dtype=np.int64),
+                l2_size=np.zeros(n, dtype=np.int64),
+                macs=np.where(valid, workload.macs, 0),
+                valid=valid,
+                reason=_REASONS[priced.fault],
+            )
+
+        return price
+
+    def machine_detail(
+        self, layer: Layer, machine: Machine, mapping: HierarchyMapping
+    ) -> LevelsDetail | None:
+        """See CostModel."""
+        from dse.domains.levels.models.timeloop.breakdown import break_down
+
+        return break_down(workload_of(layer), machine, mapping)
+
+    def price_lines(self, lines: Iterable[tuple[str, str]], *, detail: bool = False) -> list[dict[str, Any]]:
+        """See CostModel; with `detail`, the accesses by level and tensor and the energy by level."""
+        reader = CaseReader()
+        return price_cases([reader.read(text, where) for where, text in lines], detail=detail)

@@ -1,0 +1,36 @@
+"""What `timeloop` brings to proofs: which problems can be certified, and what the groups are called."""
+
+from __future__ import annotations
+
+from math import prod
+
+from dse.domains.clustered.problem import Problem
+from dse.domains.levels.problem import MachineProblem
+from dse.support.errors import InputError
+
+GROUP = "loop orders with factors"
+MOST_BYPASSES, MOST_ORDERS, MOST_CHAINS = 256, 10_000, 200_000
+
+
+def refuse(problem: Problem) -> None:
+    """InputError unless the problem's optimum can be proven."""
+    if not isinstance(problem, MachineProblem):
+        raise InputError("only problems on machines of levels can be certified under this cost model")
+    levels = problem.space.levels
+    orders = prod(len(level.orders) for level in levels)
+    if orders > MOST_ORDERS:
+        raise InputError(
+            f"{orders:,} choices of orders are too many to certify; at most {MOST_ORDERS:,}: fix some by "
+            "LEVEL.order or LEVEL.stationary"
+        )
+    choices = 2 ** sum(len(level.open) for level in levels)
+    if choices > MOST_BYPASSES:
+        raise InputError(
+            f"{choices:,} choices of what is kept are too many to certify; at most {MOST_BYPASSES}: fix some "
+            "by LEVEL.keep"
+        )
+    chains = max(chain.count for chain in problem.space.chains)
+    if chains > MOST_CHAINS:
+        raise InputError(
+            f"{chains:,} ways to factor one dim are too many to certify; at most {MOST_CHAINS:,}"
+        )

@@ -1,0 +1,142 @@
+"""What a bound sees of the orders of the loops: of every level, which loop is the innermost.
+
+A **pattern** gives every level whose loops matter one of
+
+- `OPEN`: nothing is said yet;
+- `EMPTY`: all its temporal loops run once;
+- (dims, alone): the innermost loop that runs more than once is over one of `dims`, which cost the same;
+  `alone` says that all the others which do leave the same tensors in place.
+
+Every mapping has a pattern without `OPEN`. By section 5 of the model's rules a tensor is delivered
+anew with every step of the loops outside of the first that moves it: those inside of it are its **run**.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from dse.domains.levels.problem import MachineProblem
+
+OPEN: Literal["open"] = "open"
+EMPTY: Literal["empty"] = "empty"
+
+
+class First(NamedTuple):
+    """The innermost loop of a level that runs more than once."""
+
+    dims: tuple[int, ...]
+    alone: bool
+
+
+Choice = Literal["open", "empty"] | First
+Pattern = tuple[Choice, ...]
+
+
+class Outside(NamedTuple):
+    """What a pattern says of the loops outside of a level's tiles of a tensor.
+
+    The loops of levels `run` and inwards that do not move the tensor bring nothing. `slide` are level and dim
+    of the innermost loop, if that moves the tensor. `still` says that it does not, and `known` that the two
+    are said: otherwise they may be anything.
+    """
+
+    run: int
+    slide: tuple[int, int] | None
+    still: bool
+    known: bool
+
+
+@dataclass(frozen=True)
+class Orders:
+    """The patterns of a problem.
+
+    `left[dim]` are the tensors that a loop over it leaves in place, `slides` are the dims of windows, along
+    which a tile may move by less than its length, and `looped` are those that levels loop over.
+    """
+
+    left: tuple[frozenset[int], ...]
+    slides: frozenset[int]
+    looped: tuple[tuple[int, ...], ...]
+
+    def choices(self, level: int) -> list[Choice]:
+        """What a level's pattern may be."""
+        found: list[Choice] = [EMPTY]
+        for dims in self._alike(level):
+            found.append(First(dims, alone=True))
+            if any(self.left[other] != self.left[dims[0]] for other in self.looped[level]):
+                found.append(First(dims, alone=False))
+        return found
+
+    def _alike(self, level: int) -> list[tuple[int, ...]]:
+        """The dims of a level, those together of which it does not matter which one is the innermost."""
+        kinds = {dim: (dim if dim in self.slides else -1, self.left[dim]) for dim in self.looped[level]}
+        return [
+            tuple(dim for dim, other in kinds.items() if other == kind)
+            for kind in dict.fromkeys(kinds.values())
+        ]
+
+    def once(self, level: int, choice: Choice) -> tuple[int, ...]:
+        """The dims whose loop at a level runs once under a choice."""
+        if choice == OPEN:
+            return ()
+        if choice == EMPTY:
+            return self.looped[level]
+        left = self.left[choice.dims[0]]
+        return tuple(other for other in self.looped[level] if choice.alone and self.left[other] != left)
+
+    def outside(self, pattern: Pattern, tensor: int, level: int) -> Outside:
+        """What is outside of the tiles of a tensor that a level keeps."""
+        run, still, known = level, False, True
+        for outer in range(level - 1, -1, -1):
+            choice = pattern[outer]
+            if not self.looped[outer] or choice == EMPTY:
+                continue
+            if choice == OPEN:
+                run, known = outer, False
+                continue
+            dim = choice.dims[0]
+            if tensor not in self.left[dim]:
+                first = known and not still and dim in self.slides
+                return Outside(run, (outer, dim) if first else None, still, known)
+            run, still = outer, True
+            if not choice.alone and self._moved(tensor, outer, dim):
+                break
+        return Outside(run, None, still, known)
+
+    def _moved(self, tensor: int, level: int, dim: int) -> bool:
+        """Whether all dims of a level that leave other tensors in place than `dim` does move the tensor."""
+        others = (other for other in self.looped[level] if self.left[other] != self.left[dim])
+        return all(tensor not in self.left[other] for other in others)
+
+
+def orders_of(problem: MachineProblem) -> Orders:
+    """The patterns of the problem's orders; below the innermost level that holds anything none matter."""
+    space, workload = problem.space, problem.space.workload
+    left = tuple(
+        frozenset(
+            number for number, tensor in enumerate(workload.tensors) if not any(tensor.coefficients(dim))
+        )
+        for dim in workload.names
+    )
+    holding = max(
+        (level.place for level in space.levels if level.keeps or level.open),
+        default=0,
+    )
+    looped = tuple(
+        tuple(
+            dim
+            for dim, chain in enumerate(space.chains)
+            if place < holding
+            and chain.size > 1
+            and any(slot.level == place and slot.kind == "temporal" for slot in chain.slots)
+        )
+        for place in range(len(space.levels))
+    )
+    windows = [
+        [dim for dim, factor in axis if factor and workload.sizes[dim] > 1]
+        for tensor in workload.tensors
+        for axis in tensor.axes
+    ]
+    slides = frozenset(workload.names.index(dim) for dims in windows if len(dims) > 1 for dim in dims)
+    return Orders(left, slides, looped)

@@ -1,0 +1,261 @@
+"""How far a proof is: nodes from the lowest bound on, a round of them at a time, on all cores."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import count, product
+from os import cpu_count
+
+import numpy as np
+
+from dse.core.certificate import Counts
+from dse.core.clock import Clock
+from dse.domains.levels.layout import RowArray
+from dse.domains.levels.models.timeloop.proof.branch import SLACK, Branch, Found, Node
+from dse.domains.levels.models.timeloop.proof.components import components_of
+from dse.domains.levels.models.timeloop.proof.counts import Counts as ComponentCounts
+from dse.domains.levels.models.timeloop.proof.frontier import pack, unpack
+from dse.domains.levels.models.timeloop.proof.orders import EMPTY, Choice, First, Pattern, orders_of
+from dse.domains.levels.problem import MachineProblem
+from dse.support.arrays import BoolArray, IntArray
+
+FIRST_POINTS, STEPS_DOWN, STARTS = 4096, 200, 4
+ROUNDS = 24
+"""Of the relaxation, for one node."""
+AT_ONCE = 8
+"""Nodes that are settled in a round. What they have to beat is the same for all, whatever the cores."""
+MOST_LOOKED = 50_000
+"""Choices of factors up to which a node is enumerated."""
+PRICED_AT_ONCE = 256
+MOST_TIED = 200_000
+"""Mappings equal to the best but for rounding, up to which each is priced: beyond, one of them is enough."""
+
+
+@dataclass
+class _Step:
+    """What settling a node came to: its parts, mappings that may be better, and what was looked at."""
+
+    parts: list[Node] = field(default_factory=list)
+    found: list[tuple[Pattern, Found]] = field(default_factory=list)
+    divided: bool = False
+    ruled_out: int = 0
+    looked: int = 0
+    enumerated: bool = False
+
+
+@dataclass
+class Proof:
+    """`row` is the best mapping, `loss` its loss, `left` the lowest bound that is not settled."""
+
+    problem: MachineProblem
+    loss: float = math.inf
+    row: RowArray | None = None
+    left: float = math.inf
+    ruled_out: int = 0
+    solved: int = 0
+    open: int = 0
+    looked: int = 0
+    tied: int = 0
+    _unit: float = field(init=False)
+    _branches: list[Branch] = field(init=False)
+    _queue: list[tuple[float, int, Node]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        hertz = self.problem.criteria.hertz
+        self._unit = {"latency": 1 / hertz, "energy": 1e-12, "edp": 1e-12 / hertz}[self.problem.objective]
+        every = components_of(self.problem)
+        # A dim of size 1 has no loops: without others it stands for all.
+        self._components = [one for one in every if (one.temporal * one.spatial).max() > 1] or every[:1]
+        workload, machine = self.problem.space.workload, self.problem.accelerator
+        counts = [ComponentCounts(workload, machine, component) for component in self._components]
+        orders = orders_of(self.problem)
+        self._branches = [
+            Branch(self.problem, number, self._components, counts, orders, keep)
+            for number, keep in enumerate(_bypasses(self.problem))
+        ]
+        self._places = count()
+
+    def begin(self, clock: Clock) -> None:
+        """Find a good mapping to begin with."""
+        space, rng = self.problem.space, np.random.default_rng(0)
+        genes = space.sample(rng, FIRST_POINTS)
+        losses = self.problem.price(genes).loss
+        for place in np.argsort(losses, kind="stable")[:STARTS].tolist():
+            here, loss = genes[place], losses[place]
+            for _ in range(STEPS_DOWN):
+                if clock.over:
+                    break
+                near = np.concatenate([block.neighbours(here) for block in space.blocks])
+                found = self.problem.price(near).loss if len(near) else np.array([math.inf])
+                if found.min() >= loss:
+                    break
+                here, loss = near[int(found.argmin())], found.min()
+            if loss < self.loss:
+                self.loss, self.row = float(loss), space.decode(here[np.newaxis]).rows[0].copy()
+
+    @property
+    def target(self) -> float:
+        """The logarithm of the loss that a node has to be below to be of use, in cycles, pJ or both."""
+        if self.loss == math.inf:
+            return math.inf
+        best = self.loss / self._unit
+        if self.problem.objective == "latency":
+            # Cycles are whole.
+            return math.log(best - 1 + 1e-6) if best > 1 else -math.inf
+        if best <= 0:
+            return -math.inf
+        return math.log(best) + (SLACK if self.tied <= MOST_TIED else -SLACK)
+
+    def run(self, clock: Clock, unsettled: bytes = b"") -> None:
+        """Settle every node, or those that the time is enough for; `unsettled` are those left before."""
+        nodes = unpack(unsettled, self._branches)
+        for node in nodes:
+            self._push(node)
+        roots = [] if nodes else [branch.root() for branch in self._branches]
+        with ThreadPoolExecutor(cpu_count() or 1) as pool:
+            # Some bound is there, however short the time.
+            for step in pool.map(self._settle, roots, [self.target] * len(roots)):
+                self._take(step)
+            advanced = not nodes
+            while self._queue and self._queue[0][0] < self.target:
+                # Every run comes some way, however short its time.
+                if clock.over and advanced:
+                    self._stop()
+                    return
+                target = self.target
+                first = [heapq.heappop(self._queue)[2] for _ in range(min(AT_ONCE, len(self._queue)))]
+                for step in pool.map(self._settle, first, [target] * len(first)):
+                    advanced |= step.divided or step.enumerated
+                    self._take(step)
+        self.ruled_out += len(self._queue)
+
+    def counts(self, before: Counts | None) -> Counts:
+        """What was looked at, in this run and before it."""
+        ruled_out, solved, looked = self.ruled_out, self.solved, self.looked
+        if before is not None:
+            ruled_out, solved = ruled_out + before.bounded, solved + before.solved
+            looked += before.inner_levels
+        nodes = ruled_out + solved + self.open
+        return Counts(nodes, 0, ruled_out, solved, self.open, looked, self.problem.space.mappings)
+
+    def unsettled(self) -> bytes:
+        """The nodes that are left, for a later run."""
+        return pack([node for _, _, node in self._queue if node.bound < self.target])
+
+    def _push(self, node: Node) -> None:
+        heapq.heappush(self._queue, (node.bound, next(self._places), node))
+
+    def _stop(self) -> None:
+        self.open = sum(bound < self.target for bound, _, _ in self._queue)
+        self.ruled_out += len(self._queue) - self.open
+        self.left = math.exp(self._queue[0][0]) * self._unit
+
+    def _take(self, step: _Step) -> None:
+        """Take in what a step came to."""
+        self.ruled_out += step.ruled_out
+        self.solved += step.enumerated
+        self.looked += step.looked
+        for pattern, found in step.found:
+            self._price(pattern, found)
+        for part in step.parts:
+            self._push(part)
+
+    def _settle(self, node: Node, target: float) -> _Step:
+        """Bound a node that has none yet; else enumerate it, or divide it and bound its parts."""
+        branch, step = self._branches[node.branch], _Step()
+        if node.bound >= target:
+            step.ruled_out += 1
+            return step
+        if node.base == -math.inf:
+            self._bound(branch, node, target, step)
+            return step
+        undecided = branch.undecided(node.pattern)
+        if undecided is not None:
+            chosen = (branch.choose(node, undecided, choice) for choice in branch.orders.choices(undecided))
+            parts = [part for part in chosen if part is not None]
+        else:
+            found, step.looked = branch.whole(node, target, MOST_LOOKED)
+            if found is not None:
+                step.found.append((node.pattern, found))
+                step.enumerated = True
+                return step
+            parts = branch.split(node)
+        step.divided = True
+        for part in parts:
+            self._bound(branch, part, target, step)
+        return step
+
+    @staticmethod
+    def _bound(branch: Branch, node: Node, target: float, step: _Step) -> None:
+        """Bound a node: it is a part of the step, or ruled out."""
+        new, found = branch.relaxed(node, target, ROUNDS)
+        step.found.append((node.pattern, found))
+        if new is None:
+            step.ruled_out += 1
+        else:
+            step.parts.append(new)
+
+    def _price(self, pattern: Pattern, found: Found) -> None:
+        """Price whole chains in the orders of a pattern, the likeliest first."""
+        ranked = np.argsort(found.losses, kind="stable")
+        for start in range(0, len(ranked), PRICED_AT_ONCE):
+            chosen = ranked[start : start + PRICED_AT_ONCE]
+            if found.losses[chosen[0]] - SLACK >= self.target:
+                return
+            rows = self._rows(found.branch, pattern, found.chains[chosen])
+            if not len(rows):
+                continue
+            losses = self.problem.price_rows(rows).loss
+            best = int(losses.argmin())
+            self.tied += int((found.losses[chosen] >= self.target - 3 * SLACK).sum())
+            if losses[best] < self.loss:
+                self.loss, self.row = float(losses[best]), rows[best].copy()
+
+    def _rows(self, branch: int, pattern: Pattern, chains: IntArray) -> RowArray:
+        """The rows of chains (n, components) in every order of the pattern."""
+        layout, levels = self.problem.space.layout, len(self.problem.accelerator.levels)
+        rows = np.ones((len(chains), layout.columns), dtype=np.int32)
+        for level in range(levels):
+            for component, picked in zip(self._components, chains.T, strict=True):
+                temporal = [layout.temporal(level).start + dim for dim in component.dims]
+                spatial = [layout.spatial(level).start + dim for dim in component.dims]
+                rows[:, temporal] = component.temporal[picked, :, level]
+                rows[:, spatial] = component.spatial[picked, :, level]
+            rows[:, layout.keep(level)] = self._branches[branch].keep[level]
+        for level in range(levels):
+            rows = self._ordered(rows, level, pattern[level])
+        return rows
+
+    def _ordered(self, rows: RowArray, level: int, choice: Choice) -> RowArray:
+        """The rows in the orders of a level that have the choice's innermost loop."""
+        layout = self.problem.space.layout
+        loops = rows[:, layout.temporal(level)] > 1
+        found = []
+        for names in self.problem.space.levels[level].orders:
+            order = [layout.dims.index(name) for name in names]
+            some = rows
+            if isinstance(choice, First):
+                inner = np.where(loops[:, order], np.arange(len(order)), -1).max(axis=1)
+                some = rows[np.isin(np.array([*order, -1])[inner], choice.dims)]
+            some = some.copy()
+            some[:, layout.order(level)] = order
+            found.append(some)
+            if choice == EMPTY:
+                break
+        return np.concatenate(found)
+
+
+def _bypasses(problem: MachineProblem) -> Iterator[BoolArray]:
+    """What levels keep: (levels, tensors), once for every choice that is open."""
+    names = problem.space.workload.tensor_names
+    levels = problem.space.levels
+    open_ = [(level.place, names.index(tensor)) for level in levels for tensor in level.open]
+    for choice in product((False, True), repeat=len(open_)):
+        keep = np.array([[name in level.keeps for name in names] for level in levels])
+        for (place, tensor), kept in zip(open_, choice, strict=True):
+            keep[place, tensor] = kept
+        yield keep

@@ -1,0 +1,303 @@
+"""The loss of a problem as sums of terms, each a product of what the components contribute.
+
+A **group** of terms is the energy, the cycles that computing or a level's transfers take, or a limit: what a
+level holds over its capacity, or spreads over its fan-out. The loss of
+`dse.domains.levels.models.timeloop.reference` is not below what the groups make of it, and equal but for
+roundings up, first visits and loops that undo each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from threading import RLock
+
+import numpy as np
+
+from dse.domains.levels.machine import Level
+from dse.domains.levels.models.timeloop.proof.counts import Counts
+from dse.domains.levels.models.timeloop.proof.orders import Orders, Pattern
+from dse.domains.levels.problem import MachineProblem
+from dse.support.arrays import BoolArray, FloatArray, IntArray
+
+ENERGY, CYCLES, LIMIT = range(3)
+"""Kinds of groups, as the kernels have them."""
+
+COUNTING = RLock()
+"""Threads that count at the same time would keep the same count twice."""
+
+Part = Callable[[Counts], FloatArray]
+"""What a component contributes to a term: the logarithm for each of its chains."""
+
+
+@dataclass(frozen=True)
+class First:
+    """What a first visit of an output's words takes off a term: `coefficient` x `size` x `parts`."""
+
+    coefficient: float
+    size: float
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True)
+class Term:
+    """`coefficient` x what the components contribute: `parts`, and deliveries of a tensor to a level."""
+
+    coefficient: float
+    parts: tuple[Part, ...]
+    delivery: tuple[int, int] | None = None
+    first: First | None = None
+
+
+@dataclass
+class Group:
+    """A sum of terms, less what first visits take off."""
+
+    kind: int
+    terms: list[Term] = field(default_factory=list)
+
+    def add(
+        self,
+        coefficient: float,
+        parts: tuple[Part, ...],
+        delivery: tuple[int, int] | None = None,
+        first: First | None = None,
+    ) -> None:
+        """Add a term, if it is any."""
+        if coefficient > 0:
+            kept = first if first is not None and first.coefficient > 0 else None
+            self.terms.append(Term(coefficient, parts, delivery, kept))
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """A tensor at a level that keeps it, and the next one below that does, or the MACs."""
+
+    tensor: int
+    level: int
+    below: int
+
+
+class _Store:
+    """Columns of one component, (columns, chains), each kept once."""
+
+    def __init__(self, chains: int) -> None:
+        self.columns = np.empty((16, chains))
+        self._places: dict[object, int] = {}
+
+    def place(self, key: object, parts: Sequence[FloatArray]) -> int:
+        """Where the sum of the parts, which the key stands for, is kept."""
+        if key not in self._places:
+            place = len(self._places)
+            if place == len(self.columns):
+                self.columns = np.concatenate([self.columns, np.empty_like(self.columns)])
+            self.columns[place] = np.sum(parts, axis=0)
+            self._places[key] = place
+        return self._places[key]
+
+
+@dataclass
+class Terms:
+    """The groups of a problem under one choice of what levels keep, (levels, tensors).
+
+    Threads may ask for tables at the same time.
+    """
+
+    problem: MachineProblem
+    orders: Orders
+    counts: Sequence[Counts]
+    keep: BoolArray
+    groups: list[Group] = field(init=False)
+    _places: dict[object, IntArray] = field(default_factory=dict)
+    _stores: list[_Store] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._stores = [_Store(len(counts.component)) for counts in self.counts]
+        objective, levels = self.problem.objective, self.problem.accelerator.levels
+        self.groups = []
+        kept = [_Kept(*one) for one in self._kept()]
+        if objective != "latency":
+            self.groups.append(self._energy(kept))
+        if objective != "energy":
+            self.groups.append(Group(CYCLES, [Term(1.0, (Counts.steps,))]))
+            for place, level in enumerate(levels):
+                self.groups += self._transfers(place, level, [one for one in kept if one.level == place])
+        for place, level in enumerate(levels):
+            self.groups += self._limits(place, level)
+        self.groups = [group for group in self.groups if group.terms]
+
+    @property
+    def starts(self) -> IntArray:
+        """Where the terms of each group begin among all."""
+        return np.cumsum([0, *(len(group.terms) for group in self.groups)]).astype(np.int64)
+
+    @property
+    def coefficients(self) -> FloatArray:
+        """The logarithms of the terms' coefficients."""
+        return np.log([term.coefficient for group in self.groups for term in group.terms])
+
+    @cached_property
+    def flat(self) -> list[Term]:
+        """The terms of all groups."""
+        return [term for group in self.groups for term in group.terms]
+
+    @cached_property
+    def firsts(self) -> list[First]:
+        """The first visits of those that have any, in their order."""
+        return [term.first for term in self.flat if term.first is not None]
+
+    def table(self, pattern: Pattern, component: int, chains: IntArray) -> FloatArray:
+        """What chains of a component contribute to all terms and then first visits under a pattern, as
+        logarithms: (terms and first visits, chains).
+        """
+        key = (pattern, component)
+        with COUNTING:
+            if key not in self._places:
+                terms: list[Term | First] = [*self.flat, *self.firsts]
+                self._places[key] = np.array([self._column(term, pattern, component) for term in terms])
+            columns, places = self._stores[component].columns, self._places[key]
+        found: FloatArray = columns[places[:, np.newaxis], chains]
+        return found
+
+    def _column(self, term: Term | First, pattern: Pattern, component: int) -> int:
+        """Where in the component's store the contributions of all its chains to a term are."""
+        counts, store = self.counts[component], self._stores[component]
+        parts = [part(counts) for part in term.parts]
+        if isinstance(term, Term) and term.delivery is not None:
+            outside = self.orders.outside(pattern, *term.delivery)
+            parts.append(counts.delivered(*term.delivery, outside))
+        # Counts keep what they have counted: the same array is the same count.
+        return store.place(tuple(map(id, parts)), parts)
+
+    def _kept(self) -> list[tuple[int, int, int]]:
+        levels, found = len(self.keep), []
+        for tensor in range(self.keep.shape[1]):
+            places = [*np.flatnonzero(self.keep[:, tensor]).tolist(), levels]
+            found += [(tensor, here, below) for here, below in pairwise(places)]
+        return found
+
+    def _served(self, kept: _Kept) -> tuple[tuple[Part, ...], tuple[int, int] | None]:
+        """What an instance hands down: deliveries to one below, and how many of them differ."""
+        levels = len(self.keep)
+        shared = _shared(kept.tensor, kept.level, kept.below)
+        if kept.below == levels:
+            return (Counts.steps, shared), None
+        return (shared,), (kept.tensor, kept.below)
+
+    def _energy(self, kept: Sequence[_Kept]) -> Group:
+        machine, workload = self.problem.accelerator, self.problem.space.workload
+        group = Group(ENERGY)
+        for one in kept:
+            pj = _pj_a_word(machine.levels[one.level])
+            output = workload.tensors[one.tensor].output
+            everywhere, first = _instances(one.level), (_still(one.tensor, one.level),)
+            parts, delivery = self._served(one)
+            update = pj["update"] if output else 0.0
+            unread = self._first(one, pj["read"], first)
+            group.add(pj["read"] + update, (*parts, everywhere), delivery, unread)
+            if self._is_filled(one):
+                unfilled = self._first(one, pj["write"], first) if machine.first_fill == "elided" else None
+                group.add(pj["write"], (everywhere,), (one.tensor, one.level), unfilled)
+        for place, level in enumerate(machine.levels):
+            at_work = (Counts.steps, _instances(place)) if self.keep[place].any() else (Counts.steps,)
+            group.add(level.leak_pj, at_work)
+        group.add(workload.macs * machine.mac_pj, (Counts.nothing,))
+        return group
+
+    def _first(self, one: _Kept, coefficient: float, parts: tuple[Part, ...]) -> First | None:
+        """The first visit of an output's words; None of other tensors'."""
+        workload = self.problem.space.workload
+        tensor = workload.tensors[one.tensor]
+        return First(coefficient, float(tensor.words(workload.sizes)), parts) if tensor.output else None
+
+    def _is_filled(self, one: _Kept) -> bool:
+        """Whether a level is not the outermost that keeps a tensor."""
+        return bool(self.keep[: one.level, one.tensor].any())
+
+    def _transfers(self, place: int, level: Level, kept: Sequence[_Kept]) -> list[Group]:
+        """The cycles of a level's reads, of its writes, and of both, where there are bandwidths."""
+        found = []
+        bandwidth = level.bandwidth
+        for words, reads, writes in (
+            (bandwidth.read, True, False), (bandwidth.write, False, True), (bandwidth.shared, True, True),
+        ):  # fmt: skip
+            if words is not None:
+                group = Group(CYCLES)
+                for one in kept:
+                    self._add_transfers(group, one, reads, writes, 1 / words)
+                found.append(group)
+        return found
+
+    def _add_transfers(self, group: Group, one: _Kept, reads: bool, writes: bool, cycles: float) -> None:
+        machine, workload = self.problem.accelerator, self.problem.space.workload
+        first: tuple[Part, ...] = (_still(one.tensor, one.level), _over_instances(one.level))
+        updates = writes and workload.tensors[one.tensor].output
+        parts, delivery = self._served(one)
+        unread = self._first(one, cycles, first) if reads else None
+        group.add(cycles * (reads + updates), parts, delivery, unread)
+        if writes and self._is_filled(one):
+            unfilled = self._first(one, cycles, first) if machine.first_fill == "elided" else None
+            group.add(cycles, (), (one.tensor, one.level), unfilled)
+
+    def _widest(self, place: int) -> int:
+        """The most children that the factors can spread over: of 12, powers of two come to 8."""
+        limit, products = self.problem.accelerator.levels[place].fan_out, {1}
+        for counts in self.counts:
+            factors = np.unique(counts.component.spatial[..., place].prod(axis=1)).tolist()
+            products = {
+                product * factor for product in products for factor in factors if product * factor <= limit
+            }
+        return max(products, default=1)
+
+    def _limits(self, place: int, level: Level) -> list[Group]:
+        """What a level holds and spreads over, as shares of what it can."""
+        found = []
+        if level.capacity is not None:
+            group = Group(LIMIT)
+            for tensor in np.flatnonzero(self.keep[place]).tolist():
+                # Of a level without any room nothing fits; a logarithm of 0 is nothing to reckon with.
+                group.add(1 / max(level.capacity, 0.5), (_tile(tensor, place),))
+            found.append(group)
+        if level.fan_out > 1:
+            found.append(Group(LIMIT, [Term(1 / self._widest(place), (_fan_out(place),))]))
+        least = int(self.problem.space.least_spread[place])
+        if least > 1:
+            found.append(Group(LIMIT, [Term(float(least), (_over_fan_out(place),))]))
+        return found
+
+
+def _pj_a_word(level: Level) -> dict[str, float]:
+    """The least energy of a word by kind of access: whole blocks, and rows of whole clusters."""
+    shared = level.block * level.cluster
+    pj = {"read": level.energy.read_pj, "write": level.energy.write_pj, "update": level.energy.update_pj}
+    return {kind: energy / shared for kind, energy in pj.items()}
+
+
+def _shared(tensor: int, level: int, below: int) -> Part:
+    return lambda counts: counts.shared_out(tensor, level, below)
+
+
+def _instances(level: int) -> Part:
+    return lambda counts: counts.instances(level)
+
+
+def _over_instances(level: int) -> Part:
+    return lambda counts: counts.over_instances(level)
+
+
+def _still(tensor: int, level: int) -> Part:
+    return lambda counts: counts.still_instances(tensor, level)
+
+
+def _tile(tensor: int, level: int) -> Part:
+    return lambda counts: counts.tile(tensor, level)
+
+
+def _fan_out(level: int) -> Part:
+    return lambda counts: counts.fan_out(level)
+
+
+def _over_fan_out(level: int) -> Part:
+    return lambda counts: counts.over_fan_out(level)

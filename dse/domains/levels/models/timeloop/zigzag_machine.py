@@ -1,0 +1,117 @@
+"""A machine in a ZigZag accelerator file: `memories`, the lowest first, and an `operational_array`.
+
+Levels are one below another here: of two memories, the lower one must be spread over all dims that the
+higher one is spread over. A word has 8 bits. A physical access moves a port's least bandwidth; memories keep
+their operands. A dim of the array is a level of its own that keeps nothing. Loops and spreads are open, for
+ZigZag leaves them to its mapping.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from dse.domains.levels.machine import MOST_WORDS, Bandwidth, Energy, Level, Machine, not_negative
+from dse.support.errors import InputError, shorten, unknown
+from dse.support.validation import table, whole_number
+
+WORD_BITS = 8
+TENSOR_OF = {"I1": "I", "I2": "W", "O": "O"}
+KINDS = ("read", "write", "read_write")
+UNLIMITED = 2**40
+"""Words of a memory from which on it has room for everything."""
+
+
+def zigzag_machine(data: Mapping[str, Any], name: str, where: str) -> Machine:
+    """The machine that the file's data describe; InputError in a line where it is not right."""
+    array = table(data.get("operational_array"), f"{where}: operational_array")
+    if array.get("is_imc"):
+        raise InputError(f"{where}: an array that computes in its memory (is_imc) is not read")
+    dims = _dims(array, f"{where}: operational_array")
+    memories = table(data["memories"], f"{where}: memories")
+    if not memories:
+        raise InputError(f"{where}: memories must be one or more")
+    found = [
+        (str(memory), *_memory(entry, dims, f"{where}: memories.{shorten(memory, 40)}"))
+        for memory, entry in reversed(list(memories.items()))
+    ]
+    _, whole, outermost = found[0]
+    if whole != {*dims} or len(outermost["keeps"]) < len(TENSOR_OF):
+        raise InputError(f"{where}: the last memory must be a single one that holds I1, I2 and O")
+    levels = []
+    for place, (memory, own, figures) in enumerate(found):
+        below = found[place + 1][1] if place + 1 < len(found) else set()
+        if below - own:
+            raise InputError(
+                f"{where}: memories {shorten(memory)} and {shorten(found[place + 1][0])} serve dims of their "
+                "own; levels here are one below another"
+            )
+        levels.append(Level(memory, may_keep=(), **figures))
+        levels += [Level(dim, fan_out=dims[dim], may_keep=()) for dim in sorted(own - below)]
+    title, what = data.get("name"), f"{where}: operational_array.unit_energy"
+    mac_pj = not_negative(array.get("unit_energy", 0), what)
+    return Machine(title if isinstance(title, str) and title else name, tuple(levels), mac_pj)
+
+
+def _dims(array: Mapping[str, Any], where: str) -> dict[str, int]:
+    names, sizes = array.get("dimensions"), array.get("sizes")
+    if not isinstance(names, list) or not isinstance(sizes, list) or len(names) != len(sizes):
+        raise InputError(f"{where} must have dimensions, such as [D1, D2], and as many sizes")
+    return {str(name): whole_number(size, f"{where}.sizes") for name, size in zip(names, sizes, strict=True)}
+
+
+def _memory(data: Any, dims: Mapping[str, int], where: str) -> tuple[set[str], dict[str, Any]]:
+    """The dims of the array that one memory serves, and the figures of its level."""
+    entry = table(data, where)
+    if entry.get("auto_cost_extraction"):
+        raise InputError(
+            f"{where}: its costs are to come from CACTI, which is not run; give r_cost and w_cost"
+        )
+    own = [str(dim) for dim in _list(entry, "served_dimensions", where)]
+    for dim in own:
+        if dim not in dims:
+            raise unknown("dimension", dim, list(dims), f"{where}.served_dimensions")
+    keeps = [str(operand) for operand in _list(entry, "operands", where)]
+    for operand in keeps:
+        if operand not in TENSOR_OF:
+            raise unknown("operand", operand, list(TENSOR_OF), where)
+    words = whole_number(entry.get("size"), f"{where}.size") // WORD_BITS
+    if not 1 <= words <= MOST_WORDS:
+        raise InputError(f"{where}.size must be bits of 1 to {MOST_WORDS} words, got {entry['size']}")
+    bandwidth, block, share = _ports(_list(entry, "ports", where), f"{where}.ports")
+    read, write = (share * not_negative(entry.get(key), f"{where}.{key}") for key in ("r_cost", "w_cost"))
+    return set(own), {
+        "capacity": None if words >= UNLIMITED else words,
+        "keeps": tuple(tensor for tensor in ("W", "I", "O") if tensor in {TENSOR_OF[one] for one in keeps}),
+        "bandwidth": bandwidth,
+        "block": block,
+        "energy": Energy(read, write, write),
+    }
+
+
+def _ports(ports: list[Any], where: str) -> tuple[Bandwidth, int, float]:
+    """Words a cycle by kind, the words of an access, and its share of what a port moves for one cost."""
+    words = dict.fromkeys(KINDS, 0.0)
+    least, most = math.inf, 0
+    for place, data in enumerate(ports):
+        port = table(data, f"{where}[{place}]")
+        if port.get("type") not in KINDS:
+            raise unknown("type", str(port.get("type")), KINDS, f"{where}[{place}]")
+        widest = whole_number(port.get("bandwidth_max"), f"{where}[{place}].bandwidth_max")
+        words[port["type"]] += widest / WORD_BITS
+        if not most:
+            most = widest
+            least = whole_number(port.get("bandwidth_min"), f"{where}[{place}].bandwidth_min", most=widest)
+    if not most:
+        raise InputError(f"{where} must be one or more")
+    bandwidth = Bandwidth(words["read"] or None, words["write"] or None, words["read_write"] or None)
+    block = max(1, int(least) // WORD_BITS)
+    return bandwidth, block, block * WORD_BITS / most
+
+
+def _list(entry: Mapping[str, Any], key: str, where: str) -> list[Any]:
+    found = entry.get(key)
+    if not isinstance(found, list):
+        raise InputError(f"{where}.{key} must be a list, got {shorten(found)}")
+    return found

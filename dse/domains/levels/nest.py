@@ -1,0 +1,71 @@
+"""A mapping onto a machine of any number of levels as text: a nest of loops, with what each level holds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+from dse.core.dim_names import dim_names, naming_line
+from dse.core.layer import Layer
+from dse.domains.levels.machine import Machine
+from dse.domains.levels.mapping import HierarchyMapping
+from dse.domains.levels.workload import Workload
+
+
+def machine_nest(layer: Layer, workload: Workload, machine: Machine, mapping: HierarchyMapping) -> str:
+    """The loops from the outermost in; a factor of 1 is no loop. It ends with the mapping in one line."""
+    used = math.prod(n for level in mapping.levels for _, n in level.spatial)
+    name = f"{layer.name}: " if layer.name else ""
+    lines = [
+        f"{name}{layer}, {workload.macs:,} MACs",
+        *([naming_line(layer, levels=True)] if layer.product else []),
+        f"{machine.name}: {used:,} of {machine.macs:,} MACs at work",
+        "",
+        *_levels(workload, machine, mapping, dim_names(layer, levels=True)),
+        "",
+        f"mapping {mapping.text()}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _levels(
+    workload: Workload, machine: Machine, mapping: HierarchyMapping, names: Mapping[str, str]
+) -> Iterator[str]:
+    """A line a level that does anything, and a line a loop, whose dim has the name in `names`."""
+    boxes = _boxes(workload, mapping)
+    indent = ""
+    for place, (level, mapped) in enumerate(zip(machine.levels, mapping.levels, strict=True)):
+        tiles = {
+            tensor.name: tensor.words(boxes[place])
+            for tensor in workload.tensors
+            if tensor.name in mapped.keep
+        }
+        if tiles:
+            held = " + ".join(f"{words:,} {tensor}" for tensor, words in tiles.items())
+            of = "" if level.capacity is None else f" of {level.capacity:,}"
+            total = f"{sum(tiles.values()):,}{of}"
+            yield f"{indent}{level.name} holds {total} words = {held}"
+        elif mapped.temporal or mapped.spatial:
+            yield f"{indent}{level.name}"
+        for dim, n in mapped.temporal:
+            yield f"{indent}for {names.get(dim, dim)} in {n}"
+            indent += "  "
+        for dim, n in mapped.spatial:
+            yield f"{indent}parallel {names.get(dim, dim)} in {n}"
+            indent += "  "
+        if mapped.spatial:
+            wide = math.prod(n for _, n in mapped.spatial)
+            below = machine.levels[place + 1].name if place + 1 < len(machine.levels) else "MAC"
+            yield f"{indent}at {wide:,} of {level.fan_out:,} x {below}"
+    yield f"{indent}MAC"
+
+
+def _boxes(workload: Workload, mapping: HierarchyMapping) -> list[dict[str, int]]:
+    """How long each level's tiles are along every dim."""
+    box = dict.fromkeys(workload.names, 1)
+    found: list[dict[str, int]] = []
+    for level in reversed(mapping.levels):
+        for dim, n in (*level.temporal, *level.spatial):
+            box[dim] *= n
+        found.insert(0, dict(box))
+    return found

@@ -1,0 +1,325 @@
+"""The mappings of a layer onto a machine of any number of levels: integer vectors and their moves."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Mapping as MappingOf
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from dse.core.layer import Layer
+from dse.core.space import Block, Gene
+from dse.domains.levels.layout import Layout, RowArray
+from dse.domains.levels.machine import Machine
+from dse.domains.levels.mapping import HierarchyMapping
+from dse.domains.levels.space.batch import HierarchyBatch
+from dse.domains.levels.space.chains import FactorChain, factor_chains
+from dse.domains.levels.space.constraints import Constraints, read_constraints
+from dse.domains.levels.space.features import Features
+from dse.domains.levels.space.layers import LevelChoices, level_choices
+from dse.domains.levels.space.packing import Packed, pack
+from dse.domains.levels.space.tables import ShapeTables, shape_tables
+from dse.domains.levels.workload import Workload, workload_of
+from dse.support.arrays import BoolArray, FloatArray, IntArray
+from dse.support.errors import InputError
+from dse.support.jit import load_kernels
+
+ROUNDS = 64
+"""How often a drawn vector that does not fit is drawn again at most."""
+
+
+@dataclass(frozen=True)
+class HierarchySpace:
+    """The mappings of `layer` onto `machine`: factors that divide, orders, and what levels keep.
+
+    A vector has a gene for every factor that has a choice (`DRAM.temporal.K`, `DRAM.spatial.K`), which picks
+    among the factors that are left; for every level's order of loops (`DRAM.order`); and for every tensor
+    that a level may keep or not (`Buffer.keep.W`). `fixed` holds constraints: see `constraints`.
+    """
+
+    layer: Layer
+    machine: Machine
+    fixed: MappingOf[str, Any] = field(default_factory=dict, hash=False)
+
+    tiles = "factors"
+    structure = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "fixed", dict(self.fixed))
+        # Made now, so that what is wrong with the constraints is said now.
+        _ = self.chains, self.levels
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return HierarchySpace, (self.layer, self.machine, dict(self.fixed))
+
+    @cached_property
+    def workload(self) -> Workload:
+        """What is computed."""
+        return workload_of(self.layer)
+
+    @cached_property
+    def layout(self) -> Layout:
+        """How mappings are written as rows."""
+        return Layout(self.workload.names, self.workload.tensor_names, len(self.machine.levels))
+
+    @cached_property
+    def constraints(self) -> Constraints:
+        """What is fixed."""
+        return read_constraints(self.fixed, self.workload, self.machine)
+
+    @cached_property
+    def chains(self) -> tuple[FactorChain, ...]:
+        """The factors of every dim."""
+        return factor_chains(self.workload, self.machine, self.constraints.factors)
+
+    @cached_property
+    def levels(self) -> tuple[LevelChoices, ...]:
+        """The orders and what is kept, level by level."""
+        return level_choices(self.workload, self.machine, self.chains, self.constraints)
+
+    @cached_property
+    def _packed(self) -> Packed:
+        return pack(self.workload, self.machine, self.layout, self.chains, self.levels)
+
+    @cached_property
+    def shapes(self) -> ShapeTables:
+        """What tiles are made of, for kernels."""
+        return shape_tables(self.workload, self.machine)
+
+    @property
+    def genes(self) -> tuple[Gene, ...]:
+        """The genes, in the order of a vector."""
+        return self._packed.genes
+
+    @cached_property
+    def sizes(self) -> IntArray:
+        """How many values each gene has: (genes,), read-only."""
+        sizes = np.array([gene.size for gene in self.genes], dtype=np.int64)
+        sizes.flags.writeable = False
+        return sizes
+
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        """A block for the factors of each dim, the order of each level, and where each tensor is kept."""
+        named = enumerate(self._packed.blocks)
+        return tuple(Block(name, genes, index, self) for index, (name, genes) in named)
+
+    @property
+    def vectors(self) -> int:
+        """How many gene vectors there are, exactly."""
+        return math.prod(gene.size for gene in self.genes)
+
+    @property
+    def mappings(self) -> int:
+        """How many distinct mappings the vectors decode to, exactly; those that do not fit count too."""
+        chains: int = math.prod(chain.count for chain in self.chains)
+        others = math.prod(len(level.orders) << len(level.open) for level in self.levels)
+        return chains * others
+
+    @property
+    def designs(self) -> int:
+        """The `mappings`, as spaces of other designs say it too."""
+        return self.mappings
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """All that defines the space, as plain JSON data."""
+        return {
+            "layer": self.layer.to_dict(),
+            "accelerator": self.machine.to_dict(),
+            "tiles": self.tiles,
+            "fixed": copy.deepcopy(dict(self.fixed)),
+        }
+
+    def sample(self, rng: np.random.Generator, n: int) -> IntArray:
+        """`n` vectors (n, genes), drawn uniformly from those that fit.
+
+        One that does not fit is drawn again, `ROUNDS` times at most: where nearly nothing fits, some may not.
+        """
+        genes = rng.integers(0, self.sizes, size=(n, len(self.sizes)), dtype=np.int64)
+        for _ in range(ROUNDS):
+            misfits = np.flatnonzero(~self.fits(self._rows(genes)))
+            if not len(misfits):
+                break
+            genes[misfits] = rng.integers(0, self.sizes, size=(len(misfits), len(self.sizes)), dtype=np.int64)
+        return genes
+
+    def measure(self, rows: RowArray) -> tuple[IntArray, IntArray]:
+        """Of rows (n, columns): the words that each level has to hold, and the children it spreads over.
+
+        Both are (n, levels), with the figures of a level side by side in memory.
+        """
+        words, wide = np.empty((2, len(self.machine.levels), len(rows)), dtype=np.int64)
+        _shape_kernels().measure(rows, self.shapes, words, wide)
+        return words.T, wide.T
+
+    def fits(self, rows: RowArray) -> BoolArray:
+        """Which mappings (n, columns) fit in all levels and fan-outs, and use as much of them as is asked."""
+        words, wide = self.measure(rows)
+        limits = self._limits
+        fitting: BoolArray = np.logical_and.reduce(
+            (words <= limits[0]) & (wide <= limits[1]) & (wide >= limits[2]), axis=1
+        )
+        return fitting
+
+    @cached_property
+    def _limits(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Words, most children and fewest children of each level."""
+        levels, floors = self.machine.levels, self.constraints.utilization
+        unlimited = np.iinfo(np.int64).max
+        return (
+            np.array([unlimited if level.capacity is None else level.capacity for level in levels]),
+            np.array([level.fan_out for level in levels]),
+            np.array([math.ceil(floors.get(place, 0) * level.fan_out) for place, level in enumerate(levels)]),
+        )
+
+    @property
+    def least_spread(self) -> IntArray:
+        """Children that each level has to spread over at least: (levels,)."""
+        return self._limits[2]
+
+    def contains(self, genes: IntArray) -> BoolArray:
+        """Which of the vectors (n, genes) lie in the space: (n,)."""
+        inside: BoolArray = np.logical_and.reduce((genes >= 0) & (genes < self.sizes), axis=1)
+        return inside
+
+    def decode(self, genes: IntArray) -> HierarchyBatch:
+        """The mappings of the vectors (n, genes). ValueError if one is not in the space."""
+        return HierarchyBatch(self._rows(self._checked(genes)), self.layout, self.machine)
+
+    def encode(self, mappings: list[HierarchyMapping] | HierarchyBatch) -> IntArray:
+        """The canonical vectors of mappings: (n, genes). InputError for one that is not in the space."""
+        rows = mappings.rows if isinstance(mappings, HierarchyBatch) else self.layout.encode(mappings)
+        genes = np.zeros((len(rows), len(self.sizes)), dtype=np.int64)
+        for place, row in enumerate(rows):
+            why = self._encode_row(row, genes[place])
+            if why:
+                raise InputError(f"mapping {place} is not in the space: {why}")
+        return genes
+
+    def _encode_row(self, row: RowArray, vector: IntArray) -> str:
+        """Write one row's vector; what is wrong with it, or nothing."""
+        tables, row = self._packed.tables, np.ascontiguousarray(row)
+        for dim, chain in enumerate(self.chains):
+            columns = self._packed.columns[dim]
+            factors = tuple(int(row[column]) for column in columns)
+            elsewhere = [
+                column
+                for level in range(self.layout.levels)
+                for part in (self.layout.temporal, self.layout.spatial)
+                if (column := part(level).start + dim) not in columns and row[column] != 1
+            ]
+            if elsewhere:
+                level = self.machine.levels[elsewhere[0] // self.layout.width].name
+                return f"{level} has no loops over {chain.dim} here"
+            if not _kernels().encode_factors(row, dim, tables, vector):
+                return chain.why_not(factors, self.machine) or f"{chain.dim} is not factored"
+        for level in self.levels:
+            why = level.encode(row, self.layout, self._packed.places, vector)
+            if why:
+                return why
+        return ""
+
+    def canonical(self, genes: IntArray) -> IntArray:
+        """The smallest vectors that stand for the same mappings: (n, genes)."""
+        vectors = self._checked(genes)
+        found = np.empty_like(vectors)
+        _kernels().canonical(vectors, self._packed.tables, found)
+        return found
+
+    def neighbour(self, rng: np.random.Generator, genes: IntArray) -> IntArray:
+        """One neighbour of each vector (n, genes), drawn uniformly from those of all blocks: (n, genes)."""
+        found = self.canonical(genes)
+        _kernels().random_neighbours(found, self._rows(found), self._packed.tables, rng.random(len(found)))
+        return found
+
+    def neighbours(self, genes: IntArray, block: Block) -> IntArray:
+        """All neighbours of one vector (genes,) by the moves of a block, as `Block.neighbours` says."""
+        vectors = self._checked(np.asarray(genes)[np.newaxis])
+        rows, tables, index = self._rows(vectors), self._packed.tables, block.index
+        out = np.empty((256, vectors.shape[1]), dtype=np.int64)
+        count = _kernels().block_neighbours(vectors, index, rows, tables, out)
+        if count > len(out):
+            out = np.empty((count, vectors.shape[1]), dtype=np.int64)
+            _kernels().block_neighbours(vectors, index, rows, tables, out)
+        return out[:count].copy()
+
+    @cached_property
+    def _features(self) -> Features:
+        return Features(self.machine, self.workload, self.levels, self.shapes)
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """What each feature is."""
+        return self._features.names
+
+    def features(self, genes: IntArray) -> FloatArray:
+        """The mappings of the vectors (n, genes) as numbers for surrogates: see `Features`."""
+        vectors = self.canonical(genes)
+        return self._features(vectors, self._rows(vectors), self._packed.places)
+
+    @property
+    def feature_groups(self) -> tuple[int, ...]:
+        """A number for each feature, the same for those of one kind and level."""
+        return self._features.groups
+
+    @property
+    def hierarchy(self) -> HierarchySpace:
+        """What the designs are beyond their genes: the space itself says it."""
+        return self
+
+    def counts(self, genes: IntArray) -> FloatArray:
+        """log2 of the words held and moved at every level and of the steps: (n, counts).
+
+        Figures of a mapping are near sums of them; what a word costs anywhere is not among them.
+        """
+        return self._features.counts(self._rows(self._checked(genes)))
+
+    def keep_inside(self, genes: IntArray, before: IntArray, changed: IntArray) -> IntArray:
+        """The vectors (n, genes) with the tiles inside of what has changed as they were, if possible.
+
+        `before` are the vectors before the gene `changed` (n,) of each took another value: a gene picks among
+        what those outside of it leave, and would pick something else.
+        """
+        kept = self._checked(genes).copy()
+        rows = self._rows(self._checked(before))
+        _kernels().keep_inside(kept, rows, self._packed.tables, np.asarray(changed, dtype=np.int64))
+        return kept
+
+    def _rows(self, vectors: IntArray) -> RowArray:
+        rows = np.empty((len(vectors), self.layout.columns), dtype=np.int32)
+        _kernels().decode(vectors, self._packed.tables, rows)
+        return rows
+
+    def _checked(self, genes: Any) -> IntArray:
+        """Vectors (n, genes) of any integer type as the kernels take them; ValueError for others."""
+        vectors = np.asarray(genes)
+        if vectors.ndim != 2 or vectors.shape[1] != len(self.sizes) or vectors.dtype.kind not in "iu":
+            raise ValueError(
+                f"gene vectors must be integers of shape (n, {len(self.sizes)}), "
+                f"got {vectors.dtype} {vectors.shape}"
+            )
+        vectors = np.array(vectors, dtype=np.int64, order="C")
+        outside = ~self.contains(vectors)
+        if outside.any():
+            row = int(np.argmax(outside))
+            bad = int(np.argmax((vectors[row] < 0) | (vectors[row] >= self.sizes)))
+            gene = self.genes[bad]
+            raise ValueError(
+                f"vector {row}: gene {gene.name} must be within 0 and {gene.size - 1}, "
+                f"got {vectors[row, bad]}"
+            )
+        return vectors
+
+
+def _kernels() -> ModuleType:
+    return load_kernels("dse.domains.levels.space.kernels.moves")
+
+
+def _shape_kernels() -> ModuleType:
+    return load_kernels("dse.domains.levels.space.kernels.shapes")

@@ -1,0 +1,133 @@
+"""A hierarchy's space as the kernels read it: arrays of integers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.core.chains import primes
+from dse.domains.levels.layout import Layout, RowArray
+from dse.domains.levels.machine import Machine
+from dse.domains.levels.space.chains import SPATIAL, FactorChain
+from dse.domains.levels.workload import Workload
+from dse.support.arrays import BoolArray, IntArray
+
+
+class SpaceTables(NamedTuple):
+    """Slots are numbered through all dims, in the order of their chains; lengths of a dim by their place.
+
+    `first_slot` (dims + 1); of a slot its `gene` (-1: it has no choice), the gene's `size`, its `column` in a
+    row; `edge_start`, `edge_count` (slots, lengths): where in `edges` the lengths stand that may be left of
+    a length, and in `edge_factors` by which factor. `lengths` and `primes` (dims, most), 0 where there are
+    none; `whole` (dims), the place of the dim's size among its lengths. `template` is a row whose loops run
+    once. `order_gene` (levels) and `order_start` say where in `orders` (n, dims) a level's are;
+    `keep_gene` are pairs of gene and column. `first_gene` (blocks + 1), `block_kind` and `block_of` (its dim
+    or level) describe the blocks.
+    """
+
+    first_slot: IntArray
+    gene: IntArray
+    size: IntArray
+    column: IntArray
+    edge_start: IntArray
+    edge_count: IntArray
+    edges: IntArray
+    edge_factors: RowArray
+    lengths: IntArray
+    whole: IntArray
+    primes: IntArray
+    template: RowArray
+    order_gene: IntArray
+    order_start: IntArray
+    order_columns: IntArray
+    orders: RowArray
+    keep_gene: IntArray
+    sizes: IntArray
+    block_kind: IntArray
+    block_of: IntArray
+    block_genes: IntArray
+
+
+class ShapeTables(NamedTuple):
+    """What tiles and fan-outs are made of; axes are numbered through all tensors, terms through all axes.
+
+    `first_axis` (tensors + 1) and `first_term` (axes + 1) say where those of a tensor and of an axis begin.
+    Of a term, the `dim` that moves the axis, and by how many words a step, its `words`. `holds` (levels) says
+    whether a level may keep anything.
+    """
+
+    first_axis: IntArray
+    first_term: IntArray
+    dim: IntArray
+    words: IntArray
+    holds: BoolArray
+    sizes: IntArray
+    output: int
+
+
+def shape_tables(workload: Workload, machine: Machine) -> ShapeTables:
+    """The tables of tiles and fan-outs."""
+    axes = [tensor.axes for tensor in workload.tensors]
+    terms = [
+        [(dim, axis[name]) for dim, name in enumerate(workload.names) if axis.get(name)]
+        for tensor_axes in axes
+        for axis in map(dict, tensor_axes)
+    ]
+    flat = [term for of_axis in terms for term in of_axis]
+    return ShapeTables(
+        np.cumsum([0, *map(len, axes)]).astype(np.int64),
+        np.cumsum([0, *map(len, terms)]).astype(np.int64),
+        np.array([dim for dim, _ in flat], dtype=np.int64),
+        np.array([words for _, words in flat], dtype=np.int64),
+        np.array(
+            [
+                place == 0 or bool(level.keeps) or level.may_keep is None or bool(level.may_keep)
+                for place, level in enumerate(machine.levels)
+            ]
+        ),
+        np.array(list(workload.sizes.values()), dtype=np.int64),
+        next(place for place, tensor in enumerate(workload.tensors) if tensor.output),
+    )
+
+
+def slot_columns(chain: FactorChain, dim: int, layout: Layout) -> list[int]:
+    """Where in a row the factors of a chain's slots are."""
+    return [
+        (layout.spatial if slot.kind == SPATIAL else layout.temporal)(slot.level).start + dim
+        for slot in chain.slots
+    ]
+
+
+def edge_tables(chains: Sequence[FactorChain]) -> tuple[IntArray, IntArray, IntArray, RowArray]:
+    """`edge_start`, `edge_count`, `edges` and `edge_factors`."""
+    most = max(len(chain.lengths) for chain in chains)
+    slots = sum(len(chain.slots) for chain in chains)
+    start, count = np.zeros((2, slots, most), dtype=np.int64)
+    edges: list[int] = []
+    factors: list[int] = []
+    slot = 0
+    for chain in chains:
+        place = {length: number for number, length in enumerate(chain.lengths)}
+        for step in chain.choices:
+            for above, below in step.items():
+                start[slot, place[above]], count[slot, place[above]] = len(edges), len(below)
+                edges += [place[length] for length in below]
+                factors += [above // length for length in below]
+            slot += 1
+    return start, count, np.array(edges or [0], dtype=np.int64), np.array(factors or [1], dtype=np.int32)
+
+
+def padded(rows: Sequence[Sequence[int]]) -> NDArray[np.int64]:
+    """Rows of different lengths as one array, with zeros behind; at least one column."""
+    found = np.zeros((len(rows), max(1, *map(len, rows))), dtype=np.int64)
+    for place, row in enumerate(rows):
+        found[place, : len(row)] = row
+    return found
+
+
+def prime_table(chains: Sequence[FactorChain]) -> IntArray:
+    """`primes`: of every dim's size, ascending."""
+    return padded([primes(chain.size) for chain in chains])

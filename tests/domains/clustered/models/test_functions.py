@@ -1,0 +1,411 @@
+"""Functions as cost models: where they are looked for, what they may return, and what ends a search."""
+
+from __future__ import annotations
+
+import json
+import os
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dse as framework
+from dse.core.cost_model import PricesNothing
+from dse.core.cost_models import cost_model
+from dse.core.figures import CostBatch
+from dse.core.layer import Layer
+from dse.core.reasons import Reason
+from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.models.outside.answers import Refusal, read_answer, read_batch
+from dse.domains.clustered.problem import Problem
+from dse.search.evaluator import SearchEnded
+from dse.support.errors import InputError
+from tests.conftest import Dse
+from tests.domains.clustered.models import outside_models as outside
+
+LAYER, EDGE = Layer("CONV", 8, 4, 12, 12, 3, 3, (1, 1), (1, 1)), PRESETS["edge"]
+WHERE = ("--layer", "resnet18:0", "--accelerator", "edge", "--objective", "edp", "--searcher", "random")
+FAIR = """
+def price(layer, accelerator, mapping):
+    steps = layer.macs // mapping.inner.tile["K"]
+    return {"cycles": steps, "energy_nj": 0.5 * steps + mapping.cluster_size}
+"""
+
+
+def write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(textwrap.dedent(text))
+    return path
+
+
+# Where a function is looked for
+
+
+def test_a_function_is_named_by_its_file_wherever_that_lies(dse: Dse, tmp_path: Path) -> None:
+    file = write(tmp_path / "costs (of mine), all" / "my costs.py", FAIR)
+    search = ("search", *WHERE, "--budget", "20", "--json", "--cost-model")
+    by_path = dse(*search, f"{file}:price").json
+    by_module = dse(*search, f"{outside.__name__}:fair").json
+    assert by_path["best"] == by_module["best"]
+    assert by_path["cost_model"] == f'python(function="{file}:price")'
+    assert dse(*search, by_path["cost_model"]).json["best"] == by_path["best"]
+    assert dse(*search, f"python:{file}:price").json["best"] == by_path["best"]
+
+
+def test_where_its_file_lies_is_no_part_of_a_problem_but_its_text_is(tmp_path: Path) -> None:
+    here, there = write(tmp_path / "costs.py", FAIR), write(tmp_path / "a" / "costs.py", FAIR)
+    models = [cost_model(f"{file}:price") for file in (here, there)]
+    assert [model.identity for model in models] == ['python(function="costs.py:price")'] * 2
+    assert models[0].version == models[1].version
+    # The same size, in the same second: what is loaded is the text as it is now.
+    write(here, FAIR.replace("0.5", "0.7"))
+    changed = cost_model(f"{here}:price")
+    assert changed.version != models[0].version
+    batch = Problem(LAYER, EDGE, cost_model=changed).space.decode(np.zeros((1, 13), np.int64))
+    figures = [model.evaluate(LAYER, EDGE, batch).energy_nj[0] for model in (models[0], changed)]
+    assert figures[0] < figures[1]
+
+
+def test_a_file_imports_what_lies_beside_it_and_may_have_any_name(tmp_path: Path) -> None:
+    write(tmp_path / "table_of_mine.py", "CYCLES = 10**9")
+    body = "from table_of_mine import CYCLES\ndef price(layer, accelerator, mapping):\n"
+    file = write(tmp_path / "json.py", body + "    return {'cycles': CYCLES, 'energy_nj': 1}")
+    assert Problem(LAYER, EDGE, cost_model=f"{file}:price").price(np.zeros((1, 13), np.int64)).cycles == [
+        10**9
+    ]
+    assert json.dumps([1]) == "[1]"
+
+
+def test_a_campaign_names_a_file_beside_its_own_and_workers_find_it(
+    dse: Dse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "of mine"
+    write(folder / "costs.py", FAIR)
+    toml = """
+    name = "mine"
+    budget = 20
+    seeds = 2
+    cost_model = {model}
+    layers = ["resnet18:0"]
+    accelerators = ["edge"]
+    objectives = ["edp"]
+    [searchers.random]
+    """
+    by_text = write(folder / "text.toml", toml.format(model='"costs.py:price"'))
+    write(folder / "table.toml", toml.format(model='{name = "python", function = "./costs.py:price"}'))
+    monkeypatch.chdir(tmp_path)
+    out = ("--out", "out", "--tables-only")
+    assert dse("run", str(by_text.relative_to(tmp_path)), *out, "--workers", "2").code == 0
+    # The same campaign, told in other words from elsewhere: nothing is left to do.
+    monkeypatch.chdir(folder)
+    again = dse("run", "table.toml", "--out", str(tmp_path / "out"), "--tables-only", "--json")
+    assert again.json["done"] == 2
+    assert again.code == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "words"),
+    [
+        ("def price(layer, accelerator, mapping)", "price", "SyntaxError: expected ':' (costs.py:1)"),
+        (
+            "import nothing_there",
+            "price",
+            "ModuleNotFoundError: No module named 'nothing_there' (costs.py:1)",
+        ),
+        ("x = 1\n1 / 0", "price", "ZeroDivisionError: division by zero (costs.py:2)"),
+        ("import sys\nsys.exit(0)", "price", "SystemExit: sys.exit(0) was called (costs.py:2)"),
+        ("raise SystemExit", "price", "SystemExit: sys.exit() was called (costs.py:1)"),
+        ("x = '\0'", "price", "SyntaxError: source code string cannot contain null bytes"),
+        (FAIR, "prize", "costs.py has no 'prize'; its functions are price"),
+        ("price = 5", "price", "must be a function, got 5"),
+        (
+            "def price(a, b): pass",
+            "price",
+            "must be a function (layer, accelerator, mapping), or with mappings",
+        ),
+    ],
+)
+def test_a_file_that_has_no_such_function_is_refused_in_a_line(
+    dse: Dse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, name: str, words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("costs.py").write_text(text)
+    ran = dse("search", *WHERE, "--budget", "5", "--cost-model", f"costs.py:{name}")
+    assert ran.code == 2
+    assert words in ran.err
+    assert len(ran.err.splitlines()) == 1
+
+
+def test_a_name_that_is_none_says_what_is_expected(tmp_path: Path) -> None:
+    file = write(tmp_path / "costs.py", FAIR)
+    expected = r"expected MODULE:FUNCTION or FILE\.py:FUNCTION, as in my_costs:price or \./my_costs\.py:price"
+    for name in (str(file), f"python:{file}", f"python:{tmp_path}"):
+        with pytest.raises(InputError, match=expected):
+            cost_model(name)
+    with pytest.raises(InputError, match="there is no file"):
+        cost_model(f"{tmp_path}/prices.py:price")
+    os.mkfifo(tmp_path / "pipe.py")
+    with pytest.raises(InputError, match="there is no file"):
+        cost_model(f"{tmp_path}/pipe.py:price")
+
+
+# One that always fails
+
+
+COUNTING = """
+from pathlib import Path
+
+def price(layer, accelerator, {mapping}):
+    with Path(__file__).with_name("calls").open("a") as file:
+        file.write("x")
+    {body}
+"""
+RAISES = "return {'cycles': layer.macs // (len(layer.name) * 0), 'energy_nj': 1}"
+
+
+def calls(folder: Path) -> int:
+    return len((folder / "calls").read_text())
+
+
+@pytest.mark.parametrize("mapping", ["mapping", "mappings"])
+@pytest.mark.parametrize("searcher", ["random", "local"])
+def test_a_function_that_always_raises_ends_the_search_after_three_calls_unspent(
+    dse: Dse, tmp_path: Path, mapping: str, searcher: str
+) -> None:
+    file = write(tmp_path / "costs.py", COUNTING.format(mapping=mapping, body=RAISES))
+    search = ("search", *WHERE[:-1], searcher, "--budget", "50", "--cost-model", f"{file}:price")
+    ran = dse(*search, "--out", str(tmp_path / "out"))
+    assert ran.code == 2
+    assert calls(tmp_path) == 3
+    assert ran.err.splitlines()[-1].endswith(
+        "has priced none of the first 3 mappings, always for the same reason (no sample is spent): it raised "
+        f"ZeroDivisionError: integer division or modulo by zero, at {file}:7: {RAISES}"
+    )
+    # Nothing of it is in the way of the function as it should be.
+    file.write_text(FAIR)
+    assert dse(*search, "--out", str(tmp_path / "out")).code == 0
+
+
+def test_the_line_that_is_named_is_the_users_own_and_not_a_librarys(tmp_path: Path) -> None:
+    body = "return {'cycles': np.linalg.inv(np.zeros((2, 2)))[0, 0], 'energy_nj': 1}"
+    library = write(
+        tmp_path / "library.py", f"import numpy as np\ndef price(layer, accelerator, mapping):\n    {body}"
+    )
+    ours = write(
+        tmp_path / "ours.py", "def price(layer, accelerator, mapping):\n    return mapping.inner.tile['N']"
+    )
+    for file, line in ((library, 3), (ours, 2)):
+        with pytest.raises(PricesNothing) as caught:
+            framework.search(Problem(LAYER, EDGE, "edp", f"{file}:price"), "random", budget=5)
+        assert f", at {file}:{line}: return " in str(caught.value)
+
+
+def test_a_campaign_of_it_fails_with_one_line_and_goes_on_when_it_is_mended(dse: Dse, tmp_path: Path) -> None:
+    file = write(tmp_path / "costs.py", COUNTING.format(mapping="mapping", body=RAISES))
+    campaign = write(
+        tmp_path / "mine.toml",
+        """
+        name = "mine"
+        budget = 10
+        seeds = 2
+        cost_model = "costs.py:price"
+        layers = ["resnet18:0"]
+        accelerators = ["edge"]
+        objectives = ["edp"]
+        [searchers.random]
+        [searchers.local]
+        """,
+    )
+    run = ("run", str(campaign), "--out", str(tmp_path / "out"), "--tables-only", "--workers", "1")
+    failed = dse(*run)
+    assert failed.code == 1
+    assert 3 <= calls(tmp_path) <= 4 * 3
+    [line] = [line for line in failed.out.splitlines() if line.startswith("failed: ")]
+    assert "has priced none of the first 3 mappings" in line
+    file.write_text(FAIR)
+    assert dse(*run).code == 0
+
+
+def test_a_function_that_raises_for_some_mappings_only_is_no_failure() -> None:
+    problem = Problem(LAYER, EDGE, "edp", f"{outside.__name__}:fussy")
+    refusals = framework.search(problem, "random", budget=40).refusals
+    assert refusals[Reason.CRASHED] > 3
+    assert sum(refusals.values()) < 40
+
+
+def test_different_errors_are_the_mappings_and_are_charged(tmp_path: Path) -> None:
+    body = (
+        "import itertools\n    price.n = getattr(price, 'n', 0) + 1\n    if price.n % 2: raise ValueError\n"
+    )
+    file = write(tmp_path / "costs.py", COUNTING.format(mapping="mapping", body=body + "    raise KeyError"))
+    result = framework.search(Problem(LAYER, EDGE, "edp", f"{file}:price"), "random", budget=12)
+    assert result.refusals == {Reason.CRASHED: 12}
+
+
+def test_a_search_that_goes_on_knows_that_its_function_has_priced(tmp_path: Path) -> None:
+    """What was priced before the search was killed counts: three errors then are three mappings'."""
+    body = """
+    calls = len(Path(__file__).with_name("calls").read_text())
+    if 4 < calls < 10: raise ValueError("no")
+    return {"cycles": 10**9, "energy_nj": 1}
+    """
+    file = write(tmp_path / "costs.py", COUNTING.format(mapping="mapping", body=body.strip()))
+
+    def killed(progress: Any) -> None:
+        if progress.samples >= 4:
+            raise SearchEnded
+
+    problem = Problem(LAYER, EDGE, "edp", f"{file}:price")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dse.search.evaluator.SLICE_SECONDS", 0.0)
+        ended = framework.search(problem, "random", budget=12, out=tmp_path / "out", observers=[killed])
+    assert len(ended.record) == 4
+    again = framework.search(
+        Problem(LAYER, EDGE, "edp", f"{file}:price"), "random", budget=12, out=tmp_path / "out"
+    )
+    assert again.refusals[Reason.CRASHED] == 5
+
+
+def test_a_batch_that_fails_is_asked_one_by_one_so_that_only_its_culprits_fail() -> None:
+    problem = Problem(LAYER, EDGE, "edp", f"{outside.__name__}:fussy_batch")
+    batch = problem.space.decode(problem.space.sample(np.random.default_rng(0), 24))
+    costs = problem.model.evaluate(LAYER, EDGE, batch)
+    spread = [batch[row].outer.parallel for row in range(len(batch))]
+    assert costs.valid.tolist() == [dim != "K" for dim in spread]
+    assert "K" in spread
+
+
+# What it returns
+
+
+def good(count: int) -> dict[str, Any]:
+    return {"cycles": np.full(count, 1000), "energy_nj": np.full(count, 2.5)}
+
+
+class Odd:
+    """Nothing of it can be looked at."""
+
+    def __repr__(self) -> str:
+        raise KeyError("odd")
+
+    def __len__(self) -> int:
+        raise OSError("odd")
+
+
+WRONG: dict[str, Any] = {
+    "nothing": None,
+    "a text": "no",
+    "a set": {1, 2, 3},
+    "a generator": (number for number in range(3)),
+    "a number": 5.0,
+    "an array": np.ones((3, 2)),
+    "too few answers": [good(1)] * 2,
+    "too many answers": [good(1)] * 4,
+    "other keys": {"cycle": [1, 2, 3]},
+    "a key missing": {"cycles": [1, 2, 3]},
+    "keys that are numbers": {1: [1, 2, 3]},
+    "columns too short": good(2),
+    "a column of two axes": good(3) | {"cycles": np.ones((3, 2))},
+    "a column that is a number": good(3) | {"cycles": 7},
+    "a column without axes": good(3) | {"cycles": np.array(7)},
+    "a column that is a set": good(3) | {"cycles": {1, 2, 3}},
+    "a column that is a table": good(3) | {"cycles": {1: 1, 2: 2, 3: 3}},
+    "a column that is a text": good(3) | {"cycles": "abc"},
+    "a generator as a column": good(3) | {"cycles": (number for number in range(3))},
+    "a CostBatch of another length": CostBatch.zeros(2),
+    "a CostBatch of nothing": CostBatch(*[None] * 9),  # type: ignore[arg-type]
+    "what cannot be looked at": Odd(),
+    "a column that cannot be looked at": good(3) | {"cycles": Odd()},
+}
+
+
+@pytest.mark.parametrize("said", WRONG.values(), ids=list(WRONG))
+def test_a_wrong_answer_to_a_batch_is_a_fault_in_one_line(said: object) -> None:
+    found = read_batch(said, 3)
+    assert isinstance(found, Refusal)
+    assert found.reason is Reason.GARBLED
+    assert found.fault
+    assert 0 < len(str(found)) < 300
+    assert "\n" not in str(found)
+
+
+@pytest.mark.parametrize(
+    "figure",
+    [float("nan"), float("inf"), -1, 0, 1j, np.complex128(1), True, np.True_, "12", b"12", None, [1], 10**400,
+     np.ones(1), np.ones((1, 1)), np.timedelta64(3, "s"), Odd()],
+    ids=lambda figure: type(figure).__name__,
+)  # fmt: skip
+def test_a_figure_that_is_no_positive_number_makes_its_mapping_invalid(figure: object) -> None:
+    for name in ("cycles", "energy_nj"):
+        found = read_answer({"cycles": 5, "energy_nj": 5} | {name: figure})
+        assert isinstance(found, Refusal)
+        assert found.reason is Reason.GARBLED
+        assert f"{name} must be a" in found.text
+        assert not found.fault, "it is the mapping's, until it is known to be so for all"
+
+
+def test_answers_come_as_lists_tables_frames_and_cost_batches() -> None:
+    import pandas as pd
+
+    expected = [{"cycles": 1000, "energy_nj": 2.5}] * 3
+    assert read_batch([{"cycles": 1000, "energy_nj": 2.5}] * 3, 3) == expected
+    assert read_batch(good(3), 3) == expected
+    assert read_batch(pd.DataFrame(good(3), index=[7, 8, 9]), 3) == expected
+    mixed = read_batch([{"cycles": 1000, "energy_nj": 2.5}, "too wide", None], 3)
+    assert mixed == [expected[0], Refusal(Reason.REFUSED, "too wide"), Refusal(Reason.REFUSED)]
+
+
+def test_a_refusal_in_many_lines_or_of_any_length_is_one_short_line() -> None:
+    assert read_answer("line one\nline two \x1b[31mred") == Refusal(
+        Reason.REFUSED, "line one line two \\x1b[31mred"
+    )
+    assert len(str(read_answer("x" * 10_000_000))) < 400
+
+
+def test_in_a_cost_batch_zeros_are_not_modelled_and_rows_that_are_not_valid_are_refused() -> None:
+    costs = CostBatch.zeros(3)
+    costs.cycles[:], costs.energy_nj[:], costs.valid[:] = 1000, 2.5, [True, False, False]
+    costs.reason[2] = Reason.L1_TOO_SMALL
+    assert read_batch(costs, 3) == [
+        {"cycles": 1000, "energy_nj": 2.5, "power": 0, "area": 0},
+        Refusal(Reason.REFUSED, "valid is false, and reason 0"),
+        Refusal(Reason.REFUSED, "L1 is too small"),
+    ]
+
+
+def test_what_a_function_prints_stays_out_of_the_results(dse: Dse, tmp_path: Path) -> None:
+    file = write(
+        tmp_path / "costs.py", "print('loading')" + FAIR.replace("steps =", "print('asked'); steps =")
+    )
+    found = dse("search", *WHERE, "--budget", "3", "--cost-model", f"{file}:price", "--json")
+    assert found.json["samples"] == 3
+    assert found.err.count("asked") == 3
+
+
+def test_nothing_but_samples_is_asked_for_whatever_the_objective(tmp_path: Path) -> None:
+    from dse.search.flatness import flat_objective
+
+    body = "return {'cycles': 10**9, 'energy_nj': 1, 'power': 1}"
+    file = write(tmp_path / "costs.py", COUNTING.format(mapping="mapping", body=body))
+    assert flat_objective(Problem(LAYER, EDGE, "power", f"{file}:price")) is None
+    assert not (tmp_path / "calls").exists()
+
+
+def test_a_fault_passes_through_a_searcher_that_would_not_hear_of_it() -> None:
+    class Deaf:
+        def search(self, evaluate: Any, rng: np.random.Generator) -> None:
+            for _ in range(5):
+                try:
+                    evaluate(evaluate.space.sample(rng, 2))
+                except Exception:
+                    continue
+
+    from dse.search.run import Cell, run_cell
+
+    problem = Problem(LAYER, EDGE, "edp", f"{outside.__name__}:ends")
+    cell = Cell(problem, "deaf", Deaf(), 0, 20)
+    cell.__dict__["settings"] = {}
+    with pytest.raises(PricesNothing, match="SystemExit: no licence"):
+        run_cell(cell)

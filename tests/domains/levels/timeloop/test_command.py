@@ -1,0 +1,122 @@
+"""`dse evaluate --cases` and `dse bench cost` under the model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dse.bench import hierarchies
+from dse.bench.timeloop_program import seconds_each
+from dse.domains.levels.models.timeloop import prepared
+from dse.domains.levels.models.timeloop.presets import load_machine
+from dse.domains.levels.workload import convolution
+from dse.support.errors import InputError
+from tests import DATA
+from tests.conftest import Dse
+from tests.domains.levels.timeloop import published
+from workloads import load_layer
+
+ROWS = DATA / "timeloop" / "exercises.jsonl.gz"
+TIMELOOP = ("--cost-model", "timeloop")
+
+
+def test_a_file_of_cases_gets_a_json_line_each(dse: Dse) -> None:
+    lines = dse("evaluate", "--cases", str(ROWS), *TIMELOOP, "--json", "--detail").out.splitlines()
+    found, expected = [json.loads(line) for line in lines], published.rows("exercises")
+    assert [result["cycles"] for result in found] == [row["expected"]["cycles"] for row in expected]
+    assert [result["counts"] for result in found] == [row["expected"]["counts"] for row in expected]
+
+
+def test_a_table_shows_the_first_cases(dse: Dse) -> None:
+    shown = dse("evaluate", "--cases", str(ROWS), *TIMELOOP).out
+    assert "20 cases: 20 ok, 0 invalid" in shown
+    assert "86,016" in shown
+
+
+def test_a_malformed_line_is_refused_before_any_output(dse: Dse, tmp_path: Path) -> None:
+    path = tmp_path / "cases.jsonl"
+    path.write_text(json.dumps(published.rows("dosa")[0]) + "\n{}\n")
+    message = dse("evaluate", "--cases", str(path), *TIMELOOP, "--json").refused()
+    assert "line 2 lacks 'layer'" in message
+
+
+def test_an_empty_file_holds_no_cases(dse: Dse, tmp_path: Path) -> None:
+    path = tmp_path / "cases.jsonl"
+    path.write_text("")
+    assert "holds no cases" in dse("evaluate", "--cases", str(path), *TIMELOOP).refused()
+
+
+@pytest.mark.parametrize("name", hierarchies.MACHINES)
+def test_the_bench_prices_random_mappings_that_fit(name: str) -> None:
+    workload, machine = convolution({"R": 3, "P": 8, "Q": 8, "C": 16, "K": 16}), load_machine(name)
+    rows = hierarchies.fitting_rows(workload, machine, 500)
+    assert prepared(workload, machine)(rows).valid.all()
+    assert len(np.unique(rows, axis=0)) > 50
+
+
+def test_the_bench_times_the_program_that_the_environment_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layer, program = load_layer("resnet18:1"), tmp_path / "timeloop-model"
+    monkeypatch.delenv("DSE_TIMELOOP", raising=False)
+    assert seconds_each(layer) is None
+    program.write_text('#!/bin/sh\n[ $# = 3 ] && cat "$@" >> "$0.read"\n', encoding="utf-8")
+    program.chmod(0o700)
+    monkeypatch.setenv("DSE_TIMELOOP", str(program))
+    seconds = seconds_each(layer)
+    assert seconds is not None
+    assert 0 < seconds < 10
+    assert Path(f"{program}.read").read_text(encoding="utf-8").count("\nmapping:") == 5
+    program.write_text("#!/bin/sh\necho no licence; exit 3\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"DSE_TIMELOOP=.* does not run: .*ended with code 3: no licence"):
+        seconds_each(layer)
+
+
+def test_a_mapping_onto_a_machine_is_exported_and_read_back(dse: Dse, tmp_path: Path) -> None:
+    where = ("--layer", "resnet18:1", "--accelerator", "gemmini", *TIMELOOP)
+    mapping = tmp_path / "mapping.txt"
+    mapping.write_text(
+        "L3[WIO] P56 Q56 N1 - L2[WI] K16X - L1[O] R3 S3 C4 K4 C16X - L0[W] N1", encoding="utf-8"
+    )
+    first = dse("evaluate", "--mapping", str(mapping), *where, "--json").json
+    for name in ("json", "timeloop"):
+        *_, file = dse(
+            "export", str(mapping), *where, "--format", name, "--out", str(tmp_path / name), "--json"
+        ).json["files"]
+        again = dse("evaluate", "--mapping", file, *where, "--json").json
+        assert (again["cycles"], again["mapping"]) == (first["cycles"], first["mapping"])
+    (nest,) = dse(
+        "export", str(mapping), *where, "--format", "nest", "--out", str(tmp_path / "nest"), "--json"
+    ).json["files"]
+    assert "parallel K in 16" in Path(nest).read_text(encoding="utf-8")
+    refused = dse("export", str(mapping), *where, "--format", "maestro", "--out", str(tmp_path))
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert "is of two levels" in refused.err
+    assert "dse evaluate --mapping says" in dse("explain", *where).err
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("L3[WIO] K" + "9" * 5000, "is no loop; write one as in K16 or C4X"),
+        ("L3[WIO] P56 -L2 K4", "'-L2' is no loop; write one as in K16 or C4X"),
+        ("L3[WIO] " + " " * 60_000 + "P 4", "'P' is no loop"),
+        ("L3[WIO] " + "P4 " * 40_000, "it has 120,007 letters; at most 65,536"),
+        ("L3[WIZ] P56 - L2[WI] - L1[O] - L0[W]", "unknown tensor 'Z'"),
+        ("L3[WIO] M56 - L2[WI] - L1[O] - L0[W]", "the layer has no dim 'M'; it has R, S, P, Q, C, K, N"),
+        ("L3[WIO] P56", "has 1 levels, the machine 4"),
+    ],
+    ids=lambda text: text[:20],
+)
+def test_a_mapping_line_that_is_none_is_refused_with_its_file(
+    dse: Dse, tmp_path: Path, text: str, said: str
+) -> None:
+    path = tmp_path / "mapping.txt"
+    path.write_text(text, encoding="utf-8")
+    where = ("--layer", "resnet18:1", "--accelerator", "gemmini", *TIMELOOP)
+    message = dse("evaluate", "--mapping", str(path), *where).refused()
+    assert f"mapping file '{path}'" in message
+    assert said in message
