@@ -319,7 +319,7 @@ def test_a_name_that_is_gone_is_no_longer_excused() -> None:
             {("dse.domains.clustered.space.genes.Gene", False)},
         ),
         ("import dse.domains.clustered.space.genes as g", {("dse.domains.clustered.space.genes", False)}),
-        ("from ..space import genes", {("dse.domains.clustered.space.genes", False)}),
+        ("from ..space import genes", {("dse.space.genes", False)}),
         ("def f():\n    class A:\n        import dse.cli", {("dse.cli", True)}),
         ("try:\n    import dse.cli\nexcept ImportError:\n    pass", {("dse.cli", False)}),
         ("if TYPE_CHECKING:\n    import dse.cli", {("dse.cli", True)}),

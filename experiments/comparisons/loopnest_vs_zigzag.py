@@ -6,7 +6,7 @@ as .md; takes a minute or two.
 
 On the machine `edge` without NoC latency, each of five layers has two groups of mappings: 100 feasible ones
 as they are drawn, and the 50 of 20,000 with the lowest EDP under `loopnest`. How a machine and a mapping are
-told to ZigZag, `dse.domains.clustered.models.zigzag` says. ZigZag has no NoC energy: energies are compared without it.
+told to ZigZag, its model's folder says. ZigZag has no NoC energy: energies are compared without it.
 """
 
 from __future__ import annotations
