@@ -55,7 +55,9 @@ def sums(problem: MachineProblem, row: RowArray, *, said: bool) -> dict[int, lis
         spatial = np.stack([row[layout.spatial(level)][dims] for level in range(layout.levels)], axis=-1)
         same = (component.temporal == temporal).all(axis=(1, 2))
         (chain,) = np.flatnonzero(same & (component.spatial == spatial).all(axis=(1, 2)))
-        logs += terms.table(pattern, part, np.array([chain]))[:, 0]
+        column = np.empty((len(logs), 1))
+        terms.table(pattern, part, np.array([chain]), column)
+        logs += column[:, 0]
     found: dict[int, list[float]] = {ENERGY: [], CYCLES: [], LIMIT: []}
     values = iter(np.exp(logs[: len(terms.flat)]).tolist())
     firsts = iter(np.exp(logs[len(terms.flat) :]).tolist())

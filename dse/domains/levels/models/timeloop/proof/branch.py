@@ -1,59 +1,28 @@
-"""Nodes of the search: some chains of every component under a pattern of orders, with their bound."""
+"""One choice of what levels keep: its nodes, how they are divided, bounded and gone through."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from dse.domains.levels.models.timeloop.proof.components import Component
 from dse.domains.levels.models.timeloop.proof.counts import Counts
+from dse.domains.levels.models.timeloop.proof.nodes import Found, Node, choices_within
 from dse.domains.levels.models.timeloop.proof.orders import OPEN, Choice, First, Orders, Pattern
-from dse.domains.levels.models.timeloop.proof.terms import CYCLES, ENERGY, LIMIT, Terms
+from dse.domains.levels.models.timeloop.proof.terms import CYCLES, ENERGY, KERNEL, LIMIT, Terms
 from dse.domains.levels.problem import MachineProblem
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 from dse.support.jit import load_kernels
 
 SLACK = 1e-9
 """By what share a bound may be off, as its sums are rounded."""
+ENUMERATION = "dse.domains.levels.models.timeloop.proof.enumeration"
 MOST_ATOMS = 24
+MOST_NEAR = 200
 MOST_LOG = 600.0
-KERNEL = "dse.domains.levels.models.timeloop.proof.relaxation"
-
-
-@dataclass(frozen=True)
-class Node:
-    """`chains` of each component, by place; `bound` is the logarithm of a loss that none of it is below.
-
-    `z`, `atoms` and `mixed` are where the relaxation ended. A mapping of some chains is at least as far above
-    `base` as their `over` add up to.
-    """
-
-    branch: int
-    pattern: Pattern
-    chains: tuple[IntArray, ...]
-    bound: float
-    base: float
-    z: FloatArray
-    atoms: tuple[IntArray, ...]
-    mixed: tuple[FloatArray, ...]
-    over: tuple[FloatArray, ...]
-
-    @property
-    def size(self) -> float:
-        """How many choices of chains there are."""
-        return math.prod(map(len, self.chains))
-
-
-@dataclass
-class Found:
-    """Whole chains (n, components) of a branch, with the logarithm of the least loss that each may have."""
-
-    branch: int
-    chains: IntArray
-    losses: FloatArray
 
 
 class Branch:
@@ -126,39 +95,6 @@ class Branch:
         pattern = (*node.pattern[:level], choice, *node.pattern[level + 1 :])
         return replace(node, pattern=pattern, chains=tuple(chains), over=tuple(over))
 
-    def split(self, node: Node) -> list[Node]:
-        """Two parts of a node's chains: those that leave less of one dim at one loop, and the others."""
-        best, cut = 0.0, None
-        for part, (places, weights) in enumerate(zip(node.atoms, node.mixed, strict=True)):
-            heavy = weights > 1e-6
-            if heavy.sum() < 2:
-                continue
-            values = np.log(self._components[part].lengths[places[heavy]])
-            share = weights[heavy] / weights[heavy].sum()
-            mean = share @ values
-            spread = share @ (values - mean) ** 2
-            column = int(spread.argmax())
-            if spread[column] > best:
-                best, cut = float(spread[column]), (part, column, float(mean[column]))
-        if cut is None:
-            cut = self._halves(node)
-        part, column, value = cut
-        lengths = np.log(self._components[part].lengths[node.chains[part], column])
-        found = []
-        for left in (lengths <= value, lengths > value):
-            if left.any():
-                chains = (*node.chains[:part], node.chains[part][left], *node.chains[part + 1 :])
-                over = (*node.over[:part], node.over[part][left], *node.over[part + 1 :])
-                found.append(replace(node, chains=chains, over=over))
-        return found
-
-    def _halves(self, node: Node) -> tuple[int, int, float]:
-        """Where to split the component with the most chains, if no mixture says where."""
-        part = int(np.argmax([len(places) for places in node.chains]))
-        values = np.log(self._components[part].lengths[node.chains[part]])
-        column = int(values.std(axis=0).argmax())
-        return part, column, float((values[:, column].min() + values[:, column].max()) / 2)
-
     def relaxed(self, node: Node, target: float, rounds: int) -> tuple[Node | None, Found]:
         """The node with its bound, less chains that cannot be below `target`, a logarithm; None if none can.
 
@@ -172,16 +108,14 @@ class Branch:
         atoms, mixed, counts = self._begin(node, offsets)
         z = node.z.copy()
         over = np.zeros(table.shape[1])
-        best = np.empty((rounds, len(node.chains)), dtype=np.int64)
-        bound, done = kernel.relax(
+        bound = kernel.relax(
             convex, offsets, coefficients, self._starts, self._kinds, z,
-            atoms, mixed, counts, rounds, target, over, best,
+            atoms, mixed, counts, rounds, target, over,
         )  # fmt: skip
-        found = self._found(node, table, offsets, best[:done])
         base = bound - SLACK
         bound = max(base, node.bound)
         if bound >= target:
-            return None, found
+            return None, self._nothing()
         chains, excess, kept_atoms, kept_mixed = [], [], [], []
         for part, places in enumerate(node.chains):
             here = over[offsets[part] : offsets[part + 1]]
@@ -195,11 +129,13 @@ class Branch:
             node, chains=tuple(chains), over=tuple(excess), bound=bound, base=base, z=z,
             atoms=tuple(kept_atoms), mixed=tuple(kept_mixed),
         )  # fmt: skip
-        return new, found
+        if self.undecided(node.pattern) is not None:
+            return new, self._nothing()
+        return new, self._rounded(node, table, offsets, over, atoms, mixed, counts)
 
     def whole(self, node: Node, target: float, most: int) -> tuple[Found | None, int]:
         """All whole chains of a node with a loss below `target`, a logarithm; None if that is too much."""
-        if _choices(node.over, target - node.base) > most:
+        if choices_within(node.over, target - node.base) > most:
             return None, 0
         # The component with the most chains is gone through innermost.
         order = sorted(range(len(node.chains)), key=lambda part: len(node.chains[part]))
@@ -210,7 +146,7 @@ class Branch:
         rows = np.exp(table.T, order="C")
         rest = self._rest(rows, offsets)
         room = 4096
-        kernel = load_kernels(KERNEL)
+        kernel = load_kernels(ENUMERATION)
         while True:
             found, losses = np.empty((room, len(places)), dtype=np.int64), np.empty(room)
             kept, looked = kernel.enumerate_chains(
@@ -241,8 +177,10 @@ class Branch:
         chains of all components), and where each component begins.
         """
         offsets = np.cumsum([0, *map(len, chains)]).astype(np.int64)
-        tables = [self.terms.table(pattern, part, places) for part, places in zip(parts, chains, strict=True)]
-        return np.concatenate(tables, axis=1), offsets
+        table = np.empty((len(self._factors), offsets[-1]))
+        for number, (part, places) in enumerate(zip(parts, chains, strict=True)):
+            self.terms.table(pattern, part, places, table[:, offsets[number] : offsets[number + 1]])
+        return table, offsets
 
     def _convex(self, table: FloatArray, offsets: IntArray) -> tuple[FloatArray, FloatArray]:
         """The terms' table and coefficients where a term with a first visit is bounded by a power.
@@ -292,34 +230,45 @@ class Branch:
                 counts[part] = count
         return atoms, mixed, counts
 
-    def _found(self, node: Node, table: FloatArray, offsets: IntArray, chains: IntArray) -> Found:
-        """Chains (n, components), by column of a node's table, with their losses."""
-        columns, numbers = np.unique(chains, return_inverse=True)
-        losses = np.empty(len(chains))
-        load_kernels(KERNEL).losses_of(
-            np.exp(table[:, columns].T, order="C"), self._factors, self._starts, self._first_starts,
-            self._kinds, numbers.reshape(chains.shape), losses,
+    def _rounded(
+        self,
+        node: Node,
+        table: FloatArray,
+        offsets: IntArray,
+        over: FloatArray,
+        atoms: IntArray,
+        mixed: FloatArray,
+        counts: IntArray,
+    ) -> Found:
+        """Whole chains near where the relaxation ended: from the heaviest ones down, one component at a time,
+        among the chains that exceed the bound least.
+        """
+        picked, start, ends = [], [], [0]
+        for part in range(len(node.chains)):
+            here = over[offsets[part] : offsets[part + 1]]
+            near = np.arange(len(here))
+            if len(near) > MOST_NEAR:
+                near = np.argpartition(here, MOST_NEAR)[:MOST_NEAR]
+            heaviest = atoms[part, int(mixed[part, : counts[part]].argmax())] - offsets[part]
+            start.append(ends[-1] + len(near))
+            picked.append(np.append(near, heaviest) + offsets[part])
+            ends.append(start[-1] + 1)
+        columns = np.concatenate(picked)
+        chains = np.array(start)
+        loss = load_kernels(ENUMERATION).descend(
+            np.exp(table[:, columns].T, order="C"), np.array(ends), self._factors, self._starts,
+            self._first_starts, self._kinds, chains,
         )  # fmt: skip
-        best = int(losses.argmin())
-        if losses[best] == math.inf:
+        if loss == math.inf:
             return self._nothing()
-        picked = [places[chains[best, part] - offsets[part]] for part, places in enumerate(node.chains)]
-        return Found(self.number, np.array([picked]), np.log(losses[best : best + 1]))
+        whole = [
+            places[column - offset]
+            for places, column, offset in zip(node.chains, columns[chains], offsets, strict=False)
+        ]
+        return Found(self.number, np.array([whole]), np.log([loss]))
 
     def _nothing(self) -> Found:
         return Found(self.number, np.empty((0, len(self._components)), dtype=np.int64), np.empty(0))
-
-
-def _choices(over: Sequence[FloatArray], room: float) -> float:
-    """About how many choices there are of one number of each, for a sum of at most `room`; no fewer."""
-    bins = 256
-    ways = np.zeros(bins + 1)
-    ways[0] = 1.0
-    for one in over:
-        # Rounded down: a choice is rather counted than not.
-        where = np.minimum(np.floor(one / max(room, 1e-12) * bins).astype(np.int64), bins)
-        ways = np.convolve(ways, np.bincount(where, minlength=bins + 1))[: bins + 1]
-    return float(ways.sum())
 
 
 def _power(least: float, most: float, whole: float, taken: float) -> tuple[float, float]:

@@ -12,7 +12,8 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from dse.domains.levels.models.timeloop.proof.branch import Branch, Node
+from dse.domains.levels.models.timeloop.proof.branch import Branch
+from dse.domains.levels.models.timeloop.proof.nodes import Node
 from dse.domains.levels.models.timeloop.proof.orders import EMPTY, OPEN, Choice, First
 
 

@@ -15,10 +15,11 @@ import numpy as np
 from dse.core.certificate import Counts
 from dse.core.clock import Clock
 from dse.domains.levels.layout import RowArray
-from dse.domains.levels.models.timeloop.proof.branch import SLACK, Branch, Found, Node
+from dse.domains.levels.models.timeloop.proof.branch import SLACK, Branch
 from dse.domains.levels.models.timeloop.proof.components import components_of
 from dse.domains.levels.models.timeloop.proof.counts import Counts as ComponentCounts
 from dse.domains.levels.models.timeloop.proof.frontier import pack, unpack
+from dse.domains.levels.models.timeloop.proof.nodes import Found, Node, split
 from dse.domains.levels.models.timeloop.proof.orders import EMPTY, Choice, First, Pattern, orders_of
 from dse.domains.levels.problem import MachineProblem
 from dse.support.arrays import BoolArray, IntArray
@@ -183,7 +184,7 @@ class Proof:
                 step.found.append((node.pattern, found))
                 step.enumerated = True
                 return step
-            parts = branch.split(node)
+            parts = split(node, self._components)
         step.divided = True
         for part in parts:
             self._bound(branch, part, target, step)

@@ -21,9 +21,12 @@ from dse.domains.levels.models.timeloop.proof.counts import Counts
 from dse.domains.levels.models.timeloop.proof.orders import Orders, Pattern
 from dse.domains.levels.problem import MachineProblem
 from dse.support.arrays import BoolArray, FloatArray, IntArray
+from dse.support.jit import load_kernels
 
 ENERGY, CYCLES, LIMIT = range(3)
 """Kinds of groups, as the kernels have them."""
+
+KERNEL = "dse.domains.levels.models.timeloop.proof.relaxation"
 
 COUNTING = RLock()
 """Threads that count at the same time would keep the same count twice."""
@@ -148,8 +151,8 @@ class Terms:
         """The first visits of those that have any, in their order."""
         return [term.first for term in self.flat if term.first is not None]
 
-    def table(self, pattern: Pattern, component: int, chains: IntArray) -> FloatArray:
-        """What chains of a component contribute to all terms and then first visits under a pattern, as
+    def table(self, pattern: Pattern, component: int, chains: IntArray, found: FloatArray) -> None:
+        """Write what chains of a component contribute to all terms and then first visits under a pattern, as
         logarithms: (terms and first visits, chains).
         """
         key = (pattern, component)
@@ -158,8 +161,7 @@ class Terms:
                 terms: list[Term | First] = [*self.flat, *self.firsts]
                 self._places[key] = np.array([self._column(term, pattern, component) for term in terms])
             columns, places = self._stores[component].columns, self._places[key]
-        found: FloatArray = columns[places[:, np.newaxis], chains]
-        return found
+        load_kernels(KERNEL).gather(columns, places, chains, found)
 
     def _column(self, term: Term | First, pattern: Pattern, component: int) -> int:
         """Where in the component's store the contributions of all its chains to a term are."""

@@ -1,0 +1,93 @@
+"""Nodes of the search: some chains of every component under a pattern of orders, with their bound."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dse.domains.levels.models.timeloop.proof.components import Component
+from dse.domains.levels.models.timeloop.proof.orders import Pattern
+from dse.support.arrays import FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class Node:
+    """`chains` of each component, by place; `bound` is the logarithm of a loss that none of it is below.
+
+    `z`, `atoms` and `mixed` are where the relaxation ended. A mapping of some chains is at least as far above
+    `base` as their `over` add up to.
+    """
+
+    branch: int
+    pattern: Pattern
+    chains: tuple[IntArray, ...]
+    bound: float
+    base: float
+    z: FloatArray
+    atoms: tuple[IntArray, ...]
+    mixed: tuple[FloatArray, ...]
+    over: tuple[FloatArray, ...]
+
+    @property
+    def size(self) -> float:
+        """How many choices of chains there are."""
+        return math.prod(map(len, self.chains))
+
+
+@dataclass
+class Found:
+    """Whole chains (n, components) of a branch, with the logarithm of the least loss that each may have."""
+
+    branch: int
+    chains: IntArray
+    losses: FloatArray
+
+
+def split(node: Node, components: Sequence[Component]) -> list[Node]:
+    """Two parts of a node's chains: those that leave less of one dim at one loop, and the others."""
+    best, cut = 0.0, None
+    for part, (places, weights) in enumerate(zip(node.atoms, node.mixed, strict=True)):
+        heavy = weights > 1e-6
+        if heavy.sum() < 2:
+            continue
+        values = np.log(components[part].lengths[places[heavy]])
+        share = weights[heavy] / weights[heavy].sum()
+        mean = share @ values
+        spread = share @ (values - mean) ** 2
+        column = int(spread.argmax())
+        if spread[column] > best:
+            best, cut = float(spread[column]), (part, column, float(mean[column]))
+    if cut is None:
+        cut = _halves(node, components)
+    part, column, value = cut
+    lengths = np.log(components[part].lengths[node.chains[part], column])
+    found = []
+    for left in (lengths <= value, lengths > value):
+        if left.any():
+            chains = (*node.chains[:part], node.chains[part][left], *node.chains[part + 1 :])
+            over = (*node.over[:part], node.over[part][left], *node.over[part + 1 :])
+            found.append(replace(node, chains=chains, over=over))
+    return found
+
+
+def _halves(node: Node, components: Sequence[Component]) -> tuple[int, int, float]:
+    """Where to split the component with the most chains, if no mixture says where."""
+    part = int(np.argmax([len(places) for places in node.chains]))
+    values = np.log(components[part].lengths[node.chains[part]])
+    column = int(values.std(axis=0).argmax())
+    return part, column, float((values[:, column].min() + values[:, column].max()) / 2)
+
+
+def choices_within(over: Sequence[FloatArray], room: float) -> float:
+    """About how many choices there are of one number of each, for a sum of at most `room`; no fewer."""
+    bins = 256
+    ways = np.zeros(bins + 1)
+    ways[0] = 1.0
+    for one in over:
+        # Rounded down: a choice is rather counted than not.
+        where = np.minimum(np.floor(one / max(room, 1e-12) * bins).astype(np.int64), bins)
+        ways = np.convolve(ways, np.bincount(where, minlength=bins + 1))[: bins + 1]
+    return float(ways.sum())
