@@ -1,7 +1,7 @@
 """How near few samples come to the optimum, over both cost models: `python -m experiments.few_samples small`.
 
 Of the problems of small-* or final-* whose optimum is proven, for every searcher: the geometric mean of the
-median best loss over the optimum after so many samples, and the worst problem in brackets. Reads regret.csv,
+median best loss over the optimum after so many samples, and the worst problem in brackets. Reads layers.csv,
 which `dse report` writes; runs nothing. Writes results/few-samples-CAMPAIGN.md.
 """
 
@@ -19,10 +19,10 @@ def ratios(campaign: str) -> dict[str, dict[int, list[float]]]:
     """A searcher's median ratios after so many samples, one a problem; infinite where nothing fits."""
     found: dict[str, dict[int, list[float]]] = {}
     for model in MODELS:
-        for row in read_rows(RESULTS / f"{campaign}-{model}" / "tables" / "regret.csv"):
+        for row in read_rows(RESULTS / f"{campaign}-{model}" / "tables" / "layers.csv"):
             if row["proven"] == "True":
                 of = found.setdefault(row["searcher"], {}).setdefault(int(row["budget"]), [])
-                of.append(float(row["ratio_median"] or "inf"))
+                of.append(float(row["ratio"] or "inf"))
     return found
 
 

@@ -44,7 +44,7 @@ from workloads import load_layer
 BUDGET = 100
 MODELS = {"loopnest": "small-loopnest", "maestro": "small-maestro", "conflicts": "small-loopnest"}
 """The campaign that each cost model's problems are of."""
-TABLES = ("geomean", "versus", "runtimes")
+TABLES = ("standing", "versus")
 """Of the report, those that are kept."""
 CONFLICTS = "examples.conflicts:price"
 
@@ -168,7 +168,7 @@ def main() -> None:
         write_report(folder, pictures=False)
         kept = RESULTS / "ablations" / model
         (kept / "tables").mkdir(parents=True, exist_ok=True)
-        for name in (CURVES, *(f"tables/{table}.{kind}" for table in TABLES for kind in ("csv", "md"))):
+        for name in (CURVES, *(f"tables/{table}.md" for table in TABLES)):
             shutil.copy(folder / name, kept / name)
 
 

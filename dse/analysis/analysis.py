@@ -6,9 +6,9 @@ from collections.abc import Collection
 
 import numpy as np
 
-from dse.analysis.budgets import geomeans, standing, versus
+from dse.analysis.budgets import standing, versus
 from dse.analysis.findings import RESAMPLES, Band, Findings, Profile
-from dse.analysis.rows import layers, ledger, runtimes
+from dse.analysis.rows import layers, ledger
 from dse.analysis.runs import Runs
 from dse.analysis.stats.bootstrap import interquartile_curve, median_curve, share_curve, side_by_side
 from dse.analysis.stats.runtimes import TAUS, TOLERANCE, share_reached, times_to
@@ -119,8 +119,6 @@ def analyse(study: Study, resamples: int = RESAMPLES) -> Findings:
         targets=tuple(target_ratios(runs)),
         comparisons=comparisons(runs),
         ledger=tuple(ledger(runs)),
-        geomeans=tuple(geomeans(runs)),
         standing=tuple(standing(runs, bands)),
         layers=tuple(layers(runs)),
-        runtimes=tuple(runtimes(runs)),
     )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from dse.analysis.findings import Band, Geomean, Interval, Standing, Versus
+from dse.analysis.findings import Band, Interval, Standing, Versus
 from dse.analysis.runs import Runs, Stratum
 from dse.analysis.stats.bootstrap import (
     Redraw,
@@ -14,8 +14,8 @@ from dse.analysis.stats.bootstrap import (
     median_draws,
     resampled_interquartile_means,
 )
+from dse.analysis.study import Triple
 from dse.analysis.versus import ends_lower
-from dse.support.arrays import FloatArray
 
 
 def versus(runs: Runs) -> Iterator[Versus]:
@@ -38,26 +38,8 @@ def versus(runs: Runs) -> Iterator[Versus]:
             yield Versus(reference, other, budget, *found, len(pairs), seeds, theirs)
 
 
-def geomeans(runs: Runs) -> Iterator[Geomean]:
-    """Each searcher's medians over the targets, at each budget that it has."""
-    for name in runs.aggregated:
-        strata = runs.of(name)
-        seeds = min(len(stratum.cells) for _, stratum in strata)
-        for budget in runs.study.budgets_of(name):
-            logs, draws = [], []
-            for problem, stratum in strata:
-                median, resampled = _medians(stratum, budget)
-                logs.append(np.log(median / runs.targets[problem]))
-                draws.append(np.log(resampled / runs.targets[problem]))
-            centre, drawn = float(np.exp(np.mean(logs))), np.array(draws)
-            ratio = Interval(centre, *interval(np.exp(drawn.mean(axis=0))))
-            wide = Redraw(*drawn.shape).figures(drawn).mean(axis=1)
-            over_problems = Interval(centre, *interval(np.exp(wide)))
-            yield Geomean(name, budget, ratio, over_problems, len(strata), seeds)
-
-
 def standing(runs: Runs, bands: Mapping[str, Band]) -> Iterator[Standing]:
-    """Each searcher's interquartile mean over all runs, at each budget that it has, and what a run costs.
+    """Each searcher's runs over the targets, at each budget that it has, and what a run costs.
 
     `bands` are those of the gap, on grids that have the budgets.
     """
@@ -70,20 +52,30 @@ def standing(runs: Runs, bands: Mapping[str, Band]) -> Iterator[Standing]:
             float(np.mean([cell.searcher_seconds for cell in cells])),
             float(np.mean([cell.model_seconds for cell in cells])),
         ]
+        seeds = min(len(stratum.cells) for _, stratum in strata)
         budgets = np.array(runs.study.budgets_of(name))
-        logs = np.concatenate([np.log(s.losses(budgets) / runs.targets[problem]) for problem, s in strata])
-        for budget, column in zip(budgets, logs.T, strict=True):
+        logs = [np.log(s.losses(budgets) / runs.targets[problem]) for problem, s in strata]
+        for place, budget in enumerate(budgets.tolist()):
+            column = np.concatenate([found[:, place] for found in logs])
             ratio = bands[name].at(budget)
             low, high = interval(np.exp(resampled_interquartile_means(column, wide)))
-            yield Standing(name, int(budget), ratio, Interval(ratio.value, low, high), *spent)
+            medians = _medians(runs, strata, budget)
+            yield Standing(name, budget, ratio, Interval(ratio.value, low, high), *medians, seeds, *spent)
+
+
+def _medians(runs: Runs, strata: Sequence[tuple[Triple, Stratum]], budget: int) -> tuple[Interval, Interval]:
+    """The geometric mean of the medians over the targets, with runs resampled and with problems too."""
+    logs, draws = [], []
+    for problem, stratum in strata:
+        losses = stratum.losses(np.array([budget]))[:, 0]
+        logs.append(np.log(np.median(losses) / runs.targets[problem]))
+        draws.append(np.log(median_draws(losses, stratum.counts) / runs.targets[problem]))
+    centre, drawn = float(np.exp(np.mean(logs))), np.array(draws)
+    wide = Redraw(*drawn.shape).figures(drawn).mean(axis=1)
+    narrow = Interval(centre, *interval(np.exp(drawn.mean(axis=0))))
+    return narrow, Interval(centre, *interval(np.exp(wide)))
 
 
 def _turned(chance: Interval) -> Interval:
     """The chance of the other one."""
     return Interval(1 - chance.value, 1 - chance.high, 1 - chance.low)
-
-
-def _medians(stratum: Stratum, budget: int) -> tuple[float, FloatArray]:
-    """The median loss after so many samples, and that of each resample."""
-    losses = stratum.losses(np.array([budget]))[:, 0]
-    return float(np.median(losses)), median_draws(losses, stratum.counts)

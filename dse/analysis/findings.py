@@ -18,6 +18,8 @@ from dse.analysis.study import Triple
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 
 RESAMPLES = 2000
+TABLE_TAUS = (1.0, 1.01, 1.05, 1.1, 1.2, 1.5, 2.0)
+"""The targets of tables, as multiples of the best known loss."""
 
 
 @dataclass(frozen=True)
@@ -108,32 +110,21 @@ class Versus:
 
 
 @dataclass(frozen=True)
-class Geomean:
-    """The geometric mean over `problems` of a searcher's median loss after `budget` samples over the target.
-
-    The median is over seeds, of which a problem has at least `seeds`; the mean is `inf` if one median is.
-    """
-
-    searcher: str
-    budget: int
-    ratio: Interval
-    over_problems: Interval
-    problems: int
-    seeds: int
-
-
-@dataclass(frozen=True)
 class Standing:
     """A searcher's runs after `budget` samples over the targets: exp of the interquartile mean of the logs.
 
-    `own_seconds` and `model_seconds` are the CPU time of a mean run of the searcher's whole budget: its own,
-    and the cost model's.
+    `median` is another statistic of them: the geometric mean over problems of medians over seeds, of which a
+    problem has at least `seeds`; `inf` if one median is. `own_seconds` and `model_seconds` are the CPU time
+    of a mean run of the searcher's whole budget: its own, and the cost model's.
     """
 
     searcher: str
     budget: int
     ratio: Interval
     over_problems: Interval
+    median: Interval
+    median_over_problems: Interval
+    seeds: int
     own_seconds: float
     model_seconds: float
 
@@ -236,7 +227,9 @@ class LayerRow:
     """One searcher on one problem after so many samples: losses over seeds, the median's ratio.
 
     `ratio` is the median's to the target; `low` and `high` are the median's interval; `feasible` of the
-    seeds found anything.
+    seeds found anything. No loss is below `bound`, NaN where nothing is proven. `samples_to` are the expected
+    running times, in samples, to within each of TABLE_TAUS times the target (COCO's): all that the runs have
+    spent until they succeeded, or in vain, over the successes; `inf` without any, none without a target.
     """
 
     problem: Triple
@@ -251,24 +244,9 @@ class LayerRow:
     worst: float
     target: float
     proven: bool
+    bound: float
     ratio: float
-
-
-@dataclass(frozen=True)
-class Runtime:
-    """One searcher's expected running time, in samples, to within `tau` times a problem's target.
-
-    It is COCO's: the samples that all `runs` spent until they succeeded, or in vain, over the `successes`;
-    `inf` without any. `median` is that of the runs, `inf` where half or more have not succeeded.
-    """
-
-    problem: Triple
-    tau: float
-    searcher: str
-    runs: int
-    successes: int
-    expected: float
-    median: float
+    samples_to: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -301,11 +279,8 @@ class Findings:
     """The reference against each of the others, for fixed targets."""
     comparisons: tuple[Comparison, ...]
     """Of those that have the campaign's whole budget."""
-    geomeans: tuple[Geomean, ...]
-    """Of searchers with runs on every problem, at the tables' budgets."""
     standing: tuple[Standing, ...]
-    """`gap` at the tables' budgets."""
+    """`gap` at the tables' budgets, and medians."""
     ledger: tuple[LedgerRow, ...]
     layers: tuple[LayerRow, ...]
     """Every problem, at the tables' budgets."""
-    runtimes: tuple[Runtime, ...]

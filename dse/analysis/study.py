@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from dse.analysis.reduction import Group, NamedTriple, budgets_up_to, groups, problem_of
-from dse.analysis.regret import OPTIMAL, beaten
 from dse.analysis.sources import read_folder
 from dse.campaign.curves import CURVES
 from dse.campaign.summary import Summary
@@ -22,6 +21,7 @@ from dse.domains.clustered.problem import Problem
 from dse.domains.making import hardware_from_dict, make_problem
 from dse.support.errors import InputError, format_exception, shorten
 
+OPTIMAL = "optimal"
 Triple = NamedTriple
 """A problem by the names of its layer (`vgg16:conv1_2`), accelerator and objective."""
 
@@ -191,6 +191,10 @@ class Study:
         """
         return self._targets[problem]
 
+    def bound(self, problem: Triple) -> float:
+        """The loss below which it is proven that there is none; NaN where nothing is proven."""
+        return float(self.about.get("optima", {}).get(self.label(problem), {}).get("lower_bound", np.nan))
+
     @property
     def proofs_to_come(self) -> bool:
         """Whether optima are not proven yet: a campaign proves them when its last cell is done."""
@@ -199,7 +203,7 @@ class Study:
     @cached_property
     def beaten(self) -> tuple[Summary, ...]:
         """The cells that are below what was proven to be the least: there a certificate is wrong."""
-        return tuple(beaten(self.summaries, self.about.get("optima", {})))
+        return tuple(cell for cell in self.summaries if cell.best < self.bound(problem_of(cell)))
 
     @property
     def _limits(self) -> dict[str, dict[str, int]]:

@@ -6,12 +6,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from dse.analysis.findings import Interval, TargetRatio
-from dse.analysis.rows import TABLE_TAUS
+from dse.analysis.findings import TABLE_TAUS, Interval, TargetRatio
 from dse.analysis.runs import Runs, Stratum
 from dse.analysis.stats.bootstrap import Redraw, interval
 from dse.analysis.stats.efficiency import typical
-from dse.analysis.stats.runtimes import expected_running_time, times_to
+from dse.analysis.stats.runtimes import time_within, times_to
 from dse.analysis.study import Triple
 from dse.support.arrays import FloatArray
 
@@ -40,7 +39,7 @@ Times = tuple[FloatArray, FloatArray]
 
 def _ratio(at: list[Times]) -> tuple[Interval | None, Interval | None]:
     """The median ratio over problems, with runs resampled and with problems too."""
-    # Where neither gets there, nothing tells them apart, and nothing says that they are alike.
+    # Where neither gets there, nothing is known of the ratio, not even that it is 1.
     known = [(a, b) for a, b in at if np.isfinite(a[0]) or np.isfinite(b[0])]
     if not known:
         return None, None
@@ -65,7 +64,6 @@ def _known(at: list[Times]) -> int:
 
 def _running_times(stratum: Stratum, target: float, budget: int) -> FloatArray:
     """Expected running times to each of TABLE_TAUS within a budget: (targets, 1 + resamples)."""
-    times = times_to(stratum.runs, target * np.array(TABLE_TAUS))
-    times = np.where(times <= budget, times, np.inf)[:, None, :]
+    times = times_to(stratum.runs, target * np.array(TABLE_TAUS))[:, None, :]
     counts = np.concatenate([np.ones((1, times.shape[-1]), np.int32), stratum.counts])
-    return expected_running_time(times, budget, counts[None])
+    return time_within(times, budget, counts[None])

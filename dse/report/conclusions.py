@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from dse.analysis.findings import Efficiency, Findings, Interval
-from dse.analysis.significance import Lead, Verdict, ends, verdict
+from dse.analysis.findings import Findings, Interval
+from dse.analysis.significance import Lead, Verdict, ends
 from dse.analysis.study import Study
-from dse.report.budget_tables import goal, leading
-from dse.report.formats import counted, factor, names, over_target
+from dse.report.formats import counted, names, over_target
 from dse.report.limits import problems, whose
+from dse.report.tables.standing import goal, leading
+from dse.report.tables.targets import efficiency_sentence
 from dse.report.warnings import warnings
 
 STATISTIC = "interquartile mean"
@@ -65,7 +65,7 @@ def _headline(study: Study, findings: Findings) -> Iterator[Sentence]:
         yield Sentence(_reference(study, final), "standing")
     for row in findings.efficiency:
         if (row.searcher, row.other) == (study.reference, study.baseline):
-            yield Sentence(f"{efficiency_sentence(study, row)}.", "efficiency")
+            yield Sentence(f"{efficiency_sentence(study, row)}.", "targets")
 
 
 def _nobody(study: Study) -> str:
@@ -122,46 +122,6 @@ def _reference(study: Study, final: Mapping[str, Interval]) -> str:
     if not final[name].finite:
         return f"{subject} has found nothing feasible in its typical run."
     return f"{subject} is at {_times(final[name])}."
-
-
-def efficiency_sentence(study: Study, row: Efficiency) -> str:
-    """A ratio of samples in words, without a full stop."""
-    both = f" (both read up to {row.budget:,} samples)" if row.budget < study.budget else ""
-    return _compared(row) + both
-
-
-def _compared(row: Efficiency) -> str:
-    searcher, other, ratio = row.searcher, row.other, row.ratio
-    if not row.problems:
-        return f"neither {searcher} nor {other} has found anything feasible"
-    fails = row.problems - row.reached
-    never = f"no run of {searcher} reaches it on {problems(fails, row.problems)}"
-    if ratio is None:
-        return f"{searcher} does not reach {other}'s median final loss: {never} (censored)"
-    if math.isinf(ratio.value):
-        return f"{searcher} finds feasible mappings where {other} finds none"
-    text = (
-        f"{other} needs {factor(ratio.value)} times as many samples as {searcher} to reach its own median "
-        f"final loss{_intervals(row)}"
-    )
-    return f"{text}; {never}" if fails else text
-
-
-def _intervals(row: Efficiency) -> str:
-    """The confidence intervals of a ratio of samples, and whether it differs significantly from 1."""
-    assert row.ratio is not None, "of a ratio that there is"
-    said = {"reversed": "significant"}
-    found = verdict(row.ratio, 1.0, row.enough)
-    text = f" (95 % confidence interval {_factors(row.ratio)}" if row.ratio.wide else ""
-    wide = row.over_problems
-    if text:
-        text += f"; {_factors(wide)} with problems resampled too)" if wide and wide.wide else ")"
-    return f"{text}: {said.get(found, found)}"
-
-
-def _factors(interval: Interval) -> str:
-    low, high = (factor(end) if math.isfinite(end) else "infinity" for end in (interval.low, interval.high))
-    return f"{low} to {high}"
 
 
 def _times(end: Interval, statistic: str = "") -> str:

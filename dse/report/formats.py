@@ -41,14 +41,31 @@ _LATEX = {
 class Table:
     """One table under the name of its files: `columns` and `rows` of the CSV, `sections` to be read.
 
-    `brief` are the sections that a page or a terminal has room for.
+    It answers the `question`. `brief` are the sections that a page or a terminal has room for. One without
+    columns has no CSV.
     """
 
     name: str
+    question: str
     columns: tuple[str, ...]
     rows: tuple[tuple[object, ...], ...]
     sections: tuple[Section, ...]
     brief: tuple[Section, ...]
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        question: str,
+        columns: Sequence[str],
+        rows: Iterable[tuple[object, ...]],
+        sections: Iterable[Section],
+        brief: int | None = None,
+    ) -> Table:
+        """A table; brief are the first so many of its sections, by default all. Without rows it has none."""
+        kept = tuple(rows)
+        shown = tuple(sections) if kept else ()
+        return cls(name, question, tuple(columns), kept, shown, shown[:brief])
 
 
 def figure(value: float) -> str:
@@ -114,7 +131,7 @@ def markdown(section: Section) -> str:
     return "\n".join([*lines, *map(_line, rows)]) + "\n"
 
 
-def latex(section: Section) -> str:
+def as_latex(section: Section) -> str:
     """A section as a LaTeX table with booktabs' rules; what TeX would read as commands is escaped."""
     # pandas' to_latex leaves captions and the signs < > | as they are, which TeX prints as others.
     title, heads, rows, note = section

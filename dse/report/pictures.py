@@ -9,7 +9,7 @@ from pathlib import Path
 from dse.analysis.findings import Findings
 from dse.analysis.repriced import Repriced
 from dse.analysis.study import Study
-from dse.report.formats import Section
+from dse.report.formats import Table
 from dse.report.page.page import Page
 from dse.report.plots import Drawing, draw, remove_stale, svg, write_drawing
 from dse.report.plots.canvas import COLUMN
@@ -24,42 +24,44 @@ AGAIN_SECONDS = 2.0
 def write_pictures(
     study: Study,
     findings: Findings,
-    sections: Sequence[Section],
+    tables: Sequence[Table],
     repriced: Sequence[Repriced],
     *,
     more: Sequence[Drawing] = (),
-    tables: Sequence[str] = (),
+    linked: Sequence[str] = (),
+    pdf: bool = False,
     tell: Tell,
     clock: Callable[[], float] = time.monotonic,
 ) -> Path:
     """Write the page and, in place of an earlier report's, the figures; returns the page's path.
 
     The page is there, with its tables and charts, before the first figure is drawn, and says which are to
-    come. `more` are figures besides the study's own; `tables` are the files of tables, which the page names.
+    come. `more` are figures besides the study's own; `linked` are the files of tables, which the page names.
+    With `pdf` the figures are files for a paper too.
     """
     path, folder = study.folder / PAGE, study.folder / "figures"
     drawings = draw(study, findings) | {drawing.name: drawing for drawing in more}
-    page = Page.of(study, findings, sections, repriced)
+    page = Page.of(study, findings, tables, repriced)
 
-    def write(figures: Mapping[str, str], linked: Sequence[str]) -> None:
+    def write(figures: Mapping[str, str], files: Sequence[str]) -> None:
         coming = [drawing.title for name, drawing in drawings.items() if name not in figures]
-        write_whole(path, page.html(figures, linked, coming), "report")
+        write_whole(path, page.html(figures, files, coming), "report")
 
     figures: dict[str, str] = {}
-    write(figures, tables)
+    write(figures, linked)
     written = clock()
     for place, (name, drawing) in enumerate(drawings.items(), 1):
         tell(f"report: {path} can be opened; drawing figure {place} of {len(drawings)} on it")
         figures[name] = svg(drawing.build(COLUMN))
         if clock() - written > AGAIN_SECONDS:
-            write(figures, tables)
+            write(figures, linked)
             written = clock()
-    write(figures, tables)
+    write(figures, linked)
     files = []
     for place, drawing in enumerate(drawings.values(), 1):
-        files_of = f"{folder / drawing.name}.png and .pdf"
+        files_of = f"{folder / drawing.name}.png" + " and .pdf" * pdf
         tell(f"report: {path} has all its figures; writing {files_of}, {place} of {len(drawings)}")
-        files += write_drawing(drawing, folder)
+        files += write_drawing(drawing, folder, pdf)
     remove_stale(folder, files)
-    write(figures, [*tables, *(file.relative_to(study.folder).as_posix() for file in files)])
+    write(figures, [*linked, *(file.relative_to(study.folder).as_posix() for file in files)])
     return path

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from dse.report.formats import Section, wordy
-from dse.report.repriced import finding
+from dse.report.tables.repriced import finding
 from dse.report.writing import Report, scope, table_of
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from dse.analysis.findings import Comparison, Findings, LedgerRow
-from dse.analysis.regret import problem_label
+from dse.analysis.reduction import problem_of
 from dse.analysis.significance import CHANCE
 from dse.analysis.study import Study
 from dse.report import limits
@@ -20,10 +20,9 @@ LISTED = 3
 
 def refuted(study: Study) -> tuple[str, ...]:
     """A sentence for each cell whose best is below what was proven to be the least."""
-    optima = study.about.get("optima", {})
     return tuple(
-        f"CERTIFICATE BEATEN: {cell.searcher} found {cell.best!r} on {problem_label(cell)}, below "
-        f"{optima[problem_label(cell)]['lower_bound']!r}, which was proven to be the least; please report it"
+        f"CERTIFICATE BEATEN: {cell.searcher} found {cell.best!r} on {study.label(problem_of(cell))}, below "
+        f"{study.bound(problem_of(cell))!r}, which was proven to be the least; please report it"
         for cell in study.beaten
     )
 

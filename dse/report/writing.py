@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dse.analysis.analysis import analyse
 from dse.analysis.findings import Findings
 from dse.analysis.reduction import LayerFigures, NamedTriple, Reduction, reductions, template_rows
-from dse.analysis.regret import REGRET_COLUMNS, Regret, regrets
 from dse.analysis.repriced import Repriced, reprice
 from dse.analysis.study import Study, Triple, load_study
 from dse.core.cost_models import other_model
-from dse.report.conclusions import Conclusions, conclude, efficiency_sentence
-from dse.report.formats import Table, as_csv, counted, latex, markdown, names, plain_markdown
+from dse.report.conclusions import Conclusions, conclude
+from dse.report.formats import Table, as_csv, as_latex, counted, markdown, names, plain_markdown
 from dse.report.limits import samples, seeds, whose
-from dse.report.repriced import caveat, finding, notes
+from dse.report.summary import SUMMARY, summary
 from dse.report.tables import NAMES, make_tables
+from dse.report.tables.repriced import caveat, finding
 from dse.report.warnings import refuted
 from dse.support.errors import InputError, StorageError
 from dse.support.files import refuse_links, write_json, write_whole
@@ -29,7 +28,8 @@ from dse.support.telling import Tell, nobody
 if TYPE_CHECKING:
     from dse.report.plots import Drawing
 
-SUMMARY = "summary.json"
+FORMER = ("geomean", "efficiency", "comparisons", "improvement", "runtimes", "regret")
+"""Tables that reports have had: they go where a folder is reported again."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,6 @@ class Report:
     findings: Findings
     conclusions: Conclusions
     rows: tuple[Reduction, ...]
-    regrets: tuple[Regret, ...]
     repriced: tuple[Repriced, ...]
     tables: tuple[Table, ...]
 
@@ -82,15 +81,12 @@ def make_report(folder: Path, reprice_by: Sequence[str] = (), tell: Tell = nobod
     rows.sort(key=lambda row: (row.network, row.objective, row.budget, place[row.searcher]))
     rows += template_rows(_template_points(study), study.groups, rows, study.reference)
     rows.sort(key=lambda row: (row.network, row.objective, row.budget))
-    found = regrets(study.summaries, study.about.get("optima", {}), study.budgets)
-    found.sort(key=lambda row: place[row.searcher])
-    found.sort(key=lambda row: (row.layer, row.accelerator, row.objective, row.budget))
     if study.reprice:
         tell(f"report: pricing the winners by {names(study.reprice)} too")
     repriced = reprice(study)
     tables = make_tables(study, findings, rows, repriced)
     conclusions = conclude(study, findings)
-    return Report(study, findings, conclusions, tuple(rows), tuple(found), repriced, tables)
+    return Report(study, findings, conclusions, tuple(rows), repriced, tables)
 
 
 def write_report(
@@ -98,13 +94,15 @@ def write_report(
     *,
     run: str | None = None,
     pictures: bool = True,
+    latex: bool = False,
     reprice_by: Sequence[str] = (),
     tell: Tell = nobody,
 ) -> tuple[Report, Path]:
     """Write the campaign's report into its folder; returns it and the path of what to open.
 
-    `tables/` holds every table as CSV, Markdown and LaTeX, `summary.json` the result for programs. With
-    `pictures`, `figures/` holds the figures as PNG and PDF and `index.html` is the whole report in one page.
+    `tables/` holds every table as CSV and Markdown, `summary.json` the result for programs. With `pictures`,
+    `figures/` holds the figures as PNG and `index.html` is the whole report in one page; with `latex`, tables
+    are there as LaTeX too, and figures as PDF.
     `run` is the key of a cell whose genes are drawn too; `reprice_by` is for `make_report`. `tell` is told
     what is being done: the page is there before its figures are. StorageError where something cannot be
     written.
@@ -114,40 +112,40 @@ def write_report(
     report = make_report(folder, reprice_by, tell)
     drawing = _gene_drawing(report.study, run) if run is not None else None
     tables = folder / "tables"
-    texts = table_files(report)
+    texts = table_files(report, latex)
     try:
         tables.mkdir(exist_ok=True)
         for name, text in texts.items():
             write_whole(tables / name, text, "table")
         for path in tables.iterdir():
             # A table that an earlier report had, and this one has not.
-            if path.stem in NAMES and path.name not in texts:
+            if path.stem in (*NAMES, *FORMER) and path.name not in texts:
                 path.unlink()
-        write_json(folder / SUMMARY, _plain(summary(report)), "report")
+        result = summary(report.study, report.findings, report.conclusions, report.repriced)
+        write_json(folder / SUMMARY, result, "report")
         if not pictures:
             return report, tables / "reduction.md"
         more = () if drawing is None else (drawing,)
-        return report, _write_pictures(report, more, [f"tables/{name}" for name in texts], tell)
+        return report, _write_pictures(report, more, [f"tables/{name}" for name in texts], latex, tell)
     except OSError as error:
         raise StorageError(f"report in {str(folder)!r} cannot be written: {error.strerror}") from None
 
 
-def table_files(report: Report) -> dict[str, str]:
+def table_files(report: Report, latex: bool = False) -> dict[str, str]:
     """The texts of all table files, by name."""
     texts = {}
     for table in report.tables:
-        texts[f"{table.name}.csv"] = as_csv(table.columns, table.rows)
-        if table.name != "reduction":
-            texts[f"{table.name}.md"] = "\n".join(map(markdown, table.sections))
-        texts[f"{table.name}.tex"] = "\n".join(map(latex, table.sections))
+        if table.columns:
+            texts[f"{table.name}.csv"] = as_csv(table.columns, table.rows)
+        texts[f"{table.name}.md"] = "\n".join([f"# {table.question}\n", *map(markdown, table.sections)])
+        if latex:
+            texts[f"{table.name}.tex"] = "\n".join(map(as_latex, table.sections))
     texts["reduction.md"] = reduction_markdown(report)
-    regret = [tuple(getattr(row, name) for name in REGRET_COLUMNS) for row in report.regrets]
-    texts["regret.csv"] = as_csv(REGRET_COLUMNS, regret)
     return texts
 
 
 def reduction_markdown(report: Report) -> str:
-    """The headline, what the sceptic should know, and the tables of standing and of reduction."""
+    """The headline, what the sceptic should know, the standing in brief and the table of reduction."""
     said = [f"Campaign {report.study.name}", report.conclusions.headline, scope(report)]
     said += [f"{finding(found)} {caveat(found)}" for found in report.repriced]
     # Names of searchers, layers and accelerators stand in these sentences too.
@@ -156,8 +154,11 @@ def reduction_markdown(report: Report) -> str:
     if report.conclusions.warnings:
         warnings = map(plain_markdown, report.conclusions.warnings)
         parts.append("".join(f"- **{sentence}**\n" for sentence in warnings))
-    standing, reduction = (table_of(report, name) for name in ("standing", "reduction"))
-    return "\n".join([*parts, *map(markdown, (*standing.sections, *reduction.sections))])
+    for name in ("standing", "reduction"):
+        table = table_of(report, name)
+        shown = table.brief if name == "standing" else table.sections
+        parts += [f"# {table.question}\n", *map(markdown, shown)]
+    return "\n".join(parts)
 
 
 def scope(report: Report) -> str:
@@ -174,53 +175,6 @@ def scope(report: Report) -> str:
     return f"{of}{machines}, cost model {study.cost_model}. {ratios}"
 
 
-def summary(report: Report) -> dict[str, Any]:
-    """The result as plain data, small."""
-    study, findings = report.study, report.findings
-    targets = {study.label(problem): study.target(problem) for problem in study.problems}
-    return {
-        "campaign": study.name,
-        "budget": study.budget,
-        "cost_model": study.cost_model,
-        "seeds": study.seeds,
-        "searchers": list(study.searchers),
-        "reference": study.reference,
-        "cells": report.cells,
-        "planned": study.planned,
-        "missing": study.missing,
-        "headline": report.conclusions.headline,
-        "sentences": [asdict(sentence) for sentence in report.conclusions.sentences],
-        "warnings": list(report.conclusions.warnings),
-        "limits": {
-            name: {"seeds": study.seeds_of(name), "budget": study.budget_of(name)}
-            for name in study.searchers
-            if name in study.cut or study.seeds_of(name) < study.seeds
-        },
-        "standing": {name: asdict(band.end) for name, band in findings.gap.items() if name not in study.cut},
-        "geomean": [asdict(row) for row in findings.geomeans],
-        "versus": [asdict(row) for row in findings.versus],
-        "targets": {label: {"loss": loss, "proven": proven} for label, (loss, proven) in targets.items()},
-        "efficiency": [
-            asdict(row) | {"sentence": efficiency_sentence(study, row)} for row in findings.efficiency
-        ],
-        "comparisons": [asdict(row) for row in findings.comparisons],
-        "repriced": [_repriced(found) for found in report.repriced],
-    }
-
-
-def _repriced(repriced: Repriced) -> dict[str, Any]:
-    overall = repriced.overall
-    return {
-        "cost_model": repriced.other,
-        "finding": finding(repriced),
-        "winners": repriced.winners,
-        "infeasible": dict(repriced.infeasible),
-        "pairs": asdict(overall.pairs) if overall else None,
-        "ranking": [asdict(row) for row in overall.rows] if overall else [],
-        "notes": notes(repriced),
-    }
-
-
 def table_of(report: Report, name: str) -> Table:
     """A report's table, by its name. InputError where the report has it not."""
     found = next((table for table in report.tables if table.name == name), None)
@@ -231,12 +185,14 @@ def table_of(report: Report, name: str) -> Table:
     return found
 
 
-def _write_pictures(report: Report, more: Sequence[Drawing], linked: Sequence[str], tell: Tell) -> Path:
+def _write_pictures(
+    report: Report, more: Sequence[Drawing], linked: Sequence[str], latex: bool, tell: Tell
+) -> Path:
     from dse.report.pictures import write_pictures
 
-    sections = [section for table in report.tables if table.name != "repriced" for section in table.brief]
+    tables = [table for table in report.tables if table.name != "repriced"]
     return write_pictures(
-        report.study, report.findings, sections, report.repriced, more=more, tables=linked, tell=tell
+        report.study, report.findings, tables, report.repriced, more=more, linked=linked, pdf=latex, tell=tell
     )
 
 
@@ -269,14 +225,3 @@ def _template_points(study: Study) -> dict[str, dict[NamedTriple, LayerFigures]]
             problem: LayerFigures(**point) for problem, point in points.items() if point is not None
         }
     return found
-
-
-def _plain(value: Any) -> Any:
-    """`value` with what JSON cannot say (infinities, NaN) as None, at any depth."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value

@@ -19,7 +19,7 @@ from dse.analysis.stats.efficiency import typical
 from dse.analysis.stats.runtimes import TOLERANCE, times_to
 from dse.analysis.study import Study, Triple
 from dse.analysis.versus import efficiency
-from dse.report.conclusions import efficiency_sentence
+from dse.report.tables.targets import efficiency_sentence
 from dse.support.arrays import FloatArray, IntArray
 
 RESAMPLES = 2000

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dse.analysis.analysis import analyse
-from dse.analysis.findings import Findings
+from dse.analysis.findings import TABLE_TAUS, Findings
 from dse.analysis.study import Study
 from dse.campaign.summary import Summary
 from tests.analysis.report_cases import A, B, cell
@@ -145,9 +145,12 @@ def test_wins_ties_and_losses_are_by_median_final_loss() -> None:
 
 def test_expected_running_times_count_failed_runs() -> None:
     cells = [cell("walk", [(9, 1.0)]), cell("walk", [(0, 4.0)], seed=1), cell("walk", [(0, 1.5)], seed=2)]
-    at = {row.tau: row for row in found(cells, optima=OPTIMA).runtimes}
-    assert (at[1.0].successes, at[1.0].expected) == (1, 10 + 1000 + 1000)
-    assert (at[2.0].successes, at[2.0].expected, at[2.0].median) == (2, (10 + 1000 + 1) / 2, 10)
+    cells.append(cell("walk", [(700, 1.0)], seed=3))
+    early, whole = found(cells, optima=OPTIMA).layers
+    # After 500 samples the last run has failed so far, too.
+    assert early.samples_to[TABLE_TAUS.index(1.0)] == 10 + 500 + 500 + 500
+    assert whole.samples_to[TABLE_TAUS.index(1.0)] == (10 + 1000 + 1000 + 701) / 2
+    assert whole.samples_to[TABLE_TAUS.index(2.0)] == (10 + 1000 + 1 + 701) / 3
 
 
 def test_layers_have_their_median_best_and_worst_at_every_budget() -> None:
@@ -199,9 +202,9 @@ def test_intervals_over_problems_are_wider_where_problems_differ() -> None:
     near = [*seeds("team", small), *seeds("b", [1.3] * 6)]
     far = [*seeds("team", [1 + loss for loss in small], B), *seeds("b", [1.0] * 6, B)]
     findings = found([*near, *far])
-    row = findings.geomeans[0]
-    assert row.ratio.high - row.ratio.low < 0.05
-    assert row.over_problems.low < 1.1 < 1.9 < row.over_problems.high
+    row = findings.standing[0]
+    assert row.median.high - row.median.low < 0.05
+    assert row.median_over_problems.low < 1.1 < 1.9 < row.median_over_problems.high
     (versus,) = [row for row in findings.versus if row.budget == 1000]
     assert (versus.chance.low, versus.chance.high) == (0.5, 0.5)
     assert (versus.over_problems.low, versus.over_problems.high) == (0.0, 1.0)

@@ -14,9 +14,8 @@ import numpy as np
 import pytest
 
 from dse.analysis.analysis import analyse
-from dse.analysis.findings import Findings
+from dse.analysis.findings import TABLE_TAUS, Findings
 from dse.analysis.problems import make_problems
-from dse.analysis.regret import regrets
 from dse.analysis.repriced import reprice
 from dse.analysis.sources import LEDGER, RECORDS
 from dse.analysis.study import Study, load_study
@@ -28,10 +27,11 @@ from dse.campaign.runner import run_campaign
 from dse.campaign.store import Store
 from dse.campaign.summary import Summary
 from dse.cli.commands.run import find_layers
-from dse.report.conclusions import conclude, efficiency_sentence
+from dse.report.conclusions import conclude
 from dse.report.page.commands import campaign_toml
 from dse.report.page.standing import standings
 from dse.report.plots import draw
+from dse.report.tables.targets import efficiency_sentence
 from dse.report.writing import Report, make_report, table_files
 from tests.analysis.report_cases import cell
 from tests.analysis.test_findings import seeds, study
@@ -204,7 +204,7 @@ def test_figures_of_ends_leave_out_who_ends_before(report: Report) -> None:
 
 def test_rows_go_up_to_the_searchers_own_budget(report: Report) -> None:
     figures, found = report.findings, report.study
-    for rows in (figures.layers, figures.geomeans, report.rows, report.regrets):
+    for rows in (figures.layers, figures.standing, report.rows):
         budgets = {name: {row.budget for row in rows if row.searcher == name} for name in found.searchers}
         assert budgets == {"random": {300, 500, 600}, "walk": {300, 500, 600}, "genetic": {300}}
     assert {(row.searcher, row.budget) for row in figures.versus} == {
@@ -219,14 +219,15 @@ def test_rows_go_up_to_the_searchers_own_budget(report: Report) -> None:
 
 def test_tables_have_a_dash_beyond_and_say_why(report: Report) -> None:
     files = table_files(report)
-    for name in ("standing", "geomean", "versus"):
+    for name in ("standing", "versus"):
         line = next(line for line in files[f"{name}.md"].splitlines() if line.startswith("| genetic"))
         assert "| - | - |" in line
         assert "A dash: beyond the budget of genetic (300 samples a run)." in files[f"{name}.md"]
     assert "| genetic | 4 : 2 | 0" in files["versus.md"]
-    for name in ("layers", "reduction", "improvement", "comparisons"):
+    for name in ("layers", "reduction", "versus"):
         assert "Without genetic (300 samples a run)." in files[f"{name}.md"]
     after = files["layers.md"].split("after 500 samples")[1]
+    assert "walk |" in after
     assert "genetic |" not in after
     assert "2 to 4 seeds" in files["standing.md"]
     assert "over 2 problems and 4 seeds" in files["repriced.md"]
@@ -272,7 +273,7 @@ def test_a_smaller_budget_changes_no_figure_up_to_it() -> None:
     full = made_up(("random", "walk", "genetic", "marl"), seeds=6)
     short = cut(full, "genetic", 500)
     before, after = analyse(full, RESAMPLES), analyse(short, RESAMPLES)
-    for name in ("versus", "geomeans", "layers"):
+    for name in ("versus", "standing", "layers"):
         kept = {repr(row) for row in getattr(before, name) if "genetic" not in repr(row) or row.budget <= 500}
         assert {repr(row) for row in getattr(after, name)} == kept
     for problem, bands in after.convergence.items():
@@ -311,15 +312,15 @@ def test_the_chance_at_the_whole_budget_is_the_matrixs() -> None:
 
 def test_the_mean_of_medians_is_geometric(report: Report) -> None:
     found = report.study
-    for row in report.findings.geomeans:
+    for row in report.findings.standing:
         medians = [
             np.median([one.at(row.budget)["loss"] for one in found.cells(problem, row.searcher)])
             / found.target(problem)[0]
             for problem in found.problems
         ]
-        assert row.ratio.value == pytest.approx(np.sqrt(medians[0] * medians[1]))
-        assert row.ratio.low <= row.ratio.value <= row.ratio.high
-        assert (row.problems, row.seeds) == (2, 2 if row.searcher == "genetic" else 4)
+        assert row.median.value == pytest.approx(np.sqrt(medians[0] * medians[1]))
+        assert row.median.low <= row.median.value <= row.median.high
+        assert row.seeds == (2 if row.searcher == "genetic" else 4)
 
 
 def limited(searcher: str, budget: int, count: int, *cells: list[Summary]) -> Study:
@@ -360,10 +361,10 @@ def test_a_target_not_reached_is_charged_with_the_smaller_budget() -> None:
     assert (rows[1.5].reached, rows[1.5].other_reached, rows[1.5].problems) == (1, 1, 1)
     # marl is at the best only after 800 samples, and genetic is not known there: nothing to compare.
     assert (rows[1.0].ratio, rows[1.0].known, rows[1.0].budget) == (None, 0, 100)
-    expected = {(row.searcher, row.tau): row.expected for row in found.runtimes}
-    assert expected["genetic", 1.5] == 140
-    assert expected["genetic", 1.0] == INF
-    assert expected["marl", 1.0] == 800
+    expected = {row.searcher: row.samples_to for row in found.layers}
+    assert expected["genetic"][TABLE_TAUS.index(1.5)] == 140
+    assert expected["genetic"][TABLE_TAUS.index(1.0)] == INF
+    assert expected["marl"][TABLE_TAUS.index(1.0)] == 800
 
 
 def test_a_target_that_only_one_reaches_is_never_or_nothing() -> None:
@@ -404,12 +405,3 @@ def test_a_campaign_of_which_nobody_has_all_says_so() -> None:
     assert figures.profiles == {}
     for drawing in draw(one, figures).values():
         drawing.build()
-
-
-def test_regrets_at_given_budgets_stop_at_a_runs_own() -> None:
-    optima = {"net:a on edge, latency": {"status": "optimal", "lower_bound": 1.0, "loss": 1.0}}
-    cells = [*runs("marl", [(0, 2.0)]), *runs("walk", [(0, 2.0)], budget=100)]
-    found = regrets(cells, optima, (100, 500, 1000))
-    assert [(row.searcher, row.budget) for row in found] == [
-        ("marl", 100), ("marl", 500), ("marl", 1000), ("walk", 100),
-    ]  # fmt: skip

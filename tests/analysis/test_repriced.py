@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from dataclasses import replace
@@ -14,9 +13,8 @@ import numpy as np
 import pytest
 
 from dse.analysis.analysis import analyse
-from dse.analysis.repriced import Repriced, reprice
-from dse.analysis.repriced.pricing import NOT_RECORDED
-from dse.analysis.repriced.ranking import Contender, Ranking, Resampled, rank
+from dse.analysis.ranking import Contender, Ranking, Resampled, rank
+from dse.analysis.repriced import NOT_RECORDED, Repriced, reprice
 from dse.analysis.study import Study
 from dse.campaign.curves import CURVES, write_curves
 from dse.core import cost_models as registry
@@ -27,8 +25,7 @@ from dse.domains.clustered.accelerator import Accelerator, load_accelerator
 from dse.domains.clustered.evaluation import evaluate
 from dse.domains.clustered.models.loopnest import LoopNest
 from dse.report.page import render
-from dse.report.repriced import finding, notes, repriced_table
-from dse.report.repriced.words import ranking_sentence
+from dse.report.tables.repriced import finding, notes, ranking_sentence, repriced_table
 from dse.report.writing import write_report
 from tests.analysis.report_cases import campaign, cell
 from tests.analysis.repriced_cases import ACCELERATOR, LAYER, chosen, points, problem
@@ -233,28 +230,26 @@ def test_the_report_shows_both_rankings_in_every_form(tmp_path: Path, dse: Dse) 
     )
     assert sentence in out.splitlines()[2]
     assert "resnet18: latency of the same mappings by maestro and by loopnest" in out
-    with (folder / "tables" / "repriced.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert {row["cost_model"] for row in rows} == {"loopnest"}
-    assert [(row["network"], row["searcher"], row["rank"], row["repriced_rank"]) for row in rows] == [
-        ("", "gamer", "1", "2"), ("", "sound", "2", "1"),
-        ("resnet18", "gamer", "1", "2"), ("resnet18", "sound", "2", "1"),
-    ]  # fmt: skip
-    assert [row["passes"] for row in rows] == ["", "gamer"] * 2
-    assert float(rows[2]["repriced"]) > float(rows[3]["repriced"])
-    for name in ("repriced.md", "repriced.tex"):
-        assert "would pass" in (folder / "tables" / name).read_text()
+    assert [path.name for path in (folder / "tables").glob("repriced*")] == ["repriced.md"]
+    assert "would pass" in (folder / "tables" / "repriced.md").read_text()
     assert sentence in (folder / "tables" / "reduction.md").read_text()
     summary = json.loads((folder / "summary.json").read_text())["repriced"][0]
     assert (summary["cost_model"], summary["winners"], summary["finding"]) == ("loopnest", 8, sentence)
-    assert summary["ranking"][1]["passes"] == ["gamer"]
+    overall, network = summary["rankings"]
+    assert (overall["network"], network["network"]) == ("", "resnet18")
+    for ranking in (overall, network):
+        rows = ranking["rows"]
+        assert [(row["searcher"], row["own"]["rank"], row["other"]["rank"]) for row in rows] == [
+            ("gamer", 1, 2), ("sound", 2, 1),
+        ]  # fmt: skip
+        assert [row["passes"] for row in rows] == [[], ["gamer"]]
+        assert rows[0]["other"]["value"] > rows[1]["other"]["value"]
 
 
 def test_a_folder_whose_winners_cannot_be_priced_has_an_empty_table(tmp_path: Path) -> None:
     write_report(campaign(tmp_path, [cell("walk", [(0, 6.0)])], reprice=["loopnest"]), pictures=False)
-    assert (tmp_path / "tables" / "repriced.csv").read_text().count("\n") == 1
-    assert (tmp_path / "tables" / "repriced.md").read_text() == ""
-    assert json.loads((tmp_path / "summary.json").read_text())["repriced"][0]["ranking"] == []
+    assert (tmp_path / "tables" / "repriced.md").read_text().count("\n") == 1
+    assert json.loads((tmp_path / "summary.json").read_text())["repriced"][0]["rankings"] == []
 
 
 # Any number of models
@@ -299,8 +294,9 @@ def test_every_model_that_the_campaign_names_prices_the_winners_and_no_other(
     assert [one.other for one in repriced] == ["loopnest", "halved"]
     whole, half = (one.groups[0].rows[0].other.value for one in repriced)
     assert half == pytest.approx(whole / 2)
-    table = repriced_table(study, repriced)
-    assert [row[0] for row in table.rows] == ["loopnest"] * 2 + ["halved"] * 2
+    titles = [section.title for section in repriced_table(study, repriced).sections]
+    for model in ("loopnest", "halved"):
+        assert f"Winners under maestro, priced by {model}: who would change places" in titles
     text = render(study, analyse(study, RESAMPLES), repriced=repriced)
     assert '<a href="#repriced">Other models</a>' in text
     for place, model in (("repriced", "loopnest"), ("repriced-by-2", "halved")):

@@ -10,13 +10,15 @@ import pytest
 
 from dse.analysis.analysis import analyse
 from dse.analysis.study import load_study
+from dse.report.formats import Section, Table
 from dse.report.page import render
-from dse.report.plots import draw, svgs
+from dse.report.plots import draw, svg
+from dse.report.plots.canvas import COLUMN
 from tests.report.browser import Browser, chromium
 from tests.report.figure_cases import OURS, PROBLEMS, made_up
 from tests.report.page_cases import nasty, run_small_campaign
 
-TABLE = (
+LOSSES = Section(
     "losses",
     ["searcher", "loss", "seeds"],
     [
@@ -27,6 +29,7 @@ TABLE = (
         ["<b>cem</b>", "10 [9, 11]", "1"],
     ],
 )
+TABLE = Table("losses", "Who loses?", (), (), (), (LOSSES,))
 DRAWN = ("gap", "distributions", "ecdf", "improvement")
 
 
@@ -49,7 +52,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
     for path, shown in ((found.plain, study), (found.nasty, nasty(study)), (found.many, many)):
         findings = analyse(shown, resamples=20)
         drawn = {name: one for name, one in draw(shown, findings).items() if name in DRAWN}
-        figures = svgs(drawn) if shown is many else {}
+        figures = {name: svg(one.build(COLUMN)) for name, one in drawn.items()} if shown is many else {}
         page = render(shown, findings, figures, [TABLE], ["tables/reduction.csv"])
         path.write_text(page, encoding="utf-8")
     return found

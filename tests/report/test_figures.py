@@ -22,7 +22,7 @@ from PIL import Image
 from dse.analysis.analysis import analyse
 from dse.analysis.findings import Band, Efficiency, Findings, Improvement, Interval
 from dse.analysis.study import Study
-from dse.report.plots import Drawing, draw, gap_figure, pdf, png, remove_stale, svg, write_figures
+from dse.report.plots import Drawing, draw, gap_figure, pdf, png, remove_stale, svg, write_drawing
 from dse.report.plots.canvas import COLUMN, WIDTH
 from dse.report.plots.convergence import PARTS, coarse, limits
 from dse.report.plots.drawing import NAMES
@@ -66,10 +66,11 @@ def usual() -> tuple[Study, Findings]:
 
 
 @pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, Path]]:
+def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Path]]:
     """The figures of one searcher on one problem as files, by their names."""
     study = STUDIES["one of everything"]
-    return dict(write_figures(study, findings_of(study), tmp_path_factory.mktemp("figures") / "figures"))
+    folder, drawings = tmp_path_factory.mktemp("figures") / "figures", draw(study, findings_of(study))
+    return {name: write_drawing(one, folder, also_pdf=True) for name, one in drawings.items()}
 
 
 def lines_of(figure: Figure, colour: str, panel: int = 0) -> list[Any]:
@@ -161,7 +162,7 @@ def test_drawing_leaves_no_state_and_never_imports_pyplot() -> None:
     subprocess.run([sys.executable, "-c", script], check=True, cwd=root)
 
 
-def test_figures_are_written_as_pictures_and_as_pdf(written: dict[str, tuple[Path, Path]]) -> None:
+def test_figures_are_written_as_pictures_and_as_pdf(written: dict[str, list[Path]]) -> None:
     study = STUDIES["one of everything"]
     assert list(written) == list(draw(study, findings_of(study)))
     for name, (picture, document) in written.items():
@@ -177,11 +178,11 @@ def test_a_folder_that_cannot_be_made_is_an_error_that_names_the_figure(
 ) -> None:
     (tmp_path / "figures").write_text("a file")
     with pytest.raises(StorageError, match=r"gap\.png' cannot be written"):
-        write_figures(*usual, tmp_path / "figures")
+        write_drawing(draw(*usual)["gap"], tmp_path / "figures")
 
 
 def test_figures_of_an_earlier_report_go_and_what_is_not_a_studys_stays(
-    written: dict[str, tuple[Path, Path]], tmp_path: Path
+    written: dict[str, list[Path]], tmp_path: Path
 ) -> None:
     names = {path.name for paths in written.values() for path in paths}
     folder = Path(shutil.copytree(next(iter(written.values()))[0].parent, tmp_path / "figures"))

@@ -27,6 +27,7 @@ from dse.cli.commands.run import find_layers
 from dse.domains.clustered.mapping import Mapping
 from dse.domains.clustered.models.maestro.dataflow_text import read_maestro_text
 from dse.report.conclusions import conclude
+from dse.report.formats import Section, Table
 from dse.report.page import render
 from dse.report.page.commands import campaign_toml
 from dse.report.page.mappings import BestMapping, best_mappings, gap_to_optimum
@@ -143,11 +144,20 @@ def test_the_fingerprint_does_not_depend_on_the_order_of_cells_but_on_each_of_th
 
 
 def test_tables_figures_and_files_stand_in_the_order_given(study: Study, findings: Findings) -> None:
-    tables = [("Second to none", ["searcher", "loss"], [["walk", "1.5"]]), ("First of last", ["a"], [["b"]])]
+    second = Section("Second to none", ["searcher", "loss"], [["walk", "1.5"]])
+    tables = [
+        Table("a", "Which a?", (), (), (), (second,)),
+        Table("b", "Which b?", (), (), (), (Section("First", ["a"], [["b"]]),)),
+    ]
     drawn = {"convergence": "<?xml?><svg width='9'><g/></svg>"}
     page = render(study, findings, drawn, tables, ["tables/a.csv", "tables/b.tex"])
     assert (
-        page.index("<svg") < page.index("Second to none") < page.index("First of last") < page.index("a.csv")
+        page.index("<svg")
+        < page.index("Which a?")
+        < page.index("Second to none")
+        < page.index("Which b?")
+        < page.index("First")
+        < page.index("a.csv")
     )
     assert {"tables/a.csv", "tables/b.tex"} <= set(Parsed(page).all("href"))
 

@@ -14,19 +14,21 @@ from dse.analysis.findings import Band, Findings
 from dse.analysis.runs import Runs
 from dse.analysis.selections import RESAMPLES, selections
 from dse.analysis.study import Study, load_study
+from dse.report.formats import Section, Table
 from dse.report.page import render
 from dse.report.page.explorer import as_markup, curve, explorer_data, filters
 from tests.report.page_cases import nasty, run_small_campaign
 
-TABLES = [
-    (
+SECTIONS = (
+    Section(
         "resnet18:fc: latency (s) after 150 samples",
         ["searcher", "median"],
         [["walk", "1"], ["random", "2"]],
     ),
-    ("layers", ["problem", "searcher"], [["resnet18:fc on edge, edp", "walk-8"]]),
-    ("matrix", ["searcher", "random", "walk"], [["random", "-", "0.5"]]),
-]
+    Section("layers", ["problem", "searcher"], [["resnet18:fc on edge, edp", "walk-8"]]),
+    Section("matrix", ["searcher", "random", "walk"], [["random", "-", "0.5"]]),
+)
+TABLES = [Table("all", "Which?", (), (), (), SECTIONS)]
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from dse.domains.making import make_problem
 from dse.report.page import render
 from dse.report.page.breakdown import break_down
 from dse.report.page.mappings import BestMapping, best_mappings
-from dse.report.repriced import finding
+from dse.report.tables.repriced import finding
 from tests.analysis.repriced_cases import chosen, points, problem
 from tests.analysis.test_repriced import gamed
 from tests.report.test_page import Parsed

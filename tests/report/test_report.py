@@ -16,6 +16,7 @@ from dse.campaign.curves import CURVES, write_curves
 from dse.campaign.summary import Summary
 from dse.core.reasons import Reason
 from dse.report.pictures import write_pictures
+from dse.report.tables import NAMES
 from dse.report.writing import make_report, scope, table_files, write_report
 from dse.support.errors import InputError, StorageError
 from tests.analysis.report_cases import A, B, campaign, cell
@@ -55,11 +56,34 @@ def test_the_report_is_made_of_the_curves_alone(tmp_path: Path) -> None:
     assert {
         "reduction.csv",
         "reduction.md",
-        "reduction.tex",
-        "regret.csv",
+        "standing.csv",
         "ledger.csv",
-        "layers.tex",
+        "layers.md",
     } <= names
+
+
+def test_every_table_says_which_question_it_answers(tmp_path: Path) -> None:
+    cells = [cell("walk", [(0, 6.0)]), cell("marl", [(0, 4.0)])]
+    report, _ = write_report(campaign(tmp_path, cells, reprice=["loopnest"]), pictures=False)
+    assert [table.name for table in report.tables] == list(NAMES)
+    assert len({table.question for table in report.tables}) == 7
+    for table in report.tables:
+        text = (tmp_path / "tables" / f"{table.name}.md").read_text()
+        assert f"# {table.question}\n" in text
+        assert table.question.endswith("?")
+
+
+def test_what_an_earlier_report_has_written_and_this_one_does_not_goes(tmp_path: Path) -> None:
+    folder = campaign(tmp_path, [cell("walk", [(0, 6.0)])])
+    write_report(folder, latex=True)
+    pictures, tables = folder / "figures", folder / "tables"
+    assert {path.stem for path in tables.glob("*.tex")} == {*NAMES} - {"repriced"}
+    assert {path.stem for path in pictures.glob("*.pdf")} == {path.stem for path in pictures.glob("*.png")}
+    for name in ("geomean.md", "regret.csv", "repriced.md", "mine.md"):
+        (tables / name).write_text("old")
+    write_report(folder)
+    assert not [*tables.glob("*.tex"), *pictures.glob("*.pdf")]
+    assert {path.name for path in tables.iterdir() if path.read_text() == "old"} == {"mine.md"}
 
 
 def test_reasons_are_explained_below_their_counts(tmp_path: Path, dse: Dse) -> None:
@@ -129,7 +153,7 @@ def test_the_report_says_which_cells_are_not_done(tmp_path: Path, dse: Dse) -> N
 def test_what_a_campaign_has_still_to_prove_is_not_said_to_be_unproven(tmp_path: Path) -> None:
     def head(**about: object) -> list[str]:
         write_report(campaign(tmp_path, [cell("marl", [(0, 1.0)])], **about), pictures=False)
-        return (tmp_path / "tables" / "standing.md").read_text().splitlines()[:3:2]
+        return (tmp_path / "tables" / "standing.md").read_text().splitlines()[2:5:2]
 
     proof = {"status": "optimal", "lower_bound": 1.0, "loss": 1.0}
     title, note = head(seeds=2)
@@ -175,7 +199,7 @@ def test_a_name_is_text_in_every_table_whatever_stands_in_it(tmp_path: Path) -> 
         for number in range(2)
     ]
     about = {"campaign": hostile, "machines": {f"{hostile} machine": f"{hostile} called"}}
-    write_report(campaign(tmp_path, cells, **about), pictures=False)
+    write_report(campaign(tmp_path, cells, **about), pictures=False, latex=True)
     texts = {path.name: path.read_text() for path in (tmp_path / "tables").glob("*.md")}
     shown = r"&lt;img src=x onerror=alert(1)> [a]\(http://b) \`c\` \\\| &amp;lt;"
     assert texts["reduction.md"].startswith(f"# Campaign {shown}\n")
@@ -256,7 +280,7 @@ def test_a_half_written_report_leaves_the_old_one(tmp_path: Path, monkeypatch: p
 
 def test_any_table_can_be_printed_in_full(tmp_path: Path, dse: Dse) -> None:
     folder = str(campaign(tmp_path, [cell("walk", [(0, 6.0)]), cell("marl", [(600, 3.0)])]))
-    out = dse("report", folder, "--tables-only", "--table", "layers", "--table", "efficiency").out
+    out = dse("report", folder, "--tables-only", "--table", "layers", "--table", "targets").out
     assert "Every layer after 500 samples" in out
     assert "Every layer after 1,000 samples" in out
     assert "walk needs 0.0017 times as many samples as marl to reach its own" in " ".join(out.split())
@@ -267,7 +291,8 @@ def test_any_table_can_be_printed_in_full(tmp_path: Path, dse: Dse) -> None:
 
 def test_what_is_written_says_the_same_in_every_form(tmp_path: Path) -> None:
     cells = [cell("a_b & c|d", [(0, 6.0)], seed=seed) for seed in (0, 1)]
-    write_report(campaign(tmp_path, [*cells, cell("marl", [(0, 3.0)])], seeds=2), pictures=False)
+    folder = campaign(tmp_path, [*cells, cell("marl", [(0, 3.0)])], seeds=2)
+    write_report(folder, pictures=False, latex=True)
     tables = tmp_path / "tables"
     assert "a_b & c\\|d" in (tables / "ledger.md").read_text()
     assert (

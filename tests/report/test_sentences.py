@@ -142,7 +142,8 @@ class Reader:
             "inconclusive, for want of runs, over": "inconclusive",
             "significantly reversed over": "reversed",
         }
-        chances = {r["other"]: r for r in rows(self.tables["improvement"]) if r["searcher"] == best[1]}
+        last = [r for r in rows(self.tables["versus"]) if int(r["budget"]) == self.study.budget]
+        chances = {r["other"]: r for r in last if r["searcher"] == best[1]}
         others = {name: chances[name] for name in self.standing if name != best[1]}
         by_verdict: dict[str, list[str]] = {}
         for name, row in others.items():
@@ -171,12 +172,15 @@ class Reader:
             return f"{len(names)} of the {others} others"
         return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
+    def final(self) -> list[dict[str, str]]:
+        """The rows of samples to the other's median final loss."""
+        return [row for row in rows(self.tables["targets"]) if row["target"] == "final"]
+
     def efficiency(self, text: str) -> None:
         """The multiple, its interval and what is significant are those of the table's row."""
         found = re.search(r"(\S+) needs ([\d.,]+) times as many samples as (\S+) to reach its own", text)
         assert found is not None, text
-        table = rows(self.tables["efficiency"])
-        (row,) = (r for r in table if (r["searcher"], r["other"]) == (found[3], found[1]))
+        (row,) = (r for r in self.final() if (r["searcher"], r["other"]) == (found[3], found[1]))
         value, low, high = (float(row[name]) for name in ("ratio", "low", "high"))
         assert float(found[2].replace(",", "")) == pytest.approx(value, rel=0.06)
         enough = enough_runs(
@@ -201,7 +205,7 @@ def test_every_sentence_says_what_its_table_says(study: Study) -> None:
         assert sentence.text.endswith(".")
         if sentence.table:
             reader.check(sentence)
-    for row in rows(reader.tables["efficiency"]):
+    for row in reader.final():
         if "times as many samples" in row["sentence"]:
             reader.efficiency(row["sentence"])
 

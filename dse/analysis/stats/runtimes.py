@@ -43,6 +43,11 @@ def expected_running_time(times: FloatArray, budget: int, counts: CountArray | N
         return np.asarray(spent / successes, np.float64)
 
 
+def time_within(times: FloatArray, budget: int, counts: CountArray | None = None) -> FloatArray:
+    """`expected_running_time` of runs cut at `budget`: what they reach later counts as not reached."""
+    return expected_running_time(np.where(times <= budget, times, np.inf), budget, counts)
+
+
 def share_reached(times: FloatArray, samples: IntArray) -> FloatArray:
     """The share of all `times` (any shape) that are at most each of `samples`: their ECDF."""
     return np.searchsorted(np.sort(times, axis=None), samples, side="right") / times.size

@@ -190,7 +190,7 @@ def _write(found: Dependence, data: dict[str, Any], folder: Path) -> None:
         "Correlations between the genes of good samples, and the tree by which they are dealt to agents."
     )
     figure = Drawing(NAME, title, caption, lambda _: correlation_figure(found, title, _how(data)))
-    write_drawing(figure, folder)
+    write_drawing(figure, folder, also_pdf=True)
 
 
 def _show(found: Dependence, data: dict[str, Any], out: Path | None) -> None:

@@ -21,7 +21,7 @@ def command(
     ] = None,
     table: Annotated[
         list[str] | None,
-        typer.Option(help="Print this table in full: layers, efficiency, runtimes, ...", metavar="TABLE"),
+        typer.Option(help="Print this table in full: versus, targets, layers, ...", metavar="TABLE"),
     ] = None,
     reprice: Annotated[
         list[str] | None,
@@ -34,11 +34,16 @@ def command(
     tables_only: Annotated[
         bool, typer.Option("--tables-only", help="Write the tables alone: no figures, no page.")
     ] = False,
+    latex: Annotated[
+        bool,
+        typer.Option("--latex", help="For a paper: write the tables as LaTeX and the figures as PDF too."),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Write a campaign's report (page, figures, tables) and print its result, also of an unfinished one."""
     from dse.cli.steps_view import steps
     from dse.report.printing import print_report
+    from dse.report.summary import regrets
     from dse.report.tables import NAMES
     from dse.report.writing import write_report
     from dse.support.errors import InputError, unknown
@@ -51,7 +56,7 @@ def command(
         raise InputError("--run draws a figure, which --tables-only leaves out; give one of the two")
     with steps() as tell:
         report, path = write_report(
-            folder, run=run, pictures=not tables_only, reprice_by=reprice or (), tell=tell
+            folder, run=run, pictures=not tables_only, latex=latex, reprice_by=reprice or (), tell=tell
         )
     if json:
         output.print_json(
@@ -63,7 +68,7 @@ def command(
                 "headline": report.conclusions.headline,
                 "warnings": list(report.conclusions.warnings),
                 "reduction": [asdict(row) for row in report.rows],
-                "regret": [asdict(row) for row in report.regrets],
+                "regret": regrets(report.findings),
                 "beaten": list(report.beaten),
             }
         )

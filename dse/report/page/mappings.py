@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dse.analysis.problems import Made
-from dse.analysis.regret import OPTIMAL
-from dse.analysis.study import Study, Triple
+from dse.analysis.study import OPTIMAL, Study, Triple
 from dse.campaign.summary import Summary
 from dse.domains.clustered.evaluation import Evaluation
 from dse.domains.clustered.mapping import Mapping

@@ -24,7 +24,7 @@ from dse.analysis.problems import make_problems
 from dse.analysis.repriced import Repriced
 from dse.analysis.study import Study
 from dse.report.conclusions import conclude
-from dse.report.formats import Section
+from dse.report.formats import Table
 from dse.report.page.captions import captions
 from dse.report.page.explorer import as_markup, explorer_data, filters, legend, marks
 from dse.report.page.mappings import BestMapping, best_mappings
@@ -70,7 +70,7 @@ class Page:
         cls,
         study: Study,
         findings: Findings,
-        tables: Iterable[Section] = (),
+        tables: Iterable[Table] = (),
         repriced: Sequence[Repriced] = (),
     ) -> Page:
         """The page of a study; `tables` come in the order in which they are shown.
@@ -101,7 +101,7 @@ def render(
     study: Study,
     findings: Findings,
     figures: Mapping[str, str] | None = None,
-    tables: Iterable[Section] = (),
+    tables: Iterable[Table] = (),
     linked: Iterable[str] = (),
     repriced: Sequence[Repriced] = (),
 ) -> str:
@@ -110,7 +110,7 @@ def render(
 
 
 def _context(
-    study: Study, findings: Findings, tables: Iterable[Section], repriced: Sequence[Repriced]
+    study: Study, findings: Findings, tables: Iterable[Table], repriced: Sequence[Repriced]
 ) -> dict[str, Any]:
     problems = make_problems(study)
     conclusions, alarms = conclude(study, findings), refuted(study)
@@ -128,7 +128,11 @@ def _context(
         "answer": standings(study, findings, brief=True),
         "standing": standings(study, findings),
         "curves": bool(findings.convergence),
-        "tables": [page_table(*table) for table in tables],
+        "tables": [
+            (table.question, [page_table(*section) for section in table.brief])
+            for table in tables
+            if table.brief
+        ],
         "overview": _overview(mappings),
         "mappings": mappings,
         "repriced": page_repriced(study, repriced),

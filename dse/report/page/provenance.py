@@ -9,8 +9,7 @@ from typing import Any
 
 from dse import __version__
 from dse.analysis.problems import Made
-from dse.analysis.regret import OPTIMAL
-from dse.analysis.study import Study, Triple
+from dse.analysis.study import OPTIMAL, Study, Triple
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.levels.machine import Machine
 from dse.report import limits

@@ -10,7 +10,7 @@ from dse.analysis.significance import LEAST_SEEDS
 from dse.analysis.study import Study
 from dse.report.formats import Section
 from dse.report.page.tables import PageTable, page_table
-from dse.report.repriced import caveat, finding, repriced_sections
+from dse.report.tables.repriced import caveat, finding, repriced_sections
 
 
 @dataclass(frozen=True)

@@ -1,20 +1,17 @@
-"""Figures as files: PNG and PDF for papers, SVG for the page; the same bytes for the same figure."""
+"""Figures as files: PNG, PDF for papers, SVG for the page; the same bytes for the same figure."""
 
 from __future__ import annotations
 
 import hashlib
 import io
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dse.analysis.findings import Findings
-from dse.analysis.study import Study
-from dse.report.plots.canvas import COLUMN
-from dse.report.plots.drawing import NAMES, Drawing, draw
+from dse.report.plots.drawing import NAMES, Drawing
 from dse.report.plots.style import house_style
 from dse.support.arrays import CodeArray
 from dse.support.files import write_whole
@@ -42,21 +39,16 @@ _DROPPED = re.compile(r"<!--.*?-->|<metadata>.*?</metadata>", re.DOTALL)
 _BETWEEN = re.compile(r">\s+<")
 
 
-def write_figures(study: Study, findings: Findings, folder: Path) -> dict[str, list[Path]]:
-    """Draw all figures into `folder` (made if need be) as PNG and PDF; returns the paths by figure.
+def write_drawing(drawing: Drawing, folder: Path, also_pdf: bool = False) -> list[Path]:
+    """Draw one figure into `folder` (made if need be) as PNG, and as PDF for a paper; returns the paths.
 
     A StorageError says what could not be written.
     """
-    return {name: write_drawing(drawing, folder) for name, drawing in draw(study, findings).items()}
-
-
-def write_drawing(drawing: Drawing, folder: Path) -> list[Path]:
-    """Draw one figure into `folder` as PNG and PDF."""
     figure = drawing.build()
     found = []
-    for suffix, content in ((".png", png(figure)), (".pdf", pdf(figure))):
+    for suffix, write in ((".png", png), (".pdf", pdf))[: 2 if also_pdf else 1]:
         path = folder / f"{drawing.name}{suffix}"
-        write_whole(path, content, "figure")
+        write_whole(path, write(figure), "figure")
         found.append(path)
     return found
 
@@ -127,11 +119,6 @@ def svg(figure: Figure) -> str:
     with house_style():
         figure.savefig(out, format="svg", metadata=nothing)
     return _shrink(out.getvalue())
-
-
-def svgs(drawings: Mapping[str, Drawing]) -> dict[str, str]:
-    """Every figure as SVG of a column's width, by name."""
-    return {name: svg(drawing.build(COLUMN)) for name, drawing in drawings.items()}
 
 
 def _shrink(text: str) -> str:

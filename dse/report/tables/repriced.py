@@ -1,22 +1,88 @@
-"""What becomes of the ranking under the other model, in sentences."""
+"""The winners under another cost model: the rankings by both, and who would change places, in words."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from dse.analysis.repriced.ranking import Pairs, Ranking
-from dse.analysis.repriced.repricing import Repriced
+from dse.analysis.findings import Interval
+from dse.analysis.ranking import Pairs, Place, Ranking
+from dse.analysis.repriced import Repriced
 from dse.analysis.significance import LEAST_SEEDS
+from dse.analysis.study import Study
 from dse.campaign.curves import CURVES
+from dse.core.cost_models import unit_of
 from dse.core.reasons import Reason
-from dse.report.formats import counted, names
+from dse.report.formats import NOTHING, Section, Table, counted, figure, names, over_target
+from dse.report.limits import seeds, without
+from dse.report.tables.cells import shown
 
+QUESTION = "Would the ranking be the same under another cost model?"
 LOWERED = (
     f"Without {CURVES} this folder does not keep strides and paddings: layers are priced as if they had "
     "none, padding as data."
 )
 MOST_CLAUSES = 3
 """So many groups of searchers that would pass others are named; the other pairs are counted."""
+
+
+def repriced_table(study: Study, repriced: Sequence[Repriced]) -> Table:
+    """The rankings by each other model, to be read; the figures for programs are in the report's summary."""
+    sections = tuple(section for found in repriced for section in repriced_sections(study, found))
+    return Table("repriced", QUESTION, (), (), sections, sections)
+
+
+def repriced_sections(study: Study, repriced: Repriced) -> Iterator[Section]:
+    """By one other model: the findings in words, the ranking over all problems, and those of each network.
+
+    Nothing where there is no ranking.
+    """
+    model, other, overall = repriced.model, repriced.other, repriced.overall
+    what = f"Winners under {model}, priced by {other}: who would change places"
+    words = [[scope(found), ranking_sentence(found, model, other)] for found in repriced.rankings]
+    if not words:
+        return
+    yield Section(what, ["ranking of", "in words"], words)
+    if overall:
+        over = f"{counted(overall.problems, 'problem')} and {seeds(study, ends=True)}"
+        title = f"All problems: ratio to the best known by {model}, and to the best of the winners by {other}"
+        note = f"Interquartile means over {over}, with 95 % confidence intervals. {without(study)}".strip()
+        heads = [f"by {model}", f"by {other}"]
+        figures = [(_shown(row.own), _shown(row.other)) for row in overall.rows]
+        yield _section(title, heads, overall, figures, note)
+    for found in repriced.groups:
+        title = f"{found.network}: {found.objective} of the same mappings by {model} and by {other}"
+        units = study.unit(found.objective), unit_of(found.objective, other)
+        heads = [f"by {name} ({unit})" for name, unit in zip((model, other), units, strict=True)]
+        figures = [(figure(row.own.value), figure(row.other.value)) for row in found.rows]
+        yield _section(title, heads, found, figures)
+
+
+def _section(
+    title: str, by: list[str], ranking: Ranking, figures: list[tuple[str, str]], note: str = ""
+) -> Section:
+    """A ranking's rows. A reason alone stands in the infeasible's head; of several each has a column."""
+    reasons = list(dict.fromkeys(reason for row in ranking.rows for reason in row.infeasible))
+    infeasible = f"infeasible: {why(dict.fromkeys(reasons, 0))}" if len(reasons) == 1 else "infeasible"
+    columns = reasons if len(reasons) > 1 else []
+    heads = ["searcher", by[0], "rank", by[1], "rank", "would pass", infeasible, *map(words_of, columns)]
+    cells = [
+        [
+            row.searcher,
+            own,
+            str(row.own.rank),
+            other,
+            str(row.other.rank),
+            names(row.passes) if row.passes else NOTHING,
+            f"{sum(row.infeasible.values()):,} of {row.winners:,}",
+            *(f"{row.infeasible.get(reason, 0):,}" for reason in columns),
+        ]
+        for row, (own, other) in zip(ranking.rows, figures, strict=True)
+    ]
+    return Section(title, heads, cells, note)
+
+
+def _shown(place: Place) -> str:
+    return shown(Interval(place.value, place.low, place.high), over_target)
 
 
 def finding(repriced: Repriced) -> str:
@@ -57,7 +123,7 @@ def ranking_sentence(ranking: Ranking, model: str, other: str) -> str:
     pairs = ranking.pairs
     if not pairs.all:
         return f"By {other} as by {model}, there is one searcher to rank."
-    if ranking.seeds < LEAST_SEEDS and not pairs.ordered:
+    if ranking.seeds < LEAST_SEEDS and pairs.all == pairs.tied_by_both:
         return (
             f"With {counted(ranking.seeds, 'seed')}, no change of rank by {other} can be significant: that "
             f"takes {LEAST_SEEDS}."

@@ -12,6 +12,7 @@ from dse.report.formats import Section, Table, counted, figure, ratio
 from dse.report.limits import without
 
 REDUCTION_COLUMNS = tuple(item.name for item in fields(Reduction))
+QUESTION = "By what factor is each searcher's figure of a network or layer above the reference's?"
 REDUCTION_HEADS = ("searcher", "seeds", "median", "best", "median / {0}'s", "best / {0}'s")
 
 
@@ -20,7 +21,7 @@ def reduction_table(study: Study, reductions: Sequence[Reduction]) -> Table:
     rows = tuple(tuple(getattr(row, name) for name in REDUCTION_COLUMNS) for row in reductions)
     full = [row for row in reductions if row.budget == study.budget]
     whole, brief = (tuple(reduction_sections(found, study)) for found in (reductions, full))
-    return Table("reduction", REDUCTION_COLUMNS, rows, whole, brief)
+    return Table("reduction", QUESTION, REDUCTION_COLUMNS, rows, whole, brief)
 
 
 def reduction_sections(rows: Sequence[Reduction], study: Study) -> Iterator[Section]:

@@ -1,4 +1,4 @@
-"""Searchers ranked under two cost models by the same runs, and which of them change places.
+"""Searchers ranked under two cost models by the same runs, and which of them would change places.
 
 A searcher is ahead of another under a model if the 95 % interval of the ratio of their figures lies on one
 side of 1 (a bootstrap over seeds; the resamples of a searcher are the same under both models). Two change
@@ -83,21 +83,17 @@ class Pairs:
     tied_by_both: int = 0
 
     @property
-    def ordered(self) -> int:
-        """The pairs that are not tied by both."""
-        return self.concordant + self.discordant + self.tied_by_own + self.tied_by_other
-
-    @property
     def all(self) -> int:
         """All pairs."""
-        return self.ordered + self.tied_by_both
+        return self.concordant + self.discordant + self.tied_by_own + self.tied_by_other + self.tied_by_both
 
 
 @dataclass(frozen=True)
 class Ranking:
     """The searchers on a group of problems, in the order of their ranks under the campaign's model.
 
-    `network` and `objective` are those of the group; over all `problems`, `network` is empty.
+    `network` and `objective` are those of the group; over all `problems`, `network` is empty. `seeds` are
+    the fewest of a searcher.
     """
 
     network: str
@@ -106,15 +102,13 @@ class Ranking:
     rows: tuple[Ranked, ...]
     pairs: Pairs
     seeds: int
-    """The fewest seeds of a searcher."""
 
 
 def rank(network: str, objective: str, problems: int, entries: Mapping[str, Contender]) -> Ranking:
     """The ranking of the searchers of `entries`."""
-    names = list(entries)
-    passes: dict[str, list[str]] = {name: [] for name in names}
+    passes: dict[str, list[str]] = {name: [] for name in entries}
     counts: Counter[str] = Counter()
-    for one, other in combinations(names, 2):
+    for one, other in combinations(entries, 2):
         before, after = (_ahead(entries[one], entries[other], which) for which in ("own", "other"))
         kind = _kind(before, after)
         counts[kind] += 1

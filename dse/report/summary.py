@@ -1,0 +1,86 @@
+"""A report's result for programs: small plain data, beside the tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from dse.analysis.findings import Findings
+from dse.analysis.repriced import Repriced
+from dse.analysis.study import Study
+from dse.report.conclusions import Conclusions
+from dse.report.tables.repriced import finding, notes
+
+SUMMARY = "summary.json"
+
+
+def summary(
+    study: Study, findings: Findings, conclusions: Conclusions, repriced: Sequence[Repriced]
+) -> dict[str, Any]:
+    """The result as plain data; what JSON cannot say (infinities, NaN) is None."""
+    targets = {study.label(problem): study.target(problem) for problem in study.problems}
+    found = {
+        "campaign": study.name,
+        "budget": study.budget,
+        "cost_model": study.cost_model,
+        "seeds": study.seeds,
+        "searchers": list(study.searchers),
+        "reference": study.reference,
+        "cells": len(study.summaries),
+        "planned": study.planned,
+        "missing": study.missing,
+        "headline": conclusions.headline,
+        "sentences": [asdict(sentence) for sentence in conclusions.sentences],
+        "warnings": list(conclusions.warnings),
+        "limits": {
+            name: {"seeds": study.seeds_of(name), "budget": study.budget_of(name)}
+            for name in study.searchers
+            if name in study.cut or study.seeds_of(name) < study.seeds
+        },
+        "standing": {name: asdict(band.end) for name, band in findings.gap.items() if name not in study.cut},
+        "targets": {label: {"loss": loss, "proven": proven} for label, (loss, proven) in targets.items()},
+        "repriced": [_repriced(found) for found in repriced],
+    }
+    return {name: _plain(value) for name, value in found.items()}
+
+
+def regrets(findings: Findings) -> list[dict[str, Any]]:
+    """Losses over the proven bound, problem by problem: 1 is perfect, None is nothing feasible."""
+    return [
+        {
+            **dict(zip(("layer", "accelerator", "objective"), row.problem, strict=True)),
+            "budget": row.budget,
+            "searcher": row.searcher,
+            "optimum": row.bound,
+            "proven": row.proven,
+            "ratio_median": row.median / row.bound,
+            "ratio_best": row.best / row.bound,
+            "seeds": row.seeds,
+        }
+        for row in findings.layers
+        if row.bound > 0
+    ]
+
+
+def _repriced(repriced: Repriced) -> dict[str, Any]:
+    return {
+        "cost_model": repriced.other,
+        "finding": finding(repriced),
+        "winners": repriced.winners,
+        "infeasible": dict(repriced.infeasible),
+        "rankings": [asdict(ranking) for ranking in repriced.rankings],
+        "notes": notes(repriced),
+    }
+
+
+def _plain(value: Any) -> Any:
+    """`value` with what JSON cannot say (infinities, NaN) as None, at any depth."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value

@@ -1,0 +1,83 @@
+"""Every layer: what each searcher has found there, and how many samples that took."""
+
+from __future__ import annotations
+
+from dse.analysis.findings import TABLE_TAUS, Findings
+from dse.analysis.study import Study
+from dse.report.formats import NOTHING, Section, Table, figure, over_target, samples
+from dse.report.limits import missing, without
+
+QUESTION = "What has each searcher found on each layer, and how many samples did that take?"
+COLUMNS = (
+    "searcher",
+    "seeds",
+    "feasible",
+    "best",
+    "median",
+    "low",
+    "high",
+    "worst",
+    "target",
+    "proven",
+    "bound",
+    "ratio",
+)
+SAMPLES_TO = tuple(f"samples_to_{tau}" for tau in TABLE_TAUS)
+HEADS = (
+    "problem",
+    "searcher",
+    "feasible",
+    "best",
+    "median",
+    "95 % confidence interval",
+    "worst",
+    "median / best known",
+)
+
+
+def layers_table(study: Study, findings: Findings) -> Table:
+    """Losses over seeds and expected running times, problem by problem, at each budget."""
+    unknown = ("",) * len(SAMPLES_TO)
+    rows = [
+        (
+            *(*row.problem, row.budget, *(getattr(row, name) for name in COLUMNS)),
+            *(row.samples_to or unknown),
+        )
+        for row in findings.layers
+    ]
+    *early, last = (_losses(study, findings, budget) for budget in study.budgets)
+    columns = ("layer", "accelerator", "objective", "budget", *COLUMNS, *SAMPLES_TO)
+    return Table.of("layers", QUESTION, columns, rows, (last, _times(study, findings), *early), brief=2)
+
+
+def _losses(study: Study, findings: Findings, budget: int) -> Section:
+    cells = [
+        [
+            study.label(row.problem),
+            row.searcher,
+            f"{row.feasible} of {row.seeds}",
+            figure(row.best),
+            figure(row.median),
+            f"{figure(row.low)} to {figure(row.high)}",
+            figure(row.worst),
+            over_target(row.ratio) + ("" if row.proven else " (not proven)"),
+        ]
+        for row in findings.layers
+        if row.budget == budget
+    ]
+    return Section(f"Every layer after {budget:,} samples, over seeds", HEADS, cells, without(study, budget))
+
+
+def _times(study: Study, findings: Findings) -> Section:
+    """Expected running times within each searcher's own budget, from far targets to near ones."""
+    cells = [
+        [study.label(row.problem), row.searcher, *map(samples, reversed(row.samples_to))]
+        if row.samples_to
+        else [study.label(row.problem), row.searcher, *[NOTHING] * len(TABLE_TAUS)]
+        for row in findings.layers
+        if row.budget == study.budget_of(row.searcher)
+    ]
+    title = "Expected running time: samples to within so many times the best known"
+    own = f" Each up to its own budget: {missing(study)}." if study.cut else ""
+    note = f"All samples spent, failed runs' too, over the runs that succeed.{own}"
+    return Section(title, ["problem", "searcher", *map(str, reversed(TABLE_TAUS))], cells, note)

@@ -1,0 +1,126 @@
+"""Who is nearest to the optimum at each budget, by two statistics, and over whom the lead is significant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from dse.analysis.findings import Findings, Standing
+from dse.analysis.significance import Lead, ends, lead
+from dse.analysis.study import Study
+from dse.report.formats import NOTHING, Section, Table, counted, over_target
+from dse.report.limits import seeds
+from dse.report.tables.cells import ENDS, PROBLEMS_TOO, at_budgets, dashes, numbers
+
+QUESTION = "Who is nearest to the optimum after so many samples, and is the lead significant?"
+COLUMNS = (
+    "searcher",
+    "budget",
+    "ratio",
+    *ENDS,
+    "median",
+    *(f"median_{end}" for end in ENDS),
+    "problems",
+    "seeds",
+    "searcher_seconds",
+    "model_seconds",
+    "start",
+    "lead",
+)
+BEST, CUT = "best", NOTHING
+"""What stands in the column of comparisons with the best: of itself, and of who has not the whole budget."""
+
+
+def standing_table(study: Study, findings: Findings) -> Table:
+    """All runs over the optima, at each budget: interquartile means, and means of medians."""
+    best, found = leading(study, findings), findings.standing
+    rows = [
+        (
+            *(row.searcher, row.budget, *numbers(row.ratio, row.over_problems)),
+            *(*numbers(row.median, row.median_over_problems), len(study.solved), row.seeds),
+            *(row.own_seconds, row.model_seconds, study.begins(row.searcher)),
+            _verdict(best, row.searcher) if best and row.budget == study.budget else "",
+        )
+        for row in found
+    ]
+    over, of = f"over {goal(study)} after so many samples", counted(len(study.solved), "problem")
+    sections = (
+        *_means(study, found, best, f"Best loss {over}", f"over {of} and {seeds(study)}"),
+        *_medians(study, found, f"Median best loss {over}", f"over {of} of medians over seeds"),
+    )
+    return Table.of("standing", QUESTION, COLUMNS, rows, sections, brief=1)
+
+
+def _means(
+    study: Study, found: Sequence[Standing], best: Lead | None, title: str, over: str
+) -> Iterator[Section]:
+    """The interquartile means, with what a run costs and over whom the best is ahead."""
+    note = (
+        f"{_proven(study)}Interquartile mean of logarithms {over}, with 95 % confidence intervals. CPU "
+        f"seconds include those of the cost model. {_about_lead(best)}{dashes(study)}"
+    )
+    seconds = {row.searcher: row.own_seconds + row.model_seconds for row in found}
+    heads = ["searcher", "start", *(f"{budget:,}" for budget in study.budgets), "CPU s a run"]
+    heads += [f"lead of {best.searcher}"] if best and best.against else []
+    for wide in (False, True):
+        figures = {(row.searcher, row.budget): row.over_problems if wide else row.ratio for row in found}
+        cells = [
+            [
+                *(name, study.begins(name) or NOTHING, *at_budgets(study, name, figures, over_target)),
+                f"{seconds[name]:,.1f}",
+                *([_verdict(best, name)] if best and best.against else []),
+            ]
+            for name in seconds
+        ]
+        yield Section(title + PROBLEMS_TOO * wide, heads, cells, note.strip())
+
+
+def _medians(study: Study, found: Sequence[Standing], title: str, over: str) -> Iterator[Section]:
+    """The geometric means of medians: another statistic of the same runs."""
+    note = f"{_proven(study)}Geometric mean {over}, with 95 % confidence intervals. {dashes(study)}".strip()
+    fewest = {row.searcher: row.seeds for row in found}
+    heads = ["searcher", "seeds", *(f"{budget:,}" for budget in study.budgets)]
+    for wide in (False, True):
+        figures = {
+            (row.searcher, row.budget): row.median_over_problems if wide else row.median for row in found
+        }
+        cells = [
+            [name, str(count), *at_budgets(study, name, figures, over_target)]
+            for name, count in fewest.items()
+        ]
+        yield Section(title + PROBLEMS_TOO * wide, heads, cells, note)
+
+
+def leading(study: Study, findings: Findings) -> Lead | None:
+    """Who leads at the end, as the standing table shows the figures."""
+    found = ends(findings.gap, study.cut)
+    return lead(found, {name: over_target(end.value) for name, end in found.items()}, findings.improvement)
+
+
+def _about_lead(best: Lead | None) -> str:
+    if best is None or not best.against:
+        return ""
+    return (
+        f"The lead of {best.searcher} over another is significant where the 95 % confidence interval of the "
+        "probability that its run ends lower is above a half, reversed where it is below, and inconclusive "
+        "where there are too few runs for either. "
+    )
+
+
+def _verdict(best: Lead, name: str) -> str:
+    return BEST if name == best.searcher else best.against.get(name, CUT)
+
+
+def goal(study: Study) -> str:
+    """What ratios are to, in a few words."""
+    return "the best known" if _proven(study) else "the proven optimum"
+
+
+def _proven(study: Study) -> str:
+    """How many of the best known are proven optima, in a sentence; nothing where all are."""
+    proven = [study.target(problem)[1] for problem in study.solved]
+    if all(proven):
+        return ""
+    if study.proofs_to_come:
+        return "Optima are not proven yet. "
+    are = "is a proven optimum" if sum(proven) < 2 else "are proven optima"
+    return f"Of the best known, {sum(proven) or 'none'} of {len(proven)} {are}. "

@@ -1,0 +1,157 @@
+"""How many samples a searcher needs to reach a target, as a multiple of another's; in words too."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from dse.analysis.findings import Efficiency, Findings, Interval, TargetRatio
+from dse.analysis.significance import verdict
+from dse.analysis.study import Study
+from dse.report.formats import NOTHING, Section, Table, factor
+from dse.report.limits import problems
+from dse.report.tables.cells import ENDS, PROBLEMS_TOO, numbers, shown
+
+QUESTION = "How many times as many samples does one searcher need as another to be as good?"
+COLUMNS = (
+    "searcher",
+    "other",
+    "target",
+    "budget",
+    "ratio",
+    *ENDS,
+    "reached",
+    "other_reached",
+    "known",
+    "problems",
+    "missed",
+    "other_missed",
+    "sentence",
+)
+FINAL = "final"
+"""The target that is the other's median final loss."""
+
+
+def targets_table(study: Study, findings: Findings) -> Table:
+    """How many times as many samples `other` needs as `searcher` to reach a target.
+
+    That is so many times the best known, of the reference against each other searcher; or `final`, the
+    other's own median final loss, of both against each other.
+    """
+    rows: list[tuple[object, ...]] = [
+        (
+            *(row.reference, row.searcher, row.tau, row.budget, *numbers(row.ratio, row.over_problems)),
+            *(row.reached, row.other_reached, row.known, row.problems),
+            *("; ".join(map(study.label, missed)) for missed in (row.missed, row.other_missed)),
+            "",
+        )
+        for row in findings.targets
+    ]
+    rows += [
+        (
+            *(row.searcher, row.other, FINAL, row.budget, *numbers(row.ratio, row.over_problems)),
+            *(row.reached, "", row.problems, row.problems, "", "", efficiency_sentence(study, row)),
+        )
+        for row in findings.efficiency
+    ]
+    sections = [_fixed(study, findings, wide=False), _final(study, findings)]
+    sections += [_fixed(study, findings, wide=True), *_unreached(study, findings)]
+    return Table.of("targets", QUESTION, COLUMNS, rows, sections, brief=2)
+
+
+def _fixed(study: Study, findings: Findings, wide: bool) -> Section:
+    """To within so many times the best known."""
+    taus = sorted({row.tau for row in findings.targets}, reverse=True)
+    found = {(row.searcher, row.tau): row for row in findings.targets}
+    me = study.reference
+    title = f"Samples to within so many times the best known, as a multiple of {me}'s"
+    note = (
+        f"Above 1, {me} needs fewer. Ratio of expected running times up to the smaller of both budgets, "
+        "median over problems where either gets there, with 95 % confidence intervals; inf: the searcher "
+        f"mostly does not get there, 0: {me} mostly does not."
+    )
+
+    def cell(row: TargetRatio) -> str:
+        return shown(row.over_problems if wide else row.ratio, _times)
+
+    cells = [
+        [name, f"{budget:,}", *(cell(found[name, tau]) for tau in taus)]
+        for name, budget in {row.searcher: row.budget for row in findings.targets}.items()
+    ]
+    return Section(title + PROBLEMS_TOO * wide, ["searcher", "budget", *map(str, taus)], cells, note)
+
+
+def _unreached(study: Study, findings: Findings) -> Iterator[Section]:
+    """Which searchers have reached a target in no run, and where; nothing where that is nobody."""
+    first = next((row.searcher for row in findings.targets), "")
+    missed = [
+        [str(row.tau), name, str(len(where)), "; ".join(map(study.label, where))]
+        for row in findings.targets
+        for name, where in ((study.reference, row.missed), (row.searcher, row.other_missed))
+        if where and (name != study.reference or row.searcher == first)
+    ]
+    if missed:
+        yield Section("Targets that no run reaches", ["within", "searcher", "problems", "which"], missed)
+
+
+def _final(study: Study, findings: Findings) -> Section:
+    """To the other's median final loss."""
+    cells = []
+    for row in findings.efficiency:
+        wide = row.over_problems
+        over = f"{factor(wide.low)} to {factor(wide.high)}" if wide is not None and wide.wide else NOTHING
+        multiple = "censored" if row.ratio is None else shown(row.ratio, factor)
+        reached = f"{row.reached} of {row.problems}"
+        cells.append([row.searcher, row.other, multiple, over, reached, efficiency_sentence(study, row)])
+    title = "Samples to the other's median final loss: the other's as a multiple of the searcher's"
+    note = (
+        "Above 1, the searcher needs fewer. Median over problems of the ratio of expected running times, "
+        "failed runs counted on both sides, with 95 % confidence intervals; beside it those with problems "
+        "resampled too."
+    )
+    heads = ["searcher", "other", "multiple", "problems resampled too", "problems reached", "in words"]
+    return Section(title, heads, cells, note)
+
+
+def _times(value: float) -> str:
+    return "inf" if math.isinf(value) else factor(value)
+
+
+def efficiency_sentence(study: Study, row: Efficiency) -> str:
+    """A ratio of samples in words, without a full stop."""
+    both = f" (both read up to {row.budget:,} samples)" if row.budget < study.budget else ""
+    return _compared(row) + both
+
+
+def _compared(row: Efficiency) -> str:
+    searcher, other, ratio = row.searcher, row.other, row.ratio
+    if not row.problems:
+        return f"neither {searcher} nor {other} has found anything feasible"
+    fails = row.problems - row.reached
+    never = f"no run of {searcher} reaches it on {problems(fails, row.problems)}"
+    if ratio is None:
+        return f"{searcher} does not reach {other}'s median final loss: {never} (censored)"
+    if math.isinf(ratio.value):
+        return f"{searcher} finds feasible mappings where {other} finds none"
+    text = (
+        f"{other} needs {factor(ratio.value)} times as many samples as {searcher} to reach its own median "
+        f"final loss{_intervals(row)}"
+    )
+    return f"{text}; {never}" if fails else text
+
+
+def _intervals(row: Efficiency) -> str:
+    """The confidence intervals of a ratio of samples, and whether it differs significantly from 1."""
+    assert row.ratio is not None, "of a ratio that there is"
+    said = {"reversed": "significant"}
+    found = verdict(row.ratio, 1.0, row.enough)
+    text = f" (95 % confidence interval {_factors(row.ratio)}" if row.ratio.wide else ""
+    wide = row.over_problems
+    if text:
+        text += f"; {_factors(wide)} with problems resampled too)" if wide and wide.wide else ")"
+    return f"{text}: {said.get(found, found)}"
+
+
+def _factors(interval: Interval) -> str:
+    low, high = (factor(end) if math.isfinite(end) else "infinity" for end in (interval.low, interval.high))
+    return f"{low} to {high}"

@@ -1,0 +1,103 @@
+"""Searchers against each other: how often a run of one ends lower, and what the tests say."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import permutations
+
+from dse.analysis.findings import Findings
+from dse.analysis.significance import verdict_of
+from dse.analysis.study import Study
+from dse.report.formats import NOTHING, Section, Table, probability
+from dse.report.limits import without
+from dse.report.tables.cells import ENDS, PROBLEMS_TOO, at_budgets, dashes, numbers
+
+QUESTION = "How likely is a run of one searcher to beat one of another, and is the difference significant?"
+TEST = ("wins", "ties", "losses", "p", "p_holm")
+COLUMNS = (
+    "searcher",
+    "other",
+    "budget",
+    "probability",
+    *ENDS,
+    "problems",
+    "seeds",
+    "other_seeds",
+    "lead",
+    *TEST,
+)
+
+
+def versus_table(study: Study, findings: Findings) -> Table:
+    """The reference against each other searcher, budget by budget, and all pairs at the end."""
+    sections = (*_by_budget(study, findings), _all_pairs(study, findings))
+    rows = [*_reference_rows(study, findings), *_other_rows(study, findings)]
+    return Table.of("versus", QUESTION, COLUMNS, rows, sections, brief=1)
+
+
+def _reference_rows(study: Study, findings: Findings) -> Iterator[tuple[object, ...]]:
+    tests = {row.searcher: tuple(getattr(row, name) for name in TEST) for row in findings.comparisons}
+    none = ("",) * len(TEST)
+    for row in findings.versus:
+        last = row.budget == study.budget
+        yield (
+            *(row.reference, row.searcher, row.budget, *numbers(row.chance, row.over_problems)),
+            *(row.problems, row.seeds, row.other_seeds),
+            verdict_of(findings.improvement, row.reference, row.searcher) if last else "",
+            *(tests.get(row.searcher, none) if last else none),
+        )
+
+
+def _other_rows(study: Study, findings: Findings) -> Iterator[tuple[object, ...]]:
+    """All other pairs, in both directions, at the whole budget."""
+    found = findings.improvement
+    for i, j in permutations(range(len(found.searchers)), 2):
+        one, other = found.searchers[i], found.searchers[j]
+        if one != study.reference and not math.isnan(found.probability[i, j]):
+            ends = (float(part[i, j]) for part in (found.probability, found.low, found.high))
+            lead = verdict_of(found, one, other)
+            yield one, other, study.budget, *ends, *[""] * 5, lead, *[""] * len(TEST)
+
+
+def _by_budget(study: Study, findings: Findings) -> Iterator[Section]:
+    me = study.reference
+    tests = {row.searcher: row for row in findings.comparisons}
+    last = {row.searcher: row for row in findings.versus}
+    title = f"Probability that a run of {me} is lower after so many samples"
+    note = (
+        "Than one of the other searcher, ties half, with 95 % confidence intervals. Wins, ties and losses "
+        "are problems, by the median loss at the end; p is that of Wilcoxon's signed-rank test over them, "
+        f"corrected by Holm. {dashes(study)}"
+    ).strip()
+    heads = [f"{me} against", "seeds", *(f"{budget:,}" for budget in study.budgets)]
+    heads += ["wins", "ties", "losses", "p (Holm)", "lead"]
+    for wide in (False, True):
+        figures = {
+            (row.searcher, row.budget): row.over_problems if wide else row.chance for row in findings.versus
+        }
+        cells = []
+        for name, row in last.items():
+            test, whole = tests.get(name), row.budget == study.budget
+            cells.append(
+                [
+                    *(name, f"{row.seeds} : {row.other_seeds}"),
+                    *at_budgets(study, name, figures, probability),
+                    *(map(str, (test.wins, test.ties, test.losses)) if test else [NOTHING] * 3),
+                    probability(test.p_holm) if test else NOTHING,
+                    verdict_of(findings.improvement, me, name) if whole else NOTHING,
+                ]
+            )
+        yield Section(title + PROBLEMS_TOO * wide, heads, cells, note)
+
+
+def _all_pairs(study: Study, findings: Findings) -> Section:
+    found = findings.improvement
+    places = range(len(found.searchers))
+    cells = [
+        [found.searchers[i], *(probability(found.probability[i, j]) if i != j else NOTHING for j in places)]
+        for i in places
+    ]
+    title = "Probability that a run of the row's searcher ends lower than one of the column's"
+    note = f"Ties count half. {without(study)}".strip()
+    return Section(title, ["searcher", *found.searchers], cells, note)
