@@ -105,6 +105,7 @@ class Reader:
     def check(self, sentence: Sentence) -> None:
         """See that every number of a sentence is in its table, and that what it compares is so."""
         text = re.sub(r"^So far \([^)]*\),? on ", "On ", sentence.text)
+        text = re.sub(r"^So far \([^)]*\) ", "", text)
         kinds = {
             "is nearest to": self.nearest,
             "are nearest to": self.nearest,

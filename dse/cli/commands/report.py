@@ -36,7 +36,7 @@ def command(
     ] = False,
     latex: Annotated[
         bool,
-        typer.Option("--latex", help="For a paper: write the tables as LaTeX and the figures as PDF too."),
+        typer.Option("--latex", help="Write the tables as LaTeX and the figures as PDF too."),
     ] = False,
     json: Json = False,
 ) -> None:
