@@ -29,7 +29,7 @@ class A2C:
     actions: Literal["gaussian", "categorical"] = "categorical"
     """A number for each gene, rounded, or a probability for each of its values."""
     reward: Reward = "1/x"
-    """What a point earns (see Options of dse.search.environments)."""
+    """What a point earns (see Options of searchers.environments)."""
     envs: Count = 16
     """Points that are drawn, and evaluated, at a time."""
     steps: Count = 2

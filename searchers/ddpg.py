@@ -30,7 +30,7 @@ class DDPG:
     """A single agent with a deterministic actor, and a critic that it climbs."""
 
     reward: Reward = "1/x"
-    """What a point earns (see Options of dse.search.environments)."""
+    """What a point earns (see Options of searchers.environments)."""
     envs: Count = 1
     """Points that are drawn, and evaluated, at a time."""
     updates: Repeats = 4

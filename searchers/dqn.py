@@ -29,7 +29,7 @@ class DQN:
     """A single agent that learns what each change of a gene is worth."""
 
     reward: Reward = "1/x"
-    """What a point earns (see Options of dse.search.environments)."""
+    """What a point earns (see Options of searchers.environments)."""
     envs: Count = 4
     """Points that are changed, and evaluated, at a time."""
     steps: Count = 1

@@ -26,7 +26,7 @@ class MADDPG(TeamPlay):
     """Deterministic policy gradients, choices drawn by straight-through Gumbel-softmax."""
 
     reward: Reward = "1/x"
-    """What a point earns (see Options of dse.search.environments)."""
+    """What a point earns (see Options of searchers.environments)."""
     batch: int = 256
     """Steps in a mini-batch."""
     learning_rate: float = 0.03

@@ -63,7 +63,7 @@ class PPO:
     actions: Literal["gaussian", "categorical"] = "gaussian"
 
     reward: Literal["1/x", "-log"] = "1/x"
-    """What a point earns (see Options of dse.search.environments)."""
+    """What a point earns (see Options of searchers.environments)."""
 
     envs: int = 64
     """Points that are drawn, and evaluated, at a time."""

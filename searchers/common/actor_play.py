@@ -26,7 +26,7 @@ class ActorPlay:
     """How actors search, and how the learner learns (see learners.d4pg and learners.actors)."""
 
     reward: Reward = "-log"
-    """What a point earns (see Options of dse.search.environments)."""
+    """What a point earns (see Options of searchers.environments)."""
     actors: Count = 4
     """Points that are drawn, and evaluated, at a time."""
     spread: Share = 0.4
@@ -71,9 +71,9 @@ class ActorPlay:
     ) -> None:
         """Let one learner after another learn from actors of so many bits until the budget is spent."""
         with torch_apart():
-            from dse.search.environments import MappingVectorEnv
             from learners.actors import Actors, lockstep, spreads
             from learners.team import Team
+            from searchers.environments import MappingVectorEnv
 
             game = Game("one-step", "one", "gaussian", self.reward, self.episode_steps)
             team = Team.of(game.environment(evaluate))

@@ -38,7 +38,7 @@ class Game:
 
     `form` is what a step is: `one-step`, all agents choose a point together; `construct`, one after the other
     sets its genes; `refine`, all move the genes of a point, episodes beginning at the best one so far. An
-    agent has a gene, a block of genes that belong together, or all. Of Options of dse.search.environments
+    agent has a gene, a block of genes that belong together, or all. Of Options of searchers.environments
     come `actions` (gaussian ones in one step alone, discrete ones for one agent with all genes), `reward` and
     `episode_steps`.
     """
@@ -67,7 +67,7 @@ class Game:
 
     def environment(self, evaluate: Evaluator) -> ParallelEnv:
         """The game over an evaluator."""
-        from dse.search.environments import (
+        from searchers.environments import (
             MappingEnv,
             MappingParallelEnv,
             Options,

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 
-from dse.search.environments import MappingVectorEnv
 from dse.support.arrays import SingleArray
+from searchers.environments import MappingVectorEnv
 
 
 class StableBaselinesEnv(VecEnv):

@@ -44,10 +44,10 @@ def play(
     with torch_apart():
         import torch
 
-        from dse.search.environments import MappingVectorEnv
         from learners.sb3 import begin, noise, policy_of
         from learners.team import Team
         from searchers.common.sb3_env import StableBaselinesEnv
+        from searchers.environments import MappingVectorEnv
 
         route("stable_baselines3")
         draws = _Draws(Draws.seeded(0), torch.Generator())

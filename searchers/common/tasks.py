@@ -22,7 +22,7 @@ _ENDLESS = 10**9
 
 def mapping(form: str, agents: int) -> ParallelEnv:
     """A game of that form, on a layer such as ResNet-18 begins with; each agent has neighbouring genes."""
-    from dse.search.environments import MappingParallelEnv, SequentialParallelEnv
+    from searchers.environments import MappingParallelEnv, SequentialParallelEnv
 
     problem = Problem(_LAYER, PRESETS["edge"], "edp")
     genes = len(problem.space.sizes)

@@ -28,7 +28,7 @@ class TeamPlay(OffPolicy):
     agents: Literal["genes", "blocks"] = "genes"
     """Who has an agent of its own: each gene, or each block of genes that belong together."""
     reward: Reward = "-log"
-    """What a point earns (see Options of dse.search.environments)."""
+    """What a point earns (see Options of searchers.environments)."""
 
     libraries: ClassVar[tuple[str, ...]] = ("gymnasium", "pettingzoo", "torch")
     portable: ClassVar[bool] = False

@@ -31,7 +31,7 @@ class ValuePlay:
     agents: Literal["genes", "blocks"] = "genes"
     """Who has an agent of its own: each gene, or each block of genes that belong together."""
     reward: Reward = "-log"
-    """What a point earns (see Options of dse.search.environments)."""
+    """What a point earns (see Options of searchers.environments)."""
     mixing: Literal["qmix", "vdn"] = "qmix"
     """How the agents' values make the team's: by a network, or as their sum."""
     hidden: Annotated[int, Limits(ge=1, le=MOST_UNITS)] = 64

@@ -15,13 +15,13 @@ from dse.campaign.reading import load_campaign
 from dse.cli.commands.run import find_layers
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.problem import Problem
-from dse.search.environment_view import View
 from dse.search.evaluator import Evaluator
 from dse.search.run import Cell, run_cell
 from dse.search.searcher import drive, make_searcher
 from dse.search.start import start_points
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError
+from searchers.environments.view import View
 from searchers.random import Random
 from tests.conftest import Dse
 from workloads import load_layer

@@ -77,10 +77,10 @@ def test_an_agent_of_stable_baselines3_is_as_likely_to_do_what_it_does_here(acti
     from gymnasium import spaces
     from stable_baselines3 import PPO
 
-    from dse.search.environments import MappingParallelEnv, MappingVectorEnv
     from learners.sb3 import policy_of
     from learners.team import Team
     from searchers.common.sb3_env import StableBaselinesEnv
+    from searchers.environments import MappingParallelEnv, MappingVectorEnv
 
     env = MappingVectorEnv(2, evaluator=Evaluator(ToyProblem(), 9), actions=actions)
     agent = PPO("MlpPolicy", StableBaselinesEnv(env), n_steps=2, batch_size=4, seed=0, device="cpu")

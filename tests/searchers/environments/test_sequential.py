@@ -12,13 +12,13 @@ from gymnasium.utils.env_checker import check_env as check_gymnasium_env
 from pettingzoo.test import parallel_api_test
 from stable_baselines3.common.env_checker import check_env as check_stable_baselines_env
 
-from dse.search.environment_view import observe
-from dse.search.environments import SequentialEnv, SequentialParallelEnv
 from dse.search.evaluator import BudgetExhausted, Evaluator
-from dse.search.sequential_forms import MOVES
 from dse.support.errors import InputError
 from dse.testing.toy_problem import ToyProblem
-from tests.search.test_environments import GROUPS, PROBLEM, SIZES, points
+from searchers.environments import SequentialEnv, SequentialParallelEnv
+from searchers.environments.forms import MOVES
+from searchers.environments.view import observe
+from tests.searchers.environments.test_environments import GROUPS, PROBLEM, SIZES, points
 
 STAY = MOVES.index("stay")
 

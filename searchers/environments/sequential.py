@@ -9,7 +9,7 @@
   the first is measured against the reference.
 
 Importing this module registers `dse/Construct-v0` and `dse/Refine-v0`. What becomes of a spent budget, and
-the options, are as in dse.search.environments.
+the options, are as in searchers.environments.
 """
 
 from __future__ import annotations
@@ -22,7 +22,11 @@ import numpy as np
 from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
-from dse.search.environment_view import (
+from dse.search.record import Record
+from dse.support.arrays import IntArray
+from dse.support.errors import InputError
+from searchers.environments.forms import MOVES, STEPS, Construct, Form, Outcome, Start, make_game
+from searchers.environments.view import (
     RENDER_MODES,
     Observations,
     Options,
@@ -30,10 +34,6 @@ from dse.search.environment_view import (
     info_of,
     partition,
 )
-from dse.search.record import Record
-from dse.search.sequential_forms import MOVES, STEPS, Construct, Form, Outcome, Start, make_game
-from dse.support.arrays import IntArray
-from dse.support.errors import InputError
 
 
 class SequentialEnv(gymnasium.Env[Observations, Any]):
@@ -229,6 +229,6 @@ def _said(outcome: Outcome, exhausted: bool) -> dict[str, Any]:
 for _form in ("construct", "refine"):
     gymnasium.register(
         f"dse/{_form.capitalize()}-v0",
-        entry_point="dse.search.sequential:SequentialEnv",
+        entry_point="searchers.environments.sequential:SequentialEnv",
         kwargs={"form": _form},
     )

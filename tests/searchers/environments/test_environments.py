@@ -21,12 +21,12 @@ from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.nest import loop_nest
 from dse.domains.clustered.problem import Evaluations, Problem
 from dse.domains.clustered.space.genes import GENE_NAMES
-from dse.search.environments import MappingEnv, MappingParallelEnv, MappingVectorEnv, observe
 from dse.search.evaluator import BudgetExhausted, Evaluator
 from dse.search.record import Record
 from dse.support.errors import InputError
 from dse.testing.landscapes import refused
 from dse.testing.toy_problem import ToyProblem
+from searchers.environments import MappingEnv, MappingParallelEnv, MappingVectorEnv, observe
 from workloads import load_layer
 
 ENV = "dse/Mapping-v0"
@@ -461,6 +461,6 @@ def test_learners_that_are_told_to_learn_for_longer_end_with_what_they_have() ->
 
 
 def test_gymnasium_finds_the_environment_by_the_name_of_its_module() -> None:
-    code = "import gymnasium; gymnasium.make('dse.search.environments:dse/Mapping-v0')"
+    code = "import gymnasium; gymnasium.make('searchers.environments:dse/Mapping-v0')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "InputError: an environment needs a problem and a budget, or an evaluator" in done.stderr

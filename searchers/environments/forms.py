@@ -1,4 +1,4 @@
-"""How a mapping comes about in many steps: the forms of dse.search.sequential, played for all genes."""
+"""How a mapping comes about in many steps: the forms of `sequential`, played for all genes."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Literal, NamedTuple, Protocol
 import numpy as np
 
 from dse.core.evaluations import Evaluations
-from dse.search.environment_view import OBSERVED, Observations, View
 from dse.support.arrays import IntArray
 from dse.support.errors import unknown
+from searchers.environments.view import OBSERVED, Observations, View
 
 Form = Literal["construct", "refine"]
 Start = Literal["anywhere", "best"]

@@ -1,19 +1,4 @@
-"""Problems as reinforcement-learning environments: Gymnasium's, single and vectorised, and PettingZoo's.
-
-A step chooses a mapping, and the reward says how good it is. Importing this module registers
-`dse/Mapping-v0`, on which any learner trains, here stable-baselines3's PPO:
-
-    import gymnasium, stable_baselines3, dse.search.environments
-    env = gymnasium.make("dse/Mapping-v0", problem=problem, budget=4096)
-    stable_baselines3.PPO("MlpPolicy", env, n_steps=256).learn(4096)
-    record = env.unwrapped.record
-    print(problem.space.decode(record.genes())[record.best])
-
-Every step is a sample of the budget. The step that spends the last one returns `truncated`, and later steps
-draw nothing: a learner that is told to learn for longer ends with what it has. What the environments take is
-documented at Options, from what to observe to how the reward is made. Where a mapping comes about in many
-steps, set gene by gene or moved about, see dse.search.sequential.
-"""
+"""One mapping a step: an environment of one agent, several in one call, and a team that shares the genes."""
 
 from __future__ import annotations
 
@@ -30,35 +15,20 @@ from pettingzoo import ParallelEnv
 
 from dse.core.evaluations import Evaluations
 from dse.core.reasons import Reason
-from dse.search.environment_view import (
+from dse.search.record import Record
+from dse.support.arrays import BoolArray, IntArray
+from dse.support.errors import InputError
+from dse.support.validation import whole_number
+from searchers.environments.view import (
     FIGURES,
     OBSERVED,
     RENDER_MODES,
-    REWARDS,
     Observations,
     Options,
     View,
     info_of,
-    observe,
     partition,
 )
-from dse.search.record import Record
-from dse.search.sequential import SequentialEnv, SequentialParallelEnv
-from dse.support.arrays import BoolArray, IntArray
-from dse.support.errors import InputError
-from dse.support.validation import whole_number
-
-__all__ = [
-    "MappingEnv",
-    "MappingVectorEnv",
-    "MappingParallelEnv",
-    "SequentialEnv",
-    "SequentialParallelEnv",
-    "Options",
-    "OBSERVED",
-    "REWARDS",
-    "observe",
-]
 
 ENV_ID = "dse/Mapping-v0"
 
@@ -290,6 +260,6 @@ class MappingParallelEnv(ParallelEnv[str, Observations, Any]):  # type: ignore[m
 
 gymnasium.register(
     ENV_ID,
-    entry_point="dse.search.environments:MappingEnv",
-    vector_entry_point="dse.search.environments:MappingVectorEnv",
+    entry_point="searchers.environments.one_step:MappingEnv",
+    vector_entry_point="searchers.environments.one_step:MappingVectorEnv",
 )
