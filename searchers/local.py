@@ -3,8 +3,8 @@
 Lourenco, Martin and Stuetzle, "Iterated Local Search" (Handbook of Metaheuristics, 2003), in the blocks of
 the space: of a mapping a dim's tiles, a level's loop order, the parallel dims, the cluster size. The search
 goes over the blocks in random order, tries some values of each with all others held, and keeps the best.
-Where no block helps any more it perturbs the best point found, by a kick that sets a few of its blocks to
-random values, and goes on from there; where kicks no longer help it starts anew. Infeasible points compete by
+Where no block helps any more it perturbs the best point found, setting a few of its blocks to random values,
+and goes on from there; where perturbations no longer help it restarts. Infeasible points compete by
 how far they exceed the buffers, and no design is visited twice while there are others.
 
 Defaults were chosen among 12 settings on the problems of results/campaigns/devhard.toml: see results/tuning.
@@ -30,30 +30,36 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Local:
-    """Sweeps over the blocks, kicks, and fresh starts."""
+    """Iterated local search: sweeps over the blocks, perturbations, and restarts."""
 
-    starts: int = 16
-    """Random points of which the best is where a descent begins."""
-    values: int = 2
+    n_startup_trials: int = 16
+    """Random points of which the best is where the search begins, and begins again."""
+    candidates: int = 2
     """Values of a block tried at a time."""
-    near: float = 0.5
+    neighbour_share: float = 0.5
     """The share of them that are neighbours, one move away, where there are enough; others are any."""
-    kick: int = 3
-    """Blocks that a kick sets to random values: two to so many, or all there are if they are fewer."""
+    perturbation: int = 3
+    """Blocks that a perturbation sets at random: two to so many, or all there are if they are fewer."""
     patience: int = 8
-    """Kicks without a better point after which all but what was visited is forgotten; 0: never."""
+    """Perturbations without a better point after which it restarts, but for what was visited; 0: never."""
 
+    aliases: ClassVar[dict[str, str]] = {
+        "starts": "n_startup_trials",
+        "values": "candidates",
+        "near": "neighbour_share",
+        "kick": "perturbation",
+    }
     random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
-        whole_number(self.starts, "starts", most=MOST_POINTS)
-        whole_number(self.values, "values", most=MOST_POINTS)
-        probability(self.near, "near")
-        whole_number(self.kick, "kick", least=2)
+        whole_number(self.n_startup_trials, "n_startup_trials", most=MOST_POINTS)
+        whole_number(self.candidates, "candidates", most=MOST_POINTS)
+        probability(self.neighbour_share, "neighbour_share")
+        whole_number(self.perturbation, "perturbation", least=2)
         whole_number(self.patience, "patience", least=0)
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
-        """Descend, kick, and start again until the budget is spent."""
+        """Descend, perturb, and restart until the budget is spent."""
         search = _Search(self, evaluate, rng)
         while True:
             search.descend()
@@ -72,9 +78,9 @@ class _Search:
         self._begun = False
 
     def descend(self) -> None:
-        """From the best of some random points, sweep and kick until kicks no longer help."""
+        """From the best of some random points, sweep and perturb until that no longer helps."""
         settings = self._settings
-        points = self._choices.sample(self._rng, settings.starts)
+        points = self._choices.sample(self._rng, settings.n_startup_trials)
         unknown = self._visited.new(points)
         home, best = self._best_of(unknown if len(unknown) else points)
         known = self._evaluate.known
@@ -105,17 +111,17 @@ class _Search:
         return point, score
 
     def _candidates(self, index: int, point: IntArray) -> IntArray:
-        """Values of a block that were not visited, neighbours first: (m, genes), m at most `values`."""
+        """Values of a block that were not visited, neighbours first: (m, genes), m at most `candidates`."""
         block, settings = self._choices.blocks[index], self._settings
         near = self._visited.new(self._rng.permutation(block.neighbours(point)))
-        near = near[: round(settings.near * settings.values)]
-        far = self._choices.drawn(block, point, self._rng, settings.values - len(near))
+        near = near[: round(settings.neighbour_share * settings.candidates)]
+        far = self._choices.drawn(block, point, self._rng, settings.candidates - len(near))
         return self._visited.new(np.concatenate([near, far]))
 
     def _perturbed(self, home: IntArray) -> IntArray:
         """The point with a few blocks set at random: (1, genes)."""
         blocks = self._choices.blocks
-        most = min(self._settings.kick, len(blocks))
+        most = min(self._settings.perturbation, len(blocks))
         count = int(self._rng.integers(min(2, most), most + 1))
         point = home
         for index in self._rng.permutation(len(blocks))[:count].tolist():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from dse.search.searcher import shown_settings
 from dse.support.errors import shorten
 
 MOST_NAMED = 6
@@ -18,10 +19,16 @@ def changes(before: Mapping[str, Any], now: Mapping[str, Any], searcher: str) ->
 
     `searcher` is what the campaign calls it. Empty where nothing differs.
     """
-    found = list(_differences(before, now, ""))
+    found = list(_differences(_by_shown_names(before), _by_shown_names(now), ""))
     named = [f"{_name(path, searcher)} {_shown(old)} -> {_shown(new)}" for path, old, new in found]
     more = f"; and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
     return "; ".join(named[:MOST_NAMED]) + more
+
+
+def _by_shown_names(identity: Mapping[str, Any]) -> Mapping[str, Any]:
+    if "settings" not in identity or "searcher" not in identity:
+        return identity
+    return {**identity, "settings": shown_settings(identity["searcher"], identity["settings"])}
 
 
 def only_grown(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:

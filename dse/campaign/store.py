@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import fcntl
 import os
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ from dse.campaign.reference import optimum_figures, template_figures
 from dse.campaign.summary import Summary
 from dse.campaign.worker import JOURNALS, RECORDS, journal_path, record_path
 from dse.domains.clustered.problem import Problem
+from dse.search.aliases import recorded_settings
 from dse.support.errors import InputError
 from dse.support.files import refuse_links, sync_folder
 from dse.support.hashing import plain
@@ -203,7 +203,7 @@ class Store:
             "seeds": len(campaign.seeds),
             "searchers": [variant.name for variant in campaign.variants],
             "settings": {
-                variant.name: {"type": variant.type, **dataclasses.asdict(variant.searcher)}  # type: ignore[call-overload]
+                variant.name: {"type": variant.type, **recorded_settings(variant.searcher)}
                 for variant in campaign.variants
             },
             "start": campaign.start,

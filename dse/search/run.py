@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 import time
 from collections.abc import Iterable, Mapping
@@ -20,6 +19,7 @@ from dse.core.cost_model import PricesNothing
 from dse.core.cost_models import model_origin
 from dse.core.reasons import Reason
 from dse.domains.clustered.problem import Evaluations, Problem
+from dse.search.aliases import recorded_settings
 from dse.search.evaluator import BudgetExhausted, Evaluator, Observer, SearchEnded, SearchProblem
 from dse.search.journal import Journal, SampleLog
 from dse.search.keeping import Keep
@@ -60,8 +60,8 @@ class Cell:
 
     @cached_property
     def settings(self) -> dict[str, Any]:
-        """The searcher's hyperparameters, defaults included."""
-        return dataclasses.asdict(self.searcher)  # type: ignore[call-overload, no-any-return]
+        """The searcher's hyperparameters, defaults included, by the names that records have them under."""
+        return recorded_settings(self.searcher)
 
     def rng(self) -> np.random.Generator:
         """The cell's generator: it depends on what the cell is, and not on its budget or on any version.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, get_type_hints
 
 import numpy as np
 
+from dse.search.aliases import aliases_of, current_settings
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, format_exception, shorten, unknown
 from dse.support.plugins import entry_named, installed, load_entry, names_of, origins
@@ -42,6 +43,9 @@ class Searcher(Protocol):
     declares `random_start`, a class variable of the settings with which it does so, `{}` if it always does:
     campaigns have their searchers begin alike. What else it begins with, `begins(space)` tells tables in a
     few words, such as "templates, expectations".
+
+    Settings that had other names before are declared in `aliases`, a class variable: the name of each by its
+    former name. Both are read, and a record's identity keeps the former (see `dse.search.aliases`).
 
     One that learns a policy which can be saved declares `has_policy = True`; its `search` then takes a third
     argument, `keep: Keep | None = None` (see `dse.search.keeping`), which must not change what it draws.
@@ -120,13 +124,13 @@ def searcher_class(name: str) -> type[Searcher]:
 
 
 def make_searcher(name: str, settings: Mapping[str, Any] | None = None, *, where: str = "") -> Searcher:
-    """The searcher `name` with `settings` by the names of its fields, the others at their defaults.
+    """The searcher `name` with `settings` by the names of its fields (or former ones), others by default.
 
     Settings are checked strictly against the fields' annotations; `where` is the place named in messages.
     """
     made = searcher_class(name)
     where = where or f"searcher {name!r}"
-    settings = settings or {}
+    settings = current_settings(made, settings, where)
     offered = [item for item in dataclasses.fields(made) if item.init]  # type: ignore[arg-type]
     names = [item.name for item in offered]
     for key in settings:
@@ -144,6 +148,15 @@ def make_searcher(name: str, settings: Mapping[str, Any] | None = None, *, where
         raise InputError(f"{where}: {_one_line(error)}") from None
     except (Exception, SystemExit) as error:
         raise InputError(f"{where} cannot be made: {format_exception(error)}") from error
+
+
+def shown_settings(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Recorded settings of the searcher `name` by the names that they have now; as they are if it is gone."""
+    try:
+        aliases = aliases_of(searcher_class(name))
+    except InputError:
+        aliases = {}
+    return {aliases.get(key, key): value for key, value in settings.items()}
 
 
 def parse_settings(texts: Iterable[str], where: str = "--set") -> dict[str, Any]:

@@ -16,6 +16,7 @@ import numpy as np
 
 from dse.domains.clustered.mapping import Mapping
 from dse.domains.clustered.problem import Problem
+from dse.search.aliases import current_settings
 from dse.search.searcher import Searcher, searcher_class
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, shorten, unknown, within
@@ -47,7 +48,8 @@ def random_start(searcher: Searcher | type[Searcher]) -> Table[str, Any] | None:
 
 def random_settings(kind: str, settings: Table[str, Any] | None) -> dict[str, Any]:
     """The settings of the searcher of that name where it is to begin at random points: those given stay."""
-    return {**(random_start(searcher_class(kind)) or {}), **(settings or {})}
+    made = searcher_class(kind)
+    return {**(random_start(made) or {}), **current_settings(made, settings)}
 
 
 def begins(searcher: Searcher, space: Space) -> str:

@@ -73,9 +73,8 @@ class Generative:
                 points = self._points(evaluate, rng)
             if len(points):
                 informed.draw(points)
-        Local(starts=1 if len(informed.known.genes) else Local.starts).search(
-            cast("Evaluator", informed), rng
-        )
+        trials = 1 if len(informed.known.genes) else Local.n_startup_trials
+        Local(n_startup_trials=trials).search(cast("Evaluator", informed), rng)
 
     def _points(self, evaluate: Evaluator, rng: np.random.Generator) -> IntArray:
         """Distinct designs to begin with, that are not known: at most `written`."""

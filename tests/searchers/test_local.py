@@ -1,4 +1,4 @@
-"""Iterated local search and the choices it goes by: blocks, sweeps, kicks, and nothing visited twice."""
+"""Iterated local search and the choices it goes by: blocks, sweeps, perturbations, no design twice."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_where_nothing_is_feasible_it_goes_on_and_towards_what_fits() -> None:
     assert len(np.unique(refused.genes(), axis=0)) > 1900
 
 
-def test_no_mapping_is_visited_twice_but_by_a_kick() -> None:
+def test_no_mapping_is_visited_twice_but_by_a_perturbation() -> None:
     genes = run(Local(), 3000).genes()
     assert len(np.unique(SPACE.decode(genes).rows, axis=0)) > 0.98 * 3000
 
@@ -66,20 +66,20 @@ def test_a_small_space_is_seen_whole() -> None:
 
 def test_without_far_values_a_sweep_goes_by_single_moves() -> None:
     """Of points after the first descent's start, each is one block away from one drawn before."""
-    genes = run(Local(near=1.0, values=2, patience=0), 60).genes()
+    genes = run(Local(neighbour_share=1.0, candidates=2, patience=0), 60).genes()
     chosen = [np.isin(np.arange(13), block.genes) for block in SPACE.blocks]
     for row in range(17, 40):
         differs = genes[:row] != genes[row]
         assert any((~differs[:, ~block]).all(axis=1).any() for block in chosen)
 
 
-def test_it_starts_anew_where_kicks_no_longer_help() -> None:
-    """On a flat landscape no kick helps: the batches of random points come again and again."""
+def test_it_starts_anew_where_perturbations_no_longer_help() -> None:
+    """On a flat landscape no perturbation helps: the batches of random points come again and again."""
     ends: list[int] = []
     evaluate = Evaluator(landscapes.refused(), 3000, observers=[lambda seen: ends.append(seen.samples)])
     with pytest.raises(BudgetExhausted):
         Local(patience=2).search(evaluate, np.random.default_rng(0))
-    assert (np.diff([0, *ends]) == Local().starts).sum() > 10
+    assert (np.diff([0, *ends]) == Local().n_startup_trials).sum() > 10
 
 
 def test_choices_list_every_mapping_of_a_block_once() -> None:
@@ -125,10 +125,10 @@ def test_blocks_without_a_choice_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"starts": 0}, "starts must be at least 1, got 0"),
-        ({"values": 0}, "values must be at least 1, got 0"),
-        ({"near": 1.5}, "near must be between 0 and 1, got 1.5"),
-        ({"kick": 1}, "kick must be at least 2, got 1"),
+        ({"n_startup_trials": 0}, "n_startup_trials must be at least 1, got 0"),
+        ({"candidates": 0}, "candidates must be at least 1, got 0"),
+        ({"neighbour_share": 1.5}, "neighbour_share must be between 0 and 1, got 1.5"),
+        ({"perturbation": 1}, "perturbation must be at least 2, got 1"),
         ({"patience": -1}, "patience must be at least 0, got -1"),
     ],
 )

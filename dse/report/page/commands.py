@@ -17,7 +17,7 @@ from dse.campaign.showing import SHOWING
 from dse.campaign.summary import Summary
 from dse.domains.clustered.mapping import Mapping
 from dse.domains.clustered.problem import Problem
-from dse.search.searcher import searcher_class
+from dse.search.searcher import searcher_class, shown_settings
 from dse.search.start import OWN, RANDOM
 from dse.support.errors import InputError
 from dse.support.toml import toml_key, toml_value
@@ -84,8 +84,9 @@ def campaign_toml(study: Study, problems: Table[Triple, Made]) -> str | None:
         *_problems(study),
     ]
     for name in study.searchers:
-        values = dict(settings[name])
-        kind = values.pop("type", name)
+        recorded = dict(settings[name])
+        kind = recorded.pop("type", name)
+        values = shown_settings(kind, recorded)
         lines += ["", f"[searchers.{toml_key(name)}]"]
         lines += [f"type = {toml_value(kind)}"] if kind != name else []
         lines += [f"seeds = {study.seeds_of(name)}"] if study.seeds_of(name) < study.seeds else []
@@ -135,7 +136,7 @@ def _changed(study: Study, cell: Summary) -> Iterator[str]:
     settings = dict(study.about.get("settings", {}).get(cell.searcher, {}))
     settings.pop("type", None)
     defaults = _defaults(cell.type)
-    for name, value in settings.items():
+    for name, value in shown_settings(cell.type, settings).items():
         if value is None or (name in defaults and defaults[name] == value):
             continue
         plain = isinstance(value, str) and _WORD.fullmatch(value)

@@ -15,6 +15,7 @@ from dse.domains.levels.machine import Machine
 from dse.report import limits
 from dse.report.page.commands import campaign_toml
 from dse.report.page.numbers import counted, duration, scientific
+from dse.search.searcher import shown_settings
 from dse.support.hashing import digest
 from dse.support.toml import toml_value
 
@@ -128,7 +129,8 @@ def _searcher(study: Study, name: str) -> SearcherFact:
     settings = dict(study.about.get("settings", {}).get(name, {}))
     kind = next((cell.type for cell in study.summaries if cell.searcher == name), name)
     kind = str(settings.pop("type", kind))
-    return SearcherFact(name, kind, tuple(f"{key} = {_plain(value)}" for key, value in settings.items()))
+    shown = shown_settings(kind, settings).items()
+    return SearcherFact(name, kind, tuple(f"{key} = {_plain(value)}" for key, value in shown))
 
 
 def _plain(value: Any) -> str:
