@@ -1,4 +1,4 @@
-"""What the site needs beyond its pages: the files that they link to, and every command with its options."""
+"""What the site needs beyond its pages: files that they link to, every command, and every reason."""
 
 from __future__ import annotations
 
@@ -6,30 +6,47 @@ import re
 from pathlib import Path
 from typing import Any
 
-LINK = re.compile(r"\]\(\.\./((?:results|examples|experiments)/[^)#\s]*)")
+ROOT = Path(__file__).parents[1]
+LINK = re.compile(r"\[([^\]]*)\]\(\.\./((?:results|examples|experiments|dse|learners|searchers)/[^)#\s]*)\)")
+"""The text of a link to what is outside `docs`, and its path."""
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Add what pages link to outside `docs`, where it is a file."""
+    """Add the files outside `docs` that pages link to."""
     from mkdocs.structure.files import File
 
-    root = Path(config.docs_dir).parent
-    linked = {
-        link for page in Path(config.docs_dir).glob("*.md") for link in LINK.findall(page.read_text("utf-8"))
-    }
-    for link in sorted(linked):
-        if (root / link).is_file():
-            files.append(
-                File.generated(config, link.replace(".md", ".md.txt"), abs_src_path=str(root / link))
-            )
+    pages = Path(config.docs_dir).glob("*.md")
+    linked = {path for page in pages for _, path in LINK.findall(page.read_text("utf-8"))}
+    for path in sorted(linked):
+        if (ROOT / path).is_file():
+            files.append(File.generated(config, _there(path), abs_src_path=str(ROOT / path)))
     return files
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Links to those files lead to where the site has them, and links to folders are plain text."""
-    if "<!-- commands -->" in markdown:
-        markdown = markdown.replace("<!-- commands -->", commands())
-    return LINK.sub(lambda link: "](" + link[1].replace(".md", ".md.txt"), markdown)
+    for mark, made in (("<!-- commands -->", commands), ("<!-- reasons -->", reasons)):
+        if mark in markdown:
+            markdown = markdown.replace(mark, made())
+    return LINK.sub(
+        lambda link: f"[{link[1]}]({_there(link[2])})" if (ROOT / link[2]).is_file() else link[1], markdown
+    )
+
+
+def _there(path: str) -> str:
+    """Where the site has a file: Markdown is shown as it stands."""
+    return path.replace(".md", ".md.txt")
+
+
+def reasons() -> str:
+    """Why a mapping is infeasible, as Markdown: what the rules say, then what cost models say."""
+    from dse.core.reasons import FIRST_RULE, Reason
+
+    lines = ["| label in reports | in words | what it says |", "|---|---|---|"]
+    for reason in sorted(list(Reason)[1:], key=lambda reason: reason < FIRST_RULE):
+        meaning = "" if reason.meaning == reason.text else reason.meaning
+        lines.append(f"| {reason.label} | {reason.text} | {meaning} |")
+    return "\n".join(lines)
 
 
 def commands() -> str:

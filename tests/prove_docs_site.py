@@ -52,7 +52,7 @@ def offline(tmp_path: Path) -> Iterator[Browser]:
 def test_no_page_asks_for_anything_outside_its_folder(site: Path, offline: Browser) -> None:
     # 404.html is for servers: it names its parts from their root.
     pages = sorted(page for page in site.glob("*.html") if page.name != "404.html")
-    assert len(pages) > 20
+    assert len(pages) > 15
     for page in pages:
         offline.open(page)
         offline.run("return new Promise((resolve) => setTimeout(resolve, 50))")
