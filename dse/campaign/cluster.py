@@ -83,7 +83,7 @@ class DaskExecutor(FarExecutor):
         self._cluster: Any = None
         self._client = self._connect(workers, scheduler)
         self._where = scheduler or "this machine's cluster"
-        self._versions = versions_there(name for name in sorted(needed) if not name.startswith("model "))
+        self._versions = versions_there(name for name in sorted(needed) if " " not in name)
         self._topic = _Topic(f"dse-{uuid.uuid4().hex}")
         self._pieces: queue.SimpleQueue[Piece] = queue.SimpleQueue()
         self._client.subscribe_topic(self._topic.name, self._receive)

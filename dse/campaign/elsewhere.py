@@ -20,6 +20,7 @@ from dse.campaign.worker import Outcome, Stopped, outcome_of
 from dse.search.evaluator import Progress
 from dse.search.record import Record, from_parquet, to_parquet
 from dse.search.run import RunTimes, make_ready, run_cell
+from dse.support.errors import InputError
 
 PIECE_SECONDS = 1.0
 """How often samples flow back: what a worker that dies can lose."""
@@ -134,8 +135,10 @@ def run_far(task: FarTask, link: Link) -> Outcome:
 
 def _run(task: FarTask, link: Link) -> Outcome:
     named = task.named
-    # What is known of the cell is of the sender's versions; they are the same, or the worker gets no cells.
+    # What is known of the cell is of the sender's versions.
     cell = replace(named.cell)
+    if cell.fingerprint != named.cell.fingerprint:
+        raise InputError("its worker has other versions of what the record depends on")
     earlier = Record(len(cell.problem.space.sizes)) if task.earlier is None else from_parquet(task.earlier)
     make_ready(cell.problem)
     stream = _Stream(named.key, earlier, link)

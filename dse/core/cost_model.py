@@ -106,7 +106,8 @@ class CostModel:
     name: ClassVar[str]
     """Under which it is registered in the entry-point group `dse.cost_models`."""
     version: str = "1"
-    """Part of what a record depends on: to be changed whenever a figure changes."""
+    """Part of what a record depends on, to be changed whenever a figure changes. A class that does not set it
+    itself has its package's version there too: then every release makes its records others."""
     units: ClassVar[Mapping[str, str]] = {}
     """The units of `area` and `power`, where they are known ones."""
     prices_strides: ClassVar[bool] = False

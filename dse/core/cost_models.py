@@ -169,6 +169,11 @@ def model_origin(name: str) -> dict[str, str]:
     return origins(name, _entries())
 
 
+def says_version(model: object) -> bool:
+    """Whether the class of a model sets `version` itself; if not, its package's version stands for it too."""
+    return "version" in vars(type(model))
+
+
 def _for_mappings() -> tuple[str, ...]:
     return (*cost_models(), *outside_models())
 

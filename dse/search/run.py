@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from dse import __version__
 from dse.core.cost_model import PricesNothing
-from dse.core.cost_models import model_origin
+from dse.core.cost_models import model_origin, says_version
 from dse.core.reasons import Reason
 from dse.domains.clustered.problem import Evaluations, Problem
 from dse.search.aliases import recorded_settings
@@ -24,13 +23,20 @@ from dse.search.evaluator import BudgetExhausted, Evaluator, Observer, SearchEnd
 from dse.search.journal import Journal, SampleLog
 from dse.search.keeping import Keep
 from dse.search.record import Record
-from dse.search.searcher import Searcher, searcher_origin
+from dse.search.searcher import FIRST, Searcher, searcher_origin, version_of
 from dse.search.start import Points
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, format_exception
 from dse.support.hashing import CANONICAL, around, digest, digest_text
 from dse.support.numerics.cpu import CPU, numerical_cpu
 from dse.support.validation import whole_number
+
+RULES = "0.1.0"
+"""The version of what every record depends on, whatever its searcher and model: how spaces decode and draw
+points, what is feasible, how the gate counts. It changes when one of these does, not with a release.
+
+Identities call it `dse-arena`, and it looks like a release: so they did when it was the package's version.
+"""
 
 MOST_SAMPLES = 10**9
 """Of a search: they are kept in memory, 200 bytes each."""
@@ -86,7 +92,8 @@ class Cell:
     def common(self) -> dict[str, Any]:
         """All that the record depends on but the seed, as plain data."""
         model, libraries = self.problem.model, tuple(getattr(self.searcher, "libraries", ()))
-        versions = dict(_versions(tuple(sys.path), model.name, model.version, self.name, libraries))
+        versions = {**self._origins(), "dse-arena": RULES, f"model {model.name}": model.version}
+        versions |= _installed(tuple(sys.path), ("numpy", *libraries))
         if not getattr(self.searcher, "portable", True):
             versions[CPU] = numerical_cpu()
         common = {
@@ -115,6 +122,14 @@ class Cell:
         before, after = self._texts[1]
         return digest_text(f"{before}{self.seed}{after}")
 
+    def _origins(self) -> dict[str, str]:
+        """The searcher's version, and the packages' of a searcher and a model that say none."""
+        model, said = self.problem.model, version_of(self.searcher)
+        found = {} if says_version(model) else model_origin(model.name)
+        if not said:
+            return found | searcher_origin(self.name)
+        return found if said == FIRST else found | {f"searcher {self.name}": said}
+
     @cached_property
     def _texts(self) -> tuple[tuple[str, str], tuple[str, str]]:
         """The identity's JSON around the seed: as it is read, and as it is hashed."""
@@ -122,16 +137,13 @@ class Cell:
 
 
 @cache
-def _versions(
-    path: tuple[str, ...], model: str, model_version: str, searcher: str, libraries: tuple[str, ...]
-) -> Mapping[str, str]:
-    """Versions of the framework, the model, the searcher's distribution and the libraries it declares.
+def _installed(path: tuple[str, ...], libraries: tuple[str, ...]) -> Mapping[str, str]:
+    """The versions of libraries.
 
     To look through all that is installed on the `path` takes milliseconds, and a campaign asks for each cell.
     """
-    versions = {"dse-arena": __version__, f"model {model}": model_version}
-    versions |= model_origin(model) | searcher_origin(searcher)
-    for library in ("numpy", *libraries):
+    versions = {}
+    for library in libraries:
         try:
             versions[library] = version(library)
         except PackageNotFoundError:

@@ -27,6 +27,9 @@ GROUP = "dse.searchers"
 DEFAULT_GROUP = "dse.defaults"
 """The entry-point group that says what is taken where a user names nothing."""
 
+FIRST = "1"
+"""The version of a searcher whose samples have never changed. Records' identities do not mention it."""
+
 
 class Searcher(Protocol):
     """A search algorithm: a frozen dataclass of its hyperparameters.
@@ -37,7 +40,8 @@ class Searcher(Protocol):
     its own are counted anyway). One whose samples depend on how large the budget is, by a schedule that ends
     with it, must declare `plans_for_budget = True`: its search does not go on when a campaign's budget grows,
     but is run anew. One that draws other samples from the same seed on another CPU, as BLAS and torch may,
-    must declare `portable = False`: the CPU is then part of a record's identity.
+    must declare `portable = False`: the CPU is then part of a record's identity. So is its `version`, a text
+    that changes when its samples do, "1" at first; where it declares none, its package's version is.
 
     One that can begin with random points, or with those that it is given, and know no more of the problem,
     declares `random_start`, a class variable of the settings with which it does so, `{}` if it always does:
@@ -175,6 +179,14 @@ def parse_settings(texts: Iterable[str], where: str = "--set") -> dict[str, Any]
 def searcher_origin(name: str) -> dict[str, str]:
     """The distribution that offers the searcher `name`, with its version; empty if none is installed."""
     return origins(name, installed(GROUP))
+
+
+def version_of(searcher: Searcher) -> str:
+    """The version that the searcher's own class declares, or what it makes of its settings; empty if none.
+
+    One that it inherits says nothing of what the class itself does.
+    """
+    return str(getattr(searcher, "version", "")) if "version" in vars(type(searcher)) else ""
 
 
 def _unknown_setting(key: object, names: list[str], where: str) -> InputError:

@@ -27,7 +27,7 @@ import numpy as np
 
 from dse.search.evaluator import BudgetExhausted
 from dse.search.gene_groups import cluster_genes, correlations
-from dse.search.searcher import make_searcher, searchers
+from dse.search.searcher import FIRST, make_searcher, searchers, version_of
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, unknown
 from dse.support.validation import whole_number
@@ -38,6 +38,9 @@ from searchers.marl.ppo import Learning, play
 
 if TYPE_CHECKING:
     from dse.search.evaluator import Evaluator
+
+
+_VERSION = FIRST
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,12 @@ class MARL(Learning):
         if not self._needs_dataset:
             return ()
         return ("scipy", *getattr(make_searcher(self.warmup), "libraries", ()))
+
+    @property
+    def version(self) -> str:
+        """Its own, and that of the searcher that draws its dataset where that one's samples have changed."""
+        drawn = version_of(make_searcher(self.warmup)) if self._needs_dataset else FIRST
+        return _VERSION if drawn in ("", FIRST) else f"{_VERSION}, {self.warmup} {drawn}"
 
     @property
     def _needs_dataset(self) -> bool:

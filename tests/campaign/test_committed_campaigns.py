@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from dse.campaign.config import Campaign
+from dse.campaign.curves import CURVES, open_curves
 from dse.campaign.reading import load_campaign
 from dse.cli.commands.run import find_layers
 from dse.support.hashing import digest, plain
@@ -22,6 +23,7 @@ IDENTITIES = Path(__file__).parents[1] / "data" / "campaign_identities.json"
 It was written before campaigns could say where their searchers begin, by `python -m` of this module. To
 write it anew is to say that committed results are of other experiments than their campaigns.
 """
+RESULTS = ROOT / "results"
 WITHOUT_RESULTS = ("quickstart", "gemmini-layers")
 """What has no committed results, and what is no campaign but a network."""
 
@@ -52,6 +54,24 @@ def identities(campaign: Campaign) -> dict[str, list[Any]]:
 @pytest.mark.parametrize("name", named())
 def test_every_cell_of_a_committed_campaign_is_what_it_was(name: str) -> None:
     assert identities(load(name)) == json.loads(IDENTITIES.read_text())[name]
+
+
+@pytest.mark.parametrize("name", [name for name in named() if (RESULTS / name / CURVES).exists()])
+def test_committed_records_are_of_the_cells_that_the_campaign_has_today(name: str) -> None:
+    """Whatever the package's own version is; those of libraries, and the CPU, are as they were then."""
+    kept = open_curves(RESULTS / name / CURVES)
+    then, settings = kept.about["versions"], kept.about["settings"]
+    compared = 0
+    for one in load(name).cells():
+        versions, variant = one.cell.common["versions"], one.variant
+        same = settings[variant.name] == {"type": variant.type, **plain(one.cell.settings)}
+        # Searchers have got settings, and identities a CPU, since some of the campaigns were run.
+        if one.key in kept.fingerprints and same and versions.keys() <= then.keys():
+            ours = {key: now for key, now in versions.items() if " " in key or key == "dse-arena"}
+            identity = {**one.cell.identity, "versions": {key: then[key] for key in versions} | ours}
+            assert digest(plain(identity)) == kept.fingerprints[one.key], one.key
+            compared += 1
+    assert compared >= len(kept.fingerprints) / 3
 
 
 def test_no_committed_campaign_is_left_out() -> None:

@@ -26,6 +26,7 @@ from dse.core.model_constants import ModelConstants
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.evaluation import evaluate
 from dse.domains.clustered.mapping import MappingBatch
+from dse.domains.clustered.models.loopnest import LoopNest
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.templates import TEMPLATES
 from dse.search.run import Cell
@@ -177,6 +178,26 @@ def test_a_record_depends_on_the_models_version(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(Least, "version", "2")
     again = Cell(cell.problem, "random", cell.searcher, 0, 10)
     assert again.fingerprint != cell.fingerprint
+
+
+def test_the_package_of_a_model_counts_only_where_the_model_says_no_version(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Heir(LoopNest):
+        name = "heir"
+
+    class Versioned(Heir):
+        version = "4"
+
+    monkeypatch.setattr("dse.search.run.model_origin", lambda name: {"their-models": "1.2"})
+    cells = [
+        Cell(Problem(LAYER, EDGE, "edp", made()), "random", make_searcher("random"), 0, 10)
+        for made in (Heir, Versioned)
+    ]
+    heir, versioned = (cell.identity["versions"] for cell in cells)
+    assert heir["their-models"] == "1.2"
+    assert versioned["model heir"] == "4"
+    assert "their-models" not in versioned
 
 
 def test_any_model_may_have_constants() -> None:

@@ -11,11 +11,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dse import __version__
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.problem import Problem
 from dse.search.run import Cell
-from dse.search.searcher import GROUP, make_searcher, parse_settings, searcher_class, searchers
+from dse.search.searcher import (
+    GROUP,
+    make_searcher,
+    parse_settings,
+    searcher_class,
+    searchers,
+)
 from dse.support.errors import InputError
 from searchers import SEARCHERS
 from searchers.peers import PEERS
@@ -48,6 +53,14 @@ class Climber:
         while True:
             evaluate(evaluate.space.sample(rng, self.population))
 
+@dataclass(frozen=True)
+class Versioned(Climber):
+    version = "5"
+
+@dataclass(frozen=True)
+class Heir(Versioned):
+    pass
+
 @dataclass
 class Thawed:
     def search(self, evaluate, rng): ...
@@ -69,6 +82,8 @@ def plugin(tmp_path: Path, monkeypatch) -> Path:
         tmp_path,
         "dse-climbing",
         climber="climbing:Climber",
+        versioned="climbing:Versioned",
+        heir="climbing:Heir",
         thawed="climbing:Thawed",
         aimless="climbing:Aimless",
         function="climbing:function",
@@ -279,13 +294,51 @@ def test_a_fingerprint_holds_budget_model_and_versions(plugin: Path) -> None:
     import pydantic
 
     assert identity["versions"] == {
-        "dse-arena": __version__,
-        "model maestro": __version__,
+        "dse-arena": "0.1.0",
+        "model maestro": "0.1.0",
         "dse-climbing": "1.2",
         "numpy": np.__version__,
         "pydantic": pydantic.VERSION,
         "nowhere-to-be-found": "not installed",
     }
+
+
+def test_a_release_of_the_package_leaves_records_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = Cell(PROBLEM, "walk", Walk(), 0, 100)
+    before = cell.fingerprint
+    released = {"dse-arena": "7.0"}
+    monkeypatch.setattr("dse.__version__", "7.0")
+    monkeypatch.setattr("dse.search.run.searcher_origin", lambda name: released)
+    monkeypatch.setattr("dse.search.run.model_origin", lambda name: released)
+    assert replace(cell).fingerprint == before
+
+
+def test_a_new_version_of_a_searcher_makes_its_own_records_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("random", "walk", "marl", "genetic")
+    all_made = {name: make_searcher(name, {"agents": 6} if name == "marl" else {}) for name in names}
+
+    def fingerprints() -> dict[str, str]:
+        return {name: Cell(PROBLEM, name, made, 0, 100).fingerprint for name, made in all_made.items()}
+
+    before = fingerprints()
+    monkeypatch.setattr(Walk, "version", "2", raising=False)
+    after = fingerprints()
+    assert {name for name in names if after[name] != before[name]} == {"walk"}
+    assert Cell(PROBLEM, "walk", Walk(), 0, 100).identity["versions"]["searcher walk"] == "2"
+    monkeypatch.setattr(Random, "version", "3", raising=False)
+    # MARL has its dataset drawn by random; an agent alone needs none.
+    assert {name for name, one in fingerprints().items() if one != after[name]} == {"random", "marl"}
+    alone = make_searcher("marl", {"agents": 1})
+    assert "searcher marl" not in Cell(PROBLEM, "marl", alone, 0, 100).identity["versions"]
+
+
+def test_a_version_of_its_own_takes_the_place_of_the_packages(plugin: Path) -> None:
+    own, heir = (make_searcher(name, {"population": 5}) for name in ("versioned", "heir"))
+    versions = Cell(PROBLEM, "versioned", own, 0, 100).identity["versions"]
+    assert versions["searcher versioned"] == "5"
+    assert "dse-climbing" not in versions
+    # What it derives from says nothing of what it does itself.
+    assert Cell(PROBLEM, "heir", heir, 0, 100).identity["versions"]["dse-climbing"] == "1.2"
 
 
 @pytest.mark.parametrize(("seed", "budget"), [(-1, 100), (1.5, 100), ("1", 100), (0, 0), (0, True)])

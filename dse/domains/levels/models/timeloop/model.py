@@ -37,6 +37,7 @@ class Timeloop(CostModel):
     """Timeloop's figures of mappings onto machines of any number of levels."""
 
     name = "timeloop"
+    version = "1"
     hierarchical = True
     prices_strides = True
     provable = True
