@@ -31,11 +31,17 @@ HEAD = ("arm", "density", "seed", "problem", "outcome", "training_flops", "infer
 UNITS, EMBEDDING = 128, 32
 DENSITIES = (0.1, 0.05, 0.2)
 AIDS: dict[str, dict[str, Any]] = {
-    "mast": {"mellow": True, "returns": "hybrid", "recent": 1000},
-    "mast, maximum": {"returns": "hybrid", "recent": 1000},
-    "mast, one step": {"mellow": True, "recent": 1000},
-    "mast, one memory": {"mellow": True, "returns": "hybrid"},
-    "mast, qmix": {"mellow": True, "returns": "hybrid", "recent": 1000, "mixing": "qmix", "tau": 0.01},
+    "mast": {"soft_mellowmax": True, "returns": "hybrid", "recent_buffer_size": 1000},
+    "mast, maximum": {"returns": "hybrid", "recent_buffer_size": 1000},
+    "mast, one step": {"soft_mellowmax": True, "recent_buffer_size": 1000},
+    "mast, one memory": {"soft_mellowmax": True, "returns": "hybrid"},
+    "mast, qmix": {
+        "soft_mellowmax": True,
+        "returns": "hybrid",
+        "recent_buffer_size": 1000,
+        "mixing": "qmix",
+        "tau": 0.01,
+    },
     "qmix": {"mixing": "qmix", "tau": 0.01},
     "rlx2": {"returns": "delayed"},
 }
@@ -45,22 +51,22 @@ GAMES, ROUNDS, EPISODES = 16, 120, 500
 """Side by side on simple_spread; how often, 25 steps each time; and to judge the policy."""
 SPREAD: dict[str, Any] = {
     "mixing": "vdn",
-    "batch": 128,
+    "batch_size": 128,
     "tau": 0.03,
-    "explored_until": 15_000,
-    "discount": 0.9,
-    "update_every": 8,
+    "exploration_steps": 15_000,
+    "gamma": 0.9,
+    "train_freq": 8,
 }
 """With which the dense team learns: chosen on seeds 100 to 103, of two dozen trials."""
 REFINE_SAMPLES, REFINE_PROBLEMS = 2000, (0, 3, 6, 9)
 REFINE: dict[str, Any] = {
     "mixing": "vdn",
-    "batch": 32,
+    "batch_size": 32,
     "learning_rate": 0.002,
-    "explored_until": REFINE_SAMPLES // 2,
-    "explored": 0.5,
-    "discount": 0.3,
-    "update_every": 4,
+    "exploration_steps": REFINE_SAMPLES // 2,
+    "exploration_final_eps": 0.5,
+    "gamma": 0.3,
+    "train_freq": 4,
 }
 """With which the dense team ends lower than random actions, of ten trials on seeds 100 and 101."""
 
@@ -83,12 +89,12 @@ def algorithm(arm: str, density: float, team: Team, updates: int, **settings: An
     from learners.sparse import Sparsity
 
     settings |= AIDS.get(arm, {})
-    made = QMIX(hidden=(UNITS, UNITS), embedding=EMBEDDING, schedule=updates, **settings)
+    made = QMIX(net_arch=(UNITS, UNITS), embedding=EMBEDDING, schedule=updates, **settings)
     if arm == "random":
-        return replace(made, batch=made.capacity, explored=1.0)
+        return replace(made, batch_size=made.buffer_size, exploration_final_eps=1.0)
     if arm == "small":
         units, embedding = shrunk(team, density)
-        return replace(made, hidden=(units, units), embedding=embedding)
+        return replace(made, net_arch=(units, units), embedding=embedding)
     if density == 1:
         return made
     method = arm if arm in ("static", "set") else "rigl"
@@ -118,7 +124,7 @@ def spread(arm: str, density: float, seed: int) -> Iterator[dict[str, Any]]:
 
     rng, judging = np.random.default_rng([seed, 1]), np.random.default_rng([seed, 3])
     games, team = ArraySpread(GAMES), ArraySpread.team
-    updates = GAMES * ROUNDS * games.length // SPREAD["update_every"]
+    updates = GAMES * ROUNDS * games.length // SPREAD["train_freq"]
     learner = algorithm(arm, density, team, updates, **SPREAD).begin(team, rng)
     shape = (GAMES, len(team.names), team.width)
     for _ in range(0 if arm == "random" else ROUNDS):
@@ -175,7 +181,7 @@ def refine(arm: str, density: float, seed: int) -> Iterator[dict[str, Any]]:
         rng = np.random.default_rng([seed, 2, place])
         record = Record(len(problem.space.genes))
         env = Game("refine").environment(Evaluator(problem, REFINE_SAMPLES, record=record))
-        team, updates = Team.of(env), REFINE_SAMPLES // REFINE["update_every"]
+        team, updates = Team.of(env), REFINE_SAMPLES // REFINE["train_freq"]
         learner = algorithm(arm, density, team, updates, **REFINE).begin(team, rng)
         with suppress(BudgetExhausted):
             play(learner, env, 2 * REFINE_SAMPLES, rng)

@@ -29,12 +29,12 @@ from learners.team import Team
 
 
 class Taking(Protocol):
-    """A learner that others act for; `steps` and `discount` are what it wants folded."""
+    """A learner that others act for; `n_steps` and `gamma` are what it wants folded."""
 
     actors: Networks
-    steps: int
-    discount: float
-    warm_up: int
+    n_steps: int
+    gamma: float
+    learning_starts: int
 
     def take(self, step: Transitions) -> None:
         """Keep a folded step, and perhaps learn."""
@@ -53,9 +53,9 @@ class Actors:
     ) -> None:
         (self._trying,) = rng.spawn(1)
         self._team, self._spreads, self._bits = team, spreads.astype(np.float32)[:, np.newaxis], bits
-        self._foldings = [Folding(learner.steps, learner.discount) for _ in spreads]
+        self._foldings = [Folding(learner.n_steps, learner.gamma) for _ in spreads]
         self._policy: Callable[[Tensor], Tensor] | None = None
-        self._warm_up, self._acted = learner.warm_up, 0
+        self._warm_up, self._acted = learner.learning_starts, 0
 
     def load(self, weights: QuantisedWeights, activation: str = "relu") -> None:
         """Act by these weights from now on."""

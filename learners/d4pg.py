@@ -1,17 +1,19 @@
 """D4PG: a deterministic actor, and a critic that says how likely each return is.
 
 Barth-Maron et al., "Distributed Distributional Deterministic Policy Gradients" (ICLR 2018, arXiv:1804.08617);
-the distribution, over `atoms` returns evenly from `lowest` to `highest`, is that of Bellemare, Dabney and
+the distribution, over `n_atoms` returns evenly from `v_min` to `v_max`, is that of Bellemare, Dabney and
 Munos (ICML 2017, arXiv:1707.06887). In a team each agent has both for itself. Where it departs: targets
 follow softly, replay is uniform, and the first actions are random.
 
-    y = r_1 + ... + discount^(n-1) r_n + discount^n Z(s_n, actor(s_n)),   cut off at the ends, shared between
+    y = r_1 + ... + gamma^(n-1) r_n + gamma^n Z(s_n, actor(s_n)),   cut off at the ends, shared between
     the two atoms beside it; the critic comes to its chances, the actor to the highest mean of the critic.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -34,28 +36,36 @@ _MOST_ATOMS = 8192
 
 @dataclass(frozen=True)
 class D4PG(FoldedSettings):
-    """The algorithm with its settings; `spread` is the deviation of the noise on actions in [-1, 1]."""
+    """The algorithm with its settings; `exploration_noise` is the deviation of actions in [-1, 1]."""
 
-    hidden: tuple[int, ...] = (256, 256)
-    critic_hidden: tuple[int, ...] = (256, 256)
-    atoms: int = 51
-    lowest: float = -100.0
-    highest: float = 100.0
-    steps: int = 5
-    batch: int = 256
-    update_every: int = 16
-    spread: float = 0.2
+    net_arch: tuple[int, ...] = (256, 256)
+    critic_net_arch: tuple[int, ...] = (256, 256)
+    n_atoms: int = 51
+    v_min: float = -100.0
+    v_max: float = 100.0
+    n_steps: int = 5
+    batch_size: int = 256
+    train_freq: int = 16
+    exploration_noise: float = 0.2
     learning_rate: float = 0.0003
     tau: float = 0.01
-    max_norm: float = 40.0
-    capacity: int = 1_000_000
+    max_grad_norm: float = 40.0
+    buffer_size: int = 1_000_000
+
+    aliases: ClassVar[Mapping[str, str]] = {
+        **FoldedSettings.aliases,
+        "critic_hidden": "critic_net_arch",
+        "atoms": "n_atoms",
+        "lowest": "v_min",
+        "highest": "v_max",
+    }
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        refuse_other_units("critic_hidden", self.critic_hidden)
-        whole_number(self.atoms, "atoms", least=2, most=_MOST_ATOMS)
-        if not -np.inf < self.lowest < self.highest < np.inf:
-            raise InputError(f"lowest must be below highest, got {self.lowest} and {self.highest}")
+        refuse_other_units("critic_net_arch", self.critic_net_arch)
+        whole_number(self.n_atoms, "n_atoms", least=2, most=_MOST_ATOMS)
+        if not -np.inf < self.v_min < self.v_max < np.inf:
+            raise InputError(f"v_min must be below v_max, got {self.v_min} and {self.v_max}")
 
     def begin(self, team: Team, rng: np.random.Generator, phases: Phases = unmeasured) -> D4PGLearner:
         """A team that has not learned yet."""
@@ -72,13 +82,13 @@ class D4PGLearner(FoldedLearner):
         super().__init__(settings, phases)
         self._settings, self._team = settings, team
         agents, seen = len(team.names), team.observed + team.width
-        sizes = (team.observed, *settings.hidden, team.width)
+        sizes = (team.observed, *settings.net_arch, team.width)
         self.actors = Networks.drawn(beginning, agents, sizes)
-        self.critics = Networks.drawn(beginning, agents, (seen, *settings.critic_hidden, settings.atoms))
+        self.critics = Networks.drawn(beginning, agents, (seen, *settings.critic_net_arch, settings.n_atoms))
         self._target_actors, self._target_critics = self.actors.copy(), self.critics.copy()
-        self._actor_descent = Descent(self.actors, settings.learning_rate, settings.max_norm)
-        self._critic_descent = Descent(self.critics, settings.learning_rate, settings.max_norm)
-        self._returns = torch.linspace(settings.lowest, settings.highest, settings.atoms)
+        self._actor_descent = Descent(self.actors, settings.learning_rate, settings.max_grad_norm)
+        self._critic_descent = Descent(self.critics, settings.learning_rate, settings.max_grad_norm)
+        self._returns = torch.linspace(settings.v_min, settings.v_max, settings.n_atoms)
         self._acted = 0
 
     def act(self, observations: SingleArray) -> SingleArray:
@@ -86,13 +96,13 @@ class D4PGLearner(FoldedLearner):
         with self._phases(ACTIONS), torch.no_grad():
             levels = torch.tanh(self.actors(torch.from_numpy(observations)[:, None]))[:, 0].numpy()
         self._acted += 1
-        random = self._acted <= self._settings.warm_up
-        return tried_levels(levels, self._trying, np.float32(self._settings.spread), random)
+        random = self._acted <= self._settings.learning_starts
+        return tried_levels(levels, self._trying, np.float32(self._settings.exploration_noise), random)
 
     def update(self) -> None:
         """Go down both losses once, then let the targets follow."""
         with self._phases(SAMPLING):
-            drawn = self.replay.sample(self._sampling, self._settings.batch)
+            drawn = self.replay.sample(self._sampling, self._settings.batch_size)
             observations, actions, rewards, following, ended = (
                 torch.from_numpy(np.ascontiguousarray(getattr(drawn, name).swapaxes(0, 1)))
                 for name in Transitions.__dataclass_fields__

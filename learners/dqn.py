@@ -4,7 +4,7 @@ Mnih et al., "Human-level control through deep reinforcement learning" (Nature 5
 is chosen by the network that learns (van Hasselt, Guez and Silver, AAAI 2016, arXiv:1509.06461). Targets
 follow softly. The searcher `dqn` is stable-baselines3's; this one is for actors of few bits.
 
-    y = r_1 + ... + discount^(n-1) r_n + discount^n Qbar(s_n, argmax Q(s_n, .))
+    y = r_1 + ... + gamma^(n-1) r_n + gamma^n Qbar(s_n, argmax Q(s_n, .))
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from learners.team import Team
 
 @dataclass(frozen=True)
 class DQN(FoldedSettings):
-    """The algorithm with its settings; `spread` is the chance of a random action."""
+    """The algorithm with its settings; `exploration_noise` is the chance of a random action."""
 
     def begin(self, team: Team, rng: np.random.Generator, phases: Phases = unmeasured) -> DQNLearner:
         """An agent that has not learned yet."""
@@ -44,9 +44,9 @@ class DQNLearner(FoldedLearner):
         beginning, self._sampling, self._trying = rng.spawn(3)
         super().__init__(settings, phases)
         self._settings, self._team = settings, team
-        self.actors = Networks.drawn(beginning, 1, (team.observed, *settings.hidden, team.width))
+        self.actors = Networks.drawn(beginning, 1, (team.observed, *settings.net_arch, team.width))
         self._targets = self.actors.copy()
-        self._descent = Descent(self.actors, settings.learning_rate, settings.max_norm)
+        self._descent = Descent(self.actors, settings.learning_rate, settings.max_grad_norm)
         self._acted = 0
 
     def act(self, observations: SingleArray) -> SingleArray:
@@ -54,13 +54,13 @@ class DQNLearner(FoldedLearner):
         with self._phases(ACTIONS), torch.no_grad():
             values = self.actors(torch.from_numpy(observations)[:, None])[:, 0].numpy()
         self._acted += 1
-        random = self._acted <= self.warm_up
-        return tried_choices(values, self._trying, np.float32(self._settings.spread), random)
+        random = self._acted <= self.learning_starts
+        return tried_choices(values, self._trying, np.float32(self._settings.exploration_noise), random)
 
     def update(self) -> None:
         """Go down the error of the values once, then let the target follow."""
         with self._phases(SAMPLING):
-            drawn = self.replay.sample(self._sampling, self._settings.batch)
+            drawn = self.replay.sample(self._sampling, self._settings.batch_size)
             observations, actions, rewards, following, ended = (
                 torch.from_numpy(getattr(drawn, name)[:, 0]) for name in Transitions.__dataclass_fields__
             )

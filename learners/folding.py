@@ -10,8 +10,9 @@ episode ended: what is left counts for the value of where the last led.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -67,37 +68,50 @@ def folded(steps: Sequence[Transitions], discount: float) -> Transitions:
 class FoldedSettings:
     """How one learns from folded steps."""
 
-    hidden: tuple[int, ...] = (64, 64)
+    net_arch: tuple[int, ...] = (64, 64)
     """Units of the hidden layers of what acts, ReLU."""
-    steps: int = 3
+    n_steps: int = 3
     """Steps whose rewards a target counts as they were."""
-    discount: float = 0.99
-    batch: int = 64
-    update_every: int = 4
-    """Steps between updates: each is learned from batch x updates / update_every times, 16 by default."""
-    updates: int = 1
+    gamma: float = 0.99
+    batch_size: int = 64
+    train_freq: int = 4
+    """Steps between updates: each is learned from batch_size x gradient_steps / train_freq times: 16."""
+    gradient_steps: int = 1
     """Updates at a time."""
-    warm_up: int = 1000
+    learning_starts: int = 1000
     """Steps of random actions, before which nothing is learned."""
-    spread: float = 0.1
+    exploration_noise: float = 0.1
     """How much is tried out: the chance of a random choice, or the deviation of noise on numbers."""
     learning_rate: float = 0.001
     """Adam's."""
     tau: float = 0.02
     """The share of the way to the networks that their targets go after an update."""
-    max_norm: float = 10.0
+    max_grad_norm: float = 10.0
     """Length to which a gradient is cut."""
-    capacity: int = 100_000
+    buffer_size: int = 100_000
     """Steps that the memory holds."""
 
+    aliases: ClassVar[Mapping[str, str]] = {
+        "hidden": "net_arch",
+        "batch": "batch_size",
+        "discount": "gamma",
+        "capacity": "buffer_size",
+        "update_every": "train_freq",
+        "max_norm": "max_grad_norm",
+        "steps": "n_steps",
+        "updates": "gradient_steps",
+        "warm_up": "learning_starts",
+        "spread": "exploration_noise",
+    }
+
     def __post_init__(self) -> None:
-        for name in ("steps", "batch", "update_every", "updates", "capacity"):
+        for name in ("n_steps", "batch_size", "train_freq", "gradient_steps", "buffer_size"):
             whole_number(getattr(self, name), name, most=_MOST)
-        whole_number(self.warm_up, "warm_up", least=0, most=_MOST)
-        refuse_other_units("hidden", self.hidden)
-        for name in ("learning_rate", "max_norm"):
+        whole_number(self.learning_starts, "learning_starts", least=0, most=_MOST)
+        refuse_other_units("net_arch", self.net_arch)
+        for name in ("learning_rate", "max_grad_norm"):
             positive_number(getattr(self, name), name)
-        for name in ("tau", "discount", "spread"):
+        for name in ("tau", "gamma", "exploration_noise"):
             if not 0 <= getattr(self, name) <= 1:
                 raise InputError(f"{name} must be between 0 and 1, got {getattr(self, name)}")
 
@@ -112,11 +126,12 @@ class FoldedLearner(ABC):
     """A learner that takes in steps, or is handed folded ones by who acts elsewhere; `update` is its own."""
 
     def __init__(self, settings: FoldedSettings, phases: Phases) -> None:
-        self.steps, self.discount, self.warm_up = settings.steps, settings.discount, settings.warm_up
-        self.replay = make_replay("contiguous", settings.capacity)
-        self._folding = Folding(settings.steps, settings.discount)
-        self._pace, self._updates = settings.update_every, settings.updates
-        self._enough = max(settings.warm_up, settings.batch)
+        self.n_steps, self.gamma = settings.n_steps, settings.gamma
+        self.learning_starts = settings.learning_starts
+        self.replay = make_replay("contiguous", settings.buffer_size)
+        self._folding = Folding(settings.n_steps, settings.gamma)
+        self._pace, self._updates = settings.train_freq, settings.gradient_steps
+        self._enough = max(settings.learning_starts, settings.batch_size)
         self._phases, self._taken = phases, 0
 
     def learn(self, step: Transitions) -> None:

@@ -1,8 +1,8 @@
 """Tasks of Gymnasium by name: policies taught on them, with or without rounding, and what these earn.
 
 Settings have the names of the algorithm's own, of stable-baselines3 or of learners.d4pg. For the former,
-`envs` is how many environments there are, `hidden` the units of layers, and `spread` the deviation of the
-noise that a deterministic actor is tried with; `correlated` makes it that of Ornstein and Uhlenbeck. With
+`n_envs` is how many environments there are, `net_arch` the units of layers, `action_noise` the deviation of
+the noise that a deterministic actor is tried with; `correlated` makes it that of Ornstein and Uhlenbeck. With
 `scaled_rewards` it learns from rewards over the deviation of returns so far.
 """
 
@@ -17,6 +17,7 @@ import torch
 
 from dse.support.arrays import FloatArray
 from dse.support.errors import InputError, unknown
+from learners.aliases import current_settings
 from learners.policy import Policy
 from learners.qat import Rounding, aware, current
 from learners.sb3 import AGENTS
@@ -26,6 +27,8 @@ from learners.training import begin_episode, play, play_step
 OURS = ("d4pg",)
 ALGORITHMS = tuple(sorted((*AGENTS, *OURS)))
 """What a policy can be taught by."""
+ALIASES = {"envs": "n_envs", "hidden": "net_arch", "spread": "action_noise"}
+"""The settings' names by their former names."""
 
 
 def gymnasium_task(name: str) -> OneAgent:
@@ -95,17 +98,18 @@ def _theirs(algorithm: str, task: str, steps: int, seed: int, settings: Mapping[
 
     from learners.sb3 import begin, noise, policy_of
 
-    given, rounding, team = dict(settings), current(), Team.of(gymnasium_task(task))
-    env = make_vec_env(task, n_envs=given.pop("envs", 1), seed=seed)
+    given = current_settings(settings, ALIASES, f"algorithm {algorithm!r}")
+    rounding, team = current(), Team.of(gymnasium_task(task))
+    env = make_vec_env(task, n_envs=given.pop("n_envs", 1), seed=seed)
     if given.pop("scaled_rewards", False):
         env = VecNormalize(env, norm_obs=False, gamma=given.get("gamma", 0.99))
     # Agents write into what they are given here.
     given["policy_kwargs"] = dict(given.get("policy_kwargs", {}))
-    if "hidden" in given:
-        given["policy_kwargs"]["net_arch"] = list(given.pop("hidden"))
-    if "spread" in given:
-        spread = np.full(env.action_space.shape or (1,), given.pop("spread"))
-        given["action_noise"] = noise(spread, given.pop("correlated", False))
+    if "net_arch" in given:
+        given["policy_kwargs"]["net_arch"] = list(given.pop("net_arch"))
+    if "action_noise" in given:
+        deviations = np.full(env.action_space.shape or (1,), given["action_noise"])
+        given["action_noise"] = noise(deviations, given.pop("correlated", False))
     agent = begin(algorithm, env, seed, given)
 
     def after_a_step(*_: Any) -> bool:

@@ -77,7 +77,7 @@ class MADDPGLearner:
         actions = by_batch(self._crew.head.greedy(self._crew.target_outputs(batch)), batch)
         values = part.target_critics(part.critic_rows(batch, batch.following, actions))[..., 0]
         going_on = 1 - batch.rows(batch.ended, part.agents)
-        return batch.rows(batch.rewards, part.agents) + self._settings.discount * going_on * values
+        return batch.rows(batch.rewards, part.agents) + self._settings.gamma * going_on * values
 
     def _actor_loss(self, part: Part, batch: Batch) -> Tensor:
         outputs = part.actors(batch.rows(batch.observations, part.agents))

@@ -11,7 +11,9 @@ exact.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -32,13 +34,18 @@ from learners.team import Team
 class MASAC(OffPolicy):
     """The algorithm with its settings."""
 
-    entropy: float = 0.05
+    ent_coef: float = 0.05
     """What a nat of entropy is worth in units of reward."""
+
+    aliases: ClassVar[Mapping[str, str]] = {
+        **OffPolicy.aliases,
+        "entropy": "ent_coef",
+    }
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 <= self.entropy < np.inf:
-            raise InputError(f"entropy must be a finite number of at least 0, got {self.entropy}")
+        if not 0 <= self.ent_coef < np.inf:
+            raise InputError(f"ent_coef must be a finite number of at least 0, got {self.ent_coef}")
 
     def begin(self, team: Team, rng: np.random.Generator, phases: Phases = unmeasured) -> MASACLearner:
         """A team that has not learned yet."""
@@ -98,12 +105,12 @@ class MASACLearner:
     def _targets(self, part: Part, batch: Batch, actions: Tensor, entropies: Tensor) -> Tensor:
         """The values y_i that the critics are to come to: (P, B)."""
         values = part.target_critics(part.critic_rows(batch, batch.following, actions))[..., 0]
-        soft = values + self._settings.entropy * batch.rows(entropies, part.agents)
+        soft = values + self._settings.ent_coef * batch.rows(entropies, part.agents)
         going_on = 1 - batch.rows(batch.ended, part.agents)
-        return batch.rows(batch.rewards, part.agents) + self._settings.discount * going_on * soft
+        return batch.rows(batch.rewards, part.agents) + self._settings.gamma * going_on * soft
 
     def _actor_loss(self, part: Part, batch: Batch) -> Tensor:
         outputs = part.actors(batch.rows(batch.observations, part.agents))
         fresh, entropy = part.head.draw(outputs, self._crew.noise(*outputs.shape[:2]))
         values = part.values_with(batch, fresh)
-        return -(values + self._settings.entropy * entropy).mean(dim=1).sum()
+        return -(values + self._settings.ent_coef * entropy).mean(dim=1).sum()

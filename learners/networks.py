@@ -92,7 +92,7 @@ class Networks:
 
 
 class Descent:
-    """Adam on networks, with each agent's gradient cut to a length of at most `max_norm`."""
+    """Adam on networks, with each agent's gradient cut to a length of at most `max_grad_norm`."""
 
     def __init__(self, networks: Networks, learning_rate: float, max_norm: float) -> None:
         self._weights = networks.weights

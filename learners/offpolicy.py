@@ -51,8 +51,8 @@ class Part:
         self.critics = crew.critics.of(agents)
         self.target_actors = crew.target_actors.of(agents)
         self.target_critics = crew.target_critics.of(agents)
-        self.actor_descent = Descent(self.actors, settings.learning_rate, settings.max_norm)
-        self.critic_descent = Descent(self.critics, settings.learning_rate, settings.max_norm)
+        self.actor_descent = Descent(self.actors, settings.learning_rate, settings.max_grad_norm)
+        self.critic_descent = Descent(self.critics, settings.learning_rate, settings.max_grad_norm)
         names, observed, width = len(crew.team.names), crew.team.observed, crew.team.width
         self._centralised = settings.centralised
         # Where the critics' rows have each agent's own action.
@@ -98,14 +98,14 @@ class Crew:
         self._settings, self._phases = settings, phases
         self.team, self.head = team, head
         seen = (agents if settings.centralised else 1) * (team.observed + team.width)
-        self.actors = Networks.drawn(beginning, agents, (team.observed, *settings.hidden, head.outputs))
-        self.critics = Networks.drawn(beginning, agents, (seen, *settings.hidden, 1))
+        self.actors = Networks.drawn(beginning, agents, (team.observed, *settings.net_arch, head.outputs))
+        self.critics = Networks.drawn(beginning, agents, (seen, *settings.net_arch, 1))
         self.target_actors, self.target_critics = self.actors.copy(), self.critics.copy()
         together = agents if settings.stacked else 1
         self.parts = [
             Part(slice(first, first + together), self, settings) for first in range(0, agents, together)
         ]
-        self.replay = make_replay(settings.replay, settings.capacity)
+        self.replay = make_replay(settings.replay, settings.buffer_size)
         self._steps = 0
 
     def act(self, observations: SingleArray) -> SingleArray:
@@ -121,7 +121,7 @@ class Crew:
         """Keep a step, and say whether an update is due."""
         self.replay.add(step)
         self._steps += 1
-        return len(self.replay) >= self._settings.batch and self._steps % self._settings.update_every == 0
+        return len(self.replay) >= self._settings.batch_size and self._steps % self._settings.train_freq == 0
 
     def batches(self) -> list[Batch]:
         """The mini-batches of an update, one for each part of the team."""
@@ -153,7 +153,7 @@ class Crew:
 
     def _drawn(self, count: int) -> Batch:
         with self._phases(SAMPLING):
-            drawn = [self.replay.sample(self._sampling, self._settings.batch) for _ in range(count)]
+            drawn = [self.replay.sample(self._sampling, self._settings.batch_size) for _ in range(count)]
             return Batch(
                 *(
                     torch.from_numpy(np.stack([getattr(one, name) for one in drawn]))

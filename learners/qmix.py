@@ -10,18 +10,19 @@ The three aids of MAST (Hu et al., "Value-Based Deep Multi-Agent Reinforcement L
 Training", NeurIPS 2024, arXiv:2409.19391), as far as its abstract and recollection go, each of which can be
 switched off:
 
-- `mellow`: Soft Mellowmax (Gan, Zhang and Tan, AAAI 2021, arXiv:2012.09456) in place of the maximum, as
-  targets of sparse networks come out too high: log(sum of softmax(sharpness q) exp(omega q)) / omega.
+- `soft_mellowmax` (Gan, Zhang and Tan, AAAI 2021, arXiv:2012.09456) in place of the maximum, as targets of
+  sparse networks come out too high: log(sum of softmax(sharpness q) exp(omega q)) / omega.
 - `returns = "hybrid"`: targets over many steps, TD(lambda), in the first half of `schedule` updates, when
   targets mislead, over one step later. `delayed` is the other way round, as Tan et al., "RLx2" (ICLR 2023,
   arXiv:2205.15043), have it, whose replay of changing size is not here.
-- `recent`: half of a mini-batch comes from a small memory of the last steps.
+- `recent_buffer_size`: half of a mini-batch comes from a small memory of the last steps.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 import torch
@@ -49,31 +50,31 @@ class QMIX:
     """The algorithm with its settings."""
 
     mixing: Mixing = "qmix"
-    hidden: tuple[int, ...] = (64, 64)
+    net_arch: tuple[int, ...] = (64, 64)
     """Units of the hidden layers, ReLU, of the agents' network."""
     embedding: int = 32
     """Units of the mixture, and of the hidden layer of the network that makes its weights."""
-    batch: int = 64
+    batch_size: int = 64
     """Runs of steps in a mini-batch."""
     learning_rate: float = 0.001
     tau: float = 0.01
     """The share of the way to the networks that their targets go after an update."""
-    discount: float = 0.95
-    capacity: int = 100_000
+    gamma: float = 0.95
+    buffer_size: int = 100_000
     """Steps that the memory holds."""
-    update_every: int = 4
+    train_freq: int = 4
     """Steps between updates; the first is made when a mini-batch is held."""
-    max_norm: float = 10.0
+    max_grad_norm: float = 10.0
     """Length to which a gradient is cut."""
-    explored: float = 0.05
+    exploration_final_eps: float = 0.05
     """The chance of a random action in the end."""
-    explored_until: int = 10_000
+    exploration_steps: int = 10_000
     """Steps in which it falls to that from 1."""
     schedule: int = 2000
     """Updates in whose middle `returns` change."""
-    mellow: bool = False
+    soft_mellowmax: bool = False
     returns: Returns = "one-step"
-    recent: int = 0
+    recent_buffer_size: int = 0
     """Steps that the small memory holds; 0: there is none."""
     sparsity: Sparsity = field(default_factory=Sparsity)
     run: int = 4
@@ -83,16 +84,37 @@ class QMIX:
     sharpness: float = 1.0
     omega: float = 10.0
 
+    aliases: ClassVar[Mapping[str, str]] = {
+        "hidden": "net_arch",
+        "batch": "batch_size",
+        "discount": "gamma",
+        "capacity": "buffer_size",
+        "update_every": "train_freq",
+        "max_norm": "max_grad_norm",
+        "explored": "exploration_final_eps",
+        "explored_until": "exploration_steps",
+        "mellow": "soft_mellowmax",
+        "recent": "recent_buffer_size",
+    }
+
     def __post_init__(self) -> None:
         for name, known in (("mixing", Mixing), ("returns", Returns)):
             if getattr(self, name) not in get_args(known):
                 raise unknown(name, getattr(self, name), get_args(known))
-        for name in ("embedding", "batch", "capacity", "update_every", "explored_until", "schedule", "run"):
+        for name in (
+            "embedding",
+            "batch_size",
+            "buffer_size",
+            "train_freq",
+            "exploration_steps",
+            "schedule",
+            "run",
+        ):
             whole_number(getattr(self, name), name, most=_MOST)
-        whole_number(self.recent, "recent", least=0, most=_MOST)
-        for name in ("learning_rate", "max_norm", "omega"):
+        whole_number(self.recent_buffer_size, "recent_buffer_size", least=0, most=_MOST)
+        for name in ("learning_rate", "max_grad_norm", "omega"):
             positive_number(getattr(self, name), name)
-        for name in ("tau", "discount", "explored", "decay"):
+        for name in ("tau", "gamma", "exploration_final_eps", "decay"):
             if not 0 <= getattr(self, name) <= 1:
                 raise InputError(f"{name} must be between 0 and 1, got {getattr(self, name)}")
 
@@ -112,7 +134,7 @@ class QMIXLearner:
         agents = len(team.names)
         self._real = torch.from_numpy(team.real)
         self._who = torch.eye(agents)
-        sizes = (team.observed + agents, *settings.hidden, team.width)
+        sizes = (team.observed + agents, *settings.net_arch, team.width)
         self.agents = self._sparse(Networks.drawn(beginning, 1, sizes), rewiring)
         self.mixer: SparseNetworks | None = None
         if settings.mixing == "qmix":
@@ -121,8 +143,8 @@ class QMIXLearner:
             self.mixer = self._sparse(Networks.drawn(beginning, 1, state), rewiring)
         self._target_agents = self.agents.networks.copy()
         self._target_mixer = self.mixer.networks.copy() if self.mixer else None
-        self._large = Segments(settings.capacity)
-        self._small = Segments(settings.recent) if settings.recent else None
+        self._large = Segments(settings.buffer_size)
+        self._small = Segments(settings.recent_buffer_size) if settings.recent_buffer_size else None
         self._steps = self._updates = 0
         self.flops = 0
 
@@ -141,8 +163,8 @@ class QMIXLearner:
         settings, real = self._settings, self._team.real
         with self._phases(ACTIONS), torch.no_grad():
             values = self._values(self.agents.networks, torch.from_numpy(observations))
-        done = min(self._steps / settings.explored_until, 1.0)
-        chance = 1 + (settings.explored - 1) * done
+        done = min(self._steps / settings.exploration_steps, 1.0)
+        chance = 1 + (settings.exploration_final_eps - 1) * done
         # Drawn in any case, so that one agent's chance does not move another's.
         noise = np.where(real, self._trying.random((len(observations), *real.shape)), -1.0).argmax(axis=3)
         random = self._trying.random(noise.shape[:2]) < chance
@@ -156,7 +178,7 @@ class QMIXLearner:
         if self._small is not None:
             self._small.add(step)
         self._steps += 1
-        if len(self._large) >= self._settings.batch and self._steps % self._settings.update_every == 0:
+        if len(self._large) >= self._settings.batch_size and self._steps % self._settings.train_freq == 0:
             with self._phases(UPDATE):
                 self.update()
 
@@ -196,10 +218,12 @@ class QMIXLearner:
 
     def _sparse(self, networks: Networks, rng: np.random.Generator) -> SparseNetworks:
         settings = self._settings
-        return SparseNetworks(networks, settings.sparsity, settings.learning_rate, settings.max_norm, rng)
+        return SparseNetworks(
+            networks, settings.sparsity, settings.learning_rate, settings.max_grad_norm, rng
+        )
 
     def _drawn(self, length: int) -> tuple[Transitions, np.ndarray]:
-        batch = self._settings.batch
+        batch = self._settings.batch_size
         if self._small is None:
             return self._large.sample(self._sampling, batch, length)
         parts = [
@@ -221,7 +245,7 @@ class QMIXLearner:
         best = self._best(values).mean(dim=2)
         later = self._mixed(self._target_mixer, best, flat).view(there.shape)
         rewards = torch.from_numpy(steps.rewards).mean(dim=2)
-        going_on = settings.discount * (1 - torch.from_numpy(steps.ended).amin(dim=2))
+        going_on = settings.gamma * (1 - torch.from_numpy(steps.ended).amin(dim=2))
         found = rewards[:, -1] + going_on[:, -1] * later[:, -1]
         held = torch.from_numpy(there)
         for step in range(there.shape[1] - 2, -1, -1):
@@ -232,7 +256,7 @@ class QMIXLearner:
 
     def _best(self, values: Tensor) -> Tensor:
         """The value of the best choice of each part, or Soft Mellowmax of all that there are."""
-        if not self._settings.mellow:
+        if not self._settings.soft_mellowmax:
             return values.amax(dim=3)
         chances = torch.log_softmax(self._settings.sharpness * values, dim=3)
         omega = self._settings.omega

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 from dse.support.errors import InputError, unknown
 from dse.support.plugins import entry_named, installed, load_entry, names_of
 from dse.support.schema import typed
+from learners.aliases import current_settings
 
 if TYPE_CHECKING:
     from pettingzoo import ParallelEnv
@@ -43,9 +44,10 @@ def arms_of(name: str) -> dict[str, dict[str, Any]]:
 
 
 def make_learner(name: str, settings: Mapping[str, Any] | None = None) -> Algorithm:
-    """The learner of that name, with settings by the names of its fields. InputError where they are wrong."""
+    """The learner of that name, with settings by its fields' names, now or before. InputError if wrong."""
     made, where = _learner(name), f"learner {name!r}"
-    hints, settings = get_type_hints(made), settings or {}
+    hints = get_type_hints(made)
+    settings = current_settings(settings or {}, getattr(made, "aliases", {}), where)
     names = [item.name for item in dataclasses.fields(made) if item.init]
     for key in settings:
         if key not in names:

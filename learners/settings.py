@@ -22,21 +22,21 @@ STUDY: dict[str, Any] = {"replay": "per-agent", "stacked": False, "shared_batch"
 class OffPolicy:
     """How a team learns from replay; the numbers are those of the study of Gogineni et al."""
 
-    hidden: tuple[int, ...] = (64, 64)
+    net_arch: tuple[int, ...] = (64, 64)
     """Units of the hidden layers, ReLU, of actors and critics alike."""
-    batch: int = 1024
+    batch_size: int = 1024
     """Steps in a mini-batch."""
     learning_rate: float = 0.01
     """Adam's, of actors and critics alike."""
     tau: float = 0.01
     """The share of the way to the networks that their targets go after an update."""
-    discount: float = 0.95
+    gamma: float = 0.95
     """How much less a reward counts for each step that it is later."""
-    capacity: int = 1_000_000
+    buffer_size: int = 1_000_000
     """Steps that the replay holds."""
-    update_every: int = 100
+    train_freq: int = 100
     """Steps between updates; the first is made when a mini-batch is held."""
-    max_norm: float = 0.5
+    max_grad_norm: float = 0.5
     """Length to which an agent's gradient is cut."""
     replay: str = "contiguous"
     """How steps are held and drawn: see learners.replay."""
@@ -47,6 +47,14 @@ class OffPolicy:
     shared_batch: bool = True
     """Whether all agents learn from one mini-batch, or draw each their own."""
 
+    aliases: ClassVar[Mapping[str, str]] = {
+        "hidden": "net_arch",
+        "batch": "batch_size",
+        "discount": "gamma",
+        "capacity": "buffer_size",
+        "update_every": "train_freq",
+        "max_norm": "max_grad_norm",
+    }
     arms: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "per-agent": STUDY,
         "neighbor": STUDY | {"replay": "neighbor"},
@@ -56,15 +64,15 @@ class OffPolicy:
     """What the study compares, how we would hold the same, and how we would compute it."""
 
     def __post_init__(self) -> None:
-        whole_number(self.update_every, "update_every")
-        whole_number(self.capacity, "capacity", most=_MOST_HELD)
-        whole_number(self.batch, "batch", most=_MOST_STEPS)
-        whole_number(len(self.hidden), "hidden: layers", least=0, most=8)
-        for units in self.hidden:
-            whole_number(units, "hidden: units of a layer", most=_MOST_UNITS)
-        for name in ("learning_rate", "max_norm"):
+        whole_number(self.train_freq, "train_freq")
+        whole_number(self.buffer_size, "buffer_size", most=_MOST_HELD)
+        whole_number(self.batch_size, "batch_size", most=_MOST_STEPS)
+        whole_number(len(self.net_arch), "net_arch: layers", least=0, most=8)
+        for units in self.net_arch:
+            whole_number(units, "net_arch: units of a layer", most=_MOST_UNITS)
+        for name in ("learning_rate", "max_grad_norm"):
             positive_number(getattr(self, name), name)
-        for name in ("tau", "discount"):
+        for name in ("tau", "gamma"):
             if not 0 <= getattr(self, name) <= 1:
                 raise InputError(f"{name} must be between 0 and 1, got {getattr(self, name)}")
         for name in ("stacked", "centralised", "shared_batch"):

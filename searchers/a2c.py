@@ -8,6 +8,7 @@ problems.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -30,21 +31,28 @@ class A2C:
     """A number for each gene, rounded, or a probability for each of its values."""
     reward: Reward = "1/x"
     """What a point earns (see Options of searchers.environments)."""
-    envs: Count = 16
+    n_envs: Count = 16
     """Points that are drawn, and evaluated, at a time."""
-    steps: Count = 2
+    n_steps: Count = 2
     """Steps of all environments between two updates."""
     learning_rate: Positive = 0.003
     """Step size of RMSprop."""
-    entropy: Weight = 0.1
+    ent_coef: Weight = 0.1
     """Weight of the policy's entropy against the advantage."""
-    hidden: Layers = (64, 64)
+    net_arch: Layers = (64, 64)
     """Units of the hidden layers, the same for the policy and for the value."""
     episode_steps: Count = 1
-    discount: Share = 0.99
+    gamma: Share = 0.99
     patience: Samples = 2000
     """Samples without a better one after which a new agent begins; 0 is never."""
 
+    aliases: ClassVar[Mapping[str, str]] = {
+        "envs": "n_envs",
+        "steps": "n_steps",
+        "entropy": "ent_coef",
+        "hidden": "net_arch",
+        "discount": "gamma",
+    }
     libraries: ClassVar[tuple[str, ...]] = ("gymnasium", "stable-baselines3", "torch")
     portable: ClassVar[bool] = False
     has_policy: ClassVar[bool] = True
@@ -53,13 +61,13 @@ class A2C:
     def search(self, evaluate: Evaluator, rng: np.random.Generator, keep: Keep | None = None) -> None:
         """Let one agent after another learn until the budget is spent. The last one's policy is kept."""
         settings = {
-            "n_steps": self.steps,
+            "n_steps": self.n_steps,
             "learning_rate": self.learning_rate,
-            "ent_coef": self.entropy,
-            "gamma": self.discount,
+            "ent_coef": self.ent_coef,
+            "gamma": self.gamma,
             # One step of one environment has no deviation to be divided by.
-            "normalize_advantage": self.envs * self.steps > 1,
-            "policy_kwargs": {"net_arch": list(self.hidden)},
+            "normalize_advantage": self.n_envs * self.n_steps > 1,
+            "policy_kwargs": {"net_arch": list(self.net_arch)},
         }
         game = Game("one-step", "one", self.actions, self.reward, self.episode_steps)
-        play("a2c", settings, game, self.envs, self.patience, evaluate, rng, keep)
+        play("a2c", settings, game, self.n_envs, self.patience, evaluate, rng, keep)

@@ -9,6 +9,7 @@ on development problems.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -31,28 +32,37 @@ class DDPG:
 
     reward: Reward = "1/x"
     """What a point earns (see Options of searchers.environments)."""
-    envs: Count = 1
+    n_envs: Count = 1
     """Points that are drawn, and evaluated, at a time."""
-    updates: Repeats = 4
+    gradient_steps: Repeats = 4
     """Gradient steps after each step of all environments."""
-    batch: Count = 128
+    batch_size: Count = 128
     """Samples that a gradient step is made on."""
-    warm_up: Count = 50
+    learning_starts: Count = 50
     """Samples drawn at random before the first update."""
-    spread: Weight = 0.4
+    action_noise: Weight = 0.4
     """Deviation of the noise that actions, in [-1, 1], are tried with."""
     learning_rate: Positive = 0.0003
     """Step size of Adam."""
     tau: Share = 0.05
     """The share of the way to the networks that their targets go after a gradient step."""
-    discount: Share = 0.9
+    gamma: Share = 0.9
     """How much less a reward counts for each step that it is later."""
-    hidden: Layers = (128, 128)
+    net_arch: Layers = (128, 128)
     """Units of the hidden layers, of actor and critic alike."""
     episode_steps: Count = 1
     patience: Samples = 4000
     """Samples without a better one after which a new agent begins; 0 is never."""
 
+    aliases: ClassVar[Mapping[str, str]] = {
+        "envs": "n_envs",
+        "updates": "gradient_steps",
+        "batch": "batch_size",
+        "warm_up": "learning_starts",
+        "spread": "action_noise",
+        "discount": "gamma",
+        "hidden": "net_arch",
+    }
     libraries: ClassVar[tuple[str, ...]] = ("gymnasium", "stable-baselines3", "torch")
     portable: ClassVar[bool] = False
     has_policy: ClassVar[bool] = True
@@ -60,17 +70,19 @@ class DDPG:
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator, keep: Keep | None = None) -> None:
         """Let one agent after another learn until the budget is spent. The last one's policy is kept."""
-        spread = np.full(len(evaluate.space.sizes), self.spread)
+        spread = np.full(len(evaluate.space.sizes), self.action_noise)
         settings = {
             "train_freq": 1,
-            "gradient_steps": self.updates,
-            "batch_size": self.batch,
-            "learning_starts": self.warm_up,
-            "buffer_size": max(_HELD, self.envs),
+            "gradient_steps": self.gradient_steps,
+            "batch_size": self.batch_size,
+            "learning_starts": self.learning_starts,
+            "buffer_size": max(_HELD, self.n_envs),
             "learning_rate": self.learning_rate,
             "tau": self.tau,
-            "gamma": self.discount,
-            "policy_kwargs": {"net_arch": list(self.hidden)},
+            "gamma": self.gamma,
+            "policy_kwargs": {"net_arch": list(self.net_arch)},
         }
         game = Game("one-step", "one", "gaussian", self.reward, self.episode_steps)
-        play("ddpg", settings, game, self.envs, self.patience, evaluate, rng, keep, steps=LONG, spread=spread)
+        play(
+            "ddpg", settings, game, self.n_envs, self.patience, evaluate, rng, keep, steps=LONG, spread=spread
+        )

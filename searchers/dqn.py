@@ -2,12 +2,13 @@
 
 The algorithm is that of Mnih et al., "Human-level control through deep reinforcement learning" (Nature 518,
 2015). An action sets one gene of the last point to one value; the agent sees the point's figures and genes.
-`envs` points are changed at a time, by one network: all are random, or none is. The defaults are the
+`n_envs` points are changed at a time, by one network: all are random, or none is. The defaults are the
 better of two trials in results/tuning/dqn.csv, on development problems.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -30,30 +31,40 @@ class DQN:
 
     reward: Reward = "1/x"
     """What a point earns (see Options of searchers.environments)."""
-    envs: Count = 4
+    n_envs: Count = 4
     """Points that are changed, and evaluated, at a time."""
-    steps: Count = 1
+    train_freq: Count = 1
     """Steps of all environments between two updates."""
-    updates: Repeats = 8
+    gradient_steps: Repeats = 8
     """Gradient steps of an update."""
-    batch: Count = 128
+    batch_size: Count = 128
     """Samples that a gradient step is made on."""
     learning_rate: Positive = 0.001
     """Step size of Adam."""
     tau: Share = 0.01
     """The share of the way to the network that its target goes after each step of the environments."""
-    discount: Share = 0.5
+    gamma: Share = 0.5
     """How much less a reward counts for each step that it is later."""
-    explored: Share = 0.2
+    exploration_final_eps: Share = 0.2
     """The chance of random actions in the end."""
-    explored_until: Count = 1000
+    exploration_steps: Count = 1000
     """Samples in which it falls to that from 1."""
-    hidden: Layers = (64, 64)
+    net_arch: Layers = (64, 64)
     """Units of the hidden layers."""
     episode_steps: Count = 32
     patience: Samples = 4000
     """Samples without a better one after which a new agent begins; 0 is never."""
 
+    aliases: ClassVar[Mapping[str, str]] = {
+        "envs": "n_envs",
+        "steps": "train_freq",
+        "updates": "gradient_steps",
+        "batch": "batch_size",
+        "discount": "gamma",
+        "explored": "exploration_final_eps",
+        "explored_until": "exploration_steps",
+        "hidden": "net_arch",
+    }
     libraries: ClassVar[tuple[str, ...]] = ("gymnasium", "stable-baselines3", "torch")
     portable: ClassVar[bool] = False
     has_policy: ClassVar[bool] = True
@@ -62,19 +73,19 @@ class DQN:
     def search(self, evaluate: Evaluator, rng: np.random.Generator, keep: Keep | None = None) -> None:
         """Let one agent after another learn until the budget is spent. The last one's policy is kept."""
         settings = {
-            "train_freq": self.steps,
-            "gradient_steps": self.updates,
-            "batch_size": self.batch,
-            "learning_starts": self.batch,
-            "buffer_size": max(_HELD, self.envs),
+            "train_freq": self.train_freq,
+            "gradient_steps": self.gradient_steps,
+            "batch_size": self.batch_size,
+            "learning_starts": self.batch_size,
+            "buffer_size": max(_HELD, self.n_envs),
             "learning_rate": self.learning_rate,
             "tau": self.tau,
             # Counted in points; a step of all environments is the least that there is between two.
-            "target_update_interval": self.envs,
-            "gamma": self.discount,
-            "exploration_fraction": self.explored_until / LONG,
-            "exploration_final_eps": self.explored,
-            "policy_kwargs": {"net_arch": list(self.hidden)},
+            "target_update_interval": self.n_envs,
+            "gamma": self.gamma,
+            "exploration_fraction": self.exploration_steps / LONG,
+            "exploration_final_eps": self.exploration_final_eps,
+            "policy_kwargs": {"net_arch": list(self.net_arch)},
         }
         game = Game("one-step", "one", "discrete", self.reward, self.episode_steps)
-        play("dqn", settings, game, self.envs, self.patience, evaluate, rng, keep, steps=LONG)
+        play("dqn", settings, game, self.n_envs, self.patience, evaluate, rng, keep, steps=LONG)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class FactoredPPO(Learning):
     """A single PPO agent that holds all genes, with a head for each."""
 
-    batch: int = 24
+    batch_size: int = 24
     elite: float = 0.25
 
     libraries: ClassVar[tuple[str, ...]] = ()

@@ -27,15 +27,15 @@ class MADDPG(TeamPlay):
 
     reward: Reward = "1/x"
     """What a point earns (see Options of searchers.environments)."""
-    batch: int = 256
+    batch_size: int = 256
     """Steps in a mini-batch."""
     learning_rate: float = 0.03
     """Adam's, of actors and critics alike."""
     tau: float = 0.2
     """The share of the way to the networks that their targets go after an update."""
-    discount: float = 0.5
+    gamma: float = 0.5
     """How much less a reward counts for each step that it is later."""
-    update_every: int = 4
+    train_freq: int = 4
     """Samples between updates; the first is made when a mini-batch of steps is held."""
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator, keep: Keep | None = None) -> None:

@@ -6,9 +6,10 @@ trials in results/tuning/masac.csv, on development problems.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -27,26 +28,31 @@ class MASAC(TeamPlay):
 
     form: Form = "construct"
     """See TeamPlay."""
-    batch: int = 32
+    batch_size: int = 32
     """Steps in a mini-batch."""
     learning_rate: float = 0.03
     """Adam's, of actors and critics alike."""
     tau: float = 0.01
     """The share of the way to the networks that their targets go after an update."""
-    discount: float = 0.5
+    gamma: float = 0.5
     """How much less a reward counts for each step that it is later."""
-    update_every: int = 8
+    train_freq: int = 8
     """Samples between updates; the first is made when a mini-batch of steps is held."""
-    entropy: float = 0.1
+    ent_coef: float = 0.1
     """What a nat of entropy is worth in units of reward."""
+
+    aliases: ClassVar[Mapping[str, str]] = {
+        **TeamPlay.aliases,
+        "entropy": "ent_coef",
+    }
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 <= self.entropy < np.inf:
-            raise InputError(f"entropy must be a finite number of at least 0, got {self.entropy}")
+        if not 0 <= self.ent_coef < np.inf:
+            raise InputError(f"ent_coef must be a finite number of at least 0, got {self.ent_coef}")
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator, keep: Keep | None = None) -> None:
         """Let a team learn until the budget is spent."""
         from learners.masac import MASAC as Algorithm
 
-        self.play(partial(Algorithm, entropy=self.entropy), evaluate, rng, keep)
+        self.play(partial(Algorithm, ent_coef=self.ent_coef), evaluate, rng, keep)

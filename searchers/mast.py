@@ -24,12 +24,12 @@ class MAST(ValuePlay):
     method: Literal["dense", "static", "set", "rigl"] = "rigl"
     density: Density = 0.1
     rewire_every: Steps = 200
-    mellow: bool = True
+    soft_mellowmax: bool = True
     returns: Literal["one-step", "hybrid", "delayed"] = "hybrid"
-    recent: Annotated[int, Limits(ge=0, le=10_000_000)] = 1024
+    recent_buffer_size: Annotated[int, Limits(ge=0, le=10_000_000)] = 1024
     agents: Literal["genes", "blocks"] = "blocks"
     reward: Reward = "1/x"
-    batch: Count = 64
+    batch_size: Count = 64
     learning_rate: Annotated[float, Limits(gt=0, allow_inf_nan=False)] = 0.0005
-    discount: Share = 0.5
-    explored: Share = 0.2
+    gamma: Share = 0.5
+    exploration_final_eps: Share = 0.2

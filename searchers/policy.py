@@ -82,7 +82,7 @@ class Policy:
 def _unlearned(team: Team, rng: np.random.Generator) -> TeamPolicy:
     from learners.maddpg import MADDPG
 
-    return MADDPG(hidden=()).begin(team, rng).policy()
+    return MADDPG(net_arch=()).begin(team, rng).policy()
 
 
 def _samples(saved: SavedPolicy, folder: str) -> int:

@@ -21,6 +21,7 @@ and 1.01 times the best known loss (geometric mean of medians over 3 seeds), cat
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -41,14 +42,14 @@ if TYPE_CHECKING:
 class _Tuned:
     """The settings whose best values depend on the kind of actions."""
 
-    steps: int
+    n_steps: int
     learning_rate: float
-    entropy: float
+    ent_coef: float
 
 
 _TUNED = {
-    "gaussian": _Tuned(steps=2, learning_rate=0.005, entropy=0.01),
-    "categorical": _Tuned(steps=4, learning_rate=0.01, entropy=0.05),
+    "gaussian": _Tuned(n_steps=2, learning_rate=0.005, ent_coef=0.01),
+    "categorical": _Tuned(n_steps=4, learning_rate=0.01, ent_coef=0.05),
 }
 
 
@@ -65,39 +66,49 @@ class PPO:
     reward: Literal["1/x", "-log"] = "1/x"
     """What a point earns (see Options of searchers.environments)."""
 
-    envs: int = 64
+    n_envs: int = 64
     """Points that are drawn, and evaluated, at a time."""
 
-    steps: int | None = None
-    """Steps of all environments between two updates, of `envs` samples each: 2, 4."""
+    n_steps: int | None = None
+    """Steps of all environments between two updates, of `n_envs` samples each: 2, 4."""
 
-    minibatches: int = 1
+    n_minibatches: int = 1
     """Equal parts of an update's samples, a gradient step each."""
 
-    epochs: int = 10
+    n_epochs: int = 10
     """Times that an update goes through its samples."""
 
     learning_rate: float | None = None
     """Step size of Adam: 0.005, 0.01."""
 
-    entropy: float | None = None
+    ent_coef: float | None = None
     """Weight of the policy's entropy against the normalised advantage: 0.01, 0.05."""
 
-    clip: float = 0.2
-    """How far an update may change the odds of an action: from 1 - `clip` to 1 + `clip` times."""
+    clip_range: float = 0.2
+    """How far an update may change the odds of an action: from 1 - `clip_range` to 1 + `clip_range` times."""
 
-    hidden: tuple[int, ...] = (64, 64)
+    net_arch: tuple[int, ...] = (64, 64)
     """Units of the hidden layers, the same for the policy and for the value."""
 
     episode_steps: int = 1
     """Steps of an episode."""
 
-    discount: float = 0.99
+    gamma: float = 0.99
     """How much less a reward counts for each step that it is later."""
 
     patience: int = 4000
     """Samples without a better one after which a new agent begins; 0 is never."""
 
+    aliases: ClassVar[Mapping[str, str]] = {
+        "envs": "n_envs",
+        "steps": "n_steps",
+        "minibatches": "n_minibatches",
+        "epochs": "n_epochs",
+        "entropy": "ent_coef",
+        "clip": "clip_range",
+        "hidden": "net_arch",
+        "discount": "gamma",
+    }
     libraries: ClassVar[tuple[str, ...]] = ("gymnasium", "stable-baselines3", "torch")
     portable: ClassVar[bool] = False
     has_policy: ClassVar[bool] = True
@@ -107,46 +118,46 @@ class PPO:
         for name, known in (("actions", tuple(_TUNED)), ("reward", ("1/x", "-log"))):
             if getattr(self, name) not in known:
                 raise unknown(name, getattr(self, name), known)
-        for name in ("envs", "minibatches", "episode_steps"):
+        for name in ("n_envs", "n_minibatches", "episode_steps"):
             whole_number(getattr(self, name), name, most=MOST_POINTS)
-        whole_number(self.epochs, "epochs", most=MOST_REPEATS)
+        whole_number(self.n_epochs, "n_epochs", most=MOST_REPEATS)
         whole_number(self.patience, "patience", least=0)
         tuned = self._tuned
-        samples = self.envs * whole_number(tuned.steps, "steps", most=MOST_POINTS)
-        whole_number(samples, "envs * steps", most=MOST_POINTS)
-        if samples % self.minibatches or samples < 2 * self.minibatches:
+        samples = self.n_envs * whole_number(tuned.n_steps, "n_steps", most=MOST_POINTS)
+        whole_number(samples, "n_envs * n_steps", most=MOST_POINTS)
+        if samples % self.n_minibatches or samples < 2 * self.n_minibatches:
             raise InputError(
-                f"minibatches must be equal parts of envs * steps = {samples} samples, of 2 or more each, "
-                f"got {self.minibatches}"
+                f"n_minibatches must be equal parts, of 2 or more, of n_envs * n_steps = {samples} samples, "
+                f"got {self.n_minibatches}"
             )
         positive_number(tuned.learning_rate, "learning_rate")
-        positive_number(self.clip, "clip")
-        if not 0 <= tuned.entropy < np.inf:
-            raise InputError(f"entropy must be a finite number from 0, got {tuned.entropy}")
-        if not 0 <= self.discount <= 1:
-            raise InputError(f"discount must be between 0 and 1, got {self.discount}")
-        whole_number(len(self.hidden), "hidden: layers", least=0, most=8)
-        for units in self.hidden:
-            whole_number(units, "hidden: units of a layer", most=MOST_UNITS)
+        positive_number(self.clip_range, "clip_range")
+        if not 0 <= tuned.ent_coef < np.inf:
+            raise InputError(f"ent_coef must be a finite number from 0, got {tuned.ent_coef}")
+        if not 0 <= self.gamma <= 1:
+            raise InputError(f"gamma must be between 0 and 1, got {self.gamma}")
+        whole_number(len(self.net_arch), "net_arch: layers", least=0, most=8)
+        for units in self.net_arch:
+            whole_number(units, "net_arch: units of a layer", most=MOST_UNITS)
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator, keep: Keep | None = None) -> None:
         """Let one agent after another learn until the budget is spent. The last one's policy is kept."""
         tuned = self._tuned
         settings = {
-            "n_steps": tuned.steps,
-            "batch_size": self.envs * tuned.steps // self.minibatches,
-            "n_epochs": self.epochs,
+            "n_steps": tuned.n_steps,
+            "batch_size": self.n_envs * tuned.n_steps // self.n_minibatches,
+            "n_epochs": self.n_epochs,
             "learning_rate": tuned.learning_rate,
-            "ent_coef": tuned.entropy,
-            "clip_range": self.clip,
-            "gamma": self.discount,
-            "policy_kwargs": {"net_arch": list(self.hidden)},
+            "ent_coef": tuned.ent_coef,
+            "clip_range": self.clip_range,
+            "gamma": self.gamma,
+            "policy_kwargs": {"net_arch": list(self.net_arch)},
         }
         game = Game("one-step", "one", self.actions, self.reward, self.episode_steps)
-        play("ppo", settings, game, self.envs, self.patience, evaluate, rng, keep)
+        play("ppo", settings, game, self.n_envs, self.patience, evaluate, rng, keep)
 
     @property
     def _tuned(self) -> _Tuned:
         """The settings that depend on the kind of actions, as they are given or as they are best."""
-        given = {name: getattr(self, name) for name in ("steps", "learning_rate", "entropy")}
+        given = {name: getattr(self, name) for name in ("n_steps", "learning_rate", "ent_coef")}
         return replace(_TUNED[self.actions], **{name: x for name, x in given.items() if x is not None})

@@ -142,7 +142,8 @@ class Wanted:
     """What of a learner an actor has to know."""
 
     def __init__(self, learner: Taking) -> None:
-        self.steps, self.discount, self.warm_up = learner.steps, learner.discount, learner.warm_up
+        self.n_steps, self.gamma = learner.n_steps, learner.gamma
+        self.learning_starts = learner.learning_starts
 
 
 def run(setting: Setting, judge: int = 3) -> dict[str, list[dict[str, Any]]]:

@@ -23,9 +23,9 @@ SIZES: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
 }
 """Units of the hidden layers of a policy and of a distributional critic; `large` is theirs."""
 CHOSEN: dict[tuple[str, str], dict[str, Any]] = {
-    ("CartPole-v1", "medium"): {"batch": 128, "learning_rate": 0.004},
-    ("cartpole-balance", "medium"): {"steps": 5},
-    ("walker-stand", "medium"): {"steps": 5},
+    ("CartPole-v1", "medium"): {"batch_size": 128, "learning_rate": 0.004},
+    ("cartpole-balance", "medium"): {"n_steps": 5},
+    ("walker-stand", "medium"): {"n_steps": 5},
 }
 """By task and policy, in place of what others have: tried by hand in full precision, from seeds that no table
 has (100 to 104); those of walker-stand are those of cartpole-balance."""
@@ -57,13 +57,13 @@ def environment(task: str) -> OneAgent:
 def learner_of(setting: Setting, team: Team, rng: np.random.Generator) -> Any:
     """The learner of a run, which has not learned yet."""
     hidden, critic = SIZES[setting.policy]
-    settings: dict[str, Any] = {"batch": 64, "learning_rate": 0.001, "hidden": hidden}
+    settings: dict[str, Any] = {"batch_size": 64, "learning_rate": 0.001, "net_arch": hidden}
     settings |= CHOSEN.get((setting.task, setting.policy), {})
-    settings["update_every"] = settings["batch"] // SAMPLES_PER_INSERT
+    settings["train_freq"] = settings["batch_size"] // SAMPLES_PER_INSERT
     if setting.idle:
-        settings["warm_up"] = setting.steps + 1
+        settings["learning_starts"] = setting.steps + 1
     if team.discrete:
         return DQN(**settings).begin(team, rng)
     lowest, highest = RETURNS.get(setting.task, (-100.0, 100.0))
-    numbers = {"lowest": lowest, "highest": highest, "discount": 0.98, "tau": 0.005, "critic_hidden": critic}
-    return D4PG(**{"steps": 3, **numbers, **settings}).begin(team, rng)
+    numbers = {"v_min": lowest, "v_max": highest, "gamma": 0.98, "tau": 0.005, "critic_net_arch": critic}
+    return D4PG(**{"n_steps": 3, **numbers, **settings}).begin(team, rng)

@@ -1,7 +1,7 @@
 """Trains a policy on a Gymnasium task, and saves it: `python -m experiments.learners.train dqn CartPole-v1`.
 
     python -m experiments.learners.train ppo CartPole-v1 --seed 1 --steps 50000 --out taught
-    python -m experiments.learners.train d4pg Pendulum-v1 --set spread=0.3
+    python -m experiments.learners.train d4pg Pendulum-v1 --set exploration_noise=0.3
 
 `a2c`, `ddpg`, `dqn` and `ppo` are stable-baselines3's, with the settings of rl-baselines3-zoo where the table
 below has them; `d4pg` is ours. A policy on mappings comes from `dse search --save-policy`.
@@ -24,10 +24,10 @@ _STATE_NOISE: dict[str, Any] = {
     "policy_kwargs": {"log_std_init": 0.0, "ortho_init": False},
 }
 SETTINGS: dict[tuple[str, str], dict[str, Any]] = {
-    ("a2c", "CartPole-v1"): {"envs": 8},
-    ("a2c", "Acrobot-v1"): {"envs": 16, "gamma": 0.99},
+    ("a2c", "CartPole-v1"): {"n_envs": 8},
+    ("a2c", "Acrobot-v1"): {"n_envs": 16, "gamma": 0.99},
     ("ppo", "CartPole-v1"): {
-        "envs": 8,
+        "n_envs": 8,
         "n_steps": 32,
         "batch_size": 256,
         "n_epochs": 20,
@@ -35,9 +35,9 @@ SETTINGS: dict[tuple[str, str], dict[str, Any]] = {
         "gae_lambda": 0.8,
         "learning_rate": 0.001,
     },
-    ("ppo", "Acrobot-v1"): {"envs": 16, "n_steps": 256, "n_epochs": 4, "gae_lambda": 0.94},
+    ("ppo", "Acrobot-v1"): {"n_envs": 16, "n_steps": 256, "n_epochs": 4, "gae_lambda": 0.94},
     ("ppo", "Pendulum-v1"): {
-        "envs": 4,
+        "n_envs": 4,
         "n_steps": 1024,
         "gamma": 0.9,
         "gae_lambda": 0.95,
@@ -53,7 +53,7 @@ SETTINGS: dict[tuple[str, str], dict[str, Any]] = {
         "gradient_steps": 128,
         "exploration_fraction": 0.16,
         "exploration_final_eps": 0.04,
-        "hidden": [256, 256],
+        "net_arch": [256, 256],
     },
     ("dqn", "MountainCar-v0"): {
         "learning_rate": 0.004,
@@ -66,7 +66,7 @@ SETTINGS: dict[tuple[str, str], dict[str, Any]] = {
         "gradient_steps": 8,
         "exploration_fraction": 0.2,
         "exploration_final_eps": 0.07,
-        "hidden": [256, 256],
+        "net_arch": [256, 256],
     },
     ("dqn", "Acrobot-v1"): {
         "learning_rate": 0.00063,
@@ -78,24 +78,29 @@ SETTINGS: dict[tuple[str, str], dict[str, Any]] = {
         "gradient_steps": -1,
         "exploration_fraction": 0.12,
         "exploration_final_eps": 0.1,
-        "hidden": [256, 256],
+        "net_arch": [256, 256],
     },
-    ("ddpg", "Pendulum-v1"): {"learning_rate": 0.001, "gamma": 0.98, "spread": 0.1, "hidden": [64, 64]},
+    ("ddpg", "Pendulum-v1"): {
+        "learning_rate": 0.001,
+        "gamma": 0.98,
+        "action_noise": 0.1,
+        "net_arch": [64, 64],
+    },
     ("d4pg", "Pendulum-v1"): {
-        "hidden": [64, 64],
-        "critic_hidden": [64, 64],
-        "lowest": -1000.0,
-        "highest": 0.0,
-        "steps": 3,
+        "net_arch": [64, 64],
+        "critic_net_arch": [64, 64],
+        "v_min": -1000.0,
+        "v_max": 0.0,
+        "n_steps": 3,
         "tau": 0.005,
-        "discount": 0.98,
-        "batch": 64,
-        "update_every": 1,
+        "gamma": 0.98,
+        "batch_size": 64,
+        "train_freq": 1,
         "learning_rate": 0.001,
     },
-    ("a2c", SCALED_CAR): {"envs": 4, "scaled_rewards": True, **_STATE_NOISE},
+    ("a2c", SCALED_CAR): {"n_envs": 4, "scaled_rewards": True, **_STATE_NOISE},
     ("ppo", SCALED_CAR): {
-        "envs": 4,
+        "n_envs": 4,
         "scaled_rewards": True,
         "n_steps": 512,
         "batch_size": 256,
@@ -106,9 +111,9 @@ SETTINGS: dict[tuple[str, str], dict[str, Any]] = {
     ("ddpg", "MountainCarContinuous-v0"): {
         "learning_rate": 0.001,
         "learning_starts": 1000,
-        "spread": 0.5,
+        "action_noise": 0.5,
         "correlated": True,
-        "hidden": [64, 64],
+        "net_arch": [64, 64],
     },
 }
 """By algorithm and task; what they mean is in learners.gymnasium_tasks."""

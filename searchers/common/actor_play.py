@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -29,42 +30,55 @@ class ActorPlay:
     """What a point earns (see Options of searchers.environments)."""
     actors: Count = 4
     """Points that are drawn, and evaluated, at a time."""
-    spread: Share = 0.4
+    action_noise: Share = 0.4
     """Deviation of the first actor's noise on actions in [-1, 1]; the others' falls evenly to 0."""
-    warm_up: Samples = 100
+    learning_starts: Samples = 100
     """Samples drawn at random before the first update."""
-    update_every: Count = 1
+    train_freq: Count = 1
     """Samples between updates."""
-    updates: Repeats = 8
+    gradient_steps: Repeats = 8
     """Updates at a time."""
-    batch: Count = 128
+    batch_size: Count = 128
     learning_rate: Positive = 0.003
     """Adam's, of actor and critic alike."""
     tau: Share = 1.0
     """The share of the way to the networks that their targets go after an update."""
-    lowest: Finite = -3.0
+    v_min: Finite = -3.0
     """The lowest return that the critic knows."""
-    highest: Finite = 20.0
-    atoms: Annotated[int, Limits(ge=2, le=MOST_UNITS)] = 51
+    v_max: Finite = 20.0
+    n_atoms: Annotated[int, Limits(ge=2, le=MOST_UNITS)] = 51
     """Returns from the lowest to the highest whose chances the critic tells."""
-    steps: Count = 1
+    n_steps: Count = 1
     """Steps whose rewards a target counts as they were."""
-    discount: Share = 0.9
+    gamma: Share = 0.9
     """How much less a reward counts for each step that it is later."""
-    hidden: Layers = (64, 64)
+    net_arch: Layers = (64, 64)
     """Units of the hidden layers, of actor and critic alike."""
     episode_steps: Count = 1
     patience: Samples = 1200
     """Samples without a better one after which a new learner begins; 0 is never."""
 
+    aliases: ClassVar[Mapping[str, str]] = {
+        "spread": "action_noise",
+        "warm_up": "learning_starts",
+        "update_every": "train_freq",
+        "updates": "gradient_steps",
+        "batch": "batch_size",
+        "lowest": "v_min",
+        "highest": "v_max",
+        "atoms": "n_atoms",
+        "steps": "n_steps",
+        "discount": "gamma",
+        "hidden": "net_arch",
+    }
     libraries: ClassVar[tuple[str, ...]] = ("gymnasium", "pettingzoo", "torch")
     portable: ClassVar[bool] = False
     has_policy: ClassVar[bool] = True
     random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
-        if self.lowest >= self.highest:
-            raise InputError(f"lowest must be below highest, got {self.lowest} and {self.highest}")
+        if self.v_min >= self.v_max:
+            raise InputError(f"v_min must be below v_max, got {self.v_min} and {self.v_max}")
 
     def play(
         self, bits: int, pull_every: int, evaluate: Evaluator, rng: np.random.Generator, keep: Keep | None
@@ -88,7 +102,7 @@ class ActorPlay:
                 learner = self.learning().begin(team, rng)
                 if keep is not None:
                     tell(keep, learner.policy, game)
-                actors = Actors(team, learner, spreads(self.spread, self.actors), bits, rng)
+                actors = Actors(team, learner, spreads(self.action_noise, self.actors), bits, rng)
                 lockstep(learner, actors, team, env, pull_every, bits, rng, Patience(self.patience))
 
     def learning(self) -> Algorithm:
@@ -96,21 +110,21 @@ class ActorPlay:
         from learners.d4pg import D4PG as Algorithm
 
         return Algorithm(
-            hidden=self.hidden,
-            critic_hidden=self.hidden,
-            atoms=self.atoms,
-            lowest=self.lowest,
-            highest=self.highest,
-            steps=self.steps,
-            discount=self.discount,
-            batch=self.batch,
-            update_every=self.update_every,
-            updates=self.updates,
-            warm_up=self.warm_up,
-            spread=self.spread,
+            net_arch=self.net_arch,
+            critic_net_arch=self.net_arch,
+            n_atoms=self.n_atoms,
+            v_min=self.v_min,
+            v_max=self.v_max,
+            n_steps=self.n_steps,
+            gamma=self.gamma,
+            batch_size=self.batch_size,
+            train_freq=self.train_freq,
+            gradient_steps=self.gradient_steps,
+            learning_starts=self.learning_starts,
+            exploration_noise=self.action_noise,
             learning_rate=self.learning_rate,
             tau=self.tau,
-            capacity=_HELD,
+            buffer_size=_HELD,
         )
 
 

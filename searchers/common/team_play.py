@@ -55,7 +55,7 @@ class TeamPlay(OffPolicy):
             env = game.environment(evaluate)
             settings = self.learning()
             if self.form == "construct":
-                settings["update_every"] *= len(env.possible_agents)
+                settings["train_freq"] *= len(env.possible_agents)
             learner = algorithm(**settings).begin(Team.of(env), rng)
             if keep is not None:
                 tell(keep, learner.policy, game)

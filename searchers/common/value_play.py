@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -36,23 +37,23 @@ class ValuePlay:
     """How the agents' values make the team's: by a network, or as their sum."""
     hidden: Annotated[int, Limits(ge=1, le=MOST_UNITS)] = 64
     """Units of each of the agents' two hidden layers."""
-    batch: Count = 32
+    batch_size: Count = 32
     """Runs of steps in a mini-batch."""
     learning_rate: Annotated[float, Limits(gt=0, allow_inf_nan=False)] = 0.002
-    update_every: Steps = 4
+    train_freq: Steps = 4
     """Samples between updates."""
-    discount: Share = 0.8
-    explored: Share = 0.1
+    gamma: Share = 0.8
+    exploration_final_eps: Share = 0.1
     """The chance of a random action in the end."""
-    explored_until: Steps = 1000
+    exploration_steps: Steps = 1000
     """Samples in which it falls to that from 1."""
     schedule: Steps = 1000
     """Updates in which connections change, and in whose middle `returns` do."""
-    mellow: bool = False
+    soft_mellowmax: bool = False
     """Whether Soft Mellowmax stands for the maximum in targets."""
     returns: Literal["one-step", "hybrid", "delayed"] = "one-step"
     """Over how many steps targets go: one; many in the first half of the schedule; many in the second."""
-    recent: Samples = 0
+    recent_buffer_size: Samples = 0
     """Steps of a small memory from which half of a mini-batch comes; 0: there is none."""
     method: Literal["dense", "static", "set", "rigl"] = "dense"
     """How connections come and go."""
@@ -60,9 +61,19 @@ class ValuePlay:
     """The share of the networks' connections that there are."""
     rewire_every: Steps = 50
     """Updates between changes of the connections."""
-    rewired: Density = 0.5
+    drop_fraction: Density = 0.5
     """The share of them that the first change replaces."""
 
+    aliases: ClassVar[Mapping[str, str]] = {
+        "batch": "batch_size",
+        "update_every": "train_freq",
+        "discount": "gamma",
+        "explored": "exploration_final_eps",
+        "explored_until": "exploration_steps",
+        "mellow": "soft_mellowmax",
+        "recent": "recent_buffer_size",
+        "rewired": "drop_fraction",
+    }
     libraries: ClassVar[tuple[str, ...]] = ("gymnasium", "pettingzoo", "torch")
     portable: ClassVar[bool] = False
     has_policy: ClassVar[bool] = True
@@ -93,18 +104,20 @@ class ValuePlay:
 
         return QMIX(
             mixing=self.mixing,
-            hidden=(self.hidden, self.hidden),
-            batch=self.batch,
+            net_arch=(self.hidden, self.hidden),
+            batch_size=self.batch_size,
             learning_rate=self.learning_rate,
-            discount=self.discount,
-            update_every=self.update_every,
-            explored=self.explored,
-            explored_until=self.explored_until,
+            gamma=self.gamma,
+            train_freq=self.train_freq,
+            exploration_final_eps=self.exploration_final_eps,
+            exploration_steps=self.exploration_steps,
             schedule=self.schedule,
-            mellow=self.mellow,
+            soft_mellowmax=self.soft_mellowmax,
             returns=self.returns,
-            recent=self.recent,
-            sparsity=Sparsity(self.method, self.density, self.rewire_every, self.rewired, self.schedule),
+            recent_buffer_size=self.recent_buffer_size,
+            sparsity=Sparsity(
+                self.method, self.density, self.rewire_every, self.drop_fraction, self.schedule
+            ),
         )
 
     def game(self) -> Game:

@@ -8,6 +8,7 @@ energy and area of the last point in the same environment: as logs, less their m
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
@@ -39,29 +40,29 @@ class Learning:
     """What an agent draws for a gene: `categorical`, one of its values, each with a probability of its own;
     or `gaussian`, a number about a mean, rounded to a value, as if values near each other were alike. Those
     want a `learning_rate` of about 0.01: at 0.03 they narrow, and then leap away from what they found."""
-    batch: int = 32
+    batch_size: int = 32
     """Points drawn at a time, from which the agents then learn."""
-    epochs: int = 3
+    n_epochs: int = 3
     """Steps up the gradient of a batch."""
     learning_rate: float = 0.03
     """Adam's."""
-    clip: float = 0.2
+    clip_range: float = 0.2
     """How far a probability ratio may go from 1 in a batch."""
     clipping: Clipping = "agent"
     """Whose ratio that is: `agent`, of each agent's own part of a point, so that agents need know nothing of
     each other; or `joint`, of the whole point, the product of theirs, so that an agent that has changed much
     holds back the others, as the parts of a single agent do."""
-    entropy: float = 0.01
+    ent_coef: float = 0.01
     """The weight of the policies' entropy beside the advantages, whose deviation is 1 if normalised."""
     hidden: int = 16
     """Units of an agent's hidden layer."""
-    max_norm: float = 0.5
+    max_grad_norm: float = 0.5
     """Length to which an agent's gradient is cut."""
     reward: Reward = "elite"
     """What a point earns beside the others of its batch: see searchers.marl.rewards."""
     elite: float = 0.15
     """The share of a batch that the reward `elite` is given to."""
-    normalise: bool = True
+    normalize_advantage: bool = True
     """Whether advantages are divided by their deviation in the batch; their mean is 0 in any case."""
     patience: int = 1000
     """Samples without a better point after which all agents begin anew, as they do when most of a batch takes
@@ -69,21 +70,31 @@ class Learning:
     retries: int = 4
     """How often a point whose mapping was drawn before is drawn again; 0: it is evaluated once more."""
 
+    aliases: ClassVar[Mapping[str, str]] = {
+        "batch": "batch_size",
+        "epochs": "n_epochs",
+        "clip": "clip_range",
+        "entropy": "ent_coef",
+        "max_norm": "max_grad_norm",
+        "normalise": "normalize_advantage",
+    }
     random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
-        whole_number(self.batch, "batch", least=2, most=MOST_POINTS)
-        whole_number(self.epochs, "epochs", most=MOST_REPEATS)
+        whole_number(self.batch_size, "batch_size", least=2, most=MOST_POINTS)
+        whole_number(self.n_epochs, "n_epochs", most=MOST_REPEATS)
         whole_number(self.hidden, "hidden", most=MOST_UNITS)
         whole_number(self.patience, "patience", least=0)
         whole_number(self.retries, "retries", least=0, most=MOST_REPEATS)
         share(self.elite, "elite")
-        for name in ("learning_rate", "clip", "max_norm"):
+        for name in ("learning_rate", "clip_range", "max_grad_norm"):
             positive_number(getattr(self, name), name)
-        if not 0 <= self.entropy < np.inf:
-            raise InputError(f"entropy must be a finite number of at least 0, got {self.entropy}")
-        if not isinstance(self.normalise, bool):
-            raise InputError(f"normalise must be true or false, got {shorten(self.normalise)}")
+        if not 0 <= self.ent_coef < np.inf:
+            raise InputError(f"ent_coef must be a finite number of at least 0, got {self.ent_coef}")
+        if not isinstance(self.normalize_advantage, bool):
+            raise InputError(
+                f"normalize_advantage must be true or false, got {shorten(self.normalize_advantage)}"
+            )
         for name, known in (("reward", Reward), ("actions", Actions), ("clipping", Clipping)):
             if getattr(self, name) not in get_args(known):
                 raise unknown(name, getattr(self, name), get_args(known))
@@ -144,13 +155,13 @@ def _play_once(
     visited: Visited,
     normalizer: ObservationNormalizer,
 ) -> None:
-    observations = np.zeros((learning.batch, normalizer.inputs))
+    observations = np.zeros((learning.batch_size, normalizer.inputs))
     best, idle = np.inf, 0
     while True:
         policy = agents.policy(observations)
         actions, repeated = draw(policy, visited, learning.retries, rng)
         evaluations = evaluate(policy.genes(actions))
-        shared = advantages(evaluations, learning.reward, learning.elite, learning.normalise)
+        shared = advantages(evaluations, learning.reward, learning.elite, learning.normalize_advantage)
         improve(agents, policy, observations, actions, shared, learning)
         observations = normalizer(evaluations)
 
@@ -165,7 +176,7 @@ def _learn_known(known: Known, agents: Agents, learning: Learning, normalizer: O
     """Learn from the points that a search has begun with as if the agents had drawn them."""
     observations = np.zeros((len(known.genes), normalizer.inputs))
     policy = agents.policy(observations)
-    shared = advantages(known.evaluations, learning.reward, learning.elite, learning.normalise)
+    shared = advantages(known.evaluations, learning.reward, learning.elite, learning.normalize_advantage)
     improve(agents, policy, observations, policy.actions(known.genes), shared, learning)
     normalizer(known.evaluations)
 
@@ -194,8 +205,8 @@ def improve(
 ) -> None:
     """Update the agents with actions that `policy` drew at `observations`, and their advantages."""
     before = agents.log_likelihoods(policy, actions)
-    for _ in range(learning.epochs):
+    for _ in range(learning.n_epochs):
         gradients = agents.gradients(
-            observations, actions, before, shared, learning.clip, learning.entropy, learning.clipping
+            observations, actions, before, shared, learning.clip_range, learning.ent_coef, learning.clipping
         )
-        agents.ascend(gradients, learning.learning_rate, learning.max_norm)
+        agents.ascend(gradients, learning.learning_rate, learning.max_grad_norm)

@@ -18,7 +18,7 @@ from tests.learners.toys import Signals
 
 pytest.importorskip("safetensors")
 
-TEACHING = ("--set", "envs=8", "--set", "hidden=[8]", "--set", "patience=0")
+TEACHING = ("--set", "n_envs=8", "--set", "net_arch=[8]", "--set", "patience=0")
 LAYER = ("--layer", "alexnet:conv2", "--accelerator", "edge", "--objective", "edp")
 
 
@@ -27,7 +27,7 @@ def cartpole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from learners.gymnasium_tasks import train
 
     folder = tmp_path_factory.mktemp("policies") / "cartpole"
-    settings = {"n_steps": 32, "batch_size": 32, "hidden": [32]}
+    settings = {"n_steps": 32, "batch_size": 32, "net_arch": [32]}
     about = {"task": "CartPole-v1", "seed": 0, "samples": 64, "settings": settings}
     save_policy(train("ppo", "CartPole-v1", 64, 0, settings), folder, about)
     return folder

@@ -63,7 +63,7 @@ def taught(settings: DQN | D4PG, bits: int, steps: int, boxes: bool = False, pul
     return learner, np.array(earned)
 
 
-CHOICES = DQN(hidden=(16,), batch=16, update_every=2, warm_up=40, discount=0.0, learning_rate=0.01)
+CHOICES = DQN(net_arch=(16,), batch_size=16, train_freq=2, learning_starts=40, gamma=0.0, learning_rate=0.01)
 
 
 @pytest.mark.parametrize("bits", [4, 8])
@@ -75,7 +75,7 @@ def test_a_learner_learns_by_actors_of_few_bits(bits: int) -> None:
 
 
 def test_actions_that_are_numbers_are_stretched_over_their_box() -> None:
-    settings = replace(SMALL, hidden=(16,), discount=0.0, warm_up=100, update_every=2)
+    settings = replace(SMALL, net_arch=(16,), gamma=0.0, learning_starts=100, train_freq=2)
     learner, earned = taught(settings, 8, 170, boxes=True)
     assert earned[-30:, -1].mean() > -0.4
     found = learner.policy().act(np.array([[0, 1]], np.float32))

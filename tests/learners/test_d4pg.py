@@ -17,17 +17,17 @@ from learners.training import train
 from tests.learners.toys import Signals
 
 SMALL = D4PG(
-    hidden=(16,),
-    critic_hidden=(16,),
-    lowest=-4.0,
-    highest=0.0,
-    batch=32,
-    update_every=1,
-    warm_up=60,
+    net_arch=(16,),
+    critic_net_arch=(16,),
+    v_min=-4.0,
+    v_max=0.0,
+    batch_size=32,
+    train_freq=1,
+    learning_starts=60,
     learning_rate=0.01,
     tau=0.1,
-    steps=2,
-    discount=0.5,
+    n_steps=2,
+    gamma=0.5,
 )
 
 
@@ -82,8 +82,8 @@ def test_an_episode_that_was_cut_off_goes_on_in_value() -> None:
 
 
 def test_settings_that_cannot_be_are_refused() -> None:
-    with pytest.raises(InputError, match="lowest must be below highest"):
-        D4PG(lowest=1.0, highest=0.0)
+    with pytest.raises(InputError, match="v_min must be below v_max"):
+        D4PG(v_min=1.0, v_max=0.0)
     with pytest.raises(InputError, match="d4pg needs actions that are numbers"):
         SMALL.begin(Team.of(Signals()), np.random.default_rng(0))
 
@@ -94,7 +94,9 @@ def test_it_updates_as_often_at_a_time_as_it_is_told(
 ) -> None:
     done = []
     monkeypatch.setattr(D4PGLearner, "update", lambda learner: done.append(learner))
-    settings = replace(SMALL, warm_up=0, batch=4, steps=1, update_every=2, updates=updates)
+    settings = replace(
+        SMALL, learning_starts=0, batch_size=4, n_steps=1, train_freq=2, gradient_steps=updates
+    )
     train(settings, Signals(agents=1, boxes=True), 10, np.random.default_rng(0))
     # After 4, 6, 8 and 10 steps.
     assert len(done) == made

@@ -23,7 +23,7 @@ from learners.team import OneAgent, Team
 from learners.training import begin_episode, play_step, train
 from tests.learners.toys import Signals
 
-SMALL: dict[str, Any] = {"hidden": (16,), "batch": 32, "update_every": 8}
+SMALL: dict[str, Any] = {"net_arch": (16,), "batch_size": 32, "train_freq": 8}
 LEARNERS = (MADDPG(**SMALL), MASAC(**SMALL))
 
 
@@ -54,7 +54,7 @@ def test_a_loop_over_agents_and_stacked_products_come_to_equal_numbers(
         trained(replace(learner, stacked=stacked, shared_batch=shared), boxes=boxes)
         for stacked in (True, False)
     )
-    untrained = trained(replace(learner, batch=1000), boxes=boxes)
+    untrained = trained(replace(learner, batch_size=1000), boxes=boxes)
     for one, other, before in zip(stacked, looped, untrained, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
         assert abs(one - before).max() > 1e-3
@@ -75,7 +75,7 @@ def test_the_same_generator_gives_the_same_policy_and_global_states_do_not_matte
     ("learner", "boxes"), [(LEARNERS[0], False), (LEARNERS[1], True)], ids=["maddpg", "masac"]
 )
 def test_what_can_be_learned_is_learned(learner: MADDPG | MASAC, boxes: bool) -> None:
-    chosen = replace(learner, discount=0.5, update_every=2)
+    chosen = replace(learner, gamma=0.5, train_freq=2)
     rng, env = np.random.default_rng(1), Signals(boxes=boxes)
     policy, returns = train(chosen, env, 600, rng)
     team, earned = policy.team, []
@@ -166,7 +166,7 @@ def test_an_unmeasured_phase_does_nothing() -> None:
 @pytest.mark.parametrize(
     ("settings", "complaint"),
     [
-        ({"batch": 0}, "batch must be at least 1"),
+        ({"batch_size": 0}, "batch_size must be at least 1"),
         ({"tau": 2.0}, "tau must be between 0 and 1"),
         ({"replay": "uniform"}, "unknown replay"),
         ({"learning_rate": 0.0}, "learning_rate must be"),

@@ -19,7 +19,7 @@ pytest.importorskip("safetensors")
 
 
 def policy(boxes: bool = False, algorithm: type[MADDPG] | type[MASAC] = MADDPG) -> Policy:
-    learner = algorithm(hidden=(4,)).begin(Team.of(Signals(boxes=boxes)), np.random.default_rng(3))
+    learner = algorithm(net_arch=(4,)).begin(Team.of(Signals(boxes=boxes)), np.random.default_rng(3))
     return learner.policy()
 
 

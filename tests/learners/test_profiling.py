@@ -20,7 +20,7 @@ from learners.registry import arms_of, learners, make_learner, tasks
 from tests.conftest import Dse
 from tests.learners.toys import Signals
 
-SMALL = {"hidden": (16,), "batch": 32, "update_every": 8}
+SMALL = {"net_arch": (16,), "batch_size": 32, "train_freq": 8}
 
 
 def arms() -> dict[str, MADDPG]:
@@ -80,16 +80,16 @@ def test_misses_are_read_where_perf_can_and_else_it_is_said(
 def test_learners_and_tasks_are_found_by_name() -> None:
     assert set(learners()) >= {"maddpg", "masac"}
     assert set(tasks()) >= {"simple_tag", "simple_spread", "one-step", "construct", "refine"}
-    assert make_learner("masac", {"entropy": 0.1}) == make_learner("masac", {"entropy": 0.1})
+    assert make_learner("masac", {"ent_coef": 0.1}) == make_learner("masac", {"ent_coef": 0.1})
 
 
 PROFILE = (
     "profile",
     "maddpg",
     "--set",
-    "batch=16",
+    "batch_size=16",
     "--set",
-    "update_every=4",
+    "train_freq=4",
     "--updates",
     "2",
     "--held",
@@ -127,7 +127,7 @@ def test_profile_prints_a_table_or_json_and_draws(dse: Dse, tmp_path: Path) -> N
         (("maddpg", "--agents", "3,x"), "--agents must be numbers from 1 to 1000, as in 3,6,12, got 'x'"),
         (("maddpg", "--arms", "fast"), "unknown arm 'fast'"),
         (("maddpg", "--clock", "sun"), "unknown clock 'sun'"),
-        (("maddpg", "--set", "batch=0"), "batch must be at least 1, got 0"),
+        (("maddpg", "--set", "batch_size=0"), "batch_size must be at least 1, got 0"),
         (("maddpg", "--set", "size=3"), "unknown key 'size'"),
         (("maddpg", "--updates", "1"), "--updates must be"),
         (("maddpg", "--env", "refine", "--agents", "14"), "agents must be at least 1 and at most 13"),

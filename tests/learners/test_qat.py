@@ -19,7 +19,7 @@ from learners.team import OneAgent, Team
 from learners.training import begin_episode, play, play_step
 from tests.learners.toys import Signals
 
-SMALL: dict[str, Any] = {"hidden": (16,), "batch": 32, "update_every": 2, "discount": 0.5}
+SMALL: dict[str, Any] = {"net_arch": (16,), "batch_size": 32, "train_freq": 2, "gamma": 0.5}
 
 
 def taught(learner: MADDPG | MASAC, rounding: Rounding | None, after: int = 0, **options: Any) -> Any:

@@ -18,13 +18,19 @@ from learners.training import begin_episode, play, play_step
 from tests.learners.toys import Signals
 
 SMALL = QMIX(
-    hidden=(32,), embedding=8, batch=32, learning_rate=0.01, update_every=2, explored_until=300, discount=0.5
+    net_arch=(32,),
+    embedding=8,
+    batch_size=32,
+    learning_rate=0.01,
+    train_freq=2,
+    exploration_steps=300,
+    gamma=0.5,
 )
 SPARSE = replace(
     SMALL,
-    mellow=True,
+    soft_mellowmax=True,
     returns="hybrid",
-    recent=64,
+    recent_buffer_size=64,
     schedule=200,
     sparsity=Sparsity("rigl", 0.4, every=10, until=200),
 )
@@ -71,7 +77,7 @@ def test_the_team_s_value_never_falls_as_an_agent_s_rises() -> None:
 
 def test_soft_mellowmax_lies_between_the_mean_by_chance_and_the_maximum() -> None:
     env = Signals()
-    learner = replace(SMALL, mellow=True).begin(Team.of(env), np.random.default_rng(0))
+    learner = replace(SMALL, soft_mellowmax=True).begin(Team.of(env), np.random.default_rng(0))
     values = torch.tensor([[[[0.5, 1.0]]]])
     chances = np.exp([0.5, 1.0]) / np.exp([0.5, 1.0]).sum()
     by_hand = np.log((chances * np.exp([5.0, 10.0])).sum()) / 10
@@ -103,7 +109,7 @@ def test_runs_end_with_their_episode_and_with_what_is_held() -> None:
 
 
 def test_targets_over_many_steps_are_those_by_hand() -> None:
-    settings = replace(SMALL, mixing="vdn", returns="hybrid", run=3, decay=0.5, discount=0.9)
+    settings = replace(SMALL, mixing="vdn", returns="hybrid", run=3, decay=0.5, gamma=0.9)
     learner = settings.begin(Team.of(Signals()), np.random.default_rng(0))
     for number in range(3):
         learner._large.add(step(number, ended=number == 2))
@@ -120,7 +126,7 @@ def test_training_is_counted_and_a_tenth_of_the_connections_costs_less() -> None
     spent = []
     for sparsity in (Sparsity(), Sparsity("static", 0.1)):
         rng, env = np.random.default_rng(0), Signals()
-        learner = replace(SMALL, hidden=(64, 64), sparsity=sparsity).begin(Team.of(env), rng)
+        learner = replace(SMALL, net_arch=(64, 64), sparsity=sparsity).begin(Team.of(env), rng)
         play(learner, env, 33, rng)
         updates = 1
         assert learner.mixer is not None

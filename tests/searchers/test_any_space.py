@@ -20,8 +20,8 @@ OURS = [name for name in searchers() if name not in PEERS]
 BUDGET = 120
 QUICKER: dict[str, dict[str, Any]] = {
     "bayesian": {"batch": 0.5},
-    "ddpg": {"updates": 2, "envs": 8},
-    "dqn": {"batch": 16, "episode_steps": 8, "explored_until": 100},
+    "ddpg": {"gradient_steps": 2, "n_envs": 8},
+    "dqn": {"batch_size": 16, "episode_steps": 8, "exploration_steps": 100},
 }
 """Settings with which a slow searcher fits its models less often, and a patient one learns."""
 

@@ -385,7 +385,7 @@ ABLATIONS: tuple[dict[str, Any], ...] = (
     {"clipping": "joint"},
     {"actions": "gaussian"},
     {"actions": "gaussian", "clipping": "joint", "agents": 1},
-    {"normalise": False},
+    {"normalize_advantage": False},
 )
 
 
@@ -472,7 +472,7 @@ def test_stale_agents_give_way_to_fresh_ones(
 ) -> None:
     made = []
     monkeypatch.setattr("searchers.marl.ppo.Agents", lambda *given: made.append(1) or Agents(*given))
-    run(300, HOPELESS, batch=32, patience=patience)
+    run(300, HOPELESS, batch_size=32, patience=patience)
     assert len(made) == teams
 
 
@@ -504,7 +504,7 @@ def test_the_warm_up_is_drawn_first_and_paid_for() -> None:
 
 
 def test_the_mappings_of_the_warm_up_are_not_drawn_again() -> None:
-    settings = {"warmup": "grid", "warmup_samples": 8, "batch": 2, "patience": 0, "retries": 200}
+    settings = {"warmup": "grid", "warmup_samples": 8, "batch_size": 2, "patience": 0, "retries": 200}
     genes = run(16, SMALL, agents=5, **settings).genes()
     assert SMALL.space.vectors == len(np.unique(genes, axis=0)) == 16
 
@@ -589,17 +589,17 @@ def test_groups_of_other_genes_are_refused_before_a_sample_is_spent(groups: Any,
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"batch": 1}, "batch must be at least 2, got 1"),
-        ({"epochs": 0}, "epochs must be at least 1, got 0"),
+        ({"batch_size": 1}, "batch_size must be at least 2, got 1"),
+        ({"n_epochs": 0}, "n_epochs must be at least 1, got 0"),
         ({"learning_rate": 0}, "learning_rate must be a finite number above 0, got 0"),
-        ({"clip": -0.1}, "clip must be a finite number above 0, got -0.1"),
-        ({"max_norm": float("nan")}, "max_norm must be a finite number above 0, got nan"),
-        ({"entropy": -1}, "entropy must be a finite number of at least 0, got -1"),
+        ({"clip_range": -0.1}, "clip_range must be a finite number above 0, got -0.1"),
+        ({"max_grad_norm": float("nan")}, "max_grad_norm must be a finite number above 0, got nan"),
+        ({"ent_coef": -1}, "ent_coef must be a finite number of at least 0, got -1"),
         ({"elite": 1.5}, "elite must be above 0 and at most 1, got 1.5"),
         ({"reward": "1/y"}, "unknown reward '1/y'"),
         ({"clipping": "agents"}, "unknown clipping 'agents'; did you mean 'agent'?"),
         ({"actions": "gausian"}, "unknown actions 'gausian'; did you mean 'gaussian'?"),
-        ({"normalise": 1}, "normalise must be true or false, got 1"),
+        ({"normalize_advantage": 1}, "normalize_advantage must be true or false, got 1"),
         ({"patience": -1}, "patience must be at least 0, got -1"),
         ({"retries": True}, "retries must be a whole number, got True"),
         ({"agents": -1}, "agents must be at least 0, got -1"),

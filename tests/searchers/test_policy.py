@@ -25,16 +25,16 @@ from workloads import load_layer
 pytest.importorskip("safetensors")
 
 TEACHERS: dict[str, tuple[str, dict[str, Any]]] = {
-    "one step": ("maddpg", {"form": "one-step", "batch": 8, "update_every": 10}),
-    "construct": ("masac", {"form": "construct", "batch": 8, "update_every": 10, "agents": "blocks"}),
-    "refine": ("maddpg", {"form": "refine", "batch": 8, "update_every": 10}),
-    "ppo": ("ppo", {"envs": 20, "steps": 2}),
-    "a2c": ("a2c", {"envs": 20}),
-    "d4pg": ("d4pg", {"actors": 20, "warm_up": 20, "batch": 8}),
-    "actorq": ("actorq", {"actors": 20, "warm_up": 20, "batch": 8, "pull_every": 2}),
-    "ddpg": ("ddpg", {"envs": 20, "warm_up": 20, "batch": 8}),
-    "dqn": ("dqn", {"envs": 20, "batch": 8}),
-    "categorical ppo": ("ppo", {"envs": 20, "steps": 2, "actions": "categorical"}),
+    "one step": ("maddpg", {"form": "one-step", "batch_size": 8, "train_freq": 10}),
+    "construct": ("masac", {"form": "construct", "batch_size": 8, "train_freq": 10, "agents": "blocks"}),
+    "refine": ("maddpg", {"form": "refine", "batch_size": 8, "train_freq": 10}),
+    "ppo": ("ppo", {"n_envs": 20, "n_steps": 2}),
+    "a2c": ("a2c", {"n_envs": 20}),
+    "d4pg": ("d4pg", {"actors": 20, "learning_starts": 20, "batch_size": 8}),
+    "actorq": ("actorq", {"actors": 20, "learning_starts": 20, "batch_size": 8, "pull_every": 2}),
+    "ddpg": ("ddpg", {"n_envs": 20, "learning_starts": 20, "batch_size": 8}),
+    "dqn": ("dqn", {"n_envs": 20, "batch_size": 8}),
+    "categorical ppo": ("ppo", {"n_envs": 20, "n_steps": 2, "actions": "categorical"}),
 }
 PROBLEM = Problem(load_layer("alexnet:conv2"), PRESETS["edge"], "edp")
 OTHER = Problem(load_layer("alexnet:conv3"), PRESETS["edge"], "edp")
@@ -126,7 +126,7 @@ def test_a_policy_of_moves_fits_another_layer_and_one_of_values_does_not(tmp_pat
 def test_the_policy_of_a_search_that_is_done_is_learned_again_and_nothing_priced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = {"batch": 8, "update_every": 4}
+    settings = {"batch_size": 8, "train_freq": 4}
     saved(tmp_path / "first", settings, out=tmp_path / "search")
     monkeypatch.setattr(Problem, "price", lambda *_: pytest.fail("priced"))
     saved(tmp_path / "second", settings, out=tmp_path / "search")

@@ -167,10 +167,10 @@ def test_what_is_not_set_depends_on_the_kind_of_actions() -> None:
             )
         return record.genes()
 
-    best = {"steps": 4, "learning_rate": 0.01, "entropy": 0.05}
+    best = {"n_steps": 4, "learning_rate": 0.01, "ent_coef": 0.05}
     unset = draws()
     np.testing.assert_array_equal(draws(**best), unset)
-    for other in ({"reward": "-log"}, {"steps": 2}, {"learning_rate": 0.005}, {"entropy": 0.01}):
+    for other in ({"reward": "-log"}, {"n_steps": 2}, {"learning_rate": 0.005}, {"ent_coef": 0.01}):
         assert (draws(**other) != unset).any()
 
 
@@ -191,18 +191,21 @@ def test_the_libraries_that_it_names_are_distributions() -> None:
     [
         ({"actions": "gausian"}, "unknown actions 'gausian'; did you mean 'gaussian'?"),
         ({"reward": "log"}, "unknown reward 'log'; did you mean '-log'?"),
-        ({"envs": 0}, "envs must be at least 1, got 0"),
-        ({"steps": 0}, "steps must be at least 1, got 0"),
-        ({"epochs": 0}, "epochs must be at least 1, got 0"),
+        ({"n_envs": 0}, "n_envs must be at least 1, got 0"),
+        ({"n_steps": 0}, "n_steps must be at least 1, got 0"),
+        ({"n_epochs": 0}, "n_epochs must be at least 1, got 0"),
         ({"episode_steps": 0}, "episode_steps must be at least 1, got 0"),
         ({"patience": -1}, "patience must be at least 0, got -1"),
-        ({"minibatches": 3}, "minibatches must be equal parts of envs * steps = 128 samples, of 2 or more"),
-        ({"envs": 1, "steps": 1}, "minibatches must be equal parts of envs * steps = 1 samples"),
+        ({"n_minibatches": 3}, "n_minibatches must be equal parts, of 2 or more, of n_envs * n_steps = 128"),
+        (
+            {"n_envs": 1, "n_steps": 1},
+            "n_minibatches must be equal parts, of 2 or more, of n_envs * n_steps = 1 samples",
+        ),
         ({"learning_rate": 0.0}, "learning_rate must be a finite number above 0, got 0.0"),
-        ({"clip": -0.2}, "clip must be a finite number above 0, got -0.2"),
-        ({"entropy": float("nan")}, "entropy must be a finite number from 0, got nan"),
-        ({"discount": 1.5}, "discount must be between 0 and 1, got 1.5"),
-        ({"hidden": (64, 0)}, "hidden: units of a layer must be at least 1, got 0"),
+        ({"clip_range": -0.2}, "clip_range must be a finite number above 0, got -0.2"),
+        ({"ent_coef": float("nan")}, "ent_coef must be a finite number from 0, got nan"),
+        ({"gamma": 1.5}, "gamma must be between 0 and 1, got 1.5"),
+        ({"net_arch": (64, 0)}, "net_arch: units of a layer must be at least 1, got 0"),
     ],
     ids=str,
 )

@@ -22,7 +22,7 @@ def test_every_form_spends_the_budget_and_learns_meanwhile(
 ) -> None:
     updates = []
     monkeypatch.setattr(Crew, "follow", lambda crew: updates.append(len(crew.replay)))
-    settings = {"form": form, "batch": 8, "update_every": 10, "agents": "blocks"}
+    settings = {"form": form, "batch_size": 8, "train_freq": 10, "agents": "blocks"}
     record = Record(7)
     with pytest.raises(BudgetExhausted):
         make_searcher(name, settings).search(
@@ -49,8 +49,8 @@ def test_a_form_is_a_setting_that_changes_what_is_drawn() -> None:
     [
         ({"form": "refined"}, "form"),
         ({"agents": "teams"}, "agents"),
-        ({"batch": 10**9}, "batch must be at most 100000"),
-        ({"entropy": -1.0}, "entropy must be a finite number of at least 0"),
+        ({"batch_size": 10**9}, "batch_size must be at most 100000"),
+        ({"ent_coef": -1.0}, "ent_coef must be a finite number of at least 0"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(settings: dict, complaint: str) -> None:

@@ -133,24 +133,24 @@ FEW = {
 _SELDOM = {
     "form": "one-step",
     "reward": "-log",
-    "batch": 64,
+    "batch_size": 64,
     "learning_rate": 0.003,
     "tau": 0.01,
-    "update_every": 16,
+    "train_freq": 16,
 }
 _FEW_MOVES = {"teams": 1, "moves": 1, "early_moves": 2, "scouts": 1, "values": 8, "batch": 0.1}
-_LATE = {"warm_up": 32, "batch": 16, "update_every": 16, "actors": 16}
+_LATE = {"learning_starts": 32, "batch_size": 16, "train_freq": 16, "actors": 16}
 QUICKER = {
     "actorq": _LATE,
     "bayesian": {"initial": 30, "batch": 0.5},
     "d4pg": _LATE,
-    "ddpg": {"updates": 1, "batch": 8, "warm_up": 16, "envs": 16},
-    "dqn": {"updates": 1, "batch": 8, "envs": 16},
+    "ddpg": {"gradient_steps": 1, "batch_size": 8, "learning_starts": 16, "n_envs": 16},
+    "dqn": {"gradient_steps": 1, "batch_size": 8, "n_envs": 16},
     "gradient": {"epochs": 1, "steps": 3},
     "maddpg": _SELDOM,
     "masac": _SELDOM,
-    "mast": {"update_every": 16},
-    "qmix": {"update_every": 16},
+    "mast": {"train_freq": 16},
+    "qmix": {"train_freq": 16},
     "team": _FEW_MOVES,
     "transfer": _FEW_MOVES,
 }
