@@ -40,7 +40,7 @@ class Dependence:
     groups: Mapping[int, tuple[tuple[str, ...], ...]]
     threshold: float
     critical_r: float
-    """The least |r| that is significant: what is weaker cannot be told from chance with so many points."""
+    """The least |r| that is significant: with so many points."""
     correlation_p: FloatArray
     association_p: FloatArray
     varied: BoolArray

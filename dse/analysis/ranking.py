@@ -1,9 +1,9 @@
-"""Searchers ranked under two cost models by the same runs, and which of them would change places.
+"""Searchers ranked under two cost models by the same runs, and which pairs are reversed.
 
-A searcher is ahead of another under a model if the 95 % interval of the ratio of their figures lies on one
-side of 1 (a bootstrap over seeds; the resamples of a searcher are the same under both models). Two change
-places if each is ahead under one of the models: then both intervals, of which chance makes one in twenty,
-would have to err. With fewer than LEAST_SEEDS seeds of either nobody is ahead.
+A searcher is ahead of another under a model if the 95 % confidence interval of the ratio of their figures is
+on one side of 1 (a bootstrap over seeds; the resamples of a searcher are the same under both models). A pair
+is reversed if each is ahead under one of the models: then both intervals, of which chance makes one in
+twenty, would have to err. With fewer than LEAST_SEEDS seeds of either nobody is ahead.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Ranked:
-    """A searcher under both models. `passes` are those that it changes places with, to its advantage."""
+    """A searcher under both models. `passes` are those it is ahead of under the other: reversed pairs."""
 
     searcher: str
     own: Place

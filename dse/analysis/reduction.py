@@ -52,8 +52,8 @@ class Reduction:
     `network` is a network's name or, where that was not asked for as a whole, a layer's. Figures are `inf`
     where half of the seeds or more (the median) or all of them (the best) have found nothing feasible. Ratios
     are NaN without a finite reference. `seeds` counts the seeds that have every layer of it; fixed mappings
-    have 0. `low` and `high` are the 95 % interval of `ratio_median` (a bootstrap over the seeds of both), NaN
-    where there is none, as with a single seed.
+    have 0. `low` and `high` are the 95 % confidence interval of `ratio_median` (a bootstrap over the seeds of
+    both), NaN where there is none, as with a single seed.
     """
 
     network: str
@@ -207,7 +207,7 @@ def resampled_medians(group: Group, searcher: str, figures: FloatArray, cells: i
 
 
 def ratio_interval(medians: FloatArray, reference: FloatArray) -> tuple[float, float]:
-    """The 95 % interval of the ratio of two resampled figures."""
+    """The 95 % confidence interval of the ratio of two resampled figures."""
     with np.errstate(invalid="ignore"):
         ratios = medians / reference
     # Where neither has found anything feasible, neither is better.

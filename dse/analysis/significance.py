@@ -24,7 +24,7 @@ CHANCE = 0.05
 
 
 def enough_runs(sizes: Iterable[tuple[int, int]]) -> bool:
-    """Whether so many runs of either searcher, problem by problem, can tell them apart at all."""
+    """Whether so many runs of either searcher, problem by problem, can show any significant difference."""
     outcomes = 1
     for mine, theirs in sizes:
         if min(mine, theirs) < LEAST_SEEDS:

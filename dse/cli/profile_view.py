@@ -91,7 +91,8 @@ def show(data: Mapping[str, Any], out: object) -> None:
         rows,
     )
     if data["compared"]:
-        title = f"time over that of the first arm, paired over {data['updates']} updates, 95 % intervals"
+        over = f"paired over {data['updates']} updates, 95 % confidence intervals"
+        title = f"time over that of the first arm, {over}"
         pairs = [
             (
                 row["arm"],

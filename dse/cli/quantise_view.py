@@ -65,7 +65,7 @@ def show(data: Mapping[str, Any], out: object) -> None:
     columns = ("bits", "activations", "quantised", "bytes", "us", "mean", "worse, %", "from", "to")
     title = (
         f"{data['of']} ({data['algorithm']}): {data['quality']}, {data['runs']} paired runs; bytes of "
-        "its weights, us an inference, by how much it is worse with the ends of a 95 % interval"
+        "its weights, us an inference, by how much it is worse with the ends of a 95 % confidence interval"
     )
     output.print_table(console, title, columns, rows)
     empty = sum(not math.isfinite(value) for row in data["precisions"] for value in row["values"])
@@ -92,6 +92,6 @@ def figure(data: Mapping[str, Any]) -> Figure:
     room = [share for share in reached if np.isfinite(share)] + [0.0]
     margin = 0.08 * (max(room) - min(room)) or 1.0
     ends = (min(room) - margin, max(room) + margin)
-    how = f"{data['quality']}, {data['runs']} paired runs, 95 % intervals over runs"
+    how = f"{data['quality']}, {data['runs']} paired runs, 95 % confidence intervals over runs"
     title = f"What is lost by fewer bits: {data['of']}"
     return bits_figure(title, how, "worse by, %", {"": lines}, ends)

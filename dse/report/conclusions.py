@@ -82,12 +82,19 @@ def _nobody(study: Study) -> str:
 
 
 def _nearest(study: Study, best: Lead, final: Mapping[str, Interval]) -> str:
+    """Who is nearest, how near that is, and who comes next."""
     over, after = problems(len(study.solved), None), f"after {counted(study.budget, 'sample')}"
     nearest, end = f"nearest to {goal(study)}", final[best.searcher]
     if len(best.level) > 1:
         all_at = f"{'both' if len(best.level) == 2 else 'all'} at {over_target(end.value)} times it"
-        return f"{over}, {names(best.level)} are {nearest} {after}, {all_at} ({STATISTIC})."
-    return f"{over}, {best.searcher} is {nearest} {after}, at {_times(end, STATISTIC)}."
+        ahead = f"{names(best.level)} are {nearest} {after}, {all_at} ({STATISTIC})"
+    else:
+        ahead = f"{best.searcher} is {nearest} {after}, at {_times(end, STATISTIC)}"
+    others = {name: found.value for name, found in final.items() if name not in best.level and found.finite}
+    if not others:
+        return f"{over}, {ahead}."
+    second = min(others, key=lambda name: others[name])
+    return f"{over}, {ahead}; next is {second}, at {over_target(others[second])} times it."
 
 
 def _lead(best: Lead) -> str:

@@ -13,7 +13,7 @@ from dse.testing.candidate import GLOBAL_RANDOM, REFERENCE, REUSABLE, SAME_SEED,
 from dse.testing.verdict import ContractRule, Verdict, judge
 
 LEAST = 100
-"""Fewer samples than this would not tell searchers apart."""
+"""Fewer samples than this would show no difference between searchers."""
 TIME_LIMIT = 300.0
 """Seconds after which a single search of at most 1,200 samples is given up."""
 

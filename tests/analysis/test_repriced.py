@@ -163,15 +163,15 @@ def test_what_changes_is_said_of_those_who_pass_together_first() -> None:
     a, b = entry(LOW, [9.0, 9.1]), entry([1.5, 1.6], [8.0, 8.1])
     found = ranked(a=a, b=b, c=entry(HIGH, LOW), d=entry([3.0, 3.1], LOW))
     assert ranking_sentence(found, "maestro", "loopnest") == (
-        "By loopnest, c and d would be significantly ahead of a and b; b of a: of 6 pairs, 5 would change "
-        "places, none is in the same order by both, and 1 does not differ significantly by one or both."
+        "By loopnest, c and d would be significantly ahead of a and b; b of a: of 6 pairs, 5 are "
+        "reversed, none is in the same order by both, and 1 does not differ significantly by one or both."
     )
 
 
 def test_that_nothing_changes_is_said_too() -> None:
     found = ranked(a=entry(LOW, LOW), b=entry(HIGH, HIGH), c=entry(HIGH, WIDE))
     assert ranking_sentence(found, "loopnest", "maestro") == (
-        "By maestro, no two searchers would change places: of 3 pairs, 1 is in the same order by both, "
+        "By maestro, no pair is significantly reversed: of 3 pairs, 1 is in the same order by both, "
         "1 differs significantly by loopnest alone and 1 differs significantly by neither."
     )
     alone = ranking_sentence(ranked(a=entry(LOW, HIGH)), "maestro", "loopnest")
@@ -231,7 +231,7 @@ def test_the_report_shows_both_rankings_in_every_form(tmp_path: Path, dse: Dse) 
     assert sentence in out.splitlines()[2]
     assert "resnet18: latency of the same mappings by maestro and by loopnest" in out
     assert [path.name for path in (folder / "tables").glob("repriced*")] == ["repriced.md"]
-    assert "would pass" in (folder / "tables" / "repriced.md").read_text()
+    assert "overtakes" in (folder / "tables" / "repriced.md").read_text()
     assert sentence in (folder / "tables" / "reduction.md").read_text()
     summary = json.loads((folder / "summary.json").read_text())["repriced"][0]
     assert (summary["cost_model"], summary["winners"], summary["finding"]) == ("loopnest", 8, sentence)
@@ -296,7 +296,7 @@ def test_every_model_that_the_campaign_names_prices_the_winners_and_no_other(
     assert half == pytest.approx(whole / 2)
     titles = [section.title for section in repriced_table(study, repriced).sections]
     for model in ("loopnest", "halved"):
-        assert f"Winners under maestro, priced by {model}: who would change places" in titles
+        assert f"Winners under maestro, priced by {model}: pairs whose order is reversed" in titles
     text = render(study, analyse(study, RESAMPLES), repriced=repriced)
     assert '<a href="#repriced">Other models</a>' in text
     for place, model in (("repriced", "loopnest"), ("repriced-by-2", "halved")):

@@ -112,7 +112,7 @@ def test_the_headline_names_the_nearest_how_sure_that_is_and_the_reference() -> 
     conclusions = concluded(cells, optima=OPTIMA, reference="marl", baseline="ppo")
     assert [sentence.text for sentence in conclusions.sentences] == [
         "On 1 problem, cem is nearest to the proven optimum after 1,000 samples, at 1.020 times it "
-        "(interquartile mean, 95 % confidence interval 1.010 to 1.030).",
+        "(interquartile mean, 95 % confidence interval 1.010 to 1.030); next is marl, at 2.000 times it.",
         "The lead of cem is significant over both others.",
         "marl, the reference, is at 2.000 times it.",
         "ppo needs 10 times as many samples as marl to reach its own median final loss: significant.",
@@ -152,7 +152,7 @@ def test_those_who_end_alike_share_the_headline() -> None:
     conclusions = concluded(cells, optima=OPTIMA, reference="marl")
     assert [sentence.text for sentence in conclusions.sentences] == [
         "On 1 problem, walk and cem are nearest to the proven optimum after 1,000 samples, both at 1.000 "
-        "times it (interquartile mean).",
+        "times it (interquartile mean); next is marl, at 3.000 times it.",
         "The lead of walk is significant over marl and not significant over cem.",
         "marl, the reference, is at 3.000 times it.",
     ]

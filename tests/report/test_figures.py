@@ -291,7 +291,7 @@ def test_few_searchers_all_have_bands() -> None:
     study = made_up(["walk", "genetic", "marl"])
     figure = draw(study, findings_of(study))["convergence"].build()
     assert [len(axes.collections) for axes in figure.axes] == [3, 3]
-    assert any("bands: 95 % intervals" in text for text in texts_of(figure))
+    assert any("bands: 95 % confidence intervals" in text for text in texts_of(figure))
 
 
 def test_the_target_is_a_line_that_says_whether_it_is_proven() -> None:

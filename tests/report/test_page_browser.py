@@ -197,6 +197,36 @@ def test_an_axis_turns_linear_at_a_click(page: Browser) -> None:
     assert page.run(drawn) != before
 
 
+SEARCH = (
+    "const f = document.getElementById('find'); f.value = arguments[0]; f.dispatchEvent(new Event('input'));"
+)
+FOUND = "return [...document.querySelectorAll('#found li')].map(e => e.innerText)"
+
+
+def test_a_search_by_name_lists_what_is_called_so_and_shows_it_alone(page: Browser) -> None:
+    shown = """return [...document.querySelectorAll('table.standing tbody tr:not([hidden]) th')]
+        .map(e => e.textContent)"""
+    everybody = page.run(shown)
+    page.run(SEARCH, "WALK")
+    assert page.run(FOUND) == ["walk searcher", "walk-8 searcher"]
+    assert sorted(page.run(shown)) == ["walk", "walk-8"]
+    page.run(SEARCH, "fc edp")
+    assert page.run(FOUND) == ["resnet18:fc on edge, edp problem"]
+    assert page.run(shown) == everybody
+    assert page.run("return document.getElementById('scope').textContent").startswith(
+        "1 of 4 problems chosen"
+    )
+    page.run("document.querySelector('#found a').click()")
+    page.wait_until("return document.getElementById('mappings-fold').open")
+    card = "return document.querySelector('#cards > :not([hidden]) h3').innerText"
+    assert page.run(card) == "resnet18:fc on edge, edp"
+    page.run(SEARCH, "nobody")
+    assert page.run(FOUND) == ["Nothing on this page is called so."]
+    page.run(SEARCH, "")
+    assert page.run("return document.getElementById('found').hidden") is True
+    assert page.run("return document.getElementById('scope').hidden") is True
+
+
 # Looks
 
 

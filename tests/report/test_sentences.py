@@ -125,13 +125,20 @@ class Reader:
 
     def nearest(self, text: str) -> None:
         """Those named print the lowest ratio, and nobody else does."""
-        found = re.search(r"^On \d+ problems?, (.*?) (?:is|are) nearest to .* at ([\d.,]+) times it", text)
+        found = re.search(r"^On \d+ problems?, (.*?) (?:is|are) nearest to .*? at ([\d.,]+) times it", text)
         assert found is not None, text
         finite = {name: self.ratio(name) for name in self.standing if math.isfinite(self.ratio(name))}
         printed = {name: f"{ratio:.3f}" for name, ratio in finite.items()}
         least = printed[min(finite, key=lambda name: finite[name])]
         assert found[2] == least
-        assert listed(found[1]) == [name for name in self.study.searchers if printed.get(name) == least]
+        level = [name for name in self.study.searchers if printed.get(name) == least]
+        assert listed(found[1]) == level
+        others = {name: ratio for name, ratio in finite.items() if name not in level}
+        second = re.search(r"; next is (\S+), at ([\d.,]+) times it\.$", text)
+        assert (second is not None) == bool(others), text
+        if second is not None:
+            assert others[second[1]] == min(others.values())
+            assert float(second[2].replace(",", "")) == pytest.approx(others[second[1]], rel=5e-3)
 
     def lead(self, text: str) -> None:
         """The verdicts are those of the probabilities' intervals, and nobody is left out."""

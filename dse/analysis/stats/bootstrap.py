@@ -23,7 +23,7 @@ from dse.support.hashing import digest
 from dse.support.jit import load_kernels
 
 TAILS = (0.025, 0.975)
-"""The ends of a 95 % interval."""
+"""The ends of a 95 % confidence interval."""
 TRIMMED = 0.25
 """The share of runs that the interquartile mean leaves out at either end."""
 
@@ -80,7 +80,7 @@ class Redraw:
 
 
 def interval(values: FloatArray) -> tuple[float, float]:
-    """The 95 % percentile interval of a figure's resampled `values`."""
+    """The 95 % confidence interval of a figure's resampled `values`."""
     low, high = np.quantile(values, TAILS, method="inverted_cdf")
     return float(low), float(high)
 

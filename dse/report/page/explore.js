@@ -6,11 +6,12 @@ if (!source || !controls) return;
 const data = JSON.parse(source.textContent);
 const status = document.getElementById("status");
 const everyone = data.searchers.map((_, place) => place);
-const state = { shown: new Set(everyone), scale: { x: "log", y: "log" }, strong: null };
+const state = { shown: new Set(everyone), scale: { x: "log", y: "log" }, strong: null, found: null };
 
 function chosen() {
   const selects = [...controls.querySelectorAll("select[data-filter]")].filter((one) => one.value);
   return data.problems.map((_, place) => place)
+    .filter((place) => !state.found || state.found.has(place))
     .filter((place) => selects.every((one) => data.problems[place][one.dataset.filter] === one.value));
 }
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 TEMPLATE = "page.html.jinja"
-SCRIPTS = ("folds.js", "page.js", "numbers.js", "curves.js", "chart.js", "explore.js")
+SCRIPTS = ("folds.js", "page.js", "numbers.js", "curves.js", "chart.js", "explore.js", "search.js")
 """The page's script is these together, in a function of its own."""
 REDRAWN = r"gap|convergence(-\d+)?"
 """The figures that the page's script draws anew from data; without scripts these stay."""

@@ -11,6 +11,7 @@ from dse.analysis.findings import Findings
 from dse.analysis.study import Study
 from dse.report.limits import missing
 from dse.report.page.numbers import NONE, counted, percent, ratio_text
+from dse.report.tables.standing import BEST, goal, leading
 
 CLOSE = 1.01
 """A run whose final loss is at most this times the best known has come close."""
@@ -22,7 +23,8 @@ LEADERS = 5
 class Standing:
     """One searcher's row. `left`, `width` and `dot` are per cent of the strip; `dot` may be None.
 
-    `start` is with what it begins, in words, and `seconds` are those of CPU time that a run takes.
+    `start` is with what it begins, in words, and `seconds` are those of CPU time that a run takes. `lead`
+    says whether the best one's lead over it is significant.
     """
 
     searcher: str
@@ -39,6 +41,7 @@ class Standing:
     infeasible_share: float
     start: str
     seconds: str
+    lead: str
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ class Standings:
     """All rows, the best first, the ends of the strip's logarithmic scale, and what 1 stands for.
 
     `lacking` names the searchers that have not so many samples, and `rest` says what those come to that have
-    no row.
+    no row. `best` is whose lead the rows tell of, if there is anybody to lead.
     """
 
     rows: tuple[Standing, ...]
@@ -55,6 +58,7 @@ class Standings:
     base: str
     lacking: str
     rest: str
+    best: str
 
 
 def standings(study: Study, findings: Findings, brief: bool = False) -> Standings:
@@ -73,16 +77,15 @@ def standings(study: Study, findings: Findings, brief: bool = False) -> Standing
         shown = [name for place, name in enumerate(order) if place < LEADERS or name == study.reference]
     finite = [value for name in shown for value in ends[name] if math.isfinite(value)]
     least, most = min([1.0, *finite]), max([1.0, *finite])
-    rows = tuple(_row(study, findings, name, ends[name], (least, most)) for name in shown)
+    lead = leading(study, findings)
+    best = lead.searcher if lead and lead.against else ""
+    verdicts = {best: BEST, **lead.against} if lead else {}
+    rows = tuple(
+        _row(study, findings, name, ends[name], (least, most), verdicts.get(name, NONE)) for name in shown
+    )
     others = [ends[name][0] for name in order if name not in shown]
     rest = f"{counted(len(others), 'other')}: {_range(others[0], others[-1])}" if others else ""
-    return Standings(rows, ratio_text(least), ratio_text(most), base(study), missing(study), rest)
-
-
-def base(study: Study) -> str:
-    """What a ratio of 1 stands for."""
-    proven = bool(study.problems) and all(study.target(problem)[1] for problem in study.problems)
-    return "the proven optimum" if proven else "the best known"
+    return Standings(rows, ratio_text(least), ratio_text(most), goal(study), missing(study), rest, best)
 
 
 def _range(low: float, high: float) -> str:
@@ -96,6 +99,7 @@ def _row(
     name: str,
     end: tuple[float, float, float],
     scale: tuple[float, float],
+    lead: str,
 ) -> Standing:
     centre, low, high = end
     final = findings.gap_seeds[name]
@@ -119,6 +123,7 @@ def _row(
         infeasible_share=infeasible,
         start=study.begins(name) or NONE,
         seconds=f"{(spent.searcher_seconds + spent.model_seconds) / max(spent.cells, 1):,.1f}",
+        lead=lead,
     )
 
 

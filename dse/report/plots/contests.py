@@ -161,8 +161,8 @@ def efficiency_figure(
         width,
         0.7 + height + 0.42 + (0 if wide else apart),
         "Samples that the other needs to reach its own median final loss, over those of the one",
-        f"right of 1 the one needs fewer; median over problems, with 95 % intervals, {seeds(study)}; "
-        "open: not reached on every problem",
+        "right of 1 the one needs fewer; median over problems, with 95 % confidence intervals, "
+        f"{seeds(study)}; open: not reached on every problem",
     )
     across = (width - left - 0.75) / 2 if wide else width - left - 0.3
     steps = (across + 0.45, 0.0) if wide else (0.0, apart)

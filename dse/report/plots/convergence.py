@@ -239,8 +239,8 @@ def _how(study: Study, few: bool) -> str:
     if study.seeds == 1:
         return "one run each, so no intervals"
     if few:
-        return "bands: 95 % intervals"
-    return f"whiskers, and {short(study.reference, 14)}'s band: 95 % intervals"
+        return "bands: 95 % confidence intervals"
+    return f"whiskers, and {short(study.reference, 14)}'s band: 95 % confidence intervals"
 
 
 def _floor(study: Study) -> str:

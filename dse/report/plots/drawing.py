@@ -118,8 +118,8 @@ def draw(study: Study, findings: Findings) -> dict[str, Drawing]:
                 "improvement",
                 "Who ends lower",
                 "The probability that a run of the row's searcher ends lower than a run of the column's, "
-                "with its 95 % interval. A stronger shade: the row's searcher is likelier the better one. "
-                f"{without(study)}".strip(),
+                "with its 95 % confidence interval. A stronger shade: the row's searcher is likelier the "
+                f"better one. {without(study)}".strip(),
                 lambda width: improvement_figure(study, findings, looks, width=width),
             ),
             Drawing(

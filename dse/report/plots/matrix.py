@@ -51,7 +51,7 @@ def improvement_figure(
     turned: dict[str, Any] = {"rotation": 40, "ha": "left", "rotation_mode": "anchor"}
     room = 0.3 + 0.62 * longest if longest > side else 0.26
     over = f"mean over problems, ties count half, {seeds(study, ends=True)}"
-    how = f"{over}; below: 95 % interval; bold: it excludes 50 %"
+    how = f"{over}; below: 95 % confidence interval; bold: it excludes 50 %"
     title = "Probability that a run of the row's searcher ends lower than one of the column's"
     figure, down = headed_figure(width, 0.5 + room + count * high + 0.15, title, how)
     axes = add_panel(figure, left, down + 0.5 + room, side * count, count * high)

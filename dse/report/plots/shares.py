@@ -68,7 +68,7 @@ def profile_figure(
     height = max(2.6, high_enough(len(findings.profiles)))
     grid = Grid((room(names.values()),), height, above=UNTITLED, width=width)
     bands = "all bands" if few else f"{short(study.reference, 14)}'s band"
-    how = f"all problems, {seeds(study, ends=True)}; {bands}: 95 % intervals; higher is better"
+    how = f"all problems, {seeds(study, ends=True)}; {bands}: 95 % confidence intervals; higher is better"
     figure, (axes,) = grid.make(1, "Share of runs that end near the best known figure", how)
     frame(axes)
     _share_axis(axes, "runs")
@@ -92,7 +92,7 @@ def profile_figure(
 
 
 def _reach(findings: Findings) -> float:
-    """Up to which ratio the profiles tell searchers apart: where the last has nearly all it will have."""
+    """Up to which ratio the profiles differ: where the last has nearly all it will have."""
     reach = 1.0
     for profile in findings.profiles.values():
         near = np.flatnonzero(profile.centre >= 0.98 * profile.centre[-1])

@@ -1,4 +1,4 @@
-"""The winners under another cost model: the rankings by both, and who would change places, in words."""
+"""The winners under another cost model: the rankings by both, and which pairs are reversed, in words."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LOWERED = (
     "none, padding as data."
 )
 MOST_CLAUSES = 3
-"""So many groups of searchers that would pass others are named; the other pairs are counted."""
+"""So many groups of reversed pairs are named; the other pairs are counted."""
 
 
 def repriced_table(study: Study, repriced: Sequence[Repriced]) -> Table:
@@ -37,7 +37,7 @@ def repriced_sections(study: Study, repriced: Repriced) -> Iterator[Section]:
     Nothing where there is no ranking.
     """
     model, other, overall = repriced.model, repriced.other, repriced.overall
-    what = f"Winners under {model}, priced by {other}: who would change places"
+    what = f"Winners under {model}, priced by {other}: pairs whose order is reversed"
     words = [[scope(found), ranking_sentence(found, model, other)] for found in repriced.rankings]
     if not words:
         return
@@ -64,7 +64,7 @@ def _section(
     reasons = list(dict.fromkeys(reason for row in ranking.rows for reason in row.infeasible))
     infeasible = f"infeasible: {why(dict.fromkeys(reasons, 0))}" if len(reasons) == 1 else "infeasible"
     columns = reasons if len(reasons) > 1 else []
-    heads = ["searcher", by[0], "rank", by[1], "rank", "would pass", infeasible, *map(words_of, columns)]
+    heads = ["searcher", by[0], "rank", by[1], "rank", "overtakes", infeasible, *map(words_of, columns)]
     cells = [
         [
             row.searcher,
@@ -130,17 +130,16 @@ def ranking_sentence(ranking: Ranking, model: str, other: str) -> str:
         )
     of = f"of {counted(pairs.all, 'pair')}"
     if not pairs.discordant:
-        return f"By {other}, no two searchers would change places: {of}, {_shares(pairs, model, other)}."
+        return f"By {other}, no pair is significantly reversed: {of}, {_shares(pairs, model, other)}."
     if pairs.all == 1:
         return f"By {other}, {_passing(ranking)}; by {model} it is the other way round."
     alike = f"{pairs.concordant:,}" if pairs.concordant else "none"
-    verb = "is" if pairs.concordant < 2 else "are"
     doubt = pairs.all - pairs.discordant - pairs.concordant
     differ = "does not differ" if doubt == 1 else "do not differ"
     rest = f", and {doubt:,} {differ} significantly by one or both" if doubt else ""
     return (
-        f"By {other}, {_passing(ranking)}: {of}, {pairs.discordant:,} would change places, {alike} {verb} in "
-        f"the same order by both{rest}."
+        f"By {other}, {_passing(ranking)}: {of}, {pairs.discordant:,} {_are(pairs.discordant)} reversed, "
+        f"{alike} {_are(pairs.concordant)} in the same order by both{rest}."
     )
 
 
@@ -162,8 +161,12 @@ def _passing(ranking: Ranking) -> str:
     return "; ".join([*said, *([f"and so in {counted(rest, 'more pair')}"] if rest else [])])
 
 
+def _are(count: int) -> str:
+    return "is" if count < 2 else "are"
+
+
 def _shares(pairs: Pairs, model: str, other: str) -> str:
-    same = f"{pairs.concordant:,} {'is' if pairs.concordant == 1 else 'are'} in the same order by both"
+    same = f"{pairs.concordant:,} {_are(pairs.concordant)} in the same order by both"
     parts = (
         (pairs.tied_by_other, f"{model} alone"),
         (pairs.tied_by_own, f"{other} alone"),
@@ -177,9 +180,8 @@ def _infeasible(repriced: Repriced) -> str:
     count = sum(repriced.infeasible.values())
     if not count:
         return ""
-    are = "is" if count == 1 else "are"
     of = counted(repriced.winners, "winner")
-    return f"{count:,} of {of} {are} infeasible by {repriced.other}: {why(repriced.infeasible)}."
+    return f"{count:,} of {of} {_are(count)} infeasible by {repriced.other}: {why(repriced.infeasible)}."
 
 
 def why(infeasible: Mapping[str, int]) -> str:
