@@ -22,6 +22,7 @@ SLACK = 1e-9
 ENUMERATION = "dse.domains.levels.models.timeloop.proof.enumeration"
 MOST_ATOMS = 24
 MOST_NEAR = 200
+FAR_OFF = 0.01
 MOST_LOG = 600.0
 
 
@@ -48,6 +49,8 @@ class Branch:
             [*(one.coefficient for one in flat), *(one.coefficient * one.size for one in firsts)]
         )
         self._coefficients = np.log(self._factors[: len(flat)])
+        self._spreads = [int(self._starts[number]) for number, group in enumerate(groups) if group.spreads]
+        self._groups = np.repeat(np.arange(len(groups)), np.diff(self._starts))
         self._visited = [place for place, one in enumerate(flat) if one.first is not None]
 
     def root(self) -> Node:
@@ -107,19 +110,20 @@ class Branch:
         kernel = load_kernels(KERNEL)
         atoms, mixed, counts = self._begin(node, offsets)
         z = node.z.copy()
-        over = np.zeros(table.shape[1])
+        over, weights = np.zeros(table.shape[1]), np.empty(len(self._kinds))
         bound = kernel.relax(
             convex, offsets, coefficients, self._starts, self._kinds, z,
-            atoms, mixed, counts, rounds, target, over,
+            atoms, mixed, counts, rounds, target, over, weights,
         )  # fmt: skip
         base = bound - SLACK
         bound = max(base, node.bound)
         if bound >= target:
             return None, self._nothing()
-        chains, excess, kept_atoms, kept_mixed = [], [], [], []
+        chains, excess, kept_atoms, kept_mixed, chains_left = [], [], [], [], []
         for part, places in enumerate(node.chains):
             here = over[offsets[part] : offsets[part + 1]]
             left = base + here < target
+            chains_left.append(left)
             chains.append(places[left])
             excess.append(here[left])
             count = counts[part]
@@ -128,6 +132,7 @@ class Branch:
         new = replace(
             node, chains=tuple(chains), over=tuple(excess), bound=bound, base=base, z=z,
             atoms=tuple(kept_atoms), mixed=tuple(kept_mixed),
+            cut=self._bent(table, offsets, coefficients + z, weights, atoms, mixed, chains_left),
         )  # fmt: skip
         if self.undecided(node.pattern) is not None:
             return new, self._nothing()
@@ -192,14 +197,57 @@ class Branch:
         convex, coefficients = table[:terms], self._coefficients
         if self._visited:
             convex, coefficients = convex.copy(), coefficients.copy()
+        # What is not spread over children comes one time after the other, and they are no more than this.
+        spread = table[self._spreads].sum(axis=0)
+        widest = -float(self._coefficients[self._spreads].sum())
         for first, (place, one) in enumerate(zip(self._visited, self.terms.firsts, strict=True)):
             times = table[place] - table[terms + first]
-            least = np.minimum.reduceat(times, offsets[:-1]).sum() - math.log(one.size)
+            least = max(
+                np.minimum.reduceat(times, offsets[:-1]).sum(),
+                np.minimum.reduceat(times + spread, offsets[:-1]).sum() - widest,
+            ) - math.log(one.size)
             most = np.maximum.reduceat(times, offsets[:-1]).sum() - math.log(one.size)
             start, slope = _power(max(least, 0.0), max(most, 0.0), self._factors[place], one.coefficient)
             convex[place] = table[terms + first] + slope * times
             coefficients[place] = start + (1 - slope) * math.log(one.size)
         return convex, coefficients
+
+    def _bent(
+        self,
+        table: FloatArray,
+        offsets: IntArray,
+        terms: FloatArray,
+        weights: FloatArray,
+        atoms: IntArray,
+        mixed: FloatArray,
+        left: Sequence[BoolArray],
+    ) -> tuple[int, BoolArray] | None:
+        """Where to divide a node so that the line below a first visit bends, if that is far off."""
+        if not self._visited:
+            return None
+        mixture = np.einsum("pa,tpa->t", mixed, table[:, atoms])
+        lines = np.exp(terms)
+        totals = np.add.reduceat(lines, self._starts[:-1])
+        worth = {}
+        for first, place in enumerate(self._visited):
+            here = self._factors[place] * math.exp(mixture[place])
+            here -= self._factors[len(terms) + first] * math.exp(mixture[len(terms) + first])
+            group = self._groups[place]
+            if here > lines[place] and self._kinds[group] != LIMIT:
+                worth[first] = weights[group] * math.log1p((here - lines[place]) / totals[group])
+        if not worth or max(worth.values()) < FAR_OFF:
+            return None
+        first = max(worth, key=lambda one: worth[one])
+        times = table[self._visited[first]] - table[len(terms) + first]
+        best, cut = 1e-9, None
+        for part, kept in enumerate(left):
+            here = times[offsets[part] : offsets[part + 1]][kept]
+            wide = np.ptp(here)
+            if wide > best:
+                mean = float(mixed[part] @ times[atoms[part]])
+                below = here <= mean + 1e-9
+                best, cut = wide, (part, below if not below.all() else here < here.max() - 1e-9)
+        return cut
 
     def _hopeless(
         self, convex: FloatArray, coefficients: FloatArray, offsets: IntArray, target: float

@@ -10,7 +10,7 @@ import numpy as np
 
 from dse.domains.levels.models.timeloop.proof.components import Component
 from dse.domains.levels.models.timeloop.proof.orders import Pattern
-from dse.support.arrays import FloatArray, IntArray
+from dse.support.arrays import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Node:
     """`chains` of each component, by place; `bound` is the logarithm of a loss that none of it is below.
 
     `z`, `atoms` and `mixed` are where the relaxation ended. A mapping of some chains is at least as far above
-    `base` as their `over` add up to.
+    `base` as their `over` add up to. `cut` says where to divide it: a component, and which of its chains.
     """
 
     branch: int
@@ -30,6 +30,7 @@ class Node:
     atoms: tuple[IntArray, ...]
     mixed: tuple[FloatArray, ...]
     over: tuple[FloatArray, ...]
+    cut: tuple[int, BoolArray] | None = None
 
     @property
     def size(self) -> float:
@@ -47,7 +48,19 @@ class Found:
 
 
 def split(node: Node, components: Sequence[Component]) -> list[Node]:
-    """Two parts of a node's chains: those that leave less of one dim at one loop, and the others."""
+    """Two parts of a node's chains."""
+    part, left = node.cut or _widest(node, components)
+    found = []
+    for kept in (left, ~left):
+        if kept.any():
+            chains = (*node.chains[:part], node.chains[part][kept], *node.chains[part + 1 :])
+            over = (*node.over[:part], node.over[part][kept], *node.over[part + 1 :])
+            found.append(replace(node, chains=chains, over=over, cut=None))
+    return found
+
+
+def _widest(node: Node, components: Sequence[Component]) -> tuple[int, BoolArray]:
+    """The component and what of it leaves less of one dim at one loop, where that is mixed the most."""
     best, cut = 0.0, None
     for part, (places, weights) in enumerate(zip(node.atoms, node.mixed, strict=True)):
         heavy = weights > 1e-6
@@ -60,17 +73,8 @@ def split(node: Node, components: Sequence[Component]) -> list[Node]:
         column = int(spread.argmax())
         if spread[column] > best:
             best, cut = float(spread[column]), (part, column, float(mean[column]))
-    if cut is None:
-        cut = _halves(node, components)
-    part, column, value = cut
-    lengths = np.log(components[part].lengths[node.chains[part], column])
-    found = []
-    for left in (lengths <= value, lengths > value):
-        if left.any():
-            chains = (*node.chains[:part], node.chains[part][left], *node.chains[part + 1 :])
-            over = (*node.over[:part], node.over[part][left], *node.over[part + 1 :])
-            found.append(replace(node, chains=chains, over=over))
-    return found
+    part, column, value = cut or _halves(node, components)
+    return part, np.log(components[part].lengths[node.chains[part], column]) <= value
 
 
 def _halves(node: Node, components: Sequence[Component]) -> tuple[int, int, float]:

@@ -20,7 +20,7 @@ from dse.domains.levels.models.timeloop.proof.components import components_of
 from dse.domains.levels.models.timeloop.proof.counts import Counts as ComponentCounts
 from dse.domains.levels.models.timeloop.proof.frontier import pack, unpack
 from dse.domains.levels.models.timeloop.proof.nodes import Found, Node, split
-from dse.domains.levels.models.timeloop.proof.orders import EMPTY, Choice, First, Pattern, orders_of
+from dse.domains.levels.models.timeloop.proof.orders import Choice, First, Pattern, orders_of
 from dse.domains.levels.problem import MachineProblem
 from dse.support.arrays import BoolArray, IntArray
 
@@ -232,21 +232,27 @@ class Proof:
         return rows
 
     def _ordered(self, rows: RowArray, level: int, choice: Choice) -> RowArray:
-        """The rows in the orders of a level that have the choice's innermost loop."""
+        """The rows in the orders of a level that have the choice's innermost loop, each once: where a loop
+        that runs once stands does not matter.
+        """
         layout = self.problem.space.layout
         loops = rows[:, layout.temporal(level)] > 1
-        found = []
+        found: list[RowArray] = []
+        before: list[IntArray] = []
         for names in self.problem.space.levels[level].orders:
             order = [layout.dims.index(name) for name in names]
-            some = rows
+            running = np.zeros(len(rows), dtype=np.int64)
+            for dim in order:
+                running = np.where(loops[:, dim], running * (len(order) + 1) + dim + 1, running)
+            fresh = np.ones(len(rows), dtype=bool)
+            for other in before:
+                fresh &= running != other
             if isinstance(choice, First):
-                inner = np.where(loops[:, order], np.arange(len(order)), -1).max(axis=1)
-                some = rows[np.isin(np.array([*order, -1])[inner], choice.dims)]
-            some = some.copy()
+                fresh &= np.isin(running % (len(order) + 1) - 1, choice.dims)
+            some = rows[fresh]
             some[:, layout.order(level)] = order
             found.append(some)
-            if choice == EMPTY:
-                break
+            before.append(running)
         return np.concatenate(found)
 
 

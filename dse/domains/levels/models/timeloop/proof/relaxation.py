@@ -37,16 +37,19 @@ def gather(columns, places, chains, found):
 
 
 @njit(**OPTIONS)
-def relax(table, offsets, coefficients, starts, kinds, z, atoms, mixed, counts, rounds, target, over):
+def relax(
+    table, offsets, coefficients, starts, kinds, z, atoms, mixed, counts, rounds, target, over, weights
+):
     """The best bound of some rounds.
 
     `table` (terms, chains of all components), those of component c from `offsets[c]` on. `z` (terms), `atoms`
     and `mixed` (components, MOST_ATOMS) with `counts` of them say where to begin, and where it ended. Ends
-    early at `target`. Writes to `over` (chains) by how much each exceeds its component's best at the bound.
+    early at `target`. Writes to `over` (chains) by how much each exceeds its component's best at the bound,
+    and to `weights` (groups) what each counts at the end.
     """
     terms, parts = len(coefficients), len(counts)
     shares, gradient = np.empty(terms), np.empty(terms)
-    weights, levels = np.empty(len(kinds)), np.empty(len(kinds))
+    levels = np.empty(len(kinds))
     costs = np.empty(offsets[-1])
     bound, since = -np.inf, 0
     begun = counts.min() > 0

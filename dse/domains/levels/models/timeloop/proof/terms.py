@@ -18,7 +18,7 @@ import numpy as np
 
 from dse.domains.levels.machine import Level
 from dse.domains.levels.models.timeloop.proof.counts import Counts
-from dse.domains.levels.models.timeloop.proof.orders import Orders, Pattern
+from dse.domains.levels.models.timeloop.proof.orders import Orders, Outside, Pattern
 from dse.domains.levels.problem import MachineProblem
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 from dse.support.jit import load_kernels
@@ -56,10 +56,11 @@ class Term:
 
 @dataclass
 class Group:
-    """A sum of terms, less what first visits take off."""
+    """A sum of terms, less what first visits take off; `spreads` where it is a fan-out and its limit."""
 
     kind: int
     terms: list[Term] = field(default_factory=list)
+    spreads: bool = False
 
     def add(
         self,
@@ -114,6 +115,8 @@ class Terms:
     keep: BoolArray
     groups: list[Group] = field(init=False)
     _places: dict[object, IntArray] = field(default_factory=dict)
+    _outsides: dict[object, Outside] = field(default_factory=dict)
+    _columns: dict[object, int] = field(default_factory=dict)
     _stores: list[_Store] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -130,16 +133,6 @@ class Terms:
         for place, level in enumerate(levels):
             self.groups += self._limits(place, level)
         self.groups = [group for group in self.groups if group.terms]
-
-    @property
-    def starts(self) -> IntArray:
-        """Where the terms of each group begin among all."""
-        return np.cumsum([0, *(len(group.terms) for group in self.groups)]).astype(np.int64)
-
-    @property
-    def coefficients(self) -> FloatArray:
-        """The logarithms of the terms' coefficients."""
-        return np.log([term.coefficient for group in self.groups for term in group.terms])
 
     @cached_property
     def flat(self) -> list[Term]:
@@ -159,19 +152,35 @@ class Terms:
         with COUNTING:
             if key not in self._places:
                 terms: list[Term | First] = [*self.flat, *self.firsts]
-                self._places[key] = np.array([self._column(term, pattern, component) for term in terms])
+                self._places[key] = np.array(
+                    [
+                        self._column(number, term, self._outside(pattern, term), component)
+                        for number, term in enumerate(terms)
+                    ]
+                )
             columns, places = self._stores[component].columns, self._places[key]
         load_kernels(KERNEL).gather(columns, places, chains, found)
 
-    def _column(self, term: Term | First, pattern: Pattern, component: int) -> int:
+    def _outside(self, pattern: Pattern, term: Term | First) -> Outside | None:
+        """What a pattern says of the loops outside of a term's deliveries."""
+        if isinstance(term, First) or term.delivery is None:
+            return None
+        key = (pattern, term.delivery)
+        if key not in self._outsides:
+            self._outsides[key] = self.orders.outside(pattern, *term.delivery)
+        return self._outsides[key]
+
+    def _column(self, number: int, term: Term | First, outside: Outside | None, component: int) -> int:
         """Where in the component's store the contributions of all its chains to a term are."""
-        counts, store = self.counts[component], self._stores[component]
-        parts = [part(counts) for part in term.parts]
-        if isinstance(term, Term) and term.delivery is not None:
-            outside = self.orders.outside(pattern, *term.delivery)
-            parts.append(counts.delivered(*term.delivery, outside))
-        # Counts keep what they have counted: the same array is the same count.
-        return store.place(tuple(map(id, parts)), parts)
+        key = (component, number, outside)
+        if key not in self._columns:
+            counts = self.counts[component]
+            parts = [part(counts) for part in term.parts]
+            if isinstance(term, Term) and term.delivery is not None and outside is not None:
+                parts.append(counts.delivered(*term.delivery, outside))
+            # Counts keep what they have counted: the same array is the same count.
+            self._columns[key] = self._stores[component].place(tuple(map(id, parts)), parts)
+        return self._columns[key]
 
     def _kept(self) -> list[tuple[int, int, int]]:
         levels, found = len(self.keep), []
@@ -263,7 +272,7 @@ class Terms:
                 group.add(1 / max(level.capacity, 0.5), (_tile(tensor, place),))
             found.append(group)
         if level.fan_out > 1:
-            found.append(Group(LIMIT, [Term(1 / self._widest(place), (_fan_out(place),))]))
+            found.append(Group(LIMIT, [Term(1 / self._widest(place), (_fan_out(place),))], spreads=True))
         least = int(self.problem.space.least_spread[place])
         if least > 1:
             found.append(Group(LIMIT, [Term(float(least), (_over_fan_out(place),))]))
