@@ -10,6 +10,7 @@ from dse.domains.levels.layout import RowArray
 from dse.domains.levels.models.timeloop.proof.components import components_of
 from dse.domains.levels.models.timeloop.proof.counts import Counts
 from dse.domains.levels.models.timeloop.proof.orders import EMPTY, OPEN, First, Orders, Pattern, orders_of
+from dse.domains.levels.models.timeloop.proof.tables import Tables
 from dse.domains.levels.models.timeloop.proof.terms import CYCLES, ENERGY, LIMIT, Terms
 from dse.domains.levels.problem import MachineProblem
 from tests.domains.levels.proof.test_certify_machines import random_machine
@@ -46,7 +47,8 @@ def sums(problem: MachineProblem, row: RowArray, *, said: bool) -> dict[int, lis
     keep = np.array([row[layout.keep(level)] for level in range(layout.levels)]).astype(bool)
     orders, components = orders_of(problem), components_of(problem)
     counts = [Counts(problem.space.workload, machine, component) for component in components]
-    terms = Terms(problem, orders, counts, keep)
+    terms = Terms(problem, counts, keep)
+    tables = Tables(terms, orders, counts)
     pattern = pattern_of(problem, orders, row) if said else (OPEN,) * layout.levels
     logs = np.zeros(len(terms.flat) + len(terms.firsts))
     for part, component in enumerate(components):
@@ -56,7 +58,7 @@ def sums(problem: MachineProblem, row: RowArray, *, said: bool) -> dict[int, lis
         same = (component.temporal == temporal).all(axis=(1, 2))
         (chain,) = np.flatnonzero(same & (component.spatial == spatial).all(axis=(1, 2)))
         column = np.empty((len(logs), 1))
-        terms.table(pattern, part, np.array([chain]), column)
+        tables.write(pattern, part, np.array([chain]), column)
         logs += column[:, 0]
     found: dict[int, list[float]] = {ENERGY: [], CYCLES: [], LIMIT: []}
     values = iter(np.exp(logs[: len(terms.flat)]).tolist())

@@ -12,7 +12,8 @@ from dse.domains.levels.models.timeloop.proof.components import Component
 from dse.domains.levels.models.timeloop.proof.counts import Counts
 from dse.domains.levels.models.timeloop.proof.nodes import Found, Node, choices_within
 from dse.domains.levels.models.timeloop.proof.orders import OPEN, Choice, First, Orders, Pattern
-from dse.domains.levels.models.timeloop.proof.terms import CYCLES, ENERGY, KERNEL, LIMIT, Terms
+from dse.domains.levels.models.timeloop.proof.tables import KERNEL, Tables
+from dse.domains.levels.models.timeloop.proof.terms import LIMIT, Terms
 from dse.domains.levels.problem import MachineProblem
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 from dse.support.jit import load_kernels
@@ -39,7 +40,8 @@ class Branch:
         keep: BoolArray,
     ) -> None:
         self.number, self.keep, self.orders = number, keep, orders
-        self.terms = terms = Terms(problem, orders, counts, keep)
+        terms = Terms(problem, counts, keep)
+        self._tables = Tables(terms, orders, counts)
         self._components, self._counts = components, counts
         flat, firsts, groups = terms.flat, terms.firsts, terms.groups
         self._kinds = np.array([group.kind for group in groups], dtype=np.int64)
@@ -49,9 +51,14 @@ class Branch:
             [*(one.coefficient for one in flat), *(one.coefficient * one.size for one in firsts)]
         )
         self._coefficients = np.log(self._factors[: len(flat)])
-        self._spreads = [int(self._starts[number]) for number, group in enumerate(groups) if group.spreads]
+        self._spreads = self._starts[:-1][[group.spreads for group in groups]]
         self._groups = np.repeat(np.arange(len(groups)), np.diff(self._starts))
-        self._visited = [place for place, one in enumerate(flat) if one.first is not None]
+        self._widest = -float(self._coefficients[self._spreads].sum())
+        self._taken = np.array([one.coefficient for one in firsts])
+        self._sizes = np.log([one.size for one in firsts])
+        self._visited = np.array(
+            [place for place, one in enumerate(flat) if one.first is not None], dtype=np.int64
+        )
 
     def root(self) -> Node:
         """All chains, under the pattern of which nothing is said."""
@@ -104,15 +111,17 @@ class Branch:
         And whole chains on the way, whose losses may be less.
         """
         table, offsets = self._table(node.pattern, node.chains, range(len(node.chains)))
-        convex, coefficients = self._convex(table, offsets)
-        if self._hopeless(convex, coefficients, offsets, target):
-            return None, self._nothing()
+        rows, coefficients = np.arange(len(self._coefficients)), self._coefficients.copy()
         kernel = load_kernels(KERNEL)
+        kernel.draw_lines(
+            table, offsets, self._visited, self._factors, self._taken, self._sizes, self._spreads,
+            self._widest, rows, coefficients,
+        )  # fmt: skip
         atoms, mixed, counts = self._begin(node, offsets)
         z = node.z.copy()
         over, weights = np.zeros(table.shape[1]), np.empty(len(self._kinds))
         bound = kernel.relax(
-            convex, offsets, coefficients, self._starts, self._kinds, z,
+            table, rows, offsets, coefficients, self._starts, self._kinds, z,
             atoms, mixed, counts, rounds, target, over, weights,
         )  # fmt: skip
         base = bound - SLACK
@@ -148,7 +157,7 @@ class Branch:
         places = [node.chains[part][rank] for part, rank in zip(order, ranked, strict=True)]
         over = np.concatenate([node.over[part][rank] for part, rank in zip(order, ranked, strict=True)])
         table, offsets = self._table(node.pattern, places, order)
-        rows = np.exp(table.T, order="C")
+        rows = np.exp(table[: len(self._factors)].T, order="C")
         rest = self._rest(rows, offsets)
         room = 4096
         kernel = load_kernels(ENUMERATION)
@@ -182,35 +191,12 @@ class Branch:
         chains of all components), and where each component begins.
         """
         offsets = np.cumsum([0, *map(len, chains)]).astype(np.int64)
-        table = np.empty((len(self._factors), offsets[-1]))
+        # After terms and first visits there is room for lines.
+        count = len(self._factors)
+        table = np.empty((count + len(self._visited), offsets[-1]))
         for number, (part, places) in enumerate(zip(parts, chains, strict=True)):
-            self.terms.table(pattern, part, places, table[:, offsets[number] : offsets[number + 1]])
+            self._tables.write(pattern, part, places, table[:count, offsets[number] : offsets[number + 1]])
         return table, offsets
-
-    def _convex(self, table: FloatArray, offsets: IntArray) -> tuple[FloatArray, FloatArray]:
-        """The terms' table and coefficients where a term with a first visit is bounded by a power.
-
-        What is delivered `x` times costs `a x - r`, the first time less. `log(a x - r)` is concave in
-        `log x`: between the least and the most that `x` can be here, the line through both is below it.
-        """
-        terms = len(self._coefficients)
-        convex, coefficients = table[:terms], self._coefficients
-        if self._visited:
-            convex, coefficients = convex.copy(), coefficients.copy()
-        # What is not spread over children comes one time after the other, and they are no more than this.
-        spread = table[self._spreads].sum(axis=0)
-        widest = -float(self._coefficients[self._spreads].sum())
-        for first, (place, one) in enumerate(zip(self._visited, self.terms.firsts, strict=True)):
-            times = table[place] - table[terms + first]
-            least = max(
-                np.minimum.reduceat(times, offsets[:-1]).sum(),
-                np.minimum.reduceat(times + spread, offsets[:-1]).sum() - widest,
-            ) - math.log(one.size)
-            most = np.maximum.reduceat(times, offsets[:-1]).sum() - math.log(one.size)
-            start, slope = _power(max(least, 0.0), max(most, 0.0), self._factors[place], one.coefficient)
-            convex[place] = table[terms + first] + slope * times
-            coefficients[place] = start + (1 - slope) * math.log(one.size)
-        return convex, coefficients
 
     def _bent(
         self,
@@ -223,7 +209,7 @@ class Branch:
         left: Sequence[BoolArray],
     ) -> tuple[int, BoolArray] | None:
         """Where to divide a node so that the line below a first visit bends, if that is far off."""
-        if not self._visited:
+        if not len(self._visited):
             return None
         mixture = np.einsum("pa,tpa->t", mixed, table[:, atoms])
         lines = np.exp(terms)
@@ -248,18 +234,6 @@ class Branch:
                 below = here <= mean + 1e-9
                 best, cut = wide, (part, below if not below.all() else here < here.max() - 1e-9)
         return cut
-
-    def _hopeless(
-        self, convex: FloatArray, coefficients: FloatArray, offsets: IntArray, target: float
-    ) -> bool:
-        """Whether the least of every term makes a loss that is not below the target, or exceeds a limit."""
-        terms = np.exp(np.minimum.reduceat(convex, offsets[:-1], axis=1).sum(axis=1) + coefficients)
-        sums = np.add.reduceat(terms, self._starts[:-1])
-        if (sums[self._kinds == LIMIT] > 1 + SLACK).any():
-            return True
-        energy = max(sums[self._kinds == ENERGY], default=1.0)
-        cycles = max(sums[self._kinds == CYCLES], default=1.0)
-        return bool(math.log(energy) + math.log(cycles) - 2 * SLACK >= target)
 
     def _begin(self, node: Node, offsets: IntArray) -> tuple[IntArray, FloatArray, IntArray]:
         """The chains that the relaxation ended with before, as far as they are still there."""
@@ -304,8 +278,8 @@ class Branch:
         columns = np.concatenate(picked)
         chains = np.array(start)
         loss = load_kernels(ENUMERATION).descend(
-            np.exp(table[:, columns].T, order="C"), np.array(ends), self._factors, self._starts,
-            self._first_starts, self._kinds, chains,
+            np.exp(table[: len(self._factors), columns].T, order="C"), np.array(ends), self._factors,
+            self._starts, self._first_starts, self._kinds, chains,
         )  # fmt: skip
         if loss == math.inf:
             return self._nothing()
@@ -317,18 +291,6 @@ class Branch:
 
     def _nothing(self) -> Found:
         return Found(self.number, np.empty((0, len(self._components)), dtype=np.int64), np.empty(0))
-
-
-def _power(least: float, most: float, whole: float, taken: float) -> tuple[float, float]:
-    """Start and slope of the line below `log(whole e^u - taken)` for `u` from `least` to `most`."""
-    here, there = (whole * math.exp(times) - taken for times in (least, most))
-    if here <= taken * 1e-9:
-        # The first visit may be the only one, and costs nothing.
-        return -MOST_LOG, 1.0
-    if most - least < 1e-9:
-        return math.log(here) - least, 1.0
-    slope = math.log(there / here) / (most - least)
-    return math.log(here) - slope * least, slope
 
 
 def _starts(lengths: Sequence[int]) -> IntArray:

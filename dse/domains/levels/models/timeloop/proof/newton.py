@@ -72,7 +72,7 @@ def tangent(z, coefficients, starts, kinds, smooth, shares, weights, gradient, l
 
 
 @njit(**INNER)
-def mix(table, coefficients, starts, kinds, smooth, z, atoms, mixed, counts):
+def mix(table, rows, coefficients, starts, kinds, smooth, z, atoms, mixed, counts):
     """Weighs the chains that are mixed by Newton's method: each step moves weight between the heaviest of a
     component and its others. Writes `z`.
     """
@@ -89,7 +89,7 @@ def mix(table, coefficients, starts, kinds, smooth, z, atoms, mixed, counts):
         for place in range(counts[part]):
             if mixed[part, place] > 0.0:
                 for term in range(terms):
-                    z[term] += mixed[part, place] * table[term, atoms[part, place]]
+                    z[term] += mixed[part, place] * table[rows[term], atoms[part, place]]
     for _ in range(STEPS):
         value, _ = tangent(z, coefficients, starts, kinds, smooth, shares, weights, gradient, levels)
         free = 0
@@ -103,7 +103,8 @@ def mix(table, coefficients, starts, kinds, smooth, z, atoms, mixed, counts):
                     continue
                 cost = 0.0
                 for term in range(terms):
-                    moves[free, term] = table[term, atoms[part, place]] - table[term, atoms[part, heaviest]]
+                    row = table[rows[term]]
+                    moves[free, term] = row[atoms[part, place]] - row[atoms[part, heaviest]]
                     cost += gradient[term] * moves[free, term]
                 if mixed[part, place] > 0.0 or cost < -1e-7:
                     slope[free], owner[free], slot[free] = cost, part, place

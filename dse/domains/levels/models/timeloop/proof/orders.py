@@ -52,12 +52,30 @@ class Orders:
     """The patterns of a problem.
 
     `left[dim]` are the tensors that a loop over it leaves in place, `slides` are the dims of windows, along
-    which a tile may move by less than its length, and `looped` are those that levels loop over.
+    which a tile may move by less than its length, and `looped` are those that levels loop over. `mirror[dim]`
+    is what a dim may be called instead, if all that are changed so makes the same problem.
     """
 
     left: tuple[frozenset[int], ...]
     slides: frozenset[int]
     looped: tuple[tuple[int, ...], ...]
+    mirror: tuple[int, ...]
+
+    def mirrored(self, pattern: Pattern) -> Pattern:
+        """The pattern of the same mappings with the dims of the mirror."""
+        return tuple(
+            First(tuple(sorted(self.mirror[dim] for dim in choice.dims)), choice.alone)
+            if isinstance(choice, First)
+            else choice
+            for choice in pattern
+        )
+
+    def is_second(self, pattern: Pattern) -> bool:
+        """Whether a pattern is left out, for the one that mirrors it: their bounds are the same."""
+        for one, other in zip(pattern, self.mirrored(pattern), strict=True):
+            if isinstance(one, First) and isinstance(other, First) and one != other:
+                return other < one
+        return False
 
     def choices(self, level: int) -> list[Choice]:
         """What a level's pattern may be."""
@@ -139,4 +157,25 @@ def orders_of(problem: MachineProblem) -> Orders:
         for axis in tensor.axes
     ]
     slides = frozenset(workload.names.index(dim) for dims in windows if len(dims) > 1 for dim in dims)
-    return Orders(left, slides, looped)
+    return Orders(left, slides, looped, _mirror(problem))
+
+
+def _mirror(problem: MachineProblem) -> tuple[int, ...]:
+    """Rows and columns exchanged, where nothing tells them apart; else every dim is itself."""
+    space, workload = problem.space, problem.space.workload
+    names = {"P": "Q", "Q": "P", "R": "S", "S": "R"}
+    other = {name: names.get(name, name) for name in workload.names}
+    itself = tuple(range(len(workload.names)))
+    if not set(other.values()) <= set(workload.names):
+        return itself
+    mirror = tuple(workload.names.index(other[name]) for name in workload.names)
+
+    def ways(dim: int) -> object:
+        chain = space.chains[dim]
+        return chain.size, chain.slots, chain.choices
+
+    alike = all(ways(dim) == ways(mirror[dim]) for dim in itself)
+    for tensor in workload.tensors:
+        axes = {frozenset(axis) for axis in tensor.axes}
+        alike &= {frozenset((other[dim], factor) for dim, factor in axis) for axis in tensor.axes} == axes
+    return mirror if alike else itself

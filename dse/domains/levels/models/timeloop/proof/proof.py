@@ -177,7 +177,9 @@ class Proof:
         undecided = branch.undecided(node.pattern)
         if undecided is not None:
             chosen = (branch.choose(node, undecided, choice) for choice in branch.orders.choices(undecided))
-            parts = [part for part in chosen if part is not None]
+            parts = [
+                part for part in chosen if part is not None and not branch.orders.is_second(part.pattern)
+            ]
         else:
             found, step.looked = branch.whole(node, target, MOST_LOOKED)
             if found is not None:
@@ -217,8 +219,9 @@ class Proof:
                 self.loss, self.row = float(losses[best]), rows[best].copy()
 
     def _rows(self, branch: int, pattern: Pattern, chains: IntArray) -> RowArray:
-        """The rows of chains (n, components) in every order of the pattern."""
+        """The rows of chains (n, components) in every order of the pattern, and those of its mirror."""
         layout, levels = self.problem.space.layout, len(self.problem.accelerator.levels)
+        orders = self._branches[branch].orders
         rows = np.ones((len(chains), layout.columns), dtype=np.int32)
         for level in range(levels):
             for component, picked in zip(self._components, chains.T, strict=True):
@@ -227,9 +230,16 @@ class Proof:
                 rows[:, temporal] = component.temporal[picked, :, level]
                 rows[:, spatial] = component.spatial[picked, :, level]
             rows[:, layout.keep(level)] = self._branches[branch].keep[level]
+        found = [(pattern, rows)]
+        if orders.mirrored(pattern) != pattern:
+            mirror, other = list(orders.mirror), rows.copy()
+            for level in range(levels):
+                for dims in (layout.temporal(level), layout.spatial(level)):
+                    other[:, dims] = rows[:, dims][:, mirror]
+            found.append((orders.mirrored(pattern), other))
         for level in range(levels):
-            rows = self._ordered(rows, level, pattern[level])
-        return rows
+            found = [(one, self._ordered(rows, level, one[level])) for one, rows in found]
+        return np.concatenate([rows for _, rows in found])
 
     def _ordered(self, rows: RowArray, level: int, choice: Choice) -> RowArray:
         """The rows in the orders of a level that have the choice's innermost loop, each once: where a loop

@@ -19,6 +19,8 @@ from dse.domains.levels.models.timeloop.proof.newton import mix, tangent
 from dse.support.jit import LEAN, OPTIONS
 
 MOST_ATOMS = 24
+MOST_LOG = 600.0
+"""A logarithm that is as good as infinite."""
 SMOOTHEST, SHARPEST, SHARPER = 0.1, 0.003, 0.3
 """Over which distance, in logarithms, the largest of the cycles and limits that bind are blended: at first
 where nothing is known of where it ends, at last, and what it is multiplied by where the bound stands still.
@@ -37,12 +39,59 @@ def gather(columns, places, chains, found):
 
 
 @njit(**OPTIONS)
+def draw_lines(table, offsets, visited, factors, taken, sizes, spreads, widest, rows, coefficients):
+    """Bounds terms with a first visit by powers, written after all other rows of the table; `rows` (terms)
+    and their coefficients are then these.
+
+    What is delivered `x` times costs `a x - r`, the first time less. `log(a x - r)` is concave in `log x`:
+    between the least and the most that `x` can be here, the line through both is below it. What is not spread
+    over children comes one time after the other, and they are no more than `widest`.
+    """
+    terms, firsts, parts = len(coefficients), len(visited), len(offsets) - 1
+    for first in range(firsts):
+        whole, once = table[visited[first]], table[terms + first]
+        least, late, most = -sizes[first], -sizes[first] - widest, -sizes[first]
+        for part in range(parts):
+            low, lower, high = np.inf, np.inf, -np.inf
+            for chain in range(offsets[part], offsets[part + 1]):
+                times, spread = whole[chain] - once[chain], 0.0
+                for row in spreads:
+                    spread += table[row, chain]
+                low, high = min(low, times), max(high, times)
+                lower = min(lower, times + spread)
+            least, late, most = least + low, late + lower, most + high
+        start, slope = line_below(
+            max(least, late, 0.0), max(most, 0.0), factors[visited[first]], taken[first]
+        )
+        line = table[terms + firsts + first]
+        for chain in range(offsets[-1]):
+            line[chain] = once[chain] + slope * (whole[chain] - once[chain])
+        rows[visited[first]] = terms + firsts + first
+        coefficients[visited[first]] = start + (1.0 - slope) * sizes[first]
+
+
+@njit(**LEAN)
+def line_below(least, most, whole, taken):
+    """Start and slope of the line below `log(whole e^u - taken)` for `u` from `least` to `most`."""
+    here, there = whole * np.exp(least) - taken, whole * np.exp(most) - taken
+    if here <= taken * 1e-9:
+        # The first visit may be the only one, and costs nothing.
+        return -MOST_LOG, 1.0
+    if most - least < 1e-9:
+        return np.log(here) - least, 1.0
+    slope = np.log(there / here) / (most - least)
+    return np.log(here) - slope * least, slope
+
+
+@njit(**OPTIONS)
 def relax(
-    table, offsets, coefficients, starts, kinds, z, atoms, mixed, counts, rounds, target, over, weights
-):
+    table, rows, offsets, coefficients, starts, kinds, z, atoms, mixed, counts, rounds, target, over,
+    weights,
+):  # fmt: skip
     """The best bound of some rounds.
 
-    `table` (terms, chains of all components), those of component c from `offsets[c]` on. `z` (terms), `atoms`
+    `table` has chains of all components, those of component c from `offsets[c]` on, and `rows` (terms) says
+    where in it a term is. `z` (terms), `atoms`
     and `mixed` (components, MOST_ATOMS) with `counts` of them say where to begin, and where it ended. Ends
     early at `target`. Writes to `over` (chains) by how much each exceeds its component's best at the bound,
     and to `weights` (groups) what each counts at the end.
@@ -57,13 +106,13 @@ def relax(
     best = np.empty(parts, dtype=np.int64)
     for _ in range(rounds):
         if begun:
-            mix(table, coefficients, starts, kinds, smooth, z, atoms, mixed, counts)
+            mix(table, rows, coefficients, starts, kinds, smooth, z, atoms, mixed, counts)
         _, base = tangent(z, coefficients, starts, kinds, smooth, shares, weights, gradient, levels)
         costs[:] = 0.0
         for term in range(terms):
             weight = gradient[term]
             if weight > 1e-13:
-                row = table[term]
+                row = table[rows[term]]
                 for chain in range(len(costs)):
                     costs[chain] += weight * row[chain]
             else:

@@ -12,24 +12,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from threading import RLock
 
 import numpy as np
 
 from dse.domains.levels.machine import Level
 from dse.domains.levels.models.timeloop.proof.counts import Counts
-from dse.domains.levels.models.timeloop.proof.orders import Orders, Outside, Pattern
 from dse.domains.levels.problem import MachineProblem
-from dse.support.arrays import BoolArray, FloatArray, IntArray
-from dse.support.jit import load_kernels
+from dse.support.arrays import BoolArray, FloatArray
 
 ENERGY, CYCLES, LIMIT = range(3)
 """Kinds of groups, as the kernels have them."""
-
-KERNEL = "dse.domains.levels.models.timeloop.proof.relaxation"
-
-COUNTING = RLock()
-"""Threads that count at the same time would keep the same count twice."""
 
 Part = Callable[[Counts], FloatArray]
 """What a component contributes to a term: the logarithm for each of its chains."""
@@ -84,43 +76,16 @@ class _Kept:
     below: int
 
 
-class _Store:
-    """Columns of one component, (columns, chains), each kept once."""
-
-    def __init__(self, chains: int) -> None:
-        self.columns = np.empty((16, chains))
-        self._places: dict[object, int] = {}
-
-    def place(self, key: object, parts: Sequence[FloatArray]) -> int:
-        """Where the sum of the parts, which the key stands for, is kept."""
-        if key not in self._places:
-            place = len(self._places)
-            if place == len(self.columns):
-                self.columns = np.concatenate([self.columns, np.empty_like(self.columns)])
-            self.columns[place] = np.sum(parts, axis=0)
-            self._places[key] = place
-        return self._places[key]
-
-
 @dataclass
 class Terms:
-    """The groups of a problem under one choice of what levels keep, (levels, tensors).
-
-    Threads may ask for tables at the same time.
-    """
+    """The groups of a problem under one choice of what levels keep, (levels, tensors)."""
 
     problem: MachineProblem
-    orders: Orders
     counts: Sequence[Counts]
     keep: BoolArray
     groups: list[Group] = field(init=False)
-    _places: dict[object, IntArray] = field(default_factory=dict)
-    _outsides: dict[object, Outside] = field(default_factory=dict)
-    _columns: dict[object, int] = field(default_factory=dict)
-    _stores: list[_Store] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._stores = [_Store(len(counts.component)) for counts in self.counts]
         objective, levels = self.problem.objective, self.problem.accelerator.levels
         self.groups = []
         kept = [_Kept(*one) for one in self._kept()]
@@ -143,44 +108,6 @@ class Terms:
     def firsts(self) -> list[First]:
         """The first visits of those that have any, in their order."""
         return [term.first for term in self.flat if term.first is not None]
-
-    def table(self, pattern: Pattern, component: int, chains: IntArray, found: FloatArray) -> None:
-        """Write what chains of a component contribute to all terms and then first visits under a pattern, as
-        logarithms: (terms and first visits, chains).
-        """
-        key = (pattern, component)
-        with COUNTING:
-            if key not in self._places:
-                terms: list[Term | First] = [*self.flat, *self.firsts]
-                self._places[key] = np.array(
-                    [
-                        self._column(number, term, self._outside(pattern, term), component)
-                        for number, term in enumerate(terms)
-                    ]
-                )
-            columns, places = self._stores[component].columns, self._places[key]
-        load_kernels(KERNEL).gather(columns, places, chains, found)
-
-    def _outside(self, pattern: Pattern, term: Term | First) -> Outside | None:
-        """What a pattern says of the loops outside of a term's deliveries."""
-        if isinstance(term, First) or term.delivery is None:
-            return None
-        key = (pattern, term.delivery)
-        if key not in self._outsides:
-            self._outsides[key] = self.orders.outside(pattern, *term.delivery)
-        return self._outsides[key]
-
-    def _column(self, number: int, term: Term | First, outside: Outside | None, component: int) -> int:
-        """Where in the component's store the contributions of all its chains to a term are."""
-        key = (component, number, outside)
-        if key not in self._columns:
-            counts = self.counts[component]
-            parts = [part(counts) for part in term.parts]
-            if isinstance(term, Term) and term.delivery is not None and outside is not None:
-                parts.append(counts.delivered(*term.delivery, outside))
-            # Counts keep what they have counted: the same array is the same count.
-            self._columns[key] = self._stores[component].place(tuple(map(id, parts)), parts)
-        return self._columns[key]
 
     def _kept(self) -> list[tuple[int, int, int]]:
         levels, found = len(self.keep), []
