@@ -147,7 +147,7 @@ def kept_reward(rows: Rows) -> tuple[str, str]:
 def lost(differences: FloatArray) -> str:
     """What an interval says of a loss."""
     low, high = interval(differences)
-    return "a loss: not borne out" if high < 0 else "a gain" if low > 0 else "no loss that can be told"
+    return "a loss: not borne out" if high < 0 else "a gain" if low > 0 else "no significant loss"
 
 
 def draw_curves(rows: Rows) -> None:

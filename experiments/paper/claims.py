@@ -97,9 +97,10 @@ def reduction_claims(study: Study) -> Iterator[Claim]:
         yield Claim(
             f"marl's mappings of {network} are better than the baselines', {objective}",
             ", ".join(f"{name} {times}x" for name, times in claimed.items()),
-            overall(verdicts) if judged else "cannot be told",
-            f"marl is better than {listed(better)}, and worse than {listed(worse)}, by whole intervals; as "
-            f"much better as claimed than {verdicts.count('borne out')} of {len(verdicts)}",
+            overall(verdicts) if judged else "inconclusive",
+            f"marl is significantly better than {listed(better)}, and significantly worse than "
+            f"{listed(worse)}; as much better as claimed than {verdicts.count('borne out')} of "
+            f"{len(verdicts)}",
             f"{study.budget:,} samples a layer; {runs_of(study)}",
             ("baseline", "paper", "here: its figure over marl's", "over the best known", "verdict"),
             (
@@ -114,7 +115,7 @@ def reduction_claims(study: Study) -> Iterator[Claim]:
                     for (name, times, row), verdict in zip(judged, verdicts, strict=True)
                 ),
                 *(
-                    (name, f"{times:g}", "no runs yet", "-", "cannot be told")
+                    (name, f"{times:g}", "no runs yet", "-", "inconclusive")
                     for name, times in claimed.items()
                     if name not in by_name
                 ),
@@ -140,7 +141,7 @@ def agents_claim(study: Study) -> Claim:
     }
     known = {pair: ratio for pair, ratio in ratios.items() if ratio is not None}
     whole = len(known) == len(ratios)
-    verdict: Verdict = best_numbers(CLAIMED, OTHERS, known) if whole else "cannot be told"
+    verdict: Verdict = best_numbers(CLAIMED, OTHERS, known) if whole else "inconclusive"
     beaten = [f"{one} over {other} {shown(ratio)}" for (one, other), ratio in known.items()]
     table, figures = over_budgets(study, names)
     return Claim(
@@ -169,8 +170,7 @@ def objectives_claim(study: Study) -> Claim:
         "Many agents end with better mappings than a single one, for latency, area and EDP",
         "in Figure 5 its return and best are above those of PPO for each objective",
         overall(list(verdicts.values())),
-        f"many agents end lower, by the whole interval, than {listed(told)}; where both end alike nothing "
-        "can be told",
+        f"many agents end significantly lower than {listed(told)}; where both end alike it is inconclusive",
         runs_of(study),
         ("objective", "single agent's loss over", "ratio", "verdict"),
         tuple(
@@ -224,7 +224,7 @@ def overall(verdicts: Sequence[Verdict]) -> Verdict:
     """Of a claim with parts: borne out if all are, not borne out if one is not."""
     if all(verdict == "borne out" for verdict in verdicts):
         return "borne out"
-    return "not borne out" if "not borne out" in verdicts else "cannot be told"
+    return "not borne out" if "not borne out" in verdicts else "inconclusive"
 
 
 def as_interval(row: Reduction) -> Interval:

@@ -24,7 +24,7 @@ from dse.support.arrays import FloatArray, IntArray
 
 RESAMPLES = 2000
 
-Verdict = Literal["borne out", "not borne out", "cannot be told", "not tested"]
+Verdict = Literal["borne out", "not borne out", "inconclusive", "not tested"]
 """`not tested`: what was run is not the paper's setting, whatever came out there."""
 
 
@@ -157,19 +157,19 @@ def _size(runs: Runs, one: str, other: str) -> tuple[int, int]:
 def at_least(claimed: float, found: Interval | None) -> Verdict:
     """Whether a figure is at least what is claimed of it."""
     if found is None or not math.isfinite(found.value):
-        return "cannot be told"
+        return "inconclusive"
     if found.low >= claimed:
         return "borne out"
-    return "not borne out" if found.high < claimed else "cannot be told"
+    return "not borne out" if found.high < claimed else "inconclusive"
 
 
 def above_one(found: Interval | None) -> Verdict:
-    """Whether a ratio is above 1; one that is exactly 1 cannot be told, as where both are at the optimum."""
+    """Whether a ratio is above 1; one that is exactly 1 is inconclusive, as where both are at the optimum."""
     if found is None or not math.isfinite(found.value):
-        return "cannot be told"
+        return "inconclusive"
     if found.low > 1 + TOLERANCE:
         return "borne out"
-    return "not borne out" if found.high < 1 - TOLERANCE else "cannot be told"
+    return "not borne out" if found.high < 1 - TOLERANCE else "inconclusive"
 
 
 def best_numbers(
@@ -184,4 +184,4 @@ def best_numbers(
         return "borne out"
     if any(all(ratios[one, other].low > 1 for one in claimed) for other in others):
         return "not borne out"
-    return "cannot be told"
+    return "inconclusive"

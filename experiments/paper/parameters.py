@@ -43,7 +43,7 @@ def independence_claim(lines: Lines) -> Claim:
     critical = {n: max(float(x["critical_r"]) for x in lines if int(x["samples"]) == n) for n in found}
     verdict: Verdict = "borne out" if medians[many]["unrelated"] > 0.5 else "not borne out"
     if verdict == "not borne out" and medians[many]["uncorrelated"] > 0.5:
-        verdict = "cannot be told"
+        verdict = "inconclusive"
     return Claim(
         "Most parameters are independent of each other",
         "most correlations between parameters are low (Figure 4)",
@@ -53,7 +53,7 @@ def independence_claim(lines: Lines) -> Claim:
         f"{few:,} samples, which are too few to tell a correlation below {critical[few]:.2f} from "
         f"0, and {medians[many]['unrelated']:.0%} among {many:,}",
         _drawn(lines),
-        ("samples", "least r told from 0", *SENSES.values()),
+        ("samples", "least significant r", *SENSES.values()),
         tuple(
             (
                 f"{n:,}",
@@ -132,12 +132,12 @@ def sooner_claim(lines: Lines) -> Claim:
 def alike_claim(lines: Lines) -> Claim:
     """That marl's and ppo's parameters end at similar values: most of them at the same one.
 
-    It cannot be told where marl's own runs do not end so either: then there is no value to be similar to.
+    It is inconclusive where marl's own runs do not end so either: then there is no value to be similar to.
     """
     found = {layer: share_alike(lines, layer, "ppo") for layer in _layers(lines)}
     own = {layer: share_alike(lines, layer, "marl") for layer in found}
     verdicts = {
-        layer: above_one(_times(share, 2)) if own[layer].low > 0.5 else "cannot be told"
+        layer: above_one(_times(share, 2)) if own[layer].low > 0.5 else "inconclusive"
         for layer, share in found.items()
     }
     claim = _of_layers(

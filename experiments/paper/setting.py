@@ -14,7 +14,7 @@ from experiments.paper.measures import Verdict
 SAMPLES = 20_000
 ENOUGH_SEEDS = 3
 """Below it an interval over seeds says nothing."""
-UNKNOWN: Verdict = "cannot be told"
+UNKNOWN: Verdict = "inconclusive"
 REMAIN = (
     (
         "which layers",
@@ -62,7 +62,7 @@ def departures(study: Study) -> Iterator[str]:
 def settled(claim: Claim, study: Study) -> Claim:
     """The claim as it is where the setting is the paper's; where it is not, not tested, whatever came out.
 
-    Nothing can be told of fewer than ENOUGH_SEEDS runs a searcher.
+    Fewer than ENOUGH_SEEDS runs a searcher are inconclusive.
     """
     seeds = min((int(figure["seeds"]) for figure in claim.figures if "seeds" in figure), default=ENOUGH_SEEDS)
     if seeds < ENOUGH_SEEDS:

@@ -137,7 +137,7 @@ def why_it_works(study: Study) -> Iterator[str]:
     worse = [name for name, ratio in final.items() if above_one(ratio) == "borne out"]
     better = [name for name, ratio in final.items() if above_one(ratio) == "not borne out"]
     yield (
-        f"{runs_of(study)}. After {study.budget:,} samples worse than marl by the whole interval: "
+        f"{runs_of(study)}. After {study.budget:,} samples significantly worse than marl: "
         f"{listed(worse)}; better: {listed(better)}. Intervals are not corrected for their number.\n"
     )
 

@@ -111,34 +111,34 @@ def test_what_is_possible_at_most_is_the_way_to_the_best_known(paper: Any, tmp_p
     [
         ((35, 31, 40), "borne out"),
         ((20, 5, 29), "not borne out"),
-        ((20, 5, 31), "cannot be told"),
-        ((math.inf, 31, math.inf), "cannot be told"),
+        ((20, 5, 31), "inconclusive"),
+        ((math.inf, 31, math.inf), "inconclusive"),
     ],
 )
 def test_a_figure_is_judged_by_its_whole_interval(paper: Any, ends: Any, verdict: str) -> None:
     assert paper["measures"].at_least(30, Interval(*ends)) == verdict
-    assert paper["measures"].at_least(30, None) == "cannot be told"
+    assert paper["measures"].at_least(30, None) == "inconclusive"
 
 
 @pytest.mark.parametrize(
     ("ends", "verdict"),
     [
         ((1.2, 1.1, 1.3), "borne out"),
-        ((1.2, 1.0, 1.3), "cannot be told"),
-        ((1.0, 1.0, 1.0), "cannot be told"),
+        ((1.2, 1.0, 1.3), "inconclusive"),
+        ((1.0, 1.0, 1.0), "inconclusive"),
         ((0.9, 0.8, 0.99), "not borne out"),
     ],
 )
 def test_to_be_level_is_not_to_be_better(paper: Any, ends: Any, verdict: str) -> None:
     assert paper["measures"].above_one(Interval(*ends)) == verdict
-    assert paper["measures"].above_one(None) == "cannot be told"
+    assert paper["measures"].above_one(None) == "inconclusive"
 
 
 @pytest.mark.parametrize(
     ("ratios", "verdict"),
     [
         ({"few": (0.8, 0.9), "many": (0.7, 0.95)}, "borne out"),
-        ({"few": (0.8, 0.9), "many": (0.7, 1.05)}, "cannot be told"),
+        ({"few": (0.8, 0.9), "many": (0.7, 1.05)}, "inconclusive"),
         ({"few": (0.8, 0.9), "many": (1.1, 1.3)}, "not borne out"),
     ],
 )
@@ -166,7 +166,7 @@ def test_a_table_of_reductions_is_borne_out_only_if_every_part_is(paper: Any, tm
     assert parts["bayesian"] == ("0.50", "1.00", "not borne out")
     assert parts["genetic"] == ("1.50", "3.00", "borne out")
     assert claim.verdict == "not borne out"
-    assert "better than random, genetic, and worse than bayesian" in claim.why
+    assert "better than random, genetic, and significantly worse than bayesian" in claim.why
 
 
 def test_independence_takes_the_larger_set_of_samples(paper: Any) -> None:
@@ -211,7 +211,7 @@ def test_parameters_settle_sooner_and_alike_only_if_whole_intervals_say_so(paper
     sooner, alike = paper["parameters"].sooner_claim, paper["parameters"].alike_claim
     assert [sooner(lines(at, 1)).verdict for at in (40, 10, 5)] == [
         "borne out",
-        "cannot be told",
+        "inconclusive",
         "not borne out",
     ]
     assert sooner(lines(40, 1)).rows == (("a:1", "4.00", "borne out"),)
@@ -219,12 +219,12 @@ def test_parameters_settle_sooner_and_alike_only_if_whole_intervals_say_so(paper
     half = lines(40, 1)
     for line in half:
         line["ends"] = str(int(line["searcher"] == "ppo" and line["gene"] == "tile"))
-    assert alike(half).verdict == "cannot be told"
+    assert alike(half).verdict == "inconclusive"
     assert "of two runs of marl itself 1.00 on a:1" in alike(half).why
     scattered = lines(40, 1)
     for line in scattered:
         line["ends"] = line["seed"]
-    assert alike(scattered).verdict == "cannot be told"
+    assert alike(scattered).verdict == "inconclusive"
 
 
 def test_six_to_nine_agents_are_compared_with_all_other_numbers(paper: Any, tmp_path: Path) -> None:
@@ -237,7 +237,7 @@ def test_six_to_nine_agents_are_compared_with_all_other_numbers(paper: Any, tmp_
     assert [row[0] for row in claim.rows] == list(runs)[1:]
     assert claim.rows[0][-1] == "0.333"
     partial = study(tmp_path / "partial", {name: runs[name] for name in ("marl", "marl-6")})
-    assert paper["claims"].agents_claim(partial).verdict == "cannot be told"
+    assert paper["claims"].agents_claim(partial).verdict == "inconclusive"
 
 
 def test_each_objective_is_judged_by_its_own_problems(paper: Any, tmp_path: Path) -> None:
@@ -251,10 +251,10 @@ def test_each_objective_is_judged_by_its_own_problems(paper: Any, tmp_path: Path
     assert claim.rows == (
         ("latency", "ppo / marl", "3.000", "borne out"),
         ("latency", "ppo-plain / marl-plain", "2.000", "borne out"),
-        ("area", "ppo / marl", "1.000", "cannot be told"),
-        ("area", "ppo-plain / marl-plain", "1.000", "cannot be told"),
+        ("area", "ppo / marl", "1.000", "inconclusive"),
+        ("area", "ppo-plain / marl-plain", "1.000", "inconclusive"),
     )
-    assert claim.verdict == "cannot be told"
+    assert claim.verdict == "inconclusive"
     assert "than latency of ppo, latency of ppo-plain;" in claim.why
 
 
@@ -268,8 +268,8 @@ def test_many_agents_make_the_difference_only_if_they_do_against_every_control(
     judged = paper["claims"].many_agents_claim
     assert judged([one]).verdict == "borne out"
     both = judged([one, other])
-    assert both.verdict == "cannot be told"
-    assert [row[-1] for row in both.rows] == ["borne out", "cannot be told"]
+    assert both.verdict == "inconclusive"
+    assert [row[-1] for row in both.rows] == ["borne out", "inconclusive"]
     assert both.rows[0][2] == "1.000"
 
 
@@ -281,17 +281,17 @@ def test_a_table_of_reductions_names_what_has_not_run_and_who_had_fewer_samples(
     found = study(tmp_path, runs, (problem,))
     found = replace(found, about=found.about | {"searchers": [*runs, "ppo"], "limits": {}})
     (claim,) = paper["claims"].reduction_claims(found)
-    assert [(row[0], row[2], row[4]) for row in claim.rows][-1] == ("ppo", "no runs yet", "cannot be told")
+    assert [(row[0], row[2], row[4]) for row in claim.rows][-1] == ("ppo", "no runs yet", "inconclusive")
     nothing = replace(found, summaries=())
-    assert [c.verdict for c in paper["claims"].reduction_claims(nothing)] == ["cannot be told"]
+    assert [c.verdict for c in paper["claims"].reduction_claims(nothing)] == ["inconclusive"]
 
 
-def test_nothing_can_be_told_of_a_seed_or_two(paper: Any, tmp_path: Path) -> None:
+def test_a_seed_or_two_are_inconclusive(paper: Any, tmp_path: Path) -> None:
     from experiments.paper.setting import settled
 
     problem = ("vgg16:conv1_2", "eyeriss-small", "latency")
     runs: dict[str, Steps] = {"marl": [(0, 1.0)], "random": [(0, 50.0)]}
-    expected = ((2, "cannot be told", "2 seeds so far"), (3, "borne out", "marl is better"))
+    expected = ((2, "inconclusive", "2 seeds so far"), (3, "borne out", "marl is significantly better"))
     for seeds, verdict, words in expected:
         found = study(tmp_path / str(seeds), runs, (problem,), seeds=seeds)
         here = {"budget": 20_000, "cost_model": "maestro", "definitions": {}}
@@ -327,7 +327,7 @@ def test_what_is_not_there_is_named_and_the_rest_is_judged(tmp_path: Path) -> No
     assert "| bayesian optimisation" not in page.lower().split("departures that remain")[0]
     assert "## Departures that remain" in page
     assert "| no-entropy | 1.250 |" in page
-    assert "worse than marl by the whole interval: no-entropy; better: none." in page
+    assert "significantly worse than marl: no-entropy; better: none." in page
     for claim in data["claims"]:
         assert f"**Verdict: {claim['verdict']}.**" in page
         assert f"## {claim['claim']}" in page
