@@ -24,7 +24,7 @@ PriceRows = Callable[[IntArray], CostBatch]
 """A cost model made ready for one layer and accelerator: a MappingBatch's rows (n, 27) in, costs out."""
 
 PriceEach = Callable[[IntArray, IntArray], CostBatch]
-"""The same for rows that each bring a machine, (n, 7) with the MACHINE_FIGURES as columns."""
+"""The same for rows that each bring a machine, (n, figures) with the MACHINE_FIGURES as columns."""
 
 
 @dataclass(frozen=True)
@@ -171,19 +171,23 @@ class CostModel:
         return price
 
     def prepared_each(self, layer: Layer, accelerator: Accelerator) -> PriceEach:
-        """`prepared` for rows that each bring a machine, which is `accelerator` but for those figures.
+        """`prepared` for rows that each bring a machine, all of whose figures may differ.
 
         A row on a machine costs what it costs with that machine as the accelerator. This prices them machine
         by machine; a model that can price them together overrides it.
         """
 
+        # A model that is made ready for a machine may know what it has been asked there.
+        ready: dict[bytes, PriceRows] = {}
+
         def price(rows: IntArray, machines: IntArray) -> CostBatch:
             costs = CostBatch.zeros(len(rows))
             different, which = np.unique(machines, axis=0, return_inverse=True)
-            for number, figures in enumerate(different.tolist()):
-                places = np.flatnonzero(which.reshape(-1) == number)
-                machine = accelerator.with_machine(figures)
-                found = self.evaluate(layer, machine, MappingBatch(rows[places]))
+            for number, machine in enumerate(different):
+                places, key = np.flatnonzero(which.reshape(-1) == number), machine.tobytes()
+                if key not in ready:
+                    ready[key] = self.prepared(layer, accelerator.with_machine(machine))
+                found = ready[key](rows[places])
                 for name, column in costs.columns().items():
                     column[places] = getattr(found, name)
             return costs
@@ -193,8 +197,8 @@ class CostModel:
     def needed_area(self, layer: Layer, machines: IntArray, rows: IntArray, costs: CostBatch) -> FloatArray:
         """The area (n,) of the hardware that each mapping needs, in `units["area"]`: the objective `area`.
 
-        `machines` (n or 1, 7) have the MACHINE_FIGURES, `rows` are a MappingBatch's and `costs` what they
-        cost. A model that has no other area than its column's gives that.
+        `machines` (n or 1, figures) have the MACHINE_FIGURES, `rows` are a MappingBatch's and `costs` what
+        they cost. A model that has no other area than its column's gives that.
         """
         return costs.area
 

@@ -161,6 +161,10 @@ class MappingStructure(Protocol):
         """The accelerator that the design of one vector (genes,) is mapped onto."""
 
     @property
+    def nearest(self) -> Accelerator:
+        """The accelerator, with the figures that genes say at the choices nearest to its own."""
+
+    @property
     def tiles(self) -> str:
         """`factors` if a tile divides what it is cut from, `any` if it is no larger."""
 

@@ -142,7 +142,7 @@ class Evaluator:
         They are spent. A searcher learns from them as from its own, but did not ask for them.
         """
         genes, evaluations = self.__record.genes(0, self.__known), self.__record.evaluations(0, self.__known)
-        return Known(genes, replace(evaluations, criteria=self.__problem.criteria))
+        return Known(genes, replace(evaluations, criteria=self.__problem.criteria.of_points(genes)))
 
     def begin(self, genes: ArrayLike) -> None:
         """Make points (n, genes) the first samples, charged like any, and so known to the searcher."""
@@ -240,7 +240,7 @@ class Evaluator:
                 "to restart"
             )
         old = journal.recovered.evaluations(start, start + len(held))
-        old = replace(old, criteria=self.__problem.criteria)
+        old = replace(old, criteria=self.__problem.criteria.of_points(held))
         return old if len(held) == len(genes) else old.joined(self.__problem.price(genes[len(held) :]))
 
     def __report(self, evaluations: Evaluations) -> None:

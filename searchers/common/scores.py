@@ -22,7 +22,7 @@ def scores(evaluations: Evaluations) -> FloatArray:
     Those that do not fit the buffers come by the doublings, added over the buffers, that they need beyond
     what there is; those that are infeasible for another reason come last and are `inf`.
     """
-    limits = zip(evaluations.needs.T, evaluations.capacities, strict=True)
+    limits = zip(evaluations.needs.T, evaluations.capacities.T, strict=True)
     doublings = sum(numerics.log2(np.maximum(need, capacity) / capacity) for need, capacity in limits)
     too_large = (evaluations.reason != 0) & evaluations.violation.any(axis=1)
     return np.where(too_large, BEYOND_ANY_LOSS * (1 + doublings), evaluations.loss)

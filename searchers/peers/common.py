@@ -49,7 +49,7 @@ class Penalised:
         figures = np.where(evaluations.reason == 0, evaluations.loss, evaluations.objective_value)
         priced = np.isfinite(figures) & (figures > 0)
         values = np.log2(figures, where=priced, out=np.zeros(len(figures)))
-        limits = zip(evaluations.needs.T, evaluations.capacities, strict=True)
+        limits = zip(evaluations.needs.T, evaluations.capacities.T, strict=True)
         beyond = sum(np.log2(np.maximum(need, capacity) / capacity) for need, capacity in limits)
         values += (evaluations.reason != 0) * (_INFEASIBLE + _DOUBLING * beyond)
         self._worst = max([self._worst, *values[priced]]) if priced.any() else self._worst

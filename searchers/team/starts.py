@@ -23,10 +23,12 @@ _POOL = 256
 def template_vectors(structure: MappingStructure, genes: int) -> IntArray:
     """The dataflow templates that lie in the space, each design once: (n, genes)."""
     found: list[IntArray] = []
+    machine = structure.nearest
+    machines = np.array([machine.machine_row]) if structure.has_machines else None
     for fit in TEMPLATES.values():
-        mapping = fit(structure.priced, structure.accelerator)
+        mapping = fit(structure.priced, machine)
         try:
-            found.append(structure.encode(MappingBatch.of([mapping])))
+            found.append(structure.encode(MappingBatch(MappingBatch.of([mapping]).rows, machines)))
         except InputError:
             continue  # Genes are fixed at other values.
     if not found:

@@ -46,7 +46,9 @@ class Search:
     @property
     def evaluations(self) -> Evaluations:
         """Of all samples."""
-        return replace(self.record.evaluations(), criteria=self.problem.criteria)
+        return replace(
+            self.record.evaluations(), criteria=self.problem.criteria.of_points(self.record.genes())
+        )
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from os import PathLike, fspath
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.support.arrays import IntArray
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.schema import Schema, read
 from dse.support.toml import is_toml, read_toml
@@ -15,6 +18,7 @@ from dse.support.validation import positive_number, whole_number
 
 UNLIMITED = 2**30
 MAX_FIGURE = 2**40
+MAX_PES = 2**20
 MAX_WORD_BITS = 1024
 MACHINE_FIGURES = (
     "num_pes",
@@ -24,10 +28,38 @@ MACHINE_FIGURES = (
     "offchip_bandwidth",
     "noc_latency",
     "simd_lanes",
+    "clock_ghz",
 )
-"""The whole numbers of an Accelerator: the columns of an array that has a machine in each row."""
+"""The figures of an Accelerator: the columns of an int64 array that has a machine in each row.
+
+All are whole numbers but the clock, whose column holds the bits of its float: exact, and in its order."""
 CLOCK_GHZ = (1e-6, 1e6)
 """Slowest and fastest clock: beyond them, seconds and joules would leave the range of a float."""
+
+
+def checked_figure(name: str, value: object, what: str) -> float:
+    """The value of a figure of an accelerator, within its range; InputError that begins with `what`."""
+    if name == "clock_ghz":
+        number = positive_number(value, what)
+        if not CLOCK_GHZ[0] <= number <= CLOCK_GHZ[1]:
+            raise InputError(
+                f"{what} must be from {CLOCK_GHZ[0]:g} to {CLOCK_GHZ[1]:g}, got {shorten(value)}"
+            )
+        return number
+    if name == "num_pes":
+        return whole_number(value, what, most=MAX_PES)
+    return whole_number(value, what, least=int(name != "noc_latency"), most=MAX_FIGURE)
+
+
+def figure_column(machines: IntArray, name: str) -> NDArray[Any]:
+    """The values (n,) of a figure on machines (n, figures)."""
+    column = machines[:, MACHINE_FIGURES.index(name)]
+    return column.view(np.float64) if name == "clock_ghz" else column
+
+
+def figure_code(name: str, value: float) -> int:
+    """A figure's value as its column holds it."""
+    return int(np.float64(value).view(np.int64)) if name == "clock_ghz" else int(value)
 
 
 @dataclass(frozen=True)
@@ -52,20 +84,10 @@ class Accelerator(Schema):
         if not isinstance(self.name, str) or not self.name.isprintable():
             raise InputError(f"accelerator: name must be printable text, got {shorten(self.name)}")
         for item in fields(self):
-            value, what = getattr(self, item.name), f"accelerator: {item.name}"
-            if item.name == "name":
-                continue
-            if item.name == "clock_ghz":
-                number: float = positive_number(value, what)
-                if not CLOCK_GHZ[0] <= number <= CLOCK_GHZ[1]:
-                    raise InputError(
-                        f"{what} must be from {CLOCK_GHZ[0]:g} to {CLOCK_GHZ[1]:g}, got {shorten(value)}"
-                    )
-            elif item.name == "num_pes":
-                number = whole_number(value, what, most=2**20)
-            else:
-                number = whole_number(value, what, least=int(item.name != "noc_latency"), most=MAX_FIGURE)
-            object.__setattr__(self, item.name, number)
+            if item.name != "name":
+                what = f"accelerator: {item.name}"
+                number = checked_figure(item.name, getattr(self, item.name), what)
+                object.__setattr__(self, item.name, number)
 
     @classmethod
     def from_dict(cls, data: object, where: str = "accelerator") -> Accelerator:
@@ -90,12 +112,13 @@ class Accelerator(Schema):
 
     @property
     def machine_row(self) -> tuple[int, ...]:
-        """The MACHINE_FIGURES."""
-        return tuple(getattr(self, name) for name in MACHINE_FIGURES)
+        """The MACHINE_FIGURES, as the columns of an array hold them."""
+        return tuple(figure_code(name, getattr(self, name)) for name in MACHINE_FIGURES)
 
-    def with_machine(self, figures: Iterable[int]) -> Accelerator:
-        """The accelerator with other MACHINE_FIGURES and the same clock."""
-        changed: dict[str, Any] = dict(zip(MACHINE_FIGURES, map(int, figures), strict=True))
+    def with_machine(self, machine: IntArray) -> Accelerator:
+        """The accelerator with the MACHINE_FIGURES of a row (figures,)."""
+        row = np.asarray(machine, np.int64)[np.newaxis]
+        changed: dict[str, Any] = {name: figure_column(row, name)[0].item() for name in MACHINE_FIGURES}
         return replace(self, **changed)
 
     @property

@@ -23,7 +23,7 @@ from dse.core.figures import CostBatch
 from dse.core.layer import DIMS, Layer
 from dse.core.objective import clock_hertz, objective_named
 from dse.core.reasons import Reason
-from dse.domains.clustered.accelerator import Accelerator
+from dse.domains.clustered.accelerator import Accelerator, figure_column
 from dse.support.arrays import CodeArray, FloatArray, IntArray
 
 
@@ -37,12 +37,12 @@ class FeasibilityRules:
         self._layer, self._accelerator = layer, accelerator
         self._facts = self._facts_of(np.array([accelerator.machine_row], dtype=np.int64))
         self._objective = objective_named(objective).code
-        self._hertz = clock_hertz(accelerator)
+        self._hertz = np.array([clock_hertz(accelerator)])
 
     def _facts_of(self, machines: IntArray) -> IntArray:
-        """What the kernel knows of the layer on each of some machines (n, 7)."""
+        """What the kernel knows of the layer on each of some machines (n, figures)."""
         layer = self._layer
-        pes, l1_size, l2_size, _, _, _, lanes = machines.T
+        pes, l1_size, l2_size, _, _, _, lanes, _ = machines.T
         facts = np.empty((len(machines), self._kernel.SIZES + len(DIMS)), dtype=np.int64)
         facts[:, self._kernel.NUM_PES], facts[:, self._kernel.LANES] = pes, lanes
         facts[:, self._kernel.L1], facts[:, self._kernel.L2] = l1_size, l2_size
@@ -57,7 +57,7 @@ class FeasibilityRules:
     ) -> tuple[FloatArray, CodeArray]:
         """The loss and the Reason code of each of n priced mappings; `rows` is a MappingBatch's (n, 27).
 
-        `machines` (n, 7) are those that they are for, if each has its own.
+        `machines` (n, figures) are those that they are for, if each has its own.
         """
         count = len(rows)
         losses, reasons = np.empty(count), np.empty(count, np.uint8)
@@ -74,7 +74,7 @@ class FeasibilityRules:
             costs.reason,
             self._facts if machines is None else self._facts_of(machines),
             self._objective,
-            self._hertz,
+            self._hertz if machines is None else figure_column(machines, "clock_ghz") * 1e9,
             losses,
             reasons,
         )

@@ -31,7 +31,7 @@ def judge_rows(
 ):  # fmt: skip
     """Write the loss and the reason of each of n priced mappings into `losses` and `reasons`.
 
-    `all_facts` has a row for each of them, or one for all.
+    `all_facts` and `hertz` have a row for each of them, or one for all.
     """
     for i in range(len(rows)):
         facts = all_facts[i if len(all_facts) > 1 else 0]
@@ -50,7 +50,8 @@ def judge_rows(
             reasons[i] = BELOW_SERIAL_FLOOR
         else:
             reasons[i] = 0
-            losses[i] = figure(objective, cycles[i], energy_nj[i], power[i], area[i], hertz)
+            speed = hertz[i if len(hertz) > 1 else 0]
+            losses[i] = figure(objective, cycles[i], energy_nj[i], power[i], area[i], speed)
 
 
 @njit(**OPTIONS)

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple, SupportsIndex, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.core.hardware import FIGURE_PREFIX
 from dse.core.layer import DIMS, PRODUCT_DIMS, Layer
-from dse.domains.clustered.accelerator import MACHINE_FIGURES, Accelerator
+from dse.domains.clustered.accelerator import MACHINE_FIGURES, Accelerator, figure_column
 from dse.support import strict_json
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, shorten, unknown
@@ -172,8 +173,8 @@ class MappingBatch:
 
     Columns: the outer parallel dim, the outer order's six dims, the outer tiles of K C Y X R S, the
     cluster size, and the inner parallel dim, order and tiles likewise. Dims are positions in DIMS.
-    `machines` (n, 7) are the MACHINE_FIGURES of the machine that each is for, None where that is the same for
-    all and known otherwise. `whole` are the dims that come last in every order.
+    `machines` (n, figures) are the MACHINE_FIGURES of the machine that each is for, None where that is the
+    same for all and known otherwise. `whole` are the dims that come last in every order.
     """
 
     rows: IntArray
@@ -210,13 +211,15 @@ class MappingBatch:
 
     def named(self) -> dict[str, NDArray[Any]]:
         """The columns by name, each of length n: `outer.order` (KCYX: without the dims that are
-        `whole`), `outer.parallel`, `outer.tile.K` to `outer.tile.S`, likewise `inner`, `cluster`, and the
-        figures of the machines, if there are any.
+        `whole`), `outer.parallel`, `outer.tile.K` to `outer.tile.S`, likewise `inner`, `cluster`, and, if
+        there are machines, `hardware.l1_size` and their other figures; `num_pes` has this name too.
         """
         dims = np.array(DIMS)
         found: dict[str, NDArray[Any]] = {"cluster": self.rows[:, CLUSTER]}
         if self.machines is not None:
-            found |= dict(zip(MACHINE_FIGURES, self.machines.T, strict=True))
+            for figure in MACHINE_FIGURES:
+                found[FIGURE_PREFIX + figure] = figure_column(self.machines, figure)
+            found["num_pes"] = found[f"{FIGURE_PREFIX}num_pes"]
         for level, first in (("outer", OUTER_PARALLEL), ("inner", INNER_PARALLEL)):
             orders = dims[self.rows[:, first + OUTER_ORDER : first + OUTER_TILE]]
             found[f"{level}.order"] = np.array(

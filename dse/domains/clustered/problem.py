@@ -17,12 +17,12 @@ from dse.core.figures import BUFFERS, CostBatch
 from dse.core.layer import Layer
 from dse.core.objective import clock_hertz, objective_named
 from dse.core.reasons import Reason
-from dse.domains.clustered.accelerator import Accelerator
+from dse.domains.clustered.accelerator import Accelerator, figure_column
 from dse.domains.clustered.cases import case_line
 from dse.domains.clustered.mapping import Mapping, MappingBatch
 from dse.domains.clustered.models.outside.adapter import adapted
 from dse.domains.clustered.space.mapping_space import MappingSpace
-from dse.domains.clustered.space.parts import SPACES, Parts, read_parts
+from dse.domains.clustered.space.parts import PES, SPACES, Parts, read_parts
 from dse.domains.clustered.templates import TEMPLATES
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import InputError, shorten, unknown
@@ -127,9 +127,11 @@ class Problem:
     def evaluate(self, mappings: Mapping | MappingBatch) -> Evaluations:
         """What a mapping, or each of a batch, costs, whether or not it is in the space.
 
+        One that brings no machine is for the accelerator, or the nearest whose figures the space has.
         Infeasible ones get a reason. `evaluate(...).to_frame()` is a table of them.
         """
-        return self._priced(MappingBatch.of([mappings]) if isinstance(mappings, Mapping) else mappings)
+        batch = MappingBatch.of([mappings]) if isinstance(mappings, Mapping) else mappings
+        return (self if batch.machines is not None else self._on_nearest)._priced(batch)
 
     def on_machine_of(self, genes: Sequence[int] | IntArray) -> Problem:
         """The problem on the accelerator that one of its points (genes,) is for.
@@ -140,12 +142,20 @@ class Problem:
             return self
         return replace(self, accelerator=self.space.machine(np.asarray(genes, np.int64)))
 
+    @cached_property
+    def _on_nearest(self) -> Problem:
+        """The problem on its accelerator, or, where genes say what the hardware is, on the nearest of the
+        space: a mapping that comes without hardware is for this one.
+        """
+        nearest = self.space.nearest
+        return self if nearest == self.accelerator else replace(self, accelerator=nearest)
+
     def vectors(self, mappings: Sequence[Mapping]) -> IntArray:
         """The gene vectors of mappings: (n, genes). InputError for one that is none, or not in the space."""
         for place, mapping in enumerate(mappings):
             if not isinstance(mapping, Mapping):
                 raise InputError(f"mapping {place} must be a Mapping, got {shorten(mapping)}")
-        return self.space.encode(MappingBatch.of(mappings))
+        return self._on_nearest.space.encode(MappingBatch.of(mappings))
 
     def read_mapping(self, data: object, where: str = "mapping") -> Mapping:
         """The mapping in parsed JSON; `where` names the place in messages."""
@@ -155,7 +165,7 @@ class Problem:
         """A known dataflow (see `dse.domains.clustered.templates`), fitted to the layer as it is priced."""
         if name not in TEMPLATES:
             raise unknown("template", name, TEMPLATES)
-        return TEMPLATES[name](self._priced_layer, self.accelerator, output_halo=self.model.output_halo)
+        return TEMPLATES[name](self._priced_layer, self.space.nearest, output_halo=self.model.output_halo)
 
     def explain(self, mapping: Mapping) -> str:
         """Why the mapping is not feasible, with figures ("L1 needs 4096 of 512 elements"), or "feasible"."""
@@ -193,7 +203,9 @@ class Problem:
         """The mapping as a case (see `cases`) that costs the same, of the layer priced."""
         if self.model.prices_strides:
             return case_line(self.layer, mapping, self.accelerator, whole=True)
-        return case_line(self.layer.lowered(), mapping, self.accelerator)
+        # Where more than the PEs is open, the case says what the buffers and the clock are too.
+        whole = bool(set(self.parts.figures) - {PES})
+        return case_line(self.layer.lowered(), mapping, self.accelerator, whole=whole)
 
     def detail(self, mapping: Mapping) -> Detail | None:
         """What the mapping's figures are made of; None if it is not valid or the model does not say."""
@@ -232,7 +244,7 @@ class Problem:
         if self.area_budget is not None:
             beyond = (reasons == 0) & (costs.area * MM2[self.model.units["area"]] > self.area_budget)
             losses[beyond], reasons[beyond] = np.inf, Reason.AREA_TOO_LARGE
-        columns: list[Any] = [*costs.values(), losses, reasons, self.criteria]
+        columns: list[Any] = [*costs.values(), losses, reasons, self._criteria_on(machines)]
         return Evaluations(*columns)
 
     @property
@@ -252,7 +264,23 @@ class Problem:
         """What figures are judged by."""
         capacities = np.array([getattr(self.accelerator, name) for name in BUFFERS], np.int64)
         capacities.setflags(write=False)
-        return Criteria(self.objective, clock_hertz(self.accelerator), capacities)
+        own = None if self._shares_criteria else self._criteria_of
+        return Criteria(self.objective, clock_hertz(self.accelerator), capacities, own)
+
+    @property
+    def _shares_criteria(self) -> bool:
+        """Whether all points have the same buffers and the same clock."""
+        return not {*BUFFERS, "clock_ghz"} & self.parts.figures.keys()
+
+    def _criteria_of(self, genes: IntArray) -> Criteria:
+        return self._criteria_on(self.space.decode(genes).machines)
+
+    def _criteria_on(self, machines: IntArray | None) -> Criteria:
+        """What figures are judged by on the machines (n, figures) of n points."""
+        if machines is None or self._shares_criteria:
+            return self.criteria
+        capacities = np.stack([figure_column(machines, name) for name in BUFFERS], axis=1)
+        return Criteria(self.objective, figure_column(machines, "clock_ghz") * 1e9, capacities)
 
     @cached_property
     def _price_rows(self) -> PriceRows:

@@ -1,12 +1,12 @@
 """What is certain where the solvers do not reach: a bound of all mappings, and a good mapping above it.
 
 The solvers go through the mappings of the default space on one machine. Of a space of other parts (more dims
-are cut, PE counts are open), and of the area that a mapping needs, what is certain is the *floor*:
+are cut, figures of the hardware are open), and of the area that a mapping needs, certain is the *floor*:
 
-* latency, energy, EDP: what the model's proofs start from (`Bounds.floor`), on the most PEs. No feasible
-  mapping takes fewer cycles than the layer's MACs on all lanes; under `maestro` the energy counts each
-  element of the inputs and weights once besides what is moved, under `loopnest` every word is moved once. A
-  filter in pieces changes none of that.
+* latency, energy, EDP: what the model's proofs start from (`Bounds.floor`), on the best of each figure of the
+  hardware that is open: the most PEs, the widest links. No feasible mapping takes fewer cycles than the
+  layer's MACs on all lanes; under `maestro` the energy counts each element of the inputs and weights once
+  besides what is moved, under `loopnest` every word is moved once. A filter in pieces changes none of that.
 * area: the fewest PEs (`maestro`, whose area counts all there are) or one (`loopnest`, which counts those at
   work) with buffers for tiles of one output.
 
@@ -16,7 +16,6 @@ The mapping is the best that a few descents find. Where it meets the floor it is
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 
@@ -62,8 +61,7 @@ def solve(problem: Problem, clock: Clock | None = None, known: Certificate | Non
 
 def _least_work(problem: Problem) -> float:
     """The floor of latency, energy or EDP."""
-    counts = problem.parts.num_pes or (problem.accelerator.num_pes,)
-    machine = replace(problem.accelerator, num_pes=max(counts))
+    machine = problem.parts.most_capable(problem.accelerator)
     known = Problem(problem.layer, machine, problem.objective, problem.model)
     certifier = certifier_of(known)
     certifier.refuse(known)

@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from dse.core.space import Block, Space
-from dse.domains.clustered.space.parts import LEVELS, Parts
+from dse.domains.clustered.space.parts import LEVELS, Parts, singles_of
 
 
 def make_blocks(space: Space, parts: Parts) -> tuple[Block, ...]:
@@ -22,7 +22,7 @@ def make_blocks(space: Space, parts: Parts) -> tuple[Block, ...]:
         *((f"tile.{dim}", (f"outer.tile.{dim}", f"inner.tile.{dim}")) for dim in parts.dims),
         *((f"{level}.order", (f"{level}.order",)) for level in LEVELS),
         ("parallel", tuple(f"{level}.parallel" for level in LEVELS)),
-        *((name, (name,)) for name in names if "." not in name),
+        *((name, (name,)) for name in singles_of(names)),
     ]
     return tuple(
         Block(name, tuple(map(names.index, genes)), index, space) for index, (name, genes) in enumerate(named)

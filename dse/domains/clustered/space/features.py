@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 
 from dse.core.layer import DIMS, Layer
-from dse.domains.clustered.accelerator import MACHINE_FIGURES, Accelerator
+from dse.domains.clustered.accelerator import Accelerator, figure_column
 from dse.domains.clustered.mapping import (
     CLUSTER,
     INNER_ORDER,
@@ -29,8 +29,8 @@ def feature_names(parts: Parts) -> tuple[str, ...]:
     turns = (f"log2 {level} {what}" for level in LEVELS for what in ("turns", "share of units at work"))
     parallel = (f"{level}.parallel is {dim}" for level in LEVELS for dim in dims)
     nesting = (f"{level}: {one} outside {other}" for level in LEVELS for one, other in combinations(dims, 2))
-    machines = (f"log2 {name}" for name in parts.hardware)
-    return (*tiles, "log2 cluster", *turns, *parallel, *nesting, *machines)
+    figures = (f"log2 {name}" for name in parts.figures)
+    return (*tiles, "log2 cluster", *turns, *parallel, *nesting, *figures)
 
 
 def mapping_features(
@@ -55,7 +55,7 @@ def mapping_features(
     outer_parallel, inner_parallel = places[rows[:, OUTER_PARALLEL]], places[rows[:, INNER_PARALLEL]]
     cluster, each = rows[:, CLUSTER], np.arange(len(rows))
     machines = mappings.machines if mappings.machines is not None else np.array([accelerator.machine_row])
-    figures = {name: machines[:, MACHINE_FIGURES.index(name)] for name in ("num_pes", *parts.hardware)}
+    figures = {name: figure_column(machines, name) for name in ("num_pes", *parts.figures)}
     return np.column_stack(
         [
             np.log2(outer),
@@ -68,9 +68,15 @@ def mapping_features(
             np.eye(len(codes))[inner_parallel],
             _nesting(rows[:, OUTER_ORDER:][:, : len(codes)], codes),
             _nesting(rows[:, INNER_ORDER:][:, : len(codes)], codes),
-            *(np.log2(figures[name]) for name in parts.hardware),
+            *(_log2(name, figures[name]) for name in parts.figures),
         ]
     )
+
+
+def _log2(figure: str, values: IntArray) -> FloatArray:
+    # A NoC may have no latency, which is described as half a cycle.
+    logs: FloatArray = np.log2(np.maximum(values, 0.5) if figure == "noc_latency" else values)
+    return logs
 
 
 def _turns(parts: FloatArray, units: IntArray) -> FloatArray:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from dse.core.hardware import FIGURE_PREFIX
 from dse.core.space import Gene, Kind
+from dse.domains.clustered.accelerator import checked_figure
 from dse.domains.clustered.space.parts import LEVELS, MAPPED_DIMS, SPACES, Parts
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.validation import table, whole_number
@@ -15,7 +17,7 @@ __all__ = ["GENE_NAMES", "LEVELS", "MAPPED_DIMS", "ORDERS", "make_gene", "parse_
 ORDERS = SPACES["default"].orders
 """The loop orders of the default space, outermost loop first; R and S follow each."""
 
-FixedValue = int | str | list[str]
+FixedValue = float | str | list[str]
 
 GENE_NAMES = SPACES["default"].gene_names
 """The names of the default space's 13 genes, in their order."""
@@ -23,6 +25,8 @@ GENE_NAMES = SPACES["default"].gene_names
 
 def make_gene(name: str, size: int) -> Gene:
     """The gene of that name: its kind, level and dim follow from the name."""
+    if name.startswith(FIGURE_PREFIX):
+        return Gene(name, size, "ordinal")
     level, _, part = name.partition(".")
     what, _, dim = part.partition(".")
     kinds: dict[str, Kind] = {"order": "permutation", "parallel": "categorical"}
@@ -61,6 +65,8 @@ def read_fixed(fixed: object, parts: Parts) -> dict[str, FixedValue]:
 
 def _read_value(name: str, value: object, parts: Parts) -> FixedValue:
     kind = make_gene(name, 1).kind
+    if name.startswith(FIGURE_PREFIX):
+        return checked_figure(name.removeprefix(FIGURE_PREFIX), value, f"fixed {name}")
     if kind == "ordinal":
         return whole_number(value, f"fixed {name}")
     if kind == "categorical":

@@ -14,17 +14,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.core.chains import TILES, Chain, divisors, listed
+from dse.core.chains import TILES, Chain
 from dse.core.layer import DIMS, Layer
 from dse.core.space import Block, Gene, MappingStructure
-from dse.domains.clustered.accelerator import MACHINE_FIGURES, Accelerator
+from dse.domains.clustered.accelerator import MACHINE_FIGURES, Accelerator, figure_column
 from dse.domains.clustered.mapping import CLUSTER, COLUMNS, INNER_TILE, OUTER_TILE, Mapping, MappingBatch
 from dse.domains.clustered.space.blocks import make_blocks
+from dse.domains.clustered.space.choices import one_of, other_choices, tile_chains
 from dse.domains.clustered.space.equation1 import equation1, equation1_of
 from dse.domains.clustered.space.features import feature_names, mapping_features
 from dse.domains.clustered.space.genes import FixedValue, make_gene, parse_fixed, read_fixed
 from dse.domains.clustered.space.kernels.layout import pack
-from dse.domains.clustered.space.parts import DIVISORS, FIT, LEVELS, SPACES, Parts, read_parts
+from dse.domains.clustered.space.parts import FIT, SPACES, Parts, figure_gene, read_parts, singles_of
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 from dse.support.errors import InputError, unknown
 from dse.support.jit import load_kernels
@@ -64,8 +65,8 @@ class MappingSpace:
         object.__setattr__(self, "layer", self.layer.lowered())
         object.__setattr__(self, "parts", read_parts(self.parts))
         object.__setattr__(self, "fixed", read_fixed(self.fixed, self.parts))
-        object.__setattr__(self, "_chains", _tile_chains(self.layer, self.tiles, self.fixed, self.parts))
-        object.__setattr__(self, "_choices", _other_choices(self.accelerator, self.fixed, self.parts))
+        object.__setattr__(self, "_chains", tile_chains(self.layer, self.tiles, self.fixed, self.parts))
+        object.__setattr__(self, "_choices", other_choices(self.accelerator, self.fixed, self.parts))
 
     def __reduce__(self) -> tuple[Any, ...]:
         # What is derived is left behind: it is rebuilt faster than it travels to another process.
@@ -190,6 +191,11 @@ class MappingSpace:
         machines = self.decode(np.asarray(genes)[np.newaxis]).machines
         return self.accelerator if machines is None else self.accelerator.with_machine(machines[0])
 
+    @property
+    def nearest(self) -> Accelerator:
+        """The accelerator, its open figures at the choices nearest to its own."""
+        return self.parts.nearest(self.accelerator)
+
     def canonical(self, genes: IntArray) -> IntArray:
         """The smallest vectors of the mappings that the vectors (n, genes) stand for: (n, genes)."""
         return self.encode(self.decode(genes))
@@ -232,7 +238,7 @@ class MappingSpace:
 
     @cached_property
     def _machine(self) -> IntArray:
-        """The accelerator's figures: (1, 7)."""
+        """The accelerator's figures: (1, figures)."""
         return np.array([self.accelerator.machine_row], dtype=np.int64)
 
     @cached_property
@@ -243,7 +249,7 @@ class MappingSpace:
             if gene.kind != "ordinal":
                 every: Sequence[Any] = self.parts.orders if gene.kind == "permutation" else self.parts.dims
                 first[index] = every.index(self._choices[gene.name][0])
-        singles = {name: choices for name, choices in self._choices.items() if "." not in name}
+        singles = {name: self._choices[name] for name in singles_of(self._choices)}
         sizes = self.sizes.tolist()
         packed: IntArray = pack(self.parts, self.layer, self._chains, sizes, first, singles)
         return packed
@@ -263,7 +269,7 @@ class MappingSpace:
         for name, level in (("outer", mapping.outer), ("inner", mapping.inner)):
             parallels, orders = self._choices[f"{name}.parallel"], self._choices[f"{name}.order"]
             if level.parallel not in parallels:
-                return f"{name}.parallel = {level.parallel}; expected {_one_of(parallels)}"
+                return f"{name}.parallel = {level.parallel}; expected {one_of(parallels)}"
             if level.order not in {(*order, *whole) for order in orders}:
                 right = f"{' '.join(self.dims)} in any order" if len(orders) > 1 else " ".join(orders[0])
                 then = f", then {' '.join(whole)}" if whole else ""
@@ -277,15 +283,15 @@ class MappingSpace:
             reason = chain.why_not(mapping.outer[chain.dim], mapping.inner[chain.dim])
             if reason is not None:
                 return reason
-        for name in self.parts.hardware:
-            value = machines[row, MACHINE_FIGURES.index(name)]
-            if value not in self._choices[name]:
-                return f"{name} = {value}; expected {_one_of(self._choices[name])}"
+        for figure in self.parts.figures:
+            value, choices = figure_column(machines, figure)[row], self._choices[figure_gene(figure)]
+            if value not in choices:
+                return f"{figure_gene(figure)} = {value}; expected {one_of(choices)}"
         if self.parts.cluster == FIT:
             (right,) = self.refit(MappingBatch.of([mapping])).rows[:, CLUSTER].tolist()
             along = f"the inner tiles along {mapping.inner.parallel}"
             return f"cluster = {mapping.cluster_size}; expected {right}, {along}"
-        return f"cluster = {mapping.cluster_size}; expected {_one_of(self._choices['cluster'])}"
+        return f"cluster = {mapping.cluster_size}; expected {one_of(self._choices['cluster'])}"
 
     def _as_vectors(self, genes: Any) -> IntArray:
         """Gene vectors (n, genes) of any integer type as the kernels take them."""
@@ -295,39 +301,6 @@ class MappingSpace:
                 f"gene vectors must be integers of shape (n, {count}), got {vectors.dtype} {vectors.shape}"
             )
         return _plain(vectors)
-
-
-def _tile_chains(layer: Layer, tiles: str, fixed: MappingOf[str, Any], parts: Parts) -> tuple[Chain, ...]:
-    return tuple(
-        Chain(dim, layer.loops[dim], tiles, fixed.get(f"outer.tile.{dim}"), fixed.get(f"inner.tile.{dim}"))
-        for dim in parts.dims
-    )
-
-
-def _other_choices(
-    accelerator: Accelerator, fixed: MappingOf[str, Any], parts: Parts
-) -> dict[str, Sequence[Any]]:
-    """What the genes that are no tiles index, by name."""
-    choices: dict[str, Sequence[Any]] = {}
-    counts = parts.num_pes or (accelerator.num_pes,)
-    wrong = f"does not divide the {accelerator.num_pes} PEs" if parts == SPACES["default"] else "is no choice"
-    if parts.cluster != FIT:
-        sizes = {size for count in counts for size in divisors(count)}
-        choices["cluster"] = tuple(sorted(sizes)) if parts.cluster == DIVISORS else parts.cluster
-    if parts.num_pes:
-        choices["num_pes"] = parts.num_pes
-    for level in LEVELS:
-        choices |= {f"{level}.order": parts.orders, f"{level}.parallel": parts.dims}
-    for name in choices.keys() & fixed.keys():
-        value = tuple(fixed[name]) if isinstance(fixed[name], list) else fixed[name]
-        if value not in choices[name]:
-            raise InputError(f"fixed {name} = {value} {wrong}; expected {_one_of(choices[name])}")
-        choices[name] = (value,)
-    return choices
-
-
-def _one_of(values: Sequence[Any]) -> str:
-    return str(values[0]) if len(values) == 1 else f"one of {listed(values)}"
 
 
 def _points() -> ModuleType:

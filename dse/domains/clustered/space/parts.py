@@ -6,17 +6,22 @@ A space is named, or a table of one's own:
   is a divisor of the accelerator's PE count: 13 genes.
 - `paper`: the 17 parameters of arXiv:2507.16249 (its Fig. 2): loop order, parallel dim and tiles of all six
   dims at two levels, and the PE count. The cluster size is no parameter there: see `FIT`.
+
+Any figure of the accelerator may be a gene of any space: `hardware` has the values to choose from.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import permutations
+from math import log2
 from typing import Any
 
+from dse.core.hardware import FIGURE_PREFIX, MOST_CHOICES, Values, read_choices
 from dse.core.layer import DIMS
+from dse.domains.clustered.accelerator import MACHINE_FIGURES, MAX_PES, Accelerator, checked_figure
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.toml import is_toml, read_toml
 from dse.support.validation import keys, table, whole_number
@@ -31,8 +36,17 @@ DIVISORS, FIT = "divisors", "fit"
 there are several). `fit`: no gene; a cluster has a PE for each inner tile that its outer tile holds along the
 inner parallel dim, and where that is more than all PEs the mapping is not feasible."""
 
-MOST_PES = 2**20
-MOST_CHOICES = 4096
+PES = "num_pes"
+
+
+def figure_gene(figure: str) -> str:
+    """The name of the gene of an accelerator's figure: that of the PE count is older than the others'."""
+    return figure if figure == PES else FIGURE_PREFIX + figure
+
+
+def singles_of(names: Iterable[str]) -> list[str]:
+    """Of the names of genes, those that are of no level: the cluster size and figures of the hardware."""
+    return [name for name in names if name.partition(".")[0] not in LEVELS]
 
 
 @dataclass(frozen=True)
@@ -40,26 +54,44 @@ class Parts:
     """What a mapping space is put together from.
 
     `dims` are tiled, ordered and may be parallel; the others stay whole and innermost. `cluster` is DIVISORS,
-    FIT or the sizes to choose from. `num_pes` are the PE counts to choose from, or none: the accelerator's.
-    A cluster size that does not divide a PE count leaves the PEs idle that make up no whole cluster, as in
-    MAESTRO; one above it is infeasible.
+    FIT or the sizes to choose from. `hardware` are the figures that are genes, each with its values, in the
+    order of MACHINE_FIGURES; the others are the accelerator's. A cluster size that does not divide a PE count
+    leaves the PEs idle that make up no whole cluster, as in MAESTRO; one above it is infeasible.
     """
 
     dims: tuple[str, ...] = MAPPED_DIMS
     cluster: str | tuple[int, ...] = DIVISORS
-    num_pes: tuple[int, ...] = ()
+    hardware: tuple[tuple[str, Values], ...] = ()
 
     @cached_property
     def gene_names(self) -> tuple[str, ...]:
         """The names of the genes, in the order of a vector."""
         names = ("order", "parallel", *(f"tile.{dim}" for dim in self.dims))
         levels = (f"{level}.{name}" for level in LEVELS for name in names)
-        return (*levels, *(() if self.cluster == FIT else ("cluster",)), *self.hardware)
+        figures = map(figure_gene, self.figures)
+        return (*levels, *(() if self.cluster == FIT else ("cluster",)), *figures)
 
-    @property
-    def hardware(self) -> tuple[str, ...]:
-        """The figures of an accelerator that are genes."""
-        return ("num_pes",) if self.num_pes else ()
+    @cached_property
+    def figures(self) -> dict[str, Values]:
+        """The figures of the accelerator that are genes, by name, with their values."""
+        return dict(self.hardware)
+
+    def values_of(self, figure: str, accelerator: Accelerator) -> Values:
+        """The values of a figure: those to choose from, or the accelerator's own."""
+        return self.figures.get(figure) or (getattr(accelerator, figure),)
+
+    def most_capable(self, accelerator: Accelerator) -> Accelerator:
+        """The accelerator with the best of each open figure, which no other machine of the space beats."""
+        best = {name: (min if name == "noc_latency" else max)(values) for name, values in self.hardware}
+        return replace(accelerator, **best)  # type: ignore[arg-type]
+
+    def nearest(self, accelerator: Accelerator) -> Accelerator:
+        """The accelerator with open figures at the choices nearest to its own, by ratio."""
+        near = {}
+        for name, values in self.hardware:
+            own = getattr(accelerator, name)
+            near[name] = min(values, key=lambda value: abs(log2(max(value, 0.5) / max(own, 0.5))))
+        return replace(accelerator, **near)  # type: ignore[arg-type]
 
     @property
     def whole(self) -> tuple[str, ...]:
@@ -74,8 +106,10 @@ class Parts:
     def to_dict(self) -> dict[str, Any]:
         """The parts as plain data, which `read_parts` reads."""
         cluster = self.cluster if isinstance(self.cluster, str) else list(self.cluster)
-        pes = {"num_pes": list(self.num_pes)} if self.num_pes else {}
-        return {"dims": "".join(self.dims), "cluster": cluster, **pes}
+        figures: dict[str, Any] = {name: list(values) for name, values in self.hardware}
+        pes = {PES: figures.pop(PES)} if PES in figures else {}
+        others = {"hardware": figures} if figures else {}
+        return {"dims": "".join(self.dims), "cluster": cluster, **pes, **others}
 
     @property
     def name(self) -> str | None:
@@ -86,7 +120,7 @@ class Parts:
 PAPER_PES = tuple(sorted({*(2**power for power in range(11)), *range(14, 1025, 14)}))
 """The powers of two, and the multiples of 14 (Eyeriss has 168 PEs), up to 1,024."""
 
-SPACES = {"default": Parts(), "paper": Parts(DIMS, FIT, PAPER_PES)}
+SPACES = {"default": Parts(), "paper": Parts(DIMS, FIT, ((PES, PAPER_PES),))}
 """The spaces that have a name."""
 
 
@@ -101,14 +135,38 @@ def read_parts(given: object, where: str = "space") -> Parts:
     if not isinstance(given, Mapping):
         raise InputError(f"{where} must be {' or '.join(SPACES)}, or a table, got {shorten(given)}")
     entry = table(given, where)
-    keys(entry, where, required=(), optional=("dims", "cluster", "num_pes"))
+    keys(entry, where, required=(), optional=("dims", "cluster", PES, "hardware"))
     dims, cluster = entry.get("dims", MAPPED_DIMS), entry.get("cluster", DIVISORS)
     if not isinstance(cluster, str):
         cluster = _sizes(cluster, f"{where}.cluster")
     elif cluster not in (DIVISORS, FIT):
         raise unknown("cluster", cluster, (DIVISORS, FIT, "a list of sizes"), where)
-    pes = _sizes(entry["num_pes"], f"{where}.num_pes") if "num_pes" in entry else ()
-    return Parts(_dims(dims, f"{where}.dims"), cluster, pes)
+    pes = ((PES, _sizes(entry[PES], f"{where}.{PES}")),) if PES in entry else ()
+    parts = Parts(_dims(dims, f"{where}.dims"), cluster, pes)
+    if "hardware" not in entry:
+        return parts
+    if pes and PES in table(entry["hardware"], f"{where}.hardware"):
+        raise InputError(f"{where} has {PES} and hardware.{PES}; keep one of them")
+    return with_hardware(parts, entry["hardware"], f"{where}.hardware")
+
+
+def with_hardware(parts: Parts, given: object, where: str = "hardware") -> Parts:
+    """The parts with figures of the accelerator as genes, from a table such as `{l1_size = [128, 256]}`.
+
+    A figure that is a gene already has these values then.
+    """
+    entry = table(given, where)
+    if "levels" in entry:
+        raise InputError(f"{where}.levels is of machines of levels, for a cost model of such machines")
+    keys(entry, where, required=(), optional=MACHINE_FIGURES)
+    found = dict(parts.figures)
+    for name, values in entry.items():
+
+        def check(value: object, what: str, name: str = name) -> float:
+            return checked_figure(name, value, what)
+
+        found[name] = read_choices(values, f"{where}.{name}", check)
+    return replace(parts, hardware=tuple((name, found[name]) for name in MACHINE_FIGURES if name in found))
 
 
 def load_parts(given: str) -> Parts:
@@ -131,4 +189,4 @@ def _dims(given: object, where: str) -> tuple[str, ...]:
 def _sizes(given: object, where: str) -> tuple[int, ...]:
     if not isinstance(given, list | tuple) or not 1 <= len(given) <= MOST_CHOICES:
         raise InputError(f"{where} must be a list of 1 to {MOST_CHOICES:,} sizes, got {shorten(given)}")
-    return tuple(sorted({whole_number(size, where, most=MOST_PES) for size in given}))
+    return tuple(sorted({whole_number(size, where, most=MAX_PES) for size in given}))

@@ -133,7 +133,7 @@ def test_parts_are_read_from_a_file(tmp_path: object) -> None:
     path = f"{tmp_path}/own.toml"
     with open(path, "w") as file:
         file.write('dims = "KCYXRS"\ncluster = "fit"\nnum_pes = [8, 4]\n')
-    assert load_parts(path).num_pes == (4, 8)
+    assert load_parts(path).figures == {"num_pes": (4, 8)}
     assert load_parts("paper") == SPACES["paper"]
 
 

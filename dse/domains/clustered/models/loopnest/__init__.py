@@ -68,7 +68,7 @@ class LoopNest(CostModel):
 
     def prepared(self, layer: Layer, accelerator: Accelerator) -> Callable[..., CostBatch]:
         """`evaluate` for one layer and accelerator, taking the rows of a MappingBatch (and `threads`)."""
-        known = machine_facts(layer, _machines(accelerator), accelerator.clock_ghz, self.constants)
+        known = machine_facts(layer, _machines(accelerator), self.constants)
 
         def price(rows: IntArray, threads: int = 1) -> CostBatch:
             return _price(*known, rows, threads)
@@ -77,7 +77,7 @@ class LoopNest(CostModel):
 
     def prepared_each(self, layer: Layer, accelerator: Accelerator) -> PriceEach:
         """`prepared`, of rows that each bring a machine."""
-        known = machine_facts(layer, _machines(accelerator), accelerator.clock_ghz, self.constants)
+        known = machine_facts(layer, _machines(accelerator), self.constants)
 
         def price(rows: IntArray, machines: IntArray) -> CostBatch:
             return _price(*on_machines(*known, layer, machines, self.constants), rows, 1)
@@ -111,7 +111,7 @@ class LoopNest(CostModel):
     def count(self, layer: Layer, accelerator: Accelerator, mapping: Mapping) -> Counts | None:
         """What the figures of one mapping are made of; None if it is not valid."""
         rows = MappingBatch.of([mapping]).rows
-        known = machine_facts(layer, _machines(accelerator), accelerator.clock_ghz, self.constants)
+        known = machine_facts(layer, _machines(accelerator), self.constants)
         details = np.empty((1, len(COUNTS)), dtype=np.int64)
         reasons = np.empty(1, dtype=np.uint8)
         outputs = np.empty((4, 1), dtype=np.int64), np.empty((3, 1), dtype=np.float64)
@@ -137,7 +137,7 @@ class LoopNest(CostModel):
 
 
 def _machines(accelerator: Accelerator) -> IntArray:
-    """The accelerator as the only one of its kind: (1, 7)."""
+    """The accelerator as the only one of its kind: (1, figures)."""
     return np.array([accelerator.machine_row], dtype=np.int64)
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from dse.core.layer import Layer
 from dse.core.reads import Reads
 from dse.core.reasons import Reason
+from dse.domains.clustered.accelerator import figure_column
 from dse.domains.clustered.models.loopnest.constants import Constants
 from dse.support.arrays import FloatArray, IntArray
 
@@ -23,10 +24,8 @@ LARGEST = 2**62
 """No count of a layer that is priced exceeds it."""
 
 
-def machine_facts(
-    layer: Layer, machines: IntArray, clock_ghz: float, constants: Constants
-) -> tuple[IntArray, FloatArray]:
-    """What the kernel needs to know of a layer on machines (n, 7): integers (n, 23) and floats (n, 9)."""
+def machine_facts(layer: Layer, machines: IntArray, constants: Constants) -> tuple[IntArray, FloatArray]:
+    """What the kernel needs of a layer on machines (n, figures): integers (n, 23) and floats (n, 9)."""
     rows, columns = (_axis(*axis) for axis in zip(layer.output, layer.reads, strict=True))
     facts = np.zeros((1, FACTS), dtype=np.int64)
     facts[0, DEPTHWISE] = layer.type == "DSCONV"
@@ -34,15 +33,15 @@ def machine_facts(
     facts[0, PITCHES:PES] = [value for pair in zip(rows, columns, strict=True) for value in pair]
     facts[0, FILTER], facts[0, LAYER_MACS] = layer.R * layer.S, min(layer.macs, LARGEST)
     energies = (constants.mac_pj, constants.l1_pj, constants.noc_pj, constants.l2_pj, constants.dram_pj)
-    floats = np.array([[*energies, layer.macs, clock_ghz, 0.0, 0.0]])
+    floats = np.array([[*energies, layer.macs, 0.0, 0.0, 0.0]])
     return on_machines(facts, floats, layer, machines, constants)
 
 
 def on_machines(
     facts: IntArray, floats: FloatArray, layer: Layer, machines: IntArray, constants: Constants
 ) -> tuple[IntArray, FloatArray]:
-    """The facts and constants of a layer, a row of each, on the machines (n, 7): a row for each."""
-    pes, l1_size, l2_size, noc_bandwidth, offchip_bandwidth, latency, lanes = machines.T
+    """The facts and constants of a layer, a row of each, on the machines (n, figures): a row for each."""
+    pes, l1_size, l2_size, noc_bandwidth, offchip_bandwidth, latency, lanes, _ = machines.T
     outputs = layer.output[0] * layer.output[1]
     # More words than any one transition moves: a wider NoC or DRAM link is no faster.
     most = layer.K * (layer.C * layer.R * layer.S + 2 * outputs) + layer.C * (
@@ -56,6 +55,7 @@ def on_machines(
     fastest = np.maximum(np.maximum(noc, offchip), latency + 8)
     too_large = fastest > LARGEST // (8 * layer.macs + most)
     facts[:, REASON] = np.where(too_large, Reason.OUT_OF_RANGE, Reason.FEASIBLE)
+    floats[:, GHZ] = figure_column(machines, "clock_ghz")
     floats[:, AREA] = constants.area_of(pes, lanes, l1_size, l2_size)
     floats[:, LEAKAGE] = floats[:, AREA] * constants.leakage_mw_per_mm2
     return facts, floats

@@ -56,7 +56,7 @@ class Maestro(CostModel):
         return price
 
     def prepared_each(self, layer: Layer, accelerator: Accelerator) -> PriceEach:
-        """`prepared`, of rows that each bring a machine: a clock is all that the accelerator has to say."""
+        """`prepared`, of rows that each bring a machine."""
         layers = layer_row(layer.lowered())
 
         def price(rows: IntArray, machines: IntArray) -> CostBatch:

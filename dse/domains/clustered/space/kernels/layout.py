@@ -11,8 +11,9 @@ from functools import cache
 import numpy as np
 
 from dse.core.chains import Chain, divisors, primes
+from dse.core.hardware import FIGURE_PREFIX
 from dse.core.layer import DIMS, Layer
-from dse.domains.clustered.accelerator import MACHINE_FIGURES
+from dse.domains.clustered.accelerator import MACHINE_FIGURES, figure_code
 from dse.domains.clustered.mapping import INNER_PARALLEL
 from dse.domains.clustered.space.parts import Parts
 from dse.support.arrays import IntArray
@@ -47,7 +48,7 @@ def pack(
     chains: Sequence[Chain],
     sizes: Sequence[int],
     first: Sequence[int],
-    singles: Mapping[str, Sequence[int]],
+    singles: Mapping[str, Sequence[float]],
 ) -> IntArray:
     """The space as one flat array, read-only.
 
@@ -80,8 +81,10 @@ def pack(
         chain_rows += [chain.size, *fixed, chain.outer_choices[0], outer_start, inner_start]
         chain_rows += [add(factors), len(factors)]
     for name, values in singles.items():
-        column = MACHINE_FIGURES.index(name) if name in MACHINE_FIGURES else -1
-        single_rows += [add(values), len(values), column]
+        figure = name.removeprefix(FIGURE_PREFIX)
+        column = MACHINE_FIGURES.index(figure) if figure in MACHINE_FIGURES else -1
+        codes_of = [figure_code(figure, value) for value in values]
+        single_rows += [add(codes_of), len(values), column]
     head += [add(orders), len(parts.orders), add(swaps), len(swaps) // len(parts.orders)]
     head += [add(first), add(chain_rows), add(single_rows)]
     packed = np.array(head + tables + tail, dtype=np.int64)

@@ -33,7 +33,7 @@ from dse.support.arrays import FloatArray, IntArray
 
 # Of numpy: a literal 0 has a type of its own, for which what takes it would be compiled anew.
 ZERO: Any = np.int64(0)
-MAX_MOVES = 512  # at most 6 for each of a 31-bit size's 9 primes and 14 steps in 6 dims, and 50 others
+MAX_MOVES = 512  # at most 6 for each of a 31-bit size's 9 primes and 14 steps in 6 dims, and 60 others
 
 
 @compiled

@@ -101,4 +101,5 @@ def least_area(problem: Problem) -> float:
     # A window of inputs, its weights and the output, all of them twice.
     need = 2 * (2 * layer.R * layer.S + 1)
     constants = cast("LoopNest", problem.model).constants
-    return float(constants.area_of(1, problem.accelerator.simd_lanes, need, need))
+    lanes = min(problem.parts.values_of("simd_lanes", problem.accelerator))
+    return float(constants.area_of(1, lanes, need, need))

@@ -119,5 +119,5 @@ def least_area(problem: Problem) -> float:
     # MAESTRO charges the halo to the output too. One of the filter's dims may be in pieces of one.
     pieces = [size for dim, size in (("R", layer.R), ("S", layer.S)) if dim in problem.parts.dims]
     need = 3 * 2 * layer.R * layer.S // max(pieces, default=1)
-    pes, l1, l2 = np.array([[min(problem.parts.num_pes or (machine.num_pes,))], [need], [1]])
+    pes, l1, l2 = np.array([[min(problem.parts.values_of("num_pes", machine))], [need], [1]])
     return float(environment_area(pes, l1, l2)[0])

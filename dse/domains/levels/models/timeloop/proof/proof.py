@@ -66,7 +66,7 @@ class Proof:
     _queue: list[tuple[float, int, Node]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        hertz = self.problem.criteria.hertz
+        hertz = float(self.problem.criteria.hertz)
         self._unit = {"latency": 1 / hertz, "energy": 1e-12, "edp": 1e-12 / hertz}[self.problem.objective]
         every = components_of(self.problem)
         # A dim of size 1 has no loops: without others it stands for all.
