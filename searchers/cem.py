@@ -13,6 +13,7 @@ them of the median best loss of 10 seeds is 1.32, 1.07, 1.03 and 1.007 times the
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -32,10 +33,10 @@ if TYPE_CHECKING:
 class CEM:
     """Cross-entropy over independent categorical genes."""
 
-    batch: int = 30
+    batch_size: int = 30
     """Points drawn and evaluated at a time."""
     elite: float = 0.2
-    """How many best points the distributions move towards, as a share of `batch`; at least one."""
+    """How many best points the distributions move towards, as a share of `batch_size`; at least one."""
     smoothing: float = 0.3
     """How far they move: 0 is nowhere, 1 all the way."""
     floor: float = 0.1
@@ -45,10 +46,13 @@ class CEM:
     retries: int = 5
     """How often a point whose mapping was drawn before is drawn again."""
 
+    aliases: ClassVar[Mapping[str, str]] = {
+        "batch": "batch_size",
+    }
     random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
-        whole_number(self.batch, "batch", most=MOST_POINTS)
+        whole_number(self.batch_size, "batch_size", most=MOST_POINTS)
         share(self.elite, "elite")
         share(self.smoothing, "smoothing")
         probability(self.floor, "floor")
@@ -74,10 +78,10 @@ class CEM:
     ) -> None:
         """Learn, from the elites and then from what is drawn, until it no longer helps."""
         genes = Distributions(evaluate.space.sizes, self.floor)
-        keep = max(1, round(self.elite * self.batch))
+        keep = max(1, round(self.elite * self.batch_size))
         best, idle = np.inf, 0
         while not self.patience or idle < self.patience:
-            points = genes.draw(rng, self.batch)
+            points = genes.draw(rng, self.batch_size)
             points = visited.renew(points, lambda rows, _: genes.draw(rng, len(rows)), self.retries)
             evaluations = evaluate(points)
             elites = np.concatenate([elites, points])

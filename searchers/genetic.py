@@ -13,6 +13,7 @@ them of the median best loss of 10 seeds is 1.22, 1.04, 1.02 and 1.00 times the 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -38,35 +39,45 @@ if TYPE_CHECKING:
 class Genetic:
     """DEAP's genetic algorithm."""
 
-    population: int = 30
+    population_size: int = 30
     """Individuals in a generation."""
     elite: int = 2
     """The best, who pass into the next generation as they are and are not evaluated again."""
-    tournament: int = 5
+    tournament_size: int = 5
     """Of so many individuals drawn at random the best becomes a parent."""
-    crossover: float = 0.8
+    crossover_prob: float = 0.8
     """The probability that two parents exchange genes."""
-    exchange: float = 0.5
+    swapping_prob: float = 0.5
     """The probability of each gene to be exchanged if they do."""
-    mutation: float = 0.15
+    mutation_prob: float = 0.15
     """The probability of each gene of a child to mutate."""
-    step: float = 0.6
+    step_prob: float = 0.6
     """The probability of a mutating ordinal gene to go one up or down; others are drawn uniformly."""
     patience: int = 20
     """Generations without a better individual after which a random population starts anew; 0: never."""
     retries: int = 5
     """How often a child whose design was drawn before is mutated again."""
 
+    aliases: ClassVar[Mapping[str, str]] = {
+        "population": "population_size",
+        "tournament": "tournament_size",
+        "crossover": "crossover_prob",
+        "exchange": "swapping_prob",
+        "mutation": "mutation_prob",
+        "step": "step_prob",
+    }
     libraries: ClassVar[tuple[str, ...]] = ("deap",)
     random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
-        whole_number(self.population, "population", least=2, most=MOST_POINTS)
+        whole_number(self.population_size, "population_size", least=2, most=MOST_POINTS)
         whole_number(self.elite, "elite", least=0)
-        if self.elite >= self.population:
-            raise InputError(f"elite must be less than the population of {self.population}, got {self.elite}")
-        whole_number(self.tournament, "tournament", most=MOST_POINTS)
-        for name in ("crossover", "exchange", "mutation", "step"):
+        if self.elite >= self.population_size:
+            raise InputError(
+                f"elite must be less than the population of {self.population_size}, got {self.elite}"
+            )
+        whole_number(self.tournament_size, "tournament_size", most=MOST_POINTS)
+        for name in ("crossover_prob", "swapping_prob", "mutation_prob", "step_prob"):
             probability(getattr(self, name), name)
         whole_number(self.patience, "patience", least=0)
         whole_number(self.retries, "retries", least=0, most=MOST_REPEATS)
@@ -93,8 +104,8 @@ class Genetic:
     ) -> None:
         """Breed from a population of the elders and random ones until that no longer helps."""
         space = evaluate.space
-        elders = breeding.best(elders, self.population)
-        genes = space.sample(rng, self.population - len(elders))
+        elders = breeding.best(elders, self.population_size)
+        genes = space.sample(rng, self.population_size - len(elders))
         genes = visited.renew(genes, lambda rows, _: space.sample(rng, len(rows)), self.retries)
         population = breeding.individuals(genes)
         _evaluate(population, evaluate)
@@ -140,15 +151,15 @@ class _Breeding:
         self._settings = settings
         self._toolbox = base.Toolbox()
         self._toolbox.register("clone", clone)
-        self._toolbox.register("select", tools.selTournament, tournsize=settings.tournament)
-        self._toolbox.register("mate", tools.cxUniform, indpb=settings.exchange)
+        self._toolbox.register("select", tools.selTournament, tournsize=settings.tournament_size)
+        self._toolbox.register("mate", tools.cxUniform, indpb=settings.swapping_prob)
         self._toolbox.register(
             "mutate",
             mutate,
             chance=draws.python,
             highest=[gene.size - 1 for gene in space.genes],
-            steps=[settings.step if gene.kind == "ordinal" else 0.0 for gene in space.genes],
-            rate=settings.mutation,
+            steps=[settings.step_prob if gene.kind == "ordinal" else 0.0 for gene in space.genes],
+            rate=settings.mutation_prob,
         )
 
     def individuals(self, genes: IntArray) -> list[Any]:
@@ -158,8 +169,8 @@ class _Breeding:
     def next_generation(self, population: list[Any]) -> tuple[list[Any], list[Any]]:
         """The elite, and children of tournament winners that fill up the population, to be evaluated."""
         settings, toolbox = self._settings, self._toolbox
-        parents = toolbox.select(population, settings.population - settings.elite)
-        children = self._vary(parents, toolbox, settings.crossover, 1.0)
+        parents = toolbox.select(population, settings.population_size - settings.elite)
+        children = self._vary(parents, toolbox, settings.crossover_prob, 1.0)
         return self.best(population, settings.elite), children
 
     def mutate(self, children: list[Any]) -> Any:

@@ -10,6 +10,7 @@ grid of levels per gene, this one is even at every budget and needs none to be l
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
@@ -32,14 +33,17 @@ BINS = 24
 
 @dataclass(frozen=True)
 class Grid:
-    """A grid over gene vectors from a random corner. `batch` points are evaluated at a time."""
+    """A grid over gene vectors from a random corner. `batch_size` points are evaluated at a time."""
 
-    batch: int = 1024
+    batch_size: int = 1024
 
+    aliases: ClassVar[Mapping[str, str]] = {
+        "batch": "batch_size",
+    }
     random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
-        whole_number(self.batch, "batch", most=MOST_POINTS)
+        whole_number(self.batch_size, "batch_size", most=MOST_POINTS)
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Go on from point to point until the budget is spent."""
@@ -47,8 +51,8 @@ class Grid:
         total, stride = math.prod(sizes), even_stride(sizes)
         position = _below(total, rng)
         while True:
-            evaluate(lattice(position, stride, self.batch, sizes))
-            position = (position + self.batch * stride) % total
+            evaluate(lattice(position, stride, self.batch_size, sizes))
+            position = (position + self.batch_size * stride) % total
 
 
 def lattice(start: int, stride: int, count: int, sizes: tuple[int, ...]) -> IntArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,16 +17,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Random:
-    """Gene vectors drawn uniformly. `batch` points are drawn at a time."""
+    """Gene vectors drawn uniformly. `batch_size` points are drawn at a time."""
 
-    batch: int = 1024
+    batch_size: int = 1024
 
+    aliases: ClassVar[Mapping[str, str]] = {
+        "batch": "batch_size",
+    }
     random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
-        whole_number(self.batch, "batch", most=MOST_POINTS)
+        whole_number(self.batch_size, "batch_size", most=MOST_POINTS)
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Draw until the budget is spent."""
         while True:
-            evaluate(evaluate.space.sample(rng, self.batch))
+            evaluate(evaluate.space.sample(rng, self.batch_size))

@@ -8,6 +8,7 @@ or cluster size.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -25,33 +26,37 @@ if TYPE_CHECKING:
 class Walk:
     """Random walks that step to a worse point seldom or never.
 
-    `walkers` walk side by side, each a step at a time, the first ones from what is known already.
+    `n_walkers` walk side by side, each a step at a time, the first ones from what is known already.
 
-    A step to a worse point is taken with probability `uphill`, any other always. A walker that has not
+    A step to a worse point is taken with probability `uphill_prob`, any other always. A walker that has not
     improved for `patience` steps starts again at a random point. The defaults were measured on development
-    layers, where a blind walk (`uphill` 1) is worse than random search.
+    layers, where a blind walk (`uphill_prob` 1) is worse than random search.
     """
 
-    walkers: int = 16
+    n_walkers: int = 16
     patience: int = 50
-    uphill: float = 0.0
+    uphill_prob: float = 0.0
 
+    aliases: ClassVar[Mapping[str, str]] = {
+        "walkers": "n_walkers",
+        "uphill": "uphill_prob",
+    }
     random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
-        whole_number(self.walkers, "walkers", most=MOST_POINTS)
+        whole_number(self.n_walkers, "n_walkers", most=MOST_POINTS)
         whole_number(self.patience, "patience")
-        if not 0 <= self.uphill <= 1:
-            raise InputError(f"uphill must be between 0 and 1, got {self.uphill}")
+        if not 0 <= self.uphill_prob <= 1:
+            raise InputError(f"uphill_prob must be between 0 and 1, got {self.uphill_prob}")
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Walk until the budget is spent."""
         space = evaluate.space
         known = evaluate.known
-        begun, at = known.genes[: self.walkers], known.evaluations.loss[: self.walkers]
-        drawn = space.sample(rng, self.walkers - len(begun))
+        begun, at = known.genes[: self.n_walkers], known.evaluations.loss[: self.n_walkers]
+        drawn = space.sample(rng, self.n_walkers - len(begun))
         here, losses = np.concatenate([begun, drawn]), np.concatenate([at, evaluate(drawn).loss])
-        idle = np.zeros(self.walkers, np.int64)
+        idle = np.zeros(self.n_walkers, np.int64)
         while True:
             lost = idle >= self.patience
             there = space.neighbour(rng, here)
@@ -59,6 +64,6 @@ class Walk:
             losses[lost] = np.inf
             reached = evaluate(there).loss
             idle = np.where(lost | (reached < losses), 0, idle + 1)
-            moves = (reached <= losses) | (rng.random(self.walkers) < self.uphill)
+            moves = (reached <= losses) | (rng.random(self.n_walkers) < self.uphill_prob)
             here[moves] = there[moves]
             losses[moves] = reached[moves]

@@ -9,8 +9,8 @@ The processes and their kernels are scikit-optimize's. Where this departs from i
   log2 of its tiles, the turns and the use of its PEs and the nesting of its loops. The need of each buffer
   has a process of its own, which infeasible samples teach too. Nothing here asks what the designs are: in a
   space of other things than mappings there are fewer processes, and all else stays the same.
-- A process learns from `points` samples at most: those near the best, and some of the others. Its
-  hyperparameters are fitted again when there are `refit` times as many samples as the last time.
+- A process learns from `max_training_samples` at most: those near the best, and some of the others. Its
+  hyperparameters are fitted again when there are `refit_growth` times as many samples as the last time.
 - Candidates are random points and neighbours of the best, and then neighbours of the best candidates. Those
   of a batch are picked in turn, each as if those before had come out as expected (the kriging believer of
   Ginsbourger, Le Riche and Carraro, 2010).
@@ -23,6 +23,7 @@ BERT-base on five accelerators), at 300 to 5,000 samples.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -43,32 +44,39 @@ if TYPE_CHECKING:
 class Bayesian:
     """Gaussian processes on capped data, asked in batches, with restarts."""
 
-    initial: int = 20
+    n_startup_trials: int = 20
     """Random points that a descent begins with."""
-    points: int = 300
+    max_training_samples: int = 300
     """Samples that a process learns from at most."""
-    batch: float = 0.02
+    batch_fraction: float = 0.02
     """Size of a batch, as a part of the samples of its descent. One sample is the least."""
-    late_batch: float = 0.0075
+    late_batch_fraction: float = 0.0075
     """Least size of a batch, as a part of all samples so far: it bounds the time of a large budget."""
     patience: int = 100
     """Samples without improvement that end a descent, if they are also half of it."""
-    refit: float = 2.0
+    refit_growth: float = 2.0
     """Growth of a descent after which the hyperparameters are fitted again."""
 
+    aliases: ClassVar[Mapping[str, str]] = {
+        "initial": "n_startup_trials",
+        "points": "max_training_samples",
+        "batch": "batch_fraction",
+        "late_batch": "late_batch_fraction",
+        "refit": "refit_growth",
+    }
     libraries: ClassVar[tuple[str, ...]] = ("scikit-optimize", "scikit-learn", "scipy")
     portable: ClassVar[bool] = False
     random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
-        whole_number(self.initial, "initial", least=2, most=MOST_POINTS)
-        whole_number(self.points, "points", least=10, most=MOST_DATA)
+        whole_number(self.n_startup_trials, "n_startup_trials", least=2, most=MOST_POINTS)
+        whole_number(self.max_training_samples, "max_training_samples", least=10, most=MOST_DATA)
         whole_number(self.patience, "patience")
-        for name in ("batch", "late_batch"):
+        for name in ("batch_fraction", "late_batch_fraction"):
             if positive_number(getattr(self, name), name) > 1:
                 raise InputError(f"{name} must be at most 1, got {getattr(self, name)}")
-        if positive_number(self.refit, "refit") <= 1:
-            raise InputError(f"refit must be above 1, got {self.refit}")
+        if positive_number(self.refit_growth, "refit_growth") <= 1:
+            raise InputError(f"refit_growth must be above 1, got {self.refit_growth}")
 
     def features(self, space: Space) -> Describe:
         """What the processes see of the designs of a space."""

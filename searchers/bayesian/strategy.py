@@ -83,7 +83,7 @@ class Strategy:
             self._descent = Descent()
         complete = history.designs >= self._space.designs
         for _ in range(_RECALLS if not complete else 0):
-            missing = settings.initial - len(self._descent.samples)
+            missing = settings.n_startup_trials - len(self._descent.samples)
             size = missing if missing > 0 else self._size
             genes = self._beginning(size) if missing > 0 else self._proposal(size)
             seen = history.find(genes)
@@ -104,8 +104,8 @@ class Strategy:
     def _size(self) -> int:
         """Of a batch."""
         shares = (
-            len(self._descent.samples) * self._settings.batch,
-            len(self._history) * self._settings.late_batch,
+            len(self._descent.samples) * self._settings.batch_fraction,
+            len(self._history) * self._settings.late_batch_fraction,
         )
         return max(1, round(max(shares)))
 
@@ -128,7 +128,7 @@ class Strategy:
         if not models.learn(own, self._relevant(np.arange(len(history)), elites), refit):
             return self._distinct(self._space.sample(self._rng, size), set(descent.keys))
         if refit:
-            descent.refit_at = len(rows) * settings.refit
+            descent.refit_at = len(rows) * settings.refit_growth
         # `inf` where nothing is feasible.
         best = float(np.log2(history.losses[rows].min()))
         taken = set(descent.keys)
@@ -168,7 +168,7 @@ class Strategy:
 
     def _relevant(self, rows: IntArray, elites: IntArray) -> IntArray:
         """The samples to learn from, of `rows`: those nearest to the best of the descent, and some others."""
-        points = self._settings.points
+        points = self._settings.max_training_samples
         if not len(elites):
             return self._rng.permutation(rows)[:points]
         features = self._history.features / self._models.lengths

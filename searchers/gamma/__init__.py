@@ -25,6 +25,7 @@ mean over them of the median best loss of 10 seeds is 1.19, 1.04, 1.02 and 1.004
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -46,25 +47,25 @@ if TYPE_CHECKING:
 class Rates:
     """How a population is bred. `Of ..., to ...` is the probability of that; shares are of the population."""
 
-    population: int
+    population_size: int
     """Children in a generation."""
     parents: float
     """The share of the best that has children."""
     elite: float
     """The share of the best, at least one, that lives on."""
-    tile_crossover: float
+    tile_crossover_prob: float
     """Of two parents, to exchange one dim's tiles, at both levels."""
-    reorder: float
+    reorder_prob: float
     """Of a child, to have two loops of one level change places."""
-    tile_mutation: float
+    tile_mutation_prob: float
     """Of each of a child's `loci`, to mutate: a tile, a parallel dim (the inner with the cluster size)."""
     loci: int
     """How many places of a child may mutate."""
-    parallel_mutation: float
+    parallel_mutation_prob: float
     """Of a child, to have its two parallel dims exchanged."""
-    small_steps: float
+    small_step_prob: float
     """Of a mutation, to be one of the space's moves (as a prime factor from one tile to another)."""
-    graded: bool
+    rank_infeasible: bool
     """Whether infeasible mappings compete. If not, they have no children; without others all starts anew."""
     patience: int
     """Generations without a better mapping after which a random population starts anew; 0: never."""
@@ -72,26 +73,34 @@ class Rates:
     """How often a mapping that was drawn before takes a small step away."""
 
     def __post_init__(self) -> None:
-        whole_number(self.population, "population", least=2, most=MOST_POINTS)
+        whole_number(self.population_size, "population_size", least=2, most=MOST_POINTS)
         whole_number(self.loci, "loci", least=0, most=MOST_REPEATS)
         share(self.parents, "parents")
         share(self.elite, "elite")
-        for name in ("tile_crossover", "reorder", "tile_mutation", "parallel_mutation", "small_steps"):
+        for name in (
+            "tile_crossover_prob",
+            "reorder_prob",
+            "tile_mutation_prob",
+            "parallel_mutation_prob",
+            "small_step_prob",
+        ):
             probability(getattr(self, name), name)
-        if not isinstance(self.graded, bool):
-            raise InputError(f"graded must be true or false, got {shorten(self.graded)}")
+        if not isinstance(self.rank_infeasible, bool):
+            raise InputError(f"rank_infeasible must be true or false, got {shorten(self.rank_infeasible)}")
         whole_number(self.patience, "patience", least=0)
         whole_number(self.retries, "retries", least=0, most=MOST_REPEATS)
 
 
 PRESETS = {
     "tuned": Rates(
-        population=20, parents=0.4, elite=0.05, tile_crossover=0.57, reorder=0.2, tile_mutation=0.53, loci=2,
-        parallel_mutation=0.1, small_steps=0.7, graded=True, patience=20, retries=5,
+        population_size=20, parents=0.4, elite=0.05, tile_crossover_prob=0.57, reorder_prob=0.2,
+        tile_mutation_prob=0.53, loci=2, parallel_mutation_prob=0.1, small_step_prob=0.7,
+        rank_infeasible=True, patience=20, retries=5,
     ),
     "paper": Rates(
-        population=20, parents=0.4, elite=0.05, tile_crossover=0.57, reorder=0.47, tile_mutation=0.53, loci=3,
-        parallel_mutation=0.1, small_steps=0.0, graded=False, patience=0, retries=0,
+        population_size=20, parents=0.4, elite=0.05, tile_crossover_prob=0.57, reorder_prob=0.47,
+        tile_mutation_prob=0.53, loci=3, parallel_mutation_prob=0.1, small_step_prob=0.0,
+        rank_infeasible=False, patience=0, retries=0,
     ),
 }  # fmt: skip
 
@@ -105,19 +114,28 @@ class Gamma:
     """
 
     preset: str = "tuned"
-    population: int | None = None
+    population_size: int | None = None
     parents: float | None = None
     elite: float | None = None
-    tile_crossover: float | None = None
-    reorder: float | None = None
-    tile_mutation: float | None = None
+    tile_crossover_prob: float | None = None
+    reorder_prob: float | None = None
+    tile_mutation_prob: float | None = None
     loci: int | None = None
-    parallel_mutation: float | None = None
-    small_steps: float | None = None
-    graded: bool | None = None
+    parallel_mutation_prob: float | None = None
+    small_step_prob: float | None = None
+    rank_infeasible: bool | None = None
     patience: int | None = None
     retries: int | None = None
 
+    aliases: ClassVar[Mapping[str, str]] = {
+        "population": "population_size",
+        "tile_crossover": "tile_crossover_prob",
+        "reorder": "reorder_prob",
+        "tile_mutation": "tile_mutation_prob",
+        "parallel_mutation": "parallel_mutation_prob",
+        "small_steps": "small_step_prob",
+        "graded": "rank_infeasible",
+    }
     random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
@@ -156,24 +174,24 @@ def _evolve(
     living, losses = np.empty((0, len(space.sizes)), np.int64), np.empty(0)
     if known:
         living = known.genes
-        losses = scores(known.evaluations) if rates.graded else known.evaluations.loss
-    children = space.sample(rng, max(rates.population - len(living), 1))
+        losses = scores(known.evaluations) if rates.rank_infeasible else known.evaluations.loss
+    children = space.sample(rng, max(rates.population_size - len(living), 1))
     best, idle = np.inf, 0
     while not rates.patience or idle <= rates.patience:
         children = visited.renew(children, lambda _, known: space.neighbour(rng, known), rates.retries)
         evaluations = evaluate(children)
-        graded = scores(evaluations) if rates.graded else evaluations.loss
+        graded = scores(evaluations) if rates.rank_infeasible else evaluations.loss
         living, losses = np.concatenate([living, children]), np.concatenate([losses, graded])
         living, losses = _ranked(living, losses)
-        parents = living[: max(1, round(rates.parents * rates.population))]
-        if not rates.graded:
+        parents = living[: max(1, round(rates.parents * rates.population_size))]
+        if not rates.rank_infeasible:
             parents = parents[np.isfinite(losses[: len(parents)])]
         if not len(parents):
             return
         children = breed(parents, rates, operators, rng)
         idle = 0 if losses[0] < best else idle + 1
         best = losses[0]
-        elite = max(1, round(rates.elite * rates.population))
+        elite = max(1, round(rates.elite * rates.population_size))
         living, losses = living[:elite], losses[:elite]
 
 
@@ -186,14 +204,14 @@ def _ranked(genes: IntArray, losses: FloatArray) -> tuple[IntArray, FloatArray]:
 
 def breed(parents: IntArray, rates: Rates, operators: Operators, rng: np.random.Generator) -> IntArray:
     """A generation of children: (population, genes)."""
-    children = operators.cross(parents, rates.population, rates.tile_crossover, rng)
-    operators.reorder(children, rng.random(len(children)) < rates.reorder, rng)
+    children = operators.cross(parents, rates.population_size, rates.tile_crossover_prob, rng)
+    operators.reorder(children, rng.random(len(children)) < rates.reorder_prob, rng)
     for _ in range(rates.loci):
         chance = rng.random((2, len(children)))
-        mutating = chance[0] < rates.tile_mutation
-        stepping = mutating & (chance[1] < rates.small_steps)
+        mutating = chance[0] < rates.tile_mutation_prob
+        stepping = mutating & (chance[1] < rates.small_step_prob)
         children[stepping] = operators.space.neighbour(rng, children[stepping])
         redrawn = mutating & ~stepping
         children[redrawn] = operators.mutate(children[redrawn], rng)
-    operators.exchange_parallel(children, rng.random(len(children)) < rates.parallel_mutation)
+    operators.exchange_parallel(children, rng.random(len(children)) < rates.parallel_mutation_prob)
     return children

@@ -14,6 +14,7 @@ no such sequences (other machines, levels, objectives, fixed genes, no mappings)
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, cast
 
@@ -42,13 +43,17 @@ class Generative:
 
     source: Literal["transformer", "sparse", "nearest"] = "transformer"
     """Where the first mappings come from."""
-    written: Annotated[int, Limits(ge=1, le=MOST_POINTS)] = 128
+    n_generated: Annotated[int, Limits(ge=1, le=MOST_POINTS)] = 128
     """Mappings that are written and evaluated before the local search."""
     target: Annotated[float, Limits(ge=-10, le=10)] = 0.0
     """The target: log2 of the loss over the best that is known."""
-    heat: Annotated[float, Limits(gt=0, le=10)] = 0.7
+    temperature: Annotated[float, Limits(gt=0, le=10)] = 0.7
     """The temperature at which sequences are drawn."""
 
+    aliases: ClassVar[Mapping[str, str]] = {
+        "written": "n_generated",
+        "heat": "temperature",
+    }
     libraries: ClassVar[tuple[str, ...]] = ("torch",)
     portable: ClassVar[bool] = False
 
@@ -77,7 +82,7 @@ class Generative:
         Local(n_startup_trials=trials).search(cast("Evaluator", informed), rng)
 
     def _points(self, evaluate: Evaluator, rng: np.random.Generator) -> IntArray:
-        """Distinct designs to begin with, that are not known: at most `written`."""
+        """Distinct designs to begin with, that are not known: at most `n_generated`."""
         from searchers.generative.mapper import known, read
         from searchers.generative.sequences import context, genes_of
 
@@ -89,13 +94,13 @@ class Generative:
         if self.source == "nearest":
             contexts, best = known()
             distances = np.square((contexts - here) / spread).sum(axis=1)
-            tokens = best[np.argsort(distances, kind="stable")[: 2 * self.written]]
+            tokens = best[np.argsort(distances, kind="stable")[: 2 * self.n_generated]]
         else:
             told = np.append((here - middle) / spread, self.target)
-            tokens = mapper.write(told, 2 * self.written, self.heat, rng)
+            tokens = mapper.write(told, 2 * self.n_generated, self.temperature, rng)
         visited = Visited(space)
         visited.add(evaluate.known.genes)
-        return visited.new(genes_of(space, structure, tokens))[: self.written]
+        return visited.new(genes_of(space, structure, tokens))[: self.n_generated]
 
 
 class _Informed(SubBudget):

@@ -16,6 +16,7 @@ equations, and `offline` no features that it knows: the search is then that of a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -45,20 +46,27 @@ class Gradient:
     """What the gradient is of: a network that learns from samples, or the relaxed equations of `loopnest`."""
     offline: bool = False
     """Whether the surrogate begins with what samples of other layers taught it."""
-    initial: Points = 24
+    n_startup_trials: Points = 24
     """Random points that the surrogate first learns from; with `offline`, none."""
-    starts: Points = 8
+    n_descents: Points = 8
     """Descents at a time: half from the best points so far, half from random ones; eight times as many of
     the relaxation, all from random ones."""
-    steps: Repeats = 12
+    descent_steps: Repeats = 12
     """Steps of a descent; eight times as many of the relaxation."""
-    batch: Points = 8
+    batch_size: Points = 8
     """Points evaluated after a round of descents; at least a fiftieth of all samples so far."""
     hidden: Annotated[int, Limits(ge=1, le=MOST_UNITS)] = 64
     """Units of each of the surrogate's two hidden layers."""
-    epochs: Repeats = 30
+    gradient_steps: Repeats = 30
     """Mini-batches of 128 that the surrogate learns from after each round."""
 
+    aliases: ClassVar[Mapping[str, str]] = {
+        "initial": "n_startup_trials",
+        "starts": "n_descents",
+        "steps": "descent_steps",
+        "batch": "batch_size",
+        "epochs": "gradient_steps",
+    }
     libraries: ClassVar[tuple[str, ...]] = ("torch",)
     portable: ClassVar[bool] = False
     random_start: ClassVar[dict[str, Any]] = {"form": "surrogate", "offline": False}

@@ -52,12 +52,12 @@ class _Search:
         if len(known.genes):
             self._history.add(known.genes, known.evaluations)
         if self._surrogate is None:
-            self._draw(self._space.sample(self._rng, self._settings.initial))
-        self._learn(self._settings.epochs * _FIRST)
+            self._draw(self._space.sample(self._rng, self._settings.n_startup_trials))
+        self._learn(self._settings.gradient_steps * _FIRST)
 
     def round(self) -> None:
         """Descend from the best points and from random ones, evaluate, and learn."""
-        count = max(self._settings.batch, len(self._history) // _FRESH)
+        count = max(self._settings.batch_size, len(self._history) // _FRESH)
         candidates = self._candidates()
         near = round(_EXPLORED * count) if len(self._history) else 0
         chosen = candidates[: count - near]
@@ -65,18 +65,20 @@ class _Search:
         around = self._space.neighbour(self._rng, best[self._rng.integers(len(best), size=near)])
         points = np.concatenate([chosen, self._new(around)])
         self._draw(points if len(points) else self._space.sample(self._rng, count))
-        self._learn(self._settings.epochs)
+        self._learn(self._settings.gradient_steps)
 
     def _candidates(self) -> IntArray:
         """Designs that were not evaluated, those that the surrogate takes for the best first."""
         surrogate = self._surrogate
-        random = self._space.sample(self._rng, self._settings.starts)
+        random = self._space.sample(self._rng, self._settings.n_descents)
         if surrogate is None:
             return self._new(random)
-        half = self._best(self._settings.starts // 2)
+        half = self._best(self._settings.n_descents // 2)
         starts = np.concatenate([half, random[len(half) :]])
         relaxed = Relaxed(self._space, self._rng)
-        passed, merit = relaxed.descend(starts, self._describe, surrogate.slopes, self._settings.steps)
+        passed, merit = relaxed.descend(
+            starts, self._describe, surrogate.slopes, self._settings.descent_steps
+        )
         return self._new(passed[np.argsort(merit, kind="stable")])
 
     def _best(self, count: int) -> IntArray:

@@ -62,7 +62,7 @@ def search_relaxed(settings: Gradient, evaluate: Evaluator, rng: np.random.Gener
         genes, merit = descents.rounded(rng)
         new = visited.new(genes[np.argsort(merit, kind="stable")])
         # Where descents lead to nothing new any more, chance does.
-        points = new[: settings.batch * _TIMES] if len(new) else space.sample(rng, settings.batch)
+        points = new[: settings.batch_size * _TIMES] if len(new) else space.sample(rng, settings.batch_size)
         visited.add(points)
         evaluate(points)
 
@@ -83,7 +83,7 @@ class _Descents:
 
     def rounded(self, rng: np.random.Generator) -> tuple[IntArray, FloatArray]:
         """Where a round of descents ends, (n, genes), and what the equations say of it, (n,)."""
-        starts = self._space.sample(rng, self._settings.starts * _TIMES)
+        starts = self._space.sample(rng, self._settings.n_descents * _TIMES)
         reached = self._descend(self._points(starts))
         genes = self._genes(starts, reached)
         with torch.no_grad():
@@ -104,7 +104,7 @@ class _Descents:
         inner = points.inner.clone().requires_grad_()
         cluster = points.cluster.clone().requires_grad_()
         adam = torch.optim.Adam([outer, inner, cluster], lr=_LEARNING_RATE)
-        for _ in range(self._settings.steps * _TIMES):
+        for _ in range(self._settings.descent_steps * _TIMES):
             at = Points(outer, inner, cluster, points.outer_parallel, points.inner_parallel)
             merit = self._merit(self._nest.costs(at)).flatten(1)
             loss = -torch.logsumexp(-_SHARPNESS * merit, dim=1).sum() / _SHARPNESS

@@ -7,6 +7,7 @@ time grows with their cube.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -27,29 +28,35 @@ if TYPE_CHECKING:
 class BoTorch:
     """Bayesian optimisation as BoTorch's guide has it for mixed spaces."""
 
-    initial: int = 20
+    n_startup_trials: int = 20
     """Random points before the model's."""
-    restarts: int = 4
+    num_restarts: int = 4
     """Points from which the improvement is maximised."""
-    raw: int = 128
+    raw_samples: int = 128
     """Points looked at to find those."""
-    points: int = 500
+    max_training_samples: int = 500
     """Samples of a model."""
 
+    aliases: ClassVar[Mapping[str, str]] = {
+        "initial": "n_startup_trials",
+        "restarts": "num_restarts",
+        "raw": "raw_samples",
+        "points": "max_training_samples",
+    }
     libraries: ClassVar[tuple[str, ...]] = ("botorch", "gpytorch", "scipy", "torch")
     portable: ClassVar[bool] = False
     random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
-        for name in ("initial", "restarts", "raw"):
+        for name in ("n_startup_trials", "num_restarts", "raw_samples"):
             whole_number(getattr(self, name), name, most=MOST_POINTS)
-        whole_number(self.points, "points", most=MOST_DATA)
+        whole_number(self.max_training_samples, "max_training_samples", most=MOST_DATA)
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Ask and tell, until the budget is spent."""
         library("botorch.optim.optimize_mixed", "botorch")
         with torch_apart(int(rng.integers(2**31))):
-            play(lambda space, seed: _Model(self, space, seed), evaluate, rng, most=self.points)
+            play(lambda space, seed: _Model(self, space, seed), evaluate, rng, most=self.max_training_samples)
 
 
 class _Model:
@@ -65,7 +72,7 @@ class _Model:
     def ask(self) -> IntArray:
         """The next point, (1, genes), or the initial ones."""
         settings = self._settings
-        missing = settings.initial - len(self._genes)
+        missing = settings.n_startup_trials - len(self._genes)
         if not self._places:
             return self._space.sample(self._rng, 1)
         return self._space.sample(self._rng, missing) if missing > 0 else self._most_improving()
@@ -101,8 +108,8 @@ class _Model:
             bounds,
             discrete_dims={column: list(range(sizes[column])) for column in self._whole},
             cat_dims={column: list(range(sizes[column])) for column in self._named},
-            raw_samples=self._settings.raw,
-            num_restarts=self._settings.restarts,
+            raw_samples=self._settings.raw_samples,
+            num_restarts=self._settings.num_restarts,
         )
         point = np.zeros((1, len(self._space.genes)), np.int64)
         point[:, self._places] = np.clip(np.rint(found.numpy()), 0, sizes - 1)

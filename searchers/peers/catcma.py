@@ -6,6 +6,7 @@ which OptunaHub's sampler wraps. It restarts where it has converged, as its user
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -25,20 +26,23 @@ if TYPE_CHECKING:
 class CatCMA:
     """CMA-ES for numbers and categories: CatCMAwM of the package cmaes."""
 
-    population: int = 0
+    population_size: int = 0
     """Points of a generation; 0: as many as the package takes."""
 
+    aliases: ClassVar[Mapping[str, str]] = {
+        "population": "population_size",
+    }
     libraries: ClassVar[tuple[str, ...]] = ("cmaes",)
     portable: ClassVar[bool] = False
     random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
-        whole_number(self.population, "population", least=0, most=MOST_POINTS)
+        whole_number(self.population_size, "population_size", least=0, most=MOST_POINTS)
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Ask and tell, until the budget is spent."""
         cmaes = library("cmaes", "catcma")
-        play(lambda space, seed: _Strategy(cmaes, space, seed, self.population), evaluate, rng)
+        play(lambda space, seed: _Strategy(cmaes, space, seed, self.population_size), evaluate, rng)
 
 
 class _Strategy:

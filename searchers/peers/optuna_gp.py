@@ -5,6 +5,7 @@ Its time grows with the cube of the samples: after so many a study gives way to 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -25,18 +26,22 @@ if TYPE_CHECKING:
 class OptunaGP:
     """A Gaussian process, as Optuna's GPSampler has it."""
 
-    startup: int = 10
+    n_startup_trials: int = 10
     """Random points before the model's."""
-    study: int = 500
+    trials_per_study: int = 500
     """Samples of a study."""
 
+    aliases: ClassVar[Mapping[str, str]] = {
+        "startup": "n_startup_trials",
+        "study": "trials_per_study",
+    }
     libraries: ClassVar[tuple[str, ...]] = ("optuna", "scipy", "torch")
     portable: ClassVar[bool] = False
     random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
-        whole_number(self.startup, "startup", most=MOST_POINTS)
-        whole_number(self.study, "study", most=MOST_DATA)
+        whole_number(self.n_startup_trials, "n_startup_trials", most=MOST_POINTS)
+        whole_number(self.trials_per_study, "trials_per_study", most=MOST_DATA)
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Ask and tell, until the budget is spent."""
@@ -44,9 +49,9 @@ class OptunaGP:
 
         def make(space: Space, seed: int) -> Study:
             sampler = samplers.GPSampler(
-                n_startup_trials=self.startup, deterministic_objective=True, seed=seed
+                n_startup_trials=self.n_startup_trials, deterministic_objective=True, seed=seed
             )
             return Study(space, sampler, "optuna-gp")
 
         with torch_apart(int(rng.integers(2**31))):
-            play(make, evaluate, rng, most=self.study)
+            play(make, evaluate, rng, most=self.trials_per_study)

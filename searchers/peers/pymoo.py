@@ -6,6 +6,7 @@ orders as choices; nothing is proposed twice.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -29,20 +30,23 @@ _TRIES = 10
 class Pymoo:
     """A genetic algorithm for genes of several kinds: pymoo's MixedVariableGA."""
 
-    population: int = 20
+    population_size: int = 20
     """Points of a generation; the package's own default, 50, is for larger budgets."""
 
+    aliases: ClassVar[Mapping[str, str]] = {
+        "population": "population_size",
+    }
     libraries: ClassVar[tuple[str, ...]] = ("pymoo", "scipy")
     portable: ClassVar[bool] = False
     random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
-        whole_number(self.population, "population", least=2, most=MOST_POINTS)
+        whole_number(self.population_size, "population_size", least=2, most=MOST_POINTS)
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Breed generation after generation until the budget is spent."""
         package = library("pymoo", "pymoo")
-        play(lambda space, seed: _Algorithm(package, space, seed, self.population), evaluate, rng)
+        play(lambda space, seed: _Algorithm(package, space, seed, self.population_size), evaluate, rng)
 
 
 class _Algorithm:

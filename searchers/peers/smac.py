@@ -7,6 +7,7 @@ takes its turn.
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -27,16 +28,19 @@ if TYPE_CHECKING:
 class SMAC:
     """Random forests as a model of the loss: SMAC3's HyperparameterOptimizationFacade."""
 
-    initial: int = 10
+    n_startup_trials: int = 10
     """Points of the initial design (Sobol)."""
 
+    aliases: ClassVar[Mapping[str, str]] = {
+        "initial": "n_startup_trials",
+    }
     libraries: ClassVar[tuple[str, ...]] = ("smac", "ConfigSpace", "scikit-learn", "scipy")
     portable: ClassVar[bool] = False
     plans_for_budget: ClassVar[bool] = True
     random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
-        whole_number(self.initial, "initial", most=MOST_POINTS)
+        whole_number(self.n_startup_trials, "n_startup_trials", most=MOST_POINTS)
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Ask and tell, until the budget is spent."""
@@ -44,7 +48,7 @@ class SMAC:
         with tempfile.TemporaryDirectory(prefix="dse-smac-") as folder:
 
             def make(space: Space, seed: int) -> _Facade:
-                return _Facade(package, space, seed, evaluate.remaining, self.initial, Path(folder))
+                return _Facade(package, space, seed, evaluate.remaining, self.n_startup_trials, Path(folder))
 
             with silenced("smac"):
                 play(make, evaluate, rng)

@@ -6,6 +6,7 @@ With the library's own settings, but multivariate, which is its better form.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -25,20 +26,24 @@ if TYPE_CHECKING:
 class TPE:
     """Tree-structured Parzen estimators, as Optuna's TPESampler has them."""
 
-    startup: int = 10
+    n_startup_trials: int = 10
     """Random points before the model's."""
-    candidates: int = 24
+    n_ei_candidates: int = 24
     """Points drawn from the good ones' density, of which the best ratio is evaluated."""
     multivariate: bool = True
     """Whether the densities are of all genes together."""
 
+    aliases: ClassVar[Mapping[str, str]] = {
+        "startup": "n_startup_trials",
+        "candidates": "n_ei_candidates",
+    }
     libraries: ClassVar[tuple[str, ...]] = ("optuna",)
     portable: ClassVar[bool] = False
     random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
-        whole_number(self.startup, "startup", most=MOST_POINTS)
-        whole_number(self.candidates, "candidates", most=MOST_POINTS)
+        whole_number(self.n_startup_trials, "n_startup_trials", most=MOST_POINTS)
+        whole_number(self.n_ei_candidates, "n_ei_candidates", most=MOST_POINTS)
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Ask and tell, until the budget is spent."""
@@ -46,8 +51,8 @@ class TPE:
 
         def make(space: Space, seed: int) -> Study:
             sampler = samplers.TPESampler(
-                n_startup_trials=self.startup,
-                n_ei_candidates=self.candidates,
+                n_startup_trials=self.n_startup_trials,
+                n_ei_candidates=self.n_ei_candidates,
                 multivariate=self.multivariate,
                 seed=seed,
             )

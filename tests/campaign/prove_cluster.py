@@ -25,7 +25,7 @@ objectives = ["edp"]
 accelerators = ["eyeriss-small"]
 layers = ["alexnet:conv2", "resnet18:layer2.0.conv2"]
 [searchers.random]
-batch = 2
+batch_size = 2
 [searchers.walk]
 [searchers.genetic]
 """

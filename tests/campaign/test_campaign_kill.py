@@ -25,7 +25,7 @@ objectives = ["edp"]
 accelerators = ["eyeriss-small"]
 layers = ["alexnet:conv2"]
 [searchers.random]
-batch = 7
+batch_size = 7
 [searchers.walk]
 [searchers.genetic]
 """

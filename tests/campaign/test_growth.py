@@ -102,9 +102,9 @@ def test_curves_alone_grow_too(tmp_path: Path) -> None:
 
 
 def test_what_differs_is_named(tmp_path: Path) -> None:
-    run(tmp_path, campaign(("genetic", Genetic(population=40)), budget=SMALL))
-    changed = campaign(("genetic", Genetic(population=60)), budget=LARGE)
-    said = r": budget 300 -> 700; genetic.population 40 -> 60; run what made it"
+    run(tmp_path, campaign(("genetic", Genetic(population_size=40)), budget=SMALL))
+    changed = campaign(("genetic", Genetic(population_size=60)), budget=LARGE)
+    said = r": budget 300 -> 700; genetic.population_size 40 -> 60; run what made it"
     for _ in range(2):
         with pytest.raises(InputError, match=said):
             Store(tmp_path, changed)

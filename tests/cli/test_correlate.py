@@ -225,7 +225,7 @@ def test_the_analysis_is_that_of_the_samples_and_of_marl(
 def test_another_searcher_may_draw_and_the_rest_is_as_asked(dse: Dse) -> None:
     options = ("--searcher", "genetic", "--set", "population=20", "--samples", "300", "--top", "0.5")
     data = dse("correlate", *CONV, *options, "--threshold", "0.4", "--fix", "cluster=1", "--json").json
-    assert (data["searcher"], data["settings"]["population"]) == ("genetic", 20)
+    assert (data["searcher"], data["settings"]["population_size"]) == ("genetic", 20)
     assert (data["top"], data["threshold"]) == (0.5, 0.4)
     assert "cluster" not in data["varied"]
     assert list(data["agents"]) == ["2", "3", "6", "9"]

@@ -94,7 +94,7 @@ def test_a_journal_goes_on_where_it_left_off(tmp_path: Path) -> None:
 def test_samples_that_are_drawn_one_by_one_take_less_than_60_bytes_on_disk(tmp_path: Path) -> None:
     for tiles in ("factors", "any"):
         problem = replace(PROBLEM, tiles=tiles)
-        path, cell = tmp_path / tiles, Cell(problem, "one by one", Random(batch=1), 0, 3000)
+        path, cell = tmp_path / tiles, Cell(problem, "one by one", Random(batch_size=1), 0, 3000)
         with open_journal(cell, path) as journal:
             record = run_cell(cell, journal)
         assert path.stat().st_size < 50 * 3000
@@ -374,7 +374,7 @@ class Counting(CostModel):
 
 
 @pytest.mark.parametrize(
-    "searcher", [Odd(), Walk(), Random(batch=64)], ids=lambda searcher: type(searcher).__name__
+    "searcher", [Odd(), Walk(), Random(batch_size=64)], ids=lambda searcher: type(searcher).__name__
 )
 def test_a_search_resumed_at_any_cut_gives_the_same_record(tmp_path: Path, searcher) -> None:
     cell = Cell(PROBLEM, "any", searcher, 5, 200)
@@ -392,7 +392,7 @@ def test_a_search_resumed_at_any_cut_gives_the_same_record(tmp_path: Path, searc
 
 
 def test_a_resumed_search_reports_how_much_was_replayed(tmp_path: Path) -> None:
-    cell, seen = Cell(PROBLEM, "random", Random(batch=50), 5, 200), list[Progress]()
+    cell, seen = Cell(PROBLEM, "random", Random(batch_size=50), 5, 200), list[Progress]()
     with open_journal(cell, tmp_path / "j") as journal:
         journal.sync(first(run_cell(cell), 70), force=True)
     with open_journal(cell, tmp_path / "j") as journal:
@@ -406,7 +406,7 @@ def test_a_resumed_search_reports_how_much_was_replayed(tmp_path: Path) -> None:
 
 
 def test_a_search_that_is_not_what_it_was_is_told_at_the_first_sample_that_differs(tmp_path: Path) -> None:
-    cell = Cell(PROBLEM, "random", Random(batch=40), 5, 200)
+    cell = Cell(PROBLEM, "random", Random(batch_size=40), 5, 200)
     whole = run_cell(cell)
     changed = Record(13)
     genes = whole.genes(0, 120)
@@ -470,7 +470,7 @@ def test_a_searcher_that_stops_early_is_an_error() -> None:
 def test_a_search_killed_again_and_again_gives_the_record_of_one_that_was_not(
     tmp_path: Path, monkeypatch
 ) -> None:
-    cell, path = Cell(PROBLEM, "walk", Walk(walkers=3), 2, 4000), tmp_path / "j"
+    cell, path = Cell(PROBLEM, "walk", Walk(n_walkers=3), 2, 4000), tmp_path / "j"
     whole, rng = run_cell(cell), np.random.default_rng(0)
     monkeypatch.setattr(journal_module, "FRAME_ROWS", 5)
     held, kills = [0], 0

@@ -248,7 +248,7 @@ def test_a_cells_generator_depends_on_what_the_cell_is() -> None:
     others = [
         replace(cell, seed=1),
         replace(cell, name="random"),
-        replace(cell, searcher=Walk(walkers=17)),
+        replace(cell, searcher=Walk(n_walkers=17)),
         replace(cell, problem=replace(PROBLEM, objective="latency")),
         replace(cell, problem=replace(PROBLEM, layer=load_layer("resnet18:2"))),
         replace(cell, problem=replace(PROBLEM, accelerator=PRESETS["edge-small"])),
@@ -267,7 +267,7 @@ def test_a_cells_generator_does_not_depend_on_budget_names_or_the_cost_model() -
     cell = Cell(PROBLEM, "walk", Walk(), 0, 100)
     for other in (
         replace(cell, budget=200),
-        replace(cell, searcher=Walk(walkers=16)),
+        replace(cell, searcher=Walk(n_walkers=16)),
         replace(cell, problem=replace(PROBLEM, layer=replace(PROBLEM.layer, name="x", repeats=3))),
         replace(cell, problem=replace(PROBLEM, cost_model=Renamed())),
     ):

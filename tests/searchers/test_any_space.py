@@ -19,7 +19,7 @@ from searchers.peers import PEERS
 OURS = [name for name in searchers() if name not in PEERS]
 BUDGET = 120
 QUICKER: dict[str, dict[str, Any]] = {
-    "bayesian": {"batch": 0.5},
+    "bayesian": {"batch_fraction": 0.5},
     "ddpg": {"gradient_steps": 2, "n_envs": 8},
     "dqn": {"batch_size": 16, "episode_steps": 8, "exploration_steps": 100},
 }

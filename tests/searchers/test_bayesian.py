@@ -33,7 +33,7 @@ ONE_LEFT = {gene.name: "KCYX" for gene in PROBLEM.space.genes if gene.kind == "p
 ONE_LEFT |= {gene.name: 1 for gene in PROBLEM.space.genes if gene.kind == "ordinal"}
 SMALL = replace(PROBLEM, fixed={name: value for name, value in ONE_LEFT.items() if name != "cluster"})
 ONE = replace(PROBLEM, fixed={**ONE_LEFT, "outer.parallel": "K", "inner.parallel": "C"})
-IMPATIENT = Bayesian(initial=5, patience=5)
+IMPATIENT = Bayesian(n_startup_trials=5, patience=5)
 
 
 def run(budget: int, problem: Problem = PROBLEM, seed: int = 0, searcher: Any = None) -> Record:
@@ -208,12 +208,12 @@ def test_a_batch_ends_with_the_last_point_that_counts() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"initial": 1}, "initial must be at least 2, got 1"),
-        ({"points": 9}, "points must be at least 10, got 9"),
-        ({"batch": 1.5}, "batch must be at most 1, got 1.5"),
-        ({"late_batch": 0.0}, "late_batch must be a finite number above 0, got 0.0"),
+        ({"n_startup_trials": 1}, "n_startup_trials must be at least 2, got 1"),
+        ({"max_training_samples": 9}, "max_training_samples must be at least 10, got 9"),
+        ({"batch_fraction": 1.5}, "batch_fraction must be at most 1, got 1.5"),
+        ({"late_batch_fraction": 0.0}, "late_batch_fraction must be a finite number above 0, got 0.0"),
         ({"patience": 0}, "patience must be at least 1, got 0"),
-        ({"refit": 1.0}, "refit must be above 1, got 1.0"),
+        ({"refit_growth": 1.0}, "refit_growth must be above 1, got 1.0"),
     ],
 )
 def test_senseless_settings_are_refused(settings: dict[str, Any], message: str) -> None:

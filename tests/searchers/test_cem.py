@@ -77,7 +77,7 @@ def test_it_starts_anew_where_it_no_longer_improves() -> None:
         genes = run(CEM(patience=patience, floor=0.0), 3000, landscapes.refused()).genes()
         orders.append(len(np.unique(genes[-600:, 0])))
     assert orders[0] == SPACE.sizes[0] == 24
-    assert orders[1] <= CEM().elite * CEM().batch
+    assert orders[1] <= CEM().elite * CEM().batch_size
 
 
 def test_without_a_floor_or_retries_it_draws_the_elite_again_and_again() -> None:
@@ -124,7 +124,7 @@ def test_rounding_never_leads_outside() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"batch": 0}, "batch must be at least 1, got 0"),
+        ({"batch_size": 0}, "batch_size must be at least 1, got 0"),
         ({"elite": 0.0}, "elite must be above 0 and at most 1, got 0.0"),
         ({"smoothing": 1.5}, "smoothing must be above 0 and at most 1, got 1.5"),
         ({"floor": -0.1}, "floor must be between 0 and 1, got -0.1"),

@@ -68,25 +68,25 @@ def test_it_beats_random_search_with_the_same_samples(preset: str) -> None:
 def test_the_paper_preset_has_the_published_rates() -> None:
     assert dataclasses.asdict(Gamma(preset="paper")) == {
         "preset": "paper",
-        "population": 20,
+        "population_size": 20,
         "parents": 0.4,
         "elite": 0.05,
-        "tile_crossover": 0.57,
-        "reorder": 0.47,
-        "tile_mutation": 0.53,
+        "tile_crossover_prob": 0.57,
+        "reorder_prob": 0.47,
+        "tile_mutation_prob": 0.53,
         "loci": 3,
-        "parallel_mutation": 0.1,
-        "small_steps": 0.0,
-        "graded": False,
+        "parallel_mutation_prob": 0.1,
+        "small_step_prob": 0.0,
+        "rank_infeasible": False,
         "patience": 0,
         "retries": 0,
     }
 
 
 def test_a_rate_that_is_given_replaces_the_presets() -> None:
-    made = make_searcher("gamma", {"preset": "paper", "reorder": 0.0, "population": 50})
-    assert made == Gamma(preset="paper", reorder=0.0, population=50)
-    assert made.rates == replace(PRESETS["paper"], reorder=0.0, population=50)
+    made = make_searcher("gamma", {"preset": "paper", "reorder_prob": 0.0, "population_size": 50})
+    assert made == Gamma(preset="paper", reorder_prob=0.0, population_size=50)
+    assert made.rates == replace(PRESETS["paper"], reorder_prob=0.0, population_size=50)
 
 
 def test_the_paper_preset_pays_for_twenty_children_a_generation() -> None:
@@ -253,28 +253,34 @@ def test_without_a_mapping_parents_exchange_a_block_of_sizes_and_orders_swap_two
 
 def test_the_rates_are_those_of_the_children() -> None:
     rng = np.random.default_rng(0)
-    quiet = replace(PRESETS["paper"], population=4000, tile_crossover=0.0, tile_mutation=0.0, reorder=0.0)
+    quiet = replace(
+        PRESETS["paper"],
+        population_size=4000,
+        tile_crossover_prob=0.0,
+        tile_mutation_prob=0.0,
+        reorder_prob=0.0,
+    )
     parent = SPACE.canonical(SPACE.sample(rng, 1))
     parent[:, [PLACE["outer.parallel"], PLACE["inner.parallel"]]] = 0, 1
 
     def share(**rates: float) -> float:
-        children = breed(parent, replace(quiet, parallel_mutation=0.0, **rates), OPERATORS, rng)
+        children = breed(parent, replace(quiet, parallel_mutation_prob=0.0, **rates), OPERATORS, rng)
         return float((children != parent).any(axis=1).mean())
 
     assert share() == 0
-    assert abs(share(reorder=0.47) - 0.47) < 0.03
-    assert abs(share(tile_mutation=0.53, small_steps=1.0, loci=1) - 0.53) < 0.03
+    assert abs(share(reorder_prob=0.47) - 0.47) < 0.03
+    assert abs(share(tile_mutation_prob=0.53, small_step_prob=1.0, loci=1) - 0.53) < 0.03
     # A place that is drawn anew may be drawn as it was.
-    assert 0.3 < share(tile_mutation=0.53, loci=1) < 0.5
-    swapped = breed(parent, replace(quiet, parallel_mutation=0.1), OPERATORS, rng)
+    assert 0.3 < share(tile_mutation_prob=0.53, loci=1) < 0.5
+    swapped = breed(parent, replace(quiet, parallel_mutation_prob=0.1), OPERATORS, rng)
     assert abs((swapped != parent).any(axis=1).mean() - 0.1) < 0.02
 
 
 def test_small_steps_are_the_moves_of_the_space() -> None:
     rng = np.random.default_rng(0)
     rates = replace(
-        PRESETS["tuned"], population=200, tile_crossover=0.0, reorder=0.0, parallel_mutation=0.0,
-        tile_mutation=1.0, loci=1, small_steps=1.0,
+        PRESETS["tuned"], population_size=200, tile_crossover_prob=0.0, reorder_prob=0.0,
+        parallel_mutation_prob=0.0, tile_mutation_prob=1.0, loci=1, small_step_prob=1.0,
     )  # fmt: skip
     parent = SPACE.canonical(SPACE.sample(rng, 1))
     moves = np.concatenate([block.neighbours(parent[0]) for block in SPACE.blocks])
@@ -284,7 +290,7 @@ def test_small_steps_are_the_moves_of_the_space() -> None:
 
 def test_the_best_of_all_lives_on_until_it_starts_anew() -> None:
     """With one parent a generation, all children are close to the best so far."""
-    searcher = Gamma(preset="paper", parents=0.05, tile_mutation=0.2, loci=1)
+    searcher = Gamma(preset="paper", parents=0.05, tile_mutation_prob=0.2, loci=1)
     record = run(searcher, 1000)
     genes, losses = record.genes(), record.evaluations().loss
     for start in range(20, 1000, 20):
@@ -319,16 +325,16 @@ def test_mappings_are_not_drawn_twice_while_there_are_others() -> None:
     ("settings", "message"),
     [
         ({"preset": "papr"}, "unknown preset 'papr'; did you mean 'paper'?"),
-        ({"population": 1}, "population must be at least 2, got 1"),
+        ({"population_size": 1}, "population_size must be at least 2, got 1"),
         ({"parents": 0.0}, "parents must be above 0 and at most 1, got 0.0"),
         ({"elite": 1.5}, "elite must be above 0 and at most 1, got 1.5"),
-        ({"tile_crossover": -0.1}, "tile_crossover must be between 0 and 1, got -0.1"),
-        ({"reorder": math.nan}, "reorder must be between 0 and 1, got nan"),
-        ({"tile_mutation": 2}, "tile_mutation must be between 0 and 1, got 2"),
+        ({"tile_crossover_prob": -0.1}, "tile_crossover_prob must be between 0 and 1, got -0.1"),
+        ({"reorder_prob": math.nan}, "reorder_prob must be between 0 and 1, got nan"),
+        ({"tile_mutation_prob": 2}, "tile_mutation_prob must be between 0 and 1, got 2"),
         ({"loci": -1}, "loci must be at least 0, got -1"),
-        ({"parallel_mutation": 1.1}, "parallel_mutation must be between 0 and 1, got 1.1"),
-        ({"small_steps": "often"}, "small_steps must be between 0 and 1, got 'often'"),
-        ({"graded": 1}, "graded must be true or false, got 1"),
+        ({"parallel_mutation_prob": 1.1}, "parallel_mutation_prob must be between 0 and 1, got 1.1"),
+        ({"small_step_prob": "often"}, "small_step_prob must be between 0 and 1, got 'often'"),
+        ({"rank_infeasible": 1}, "rank_infeasible must be true or false, got 1"),
         ({"patience": -1}, "patience must be at least 0, got -1"),
         ({"retries": 0.5}, "retries must be a whole number, got 0.5"),
     ],

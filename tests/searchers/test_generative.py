@@ -46,7 +46,7 @@ def drawn(source: str, samples: int, start: int = 0) -> tuple[np.ndarray, np.nda
     if start:
         evaluate.begin(SPACE.sample(np.random.default_rng(1), start))
     with suppress(BudgetExhausted):
-        make_searcher("generative", {"source": source, "written": 16}).search(
+        make_searcher("generative", {"source": source, "n_generated": 16}).search(
             evaluate, np.random.default_rng(0)
         )
     assert len(record) == samples
@@ -76,5 +76,5 @@ def test_what_it_was_taught_by_is_declared() -> None:
 
 
 def test_settings_that_cannot_be_are_refused() -> None:
-    with pytest.raises(InputError, match="heat must be"):
-        make_searcher("generative", {"heat": 0.0})
+    with pytest.raises(InputError, match="temperature must be"):
+        make_searcher("generative", {"temperature": 0.0})

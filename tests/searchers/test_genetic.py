@@ -64,19 +64,19 @@ def test_it_beats_random_search_with_the_same_samples() -> None:
 
 
 def test_each_generation_pays_for_its_children_but_not_for_its_elite() -> None:
-    _, ends = batches(Genetic(population=20, elite=3, patience=0), 500)
+    _, ends = batches(Genetic(population_size=20, elite=3, patience=0), 500)
     assert np.diff([0, *ends]).tolist() == [20, *[17] * 28, 4]
 
 
 def test_children_without_mutation_have_genes_of_the_first_generation_alone() -> None:
-    genes = run(Genetic(mutation=0.0, retries=0, patience=0), 600).genes()
+    genes = run(Genetic(mutation_prob=0.0, retries=0, patience=0), 600).genes()
     for gene in range(13):
         assert set(genes[30:, gene]) <= set(genes[:30, gene])
     assert len(np.unique(genes, axis=0)) > 100
 
 
 def test_without_crossover_and_mutation_children_are_copies() -> None:
-    genes = run(Genetic(crossover=0.0, mutation=0.0, retries=0, patience=0), 300).genes()
+    genes = run(Genetic(crossover_prob=0.0, mutation_prob=0.0, retries=0, patience=0), 300).genes()
     first = {tuple(one) for one in genes[:30].tolist()}
     assert {tuple(one) for one in genes[30:].tolist()} <= first
 
@@ -84,7 +84,13 @@ def test_without_crossover_and_mutation_children_are_copies() -> None:
 def test_the_elite_is_not_lost() -> None:
     """With children that are all mutated beyond recognition, the best found stays a parent."""
     searcher = Genetic(
-        population=4, elite=1, tournament=50, crossover=0.0, mutation=0.1, retries=0, patience=0
+        population_size=4,
+        elite=1,
+        tournament_size=50,
+        crossover_prob=0.0,
+        mutation_prob=0.1,
+        retries=0,
+        patience=0,
     )
     record = run(searcher, 400)
     genes, losses = record.genes(), record.evaluations().loss
@@ -95,7 +101,7 @@ def test_the_elite_is_not_lost() -> None:
 
 
 def test_it_starts_anew_where_it_no_longer_improves() -> None:
-    record, ends = batches(Genetic(population=10, elite=2, patience=4), 3000)
+    record, ends = batches(Genetic(population_size=10, elite=2, patience=4), 3000)
     losses, sizes = record.evaluations().loss, np.diff([0, *ends])
     begins = np.flatnonzero(sizes == 10)
     assert len(begins) > 10
@@ -178,15 +184,15 @@ def test_deap_is_left_without_new_names() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"population": 1}, "population must be at least 2, got 1"),
-        ({"population": 2.5}, "population must be a whole number, got 2.5"),
-        ({"population": 5, "elite": 5}, "elite must be less than the population of 5, got 5"),
+        ({"population_size": 1}, "population_size must be at least 2, got 1"),
+        ({"population_size": 2.5}, "population_size must be a whole number, got 2.5"),
+        ({"population_size": 5, "elite": 5}, "elite must be less than the population of 5, got 5"),
         ({"elite": -1}, "elite must be at least 0, got -1"),
-        ({"tournament": 0}, "tournament must be at least 1, got 0"),
-        ({"crossover": 1.5}, "crossover must be between 0 and 1, got 1.5"),
-        ({"exchange": -0.5}, "exchange must be between 0 and 1, got -0.5"),
-        ({"mutation": float("nan")}, "mutation must be between 0 and 1, got nan"),
-        ({"step": 2}, "step must be between 0 and 1, got 2"),
+        ({"tournament_size": 0}, "tournament_size must be at least 1, got 0"),
+        ({"crossover_prob": 1.5}, "crossover_prob must be between 0 and 1, got 1.5"),
+        ({"swapping_prob": -0.5}, "swapping_prob must be between 0 and 1, got -0.5"),
+        ({"mutation_prob": float("nan")}, "mutation_prob must be between 0 and 1, got nan"),
+        ({"step_prob": 2}, "step_prob must be between 0 and 1, got 2"),
         ({"patience": -1}, "patience must be at least 0, got -1"),
         ({"retries": -1}, "retries must be at least 0, got -1"),
     ],

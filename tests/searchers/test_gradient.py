@@ -21,7 +21,7 @@ from searchers.gradient.relaxed import Relaxed, on_simplex
 from workloads import load_layer
 
 PROBLEM = dse.Problem(load_layer("resnet18:layer2.0.conv2"), dse.load_accelerator("edge-small"), "edp")
-QUICK = {"epochs": 4, "steps": 4}
+QUICK = {"gradient_steps": 4, "descent_steps": 4}
 
 
 def test_vectors_are_their_own_rounding() -> None:
@@ -115,4 +115,4 @@ def test_settings_that_cannot_be_are_refused() -> None:
     with pytest.raises(InputError, match="offline is for form = 'surrogate'"):
         make_searcher("gradient", {"form": "relaxation", "offline": True})
     with pytest.raises(InputError, match="steps must be"):
-        make_searcher("gradient", {"steps": 0})
+        make_searcher("gradient", {"descent_steps": 0})

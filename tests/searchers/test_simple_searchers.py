@@ -107,7 +107,7 @@ def test_random_search_draws_what_the_space_samples() -> None:
 
 
 def test_a_walker_goes_by_single_steps_until_it_starts_again() -> None:
-    record = run("walk", 3000, walkers=1, patience=40)
+    record = run("walk", 3000, n_walkers=1, patience=40)
     genes, losses = record.genes(), record.evaluations().loss
     here, idle, restarts = 0, 0, 0
     for i in range(1, len(genes)):
@@ -132,7 +132,7 @@ def test_walkers_find_better_points_than_random_search_with_the_same_samples() -
 
 
 def test_a_blind_walker_takes_every_step() -> None:
-    record = run("walk", 400, walkers=1, patience=1000, uphill=1.0)
+    record = run("walk", 400, n_walkers=1, patience=1000, uphill_prob=1.0)
     genes = record.genes()
     for i in range(1, 400):
         steps = np.concatenate([block.neighbours(genes[i - 1]) for block in PROBLEM.space.blocks])
@@ -221,12 +221,12 @@ def test_grids_of_two_seeds_begin_at_different_corners() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Random(batch=0), "batch must be at least 1, got 0"),
-        (lambda: Grid(batch=-3), "batch must be at least 1, got -3"),
-        (lambda: Walk(walkers=0), "walkers must be at least 1, got 0"),
+        (lambda: Random(batch_size=0), "batch_size must be at least 1, got 0"),
+        (lambda: Grid(batch_size=-3), "batch_size must be at least 1, got -3"),
+        (lambda: Walk(n_walkers=0), "n_walkers must be at least 1, got 0"),
         (lambda: Walk(patience=0), "patience must be at least 1, got 0"),
-        (lambda: Walk(uphill=1.5), "uphill must be between 0 and 1, got 1.5"),
-        (lambda: Walk(uphill=float("nan")), "uphill must be between 0 and 1, got nan"),
+        (lambda: Walk(uphill_prob=1.5), "uphill_prob must be between 0 and 1, got 1.5"),
+        (lambda: Walk(uphill_prob=float("nan")), "uphill_prob must be between 0 and 1, got nan"),
     ],
 )
 def test_settings_out_of_range_are_refused(make, message: str) -> None:

@@ -142,11 +142,11 @@ _FEW_MOVES = {"teams": 1, "moves": 1, "early_moves": 2, "scouts": 1, "values": 8
 _LATE = {"learning_starts": 32, "batch_size": 16, "train_freq": 16, "actors": 16}
 QUICKER = {
     "actorq": _LATE,
-    "bayesian": {"initial": 30, "batch": 0.5},
+    "bayesian": {"n_startup_trials": 30, "batch_fraction": 0.5},
     "d4pg": _LATE,
     "ddpg": {"gradient_steps": 1, "batch_size": 8, "learning_starts": 16, "n_envs": 16},
     "dqn": {"gradient_steps": 1, "batch_size": 8, "n_envs": 16},
-    "gradient": {"epochs": 1, "steps": 3},
+    "gradient": {"gradient_steps": 1, "descent_steps": 3},
     "maddpg": _SELDOM,
     "masac": _SELDOM,
     "mast": {"train_freq": 16},

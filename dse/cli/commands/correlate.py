@@ -47,7 +47,9 @@ def command(
     settings: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", help="A setting of the searcher, as in mutation=0.2; repeatable.", metavar="NAME=VALUE"
+            "--set",
+            help="A setting of the searcher, as in mutation_prob=0.2; repeatable.",
+            metavar="NAME=VALUE",
         ),
     ] = None,
     samples: Annotated[int, typer.Option(help="How many to draw.", metavar="N")] = 1000,
