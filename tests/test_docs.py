@@ -13,6 +13,12 @@ from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.problem import Problem
 from dse.search.api import search
+from learners.d4pg import D4PG
+from learners.maddpg import MADDPG
+from learners.masac import MASAC
+from learners.mst import Pretraining
+from learners.qmix import QMIX
+from learners.sparse import Sparsity
 from tests import ROOT
 from tests.conftest import Dse
 from workloads import load_layer
@@ -43,6 +49,30 @@ def test_every_command_that_is_shown_exists(page: str) -> None:
     known = {path.stem.rstrip("_").replace("_", "-") for path in Path(commands.__path__[0]).glob("[!_]*.py")}
     blocks = re.findall(r"```\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), flags=re.DOTALL)
     assert {name for block in blocks for name in COMMAND.findall(block)} <= known
+
+
+def test_every_command_is_described() -> None:
+    known = {path.stem.rstrip("_").replace("_", "-") for path in Path(commands.__path__[0]).glob("[!_]*.py")}
+    text = "\n".join(path.read_text(encoding="utf-8") for path in ROOT.glob("docs/*.md"))
+    assert known - set(re.findall(r"\bdse ([a-z-]+)", text)) == set()
+
+
+@pytest.mark.parametrize("page", ["README.md", *(page for page in PAGES if page.startswith("docs/"))])
+def test_every_link_to_a_part_of_a_page_leads_to_its_title(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for file, part in re.findall(r"\]\((?!https?://)([^)#\s]*\.md)?#([^)\s]+)\)", text):
+        there = (ROOT / page).parent / file if file else ROOT / page
+        titles = re.findall(r"^#+ (.*)$", there.read_text(encoding="utf-8"), re.MULTILINE)
+        assert part in {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}, part
+
+
+def test_the_learners_that_are_shown_can_be_made() -> None:
+    text = (ROOT / "docs" / "learners.md").read_text(encoding="utf-8")
+    known = {made.__name__: made for made in (MADDPG, MASAC, D4PG, QMIX, Pretraining, Sparsity)}
+    shown = re.findall(rf"\b(?:{'|'.join(known)})\((?:[^()]|\([^()]*\))*\)", text)
+    assert len(shown) > 6
+    for each in shown:
+        eval(each, dict(known))
 
 
 @pytest.mark.parametrize("command", ["evaluate", "space"])
