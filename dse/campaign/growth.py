@@ -19,9 +19,9 @@ from dse.campaign.config import Campaign, NamedCell
 from dse.campaign.curves import CURVES, Curves
 from dse.campaign.ledger import DONE, Row
 from dse.campaign.worker import journal_path, record_path
+from dse.search.abilities import abilities_of
 from dse.search.journal import hand_over
 from dse.search.run import Cell
-from dse.search.searcher import plans_for_budget
 from dse.support.errors import InputError
 from dse.support.hashing import plain
 
@@ -66,7 +66,7 @@ class Growth:
             change = changes(row.identity, now, named.variant.name)
             if not only_grown(row.identity, now):
                 raise self._refusal(named, change, self._anew(row))
-            told[change, plans_for_budget(named.cell.searcher)] += 1
+            told[change, abilities_of(named.cell.searcher).plans_for_budget] += 1
         for row in rows:
             if self._begun(row):
                 self._grow(row, self.cells[row.key].cell)
@@ -78,7 +78,7 @@ class Growth:
 
     def _grow(self, row: Row, cell: Cell) -> None:
         record, journal = record_path(self.folder, row.key), journal_path(self.folder, row.key)
-        if plans_for_budget(cell.searcher):
+        if abilities_of(cell.searcher).plans_for_budget:
             for path in (record, journal):
                 if path.exists():
                     aside = self.folder / REPLACED / f"{path.stem}--{row.fingerprint[:8]}{path.suffix}"

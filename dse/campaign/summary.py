@@ -12,6 +12,7 @@ import numpy as np
 
 from dse.campaign.config import NamedCell
 from dse.core.reasons import Reason
+from dse.search.abilities import abilities_of
 from dse.search.record import Record, count_distinct
 from dse.search.run import RunTimes
 
@@ -114,7 +115,7 @@ def summarise(named: NamedCell, record: Record, times: RunTimes) -> Summary:
         seed=cell.seed,
         budget=cell.budget,
         distinct=count_distinct(cell.problem.space.decode(record.genes()).designs),
-        elsewhere=int(getattr(cell.searcher, "samples_elsewhere", 0)),
+        elsewhere=abilities_of(cell.searcher).samples_elsewhere,
         searcher_seconds=round(times.searcher, 3),
         model_seconds=round(times.model, 3),
         **progress(record),

@@ -15,11 +15,11 @@ import numpy as np
 from dse.campaign.changes import only_grown
 from dse.campaign.config import NamedCell
 from dse.campaign.summary import Summary, summarise
+from dse.search.abilities import abilities_of
 from dse.search.evaluator import Progress
 from dse.search.journal import Journal
 from dse.search.record import Record, read_parquet, write_parquet
 from dse.search.run import RunTimes, open_journal, run_cell
-from dse.search.searcher import plans_for_budget
 from dse.support.errors import InputError, StorageError, format_exception
 from dse.support.hashing import plain
 
@@ -165,7 +165,7 @@ def earlier_record(task: Task) -> tuple[Record, RunTimes] | None:
     cell = task.named.cell
     before, now = about.get("identity", {}), plain(cell.identity)
     known = isinstance(before, dict) and before.keys() == now.keys()
-    grown = known and only_grown(before, now) and not plans_for_budget(cell.searcher)
+    grown = known and only_grown(before, now) and not abilities_of(cell.searcher).plans_for_budget
     if not (before == now or grown) or len(record) != before["budget"]:
         raise InputError(f"record {str(task.record_path)!r} is of another cell; remove it to run this one")
     return record, RunTimes(*about["times"])

@@ -14,10 +14,11 @@ import numpy as np
 from dse.core.layer import Layer
 from dse.domains.clustered.problem import Problem
 from dse.domains.making import hardware_from_dict, make_problem
+from dse.search.abilities import abilities_of
 from dse.search.evaluator import Progress
 from dse.search.keeping import Kept
 from dse.search.run import Cell, run_cell
-from dse.search.searcher import Searcher, default_searcher, has_policy, make_searcher
+from dse.search.searcher import Searcher, default_searcher, make_searcher
 from dse.support.arrays import FloatArray
 from dse.support.errors import InputError
 
@@ -91,7 +92,7 @@ def searched(about: Mapping[str, Any]) -> Cell:
     try:
         search = about["search"]
         searcher = make_searcher(search["searcher"], search["settings"])
-        if not has_policy(searcher):
+        if not abilities_of(searcher).has_policy:
             raise InputError(f"searcher {search['searcher']!r} learns no policy")
         return Cell(taught_on(about), search["searcher"], searcher, search["seed"], search["budget"])
     except (KeyError, TypeError) as error:

@@ -3,30 +3,36 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dse.cli import output
+from dse.support.errors import shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from dse.testing import Verdict
 
 
-def report_verdicts(kind: str, name: str, verdicts: Iterator[Verdict], json: bool) -> bool:
-    """Print the verdicts on the `kind` of that name; return whether all rules are kept."""
+def report_verdicts(
+    kind: str, name: str, verdicts: Iterator[Verdict], json: bool, declared: Mapping[str, Any]
+) -> bool:
+    """Print what the `kind` of that name declares, and the verdicts; return whether all rules are kept."""
     if not json:
-        return _show(name, verdicts)
+        return _show(name, verdicts, declared)
     judged = list(verdicts)
     kept = all(verdict.passed for verdict in judged)
-    output.print_json({kind: name, "passed": kept, "rules": [asdict(verdict) for verdict in judged]})
+    rules = [asdict(verdict) for verdict in judged]
+    output.print_json({kind: name, "passed": kept, "declares": dict(declared), "rules": rules})
     return kept
 
 
-def _show(name: str, verdicts: Iterator[Verdict]) -> bool:
+def _show(name: str, verdicts: Iterator[Verdict], declared: Mapping[str, Any]) -> bool:
     """Print each verdict as it is reached; return whether all rules are kept."""
     console = output.make_console()
     output.print_heading(console, f"{name}:")
+    words = ", ".join(f"{ability} = {shorten(value)}" for ability, value in declared.items())
+    console.print(f"      declares {words or 'nothing'}", soft_wrap=True)
     judged = []
     for verdict in verdicts:
         console.print(f"{verdict.word:<4}  {verdict.sentence}", style=STYLES[verdict.passed], soft_wrap=True)

@@ -11,29 +11,18 @@ import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from dse.support.errors import InputError, shorten
+from dse.search.abilities import abilities_of
+from dse.support.errors import InputError
 
 if TYPE_CHECKING:
     from dse.search.searcher import Searcher
-
-
-def aliases_of(made: Searcher | type[Searcher]) -> Mapping[str, str]:
-    """The settings' names by their former names. InputError where a searcher declares no such table."""
-    declared: object = getattr(made, "aliases", {})
-    names = {item.name for item in dataclasses.fields(made)}  # type: ignore[arg-type]
-    if not isinstance(declared, Mapping) or names.intersection(declared) or not names >= {*declared.values()}:
-        raise InputError(
-            f"aliases of {shorten(made)} must be a table of former names and of the settings that they stand "
-            f"for, got {shorten(declared)}"
-        )
-    return declared
 
 
 def current_settings(
     made: Searcher | type[Searcher], settings: Mapping[str, Any] | None, where: str = ""
 ) -> dict[str, Any]:
     """Settings by the names that they have now; InputError where one is given by two names."""
-    aliases, found = aliases_of(made), {}
+    aliases, found = abilities_of(made).aliases, {}
     for name, value in (settings or {}).items():
         current = aliases.get(name, name)
         if current in found or (current != name and current in (settings or {})):
@@ -45,7 +34,7 @@ def current_settings(
 
 def recorded_settings(searcher: Searcher) -> dict[str, Any]:
     """All settings of a searcher, defaults included, by the names that records have them under."""
-    first = first_names(aliases_of(searcher))
+    first = first_names(abilities_of(searcher).aliases)
     settings: dict[str, Any] = dataclasses.asdict(searcher)  # type: ignore[call-overload]
     return {first.get(name, name): value for name, value in settings.items()}
 

@@ -14,11 +14,12 @@ import numpy as np
 from dse.core.reasons import Reason
 from dse.domains.clustered.mapping import Mapping as DataflowMapping
 from dse.domains.clustered.problem import Problem
+from dse.search.abilities import abilities_of
 from dse.search.evaluator import Observer, Progress, SearchEnded
 from dse.search.keeping import Held, Kept
 from dse.search.record import Record, count_distinct, read_parquet, write_parquet
 from dse.search.run import Cell, open_journal, run_cell
-from dse.search.searcher import GROUP, Searcher, default_searcher, has_policy, make_searcher
+from dse.search.searcher import GROUP, Searcher, default_searcher, is_searcher_class, make_searcher
 from dse.search.start import RANDOM, Start, random_settings, start_points
 from dse.support.errors import InputError, StorageError, difference, shorten
 from dse.support.files import make_folder, write_json
@@ -187,7 +188,7 @@ def search(
         cell = replace(cell, start=start_points(problem, start))
     if on_progress is not None:
         observers = (*observers, _ending(on_progress))
-    if save_policy is not None and not has_policy(cell.searcher):
+    if save_policy is not None and not abilities_of(cell.searcher).has_policy:
         raise InputError(f"searcher {cell.name!r} learns no policy that could be saved")
     kept = None if save_policy is None else Kept(Path(save_policy))
     result = _searched(cell, observers, None if out is None else Path(out), kept)
@@ -218,7 +219,7 @@ def _searched(cell: Cell, observers: Iterable[Observer], folder: Path | None, ke
 
 def _about_policy(result: Result) -> dict[str, Any]:
     """The samples that a policy took, with those spent before the search, and the search that it was."""
-    earlier = int(getattr(result.cell.searcher, "samples_elsewhere", 0))
+    earlier = abilities_of(result.cell.searcher).samples_elsewhere
     return {"samples": len(result.record) + earlier, "search": result.cell.identity}
 
 
@@ -241,14 +242,14 @@ def named_cell(
     if isinstance(searcher, str):
         return Cell(problem, searcher, make_searcher(searcher, settings), seed, budget)
     made = type(searcher)
-    frozen = getattr(made, "__dataclass_params__", None)
-    if not (frozen and frozen.frozen and callable(getattr(made, "search", None))):
+    if not is_searcher_class(made):
         raise InputError(
             "searcher must be the name of one or a frozen dataclass with a method search(evaluate, rng), "
             f"got {shorten(searcher)}"
         )
     if settings:
         raise InputError(f"settings are for a searcher given by name; {shorten(searcher)} has its own")
+    abilities_of(searcher)
     home = f"{made.__module__}:{made.__qualname__}"
     # So that an instance with default settings draws the same samples as its name.
     name = next((entry.name for entry in installed(GROUP) if entry.value == home), made.__name__)

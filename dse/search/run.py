@@ -18,12 +18,13 @@ from dse.core.cost_model import PricesNothing
 from dse.core.cost_models import model_origin, says_version
 from dse.core.reasons import Reason
 from dse.domains.clustered.problem import Evaluations, Problem
+from dse.search.abilities import FIRST, abilities_of
 from dse.search.aliases import recorded_settings
 from dse.search.evaluator import BudgetExhausted, Evaluator, Observer, SearchEnded, SearchProblem
 from dse.search.journal import Journal, SampleLog
 from dse.search.keeping import Keep
 from dse.search.record import Record
-from dse.search.searcher import FIRST, Searcher, searcher_origin, version_of
+from dse.search.searcher import Searcher, searcher_origin
 from dse.search.start import Points
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, format_exception
@@ -91,10 +92,10 @@ class Cell:
     @cached_property
     def common(self) -> dict[str, Any]:
         """All that the record depends on but the seed, as plain data."""
-        model, libraries = self.problem.model, tuple(getattr(self.searcher, "libraries", ()))
+        model, able = self.problem.model, abilities_of(self.searcher)
         versions = {**self._origins(), "dse-arena": RULES, f"model {model.name}": model.version}
-        versions |= _installed(tuple(sys.path), ("numpy", *libraries))
-        if not getattr(self.searcher, "portable", True):
+        versions |= _installed(tuple(sys.path), ("numpy", *able.libraries))
+        if not able.portable:
             versions[CPU] = numerical_cpu()
         common = {
             "problem": self.problem.identity,
@@ -124,7 +125,7 @@ class Cell:
 
     def _origins(self) -> dict[str, str]:
         """The searcher's version, and the packages' of a searcher and a model that say none."""
-        model, said = self.problem.model, version_of(self.searcher)
+        model, said = self.problem.model, abilities_of(self.searcher).version
         found = {} if says_version(model) else model_origin(model.name)
         if not said:
             return found | searcher_origin(self.name)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, get_type_hints
 
 import numpy as np
 
-from dse.search.aliases import aliases_of, current_settings
+from dse.search.abilities import abilities_of
+from dse.search.aliases import current_settings
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, format_exception, shorten, unknown
 from dse.support.plugins import entry_named, installed, load_entry, names_of, origins
@@ -27,32 +28,13 @@ GROUP = "dse.searchers"
 DEFAULT_GROUP = "dse.defaults"
 """The entry-point group that says what is taken where a user names nothing."""
 
-FIRST = "1"
-"""The version of a searcher whose samples have never changed. Records' identities do not mention it."""
-
 
 class Searcher(Protocol):
     """A search algorithm: a frozen dataclass of its hyperparameters.
 
-    One may declare its bounds, as in `chains: Annotated[int, Limits(ge=1, le=10_000)] = 8`, with Limits of
-    `dse.support.schema`: values beyond them are refused before a search begins. The class may declare
-    `libraries`, a class variable with the names of the distributions that its samples depend on (numpy and
-    its own are counted anyway). One whose samples depend on how large the budget is, by a schedule that ends
-    with it, must declare `plans_for_budget = True`: its search does not go on when a campaign's budget grows,
-    but is run anew. One that draws other samples from the same seed on another CPU, as BLAS and torch may,
-    must declare `portable = False`: the CPU is then part of a record's identity. So is its `version`, a text
-    that changes when its samples do, "1" at first; where it declares none, its package's version is.
-
-    One that can begin with random points, or with those that it is given, and know no more of the problem,
-    declares `random_start`, a class variable of the settings with which it does so, `{}` if it always does:
-    campaigns have their searchers begin alike. What else it begins with, `begins(space)` tells tables in a
-    few words, such as "templates, expectations".
-
-    Settings that had other names before are declared in `aliases`, a class variable: the name of each by its
-    former name. Both are read, and a record's identity keeps the former (see `dse.search.aliases`).
-
-    One that learns a policy which can be saved declares `has_policy = True`; its `search` then takes a third
-    argument, `keep: Keep | None = None` (see `dse.search.keeping`), which must not change what it draws.
+    A field may declare its bounds, as in `chains: Annotated[int, Limits(ge=1, le=10_000)] = 8`, with Limits
+    of `dse.support.schema`: values beyond them are refused before a search begins. What else there is to know
+    of it, it declares by class variables, which all have defaults: see `dse.search.abilities.Abilities`.
     """
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
@@ -62,16 +44,6 @@ class Searcher(Protocol):
         that. It may end by letting BudgetExhausted pass. What was found is read from the record.
         """
         ...
-
-
-def has_policy(searcher: Searcher) -> bool:
-    """Whether the searcher declares that it learns a policy which can be saved."""
-    return bool(getattr(searcher, "has_policy", False))
-
-
-def plans_for_budget(searcher: Searcher) -> bool:
-    """Whether the searcher declares that a larger budget changes its samples from the first on."""
-    return bool(getattr(searcher, "plans_for_budget", False))
 
 
 class AskTell(Protocol):
@@ -120,11 +92,26 @@ def searcher_class(name: str) -> type[Searcher]:
     """The searcher of that name. One that cannot be loaded is an InputError that says where it is from."""
     entry = entry_named(name, installed(GROUP), "searcher", "the installed searchers")
     loaded, origin = load_entry(entry, "searcher")
-    frozen = isinstance(loaded, type) and getattr(loaded, "__dataclass_params__", None)
-    if not (frozen and frozen.frozen and callable(getattr(loaded, "search", None))):
+    if not is_searcher_class(loaded):
         raise InputError(f"{origin} must be a frozen dataclass with a method search(evaluate, rng)")
     found: type[Searcher] = loaded
     return found
+
+
+def is_searcher_class(made: object) -> bool:
+    """Whether it is a frozen dataclass with a method `search`."""
+    return is_frozen_dataclass(made) and has_search(made)
+
+
+def is_frozen_dataclass(made: object) -> bool:
+    """Whether it is a dataclass, and frozen."""
+    parameters = getattr(made, "__dataclass_params__", None)
+    return isinstance(made, type) and parameters is not None and bool(parameters.frozen)
+
+
+def has_search(subject: object) -> bool:
+    """Whether an object, or a class, has a method `search`."""
+    return callable(getattr(subject, "search", None))
 
 
 def make_searcher(name: str, settings: Mapping[str, Any] | None = None, *, where: str = "") -> Searcher:
@@ -147,17 +134,19 @@ def make_searcher(name: str, settings: Mapping[str, Any] | None = None, *, where
     hints = get_type_hints(made, include_extras=True)
     values = {key: typed(value, hints[key], f"{where}: {key}") for key, value in settings.items()}
     try:
-        return made(**values)
+        searcher = made(**values)
     except (ValueError, TypeError) as error:
         raise InputError(f"{where}: {_one_line(error)}") from None
     except (Exception, SystemExit) as error:
         raise InputError(f"{where} cannot be made: {format_exception(error)}") from error
+    abilities_of(searcher, where)
+    return searcher
 
 
 def shown_settings(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Recorded settings of the searcher `name` by the names that they have now; as they are if it is gone."""
     try:
-        aliases = aliases_of(searcher_class(name))
+        aliases = abilities_of(searcher_class(name)).aliases
     except InputError:
         aliases = {}
     return {aliases.get(key, key): value for key, value in settings.items()}
@@ -179,14 +168,6 @@ def parse_settings(texts: Iterable[str], where: str = "--set") -> dict[str, Any]
 def searcher_origin(name: str) -> dict[str, str]:
     """The distribution that offers the searcher `name`, with its version; empty if none is installed."""
     return origins(name, installed(GROUP))
-
-
-def version_of(searcher: Searcher) -> str:
-    """The version that the searcher's own class declares, or what it makes of its settings; empty if none.
-
-    One that it inherits says nothing of what the class itself does.
-    """
-    return str(getattr(searcher, "version", "")) if "version" in vars(type(searcher)) else ""
 
 
 def _unknown_setting(key: object, names: list[str], where: str) -> InputError:

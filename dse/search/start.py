@@ -1,7 +1,7 @@
 """Where a search begins: where its searcher likes, at random points, at the dataflow templates, at mappings.
 
 Templates and mappings are the first samples of a search, charged like any. The searcher finds them under
-`known`. To begin at random points a searcher may need settings of its own, which it declares (see Searcher).
+`known`. To begin at random points a searcher may need settings of its own, which it declares (see Abilities).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 
 from dse.domains.clustered.mapping import Mapping
 from dse.domains.clustered.problem import Problem
+from dse.search.abilities import abilities_of
 from dse.search.aliases import current_settings
 from dse.search.searcher import Searcher, searcher_class
 from dse.support.arrays import IntArray
@@ -35,30 +36,19 @@ Start = str | Path | Sequence[Mapping]
 Points = tuple[tuple[int, ...], ...]
 
 
-def random_start(searcher: Searcher | type[Searcher]) -> Table[str, Any] | None:
-    """The settings with which a searcher begins at random points, or at what it is given, and knows no more.
-
-    None where it declares none: it begins as it does.
-    """
-    declared: Table[str, Any] | None = getattr(searcher, "random_start", None)
-    if not isinstance(declared, Table | None):
-        raise InputError(f"random_start of {shorten(searcher)} must be a table, got {shorten(declared)}")
-    return declared
-
-
 def random_settings(kind: str, settings: Table[str, Any] | None) -> dict[str, Any]:
     """The settings of the searcher of that name where it is to begin at random points: those given stay."""
     made = searcher_class(kind)
-    return {**(random_start(made) or {}), **current_settings(made, settings)}
+    return {**(abilities_of(made).random_start or {}), **current_settings(made, settings)}
 
 
 def begins(searcher: Searcher, space: Space) -> str:
     """With what a searcher begins by itself, in a few words: `random`, what it says, or `own` if nothing."""
-    plain = random_start(searcher)
+    able = abilities_of(searcher)
+    plain = able.random_start
     if plain is not None and all(getattr(searcher, name) == value for name, value in plain.items()):
         return RANDOM
-    told = getattr(searcher, "begins", None)
-    return OWN if told is None else str(told(space))
+    return OWN if able.begins is None else str(able.begins(space))
 
 
 def start_words(searcher: Searcher, space: Space, start: str) -> str:

@@ -10,6 +10,7 @@ from functools import cached_property
 from types import TracebackType
 from typing import Any
 
+from dse.search.abilities import Abilities, abilities_of
 from dse.search.evaluator import SearchProblem
 from dse.search.searcher import Searcher
 from dse.testing.fresh import FreshRun, Surroundings
@@ -81,11 +82,16 @@ class Candidate:
         return ended
 
     @cached_property
+    def abilities(self) -> Abilities:
+        """What the searcher declares. InputError where it does so badly."""
+        return abilities_of(self.searcher)
+
+    @cached_property
     def fresh_runs(self) -> tuple[FreshRun, ...]:
         """The search of `reference` in processes of their own, which begin when this is first asked for."""
         if self.pickled is None:
             return ()
-        portable = getattr(self.searcher, "portable", True)
+        portable = self.abilities.portable
         return tuple(
             self._processes.enter_context(
                 FreshRun(self.pickled, self.samples, 0, surroundings, self.time_limit)

@@ -8,8 +8,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from dse.search.abilities import misnamed
 from dse.search.evaluator import SearchProblem
-from dse.search.start import random_start
+from dse.search.searcher import is_frozen_dataclass
 from dse.testing import landscapes
 from dse.testing.candidate import Candidate
 from dse.testing.imports import forbidden_imports
@@ -33,8 +34,7 @@ SHOWN = 3
 def configuration(candidate: Candidate) -> str:
     """It is a frozen dataclass of plain settings, equal to itself after pickling."""
     searcher = candidate.searcher
-    parameters = getattr(type(searcher), "__dataclass_params__", None)
-    if parameters is None or not parameters.frozen:
+    if not is_frozen_dataclass(type(searcher)):
         raise Broken(f"expected @dataclass(frozen=True), {type(searcher).__qualname__} is none")
     settings = dataclasses.asdict(searcher)  # type: ignore[call-overload]
     for name, value in settings.items():
@@ -44,10 +44,8 @@ def configuration(candidate: Candidate) -> str:
             raise Broken(
                 f"expected settings that JSON can hold, for they name a cell; {name} is {value!r}: {error}"
             ) from None
-    declared = random_start(searcher)
-    if declared is not None and not declared.keys() <= settings.keys():
-        known = ", ".join(settings) or "nothing"
-        raise Broken(f"expected random_start to set some of {known}, got {declared!r}")
+    for name, meant in misnamed(searcher).items():
+        raise Broken(f"expected a class variable that is known; {name} declares nothing: is it {meant}?")
     if candidate.pickled is None:
         raise Broken(
             f"expected to pickle, for campaigns send searchers to workers; {candidate.pickling_failure}"

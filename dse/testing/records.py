@@ -10,7 +10,6 @@ import numpy as np
 
 from dse.search.journal import Journal
 from dse.search.record import Record
-from dse.search.searcher import plans_for_budget
 from dse.testing.candidate import GLOBAL_RANDOM, MANY_THREADS, REUSABLE, SAME_SEED, Candidate
 from dse.testing.landscapes import convolution
 from dse.testing.runs import WatchedRun, difference
@@ -53,7 +52,7 @@ def larger_budget(candidate: Candidate) -> str:
     """A larger budget leaves its samples as they are, or it says that it plans for its budget."""
     short, whole = candidate.short, candidate.reference
     said = f"{short.budget} samples as the first of {whole.budget:,}"
-    if plans_for_budget(candidate.searcher):
+    if candidate.abilities.plans_for_budget:
         return f"declares that it plans for its budget: {said} were not looked for"
     seen = short.failure or difference(short, _first(whole, short.budget))
     if seen is not None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from dse.search.searcher import Searcher, make_searcher
+from dse.search.abilities import abilities_of
+from dse.search.searcher import Searcher, has_search, make_searcher
 from dse.support.errors import InputError
 from dse.support.validation import whole_number
 from dse.testing import conduct, records
@@ -86,11 +87,13 @@ def check_rules(
 
     A search that takes longer than `time_limit` seconds breaks the rule that it is made for. No search is
     longer than `samples`: fewer are for a first look at a slow searcher, which has to begin to learn within
-    them. An unknown name or a plug-in that cannot be loaded is an InputError.
+    them. An unknown name, a plug-in that cannot be loaded, or one that declares what cannot be (see
+    `dse.search.abilities`) is an InputError.
     """
     subject = make_searcher(searcher) if isinstance(searcher, str) else searcher
-    if isinstance(subject, type) or not callable(getattr(subject, "search", None)):
+    if isinstance(subject, type) or not has_search(subject):
         raise InputError(f"expected an object like Random(), with search(evaluate, rng), got {subject!r}")
+    abilities_of(subject)
     return _verdicts(subject, tuple(rules), time_limit, whole_number(samples, "samples", least=LEAST))
 
 

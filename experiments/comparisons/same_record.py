@@ -19,6 +19,7 @@ from functools import partial
 import dse
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.problem import Problem
+from dse.search.abilities import abilities_of
 from dse.search.searcher import searcher_class
 from dse.support.numerics.cpu import other_cpu
 from workloads import load_layer
@@ -62,7 +63,7 @@ def main() -> int:
             elsewhere = partial(digest_elsewhere, searcher, asked.budget)
             digests = list(pool.map(elsewhere, MACHINES.values()))
         print(f"| `{searcher}` | {' | '.join(digests)} |", flush=True)
-        if getattr(searcher_class(searcher), "portable", True) and len(set(digests)) > 1:
+        if abilities_of(searcher_class(searcher)).portable and len(set(digests)) > 1:
             differ.append(searcher)
     if differ:
         print(f"not the same on every CPU, though declared so: {', '.join(differ)}", file=sys.stderr)

@@ -25,9 +25,10 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from dse.search.abilities import FIRST, abilities_of
 from dse.search.evaluator import BudgetExhausted
 from dse.search.gene_groups import cluster_genes, correlations
-from dse.search.searcher import FIRST, make_searcher, searchers, version_of
+from dse.search.searcher import make_searcher, searchers
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, unknown
 from dse.support.validation import whole_number
@@ -88,12 +89,12 @@ class MARL(Learning):
         """The distributions that the samples depend on: for a dataset, scipy and those of its searcher."""
         if not self._needs_dataset:
             return ()
-        return ("scipy", *getattr(make_searcher(self.warmup), "libraries", ()))
+        return ("scipy", *abilities_of(make_searcher(self.warmup)).libraries)
 
     @property
     def version(self) -> str:
         """Its own, and that of the searcher that draws its dataset where that one's samples have changed."""
-        drawn = version_of(make_searcher(self.warmup)) if self._needs_dataset else FIRST
+        drawn = abilities_of(make_searcher(self.warmup)).version if self._needs_dataset else FIRST
         return _VERSION if drawn in ("", FIRST) else f"{_VERSION}, {self.warmup} {drawn}"
 
     @property

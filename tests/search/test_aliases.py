@@ -11,7 +11,8 @@ import pytest
 from dse.campaign.changes import changes
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.problem import Problem
-from dse.search.aliases import aliases_of, current_settings, recorded_settings
+from dse.search.abilities import abilities_of
+from dse.search.aliases import current_settings, recorded_settings
 from dse.search.run import Cell
 from dse.search.searcher import make_searcher, searcher_class, searchers
 from dse.support.errors import InputError
@@ -65,8 +66,8 @@ def test_a_setting_that_is_given_by_two_names_is_refused(pair: str) -> None:
 @pytest.mark.parametrize("table", [{"rate": "population_size"}, {"old": "nothing"}, ["old"]])
 def test_aliases_that_name_no_setting_are_refused(table: object) -> None:
     made = dataclass(frozen=True)(type("Wrong", (Renamed,), {"aliases": table}))
-    with pytest.raises(InputError, match=r"aliases of .* must be a table of former names"):
-        aliases_of(made)
+    with pytest.raises(InputError, match="searcher Wrong: aliases must be a table of former names"):
+        abilities_of(made)
 
 
 @pytest.mark.parametrize("name", OURS)
@@ -77,7 +78,9 @@ def test_every_searcher_of_ours_is_the_same_by_its_former_names(name: str) -> No
     searcher = make_searcher(name)
     recorded = recorded_settings(searcher)
     assert len(recorded) == len(asdict(searcher))
-    read = {key: value for key, value in recorded.items() if aliases_of(made).get(key, key) in given}
+    read = {
+        key: value for key, value in recorded.items() if abilities_of(made).aliases.get(key, key) in given
+    }
     again = make_searcher(name, read)
     assert again == searcher
     assert (
@@ -86,7 +89,7 @@ def test_every_searcher_of_ours_is_the_same_by_its_former_names(name: str) -> No
 
 
 def test_what_has_changed_is_told_by_the_names_that_settings_have_now() -> None:
-    name = next(name for name in searchers() if name in OURS and aliases_of(searcher_class(name)))
-    former, current = next(iter(aliases_of(searcher_class(name)).items()))
+    name = next(name for name in searchers() if name in OURS and abilities_of(searcher_class(name)).aliases)
+    former, current = next(iter(abilities_of(searcher_class(name)).aliases.items()))
     before, now = ({"searcher": name, "settings": {former: value}} for value in (1, 2))
     assert changes(before, now, "mine") == f"mine.{current} 1 -> 2"

@@ -13,10 +13,11 @@ import pytest
 import dse as arena
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.problem import Problem
+from dse.search.abilities import abilities_of
 from dse.search.evaluator import BudgetExhausted, Evaluator
 from dse.search.keeping import Kept
 from dse.search.record import Record
-from dse.search.searcher import has_policy, make_searcher
+from dse.search.searcher import make_searcher
 from dse.support.errors import InputError
 from dse.testing.toy_problem import ToyProblem
 from tests.conftest import Dse
@@ -67,8 +68,8 @@ def test_who_has_a_policy_says_so() -> None:
     assert {name for name, _ in TEACHERS.values()} == {
         *("a2c", "actorq", "d4pg", "ddpg", "dqn", "maddpg", "masac", "ppo")
     }
-    assert all(has_policy(make_searcher(name)) for name, _ in TEACHERS.values())
-    assert not has_policy(make_searcher("random"))
+    assert all(abilities_of(make_searcher(name)).has_policy for name, _ in TEACHERS.values())
+    assert not abilities_of(make_searcher("random")).has_policy
 
 
 @pytest.mark.parametrize("actions", ["gaussian", "categorical"])

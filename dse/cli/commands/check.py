@@ -39,16 +39,19 @@ def command(
 ) -> None:
     """Check that a searcher keeps the rules of the arena, and say where it does not.
 
-    A slow searcher has to begin to learn within --samples. The exit code is 1 if it breaks a rule.
+    First it says what the searcher declares. A slow one has to begin to learn within --samples. The exit code
+    is 1 if it breaks a rule.
     """
+    from dse.search.abilities import abilities_of
     from dse.search.searcher import make_searcher, parse_settings
     from dse.testing.candidate import REFERENCE
     from dse.testing.suite import TIME_LIMIT, check_rules
 
+    searcher = make_searcher(name, parse_settings(settings or []))
     verdicts = check_rules(
-        make_searcher(name, parse_settings(settings or [])),
+        searcher,
         time_limit=TIME_LIMIT if time_limit is None else time_limit,
         samples=REFERENCE if samples is None else samples,
     )
-    if not report_verdicts("searcher", name, verdicts, json):
+    if not report_verdicts("searcher", name, verdicts, json, abilities_of(searcher).declared):
         raise typer.Exit(1)

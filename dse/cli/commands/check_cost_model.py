@@ -37,5 +37,5 @@ def command(
     from dse.testing.cost_models.candidate import MAPPINGS
 
     count = MAPPINGS if mappings is None else whole_number(mappings, "--mappings", most=100_000)
-    if not report_verdicts("cost_model", name, check_cost_model_rules(name, mappings=count), json):
+    if not report_verdicts("cost_model", name, check_cost_model_rules(name, mappings=count), json, {}):
         raise typer.Exit(1)
