@@ -13,6 +13,7 @@ from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.problem import Problem
 from dse.search.api import search
+from dse.support import strict_yaml
 from learners.d4pg import D4PG
 from learners.maddpg import MADDPG
 from learners.masac import MASAC
@@ -22,6 +23,7 @@ from learners.sparse import Sparsity
 from tests import ROOT
 from tests.conftest import Dse
 from workloads import load_layer
+from workloads.models.onnx_functions import MOST_OPERATORS
 
 PAGES = sorted(
     page.relative_to(ROOT).as_posix()
@@ -35,6 +37,8 @@ STUDIES = dict(
     for part in (ROOT / "docs" / "results.md").read_text(encoding="utf-8").split("\n## ")[1:]
 )
 """The sections of the page of results, by title."""
+INTERVAL = re.compile(r"-?\d[\d.]*(?: %)? \[[-+]?[\d.]+, [-+]?[\d.]+\]")
+"""A figure with its interval."""
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -75,6 +79,13 @@ def test_the_learners_that_are_shown_can_be_made() -> None:
         eval(each, dict(known))
 
 
+def test_the_limits_of_files_that_are_shown_are_those_of_their_readers() -> None:
+    text = " ".join((ROOT / "docs" / "files.md").read_text(encoding="utf-8").split())
+    values, depth = f"{strict_yaml.MOST_NODES:,} values", f"a depth of {strict_yaml.MOST_DEPTH}"
+    for limit in (f"{strict_yaml.MOST_LETTERS >> 20} MiB", values, depth, f"{MOST_OPERATORS:,} operators"):
+        assert limit in text
+
+
 @pytest.mark.parametrize("command", ["evaluate", "space"])
 def test_the_tour_shows_what_commands_print(dse: Dse, command: str) -> None:
     text = (ROOT / "docs" / "tour.md").read_text(encoding="utf-8")
@@ -98,6 +109,14 @@ def test_the_tables_of_results_are_those_of_the_files_that_a_study_names(title: 
     assert len(shown) > 1
     # Columns may be left out, figures may not differ.
     assert [row for row in shown if not any(row[0] == own[0] and set(row) <= set(own) for own in there)] == []
+
+
+@pytest.mark.parametrize("title", [*STUDIES])
+def test_every_interval_of_a_verdict_is_in_a_file_that_it_names(title: str) -> None:
+    study = STUDIES[title]
+    files = [ROOT / "docs" / link for link in LINK.findall(study) if link.endswith(".md") and "/" in link]
+    there = "".join(file.read_text(encoding="utf-8") for file in files)
+    assert [shown for shown in INTERVAL.findall(" ".join(study.split())) if shown not in there] == []
 
 
 @pytest.mark.parametrize("title", [*STUDIES])
