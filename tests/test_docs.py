@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import runpy
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.problem import Problem
 from dse.search.api import search
+from dse.search.searcher import searcher_class
 from dse.support import strict_yaml
 from learners.d4pg import D4PG
 from learners.maddpg import MADDPG
@@ -68,6 +70,20 @@ def test_every_link_to_a_part_of_a_page_leads_to_its_title(page: str) -> None:
         there = (ROOT / page).parent / file if file else ROOT / page
         titles = re.findall(r"^#+ (.*)$", there.read_text(encoding="utf-8"), re.MULTILINE)
         assert part in {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}, part
+
+
+@pytest.mark.parametrize("page", ["README.md", *(page for page in PAGES if page.startswith("docs/"))])
+def test_settings_of_searchers_are_shown_by_their_present_names(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    shown = [
+        (table.get("type", name), key)
+        for block in re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+        for name, table in tomllib.loads(block).get("searchers", {}).items()
+        for key in set(table) - {"type", "seeds", "budget", "start"}
+    ]
+    for name, settings in re.findall(r"--searcher (\S+)((?: --set \w+=\S+)+)", text):
+        shown += [(name, key) for key in re.findall(r"--set (\w+)=", settings)]
+    assert [one for one in shown if one[1] not in searcher_class(one[0]).__dataclass_fields__] == []
 
 
 def test_the_learners_that_are_shown_can_be_made() -> None:
