@@ -15,16 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from dse.core.layer import DIMS, Layer
-from dse.domains.clustered.accelerator import Accelerator
-from dse.domains.clustered.mapping import (
+from dse.plugins import (
     CLUSTER,
+    DIMS,
     INNER_ORDER,
     INNER_PARALLEL,
     INNER_TILE,
     OUTER_ORDER,
     OUTER_PARALLEL,
     OUTER_TILE,
+    Accelerator,
+    Layer,
     MappingBatch,
 )
 

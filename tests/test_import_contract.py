@@ -38,6 +38,7 @@ BELOW = {
     for place, tier in enumerate(TIERS)
     for room in tier
 }
+BELOW["dse.plugins"] = {"dse.support", "dse.core", "dse.domains", "dse.search"}
 BELOW["dse.cli"] |= {"dse", "workloads", "learners"}
 BELOW["dse.bench"] |= {"dse"}
 BELOW["dse"] = BELOW["dse.testing"]

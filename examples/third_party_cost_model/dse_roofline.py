@@ -12,18 +12,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dse.core.cost_model import CostModel
-from dse.core.figures import CostBatch
-from dse.core.layer import DIMS, Layer
-from dse.core.reasons import Reason
-from dse.domains.clustered.accelerator import Accelerator
-from dse.domains.clustered.mapping import (
+from dse.plugins import (
     CLUSTER,
+    DIMS,
     INNER_PARALLEL,
     INNER_TILE,
     OUTER_PARALLEL,
     OUTER_TILE,
+    Accelerator,
+    CostBatch,
+    CostModel,
+    Layer,
     MappingBatch,
+    Reason,
 )
 
 K, C, Y, X, R, S = range(len(DIMS))

@@ -6,14 +6,11 @@ Steps up are judged relative to the loss, which has another scale on every probl
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from dse.support.schema import Limits
-
-if TYPE_CHECKING:
-    from dse.search.evaluator import Evaluator
+from dse.plugins import Evaluator, Limits
 
 
 @dataclass(frozen=True)

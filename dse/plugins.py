@@ -1,0 +1,103 @@
+"""What packages of others import: searchers, cost models and what they are handed. All else may change.
+
+A searcher (entry point `dse.searchers`) is a frozen dataclass with `search(evaluate, rng)`:
+
+    Searcher, Abilities                its method, and what its class may declare
+    Evaluator, Evaluations             the gate: genes (n, genes) in, arrays of length n out
+    BudgetExhausted, Known             raised once the budget is spent; the samples that a search begins with
+    Space, Gene, Block                 what is searched: vectors of integers, and their moves
+    MappingStructure, HierarchyStructure
+                                       the mappings behind the vectors, for those that look at them
+    AskTell, drive                     an algorithm of `ask` and `tell`, and the loop that runs it
+    Keep, Saveable                     for a policy that can be saved
+    Limits                             the bounds of a setting, in its annotation
+    numerics                           exp, log, sums: the same bits on every CPU
+
+A cost model (entry point `dse.cost_models`) is a subclass of CostModel with a `name` and `evaluate`:
+
+    CostModel                          its methods, and what its class may declare
+    CostBatch, Reason                  what it returns: figures (n,), and why a mapping has none
+    Layer, DIMS, Accelerator           what is priced: sizes in elements, bandwidths in elements a cycle
+    Mapping, Level, MappingBatch       onto what: one mapping, one of its levels, n as integers (n, 27)
+    OUTER_PARALLEL, OUTER_ORDER, OUTER_TILE, CLUSTER, INNER_PARALLEL, INNER_ORDER, INNER_TILE
+                                       the columns of a MappingBatch at which each begins
+    Detail, LevelsDetail               what the figures of a mapping are made of
+    Baseline, CaseExtras               another implementation, to compare speeds; what cases say beside
+    ModelSettings, ModelConstants      what a user may set of a model
+
+What is wrong with an input is an InputError, of one line. `dse check` and `dse check-cost-model` judge both.
+"""
+
+from __future__ import annotations
+
+from dse.core.cost_model import Baseline, CaseExtras, CostModel, Detail, LevelsDetail
+from dse.core.evaluations import Evaluations
+from dse.core.figures import CostBatch
+from dse.core.layer import DIMS, Layer
+from dse.core.model_constants import ModelConstants
+from dse.core.model_settings import ModelSettings
+from dse.core.reasons import Reason
+from dse.core.space import Block, Gene, HierarchyStructure, MappingStructure, Space
+from dse.domains.clustered.accelerator import Accelerator
+from dse.domains.clustered.mapping import (
+    CLUSTER,
+    INNER_ORDER,
+    INNER_PARALLEL,
+    INNER_TILE,
+    OUTER_ORDER,
+    OUTER_PARALLEL,
+    OUTER_TILE,
+    Level,
+    Mapping,
+    MappingBatch,
+)
+from dse.search.abilities import Abilities
+from dse.search.evaluator import BudgetExhausted, Evaluator, Known
+from dse.search.keeping import Keep, Saveable
+from dse.search.searcher import AskTell, Searcher, drive
+from dse.support import numerics
+from dse.support.errors import InputError
+from dse.support.schema import Limits
+
+__all__ = [
+    "CLUSTER",
+    "DIMS",
+    "INNER_ORDER",
+    "INNER_PARALLEL",
+    "INNER_TILE",
+    "OUTER_ORDER",
+    "OUTER_PARALLEL",
+    "OUTER_TILE",
+    "Abilities",
+    "Accelerator",
+    "AskTell",
+    "Baseline",
+    "Block",
+    "BudgetExhausted",
+    "CaseExtras",
+    "CostBatch",
+    "CostModel",
+    "Detail",
+    "Evaluations",
+    "Evaluator",
+    "Gene",
+    "HierarchyStructure",
+    "InputError",
+    "Keep",
+    "Known",
+    "Layer",
+    "Level",
+    "LevelsDetail",
+    "Limits",
+    "Mapping",
+    "MappingBatch",
+    "MappingStructure",
+    "ModelConstants",
+    "ModelSettings",
+    "Reason",
+    "Saveable",
+    "Searcher",
+    "Space",
+    "drive",
+    "numerics",
+]
