@@ -175,8 +175,14 @@ def seed_figures(group: Group, points: Iterable[tuple[int, LayerFigures]], layer
 def layer_at(summary: Summary, budget: int) -> LayerFigures:
     """A layer's best point after `budget` samples."""
     point = summary.at(budget)
+    loss, joules = point["loss"], point["energy_nj"] * 1e-9
     seconds = point["cycles"] / (summary.clock_ghz * 1e9)
-    return LayerFigures(summary.repeats, point["loss"], seconds, point["energy_nj"] * 1e-9)
+    # Where the clock is a gene, each point has its own, and the loss tells.
+    if summary.objective == "latency":
+        seconds = loss
+    elif summary.objective == "edp" and joules * seconds != loss:
+        seconds = loss / joules
+    return LayerFigures(summary.repeats, loss, seconds, joules)
 
 
 def _rows(

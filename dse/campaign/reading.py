@@ -26,8 +26,7 @@ from dse.core.cost_models import (
 from dse.core.layer import Layer
 from dse.core.names import is_network_file, split_name
 from dse.core.objective import OBJECTIVES
-from dse.domains.clustered.space.parts import read_parts
-from dse.domains.making import load_hardware, make_problem
+from dse.domains.making import load_hardware, make_problem, read_space
 from dse.search.run import MOST_SAMPLES
 from dse.search.searcher import make_searcher, searcher_class
 from dse.search.start import OWN, RANDOM, TEMPLATES, random_settings
@@ -52,6 +51,7 @@ class _ProblemEntry(Schema):
     accelerator: Name
     objective: str
     tiles: str | None = None
+    hardware: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,7 @@ class _CampaignFile(Schema):
     space: Any = "default"
     area_budget: Annotated[float | None, Limits(gt=0)] = None
     fixed: dict[str, Any] = field(default_factory=dict)
+    hardware: dict[str, Any] = field(default_factory=dict)
     objectives: Names = field(default_factory=list)
     accelerators: Names = field(default_factory=list)
     layers: Names = field(default_factory=list)
@@ -177,7 +178,9 @@ def _problems(
     file: _CampaignFile, runs: int, where: str, folder: Path, find_layers: FindLayers
 ) -> tuple[NamedProblem, ...]:
     """The problems, each of which has so many `runs`."""
-    model, parts = _model(file, where, folder), read_parts(file.space, f"space in {where}")
+    model = _model(file, where, folder)
+    with within(where):
+        space = read_space(file.space, model, file.hardware)
     named: dict[tuple[str, str, str], NamedProblem] = {}
     asked = len(file.problems) or prod(len(getattr(file, name)) for name in LISTS)
     for place, entry in _combinations(file, where):
@@ -187,6 +190,7 @@ def _problems(
         with within(place):
             found = find_layers(_beside(entry.layer, folder))
             machine = load_hardware(_beside(entry.accelerator, folder), model)
+            own = read_space(file.space, model, entry.hardware) if entry.hardware else space
             whole = split_name(entry.layer)[1] is None
             for name, layer in found.items():
                 problem = make_problem(
@@ -196,13 +200,13 @@ def _problems(
                     model,
                     entry.tiles or file.tiles,
                     file.fixed,
-                    parts,
+                    own,
                     file.area_budget,
                 )
                 key = (name, entry.accelerator, entry.objective)
                 known = named.get(key)
                 if known is not None and known.problem != problem:
-                    raise InputError(f"{place}: {known.label} has other tiles elsewhere; name its layer anew")
+                    raise InputError(f"{known.label} has another space elsewhere; rename its layer")
                 whole_too = whole or (known is not None and known.whole)
                 named[key] = NamedProblem(name, entry.accelerator, problem, whole_too)
     _refuse_too_many(len(named), runs, where)

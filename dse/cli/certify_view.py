@@ -71,6 +71,8 @@ def show_layer(
         console.print(words[certificate.status], style="red")
     else:
         claim = f"{_claim(certificate)} {problem.objective} {quantity(best.loss, unit, DIGITS)}"
+        if hardware := problem.hardware_of(best.genes):
+            claim += f", on {hardware}"
         show_best(console, problem.on_machine_of(best.genes), claim, best, detail=detail)
     if certificate.status == "bounded":
         bound = f"no mapping is below {quantity(certificate.lower_bound, unit, DIGITS)}"

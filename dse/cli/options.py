@@ -74,6 +74,15 @@ SpaceName = Annotated[
         metavar="SPACE",
     ),
 ]
+Hardware = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--hardware",
+        help="A figure of the hardware to search too, as in l1_size=128,256,512 or noc_bandwidth=8:64:8 "
+        "(from:to:step); of a machine of levels, levels.NAME.size; repeatable.",
+        metavar="FIGURE=VALUES",
+    ),
+]
 AreaBudget = Annotated[
     float | None,
     typer.Option(

@@ -94,6 +94,8 @@ def show_layer(result: Result, layer: str, accelerator: str, out: Path | None, *
     else:
         value = quantity(best.loss, unit_of(problem.objective, problem.model.name), DIGITS)
         claim = f"best {problem.objective} {value}, found by sample {best.index:,}"
+        if hardware := problem.hardware_of(best.genes):
+            claim += f", on {hardware}"
         show_best(console, result.best_problem, claim, best, detail=detail)
         console.print(_gap(problem, best.loss), soft_wrap=True)
     show_folder(console, out)
@@ -101,8 +103,8 @@ def show_layer(result: Result, layer: str, accelerator: str, out: Path | None, *
 
 def _first_refusal(result: Result) -> str:
     """Why the first sample is not feasible: in the words of what was asked, where that is outside."""
-    problem = result.cell.problem
-    return problem.explain(problem.space.decode(result.record.genes(0, 1))[0])
+    problem, genes = result.cell.problem, result.record.genes(0, 1)
+    return problem.on_machine_of(genes[0]).explain(problem.space.decode(genes)[0])
 
 
 def _gap(problem: Problem, loss: float) -> str:

@@ -155,6 +155,7 @@ class Certificate:
         best = self.best
         if best is None:
             return None
+        there = problem.on_machine_of(best.genes)
         figures = {item.name: getattr(best, item.name) for item in fields(best) if item.name != "mapping"}
         return {
             **figures,
@@ -162,7 +163,8 @@ class Certificate:
             # As in a search's result, where it says which sample it was.
             "index": None,
             "mapping": best.mapping.to_dict(),
-            "case": problem.on_machine_of(best.genes).case(best.mapping),
+            **({"accelerator": there.accelerator.to_dict()} if problem.hardware_of(best.genes) else {}),
+            "case": there.case(best.mapping),
         }
 
 

@@ -10,15 +10,17 @@ from typing import Any
 
 from dse.core.cost_model import CostModel
 from dse.core.cost_models import DEFAULT_COST_MODEL, hierarchy_model, is_hierarchical
+from dse.core.hardware import parse_hardware
 from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import Accelerator, load_accelerator
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.space.genes import parse_fixed
-from dse.domains.clustered.space.parts import SPACES, Parts
+from dse.domains.clustered.space.parts import SPACES, Parts, read_parts, with_hardware
 from dse.domains.levels.architecture import machine_from_dict
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.problem import MachineProblem
 from dse.support.errors import InputError, shorten
+from dse.support.toml import is_toml, read_toml
 
 Hardware = Accelerator | Machine
 
@@ -67,6 +69,26 @@ def load_hardware(name: str, cost_model: str | CostModel) -> Hardware:
         return load_accelerator(name)
     model = hierarchy_model(cost_model) if isinstance(cost_model, str) else cost_model
     return model.load_machine(name)
+
+
+def load_space(name: str, cost_model: str, hardware: Iterable[str] = ()) -> Any:
+    """What a Problem takes for its space: by its name or its TOML file, and figures of the hardware to open.
+
+    A figure is told as `l1_size=128,256`, see `dse.core.hardware`.
+    """
+    where = f"space file {name!r}" if is_toml(name) else "space"
+    given = read_toml(name, where) if is_toml(name) else name
+    return read_space(given, cost_model, parse_hardware(hardware), where)
+
+
+def read_space(
+    given: object, cost_model: str | CostModel, hardware: Mapping[str, Any], where: str = "space"
+) -> Any:
+    """What a Problem takes for its space: a name or a table, and figures of the hardware opened besides.
+
+    `where` names the space in messages.
+    """
+    return with_hardware(read_parts(given, where), hardware)
 
 
 def hardware_from_dict(data: Any, cost_model: str) -> Hardware:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+    from dse.domains.making import Hardware
+
 RECORD, JOURNAL, RESULT, MAPPING = "record.parquet", "record.journal", "result.json", "mapping.json"
 
 
@@ -45,6 +47,8 @@ class Best:
     l1_size: int
     l2_size: int
     mapping: DataflowMapping
+    accelerator: Hardware
+    """That the mapping is for: the problem's, but for the figures that its genes say."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,7 @@ class Result:
             l1_size=int(point.l1_size[0]),
             l2_size=int(point.l2_size[0]),
             mapping=self.cell.problem.space.decode(genes)[0],
+            accelerator=self.cell.problem.on_machine_of(genes[0]).accelerator,
         )
 
     @property
@@ -80,6 +85,10 @@ class Result:
         """The problem on the accelerator that the best point is for, which genes of it may say."""
         problem = self.cell.problem
         return problem.on_machine_of(self.best.genes) if self.best else problem
+
+    @property
+    def _opens_hardware(self) -> bool:
+        return bool(self.best and self.cell.problem.hardware_of(self.best.genes))
 
     @cached_property
     def history(self) -> pd.DataFrame:
@@ -151,6 +160,7 @@ class Result:
             "l1_size": best.l1_size,
             "l2_size": best.l2_size,
             "mapping": best.mapping.to_dict(),
+            **({"accelerator": best.accelerator.to_dict()} if self._opens_hardware else {}),
             "case": self.best_problem.case(best.mapping),
         }
 

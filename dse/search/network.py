@@ -26,7 +26,8 @@ def totals(problems: Mapping[str, Problem], layers: Sequence[Mapping[str, Any]])
         if best is None:
             return None
         repeats = problem.layer.repeats
-        latency += best["cycles"] * problem.accelerator.cycle_seconds * repeats
+        machine = problem.on_machine_of(best["genes"]).accelerator
+        latency += best["cycles"] * machine.cycle_seconds * repeats
         energy += best["energy_nj"] * 1e-9 * repeats
     return {"latency": latency, "energy": energy, "edp": latency * energy}
 

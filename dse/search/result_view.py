@@ -44,6 +44,8 @@ def as_html(result: Result) -> str:
         f"best {problem.objective} {quantity(best.loss, unit(result), 6)}, found by sample {best.index:,}: "
         f"{best.cycles:,} cycles, {energy(best.energy_nj, 6)}, {problem.needs(best.mapping)}"
     )
+    if hardware := problem.hardware_of(best.genes):
+        figures += f", on {hardware}"
     nest = result.best_problem.nest(best.mapping)
     return f"{head}<p>{escape(figures)}</p><pre>{escape(nest)}</pre>"
 

@@ -91,7 +91,7 @@ def test_a_problem_may_have_tiles_of_its_own(tmp_path: Path) -> None:
     other = PROBLEM.replace("conv2", "conv3")
     campaign = read(tmp_path, GOOD.replace(lists, "") + PROBLEM + 'tiles = "any"\n' + other)
     assert [named.problem.tiles for named in campaign.problems] == ["any", "factors"]
-    with pytest.raises(InputError, match=r"problems\[1\]: alexnet:conv2 on edge, edp has other tiles"):
+    with pytest.raises(InputError, match=r"problems\[1\]: alexnet:conv2 on edge, edp has another space"):
         read(tmp_path, GOOD.replace(lists, "") + PROBLEM + 'tiles = "any"\n' + PROBLEM)
 
 

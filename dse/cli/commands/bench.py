@@ -40,7 +40,7 @@ def cost(
     from dse.bench import cost as bench
     from dse.core.cost_models import cost_models, hierarchy_models
     from dse.domains.clustered.accelerator import load_accelerator
-    from dse.domains.clustered.space.parts import load_parts
+    from dse.domains.making import load_space
     from workloads import load_layer
 
     layer, accelerator = load_layer(LAYER), load_accelerator(ACCELERATOR)
@@ -52,7 +52,7 @@ def cost(
     chosen = list(dict.fromkeys(["default", *(spaces or [])]))
     for model in [cost_model] if cost_model else cost_models():
         for space in chosen:
-            for name, rows in bench.cost(layer, accelerator, model, load_parts(space)).items():
+            for name, rows in bench.cost(layer, accelerator, model, load_space(space, model)).items():
                 named = {"space": space} if spaces else {}
                 report.setdefault(name, []).extend({**named, **row, **where} for row in rows)
     if json:

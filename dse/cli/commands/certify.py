@@ -18,6 +18,7 @@ from dse.cli.options import (
     ConstantsFile,
     CostModelName,
     Fix,
+    Hardware,
     Json,
     NetworkName,
     Objective,
@@ -55,6 +56,7 @@ def command(
     ] = False,
     tiles: Tiles = "factors",
     space: SpaceName = "default",
+    hardware: Hardware = None,
     fix: Fix = None,
     cost_model: CostModelName = None,
     constants: ConstantsFile = None,
@@ -75,8 +77,7 @@ def command(
     Only perfect factors can be certified, under the cost models loopnest, maestro and timeloop. The exit code
     is 1 if a layer has no feasible mapping, or if a proof does not pass --verify.
     """
-    from dse.domains.clustered.space.parts import load_parts
-    from dse.domains.making import load_hardware, make_problem, parse_constraints
+    from dse.domains.making import load_hardware, load_space, make_problem, parse_constraints
     from dse.support.validation import positive_number
 
     layers, formats = _layers(layer, network), check_formats(format, out)
@@ -87,7 +88,7 @@ def command(
     if time_limit is not None:
         positive_number(time_limit, "--time-limit")
     model = chosen_model(cost_model, constants)
-    machine, parts = load_hardware(accelerator, model), load_parts(space)
+    machine, parts = load_hardware(accelerator, model), load_space(space, model, hardware or [])
     fixed = parse_constraints(fix or [], model, parts)
     problems = {}
     for spec, found in layers.items():

@@ -87,7 +87,7 @@ def command(
     from dse.domains.clustered.accelerator import load_accelerator
     from dse.domains.clustered.problem import Problem
     from dse.domains.clustered.space.genes import parse_fixed
-    from dse.domains.clustered.space.parts import load_parts
+    from dse.domains.making import load_space
     from dse.search.api import search
     from dse.search.gene_groups import LINKAGES
     from dse.search.searcher import default_searcher, parse_settings
@@ -102,8 +102,9 @@ def command(
     _share(threshold, "--threshold")
     if linkage not in LINKAGES:
         raise unknown("linkage", linkage, LINKAGES)
-    machine, parts = load_accelerator(accelerator), load_parts(space)
-    model, fixed = chosen_model(cost_model, constants), parse_fixed(fix or [], parts)
+    machine, model = load_accelerator(accelerator), chosen_model(cost_model, constants)
+    parts = load_space(space, model)
+    fixed = parse_fixed(fix or [], parts)
     problem = Problem(load_layer(layer), machine, objective, model, tiles, fixed, parts)
     dealt_to = _agents(agents, len(problem.space.genes))
     chosen = parse_settings(settings or [])

@@ -19,6 +19,7 @@ from dse.cli.options import (
     ConstantsFile,
     CostModelName,
     Fix,
+    Hardware,
     Json,
     NetworkName,
     Objective,
@@ -72,6 +73,7 @@ def command(
     seed: Annotated[int, typer.Option(help="Which of the searcher's runs.", metavar="N")] = 0,
     tiles: Tiles = "factors",
     space: SpaceName = "default",
+    hardware: Hardware = None,
     fix: Fix = None,
     budget_area: AreaBudget = None,
     cost_model: CostModelName = None,
@@ -105,8 +107,7 @@ def command(
     nothing feasible is found, or if the searcher fails.
     """
     from dse.campaign.network import NetworkSearch
-    from dse.domains.clustered.space.parts import load_parts
-    from dse.domains.making import load_hardware, make_problem, parse_constraints
+    from dse.domains.making import load_hardware, load_space, make_problem, parse_constraints
     from dse.search.flatness import flat_objective
     from dse.search.searcher import default_searcher, make_searcher, parse_settings
     from dse.support.validation import whole_number
@@ -128,7 +129,7 @@ def command(
     budget = DEFAULT_BUDGET if budget is None else budget
     make_searcher(searcher, chosen)
     model = chosen_model(cost_model, constants)
-    machine, parts = load_hardware(accelerator, model), load_parts(space)
+    machine, parts = load_hardware(accelerator, model), load_space(space, model, hardware or [])
     shared: dict[str, Any] = {
         "cost_model": model,
         "tiles": tiles,

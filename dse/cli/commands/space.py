@@ -11,6 +11,7 @@ from dse.cli.options import (
     AcceleratorName,
     CostModelName,
     Fix,
+    Hardware,
     Json,
     LayerName,
     SpaceName,
@@ -28,17 +29,18 @@ def command(
     accelerator: AcceleratorName,
     tiles: Tiles = "factors",
     space: SpaceName = "default",
+    hardware: Hardware = None,
     fix: Fix = None,
     cost_model: CostModelName = None,
     json: Json = False,
 ) -> None:
     """Show the genes and the size of a layer's mapping space, of two levels or those of a cost model."""
     from dse.core.dim_names import naming_line
-    from dse.domains.clustered.space.parts import load_parts
-    from dse.domains.making import make_problem, parse_constraints
+    from dse.domains.making import load_space, make_problem, parse_constraints
     from workloads import load_layer
 
-    full, model, parts = load_layer(layer), chosen_model(cost_model, None), load_parts(space)
+    full, model = load_layer(layer), chosen_model(cost_model, None)
+    parts = load_space(space, model, hardware or [])
     fixed = parse_constraints(fix or [], model, parts)
     problem = make_problem(full, accelerator, "edp", model, tiles, fixed, parts)
     made = problem.space
@@ -48,7 +50,7 @@ def command(
         sizes |= {"eq1": made.equation1} if made.structure else {}
         output.print_json({"genes": [asdict(gene) for gene in made.genes], **sizes})
     else:
-        named = "" if parts.name == "default" else f" space {space},"
+        named = "" if space == "default" else f" space {space},"
         _show(made, f"{layer} ({full}) on {accelerator},{named} tiles {made.tiles}")
         if full.product:
             print(naming_line(full, levels=problem.model.hierarchical))

@@ -142,6 +142,11 @@ class Problem:
             return self
         return replace(self, accelerator=self.space.machine(np.asarray(genes, np.int64)))
 
+    def hardware_of(self, genes: Sequence[int] | IntArray) -> str:
+        """The figures of the hardware that one point (genes,) says, `num_pes 64, l1_size 256`; or nothing."""
+        machine = self.on_machine_of(genes).accelerator
+        return ", ".join(f"{name} {getattr(machine, name):,}" for name in self.parts.figures)
+
     @cached_property
     def _on_nearest(self) -> Problem:
         """The problem on its accelerator, or, where genes say what the hardware is, on the nearest of the

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -47,8 +48,17 @@ def parse_fixed(texts: Iterable[str], parts: Parts = SPACES["default"]) -> dict[
             raise unknown("gene", name, parts.gene_names)
         if name in fixed:
             raise InputError(f"{name} is fixed twice, at {shorten(fixed[name])} and at {shorten(value)}")
-        fixed[name] = int(value) if value.isascii() and value.isdigit() and len(value) < 20 else value
+        fixed[name] = _parsed(name, value)
     return fixed
+
+
+def _parsed(name: str, value: str) -> FixedValue:
+    if value.isascii() and value.isdigit() and len(value) < 20:
+        return int(value)
+    if name == f"{FIGURE_PREFIX}clock_ghz":
+        with contextlib.suppress(ValueError):
+            return float(value)
+    return value
 
 
 def read_fixed(fixed: object, parts: Parts) -> dict[str, FixedValue]:

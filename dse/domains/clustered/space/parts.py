@@ -23,7 +23,6 @@ from dse.core.hardware import FIGURE_PREFIX, MOST_CHOICES, Values, read_choices
 from dse.core.layer import DIMS
 from dse.domains.clustered.accelerator import MACHINE_FIGURES, MAX_PES, Accelerator, checked_figure
 from dse.support.errors import InputError, shorten, unknown
-from dse.support.toml import is_toml, read_toml
 from dse.support.validation import keys, table, whole_number
 
 MAPPED_DIMS = ("K", "C", "Y", "X")
@@ -130,12 +129,14 @@ def read_parts(given: object, where: str = "space") -> Parts:
         return given
     if isinstance(given, str):
         if given not in SPACES:
-            raise unknown("space", given, [*SPACES, "a table"], "" if where == "space" else where)
+            raise unknown("space", given, [*SPACES, "FILE.toml"], "" if where == "space" else where)
         return SPACES[given]
     if not isinstance(given, Mapping):
         raise InputError(f"{where} must be {' or '.join(SPACES)}, or a table, got {shorten(given)}")
     entry = table(given, where)
-    keys(entry, where, required=(), optional=("dims", "cluster", PES, "hardware"))
+    keys(entry, where, required=(), optional=("name", "dims", "cluster", PES, "hardware"))
+    if "name" in entry:
+        return _of_named(entry, where)
     dims, cluster = entry.get("dims", MAPPED_DIMS), entry.get("cluster", DIVISORS)
     if not isinstance(cluster, str):
         cluster = _sizes(cluster, f"{where}.cluster")
@@ -148,6 +149,13 @@ def read_parts(given: object, where: str = "space") -> Parts:
     if pes and PES in table(entry["hardware"], f"{where}.hardware"):
         raise InputError(f"{where} has {PES} and hardware.{PES}; keep one of them")
     return with_hardware(parts, entry["hardware"], f"{where}.hardware")
+
+
+def _of_named(entry: Mapping[str, Any], where: str) -> Parts:
+    """A space that has a name, with figures of the hardware opened besides."""
+    keys(entry, f"{where} of a name", required=("name",), optional=("hardware",))
+    parts = read_parts(str(entry["name"]))
+    return with_hardware(parts, entry.get("hardware", {}), f"{where}.hardware")
 
 
 def with_hardware(parts: Parts, given: object, where: str = "hardware") -> Parts:
@@ -167,16 +175,6 @@ def with_hardware(parts: Parts, given: object, where: str = "hardware") -> Parts
 
         found[name] = read_choices(values, f"{where}.{name}", check)
     return replace(parts, hardware=tuple((name, found[name]) for name in MACHINE_FIGURES if name in found))
-
-
-def load_parts(given: str) -> Parts:
-    """The parts that a name stands for, or those in the TOML file at the path `given`."""
-    if not is_toml(given):
-        if given not in SPACES:
-            raise unknown("space", given, [*SPACES, "FILE.toml"])
-        return SPACES[given]
-    where = f"space file {given!r}"
-    return read_parts(read_toml(given, where), where)
 
 
 def _dims(given: object, where: str) -> tuple[str, ...]:

@@ -14,7 +14,8 @@ from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.space.mapping_space import MappingSpace
-from dse.domains.clustered.space.parts import PAPER_PES, SPACES, load_parts, read_parts
+from dse.domains.clustered.space.parts import PAPER_PES, SPACES, read_parts
+from dse.domains.making import load_space
 from dse.support.errors import InputError
 
 LAYER = Layer("CONV", 12, 6, 9, 10, 3, 3, (1, 1), (1, 1))
@@ -133,8 +134,8 @@ def test_parts_are_read_from_a_file(tmp_path: object) -> None:
     path = f"{tmp_path}/own.toml"
     with open(path, "w") as file:
         file.write('dims = "KCYXRS"\ncluster = "fit"\nnum_pes = [8, 4]\n')
-    assert load_parts(path).figures == {"num_pes": (4, 8)}
-    assert load_parts("paper") == SPACES["paper"]
+    assert load_space(path, "loopnest").figures == {"num_pes": (4, 8)}
+    assert load_space("paper", "loopnest") == SPACES["paper"]
 
 
 def test_a_template_is_in_no_space_whose_clusters_it_does_not_fit() -> None:
