@@ -8,6 +8,7 @@ power are those of the layer that needs most. A layer that is asked for by itsel
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -176,12 +177,11 @@ def layer_at(summary: Summary, budget: int) -> LayerFigures:
     """A layer's best point after `budget` samples."""
     point = summary.at(budget)
     loss, joules = point["loss"], point["energy_nj"] * 1e-9
-    seconds = point["cycles"] / (summary.clock_ghz * 1e9)
-    # Where the clock is a gene, each point has its own, and the loss tells.
-    if summary.objective == "latency":
-        seconds = loss
-    elif summary.objective == "edp" and joules * seconds != loss:
-        seconds = loss / joules
+    if summary.clock_ghz:
+        seconds = point["cycles"] / (summary.clock_ghz * 1e9)
+    else:
+        # Each point has a clock of its own: its loss tells the time, if it is one.
+        seconds = {"latency": loss, "edp": loss / joules}.get(summary.objective, math.nan)
     return LayerFigures(summary.repeats, loss, seconds, joules)
 
 

@@ -156,7 +156,7 @@ class _Summary(Schema):
     network: str
     repeats: Annotated[int, Limits(ge=1, le=INT64_MAX)]
     accelerator: str
-    clock_ghz: Loss
+    clock_ghz: Figure
     objective: str
     searcher: str
     type: str

@@ -12,6 +12,7 @@ import numpy as np
 
 from dse.campaign.config import NamedCell
 from dse.core.reasons import Reason
+from dse.domains.clustered.problem import Problem
 from dse.search.abilities import abilities_of
 from dse.search.record import Record, count_distinct
 from dse.search.run import RunTimes
@@ -30,6 +31,7 @@ ON_DISK = {"mean_losses": "returns"}
 class Summary:
     """One cell's result. `steps` holds, for each of STEPS, the figures of each sample that beat all before.
 
+    `clock_ghz` is 0 where points have clocks of their own, as genes say them.
     `genes` is the best point (empty where nothing feasible was found), `infeasible` counts samples by reason,
     `mean_losses` are those of the feasible samples in each of up to 100 equal parts of the run, `inf` where
     there is none.
@@ -108,7 +110,7 @@ def summarise(named: NamedCell, record: Record, times: RunTimes) -> Summary:
         network=problem.network,
         repeats=cell.problem.layer.repeats,
         accelerator=problem.accelerator,
-        clock_ghz=cell.problem.accelerator.clock_ghz,
+        clock_ghz=_clock_ghz(cell.problem, record),
         objective=problem.objective,
         searcher=named.variant.name,
         type=named.variant.type,
@@ -120,6 +122,12 @@ def summarise(named: NamedCell, record: Record, times: RunTimes) -> Summary:
         model_seconds=round(times.model, 3),
         **progress(record),
     )
+
+
+def _clock_ghz(problem: Problem, record: Record) -> float:
+    """The clock of all points, 0 where each has its own."""
+    hertz = problem.criteria.of_points(record.genes(0, 1)).hertz
+    return 0.0 if isinstance(hertz, np.ndarray) else problem.accelerator.clock_ghz
 
 
 def progress(record: Record) -> dict[str, Any]:

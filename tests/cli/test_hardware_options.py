@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from dse.analysis.problems import make_problems
+from dse.analysis.reduction import layer_at
+from dse.analysis.study import load_study
 from dse.campaign.reading import load_campaign
 from dse.cli.commands.run import find_layers
 from dse.support.errors import InputError
@@ -145,3 +149,22 @@ def test_a_campaign_with_hardware_that_cannot_be_is_refused(
     path = written(tmp_path, CAMPAIGN.replace(old, new))
     with pytest.raises(InputError, match=rf"^campaign '.*': {message}"):
         load_campaign(path, find_layers)
+
+
+@pytest.mark.parametrize("objective", ["latency", "edp"])
+def test_a_campaign_with_an_open_clock_counts_seconds_by_the_clock_of_each_point(
+    dse: Dse, tmp_path: Path, objective: str
+) -> None:
+    text = CAMPAIGN.replace("num_pes = [64, 128]", "clock_ghz = [0.5, 1.0]").replace("edp", objective)
+    out = tmp_path / "out"
+    assert (
+        dse("run", written(tmp_path, text.replace("budget = 10", "budget = 60")), "--out", str(out)).code == 0
+    )
+    study = load_study(out)
+    (summary,), (problem,) = study.summaries, make_problems(study).values()
+    there = problem.problem.on_machine_of(summary.genes)
+    best = there.price(np.array([summary.genes]))
+    found = layer_at(summary, summary.samples)
+    assert found.seconds == pytest.approx(best.cycles[0] * there.accelerator.cycle_seconds, rel=1e-12)
+    page = (out / "index.html").read_text()
+    assert "clock_ghz" in page

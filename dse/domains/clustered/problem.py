@@ -285,7 +285,9 @@ class Problem:
         if machines is None or self._shares_criteria:
             return self.criteria
         capacities = np.stack([figure_column(machines, name) for name in BUFFERS], axis=1)
-        return Criteria(self.objective, figure_column(machines, "clock_ghz") * 1e9, capacities)
+        clocked = "clock_ghz" in self.parts.figures
+        hertz = figure_column(machines, "clock_ghz") * 1e9 if clocked else self.criteria.hertz
+        return Criteria(self.objective, hertz, capacities)
 
     @cached_property
     def _price_rows(self) -> PriceRows:

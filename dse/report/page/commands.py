@@ -44,7 +44,7 @@ def search_command(study: Study, cell: Summary, problem: Problem) -> str:
     start = study.about.get("starts", {}).get(cell.searcher, OWN)
     options += ["--start", start] if start not in (OWN, RANDOM) else []
     options += ["--tiles", problem.tiles] if problem.tiles != "factors" else []
-    options += ["--space", problem.parts.name or "FILE.toml"] if _is_unusual(problem) else []
+    options += _space_options(problem)
     options += (word for text in _fixed(problem) for word in ("--fix", text))
     options += [] if problem.area_budget is None else ["--budget-area", f"{problem.area_budget:g}"]
     options += ["--cost-model", study.cost_model, "--budget", str(cell.budget), "--seed", str(cell.seed)]
@@ -100,8 +100,14 @@ def campaign_toml(study: Study, problems: Table[Triple, Made]) -> str | None:
     return "\n".join(lines) + "\n"
 
 
-def _is_unusual(problem: Problem) -> bool:
-    return problem.parts.name != "default"
+def _space_options(problem: Problem) -> list[str]:
+    """The space, and the figures of the hardware that are open besides; FILE.toml for one of other parts."""
+    name, figures = problem.parts.opened()
+    if name is None:
+        return ["--space", "FILE.toml"]
+    told = (f"{figure}={','.join(map(str, values))}" for figure, values in figures.items())
+    space = [] if name == "default" else ["--space", name]
+    return [*space, *(word for text in told for word in ("--hardware", text))]
 
 
 def _where(cell: Summary) -> list[str]:

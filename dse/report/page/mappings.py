@@ -44,9 +44,12 @@ class Gap:
 class Priced:
     """A mapping in every form that the page offers, and what it costs now; `again` finds it once more.
 
+    `hardware` are the figures that it is for, where the search had a choice.
+
     `agrees` says whether its loss is what the record says.
     """
 
+    hardware: str
     nest: str
     json: str
     maestro: str
@@ -142,11 +145,13 @@ def _priced(study: Study, cell: Summary, made: Made) -> tuple[Priced | None, str
 
 def _price(study: Study, cell: Summary, problem: Problem) -> Priced:
     mapping = problem.space.decode(np.array([cell.genes], dtype=np.int64))[0]
+    hardware = problem.hardware_of(cell.genes)
     again, problem = search_command(study, cell, problem), problem.on_machine_of(cell.genes)
     evaluation = problem.judge(mapping)
     loss = evaluation.loss[problem.objective]
     name = re.sub(r"[^A-Za-z0-9._-]+", "_", f"{cell.layer}--{cell.accelerator}--{cell.objective}")
     return Priced(
+        hardware=hardware,
         nest=problem.nest(mapping),
         json=_json(mapping),
         maestro=maestro_text(problem.layer, mapping) if problem.space.structure else "",

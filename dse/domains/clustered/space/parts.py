@@ -115,6 +115,17 @@ class Parts:
         """The name of the space that has these parts, if it has one."""
         return next((name for name, parts in SPACES.items() if parts == self), None)
 
+    def opened(self) -> tuple[str | None, dict[str, Values]]:
+        """The space with a name from which it differs in open figures only, if there is one, and those."""
+        for name, base in SPACES.items():
+            if replace(self, hardware=base.hardware) == base and base.figures.keys() <= self.figures.keys():
+                return name, {
+                    key: self.figures[key]
+                    for key in self.figures
+                    if self.figures[key] != base.figures.get(key)
+                }
+        return None, self.figures
+
 
 PAPER_PES = tuple(sorted({*(2**power for power in range(11)), *range(14, 1025, 14)}))
 """The powers of two, and the multiples of 14 (Eyeriss has 168 PEs), up to 1,024."""
