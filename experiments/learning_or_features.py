@@ -128,7 +128,7 @@ class BayesianSees(Bayesian):
 
 SEARCHERS: Mapping[str, tuple[str, Searcher]] = {
     "team": ("team", Team()),
-    "team-expects-nothing": ("team", Team(expects=False)),
+    "team-expects-nothing": ("team", Team(expert_prior=False)),
     "team-no-sums": ("TeamSees", TeamSees(sees="counts, no sums")),
     "team-bayesians-features": ("TeamSees", TeamSees(sees="space")),
     "team-genes": ("TeamSees", TeamSees(sees="genes")),

@@ -25,6 +25,7 @@ from dse.campaign.reading import load_campaign
 from dse.core.layer import Layer
 from dse.domains.clustered.problem import Problem
 from dse.optimum import certify
+from dse.search.aliases import current_settings
 from dse.search.api import search
 from experiments import RESULTS, keep, read_rows
 from experiments.draw_small import MODELS, OBJECTIVES, machine, solvable
@@ -130,7 +131,7 @@ def main() -> None:
     """Run, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("problems", choices=("small", "dev"))
-    parser.add_argument("settings", nargs="*", type=setting, help="of transfer, such as scouts=6")
+    parser.add_argument("settings", nargs="*", type=setting, help="of transfer, such as extra_teams=6")
     parser.add_argument("--seeds", type=int, default=1, help="how many")
     parser.add_argument("--out", type=Path, default=Path("network_transfer"), help="what other layers taught")
     parser.add_argument("--only", action="store_true", help="leave `team` out")
@@ -139,7 +140,7 @@ def main() -> None:
     if options.show:
         keep(PATH.with_suffix(".md"), COMMAND, table(read_rows(PATH)))
         return
-    searchers: dict[str, Team] = {"transfer": Transfer(**dict(options.settings))}
+    searchers: dict[str, Team] = {"transfer": Transfer(**current_settings(Transfer, dict(options.settings)))}
     if not options.only:
         searchers["team"] = Team()
     rows = []

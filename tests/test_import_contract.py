@@ -226,7 +226,7 @@ USE_THE_STRUCTURE = {
     "searchers.team.feature_kernel",
     "searchers.team.features",
     "searchers.team.spatial",
-    "searchers.team.starts",
+    "searchers.team.initial_points",
 }
 """What looks at the mappings behind the genes where a space has them, and does something else without."""
 

@@ -125,7 +125,7 @@ def _known(named: NamedCell) -> dict[str, Any]:
     return {
         "budget": cell.budget,
         "searcher": cell.name,
-        "settings": plain(cell.settings),
+        "settings": plain(cell.recorded_settings),
         "problem": {"cost_model": cell.problem.model_spec},
         "versions": cell.common["versions"],
     }

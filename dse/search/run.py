@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 import time
 from collections.abc import Iterable, Mapping
@@ -67,7 +68,12 @@ class Cell:
 
     @cached_property
     def settings(self) -> dict[str, Any]:
-        """The searcher's hyperparameters, defaults included, by the names that records have them under."""
+        """The searcher's hyperparameters, defaults included."""
+        return dataclasses.asdict(self.searcher)  # type: ignore[call-overload, no-any-return]
+
+    @cached_property
+    def recorded_settings(self) -> dict[str, Any]:
+        """The same by the names that identities have them under (see `dse.search.aliases`)."""
         return recorded_settings(self.searcher)
 
     def rng(self) -> np.random.Generator:
@@ -78,13 +84,13 @@ class Cell:
         problem = self.problem.identity
         parts = ("layer", "accelerator", "space", "objective")
         name = {part: problem[part] for part in parts}
-        name |= {"searcher": self.name, "settings": self.settings, "seed": self.seed}
+        name |= {"searcher": self.name, "settings": self.recorded_settings, "seed": self.seed}
         return np.random.Generator(np.random.PCG64(int(digest(name), 16)))
 
     def with_seed(self, seed: int) -> Cell:
         """The same from another seed: what seeds share is worked out once for all of them."""
         whole_number(seed, "seed", least=0)
-        _ = self.common, self.settings, self._texts
+        _ = self.common, self.recorded_settings, self._texts
         other = copy(self)
         other.__dict__["seed"] = seed
         return other
@@ -100,7 +106,7 @@ class Cell:
         common = {
             "problem": self.problem.identity,
             "searcher": self.name,
-            "settings": self.settings,
+            "settings": self.recorded_settings,
             "budget": self.budget,
             "versions": versions,
         }

@@ -1,4 +1,4 @@
-"""Tries settings of a searcher: `python -m experiments.tuning.try_out team surveys=0.7 [--samples 5000]`.
+"""Tries settings of a searcher: `python -m experiments.tuning.try_out team patience=50 [--samples 5000]`.
 
 Runs it on the problems of devhard.toml, or on those given by their place, from seeds 3000 on, and prints a
 line of a table as team.md has them: best loss / proven optimum at so many samples, geometric mean over all

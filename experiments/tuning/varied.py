@@ -1,4 +1,4 @@
-"""Tries a searcher where samples are dear: `python -m experiments.tuning.varied team early_curiosity=2.0`.
+"""Tries a searcher where samples are dear: `python -m experiments.tuning.varied team early_exploration=2.0`.
 
 24 development problems that are varied rather than hard: layers of the networks that all tuning is on,
 products and fully connected layers of one row, odd sizes, a depthwise layer; presets and drawn machines; both
@@ -107,7 +107,7 @@ def main() -> None:
     """Run, and print two lines."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("name", help="the searcher")
-    parser.add_argument("settings", nargs="*", type=setting, help="such as early_curiosity=2.0")
+    parser.add_argument("settings", nargs="*", type=setting, help="such as early_exploration=2.0")
     parser.add_argument("--seeds", type=int, default=1, help="how many")
     parser.add_argument("--samples", type=int, default=100, help="samples a run")
     parser.add_argument("--more", type=int, default=0, metavar="N", help="N more problems")

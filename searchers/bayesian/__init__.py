@@ -14,8 +14,9 @@ The processes and their kernels are scikit-optimize's. Where this departs from i
 - Candidates are random points and neighbours of the best, and then neighbours of the best candidates. Those
   of a batch are picked in turn, each as if those before had come out as expected (the kriging believer of
   Ginsbourger, Le Riche and Carraro, 2010).
-- A descent that no longer improves gives way to one from new random points, which learns the objective from
-  samples of its own. A design that an earlier descent has evaluated is remembered, not evaluated again.
+- A local search that no longer improves gives way to one from new random points, which learns the objective
+  from samples of its own. A design that an earlier local search has evaluated is remembered, not evaluated
+  again.
 
 Defaults were chosen on the development problems (campaign dev8: layers of AlexNet, ResNet-18, ResNet-50 and
 BERT-base on five accelerators), at 300 to 5,000 samples.
@@ -45,17 +46,17 @@ class Bayesian:
     """Gaussian processes on capped data, asked in batches, with restarts."""
 
     n_startup_trials: int = 20
-    """Random points that a descent begins with."""
+    """Random points that a local search begins with."""
     max_training_samples: int = 300
     """Samples that a process learns from at most."""
     batch_fraction: float = 0.02
-    """Size of a batch, as a part of the samples of its descent. One sample is the least."""
+    """Size of a batch, as a part of the samples of its local search. One sample is the least."""
     late_batch_fraction: float = 0.0075
     """Least size of a batch, as a part of all samples so far: it bounds the time of a large budget."""
     patience: int = 100
-    """Samples without improvement that end a descent, if they are also half of it."""
+    """Samples without improvement that end a local search, if they are also half of it."""
     refit_growth: float = 2.0
-    """Growth of a descent after which the hyperparameters are fitted again."""
+    """Growth of a local search after which the hyperparameters are fitted again."""
 
     aliases: ClassVar[Mapping[str, str]] = {
         "initial": "n_startup_trials",

@@ -1,4 +1,4 @@
-"""The search as ask and tell: descents, and what they propose."""
+"""The search as ask and tell: local searches, and what they propose."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 
 from dse.support.arrays import FloatArray, IntArray
 from searchers.bayesian.models import Models
-from searchers.common.descent import DescentSamples
 from searchers.common.history import History
+from searchers.common.local_search import LocalSearchSamples
 
 if TYPE_CHECKING:
     from dse.core.evaluations import Evaluations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _PROGRESS = 0.002
 """Part of the best loss by which a sample must be better to count as an improvement."""
 _ELITES, _CENTRES = 10, 5
-"""The best of a descent, from which candidates come, and those of them all of whose neighbours are."""
+"""The best of a local search, from which candidates come, and those of them all of whose neighbours are."""
 _RANDOMS, _WALKS = 300, 20
 """Random candidates, and random walks from each elite."""
 _CLIMBS, _CLIMBERS = 3, 10
@@ -35,17 +35,17 @@ _STRAYS, _FEW = 1024, 64
 """Random points drawn where nothing else is left to propose, and how many of them are asked for at least."""
 
 
-class Descent:
+class LocalSearch:
     """Samples that led to one another, and the `keys` of their designs."""
 
     def __init__(self) -> None:
-        self.samples = DescentSamples(_PROGRESS)
+        self.samples = LocalSearchSamples(_PROGRESS)
         self.keys: set[bytes] = set()
         self.refit_at = 0.0
         """Samples from which on the hyperparameters are fitted again."""
 
     def join(self, rows: IntArray, history: History) -> None:
-        """Samples of the history are now of this descent."""
+        """Samples of the history are now of this local search."""
         self.keys.update(history.keys(history.genes[rows]))
         self.samples.join(rows, history.losses)
 
@@ -73,65 +73,71 @@ class Strategy:
         self._rng = rng
         self._history = History(space, settings.features(space))
         self._models = Models(self._history, int(rng.integers(2**31)))
-        self._descent = Descent()
+        self._local_search = LocalSearch()
 
     def ask(self) -> IntArray:
-        """The next batch. What is already known joins the descent without being asked for."""
+        """The next batch. What is already known joins the local search without being asked for."""
         settings, history = self._settings, self._history
-        samples = self._descent.samples
+        samples = self._local_search.samples
         if samples.idle >= max(settings.patience, len(samples) / 2):
-            self._descent = Descent()
+            self._local_search = LocalSearch()
         complete = history.designs >= self._space.designs
         for _ in range(_RECALLS if not complete else 0):
-            missing = settings.n_startup_trials - len(self._descent.samples)
+            missing = settings.n_startup_trials - len(self._local_search.samples)
             size = missing if missing > 0 else self._size
             genes = self._beginning(size) if missing > 0 else self._proposal(size)
             seen = history.find(genes)
             if (seen[:size] < 0).any():
-                self._descent.join(seen[seen >= 0], history)
+                self._local_search.join(seen[seen >= 0], history)
                 return genes[seen < 0]
-            # Free to look up: with these the descent knows better what to ask for.
-            self._descent.join(seen[:size], history)
+            # Free to look up: with these the local search knows better what to ask for.
+            self._local_search.join(seen[:size], history)
         strays = self._space.sample(self._rng, _STRAYS)
         unseen = strays[history.find(strays) < 0]
         return unseen[: max(_FEW, self._size)] if len(unseen) else strays[:_FEW]
 
     def tell(self, genes: IntArray, evaluations: Evaluations) -> None:
         """Learn what the batch costs."""
-        self._descent.join(self._history.add(genes, evaluations), self._history)
+        self._local_search.join(self._history.add(genes, evaluations), self._history)
 
     @property
     def _size(self) -> int:
         """Of a batch."""
         shares = (
-            len(self._descent.samples) * self._settings.batch_fraction,
+            len(self._local_search.samples) * self._settings.batch_fraction,
             len(self._history) * self._settings.late_batch_fraction,
         )
         return max(1, round(max(shares)))
 
     def _beginning(self, count: int) -> IntArray:
-        """Random points that are likely to be feasible, by what earlier descents have learned."""
-        genes = self._distinct(self._space.sample(self._rng, 20 * count), set(self._descent.keys))
+        """Random points that are likely to be feasible, by what earlier local searches have learned."""
+        genes = self._distinct(self._space.sample(self._rng, 20 * count), set(self._local_search.keys))
         log_chance = self._models.log_chance(self._history.describe(genes))
         return genes[np.argsort(log_chance < np.log(0.5), kind="stable")[:count]]
 
     def _proposal(self, size: int) -> IntArray:
-        """The points of greatest expected improvement that the descent does not have, `size` of them unseen.
+        """The points of greatest expected improvement that the local search does not have, `size` of them
+        unseen.
 
-        Those that other descents have seen come on top; of either there may be fewer.
+        Those that other local searches have seen come on top; of either there may be fewer.
         """
-        settings, history, models, descent = self._settings, self._history, self._models, self._descent
-        elites = descent.elites(history)
-        rows = descent.samples.rows
-        refit = len(rows) >= descent.refit_at
+        settings, history, models, local_search = (
+            self._settings,
+            self._history,
+            self._models,
+            self._local_search,
+        )
+        elites = local_search.elites(history)
+        rows = local_search.samples.rows
+        refit = len(rows) >= local_search.refit_at
         own = self._relevant(rows, elites)
         if not models.learn(own, self._relevant(np.arange(len(history)), elites), refit):
-            return self._distinct(self._space.sample(self._rng, size), set(descent.keys))
+            return self._distinct(self._space.sample(self._rng, size), set(local_search.keys))
         if refit:
-            descent.refit_at = len(rows) * settings.refit_growth
+            local_search.refit_at = len(rows) * settings.refit_growth
         # `inf` where nothing is feasible.
         best = float(np.log2(history.losses[rows].min()))
-        taken = set(descent.keys)
+        taken = set(local_search.keys)
         genes = self._distinct(self._candidates(history.genes[elites]), taken)
         predicted = models.predict(history.describe(genes))
         for _ in range(_CLIMBS):
@@ -167,7 +173,8 @@ class Strategy:
         return genes[chosen]
 
     def _relevant(self, rows: IntArray, elites: IntArray) -> IntArray:
-        """The samples to learn from, of `rows`: those nearest to the best of the descent, and some others."""
+        """The samples to learn from, of `rows`: those nearest to the best of the local search, and some
+        others."""
         points = self._settings.max_training_samples
         if not len(elites):
             return self._rng.permutation(rows)[:points]

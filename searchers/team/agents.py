@@ -16,7 +16,7 @@ Judge = Callable[[IntArray], FloatArray]
 
 
 @dataclass(frozen=True)
-class Considered:
+class Candidates:
     """What teams of agents have considered: vectors (n, genes), what the judge said, and of which team."""
 
     genes: IntArray
@@ -46,7 +46,7 @@ class Agents:
             vector = self._choices.drawn(blocks[index], vector, self._rng, 1)[0]
         return vector
 
-    def respond(self, teams: IntArray, moves: int, judge: Judge, blocks: tuple[Block, ...]) -> Considered:
+    def respond(self, teams: IntArray, moves: int, judge: Judge, blocks: tuple[Block, ...]) -> Candidates:
         """Teams begin at the vectors (t, genes); in each of so many moves all agents weigh their values.
 
         What is liked best, of all agents of a team, is what the team does next: the agent whose response
@@ -70,4 +70,4 @@ class Agents:
             # A team that has come to rest would be offered much the same again.
             active, best = active[gains], best[gains]
             here[active], value[active] = offers[best], liked[best]
-        return Considered(np.concatenate(genes), np.concatenate(judged), np.concatenate(owners))
+        return Candidates(np.concatenate(genes), np.concatenate(judged), np.concatenate(owners))

@@ -13,7 +13,7 @@ from dse.support.arrays import FloatArray, SingleArray
 from dse.support.numerics import cholesky, explained, matmul, solve
 from searchers.team.critic_kernel import covariances
 from searchers.team.features import Features
-from searchers.team.training import Lessons
+from searchers.team.training import TrainingSet
 from searchers.team.trend import Trend
 
 AnyFloats = NDArray[Any]
@@ -61,15 +61,15 @@ class Critic:
         self.log2_scales = self._usual.copy()
         """The ARD length scale of each group, in log2 and relative to the common one: (groups,)."""
 
-    def fit(self, known: Lessons, choose: bool, choose_scales: bool) -> None:
+    def fit(self, known: TrainingSet, choose: bool, choose_scales: bool) -> None:
         """Learn from points with figures, instead of what was known before.
 
         All figures but the last get a trend. `choose` has the length scale and the noise chosen anew, and
         with it `choose_scales` the ARD length scales.
         """
         features, figures = known.features, known.figures
-        self._trend.fit(features, figures, known.always)
-        rest = figures - self._trend(features, known.always)
+        self._trend.fit(features, figures, known.constant)
+        rest = figures - self._trend(features, known.constant)
         self._mean, self._scale = self._spread(rest)
         targets = (rest - self._mean) / self._scale
         self._hold(features)

@@ -41,7 +41,7 @@ _LOG2_SCALES = -np.concatenate([
     # Cluster, steps.
     [0.25, 0.75],
 ])  # fmt: skip
-"""Half of what was the likeliest, on average, for 36 descents on the problems of
+"""Half of what was the likeliest, on average, for 36 local searches on the problems of
 results/campaigns/devhard.toml."""
 
 

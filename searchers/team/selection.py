@@ -10,9 +10,9 @@ import numpy as np
 from dse.support.arrays import FloatArray, IntArray
 from searchers.common.acquisition import LEAST_DEVIATION, believer_batch, log_chance_to_fit
 from searchers.common.history import History
-from searchers.team.agents import Considered
+from searchers.team.agents import Candidates
 from searchers.team.calibration import Prediction
-from searchers.team.descent import Descent
+from searchers.team.local_search import LocalSearch
 
 if TYPE_CHECKING:
     from dse.core.space import Space
@@ -23,7 +23,7 @@ PENALTY = 20.0
 _LEAST_STATED = 1e-3
 """In log2: no critic is calibrated by errors of this size."""
 _RESTLESS, _MOST_RESTLESS = 10.0, 4.0
-"""Samples without improvement after which curiosity has doubled, and by what it grows at most."""
+"""Samples without improvement after which exploration has doubled, and by what it grows at most."""
 _SPARE = 6
 """Candidates beyond the size of a batch that a team puts forward."""
 
@@ -53,72 +53,79 @@ class Selection:
     """Selects batches by expected improvement and the chance to fit."""
 
     def __init__(self, settings: Team, space: Space, history: History, informed: bool) -> None:
-        """`informed` says whether mappings are told apart by their features, and curiosity begins low."""
+        """`informed` says whether mappings are told apart by their features, and exploration begins low."""
         self._settings, self._space, self._history = settings, space, history
         self._describe, self._informed = history.describe, informed
 
-    def choose(self, descent: Descent, considered: Considered, teams: int) -> Batch:
-        """Of each team's best points those to have next, some of which may be known to earlier descents."""
-        size = self._size(descent)
+    def choose(self, local_search: LocalSearch, considered: Candidates, teams: int) -> Batch:
+        """Of each team's best points those to have next, some of which may be known to earlier local
+        searches."""
+        size = self._size(local_search)
         best = [considered.best(team, 4 * (size + _SPARE)) for team in range(teams)]
-        candidates = self._unseen(descent, best, size + _SPARE)
+        candidates = self._unseen(local_search, best, size + _SPARE)
         if self._settings.policy == "uniform" or not len(candidates):
             return Batch(candidates[:size])
-        return self._of_greatest_merit(descent, candidates, size)
+        return self._of_greatest_merit(local_search, candidates, size)
 
-    def _size(self, descent: Descent) -> int:
-        """How many points a descent has evaluated next."""
-        settings, samples = self._settings, len(descent.samples)
-        if descent.restricted:
-            least, part = settings.survey_batch, settings.batch * samples
+    def _size(self, local_search: LocalSearch) -> int:
+        """How many points a local search has evaluated next."""
+        settings, samples = self._settings, len(local_search.samples)
+        if local_search.restricted:
+            least, part = settings.restricted_batch_size, settings.batch_fraction * samples
         else:
-            least, part = 1, max(settings.batch * samples, settings.late_batch * len(self._history))
-        return min(max(round(part), least), settings.most)
+            least, part = (
+                1,
+                max(settings.batch_fraction * samples, settings.late_batch_fraction * len(self._history)),
+            )
+        return min(max(round(part), least), settings.max_batch_size)
 
-    def _unseen(self, descent: Descent, best: list[IntArray], count: int) -> IntArray:
-        """Of each team's best candidates the first `count` that the descent does not have, each once.
+    def _unseen(self, local_search: LocalSearch, best: list[IntArray], count: int) -> IntArray:
+        """Of each team's best candidates the first `count` that the local search does not have, each once.
 
         Mappings of the same features are one: they differ in what makes no difference, such as the order of
         loops that have a single turn.
         """
-        history, rows = self._history, descent.samples.rows
-        looks = history.features[rows] if self._informed else self._space.canonical(history.genes[rows])
-        seen = {look.tobytes() for look in looks}
+        history, rows = self._history, local_search.samples.rows
+        told_by = history.features[rows] if self._informed else self._space.canonical(history.genes[rows])
+        seen = {row.tobytes() for row in told_by}
         kept: list[IntArray] = []
         for candidates in best:
             left = count
-            looks = self._describe(candidates) if self._informed else candidates
-            for vector, look in zip(candidates, looks, strict=True):
-                key = look.tobytes()
+            told_by = self._describe(candidates) if self._informed else candidates
+            for vector, row in zip(candidates, told_by, strict=True):
+                key = row.tobytes()
                 if left and key not in seen:
                     seen.add(key)
                     kept.append(vector)
                     left -= 1
         return np.array(kept, np.int64).reshape(len(kept), len(self._space.sizes))
 
-    def _of_greatest_merit(self, descent: Descent, candidates: IntArray, size: int) -> Batch:
+    def _of_greatest_merit(self, local_search: LocalSearch, candidates: IntArray, size: int) -> Batch:
         """Of the candidates (n, genes) a batch by expected improvement times the chance to be feasible."""
         history, factors = self._history, self._history.factors
-        means, covariance, scales = descent.critic.posterior(self._describe(candidates))
+        means, covariance, scales = local_search.critic.posterior(self._describe(candidates))
         variance = covariance.diagonal().copy()
         stated = np.sqrt(variance[:, np.newaxis] * scales[:-1])
-        calibration = np.broadcast_to(descent.calibration.variance, len(scales) - 1)
+        calibration = np.broadcast_to(local_search.calibration.variance, len(scales) - 1)
         deviations = (stated * np.sqrt(calibration))[:, factors:] + LEAST_DEVIATION
         log_chance = log_chance_to_fit(means[:, factors:-1], deviations).sum(axis=1)
         log_chance -= PENALTY * np.maximum(means[:, -1], 0)
-        rows = descent.samples.rows
+        rows = local_search.samples.rows
         losses, best = history.losses[rows], np.inf
         if np.isfinite(losses).any():
             best = float(history.figures[rows[int(np.argmin(losses))]].sum())
-        scale = float((scales[:factors] * calibration[:factors]).sum()) * self._curiosity(descent) ** 2
+        scale = (
+            float((scales[:factors] * calibration[:factors]).sum())
+            * self._exploration_weight(local_search) ** 2
+        )
         cost, counts = means[:, :factors].sum(axis=1), history.find(candidates) < 0
         chosen = believer_batch(cost, covariance, variance, log_chance, best, counts, size, scale=scale)
         predicted = Prediction(means[chosen, :-1], stated[chosen] + _LEAST_STATED)
         return Batch(candidates[chosen], predicted)
 
-    def _curiosity(self, descent: Descent) -> float:
-        """How many calibrated deviations count: more, the longer a descent has not improved."""
+    def _exploration_weight(self, local_search: LocalSearch) -> float:
+        """How many calibrated deviations count: more, the longer a local search has not improved."""
         settings = self._settings
-        if descent.restricted or not self._informed:
-            return settings.curiosity
-        return settings.early_curiosity * min(1 + descent.samples.idle / _RESTLESS, _MOST_RESTLESS)
+        if local_search.restricted or not self._informed:
+            return settings.exploration
+        return settings.early_exploration * min(1 + local_search.samples.idle / _RESTLESS, _MOST_RESTLESS)

@@ -54,32 +54,32 @@ class SpatialMappings:
         """Where in a vector the spatial mapping is: the two parallel dims and the cluster size."""
         self.parallel_genes = self.genes[:-1]
         self._sizes = space.sizes[list(self.genes)]
-        self._begun_pairs = np.zeros(self._sizes[:-1], np.int64)
-        self._begun = np.zeros(self._sizes, np.int64)
+        self._parallel_uses = np.zeros(self._sizes[:-1], np.int64)
+        self._uses = np.zeros(self._sizes, np.int64)
         vectors = np.zeros((self._sizes[-1], len(space.sizes)), np.int64)
         vectors[:, self.genes[-1]] = np.arange(len(vectors))
         self._log2_clusters = numerics.log2(structure.decode(vectors).rows[:, CLUSTER])
 
-    def begin_pair(self, rng: np.random.Generator) -> IntArray:
-        """Begin with parallel dims (2,) with which the fewest descents have begun."""
-        least = np.argwhere(self._begun_pairs == self._begun_pairs.min())
+    def choose_parallel_dims(self, rng: np.random.Generator) -> IntArray:
+        """Begin with parallel dims (2,) with which the fewest local searches have begun."""
+        least = np.argwhere(self._parallel_uses == self._parallel_uses.min())
         pair: IntArray = least[int(rng.integers(len(least)))]
-        self._begun_pairs[tuple(pair)] += 1
+        self._parallel_uses[tuple(pair)] += 1
         return pair
 
-    def begin(self, rng: np.random.Generator, history: History | None) -> IntArray:
+    def choose(self, rng: np.random.Generator, history: History | None) -> IntArray:
         """Begin with the most promising spatial mapping (3,) of those with which the fewest searches have.
 
         That is the one of the greatest expected improvement upon the best sample of all. Without a history,
         any.
         """
-        least = rng.permutation(np.argwhere(self._begun == self._begun.min()))[:_WEIGHED]
+        least = rng.permutation(np.argwhere(self._uses == self._uses.min()))[:_WEIGHED]
         chosen: IntArray = least[0]
         if history is not None:
             known, losses = self._known(history)
             if len(known) >= _LEAST_KNOWN:
                 chosen = least[int(np.argmax(self._promise(least, known, losses)))]
-        self._begun[tuple(chosen)] += 1
+        self._uses[tuple(chosen)] += 1
         return chosen
 
     def numbers(self, genes: IntArray) -> IntArray:

@@ -11,26 +11,26 @@ from searchers.common.history import History
 
 
 @dataclass(frozen=True)
-class Lessons:
+class TrainingSet:
     """What a critic learns from: n points.
 
-    Their `features` (n, width), their `figures` (n, m) in log2 (see `training_figures`), and what is `always`
-    there, however their loops are (n,), relative to the designs of the search: 1 for these, and for those of
+    Their `features` (n, width), their `figures` (n, m) in log2 (see `training_figures`), and their `constant`
+    term, however their loops are (n,), relative to the designs of the search: 1 for these, and for those of
     another layer its MACs over theirs.
     """
 
     features: SingleArray
     figures: FloatArray
-    always: FloatArray
+    constant: FloatArray
 
-    def joined(self, other: Lessons) -> Lessons:
+    def joined(self, other: TrainingSet) -> TrainingSet:
         """These points and others."""
-        pairs = ((getattr(self, name), getattr(other, name)) for name in ("features", "figures", "always"))
-        return Lessons(*map(np.concatenate, pairs))
+        pairs = ((getattr(self, name), getattr(other, name)) for name in ("features", "figures", "constant"))
+        return TrainingSet(*map(np.concatenate, pairs))
 
 
 _BEST = 0.75
-"""Of the samples that a critic learns from, how many are the best of its descent, where it has more."""
+"""Of the samples that a critic learns from, how many are the best of its local search, where it has more."""
 
 
 def ranked(history: History, rows: IntArray) -> IntArray:
@@ -40,16 +40,16 @@ def ranked(history: History, rows: IntArray) -> IntArray:
 
 
 def training_rows(best_first: IntArray, most: int, rng: np.random.Generator) -> IntArray:
-    """All rows of a descent, or so many: the best of them and some others."""
+    """All rows of a local search, or so many: the best of them and some others."""
     if len(best_first) <= most:
         return best_first
     kept = int(most * _BEST)
     return np.concatenate([best_first[:kept], rng.permutation(best_first[kept:])[: most - kept]])
 
 
-def lessons(history: History, rows: IntArray) -> Lessons:
+def training_set(history: History, rows: IntArray) -> TrainingSet:
     """What those samples teach."""
-    return Lessons(history.features[rows], training_figures(history, rows), np.ones(len(rows)))
+    return TrainingSet(history.features[rows], training_figures(history, rows), np.ones(len(rows)))
 
 
 def training_figures(history: History, rows: IntArray) -> FloatArray:

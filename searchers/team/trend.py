@@ -25,16 +25,16 @@ class Trend:
         """The last `addends` features are log2 of the counts.
 
         `expected` are the weights (addends + 1, figures), but for a factor a figure, that hold before there
-        are samples, with that of what is always there last; all zero where nothing is expected of a figure.
+        are samples, with that of the constant term last; all zero where nothing is expected of a figure.
         """
         self._addends, self._expected = addends, expected
 
-    def fit(self, features: SingleArray, figures: FloatArray, always: FloatArray | float = 1.0) -> None:
+    def fit(self, features: SingleArray, figures: FloatArray, constant: FloatArray | float = 1.0) -> None:
         """Learn the weights from points (n, width) with figures (n, m), in log2.
 
-        `always` is what is always there, relative to a point that is predicted: (n,), or 1 for all.
+        `constant` is what is always there, relative to a point that is predicted: (n,), or 1 for all.
         """
-        counts = self._counts(features, always)
+        counts = self._counts(features, constant)
         self._weights = np.zeros((self._addends + 1, figures.shape[1]))
         self._least = np.ones(figures.shape[1])
         for figure in range(figures.shape[1] - 1):
@@ -48,15 +48,17 @@ class Trend:
                 self._weights[:, figure] = weights
                 self._least[figure] = _LEAST_SHARE * matmul(counts, weights).mean()
 
-    def __call__(self, features: SingleArray, always: FloatArray | float = 1.0) -> FloatArray:
+    def __call__(self, features: SingleArray, constant: FloatArray | float = 1.0) -> FloatArray:
         """log2 of the sums: (n, figures)."""
-        logs: FloatArray = numerics.log2(matmul(self._counts(features, always), self._weights) + self._least)
+        logs: FloatArray = numerics.log2(
+            matmul(self._counts(features, constant), self._weights) + self._least
+        )
         return logs
 
-    def _counts(self, features: SingleArray, always: FloatArray | float) -> FloatArray:
-        """What may add up to a figure, what is always there last: (n, addends + 1)."""
+    def _counts(self, features: SingleArray, constant: FloatArray | float) -> FloatArray:
+        """What may add up to a figure, the constant term last: (n, addends + 1)."""
         logs = features[:, features.shape[1] - self._addends :].astype(np.float64)
-        return np.column_stack([numerics.exp2(logs), np.full(len(logs), always)])
+        return np.column_stack([numerics.exp2(logs), np.full(len(logs), constant)])
 
 
 def learned_weights(counts: FloatArray, figures: FloatArray) -> FloatArray:

@@ -12,6 +12,7 @@ user's to see to: searchers do not know it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -23,16 +24,16 @@ from searchers.team import Team
 if TYPE_CHECKING:
     from dse.core.space import Space
     from searchers.team.features import Features
-    from searchers.team.training import Lessons
+    from searchers.team.training import TrainingSet
 
 
 @dataclass(frozen=True)
 class Transfer(Team):
     """`team`, taught by the samples that other searches have left in a folder."""
 
-    informed_start: int = 1
+    n_informed_startup_trials: int = 1
     """Points that it begins with: those that it expects to be the best."""
-    lessons: int = 200
+    source_samples: int = 200
     """Samples of other searches that the critic learns from."""
     folder: str = ""
     """Where the searches are, as `dse search --out` or `dse run` left them, from where this one runs; empty
@@ -44,13 +45,17 @@ class Transfer(Team):
     samples_elsewhere: int = field(init=False, default=0)
     """The samples of the searches there."""
 
+    aliases: ClassVar[Mapping[str, str]] = {
+        **Team.aliases,
+        "lessons": "source_samples",
+    }
     random_start: ClassVar[dict[str, Any]] = {**Team.random_start, "folder": ""}
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        whole_number(self.lessons, "lessons", least=1, most=MOST_DATA)
+        whole_number(self.source_samples, "source_samples", least=1, most=MOST_DATA)
         if self.folder:
-            from searchers.transfer.elsewhere import read_searches
+            from searchers.transfer.source_searches import read_searches
 
             found = read_searches(Path(self.folder))
             object.__setattr__(self, "digest", found.digest)
@@ -60,11 +65,13 @@ class Transfer(Team):
         """With what it begins in a space, in words."""
         return "other searches" if self.folder else super().begins(space)
 
-    def elsewhere(self, space: Space, describe: Features, factors: tuple[str, ...]) -> Lessons | None:
+    def source_training_set(
+        self, space: Space, describe: Features, factors: tuple[str, ...]
+    ) -> TrainingSet | None:
         """Samples of the searches on the same machine."""
         if not self.folder:
             return None
-        from searchers.transfer.elsewhere import lessons_for, read_searches
+        from searchers.transfer.source_searches import read_searches, source_training_set
 
         searches = read_searches(Path(self.folder), self.digest)
-        return lessons_for(searches, space, describe, factors, self.lessons)
+        return source_training_set(searches, space, describe, factors, self.source_samples)

@@ -88,12 +88,12 @@ def test_at_the_templates_all_draw_the_same_first_samples_and_know_no_more(tmp_p
     assert plan.begins == {"team": "templates", "genetic": "templates"}
     first = first_samples(plan)
     assert first["team"] == first["genetic"] == TEMPLATES
-    assert not cells(plan)["team"].cell.settings["expects"]
+    assert not cells(plan)["team"].cell.settings["expert_prior"]
 
 
 def test_what_is_set_by_hand_stays_and_is_told(tmp_path: Path) -> None:
     plan = read(tmp_path, "[searchers.team]\nexpects = true\n[searchers.own]\ntype = 'team'\nstart = 'own'")
-    assert cells(plan)["team"].cell.settings["begin"] == "random"
+    assert cells(plan)["team"].cell.settings["initial_design"] == "random"
     assert plan.begins == {"team": "random, expectations", "own": "templates, expectations"}
     plan = read(tmp_path, 'start = "templates"\n[searchers.team]\nexpects = true\n')
     assert plan.begins == {"team": "templates, expectations"}
@@ -103,7 +103,7 @@ def test_a_searcher_at_random_points_is_that_of_a_single_search(tmp_path: Path, 
     named = cells(read(tmp_path, BOTH))["team"]
     searched = package.search(PROBLEM, "team", budget=12, start="random")
     assert searched.cell.fingerprint == named.cell.fingerprint
-    assert package.search(PROBLEM, "team", budget=4).cell.settings["begin"] == "templates"
+    assert package.search(PROBLEM, "team", budget=4).cell.settings["initial_design"] == "templates"
     words = ("search", "--layer", "alexnet:conv2", "--accelerator", "eyeriss-small", "--objective", "edp")
     found = dse(*words, "--searcher", "team", "--budget", "12", "--start", "random", "--json").json
     assert searched.best is None or found["best"]["loss"] == searched.best.loss

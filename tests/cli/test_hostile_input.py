@@ -31,11 +31,11 @@ layers = [{layers}]
 """
 PLAIN = {"seeds": 1, "accelerator": "edge", "layers": '"vgg16:1"', "searcher": "random"}
 HARMLESS = {
-    "update_every",
+    "train_freq",
     "patience",
-    "survey_patience",
-    "grace",
-    "kick",
+    "restricted_patience",
+    "restricted_grace_period",
+    "perturbation",
     "warmup_samples",
     "samples_elsewhere",
     "agents",

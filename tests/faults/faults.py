@@ -90,8 +90,8 @@ FAULTS = (
     Fault(
         "a generator does not know its seed",
         "dse/search/run.py",
-        '"settings": self.settings, "seed": self.seed}\n        return np',
-        '"settings": self.settings}\n        return np',
+        '"settings": self.recorded_settings, "seed": self.seed}\n        return np',
+        '"settings": self.recorded_settings}\n        return np',
         ("search/test_api.py::test_another_seed_or_setting_draws_other_samples",),
     ),
     Fault(

@@ -52,14 +52,14 @@ from searchers.team.feature_kernel import describe
 from searchers.team.features import LoopFeatures, features_of
 from searchers.team.search import Search
 from searchers.team.spatial import SpatialMappings
-from searchers.team.training import Lessons
+from searchers.team.training import TrainingSet
 from searchers.team.trend import Trend
 from workloads import load_layer
 
 PROBLEM = Problem(load_layer("alexnet:conv2"), PRESETS["eyeriss-small"], "edp", "maestro")
 SPACE = PROBLEM.space
 SPATIAL = [GENE_NAMES.index(name) for name in ("outer.parallel", "inner.parallel", "cluster")]
-QUICK = {"teams": 2, "moves": 1, "early_moves": 2, "scouts": 1, "values": 8}
+QUICK = {"n_teams": 2, "moves": 1, "early_moves": 2, "extra_teams": 1, "max_candidates": 8}
 """Settings with which it looks at few points for each that it evaluates, where that is not the point."""
 OTHERS = [landscapes.any_tiles(), landscapes.small(), landscapes.single(), landscapes.infeasible()]
 
@@ -77,23 +77,23 @@ def run(searcher, budget: int, problem: Problem = PROBLEM, seed: int = 0) -> Rec
     return record
 
 
-class Descents:
-    """A search that goes on descent by descent, and what it has evaluated."""
+class LocalSearches:
+    """A search that goes on one local search after the other, and what it has evaluated."""
 
     def __init__(self, settings: Team, problem: Problem = PROBLEM) -> None:
         self.record = Record(13)
         self._evaluate = Evaluator(problem, 5000, record=self.record)
         self.search = Search(settings, problem.space, problem.objective, np.random.default_rng(0))
         self.batch = self.search.ask()
-        """What the present descent begins with, asked for and not evaluated yet."""
+        """What the present local search begins with, asked for and not evaluated yet."""
 
     def tell(self) -> None:
         self.search.tell(self.batch, self._evaluate(self.batch.genes))
 
-    def descend(self) -> None:
-        """Evaluate all that the present descent asks for."""
-        descent = self.search._descent
-        while self.search._descent is descent:
+    def finish(self) -> None:
+        """Evaluate all that the present local search asks for."""
+        local_search = self.search._local_search
+        while self.search._local_search is local_search:
             self.tell()
             self.batch = self.search.ask()
 
@@ -107,7 +107,7 @@ def fitted(history: History) -> Critic:
     """A critic of EDP that has learned what is in the history, and that nothing is refused."""
     critic = Critic(history.describe, factors=2)
     targets = np.pad(figures(history), ((0, 0), (0, 1)))
-    critic.fit(Lessons(history.features, targets, np.ones(len(targets))), choose=True, choose_scales=True)
+    critic.fit(TrainingSet(history.features, targets, np.ones(len(targets))), choose=True, choose_scales=True)
     return critic
 
 
@@ -134,7 +134,7 @@ def test_any_objective_is_learned(objective: str) -> None:
 
 
 def test_with_few_samples_it_beats_the_same_without_learning() -> None:
-    others = Local(), Team(policy="uniform", begin="random")
+    others = Local(), Team(policy="uniform", initial_design="random")
     best = [
         [usual().evaluations().loss[:120].min()],
         *([run(searcher, 120).evaluations().loss.min()] for searcher in others),
@@ -335,7 +335,9 @@ def test_the_critic_learns_which_features_tell_most() -> None:
         member = np.flatnonzero(groups == group)[0]
         costs = np.sin(2 * history.features[:, member].astype(np.float64))
         targets = np.column_stack([costs, 0 * costs])
-        critic.fit(Lessons(history.features, targets, np.ones(len(targets))), choose=True, choose_scales=True)
+        critic.fit(
+            TrainingSet(history.features, targets, np.ones(len(targets))), choose=True, choose_scales=True
+        )
         gains = (usual - critic.log2_scales)[np.unique(groups)]
         assert np.unique(groups)[np.argmax(gains)] == group
         assert gains.max() > 0 > gains.min()
@@ -344,7 +346,9 @@ def test_the_critic_learns_which_features_tell_most() -> None:
 def test_the_critic_copes_with_one_figure_for_all() -> None:
     history = history_of(Choices(SPACE).sample(np.random.default_rng(1), 30))
     critic = Critic(history.describe, factors=1)
-    critic.fit(Lessons(history.features, np.full((30, 2), 7.0), np.ones(30)), choose=True, choose_scales=True)
+    critic.fit(
+        TrainingSet(history.features, np.full((30, 2), 7.0), np.ones(30)), choose=True, choose_scales=True
+    )
     np.testing.assert_allclose(critic.predict(history.features), 7.0, atol=1e-2)
 
 
@@ -400,57 +404,67 @@ def test_a_perturbed_vector_differs_in_few_blocks() -> None:
 
 
 def test_it_starts_anew_where_it_no_longer_improves() -> None:
-    descents = Descents(Team(patience=30, share=0.1))
-    descents.descend()
-    losses = descents.record.evaluations().loss
+    searches = LocalSearches(Team(patience=30, patience_fraction=0.1))
+    searches.finish()
+    losses = searches.record.evaluations().loss
     assert losses[-30:].min() >= 0.999 * losses[:-30].min()
     best = np.minimum.accumulate(losses)
     latest = np.flatnonzero(best[1:] < 0.999 * best[:-1]).max() + 1
     # It goes on for 30 samples after the latest that is better, and then ends with the batch.
-    assert 30 <= len(losses) - 1 - latest < 30 + Team().most
+    assert 30 <= len(losses) - 1 - latest < 30 + Team().max_batch_size
     assert len(losses) < 600
-    assert len(descents.batch.genes) == Team().later_start
+    assert len(searches.batch.genes) == Team().n_restart_trials
 
 
 @pytest.mark.parametrize(
     "problem", [PROBLEM, *OTHERS], ids=["factors", "any", "small", "single", "infeasible"]
 )
 def test_it_may_give_up_before_its_critic_has_learned(problem: Problem) -> None:
-    impatient = Team(**QUICK, start=2, later_start=1, patience=1, survey_patience=1, share=1e-9, lent=0)
+    impatient = Team(
+        **QUICK,
+        n_startup_trials=2,
+        n_restart_trials=1,
+        patience=1,
+        restricted_patience=1,
+        patience_fraction=1e-9,
+        borrowed_samples=0,
+    )
     assert len(run(impatient, 60, problem)) == 60
 
 
-def test_a_critic_learns_from_its_own_descent_however_much_it_borrows() -> None:
-    descents = Descents(Team(memory=12, lent=500))
-    descents.descend()
-    descents.tell()
-    descent = descents.search._descent
-    assert len(descent.borrowed) > 12
-    assert len(descent.samples) == Team().later_start
-    descents.search.ask()
-    assert len(descent.critic._known) == len(descent.borrowed) + 6
+def test_a_critic_learns_from_its_own_samples_however_many_it_borrows() -> None:
+    searches = LocalSearches(Team(max_training_samples=12, borrowed_samples=500))
+    searches.finish()
+    searches.tell()
+    local_search = searches.search._local_search
+    assert len(local_search.borrowed) > 12
+    assert len(local_search.samples) == Team().n_restart_trials
+    searches.search.ask()
+    assert len(local_search.critic._known) == len(local_search.borrowed) + 6
 
 
-def test_a_descent_is_given_what_earlier_ones_have_evaluated() -> None:
-    """In a space of 16 mappings a second descent has all of them, and evaluates one only to begin with."""
-    descents = Descents(Team(start=4), landscapes.small())
-    descents.descend()
-    assert len(np.unique(descents.record.genes(), axis=0)) == 16
-    before = len(descents.record)
-    descents.descend()
-    assert len(descents.record) == before + 1
+def test_a_local_search_is_given_what_earlier_ones_have_evaluated() -> None:
+    """In a space of 16 mappings a second one has all of them, and evaluates one only to begin with."""
+    searches = LocalSearches(Team(n_startup_trials=4), landscapes.small())
+    searches.finish()
+    assert len(np.unique(searches.record.genes(), axis=0)) == 16
+    before = len(searches.record)
+    searches.finish()
+    assert len(searches.record) == before + 1
 
 
 def test_a_restricted_search_keeps_its_spatial_mapping_and_ends_soon_where_it_lags() -> None:
     """Four of them have as many spatial mappings; one that lags far behind ends with few samples."""
-    descents = Descents(Team(patience=30, share=0.1, surveys=1.0, lag=0.5, **QUICK))
-    record = descents.record
+    searches = LocalSearches(
+        Team(patience=30, patience_fraction=0.1, restricted_fraction=1.0, restricted_max_lag=0.5, **QUICK)
+    )
+    record = searches.record
     for _ in range(3):
-        descents.descend()
+        searches.finish()
     seen, lags = set(), []
     for _ in range(4):
         before = len(record)
-        descents.descend()
+        searches.finish()
         kept, losses = record.genes()[before:, SPATIAL], record.evaluations().loss
         assert (kept == kept[0]).all()
         seen.add(tuple(kept[0]))
@@ -467,10 +481,10 @@ def test_the_next_restricted_search_has_most_in_common_with_the_best() -> None:
     history = history_of(genes)
     history.scores[:] = np.repeat([1e3, 1e4, 5e3], 8)
     spatial, rng = SpatialMappings(SPACE, SPACE.structure), np.random.default_rng(0)
-    found = [tuple(spatial.begin(rng, history).tolist()) for _ in range(4)]
+    found = [tuple(spatial.choose(rng, history).tolist()) for _ in range(4)]
     assert all(mapping[:2] == (0, 3) for mapping in found)
     assert len(set(found)) == 4
-    anything = {tuple(spatial.begin(rng, None)[:2].tolist()) for _ in range(20)}
+    anything = {tuple(spatial.choose(rng, None)[:2].tolist()) for _ in range(20)}
     assert len(anything) > 5
 
 
@@ -479,25 +493,27 @@ def test_every_spatial_mapping_is_searched_before_any_is_again() -> None:
     spatial, rng = SpatialMappings(space, space.structure), np.random.default_rng(0)
     count = int(np.prod(space.sizes[SPATIAL]))
     history = history_of(Choices(space).sample(rng, 50), landscapes.small())
-    found = [tuple(spatial.begin(rng, history).tolist()) for _ in range(2 * count)]
+    found = [tuple(spatial.choose(rng, history).tolist()) for _ in range(2 * count)]
     assert len(set(found[:count])) == count
     assert sorted(found[:count]) == sorted(found[count:])
 
 
 def test_restricted_searches_have_their_part_of_the_samples() -> None:
     parts = {}
-    for surveys in (0.0, 0.7):
-        descents = Descents(Team(patience=30, share=0.1, surveys=surveys, **QUICK))
-        record = descents.record
+    for fraction in (0.0, 0.7):
+        searches = LocalSearches(
+            Team(patience=30, patience_fraction=0.1, restricted_fraction=fraction, **QUICK)
+        )
+        record = searches.record
         for _ in range(3):
-            descents.descend()
+            searches.finish()
         first, kept = len(record), 0
         while len(record) < 600:
             before = len(record)
-            descents.descend()
+            searches.finish()
             genes = record.genes()[before:]
             kept += len(genes) if (genes[:, SPATIAL] == genes[0, SPATIAL]).all() else 0
-        parts[surveys] = kept / (len(record) - first)
+        parts[fraction] = kept / (len(record) - first)
     assert parts[0.0] < 0.3
     assert 0.6 < parts[0.7] < 0.85
 
@@ -523,24 +539,24 @@ def test_calibration_learns_nothing_from_refused_points() -> None:
 
 
 def test_a_batch_is_told_with_what_was_predicted_of_it() -> None:
-    """The first batch of a descent is random; of later ones each point has its own prediction."""
-    descents = Descents(Team())
-    assert descents.batch.predicted is None
+    """The first batch of a local search is random; of later ones each point has its own prediction."""
+    searches = LocalSearches(Team())
+    assert searches.batch.predicted is None
     for _ in range(12):
-        descents.tell()
-        descents.batch = descents.search.ask()
-    batch, search = descents.batch, descents.search
-    means = search._descent.critic.predict(search._describe(batch.genes))
+        searches.tell()
+        searches.batch = searches.search.ask()
+    batch, search = searches.batch, searches.search
+    means = search._local_search.critic.predict(search._describe(batch.genes))
     np.testing.assert_allclose(batch.predicted.mean, means[:, :-1], atol=1e-2)
     assert (batch.predicted.deviation > 0).all()
 
 
-def test_later_descents_begin_with_points_that_fit() -> None:
-    descents = Descents(Team(patience=10, share=0.1))
-    descents.descend()
-    begin = len(descents.record)
-    descents.descend()
-    fits = np.isfinite(descents.record.evaluations().loss)
+def test_later_local_searches_begin_with_points_that_fit() -> None:
+    searches = LocalSearches(Team(patience=10, patience_fraction=0.1))
+    searches.finish()
+    begin = len(searches.record)
+    searches.finish()
+    fits = np.isfinite(searches.record.evaluations().loss)
     anywhere = np.isfinite(PROBLEM.price(Choices(SPACE).sample(np.random.default_rng(0), 500)).loss)
     assert fits[begin : begin + 8].mean() > 2 * anywhere.mean() + 0.2
 
@@ -557,7 +573,7 @@ def test_the_first_samples_are_the_templates_that_lie_in_the_space(fixed: dict, 
     genes = run(Team(), 4, problem).genes().tolist()
     assert genes[: len(found)] == found
     assert len(found) == count
-    at_random = run(Team(begin="random"), 3, problem).genes().tolist()
+    at_random = run(Team(initial_design="random"), 3, problem).genes().tolist()
     assert (at_random == genes[:3]) == (not found)
 
 
@@ -583,27 +599,27 @@ def test_mappings_that_differ_in_what_makes_no_difference_are_evaluated_once() -
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"start": 1}, "start must be at least 2, got 1"),
-        ({"informed_start": 0}, "informed_start must be at least 1, got 0"),
+        ({"n_startup_trials": 1}, "n_startup_trials must be at least 2, got 1"),
+        ({"n_informed_startup_trials": 0}, "n_informed_startup_trials must be at least 1, got 0"),
         ({"early_moves": 0}, "early_moves must be at least 1, got 0"),
-        ({"early_curiosity": 0}, "early_curiosity must be a finite number above 0, got 0"),
-        ({"scouts": -1}, "scouts must be at least 0, got -1"),
-        ({"begin": "template"}, "begin 'template'"),
-        ({"memory": 5}, "memory must be at least 10, got 5"),
-        ({"teams": 0}, "teams must be at least 1, got 0"),
+        ({"early_exploration": 0}, "early_exploration must be a finite number above 0, got 0"),
+        ({"extra_teams": -1}, "extra_teams must be at least 0, got -1"),
+        ({"initial_design": "template"}, "initial_design 'template'"),
+        ({"max_training_samples": 5}, "max_training_samples must be at least 10, got 5"),
+        ({"n_teams": 0}, "n_teams must be at least 1, got 0"),
         ({"moves": 0}, "moves must be at least 1, got 0"),
-        ({"values": 1}, "values must be at least 2, got 1"),
-        ({"kick": 0}, "kick must be at least 1, got 0"),
-        ({"batch": 0.0}, "batch must be a finite number above 0, got 0.0"),
-        ({"late_batch": -1}, "late_batch must be a finite number above 0, got -1"),
-        ({"most": 0}, "most must be at least 1, got 0"),
-        ({"curiosity": 0}, "curiosity must be a finite number above 0, got 0"),
+        ({"max_candidates": 1}, "max_candidates must be at least 2, got 1"),
+        ({"perturbation": 0}, "perturbation must be at least 1, got 0"),
+        ({"batch_fraction": 0.0}, "batch_fraction must be a finite number above 0, got 0.0"),
+        ({"late_batch_fraction": -1}, "late_batch_fraction must be a finite number above 0, got -1"),
+        ({"max_batch_size": 0}, "max_batch_size must be at least 1, got 0"),
+        ({"exploration": 0}, "exploration must be a finite number above 0, got 0"),
         ({"patience": 0}, "patience must be at least 1, got 0"),
-        ({"later_start": 0}, "later_start must be at least 1, got 0"),
-        ({"survey_patience": 0}, "survey_patience must be at least 1, got 0"),
-        ({"surveys": 1.5}, "surveys must be between 0 and 1, got 1.5"),
-        ({"survey_start": 0}, "survey_start must be at least 1, got 0"),
-        ({"share": float("nan")}, "share must be a finite number above 0, got nan"),
+        ({"n_restart_trials": 0}, "n_restart_trials must be at least 1, got 0"),
+        ({"restricted_patience": 0}, "restricted_patience must be at least 1, got 0"),
+        ({"restricted_fraction": 1.5}, "restricted_fraction must be between 0 and 1, got 1.5"),
+        ({"n_restricted_startup_trials": 0}, "n_restricted_startup_trials must be at least 1, got 0"),
+        ({"patience_fraction": float("nan")}, "patience_fraction must be a finite number above 0, got nan"),
         ({"policy": "unform"}, "policy 'unform'"),
     ],
 )

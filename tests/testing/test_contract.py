@@ -139,7 +139,14 @@ _SELDOM = {
     "tau": 0.01,
     "train_freq": 16,
 }
-_FEW_MOVES = {"teams": 1, "moves": 1, "early_moves": 2, "scouts": 1, "values": 8, "batch": 0.1}
+_FEW_MOVES = {
+    "n_teams": 1,
+    "moves": 1,
+    "early_moves": 2,
+    "extra_teams": 1,
+    "max_candidates": 8,
+    "batch_fraction": 0.1,
+}
 _LATE = {"learning_starts": 32, "batch_size": 16, "train_freq": 16, "actors": 16}
 QUICKER = {
     "actorq": _LATE,

@@ -164,12 +164,9 @@ def _analyse(result: Result, top: float, threshold: float, agents: list[int], li
 
 
 def _about(result: Result, layer: str, accelerator: str) -> dict[str, Any]:
-    from dse.search.searcher import shown_settings
-
     cell = result.cell
     names = {"layer": layer, "accelerator": accelerator, "objective": cell.problem.objective}
-    settings = shown_settings(cell.name, cell.settings)
-    drawn = {"searcher": cell.name, "settings": settings, "seed": cell.seed, "samples": cell.budget}
+    drawn = {"searcher": cell.name, "settings": cell.settings, "seed": cell.seed, "samples": cell.budget}
     refused = sum(result.refusals.values())
     return names | {"cost_model": cell.problem.model_spec} | drawn | {"feasible": cell.budget - refused}
 

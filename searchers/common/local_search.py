@@ -1,4 +1,4 @@
-"""The samples of a descent: those that led to one another, and when they last improved."""
+"""The samples of a local search: those that led to one another, and when they last improved."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import numpy as np
 from dse.support.arrays import FloatArray, IntArray
 
 
-class DescentSamples:
-    """Rows of a history, in the order in which a descent came to have them, each once."""
+class LocalSearchSamples:
+    """Rows of a history, in the order in which a local search came to have them, each once."""
 
     def __init__(self, progress: float) -> None:
         """A sample is an improvement if it is better than the best before by this part of it."""

@@ -1,4 +1,4 @@
-"""A descent: samples that led to one another, and the critic that learns from them."""
+"""A local search: samples that led to one another, and the critic that learns from them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dse.support.arrays import IntArray
-from searchers.common.descent import DescentSamples
+from searchers.common.local_search import LocalSearchSamples
 from searchers.team.calibration import Calibration
 from searchers.team.critic import Critic
 
@@ -19,8 +19,8 @@ _PROGRESS = 0.001
 
 
 @dataclass
-class Descent:
-    """The state of a descent."""
+class LocalSearch:
+    """The state of a local search."""
 
     blocks: tuple[Block, ...]
     """Those whose agents act."""
@@ -28,8 +28,8 @@ class Descent:
     """Whether it is a restricted search, which keeps the spatial mapping with which it began."""
     critic: Critic
     borrowed: IntArray
-    """Rows of other descents from which its critic learns too."""
-    samples: DescentSamples = field(default_factory=lambda: DescentSamples(_PROGRESS))
+    """Rows of other local searches from which its critic learns too."""
+    samples: LocalSearchSamples = field(default_factory=lambda: LocalSearchSamples(_PROGRESS))
     calibration: Calibration = field(default_factory=Calibration)
     choose_kernel_at: float = 0.0
     """Samples that the critic learns from, from which on its kernel is chosen anew."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from searchers.team.agents import Judge
 
 _POOL = 256
-"""Random points of which those that the critic likes best are where scouts begin."""
+"""Random points of which those that the critic likes best are where extra teams begin."""
 
 
 def template_vectors(structure: MappingStructure, genes: int) -> IntArray:
@@ -37,7 +37,7 @@ def template_vectors(structure: MappingStructure, genes: int) -> IntArray:
     return vectors[np.sort(np.unique(vectors, axis=0, return_index=True)[1])]
 
 
-def scouts(
+def promising_points(
     choices: Choices, judge: Judge, kinds: tuple[int, ...], count: int, rng: np.random.Generator
 ) -> list[IntArray]:
     """The points (genes,) that the judge likes best of a random pool, no two alike in the genes `kinds`."""

@@ -20,8 +20,7 @@ from dse.support.errors import InputError, shorten, within
 from dse.support.files import read_bounded
 from dse.support.parquet import most_unpacked
 from searchers.common.history import History
-from searchers.team.training import Lessons
-from searchers.team.training import lessons as taught
+from searchers.team.training import TrainingSet, training_set
 
 if TYPE_CHECKING:
     from dse.core.layer import Layer
@@ -37,7 +36,7 @@ _CURVES = "curves.parquet"
 
 
 @dataclass(frozen=True)
-class Search:
+class SourceSearch:
     """A search of a problem, and its samples."""
 
     problem: Problem
@@ -52,12 +51,12 @@ class Search:
 
 
 @dataclass(frozen=True)
-class Searches:
+class SourceSearches:
     """Those of a folder, and a SHA-256 of what it held."""
 
     folder: str
     digest: str
-    found: tuple[Search, ...]
+    found: tuple[SourceSearch, ...]
 
     @property
     def samples(self) -> int:
@@ -65,7 +64,7 @@ class Searches:
         return sum(len(search.record) for search in self.found)
 
 
-def read_searches(folder: Path, digest: str = "") -> Searches:
+def read_searches(folder: Path, digest: str = "") -> SourceSearches:
     """All searches below a folder. InputError if it has none, or has changed since it had the `digest`."""
     where = f"folder {str(folder)!r}"
     try:
@@ -93,23 +92,23 @@ def _bytes(path: Path) -> bytes:
 
 
 @cache
-def _read(folder: str, digest: str, paths: tuple[Path, ...]) -> Searches:
-    return Searches(folder, digest, tuple(_search(path) for path in paths))
+def _read(folder: str, digest: str, paths: tuple[Path, ...]) -> SourceSearches:
+    return SourceSearches(folder, digest, tuple(_search(path) for path in paths))
 
 
-def _search(path: Path) -> Search:
+def _search(path: Path) -> SourceSearch:
     record, about = read_parquet(path)
     with within(f"record {str(path)!r}"):
         identity = about.get("identity") if isinstance(about, Mapping) else None
         problem: Any = identity.get("problem") if isinstance(identity, Mapping) else None
         if not isinstance(problem, Mapping):
             raise InputError(f"it does not say what it is of, got {shorten(problem)}")
-        return Search(problem_from_identity(problem), record)
+        return SourceSearch(problem_from_identity(problem), record)
 
 
-def lessons_for(
-    searches: Searches, space: Space, describe: Features, factors: tuple[str, ...], most: int
-) -> Lessons | None:
+def source_training_set(
+    searches: SourceSearches, space: Space, describe: Features, factors: tuple[str, ...], most: int
+) -> TrainingSet | None:
     """What samples on the machine of a space teach, `most` of them: of each search the best and any others.
 
     None where features of one layer say nothing of another, or all samples were refused. InputError if no
@@ -125,20 +124,20 @@ def lessons_for(
         history.add(search.record.genes(), search.evaluations)
         rows = np.flatnonzero(~history.refused)
         best_first = rows[np.argsort(history.scores[rows], kind="stable")]
-        lessons = taught(history, _some(best_first, max(most // len(same), 2)))
-        kernels = lessons.features[:, : lessons.features.shape[1] - describe.addends]
+        taught = training_set(history, _best_and_others(best_first, max(most // len(same), 2)))
+        kernels = taught.features[:, : taught.features.shape[1] - describe.addends]
         np.clip(kernels, -_FARTHEST, _FARTHEST, out=kernels)
         macs = _layer(search.problem.space).macs / _layer(space).macs
-        found.append(replace(lessons, always=lessons.always * macs))
+        found.append(replace(taught, constant=taught.constant * macs))
     if not same:
         raise InputError(
             f"folder {searches.folder!r} has no search on this machine; search another layer on it first"
         )
-    together = reduce(Lessons.joined, found) if found else None
+    together = reduce(TrainingSet.joined, found) if found else None
     return together if together and len(together.figures) else None
 
 
-def _some(best_first: IntArray, count: int) -> IntArray:
+def _best_and_others(best_first: IntArray, count: int) -> IntArray:
     """Half of so many rows are the best, and the other half evenly of the others."""
     best, others = best_first[: count // 2], best_first[count // 2 :]
     places = np.linspace(0, len(others) - 1, min(count - len(best), len(others)))
