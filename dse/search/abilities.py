@@ -145,8 +145,11 @@ def _check_start(value: object, made: type, what: str) -> None:
 
 
 def _check_aliases(value: object, made: type, what: str) -> None:
-    settings = set(_settings(made))
-    if not isinstance(value, Mapping) or settings.intersection(value) or not settings >= set(value.values()):
+    settings = _settings(made)
+    if not isinstance(value, Mapping) or not all(
+        isinstance(former, str) and former not in settings and name in settings
+        for former, name in value.items()
+    ):
         raise InputError(
             f"{what} must be a table of former names and of the settings that they stand for, "
             f"got {shorten(value)}"
