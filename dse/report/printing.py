@@ -23,10 +23,11 @@ def print_report(console: Console, report: Report, path: Path, names: Sequence[s
     console.print(scope(report), soft_wrap=True, markup=False)
     for found in report.repriced:
         console.print(finding(found), soft_wrap=True, markup=False)
-    asked = [section for name in names for section in table_of(report, name).sections]
-    unasked = [section for name in SHOWN for section in table_of(report, name).brief]
-    for section in asked if names else unasked:
-        _print_section(console, section, report.study.reference)
+    for name in names or SHOWN:
+        table = table_of(report, name)
+        console.print(table.question, style="bold underline", soft_wrap=True, markup=False)
+        for section in table.sections if names else table.brief:
+            _print_section(console, section, report.study.reference)
     for sentence in report.conclusions.warnings:
         style = "bold red" if sentence in report.beaten else "yellow"
         console.print(f"note: {sentence}", style=style, soft_wrap=True, markup=False)
