@@ -75,7 +75,7 @@ def played(run: Run) -> FloatArray:
     name = "maddpg" if run.learner == "random" else run.learner
     # The random policy is one whose last layer is all that it has, and that never learns.
     settings = {"batch": 100_000, "hidden": []} if run.learner == "random" else dict(ARMS[run.arm])
-    settings.setdefault("update_every", UPDATE_EVERY[run.length])
+    settings.setdefault("train_freq", UPDATE_EVERY[run.length])
     rng = np.random.default_rng([run.seed, 17])
     _, returns = train(make_learner(name, settings), task(run.task)(3), run.length * 25, rng)
     return returns.reshape(-1, BINS[run.length]).mean(axis=1)

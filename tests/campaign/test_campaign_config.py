@@ -28,7 +28,7 @@ layers = ["alexnet:conv2", "resnet18:3"]
 [searchers.random]
 [searchers.slow-walk]
 type = "walk"
-walkers = 2
+n_walkers = 2
 """
 PROBLEM = '[[problems]]\nlayer = "alexnet:conv2"\naccelerator = "edge"\nobjective = "edp"\n'
 
@@ -45,7 +45,7 @@ def test_cells_are_problems_times_searchers_times_seeds(tmp_path: Path) -> None:
     assert len(cells) == 2 * 2 * 2 * 2 * 2
     assert len({named.key for named in cells}) == len(cells)
     assert len({named.cell.fingerprint for named in cells}) == len(cells)
-    assert campaign.variants[1].searcher.walkers == 2
+    assert campaign.variants[1].searcher.n_walkers == 2
 
 
 def test_a_network_stands_for_all_its_distinct_layers(tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_a_searcher_may_have_the_first_seeds_and_a_smaller_budget(tmp_path: Path
     mine = {key for key, named in cells.items() if named.variant.name == "slow-walk"}
     assert len(mine) == 8
     assert {(cells[key].cell.seed, cells[key].cell.budget) for key in mine} == {(0, 40)}
-    assert campaign.variants[1].searcher.walkers == 2
+    assert campaign.variants[1].searcher.n_walkers == 2
     assert campaign.limits == {"slow-walk": {"seeds": 1, "budget": 40}}
     others = {key: named.cell.fingerprint for key, named in cells.items() if key not in mine}
     assert others == {
@@ -215,16 +215,16 @@ def test_a_plug_in_with_a_setting_of_that_name_is_told_so(
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("walkers = 2", "seeds = 3", r"slow-walk\] of .*: seeds must be at most the campaign's 2, got 3"),
-        ("walkers = 2", "seeds = 0", r"slow-walk\] of .*: seeds must be at least 1, got 0"),
-        ("walkers = 2", "seeds = true", "seeds must be a whole number, got True"),
+        ("n_walkers = 2", "seeds = 3", r"slow-walk\] of .*: seeds must be at most the campaign's 2, got 3"),
+        ("n_walkers = 2", "seeds = 0", r"slow-walk\] of .*: seeds must be at least 1, got 0"),
+        ("n_walkers = 2", "seeds = true", "seeds must be a whole number, got True"),
         (
-            "walkers = 2",
+            "n_walkers = 2",
             "budget = 101",
             r"slow-walk\] of .*: budget must be at most the campaign's 100, got 101",
         ),
-        ("walkers = 2", "budget = 50.0", "budget must be a whole number, got 50.0"),
-        ("walkers = 2", "budgte = 50", "unknown key 'budgte'"),
+        ("n_walkers = 2", "budget = 50.0", "budget must be a whole number, got 50.0"),
+        ("n_walkers = 2", "budgte = 50", "unknown key 'budgte'"),
         ("seeds = 2", 'seeds = 2\nreference = "wlak"', "unknown reference 'wlak' .*"),
         ("seeds = 2", "seeds = 2\nreference = 1", "reference must be text, got 1"),
         ("budget = 100", "budgte = 100", "unknown key 'budgte' .*did you mean 'budget'"),
@@ -240,11 +240,11 @@ def test_a_plug_in_with_a_setting_of_that_name_is_told_so(
         ('"resnet18:3"', "7", r"layers\[1\] must be a line of text, got 7"),
         ("[searchers.random]", "[searchers.rnadom]", "unknown searcher 'rnadom'.*did you mean 'random'"),
         (
-            "walkers = 2",
-            "wakers = 2",
-            r"unknown key 'wakers' in \[searchers.slow-walk\].*did you mean 'walkers'",
+            "n_walkers = 2",
+            "n_wakers = 2",
+            r"unknown key 'n_wakers' in \[searchers.slow-walk\].*did you mean 'n_walkers'",
         ),
-        ("walkers = 2", 'walkers = "two"', "walkers must be"),
+        ("n_walkers = 2", 'walkers = "two"', "n_walkers must be"),
         ("[searchers.random]", f"{PROBLEM}[searchers.random]", "both 'problems' and 'layers'; keep one"),
         (
             "[searchers.random]",

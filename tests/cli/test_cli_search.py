@@ -199,11 +199,11 @@ def test_the_mapping_that_it_writes_is_one_that_evaluate_reads(dse: Dse, tmp_pat
 
 
 def test_settings_tiles_and_fixed_genes_shape_the_search(dse: Dse) -> None:
-    fixed = ("--fix", "inner.parallel=K", "--fix", "cluster=12", "--tiles", "any", "--set", "walkers=4")
+    fixed = ("--fix", "inner.parallel=K", "--fix", "cluster=12", "--tiles", "any", "--set", "n_walkers=4")
     found = dse("search", *LAYER, "--searcher", "walk", "--budget", "2000", *fixed, "--json").json
     space = {"tiles": "any", "fixed": {"inner.parallel": "K", "cluster": 12}}
     problem = Problem(PROBLEM.layer, PROBLEM.accelerator, "edp", **space)  # type: ignore[arg-type]
-    result = package.search(problem, "walk", budget=2_000, settings={"walkers": 4})
+    result = package.search(problem, "walk", budget=2_000, settings={"n_walkers": 4})
     assert found == result.to_dict("alexnet:conv2", "eyeriss-small")
     mapping = found["best"]["mapping"]
     assert (mapping["inner"]["parallel"], mapping["cluster_size"]) == ("K", 12)

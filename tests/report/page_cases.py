@@ -24,10 +24,10 @@ layers = ["resnet18:fc", "mobilenet_v2:3"]
 
 [searchers.random]
 [searchers.walk]
-walkers = 4
+n_walkers = 4
 [searchers.walk-8]
 type = "walk"
-walkers = 8
+n_walkers = 8
 """
 
 

@@ -111,7 +111,7 @@ def test_the_page_says_what_was_run_and_on_what(study: Study, findings: Findings
     for said in (
         "36 of 36 done",
         "150 samples a run",
-        "walkers = 8",
+        "n_walkers = 8",
         "walk-8",
         "256 PEs",
         "36 runs in 2 s by 1 worker",

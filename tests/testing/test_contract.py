@@ -437,7 +437,7 @@ def no_fresh_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("no_fresh_process")
 def test_check_takes_settings_and_gives_json(dse: Dse) -> None:
-    outcome = dse("check", "walk", "--set", "walkers=3", "--json")
+    outcome = dse("check", "walk", "--set", "n_walkers=3", "--json")
     assert outcome.code == 0, outcome
     assert outcome.json["searcher"] == "walk"
     assert outcome.json["passed"] is True
