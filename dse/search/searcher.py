@@ -13,7 +13,7 @@ import numpy as np
 from dse.search.abilities import abilities_of
 from dse.search.aliases import current_settings
 from dse.support.arrays import IntArray
-from dse.support.errors import InputError, format_exception, shorten, unknown
+from dse.support.errors import NEAR, InputError, format_exception, shorten, unknown
 from dse.support.plugins import entry_named, installed, load_entry, names_of, origins
 from dse.support.schema import typed
 
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 GROUP = "dse.searchers"
 """The entry-point group under which any installed package offers searchers."""
+
+LONG = 60
+"""Letters of a misspelt setting that are compared."""
 
 DEFAULT_GROUP = "dse.defaults"
 """The entry-point group that says what is taken where a user names nothing."""
@@ -126,7 +129,7 @@ def make_searcher(name: str, settings: Mapping[str, Any] | None = None, *, where
     names = [item.name for item in offered]
     for key in settings:
         if key not in names:
-            raise _unknown_setting(key, names, where)
+            raise _unknown_setting(key, names, abilities_of(made).aliases, where)
     for item in offered:
         required = item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING
         if required and item.name not in settings:
@@ -170,11 +173,13 @@ def searcher_origin(name: str) -> dict[str, str]:
     return origins(name, installed(GROUP))
 
 
-def _unknown_setting(key: object, names: list[str], where: str) -> InputError:
-    near = difflib.get_close_matches(str(key), names, n=1)
-    if near or names:
-        return unknown("key", key, names, where)
-    return InputError(f"unknown key {shorten(key)} in {where}; it has no settings")
+def _unknown_setting(key: object, names: list[str], aliases: Mapping[str, str], where: str) -> InputError:
+    if not names:
+        return InputError(f"unknown key {shorten(key)} in {where}; it has no settings")
+    near = difflib.get_close_matches(str(key)[:LONG], [*names, *aliases], n=1, cutoff=NEAR)
+    if near and near[0] in aliases:
+        return InputError(f"unknown key {shorten(key)} in {where}; did you mean {aliases[near[0]]!r}?")
+    return unknown("key", key, names, where)
 
 
 def _toml_value(text: str) -> Any:

@@ -244,7 +244,7 @@ def test_a_plug_in_with_a_setting_of_that_name_is_told_so(
             "n_wakers = 2",
             r"unknown key 'n_wakers' in \[searchers.slow-walk\].*did you mean 'n_walkers'",
         ),
-        ("n_walkers = 2", 'walkers = "two"', "n_walkers must be"),
+        ("n_walkers = 2", 'n_walkers = "two"', "n_walkers must be"),
         ("[searchers.random]", f"{PROBLEM}[searchers.random]", "both 'problems' and 'layers'; keep one"),
         (
             "[searchers.random]",

@@ -290,7 +290,7 @@ def test_a_raising_searcher_fails_in_one_line(dse: Dse, misbehaving: Path) -> No
         (("--layer", "alexnet:1", "--budget", "many"), "--budget"),
         (("--layer", "alexnet:1", "--seed", "-1"), "--seed must be at least 0, got -1"),
         (("--layer", "alexnet:1", "--set", "batch"), "NAME=VALUE"),
-        (("--layer", "alexnet:1", "--set", "bach=3"), "did you mean 'batch'?"),
+        (("--layer", "alexnet:1", "--set", "bach=3"), "did you mean 'batch_size'?"),
         (("--layer", "alexnet:1", "--fix", "cluster=11"), "cluster"),
         (("--layer", "alexnet:1", "--workers", "2"), "--workers is for --network"),
         (("--network", "alexnet", "--workers", "0"), "--workers must be at least 1, got 0"),
