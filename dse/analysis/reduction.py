@@ -2,8 +2,9 @@
 
 A ratio above 1 says by how much the reference's mappings are better (the form of Table III of
 arXiv:2507.16249). Where the campaign asks for a whole network, its figure is taken over all its layers:
-latency and energy are sums over layers times their repeats, EDP is total energy times total latency, area and
-power are those of the layer that needs most. A layer that is asked for by itself has its own figure.
+latency and energy are sums over layers times their repeats, area and power are those of the layer that needs
+most, and a product of powers, such as EDP, is that of these. A layer that is asked for by itself has its own
+figure.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 
 from dse.analysis.stats.bootstrap import affordable, generator, interval, middle_places, resample
 from dse.campaign.summary import Summary
+from dse.core.objective import FIGURES, known_objective
 from dse.support.arrays import FloatArray
 
 NO_RATIO = (np.nan, np.nan)
@@ -82,12 +84,19 @@ class LayerFigures:
 
 def network_figure(objective: str, layers: Sequence[LayerFigures]) -> float:
     """The network's figure from those of its layers, in the objective's unit; `inf` if a layer has none."""
-    if objective == "edp":
-        energy = sum(layer.joules * layer.repeats for layer in layers)
-        return energy * sum(layer.seconds * layer.repeats for layer in layers)
-    if objective in ("area", "area_maestro", "power"):
-        return max(layer.loss for layer in layers)
-    return sum(layer.loss * layer.repeats for layer in layers)
+    found = known_objective(objective)
+    if found is None or (found.adds_up and objective in FIGURES):
+        return sum(layer.loss * layer.repeats for layer in layers)
+    if np.inf in (layer.loss for layer in layers):
+        return np.inf
+    summed = {
+        "energy": sum(layer.joules * layer.repeats for layer in layers),
+        "latency": sum(layer.seconds * layer.repeats for layer in layers),
+    }
+    # What does not add up is what is left of a layer's loss.
+    work = found.part_that_adds_up
+    rest = (layer.loss / work.total({"energy": layer.joules, "latency": layer.seconds}) for layer in layers)
+    return work.total(summed) * (1.0 if found.adds_up else max(rest))
 
 
 def groups(

@@ -16,7 +16,7 @@ from dse.campaign.curves import CURVES
 from dse.campaign.summary import Summary
 from dse.core.cost_models import unit_of
 from dse.core.layer import Layer
-from dse.core.objective import OBJECTIVES
+from dse.core.objective import known_objective
 from dse.domains.clustered.problem import Problem
 from dse.domains.making import hardware_from_dict, make_problem
 from dse.support.errors import InputError, format_exception, shorten
@@ -83,7 +83,7 @@ class Study:
 
     def unit(self, objective: str) -> str:
         """The unit of an objective's figures under the campaign's model; empty for one that is not ours."""
-        return unit_of(objective, self.cost_model) if objective in OBJECTIVES else ""
+        return unit_of(objective, self.cost_model) if known_objective(objective) else ""
 
     @cached_property
     def searchers(self) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ from dse.core.cost_models import (
 )
 from dse.core.layer import Layer
 from dse.core.names import is_network_file, split_name
-from dse.core.objective import OBJECTIVES
+from dse.core.objective import canonical_objective, refuse_several
 from dse.domains.making import load_hardware, make_problem, read_space
 from dse.search.run import MOST_SAMPLES
 from dse.search.searcher import make_searcher, searcher_class
@@ -185,9 +185,9 @@ def _problems(
     asked = len(file.problems) or prod(len(getattr(file, name)) for name in LISTS)
     for place, entry in _combinations(file, where):
         _refuse_too_many(max(asked, len(named)), runs, where)
-        if entry.objective not in OBJECTIVES:
-            raise unknown("objective", entry.objective, OBJECTIVES, place)
         with within(place):
+            objective = canonical_objective(entry.objective)
+            refuse_several(objective)
             found = find_layers(_beside(entry.layer, folder))
             machine = load_hardware(_beside(entry.accelerator, folder), model)
             own = read_space(file.space, model, entry.hardware) if entry.hardware else space
@@ -196,14 +196,14 @@ def _problems(
                 problem = make_problem(
                     layer,
                     machine,
-                    entry.objective,
+                    objective,
                     model,
                     entry.tiles or file.tiles,
                     file.fixed,
                     own,
                     file.area_budget,
                 )
-                key = (name, entry.accelerator, entry.objective)
+                key = (name, entry.accelerator, objective)
                 known = named.get(key)
                 if known is not None and known.problem != problem:
                     raise InputError(f"{known.label} has another space elsewhere; rename its layer")

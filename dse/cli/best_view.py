@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dse.cli.detail_view import show_detail
+from dse.core.objective import OBJECTIVES, objective_named
 from dse.support.quantities import energy, quantity
 
 if TYPE_CHECKING:
@@ -53,17 +54,16 @@ def show_totals(console: Console, data: Mapping[str, Any]) -> None:
     totals, objective = data["totals"], data["objective"]
     if totals:
         latency, spent = quantity(totals["latency"], "s", DIGITS), quantity(totals["energy"], "J", DIGITS)
-        console.print(
-            f"whole network: {latency}, {spent}, EDP {quantity(totals['edp'], 'J s', DIGITS)}",
-            style="green",
-            soft_wrap=True,
-        )
+        edp, own = quantity(totals["edp"], "J s", DIGITS), ""
+        if objective in totals and objective not in OBJECTIVES:
+            own = f", {objective} {quantity(totals[objective], objective_named(objective).unit, DIGITS)}"
+        console.print(f"whole network: {latency}, {spent}, EDP {edp}{own}", style="green", soft_wrap=True)
         name = "EDP" if objective == "edp" else objective
-        layers = len(data["layers"])
+        layers, several = len(data["layers"]), len(objective_named(objective).terms) > 1
         console.print(
             f"totals: {layers:,} distinct layer{'s' * (layers != 1)}, each times its repeats; EDP is total "
             f"energy times total latency. Each layer's {name} was minimised by itself"
-            + (", which need not make the network's the least." if objective == "edp" else "."),
+            + (", which need not make the network's the least." if several else "."),
             soft_wrap=True,
         )
     else:

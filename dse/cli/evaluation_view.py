@@ -30,7 +30,8 @@ def show_evaluation(
     if not evaluation.feasible:
         console.print(f"not feasible: {evaluation.reason}", style="red", soft_wrap=True)
     else:
-        claim = f"feasible: {objective} {losses[objective]}" if objective else "feasible"
+        asked = objective.split(", ") if objective else []
+        claim = f"feasible: {', '.join(f'{name} {losses[name]}' for name in asked)}".removesuffix(": ")
         console.print(claim, style="green")
     if evaluation.breakdown:
         rows = [*_figures(evaluation.figures, units), *_uses(evaluation.breakdown)]

@@ -174,12 +174,9 @@ def machines() -> list[Entry]:
 
 def objectives() -> list[Entry]:
     """What can be minimised."""
-    from dse.core.objective import OBJECTIVES
+    from dse.core.objective import OBJECTIVES, meaning_of
 
-    found = [
-        {"name": item.name, "unit": _units(item.name), "meaning": item.meaning}
-        for item in OBJECTIVES.values()
-    ]
+    found = [{"name": name, "unit": _units(name), "meaning": meaning_of(name)} for name in OBJECTIVES]
     return [entry | {"sentence": f"{entry['meaning']}, in {entry['unit']}"} for entry in found]
 
 

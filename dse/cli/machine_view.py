@@ -31,7 +31,7 @@ def evaluate_on_machine(
 
     problem: Any = make_problem(load_layer(layer), machine, objective or "edp", model)
     found = read_mapping_file(mapping, problem)
-    evaluation = problem.judge(found)
+    evaluation, objective = problem.judge(found), objective and problem.objective
     note_merged(layer)
     if json:
         what = {"layer": layer, "accelerator": machine, "cost_model": model}

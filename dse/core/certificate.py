@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dse.core.evaluations import Evaluations
+from dse.core.objective import objective_named
 from dse.domains.clustered.mapping import Mapping as DataflowMapping
 from dse.domains.clustered.problem import Problem
 from dse.support.arrays import FloatArray, IntArray
@@ -36,6 +37,10 @@ class Incumbent:
     l1_size: int
     l2_size: int
     mapping: DataflowMapping
+
+    def tie_break(self, objective: str) -> float:
+        """What decides between it and another of the same loss."""
+        return float(self.cycles) if objective_named(objective).of_energy_alone else self.energy_nj
 
 
 @dataclass(frozen=True)
@@ -75,7 +80,7 @@ class Certificate:
     `status` is `optimal` (no mapping of the space is better than `best`), `bounded` (the time ran out, or
     there is no more than a floor: none is below `lower_bound`) or `infeasible` (the space has no feasible
     mapping; `best` is None and `lower_bound` inf). Losses are in the objective's unit. Of the mappings with
-    the least loss, `best` has the least energy, or, where energy is the objective, the fewest cycles.
+    the least loss, `best` has the least energy, or, where energy alone is minimised, the fewest cycles.
     `solved` are the groups whose inner problem was solved; the bound covers all others. Under `loopnest` none
     are listed: a check finds them itself, and compares how many there are.
 

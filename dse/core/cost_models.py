@@ -160,8 +160,8 @@ def unit_of(objective: str, spec: str) -> str:
 
     Area and power are in whatever the model declares; of a model that is not installed, nothing is known.
     """
-    unit, name = objective_named(objective).unit, spec.partition("(")[0]
-    return cost_model_class(name).units.get(objective, unit) if name in _for_mappings() else unit
+    found, name = objective_named(objective), spec.partition("(")[0]
+    return found.unit_in(cost_model_class(name).units if name in _for_mappings() else {})
 
 
 def model_origin(name: str) -> dict[str, str]:

@@ -61,8 +61,9 @@ class Evaluations(Figures):
     """What n points cost and how good they are: arrays of length n.
 
     The figures are those of a CostBatch (0 where the model refuses the point). `loss` is in the objective's
-    unit, `inf` where `reason`, a `dse.core.reasons.Reason` code, is not 0. `criteria` are the problem's; what
-    follows from them and the figures is worked out when it is asked for, and never stored.
+    unit, `inf` where `reason`, a `dse.core.reasons.Reason` code, is not 0; of several objectives, which
+    have none, it is NaN where that is 0. `criteria` are the problem's; what follows from them and the
+    figures is worked out when it is asked for, and never stored.
     """
 
     loss: FloatArray
@@ -107,7 +108,5 @@ class Evaluations(Figures):
         """The objective's figure (n,), in its unit, also of points that are infeasible; 0 of refused ones."""
         criteria = self.criteria
         hertz: Any = criteria.hertz
-        figure = objective_named(criteria.objective).figure(
-            self.cycles, self.energy_nj, self.power, self.area, hertz
-        )
-        return np.asarray(figure, dtype=np.float64)
+        value = objective_named(criteria.objective).value(self, hertz)
+        return np.asarray(value, dtype=np.float64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
-from dse.core.objective import objective_named
+from dse.core.objective import objective_named, refuse_several
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.space.parts import SPACES
 from dse.support.errors import InputError
@@ -58,6 +58,7 @@ def solver_of(problem: Problem) -> Solve:
 def refuse(problem: Problem) -> None:
     """InputError unless the optimum of the problem can be proven, or its floor is known."""
     certifier = certifier_of(problem)
+    refuse_several(problem.objective)
     if problem.tiles != "factors":
         raise InputError(f"only tiles 'factors' can be certified, got {problem.tiles!r}")
     if problem.area_budget is not None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from math import sqrt
 from pathlib import Path
 from typing import Any
 
 from dse.core.certificate import BOUNDED, INFEASIBLE, OPTIMAL, Certificate, gap_between
+from dse.core.objective import objective_named
 from dse.domains.clustered.problem import Problem
 from dse.optimum import certify, verify
 from dse.search.network import MAPPINGS, NETWORK, layer_file, totals
@@ -17,9 +17,6 @@ from dse.support.files import make_folder, write_json
 CERTIFICATES = "certificates"
 """The certificates in the folder of a network, beside the totals and the best mapping of each layer."""
 CERTIFICATE = "certificate.json"
-
-SUMMED = ("latency", "energy")
-"""Objectives whose total over the layers is least where each layer's is."""
 
 
 def certify_layer(
@@ -91,25 +88,26 @@ def bound_of_total(
 ) -> tuple[str, float | None]:
     """Whether a network's total is proven, and what no mappings of its layers are below.
 
-    The least latency and energy are the sums of the layers'. EDP is total energy times total latency, which
-    is no less than the square of the sum of the layers' roots of EDP (Cauchy and Schwarz). Of other
-    objectives there is no total; `optimal` then says that every layer is.
+    The least latency and energy are the sums of the layers'. A product such as EDP is that of the totals'
+    powers. With s the sum of its exponents, it is no less than the power s of the sum of the layers' s-th
+    roots (Hölder; with EDP, Cauchy and Schwarz). Of other objectives there is no total; `optimal` then says
+    that every layer is.
     """
     problem = next(iter(problems.values()))
     statuses = {proof.status for proof in proofs}
     if INFEASIBLE in statuses:
         return INFEASIBLE, None
     status = BOUNDED if BOUNDED in statuses else OPTIMAL
-    if total is None or problem.objective not in (*SUMMED, "edp"):
+    objective = objective_named(problem.objective)
+    if total is None or not objective.adds_up:
         return status, None
     repeats = [problem.layer.repeats for problem in problems.values()]
     bounds = [proof.lower_bound for proof in proofs]
-    if problem.objective in SUMMED:
-        bound = sum(times * least for times, least in zip(repeats, bounds, strict=True))
-    else:
-        bound = sum(times * sqrt(least) for times, least in zip(repeats, bounds, strict=True)) ** 2
+    degree = sum(objective.exponents.values())
+    bound = sum(times * least ** (1 / degree) for times, least in zip(repeats, bounds, strict=True)) ** degree
+    if len(objective.terms) > 1 and len(proofs) > 1:
         # Several layers that are best for themselves need not be best together.
-        status = status if len(proofs) == 1 else BOUNDED
+        status = BOUNDED
     # Sums that are equal may be rounded otherwise.
     return status, total[problem.objective] if status == OPTIMAL else min(bound, total[problem.objective])
 

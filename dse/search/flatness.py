@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dse.core.cost_models import unit_of
-from dse.core.objective import AREA, POWER, objective_named
+from dse.core.objective import known_objective
 from dse.core.reasons import FIRST_RULE
 from dse.domains.clustered.problem import Problem
 from dse.support.quantities import quantity
@@ -24,7 +24,10 @@ def flat_objective(problem: Problem) -> str | None:
     """
     if problem.model.outside:
         return None
-    if objective_named(problem.objective).code not in (AREA, POWER) or problem.space.vectors == 1:
+    objective = known_objective(problem.objective)
+    if objective is None or any(figure.adds_up for figure, _ in objective.terms):
+        return None
+    if problem.space.vectors == 1:
         return None
     priced = problem.price(problem.space.sample(np.random.default_rng(0), ROWS))
     values = priced.objective_value[priced.reason < FIRST_RULE]

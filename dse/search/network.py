@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dse.core.objective import known_objective
 from dse.domains.clustered.problem import Problem
 
 NETWORK, MAPPINGS = "network.json", "mappings"
@@ -17,6 +18,7 @@ NAME_LENGTH = 60
 def totals(problems: Mapping[str, Problem], layers: Sequence[Mapping[str, Any]]) -> dict[str, float] | None:
     """Latency (s), energy (J), both sums over layers times repeats, and EDP (J s), their product.
 
+    And the objective's own total, where it is another product of their powers.
     `layers` are the results as plain data, in the problems' order, with the figures of the mapping under
     `best`. None where a layer has no feasible mapping.
     """
@@ -29,7 +31,11 @@ def totals(problems: Mapping[str, Problem], layers: Sequence[Mapping[str, Any]])
         machine = problem.on_machine_of(best["genes"]).accelerator
         latency += best["cycles"] * machine.cycle_seconds * repeats
         energy += best["energy_nj"] * 1e-9 * repeats
-    return {"latency": latency, "energy": energy, "edp": latency * energy}
+    found = {"latency": latency, "energy": energy, "edp": latency * energy}
+    objective = known_objective(next(iter(problems.values())).objective)
+    if objective is not None and objective.adds_up and objective.name not in found:
+        found[objective.name] = objective.total(found)
+    return found
 
 
 def layer_file(place: int, layer: str) -> str:

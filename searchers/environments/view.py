@@ -11,7 +11,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from dse.core.evaluations import Evaluations
-from dse.core.objective import OBJECTIVES
+from dse.core.objective import known_objective
 from dse.core.reasons import Reason
 from dse.domains.clustered.nest import loop_nest
 from dse.search.evaluator import Evaluator, SearchProblem
@@ -227,7 +227,7 @@ class View:
         loss, genes = self._best
         if genes is None:
             return "nothing feasible has been drawn yet\n"
-        known = OBJECTIVES.get(self.evaluator.objective)
+        known = known_objective(self.evaluator.objective)
         head = f"{self.evaluator.objective} {quantity(loss, known.unit if known else '', 6)}\n"
         structure, hierarchy = self.evaluator.space.structure, self.evaluator.space.hierarchy
         if hierarchy is not None:

@@ -10,7 +10,7 @@ import pytest
 
 from dse.core.evaluations import Criteria, Evaluations
 from dse.core.figures import BUFFERS, CostBatch, Figures
-from dse.core.objective import loss, objectives_of
+from dse.core.objective import objectives_of
 from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.problem import Problem
@@ -63,7 +63,9 @@ def test_the_objective_value_is_the_loss_and_goes_on_where_a_buffer_is_exceeded(
 ) -> None:
     machine = replace(PROBLEM.accelerator, clock_ghz=0.7)
     priced = replace(PROBLEM, accelerator=machine, objective=objective, cost_model=model).price(GENES)
-    np.testing.assert_array_equal(priced.objective_value, loss(priced, machine, objective))
+    np.testing.assert_array_equal(
+        priced.objective_value, objectives_of(model)[objective].value(priced, machine.hertz)
+    )
     feasible = priced.reason == 0
     np.testing.assert_array_equal(priced.objective_value[feasible], priced.loss[feasible])
     assert (priced.objective_value[priced.violation.any(axis=1)] > 0).all()

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dse.core.layer import Layer
-from dse.core.objective import OBJECTIVES, loss
+from dse.core.objective import OBJECTIVES, objective_named
 from dse.domains.clustered.accelerator import PRESETS, Accelerator
 from dse.domains.clustered.problem import Evaluations, Problem
 from workloads import load_layer
@@ -127,15 +127,22 @@ def every_price(problem: Problem) -> Iterator[Evaluations]:
         yield problem.price(np.stack(np.unravel_index(vectors, space.sizes), axis=1))
 
 
+PRODUCTS = ("energy * latency^2", "energy^0.3 * latency", "latency^0.5")
+"""Products of powers that can be proven beside the objectives with a name."""
+OF_WORK = ("latency", "energy", "edp", *PRODUCTS)
+"""Objectives that can be proven under every model with proofs."""
+
+
 def brute_force(case: Case) -> dict[str, tuple[float, float]]:
     """By objective: the least loss of all mappings, and with it the least energy (for energy: cycles)."""
-    best = dict.fromkeys(OBJECTIVES, (math.inf, math.inf))
+    objectives = (*OBJECTIVES, *PRODUCTS)
+    best = dict.fromkeys(objectives, (math.inf, math.inf))
     for costs in every_price(case.problem()):
         feasible = costs.reason == 0
         if not feasible.any():
             continue
-        for objective in OBJECTIVES:
-            losses = loss(costs, case.machine, objective)[feasible]
+        for objective in objectives:
+            losses = objective_named(objective).value(costs, case.machine.hertz)[feasible]
             beside = (costs.cycles if objective == "energy" else costs.energy_nj)[feasible]
             least = losses.min()
             best[objective] = min(best[objective], (float(least), float(beside[losses == least].min())))

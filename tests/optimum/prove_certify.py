@@ -17,13 +17,12 @@ from dse.bench.certify import ACCELERATORS, NETWORKS, OBJECTIVES
 from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import PRESETS, Accelerator
 from dse.domains.clustered.models.loopnest.check.coverage import cover
-from dse.domains.clustered.models.loopnest.proof.instance import OBJECTIVES as LOOPNEST_OBJECTIVES
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.solver import solve
 from dse.optimum import verify
 from dse.optimum.models import MODELS
 from dse.optimum.verification import failures
-from tests.optimum.certify_cases import LARGE, REAL, WHOLE, Case, brute_force, real_problem
+from tests.optimum.certify_cases import LARGE, OF_WORK, REAL, WHOLE, Case, brute_force, real_problem
 from tests.optimum.certify_loopnest_cases import LARGE as LARGE_LOOPNEST
 from tests.optimum.certify_loopnest_cases import MODEL
 from tests.optimum.test_certify import CERTIFIED
@@ -51,7 +50,7 @@ def test_a_million_random_mappings_do_not_beat_the_certificate(
 )
 def test_the_certificate_is_what_pricing_every_mapping_finds(case: Case) -> None:
     for objective, (least, beside) in brute_force(case).items():
-        if objective not in (LOOPNEST_OBJECTIVES if case.cost_model == MODEL else CERTIFIED):
+        if objective not in (OF_WORK if case.cost_model == MODEL else CERTIFIED):
             continue
         found = solve(case.problem(objective)).best
         if found is None:
@@ -78,7 +77,7 @@ def test_random_small_problems_are_certified_as_brute_force_says() -> None:
             continue
         proven += 1
         best = brute_force(case)
-        for objective in LOOPNEST_OBJECTIVES:
+        for objective in OF_WORK:
             found = solve(case.problem(objective))
             least, beside = best[objective]
             assert found.lower_bound == least, case

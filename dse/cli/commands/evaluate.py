@@ -107,16 +107,15 @@ def command(
 def _evaluate_mapping(
     layer_name: str, accelerator_name: str, mapping_name: str, objective: str | None, model: str, json: bool
 ) -> None:
-    from dse.core.objective import objective_named
+    from dse.core.objective import canonical_objective
     from dse.domains.clustered.accelerator import load_accelerator
     from dse.domains.clustered.evaluation import evaluate
     from workloads import load_layer
 
     layer, accelerator = load_layer(layer_name), load_accelerator(accelerator_name)
-    if objective:
-        objective_named(objective)
+    objective = canonical_objective(objective) if objective else None
     mapping = find_mapping(mapping_name, layer, accelerator, model)
-    evaluation = evaluate(layer, accelerator, mapping, model)
+    evaluation = evaluate(layer, accelerator, mapping, model, objective or "latency")
     note_merged(layer_name)
     what = {"layer": layer_name, "accelerator": accelerator_name, "cost_model": model}
     what |= {"objective": objective} if objective else {}

@@ -122,9 +122,14 @@ class Accelerator(Schema):
         return replace(self, **changed)
 
     @property
+    def hertz(self) -> float:
+        """Clock cycles a second."""
+        return self.clock_ghz * 1e9
+
+    @property
     def cycle_seconds(self) -> float:
         """Seconds of one clock cycle."""
-        return 1.0 / (self.clock_ghz * 1e9)
+        return 1.0 / self.hertz
 
 
 def _in_elements(data: object, where: str) -> object:

@@ -10,7 +10,7 @@ import numpy as np
 from dse.core.cost_model import Detail
 from dse.core.cost_models import DEFAULT_COST_MODEL, cost_model
 from dse.core.layer import Layer
-from dse.core.objective import loss, objectives_of
+from dse.core.objective import objectives_of, objectives_under
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.cases import results
 from dse.domains.clustered.feasibility import FeasibilityRules
@@ -104,9 +104,16 @@ class Evaluation:
 
 
 def evaluate(
-    layer: Layer, accelerator: Accelerator, mapping: Mapping, model: str = DEFAULT_COST_MODEL
+    layer: Layer,
+    accelerator: Accelerator,
+    mapping: Mapping,
+    model: str = DEFAULT_COST_MODEL,
+    objective: str = "latency",
 ) -> Evaluation:
-    """Price `mapping` of `layer` under the cost model `model`; no mapping raises."""
+    """Price `mapping` of `layer` under the cost model `model`; no mapping raises.
+
+    There is a loss by each objective that has a name, and by `objective`, which may be a product or several.
+    """
     batch, priced_by = MappingBatch.of([mapping]), cost_model(model)
     priced = layer if priced_by.prices_strides else layer.lowered()
     costs = priced_by.evaluate(priced, accelerator, batch)
@@ -115,9 +122,12 @@ def evaluate(
     feasible = bool(reasons[0] == 0)
     machines = np.array([accelerator.machine_row], dtype=np.int64)
     needed = replace(costs, area=priced_by.needed_area(priced, machines, batch.rows, costs))
+    named, own = objectives_of(priced_by.name), objectives_under(objective, priced_by.name)
     losses = {
-        name: float(loss(needed if item.of_need else costs, accelerator, name)[0]) if feasible else None
-        for name, item in objectives_of(priced_by.name).items()
+        one.name: float(one.value(needed if one.of_need else costs, accelerator.hertz)[0])
+        if feasible
+        else None
+        for one in (*named.values(), *own)
     }
     figures = next(results(costs))
     breakdown = detail = None

@@ -21,23 +21,26 @@ import numpy as np
 
 from dse.core.figures import CostBatch
 from dse.core.layer import DIMS, Layer
-from dse.core.objective import clock_hertz, objective_named
+from dse.core.objective import parse_objectives
 from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import Accelerator, figure_column
 from dse.support.arrays import CodeArray, FloatArray, IntArray
+from dse.support.jit import load_kernels
 
 
 class FeasibilityRules:
-    """The rules for one layer on one accelerator, with the loss under one objective."""
+    """The rules for one layer on one accelerator, with the loss under one objective.
+
+    Of several objectives there is no loss: it is NaN where a mapping is feasible.
+    """
 
     def __init__(self, layer: Layer, accelerator: Accelerator, objective: str) -> None:
-        from dse.domains.clustered import feasibility_kernel as feasibility_kernel
-
-        self._kernel = feasibility_kernel
+        self._kernel = load_kernels("dse.domains.clustered.feasibility_kernel")
         self._layer, self._accelerator = layer, accelerator
         self._facts = self._facts_of(np.array([accelerator.machine_row], dtype=np.int64))
-        self._objective = objective_named(objective).code
-        self._hertz = np.array([clock_hertz(accelerator)])
+        first, *others = parse_objectives(objective)
+        self._terms, self._several = first.rows(self._kernel.COLUMNS), bool(others)
+        self._hertz = np.array([accelerator.hertz])
 
     def _facts_of(self, machines: IntArray) -> IntArray:
         """What the kernel knows of the layer on each of some machines (n, figures)."""
@@ -73,11 +76,13 @@ class FeasibilityRules:
             costs.valid,
             costs.reason,
             self._facts if machines is None else self._facts_of(machines),
-            self._objective,
+            self._terms,
             self._hertz if machines is None else figure_column(machines, "clock_ghz") * 1e9,
             losses,
             reasons,
         )
+        if self._several:
+            losses[reasons == 0] = np.nan
         return losses, reasons
 
     def serial_floors(self, rows: IntArray) -> IntArray:

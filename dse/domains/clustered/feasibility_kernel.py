@@ -7,10 +7,10 @@ import numpy as np
 from numba import njit
 
 from dse.core.layer import DIMS
-from dse.core.objective import AREA, EDP, ENERGY, LATENCY
 from dse.core.reasons import Reason
 from dse.domains.clustered.mapping import CLUSTER, INNER_PARALLEL, INNER_TILE, OUTER_PARALLEL, OUTER_TILE
-from dse.support.jit import OPTIONS
+from dse.support.jit import LEAN, OPTIONS
+from dse.support.numerics.powers import product_of_powers
 
 L1_TOO_SMALL = int(Reason.L1_TOO_SMALL)
 L2_TOO_SMALL = int(Reason.L2_TOO_SMALL)
@@ -23,15 +23,21 @@ NUM_PES, LANES, L1, L2, MACS, COMPUTE_FLOOR, DEPTHWISE, SIZES = range(8)
 K_DIM, C_DIM = DIMS.index("K"), DIMS.index("C")
 DIM_COUNT = len(DIMS)
 
+COLUMNS = ("cycles", "energy_nj", "power", "area")
+"""What objectives are made of, in the order of their rows: run times are the cycles over the clock."""
+
+value_of = njit(**LEAN)(product_of_powers)
+
 
 @njit(**OPTIONS)
 def judge_rows(
     rows, cycles, energy_nj, power, area, l1_size, l2_size, macs, valid, model_reason,
-    all_facts, objective, hertz, losses, reasons,
+    all_facts, terms, hertz, losses, reasons,
 ):  # fmt: skip
     """Write the loss and the reason of each of n priced mappings into `losses` and `reasons`.
 
-    `all_facts` and `hertz` have a row for each of them, or one for all.
+    `all_facts` and `hertz` have a row for each of them, or one for all; `terms` are the objective's, for
+    COLUMNS.
     """
     for i in range(len(rows)):
         facts = all_facts[i if len(all_facts) > 1 else 0]
@@ -50,22 +56,8 @@ def judge_rows(
             reasons[i] = BELOW_SERIAL_FLOOR
         else:
             reasons[i] = 0
-            speed = hertz[i if len(hertz) > 1 else 0]
-            losses[i] = figure(objective, cycles[i], energy_nj[i], power[i], area[i], speed)
-
-
-@njit(**OPTIONS)
-def figure(objective, cycles, energy_nj, power, area, hertz):
-    """The figure of an objective, by its code, as its entry in OBJECTIVES makes it."""
-    if objective == LATENCY:
-        return cycles / hertz
-    if objective == ENERGY:
-        return energy_nj * 1e-9
-    if objective == EDP:
-        return energy_nj * 1e-9 * (cycles / hertz)
-    if objective == AREA:
-        return area
-    return power
+            seconds = cycles[i] / hertz[i if len(hertz) > 1 else 0]
+            losses[i] = value_of(terms, (seconds, energy_nj[i], power[i], area[i]))
 
 
 @njit(**OPTIONS)

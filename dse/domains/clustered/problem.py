@@ -15,7 +15,7 @@ from dse.core.cost_models import DEFAULT_COST_MODEL, cost_model
 from dse.core.evaluations import Criteria, Evaluations
 from dse.core.figures import BUFFERS, CostBatch
 from dse.core.layer import Layer
-from dse.core.objective import clock_hertz, objective_named
+from dse.core.objective import canonical_objective, objectives_under, parse_objectives
 from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import Accelerator, figure_column
 from dse.domains.clustered.cases import case_line
@@ -87,13 +87,11 @@ class Problem:
     """The known dataflows that can be fitted to it."""
 
     def __post_init__(self) -> None:
-        objective_named(self.objective)
+        object.__setattr__(self, "objective", canonical_objective(self.objective))
         object.__setattr__(self, "fixed", dict(self.fixed))
         # The space and the model are made now, so that what is wrong with them is said now.
         _ = self.space, self.model
-        only_of = objective_named(self.objective).only_of
-        if only_of not in (None, self.model.name):
-            raise InputError(f"objective {self.objective!r} is of cost model {only_of!r} only")
+        objectives_under(self.objective, self.model.name)
         if self.area_budget is not None:
             object.__setattr__(self, "area_budget", positive_number(self.area_budget, "area budget"))
             if self.model.units.get("area") not in MM2:
@@ -202,7 +200,7 @@ class Problem:
         """The mapping judged in full, by every objective (see `dse.domains.clustered.evaluation`)."""
         from dse.domains.clustered.evaluation import evaluate
 
-        return evaluate(self.layer, self.accelerator, mapping, self.model_spec)
+        return evaluate(self.layer, self.accelerator, mapping, self.model_spec, self.objective)
 
     def case(self, mapping: Mapping) -> dict[str, Any]:
         """The mapping as a case (see `cases`) that costs the same, of the layer priced."""
@@ -252,10 +250,10 @@ class Problem:
         columns: list[Any] = [*costs.values(), losses, reasons, self._criteria_on(machines)]
         return Evaluations(*columns)
 
-    @property
+    @cached_property
     def _needs_area(self) -> bool:
         """Whether the area is that of the hardware that a mapping needs, and not the model's own column."""
-        return objective_named(self.objective).of_need or self.area_budget is not None
+        return self.area_budget is not None or any(one.of_need for one in parse_objectives(self.objective))
 
     def needed_area(self, batch: MappingBatch, costs: CostBatch) -> FloatArray:
         """The area of the hardware that each of some priced mappings needs, in the model's unit."""
@@ -270,7 +268,7 @@ class Problem:
         capacities = np.array([getattr(self.accelerator, name) for name in BUFFERS], np.int64)
         capacities.setflags(write=False)
         own = None if self._shares_criteria else self._criteria_of
-        return Criteria(self.objective, clock_hertz(self.accelerator), capacities, own)
+        return Criteria(self.objective, self.accelerator.hertz, capacities, own)
 
     @property
     def _shares_criteria(self) -> bool:

@@ -170,9 +170,14 @@ class Machine:
         return replace(self, levels=tuple(replace(level, capacity=None) for level in self.levels))
 
     @property
+    def hertz(self) -> float:
+        """Clock cycles a second."""
+        return self.clock_ghz * 1e9
+
+    @property
     def cycle_seconds(self) -> float:
         """Seconds of one clock cycle."""
-        return 1.0 / (self.clock_ghz * 1e9)
+        return 1.0 / self.hertz
 
     def called(self, given: str) -> str:
         """What a user named it by, such as a file, with its own name if that is another."""

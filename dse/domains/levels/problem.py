@@ -13,7 +13,7 @@ import numpy as np
 from dse.core.cost_model import CostModel
 from dse.core.cost_models import hierarchy_model
 from dse.core.evaluations import Criteria, Evaluations
-from dse.core.objective import objective_named
+from dse.core.objective import OBJECTIVES, parse_objectives
 from dse.core.reasons import Reason
 from dse.domains.clustered.problem import Problem
 from dse.domains.levels.layout import RowArray
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from dse.core.figures import CostBatch
     from dse.domains.clustered.evaluation import Evaluation, LevelsBreakdown
 
-OBJECTIVES = ("latency", "energy", "edp")
-"""What can be minimised: no model of hierarchies says anything of area or power."""
+FIGURES = ("latency", "energy")
+"""What there is to minimise: no model of hierarchies says anything of area or power."""
 
 AT_ONCE = 1024
 """Points that are priced at a time: so many rows, a kilobyte each for nine levels, stay in a core's cache."""
@@ -60,13 +60,18 @@ class MachineProblem(Problem):
             raise InputError(f"under cost model {self.model.name!r} the machine says what the space is")
         if self.area_budget is not None:
             raise InputError(f"cost model {self.model.name!r} says nothing of area, which has a budget")
-        objective_named(self.objective)
-        if self.objective not in OBJECTIVES:
-            raise InputError(
-                f"objective {self.objective!r} has no figures under cost model {self.model.name!r}; "
-                f"expected one of {', '.join(OBJECTIVES)}"
-            )
+        self._refuse_objectives()
         super().__post_init__()
+
+    def _refuse_objectives(self) -> None:
+        for one in parse_objectives(self.objective):
+            lacking = [figure for figure in one.exponents if figure not in FIGURES]
+            if lacking:
+                raise InputError(
+                    f"objective {one.name!r} has no figures under cost model {self.model.name!r}, which says "
+                    f"nothing of {lacking[0]}; expected {' or '.join(FIGURES)}, or a "
+                    "product of their powers such as 'edp'"
+                )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return MachineProblem, tuple(getattr(self, item.name) for item in fields(self))
@@ -125,7 +130,9 @@ class MachineProblem(Problem):
         priced = self.evaluate(mapping)
         feasible = bool(priced.reason[0] == 0)
         named = {name: column.tolist()[0] for name, column in priced.figures().items()}
-        losses = {name: float(self._figure(name, priced)[0]) if feasible else None for name in OBJECTIVES}
+        hertz, own = self.accelerator.hertz, parse_objectives(self.objective)
+        ours = [one for one in OBJECTIVES.values() if one.adds_up]
+        losses = {one.name: float(one.value(priced, hertz)[0]) if feasible else None for one in (*ours, *own)}
         line = json.dumps(self.case(mapping))
         (found,) = self.model.price_lines([("mapping", line)], detail=True)
         whole = {**named, **found, "status": "ok" if feasible else "invalid"}
@@ -207,7 +214,7 @@ class MachineProblem(Problem):
         """What figures are judged by: see the class for what its capacities are."""
         capacities = np.array([words for words in self._capacities if words is not None], np.int64)
         capacities.setflags(write=False)
-        return Criteria(self.objective, self._hertz, capacities)
+        return Criteria(self.objective, self.accelerator.hertz, capacities)
 
     @cached_property
     def _limited(self) -> IntArray:
@@ -227,10 +234,6 @@ class MachineProblem(Problem):
             return (sizes[0] if sizes else None), None
         return max(sizes[1:]), sizes[0]
 
-    @property
-    def _hertz(self) -> float:
-        return self.accelerator.clock_ghz * 1e9
-
     @cached_property
     def _price_machine(self) -> Any:
         # What does not fit is priced all the same: a search learns from it.
@@ -246,7 +249,7 @@ class MachineProblem(Problem):
         narrow = (wide < self.space.least_spread).any(axis=1)
         reasons[(reasons == 0) & overfull] = Reason.LEVEL_TOO_SMALL
         reasons[(reasons == 0) & narrow] = Reason.TOO_NARROW
-        losses = self._figure(self.objective, costs)
+        losses = self._losses(costs)
         inner, outer = self._needs(held)
         return Evaluations(
             cycles=costs.cycles,
@@ -261,10 +264,10 @@ class MachineProblem(Problem):
             criteria=self.criteria,
         )
 
-    def _figure(self, objective: str, costs: CostBatch | Evaluations) -> Any:
-        """The values of an objective."""
-        figure = objective_named(objective).figure
-        return figure(costs.cycles, costs.energy_nj, costs.power, costs.area, self._hertz)
+    def _losses(self, costs: CostBatch) -> Any:
+        """The values of the objective; NaN of several, which have no loss."""
+        first, *others = parse_objectives(self.objective)
+        return np.nan if others else first.value(costs, self.accelerator.hertz)
 
     def _needs(self, held: IntArray) -> tuple[IntArray, IntArray]:
         """`l1_size` and `l2_size` of the words (n, limited levels) that those levels hold."""

@@ -8,6 +8,7 @@ from dataclasses import fields
 
 from dse.analysis.reduction import Group, Reduction, network_of
 from dse.analysis.study import Study
+from dse.core.objective import known_objective
 from dse.report.formats import Section, Table, counted, figure, ratio
 from dse.report.limits import without
 
@@ -62,12 +63,15 @@ def _reduction_section(
 def _made_of(group: Group, layers: int) -> str:
     """How a network's figure is made of its layers'."""
     found = counted(layers, "distinct layer")
-    if group.objective in ("area", "area_maestro", "power"):
+    objective = known_objective(group.objective)
+    if objective is not None and not objective.part_that_adds_up.terms:
         return f"The largest of {found}"
     total = f"Total over {found}, each as often as it repeats"
-    if group.objective == "edp":
-        return f"{total}: energy times latency, where each layer's EDP was minimised by itself"
-    return total
+    if objective is None or len(objective.terms) == 1:
+        return total
+    name = "EDP" if objective.name == "edp" else objective.name
+    made = objective.product.replace("*", "times")
+    return f"{total}: {made}, where each layer's {name} was minimised by itself"
 
 
 def _published(

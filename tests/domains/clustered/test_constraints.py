@@ -10,7 +10,7 @@ import pytest
 from dse.core.cost_models import cost_model
 from dse.core.figures import CostBatch
 from dse.core.layer import DIMS, Layer
-from dse.core.objective import OBJECTIVES, loss, objective_named
+from dse.core.objective import OBJECTIVES, objective_named
 from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import PRESETS, Accelerator
 from dse.domains.clustered.feasibility import FeasibilityRules
@@ -253,7 +253,7 @@ def test_the_kernel_and_the_table_of_objectives_make_the_same_losses() -> None:
         losses, reasons = FeasibilityRules(layer, edge, objective).judge(mappings.rows, costs)
         good = reasons == 0
         assert good.any()
-        assert (losses[good] == loss(costs, edge, objective)[good]).all()
+        assert (losses[good] == objective_named(objective).value(costs, edge.hertz)[good]).all()
 
 
 def test_losses_are_in_seconds_joules_and_joule_seconds() -> None:
@@ -264,7 +264,7 @@ def test_losses_are_in_seconds_joules_and_joule_seconds() -> None:
         valid=np.array([True]), reason=np.zeros(1, np.uint8),
     )  # fmt: skip
     accelerator = Accelerator(16, 512, 10_000, 16, 4, clock_ghz=1.5)
-    figures = {name: float(loss(costs, accelerator, name)[0]) for name in OBJECTIVES}
+    figures = {name: float(objective_named(name).value(costs, accelerator.hertz)[0]) for name in OBJECTIVES}
     areas = {"area": 11, "area_maestro": 11}
     assert figures == pytest.approx({"latency": 2e-3, "energy": 5e-3, "edp": 1e-5, **areas, "power": 7})
 

@@ -3,12 +3,13 @@
 The solvers go through the mappings of the default space on one machine. Of a space of other parts (more dims
 are cut, figures of the hardware are open), and of the area that a mapping needs, certain is the *floor*:
 
-* latency, energy, EDP: what the model's proofs start from (`Bounds.floor`), on the best of each figure of the
+* latency, energy: what the model's proofs start from (`Bounds.floor`), on the best of each figure of the
   hardware that is open: the most PEs, the widest links. No feasible mapping takes fewer cycles than the
   layer's MACs on all lanes; under `maestro` the energy counts each element of the inputs and weights once
   besides what is moved, under `loopnest` every word is moved once. A filter in pieces changes none of that.
 * area: the fewest PEs (`maestro`, whose area counts all there are) or one (`loopnest`, which counts those at
   work) with buffers for tiles of one output.
+* a product of their powers: the product of these.
 
 The mapping is the best that a few descents find. Where it meets the floor it is proven to be optimal.
 """
@@ -21,21 +22,22 @@ import numpy as np
 
 from dse.core.certificate import BOUNDED, OPTIMAL, Certificate, Counts, priced_point
 from dse.core.clock import Clock
+from dse.core.objective import objective_named
 from dse.domains.clustered.problem import Problem
 from dse.optimum.models import certifier_of
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError
 
-OBJECTIVES = ("latency", "energy", "edp", "area")
+FIGURES = ("latency", "energy", "area")
 DRAWN, STARTS, STEPS_DOWN = 20_000, 8, 200
 
 
 def refuse_floor(problem: Problem) -> None:
     """InputError for an objective that has no floor."""
-    if problem.objective not in OBJECTIVES:
+    if not objective_named(problem.objective).exponents.keys() <= set(FIGURES):
         raise InputError(
-            f"in the space {problem.parts.name or 'of these parts'!r} {', '.join(OBJECTIVES[:-1])} and "
-            f"{OBJECTIVES[-1]} have a bound, got {problem.objective!r}"
+            f"in the space {problem.parts.name or 'of these parts'!r} {', '.join(FIGURES)} and "
+            f"products of their powers such as 'edp' have a bound, got {problem.objective!r}"
         )
 
 
@@ -45,7 +47,9 @@ def solve(problem: Problem, clock: Clock | None = None, known: Certificate | Non
     They are found so soon that what is `known` of them need not be kept, nor used.
     """
     clock = clock or Clock()
-    floor = certifier_of(problem).least_area(problem) if problem.objective == "area" else _least_work(problem)
+    objective = objective_named(problem.objective)
+    # No mapping is below the product of what its figures are not below.
+    floor = objective.total({figure: _least(problem, figure) for figure in objective.exponents})
     point = _descend(problem, floor, clock)
     best = None if point is None else priced_point(problem, point)
     return Certificate(
@@ -59,10 +63,12 @@ def solve(problem: Problem, clock: Clock | None = None, known: Certificate | Non
     )
 
 
-def _least_work(problem: Problem) -> float:
-    """The floor of latency, energy or EDP."""
+def _least(problem: Problem, figure: str) -> float:
+    """The floor of one of FIGURES."""
+    if figure == "area":
+        return certifier_of(problem).least_area(problem)
     machine = problem.parts.most_capable(problem.accelerator)
-    known = Problem(problem.layer, machine, problem.objective, problem.model)
+    known = Problem(problem.layer, machine, figure, problem.model)
     certifier = certifier_of(known)
     certifier.refuse(known)
     return certifier.make_bounds(known).floor()

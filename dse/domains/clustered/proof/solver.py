@@ -172,7 +172,7 @@ def begin(problem: Problem, known: Certificate | None) -> Found:
         return Found()
     best, value = known.best, NOTHING
     if best is not None:
-        value = (best.loss, float(best.cycles) if problem.objective == "energy" else best.energy_nj)
+        value = (best.loss, best.tie_break(problem.objective))
     # Of groups that are not settled some were solved: they will be again.
     listed = list(known.solved) if known.settled else []
     return Found(value, None, best, known.settled, listed, known.counts.inner_levels)

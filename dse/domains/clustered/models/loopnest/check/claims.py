@@ -49,7 +49,7 @@ def checks(problem: Problem, certificate: Certificate, rng: np.random.Generator)
     best = certificate.best
     target = (certificate.lower_bound, -math.inf)
     if certificate.status == OPTIMAL and best is not None:
-        target = (best.loss, float(best.cycles) if problem.objective == "energy" else best.energy_nj)
+        target = (best.loss, best.tie_break(problem.objective))
     covered = cover(problem, target)
     return _covered(problem, certificate, covered), _searched(problem, certificate, covered, rng)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from dse.core.objective import clock_hertz, objective_named
+from dse.core.objective import objective_named
 from dse.domains.clustered.check.enumeration import Groups, allowed_orders, allowed_parallels, group_keys
 from dse.domains.clustered.models.loopnest.check.outer_check import Outer, output_words
 from dse.domains.clustered.problem import Problem
@@ -78,7 +78,7 @@ def figures(problem: Problem, cycles: IntArray, dram: IntArray) -> tuple[FloatAr
         + (words + dram) * constants.l2_pj
         + dram * constants.dram_pj
     )
-    figure = objective_named(problem.objective).figure
-    losses = figure(cycles, energy, math.nan, math.nan, clock_hertz(problem.accelerator))
-    tie_breaks = cycles.astype(np.float64) if problem.objective == "energy" else energy
+    figures = SimpleNamespace(cycles=cycles, energy_nj=energy)
+    losses = objective_named(problem.objective).value(figures, problem.accelerator.hertz)
+    tie_breaks = cycles.astype(np.float64) if objective_named(problem.objective).of_energy_alone else energy
     return np.asarray(losses, dtype=np.float64), np.asarray(tie_breaks, dtype=np.float64)

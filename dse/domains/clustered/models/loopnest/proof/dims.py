@@ -16,7 +16,7 @@ DIMS = 4
 
 # Facts about a layer on a machine: those of the four dims begin at SIZES, PITCHES and OVERLAPS.
 SIZES, PITCHES, OVERLAPS = 0, 4, 8
-DEPTHWISE, FILTER, PES, NOC, OFFCHIP, LATENCY, LANES, L1, L2, OBJECTIVE, MACS, OUTPUTS = range(12, 24)
+DEPTHWISE, FILTER, PES, NOC, OFFCHIP, LATENCY, LANES, L1, L2, TIES_BY_CYCLES, MACS, OUTPUTS = range(12, 24)
 FACTS = 24
 
 # Columns of a dim. TILE, CLUSTERS, LAST_CLUSTERS: the outer tile, the clusters at work in any outer step but

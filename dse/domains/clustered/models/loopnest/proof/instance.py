@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from dse.core.chains import Chain, divisors
-from dse.core.objective import clock_hertz, objective_named
+from dse.core.objective import objective_named
 from dse.core.reasons import Reason
 from dse.domains.clustered.models.loopnest.proof import dims
 from dse.domains.clustered.problem import Problem
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 
 MODEL = "loopnest"
-OBJECTIVES = ("latency", "energy", "edp")
-"""What can be certified: area is the machine's, and power is least for the slowest mapping."""
+FIGURES, COLUMNS = ("latency", "energy"), ("cycles", "energy_nj")
+"""What products can be certified of: area is the machine's, and power is least for the slowest mapping."""
 MOST_READ = 2**22
 """Input rows, and columns, of a layer: which of them are read is written down one by one."""
 
@@ -43,16 +43,18 @@ class Instance:
     """The arrays that the kernels take.
 
     `facts` are the layer's and the machine's figures (see `dims`), `constants` the energies of an access in
-    pJ and the clock. `outer_tiles` (4, n) hold how many tiles a dim has, then which; `inner_tiles` (n, 4)
-    are all those that fit in L1, the smallest first, whatever outer tiles they divide. `parallels` (2, n), by
-    level, hold how many dims may be parallel, then which, and `orders` (2, 16, 25), by level and set of dims
-    with more than one step, how many orders differ, then which. `real` (2, tiles, clusters + 1, 3) has, by
-    Y and X, outer tile and cluster size (the last: not parallel), the input rows or columns that are no
-    padding: those of all outer steps, those that stay as they advance, and as they go back.
+    pJ and the clock, `terms` the objective's, for COLUMNS. `outer_tiles` (4, n) hold how many tiles a dim
+    has, then which; `inner_tiles` (n, 4) are all those that fit in L1, the smallest first, whatever outer
+    tiles they divide. `parallels` (2, n), by level, hold how many dims may be parallel, then which, and
+    `orders` (2, 16, 25), by level and set of dims with more than one step, how many orders differ, then
+    which. `real` (2, tiles, clusters + 1, 3) has, by Y and X, outer tile and cluster size (the last: not
+    parallel), the input rows or columns that are no padding: those of all outer steps, those that stay as
+    they advance, and as they go back.
     """
 
     facts: IntArray
     constants: FloatArray
+    terms: FloatArray
     outer_tiles: IntArray
     inner_tiles: IntArray
     clusters: IntArray
@@ -66,6 +68,7 @@ class Instance:
         return (
             self.facts,
             self.constants,
+            self.terms,
             self.outer_tiles,
             self.inner_tiles,
             self.clusters,
@@ -83,10 +86,10 @@ class Instance:
 
 def refuse(problem: Problem) -> None:
     """InputError unless the optimum of the problem can be proven."""
-    if problem.objective not in OBJECTIVES:
+    if not objective_named(problem.objective).exponents.keys() <= set(FIGURES):
         raise InputError(
-            f"under cost model {MODEL!r} only {', '.join(OBJECTIVES[:-1])} and {OBJECTIVES[-1]} can be "
-            f"certified, got {problem.objective!r}"
+            f"under cost model {MODEL!r} only {' and '.join(FIGURES)}, and products of their powers such as "
+            f"'edp', can be certified, got {problem.objective!r}"
         )
     refuse_too_many(problem)
     sizes = (problem.layer.loops[dim] for dim in "YX")
@@ -108,6 +111,7 @@ def make_instance(problem: Problem) -> Instance:
     return Instance(
         facts=_facts(problem),
         constants=_constants(problem),
+        terms=objective_named(problem.objective).rows(COLUMNS),
         outer_tiles=counted([chain.outer_choices for chain in chains]),
         inner_tiles=_fitting(problem, chains),
         clusters=clusters,
@@ -136,7 +140,7 @@ def _facts(problem: Problem) -> IntArray:
     facts[dims.OFFCHIP] = min(machine.offchip_bandwidth, most)
     facts[dims.LATENCY], facts[dims.LANES] = machine.noc_latency, machine.simd_lanes
     facts[dims.L1], facts[dims.L2] = machine.l1_size, machine.l2_size
-    facts[dims.OBJECTIVE] = objective_named(problem.objective).code
+    facts[dims.TIES_BY_CYCLES] = objective_named(problem.objective).of_energy_alone
     facts[dims.MACS], facts[dims.OUTPUTS] = layer.macs, outputs
     return facts
 
@@ -144,7 +148,7 @@ def _facts(problem: Problem) -> IntArray:
 def _constants(problem: Problem) -> FloatArray:
     constants = cast("LoopNest", problem.model).constants
     energies = (constants.mac_pj, constants.l1_pj, constants.noc_pj, constants.l2_pj, constants.dram_pj)
-    return np.array([*energies, clock_hertz(problem.accelerator)], dtype=np.float64)
+    return np.array([*energies, problem.accelerator.hertz], dtype=np.float64)
 
 
 def _distinct_orders(allowed: Sequence[int]) -> IntArray:

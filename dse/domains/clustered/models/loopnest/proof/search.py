@@ -112,7 +112,7 @@ def set_clusters(dims, parallel, facts, clusters):
 
 @njit(**OPTIONS)
 def search_shapes(
-    shapes, losses, tie_breaks, facts, constants, outer_tiles, inner_tiles, clusters, parallels,
+    shapes, losses, tie_breaks, facts, constants, terms, outer_tiles, inner_tiles, clusters, parallels,
     orders, real, order_table, best, place, done,
 ):  # fmt: skip
     """Searches these shapes, whose bounds rise, while their bounds beat the best.
@@ -146,13 +146,13 @@ def search_shapes(
                 if not set_tiles(dims, inner_tiles[row], parallel, cluster, facts):
                     continue
                 done[LOOKED_AT] += 1
-                loss, tie_break = bound_tiles(dims, facts, constants, shape, figures, cases)
+                loss, tie_break = bound_tiles(dims, facts, constants, terms, shape, figures, cases)
                 if not below(loss, tie_break, best[0], best[1]):
                     continue
                 done[TRIED] += 1
                 place[PLACE + 1], place[PLACE + 2] = row, parallel
                 solve_tiles(
-                    dims, facts, constants, figures, cases, shape[2], spread, found, orders, real_of,
+                    dims, facts, constants, terms, figures, cases, shape[2], spread, found, orders, real_of,
                     order_table, level, front, scratch, within, around, totals, best, place, done,
                 )  # fmt: skip
 
@@ -171,7 +171,7 @@ def set_tiles(dims, pieces, parallel, cluster, facts):
 
 
 @njit(**ARRAYLESS)
-def bound_tiles(dims, facts, constants, shape, figures, cases):
+def bound_tiles(dims, facts, constants, terms, shape, figures, cases):
     """The bound of inner tiles, and its tie break; `cases` begins with the least of all cases.
 
     `shape` has the fewest cycles and DRAM words of the outer orders, and the cycles of `link_ends`.
@@ -183,7 +183,9 @@ def bound_tiles(dims, facts, constants, shape, figures, cases):
     for case in range(bound_cases(dims, facts, cases)):
         to_pes, at_l2 = min(to_pes, cases[case, TO_PES]), min(at_l2, cases[case, AT_L2])
         cycles = least_cycles(figures, facts, cases[case, AT_L2], outer_cycles, ends)
-        loss, tie_break = loss_of(facts, constants, cycles, cases[case, TO_PES], cases[case, AT_L2], dram)
+        loss, tie_break = loss_of(
+            facts, constants, terms, cycles, cases[case, TO_PES], cases[case, AT_L2], dram
+        )
         if below(loss, tie_break, least, least_tie):
             least, least_tie = loss, tie_break
     cases[0, TO_PES], cases[0, AT_L2] = to_pes, at_l2
@@ -200,8 +202,8 @@ def least_cycles(figures, facts, at_l2, outer_cycles, ends):
 
 @njit(**ARRAYLESS)
 def solve_tiles(
-    dims, facts, constants, figures, cases, ends, spread, found, orders, real_of, order_table, level, front,
-    scratch, within, around, totals, best, place, done,
+    dims, facts, constants, terms, figures, cases, ends, spread, found, orders, real_of, order_table, level,
+    front, scratch, within, around, totals, best, place, done,
 ):  # fmt: skip
     """Tries all orders of inner tiles that could beat the best, and keeps the best."""
     inner_moving = 0
@@ -215,7 +217,7 @@ def solve_tiles(
     for outer in range(outer_orders[0]):
         cycles = least_cycles(figures, facts, cases[0, AT_L2], found[outer, LEAST_CYCLES], ends)
         loss, tie_break = loss_of(
-            facts, constants, cycles, cases[0, TO_PES], cases[0, AT_L2], found[outer, DRAM_WORDS]
+            facts, constants, terms, cycles, cases[0, TO_PES], cases[0, AT_L2], found[outer, DRAM_WORDS]
         )
         if not below(loss, tie_break, best[0], best[1]):
             continue
@@ -226,7 +228,7 @@ def solve_tiles(
             )  # fmt: skip
             done[PRICED] += 1
             loss, tie_break = loss_of(
-                facts, constants, totals[CYCLES], totals[TO_PES], totals[AT_L2], totals[AT_DRAM]
+                facts, constants, terms, totals[CYCLES], totals[TO_PES], totals[AT_L2], totals[AT_DRAM]
             )
             if below(loss, tie_break, best[0], best[1]):
                 best[0], best[1] = loss, tie_break

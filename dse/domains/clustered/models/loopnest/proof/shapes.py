@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from dse.core.objective import ENERGY, LATENCY
 from dse.domains.clustered.models.loopnest.proof.dims import (
     CLUSTERS,
     COLUMNS,
@@ -22,7 +21,6 @@ from dse.domains.clustered.models.loopnest.proof.dims import (
     LAST_CLUSTERS,
     MACS,
     NOC,
-    OBJECTIVE,
     OFFCHIP,
     OUTER_STEPS,
     OUTPUTS,
@@ -32,6 +30,7 @@ from dse.domains.clustered.models.loopnest.proof.dims import (
     SIZES,
     SPAN,
     STEPS,
+    TIES_BY_CYCLES,
     TILE,
     C,
     K,
@@ -47,7 +46,8 @@ from dse.domains.clustered.models.loopnest.proof.outer_level import (
     outer_scratch,
     time_outer,
 )
-from dse.support.jit import ARRAYLESS, OPTIONS
+from dse.support.jit import ARRAYLESS, LEAN, OPTIONS
+from dse.support.numerics.powers import product_of_powers
 
 # Constants: energies of an access in pJ, and the clock.
 MAC_PJ, L1_PJ, NOC_PJ, L2_PJ, DRAM_PJ, HERTZ = range(6)
@@ -55,9 +55,11 @@ MAC_PJ, L1_PJ, NOC_PJ, L2_PJ, DRAM_PJ, HERTZ = range(6)
 LEAST_CYCLES, DRAM_WORDS = 0, 1
 MOST_ORDERS = 24
 
+value_of = njit(**LEAN)(product_of_powers)
+
 
 @njit(**ARRAYLESS)
-def loss_of(facts, constants, cycles, to_pes, at_l2, at_dram):
+def loss_of(facts, constants, terms, cycles, to_pes, at_l2, at_dram):
     """The loss and its tie break, by the model's own operations in their order."""
     macs = float(facts[MACS])
     energy = (
@@ -67,11 +69,8 @@ def loss_of(facts, constants, cycles, to_pes, at_l2, at_dram):
         + (at_l2 + at_dram) * constants[L2_PJ]
         + at_dram * constants[DRAM_PJ]
     ) * 1e-3
-    if facts[OBJECTIVE] == LATENCY:
-        return cycles / constants[HERTZ], energy
-    if facts[OBJECTIVE] == ENERGY:
-        return energy * 1e-9, float(cycles)
-    return energy * 1e-9 * (cycles / constants[HERTZ]), energy
+    loss = value_of(terms, (cycles / constants[HERTZ], energy))
+    return loss, float(cycles) if facts[TIES_BY_CYCLES] == 1 else energy
 
 
 @njit(**ARRAYLESS)
@@ -205,7 +204,7 @@ def every_word(facts):
     return inputs + weights + facts[OUTPUTS]
 
 
-def floor(facts, constants, real):
+def floor(facts, constants, terms, real):
     """A loss below that of any mapping, known without looking at one: every word is moved once.
 
     `real` is an Instance's.
@@ -217,13 +216,13 @@ def floor(facts, constants, real):
     rows, columns = (int(real[axis, 0, -1, 0] - real[axis, 0, -1, 1]) for axis in range(2))
     inputs = int(facts[SIZES + C]) * rows * columns
     dram = inputs + int(facts[FILTER] * facts[SIZES + K] * facts[SIZES + C] + facts[OUTPUTS])
-    return float(loss_of.py_func(facts, constants, cycles, words, words, dram)[0])
+    return float(loss_of.py_func(facts, constants, terms, cycles, words, words, dram)[0])
 
 
 @njit(**OPTIONS)
 def bound_shapes(
-    start, stop, facts, constants, outer_tiles, inner_tiles, clusters, parallels, orders, real, order_table,
-    losses, tie_breaks,
+    start, stop, facts, constants, terms, outer_tiles, inner_tiles, clusters, parallels, orders, real,
+    order_table, losses, tie_breaks,
 ):  # fmt: skip
     """Writes the bounds of the shapes from `start` up to `stop`; inf where nothing fits in L2."""
     dims, real_of = np.zeros((DIMS, COLUMNS), np.int64), np.zeros((2, 3), np.int64)
@@ -242,7 +241,7 @@ def bound_shapes(
             )  # fmt: skip
             for index in range(number):
                 cycles, dram = found[index, LEAST_CYCLES] + ends, found[index, DRAM_WORDS]
-                loss, tie_break = loss_of(facts, constants, cycles, words, words, dram)
+                loss, tie_break = loss_of(facts, constants, terms, cycles, words, words, dram)
                 if below(loss, tie_break, least, least_tie):
                     least, least_tie = loss, tie_break
         losses[shape - start], tie_breaks[shape - start] = least, least_tie

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 
-from dse.core.objective import clock_hertz, objective_named
+from dse.core.objective import objective_named
 from dse.domains.clustered.check.enumeration import (
     Group,
     Groups,
@@ -108,5 +109,6 @@ def _figure(
     noc_power = 0.8 * bus / 1000 * bandwidth + max(0.34 * gates / 1000, 0.34)
     area = pes * (283 * lanes + 0.104 * l1) + 0.104 * l2 + noc_area
     power = pes * (1.2223 * lanes + 0.00345 * l1) + 0.00345 * l2 + noc_power
-    figure = objective_named(problem.objective).figure
-    return np.asarray(figure(cycles, energy, power, area, clock_hertz(machine)), dtype=np.float64)
+    figures = SimpleNamespace(cycles=cycles, energy_nj=energy, power=power, area=area)
+    value = objective_named(problem.objective).value(figures, machine.hertz)
+    return np.asarray(value, dtype=np.float64)

@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dse.core.certificate import Solved
-from dse.core.objective import clock_hertz, objective_named
 from dse.domains.clustered.models.maestro.area import environment_area
 from dse.domains.clustered.models.maestro.proof.instance import refuse
 from dse.domains.clustered.problem import Problem
@@ -102,9 +101,7 @@ class MaestroBounds:
         """The loss of full use of all lanes, with nothing read and no L2."""
         problem, machine = self.problem, self.problem.accelerator
         cycles = -(-problem.layer.macs // (machine.num_pes * machine.simd_lanes))
-        energy, area, power = self.kernels.least_figures(self.instance.facts)
-        figure = objective_named(problem.objective).figure
-        return float(figure(cycles, energy, power, area, clock_hertz(machine)))
+        return float(self.kernels.least_loss(*self.instance.outer_level[:3], cycles))
 
 
 def make_bounds(problem: Problem) -> MaestroBounds:

@@ -11,8 +11,6 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from dse.core.objective import AREA, EDP, ENERGY, POWER
-from dse.core.objective import LATENCY as LATENCY_OBJECTIVE
 from dse.domains.clustered.models.maestro.proof.level import (
     BANDWIDTH,
     DEPTHWISE,
@@ -28,7 +26,7 @@ from dse.domains.clustered.models.maestro.proof.level import (
     LAST_ROUNDS,
     LATENCY,
     MOVES,
-    OBJECTIVE,
+    OF_BUFFERS,
     OUT,
     PES,
     ROUNDS,
@@ -36,6 +34,7 @@ from dse.domains.clustered.models.maestro.proof.level import (
     SIZES,
     SMALLEST_L1,
     STEPS,
+    TIES_BY_CYCLES,
     WEIGHTS,
     ceil_div,
     halo_of,
@@ -46,13 +45,16 @@ from dse.domains.clustered.models.maestro.proof.level import (
     set_level,
     sum_order,
 )
-from dse.support.jit import OPTIONS
+from dse.support.jit import LEAN, OPTIONS
+from dse.support.numerics.powers import product_of_powers
 
 # Where the best configuration of a group stands: its parallel dim and its order.
 BEST_PARALLEL, BEST_ORDER, BEST = range(3)
 
 # MAESTRO counts the steps of a case in 32 bits: from here on it refuses a mapping or drops work.
 COUNTER = 2**31
+
+value_of = njit(**LEAN)(product_of_powers)
 
 
 @njit(inline="always", **OPTIONS)
@@ -65,44 +67,35 @@ def energy_nj(facts, read_i, read_w, written):
 
 
 @njit(inline="always", **OPTIONS)
-def buffer_figure(facts, l1, l2):
-    """The model's area or power, by its own operations in their order (SPEC 9.6, 9.7)."""
+def area_of(facts, l1, l2):
+    """The model's area, by its own operations in their order (SPEC 9.6)."""
     pes, lanes, bandwidth = float(facts[PES]), float(facts[LANES]), float(facts[BANDWIDTH])
     bus, gates = 14.662 * pes + 28.895, 1.2886 * (pes * pes) + 5.5814 * pes - 23.711
-    if facts[OBJECTIVE] == AREA:
-        return (
-            pes * (283 * lanes + 0.104 * l1)
-            + 0.104 * l2
-            + (101.7938 * bus * bandwidth + max(395.473 * gates, 395.473))
-        )
-    return (
-        pes * (1.2223 * lanes + 0.00345 * l1)
-        + 0.00345 * l2
-        + (0.8 * bus / 1000 * bandwidth + max(0.34 * gates / 1000, 0.34))
-    )
+    noc = 101.7938 * bus * bandwidth + max(395.473 * gates, 395.473)
+    return pes * (283 * lanes + 0.104 * l1) + 0.104 * l2 + noc
 
 
 @njit(inline="always", **OPTIONS)
-def loss_of(facts, hertz, cycles, energy, l2):
-    """The loss, by the operations of `dse.domains.clustered.feasibility_kernel.figure`."""
-    objective = facts[OBJECTIVE]
-    if objective == LATENCY_OBJECTIVE:
-        return cycles / hertz
-    if objective == ENERGY:
-        return energy * 1e-9
-    if objective == EDP:
-        return energy * 1e-9 * (cycles / hertz)
-    return buffer_figure(facts, facts[SMALLEST_L1], l2)
+def power_of(facts, l1, l2):
+    """The model's power, by its own operations in their order (SPEC 9.7)."""
+    pes, lanes, bandwidth = float(facts[PES]), float(facts[LANES]), float(facts[BANDWIDTH])
+    bus, gates = 14.662 * pes + 28.895, 1.2886 * (pes * pes) + 5.5814 * pes - 23.711
+    noc = 0.8 * bus / 1000 * bandwidth + max(0.34 * gates / 1000, 0.34)
+    return pes * (1.2223 * lanes + 0.00345 * l1) + 0.00345 * l2 + noc
 
 
-def least_figures(facts):
-    """Energy, area and power that no mapping is below: nothing read, no L2 needed."""
-    known = facts.copy()
-    figures = []
-    for objective in (AREA, POWER):
-        known[OBJECTIVE] = objective
-        figures.append(buffer_figure.py_func(known, known[SMALLEST_L1], 0))
-    return energy_nj.py_func(facts, 0, 0, 0), *figures
+@njit(inline="always", **OPTIONS)
+def loss_of(facts, hertz, terms, cycles, energy, l2):
+    """The loss: `terms` are the objective's, for the columns of an Instance."""
+    if facts[OF_BUFFERS] == 0:
+        return value_of(terms, (cycles / hertz, energy, 0.0, 0.0))
+    l1 = facts[SMALLEST_L1]
+    return value_of(terms, (0.0, 0.0, power_of(facts, l1, l2), area_of(facts, l1, l2)))
+
+
+def least_loss(facts, hertz, terms, cycles):
+    """A loss that no mapping of at least so many cycles is below: nothing read, no L2 needed."""
+    return loss_of.py_func(facts, hertz, terms, cycles, energy_nj.py_func(facts, 0, 0, 0), 0)
 
 
 @njit(inline="always", **OPTIONS)
@@ -146,7 +139,7 @@ def inner_bound(tiles, cluster, facts, parallels, fixed_inner):
 
 @njit(**OPTIONS)
 def group_loss(
-    tiles, cluster, inner, facts, hertz, parallels, choices, orders, after,
+    tiles, cluster, inner, facts, hertz, terms, parallels, choices, orders, after,
     trips, reads, delays, summary, best,
 ):  # fmt: skip
     """The least loss of the outer configurations of a group whose inner level takes `inner` cycles.
@@ -179,8 +172,8 @@ def group_loss(
             energy = energy_nj(
                 facts, read_i + summary[FIRST_INPUTS], read_w + summary[FIRST_WEIGHTS], written
             )
-            loss = loss_of(facts, hertz, cycles, energy, l2)
-            tie_break = float(cycles) if facts[OBJECTIVE] == ENERGY else energy
+            loss = loss_of(facts, hertz, terms, cycles, energy, l2)
+            tie_break = float(cycles) if facts[TIES_BY_CYCLES] == 1 else energy
             if loss < least or (loss == least and tie_break < least_tie):
                 least, least_tie = loss, tie_break
                 best[BEST_PARALLEL], best[BEST_ORDER] = spatial, order
@@ -189,7 +182,7 @@ def group_loss(
 
 @njit(**OPTIONS)
 def bound_groups(
-    start, stop, facts, hertz, parallels, inner_parallels, fixed_inner, tiles_of, clusters,
+    start, stop, facts, hertz, terms, parallels, inner_parallels, fixed_inner, tiles_of, clusters,
     choices, orders, after, losses, tie_breaks,
 ):  # fmt: skip
     """Writes the bounds, losses and tie breaks, of the groups from `start` up to `stop`."""
@@ -200,7 +193,7 @@ def bound_groups(
         cluster = read_group(group, tiles_of, clusters, tiles)
         inner = inner_bound(tiles, cluster, facts, inner_parallels, fixed_inner)
         losses[group - start], tie_breaks[group - start] = group_loss(
-            tiles, cluster, inner, facts, hertz, parallels, choices, orders, after,
+            tiles, cluster, inner, facts, hertz, terms, parallels, choices, orders, after,
             trips, reads, delays, summary, best,
         )  # fmt: skip
 

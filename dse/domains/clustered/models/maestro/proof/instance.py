@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dse.core.chains import divisors
-from dse.core.objective import clock_hertz, objective_named
+from dse.core.objective import objective_named
 from dse.domains.clustered.models.maestro.proof import level
 from dse.domains.clustered.models.maestro.proof.inner import l1_need
 from dse.domains.clustered.problem import Problem
@@ -26,7 +26,7 @@ from dse.domains.clustered.proof.choices import (
     tile_chains,
 )
 from dse.domains.clustered.space.genes import LEVELS, MAPPED_DIMS, ORDERS
-from dse.support.arrays import IntArray
+from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import InputError
 
 COUNTER, ENOUGH_L2 = 2**31, 9_900_000
@@ -35,8 +35,9 @@ COUNTER, ENOUGH_L2 = 2**31, 9_900_000
 A tile of k * c * y * x steps has at least c*y*x, k*c and k*y*x elements of the tensors. Their product is the
 square of the steps, so their sum is at least three times its cube root; L2 holds twice that.
 """
-BUFFERS_ONLY = ("area_maestro", "power")
-"""Objectives that depend on the needed buffers alone."""
+COLUMNS = ("cycles", "energy_nj", "power", "area")
+WORK, BUFFERS = {"latency", "energy"}, {"area_maestro", "power"}
+"""Figures that depend on time and traffic alone, and those that depend on the needed buffers alone."""
 LARGEST_COUNT, LARGEST_LANES = 2**62, 2**31 - 1
 
 AFTER_TABLE = np.array(
@@ -50,15 +51,16 @@ AFTER_TABLE = np.array(
 class Instance:
     """The arrays that the kernels take.
 
-    `facts` are the layer's and the machine's figures (see `level`). By level, outer first: `parallels`
-    (2, 4) says which dims may be parallel, `choices` (2, 16, 4, 25) how many orders differ and which, by
-    moving loops and parallel dim. `fixed_inner` (4) are fixed inner tiles, 0 where free. `outer_tiles` and
-    `divisors` (4, n) hold how many outer tiles and divisors each dim has, then which. `clusters` are the
-    cluster sizes.
+    `facts` are the layer's and the machine's figures (see `level`), `terms` the objective's, for COLUMNS. By
+    level, outer first: `parallels` (2, 4) says which dims may be parallel, `choices` (2, 16, 4, 25) how many
+    orders differ and which, by moving loops and parallel dim. `fixed_inner` (4) are fixed inner tiles, 0
+    where free. `outer_tiles` and `divisors` (4, n) hold how many outer tiles and divisors each dim has, then
+    which. `clusters` are the cluster sizes.
     """
 
     facts: IntArray
     hertz: float
+    terms: FloatArray
     parallels: IntArray
     choices: IntArray
     fixed_inner: IntArray
@@ -69,13 +71,30 @@ class Instance:
     @property
     def outer_level(self) -> tuple[Any, ...]:
         """What `group_loss` takes of it, in its order."""
-        return self.facts, self.hertz, self.parallels[0], self.choices[0], ORDER_TABLE, AFTER_TABLE
+        return (
+            self.facts,
+            self.hertz,
+            self.terms,
+            self.parallels[0],
+            self.choices[0],
+            ORDER_TABLE,
+            AFTER_TABLE,
+        )
 
     @property
     def outer(self) -> tuple[Any, ...]:
         """What `bound_groups` takes of it, in its order."""
         inner = self.parallels[1], self.fixed_inner, self.outer_tiles, self.clusters
-        return self.facts, self.hertz, self.parallels[0], *inner, self.choices[0], ORDER_TABLE, AFTER_TABLE
+        return (
+            self.facts,
+            self.hertz,
+            self.terms,
+            self.parallels[0],
+            *inner,
+            self.choices[0],
+            ORDER_TABLE,
+            AFTER_TABLE,
+        )
 
     @property
     def inner(self) -> tuple[Any, ...]:
@@ -93,14 +112,15 @@ def make_instance(problem: Problem) -> Instance:
     """The arrays of a problem that is not refused."""
     chains = tile_chains(problem)
     # Area and power are least with the smallest inner tiles, whatever the cycles.
-    free = 1 if problem.objective in BUFFERS_ONLY else 0
+    free = int(_of_buffers(problem))
     fixed_inner = np.array([chain.inner or free for chain in chains], dtype=np.int64)
     parallels = np.zeros((len(LEVELS), len(MAPPED_DIMS)), dtype=bool)
     for row, dims in zip(parallels, parallel_dims(problem), strict=True):
         row[dims] = True
     return Instance(
         facts=_facts(problem, fixed_inner),
-        hertz=clock_hertz(problem.accelerator),
+        hertz=problem.accelerator.hertz,
+        terms=objective_named(problem.objective).rows(COLUMNS),
         parallels=parallels,
         choices=np.array([_distinct_orders(allowed) for allowed in allowed_orders(problem)]),
         fixed_inner=fixed_inner,
@@ -112,10 +132,11 @@ def make_instance(problem: Problem) -> Instance:
 
 def refuse(problem: Problem) -> None:
     """InputError unless the optimum of the problem can be proven."""
-    if objective_named(problem.objective).of_need:
+    figures = objective_named(problem.objective).exponents.keys()
+    if not (figures <= WORK or figures <= BUFFERS):
         raise InputError(
-            f"under cost model 'maestro' objective {problem.objective!r} cannot be certified; "
-            "latency, energy, edp, area_maestro and power can"
+            f"under cost model 'maestro' objective {problem.objective!r} cannot be certified; latency, "
+            "energy and products of their powers such as 'edp' can, and area_maestro and power"
         )
     refuse_too_many(problem)
     layer, machine = problem.space.layer, problem.accelerator
@@ -131,6 +152,11 @@ def refuse(problem: Problem) -> None:
     elements = layer.K * layer.C * layer.Y * layer.X
     if (1 + machine.noc_latency) * 9**4 * (layer.R * layer.S) ** 2 * elements > LARGEST_COUNT:
         raise InputError(f"layer {layer} is too large to certify: its counts could leave 64 bits")
+
+
+def _of_buffers(problem: Problem) -> bool:
+    """Whether the objective depends on the needed buffers alone."""
+    return objective_named(problem.objective).exponents.keys() <= BUFFERS
 
 
 def _distinct_orders(allowed: Sequence[int]) -> IntArray:
@@ -166,7 +192,10 @@ def _facts(problem: Problem, fixed_inner: IntArray) -> IntArray:
     facts[level.L1], facts[level.L2] = machine.l1_size, machine.l2_size
     facts[level.INPUTS] = layer.C * layer.Y * layer.X
     facts[level.WEIGHTS] = layer.K * layer.C * layer.R * layer.S
-    facts[level.OBJECTIVE] = objective_named(problem.objective).code
+    facts[level.OF_BUFFERS], facts[level.TIES_BY_CYCLES] = (
+        _of_buffers(problem),
+        objective_named(problem.objective).of_energy_alone,
+    )
     facts[level.SIZES : level.FACTS] = [layer.loops[dim] for dim in MAPPED_DIMS]
     facts[level.SMALLEST_L1] = l1_need(np.maximum(fixed_inner, 1), facts)
     return facts

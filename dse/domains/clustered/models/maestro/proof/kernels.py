@@ -8,7 +8,7 @@ from dse.domains.clustered.models.maestro.proof.groups import (
     BEST_PARALLEL,
     bound_groups,
     group_loss,
-    least_figures,
+    least_loss,
     read_group,
 )
 from dse.domains.clustered.models.maestro.proof.inner import (
@@ -24,6 +24,6 @@ from dse.domains.clustered.models.maestro.proof.level import L1, SMALLEST_L1, le
 
 __all__ = [
     "BEST", "BEST_ORDER", "BEST_PARALLEL", "CYCLES", "INNER", "L1", "ORDER", "PARALLEL", "SMALLEST_L1",
-    "TILES", "bound_groups", "group_loss", "least_figures", "level_scratch", "make_instance", "read_group",
+    "TILES", "bound_groups", "group_loss", "least_loss", "level_scratch", "make_instance", "read_group",
     "solve_inner",
 ]  # fmt: skip

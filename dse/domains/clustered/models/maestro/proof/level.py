@@ -24,8 +24,8 @@ K, C, Y, X = range(DIMS)
 # The layer and the machine, as the kernels read them.
 (
     DEPTHWISE, FILTER, HALO_Y, HALO_X, PES, BANDWIDTH, SHIFT, OFFCHIP, LATENCY, LANES, L1, L2, INPUTS,
-    WEIGHTS, SMALLEST_L1, OBJECTIVE, SIZES,
-) = range(17)  # fmt: skip
+    WEIGHTS, SMALLEST_L1, OF_BUFFERS, TIES_BY_CYCLES, SIZES,
+) = range(18)  # fmt: skip
 FACTS = SIZES + DIMS
 
 # Where the spatial loop stands when a step begins: inside the changing loop (at its start), or outside it

@@ -16,6 +16,11 @@ def refuse(problem: Problem) -> None:
     """InputError unless the problem's optimum can be proven."""
     if not isinstance(problem, MachineProblem):
         raise InputError("only problems on machines of levels can be certified under this cost model")
+    if problem.objective not in ("latency", "energy", "edp"):
+        raise InputError(
+            f"under cost model 'timeloop' only latency, energy and edp can be certified, got "
+            f"{problem.objective!r}"
+        )
     levels = problem.space.levels
     orders = prod(len(level.orders) for level in levels)
     if orders > MOST_ORDERS:
