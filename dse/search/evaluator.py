@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dse.core.evaluations import Criteria, Evaluations
+from dse.core.objective import refuse_several
 from dse.core.space import Space
 from dse.search.journal import SampleLog
 from dse.search.record import Record
@@ -94,6 +95,7 @@ class Evaluator:
         at_once: int = 1,
     ) -> None:
         """`at_once` is how many points the cost model prices at the same time: no slice has fewer."""
+        refuse_several(problem.objective)
         self.__problem = problem
         self.__at_once = at_once
         self.__seconds: float | None = None

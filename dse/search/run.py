@@ -17,6 +17,7 @@ import numpy as np
 
 from dse.core.cost_model import PricesNothing
 from dse.core.cost_models import model_origin, says_version
+from dse.core.objective import refuse_several
 from dse.core.reasons import Reason
 from dse.domains.clustered.problem import Evaluations, Problem
 from dse.search.abilities import FIRST, abilities_of
@@ -63,6 +64,7 @@ class Cell:
     start: Points = ()
 
     def __post_init__(self) -> None:
+        refuse_several(self.problem.objective)
         whole_number(self.seed, "seed", least=0)
         whole_number(self.budget, "budget", most=MOST_SAMPLES)
 

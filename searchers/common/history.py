@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.core.objective import FIGURES, known_objective
 from dse.support import numerics
 from dse.support.arrays import FloatArray, IntArray
 from searchers.common.scores import scores
@@ -22,20 +23,22 @@ AnyArray = NDArray[Any]
 Describe = Callable[[IntArray], AnyArray]
 """From vectors (n, genes) to the features (n, width) that surrogates see."""
 
-_FACTORS = {
-    "latency": ("cycles",),
-    "energy": ("energy_nj",),
-    "edp": ("cycles", "energy_nj"),
-    "area": ("area",),
-    "area_maestro": ("area",),
-    "power": ("power",),
-}
-"""The figures whose product is, but for a constant, an objective."""
+MOST_FACTORS = 4
 
 
 def objective_factors(space: Space, objective: str) -> tuple[str, ...]:
-    """The figures to learn one by one where designs are mappings; else none, and the objective is learned."""
-    return _FACTORS.get(objective, ()) if space.structure or space.hierarchy else ()
+    """The figures to learn one by one where designs are mappings; else none, and the objective is learned.
+
+    Their product is, but for a constant, the objective: one with a power of 2 is there twice. Of other powers
+    than a few whole ones there are none.
+    """
+    found = known_objective(objective)
+    if found is None or not (space.structure or space.hierarchy):
+        return ()
+    powers = found.exponents
+    if any(power % 1 for power in powers.values()) or sum(powers.values()) > MOST_FACTORS:
+        return ()
+    return tuple(figure.column for name, figure in FIGURES.items() for _ in range(int(powers.get(name, 0))))
 
 
 class History:

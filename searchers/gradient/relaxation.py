@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from dse.core.layer import DIMS as ALL_DIMS
+from dse.core.objective import known_objective
 from dse.domains.clustered.mapping import (
     CLUSTER,
     INNER_ORDER,
@@ -72,7 +73,10 @@ class _Descents:
 
     def __init__(self, settings: Gradient, space: Space, structure: MappingStructure, objective: str) -> None:
         self._settings, self._space, self._structure = settings, space, structure
-        self._objective = objective
+        known = known_objective(objective)
+        powers = known.exponents if known is not None else {}
+        # Under other objectives run time and energy are taken for signs of what is good.
+        self._powers = powers if powers.keys() & {"latency", "energy"} else {"latency": 1.0, "energy": 1.0}
         self._names = [gene.name for gene in space.genes]
         self._codes = [ALL_DIMS.index(dim) for dim in DIMS]
         orders = [self._orders("outer.order", OUTER_ORDER), self._orders("inner.order", INNER_ORDER)]
@@ -121,8 +125,8 @@ class _Descents:
 
     def _merit(self, costs: Costs) -> Tensor:
         """What is to be low, log2, by orders: (n, outer orders, inner orders)."""
-        figures = {"latency": (costs.cycles,), "energy": (costs.energy,)}
-        total = sum(figures.get(self._objective, (costs.cycles, costs.energy)))
+        figures = {"latency": costs.cycles, "energy": costs.energy}
+        total = sum(self._powers[name] * figure for name, figure in figures.items() if name in self._powers)
         excess = torch.relu(costs.needs - self._rooms).sum(dim=1)
         return total + _EXCESS * excess[:, None, None]
 
