@@ -65,7 +65,6 @@ STILL_UPWARD: set[tuple[str, str]] = {
     ("dse.core.cost_model", "dse.domains.levels.machine"),
     ("dse.core.cost_model", "dse.domains.levels.mapping"),
     ("dse.core.cost_models", "dse.domains.clustered.models.outside.functions"),
-    ("dse.core.objective", "dse.domains.clustered.accelerator"),
     ("dse.core.space", "dse.domains.clustered.accelerator"),
     ("dse.core.space", "dse.domains.clustered.mapping"),
     ("dse.core.space", "dse.domains.levels.machine"),
