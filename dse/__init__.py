@@ -29,14 +29,14 @@ __version__ = "0.2.0"
 
 if TYPE_CHECKING:
     from dse.core.certificate import Certificate
-    from dse.core.cost_model import CostModel
+    from dse.core.domains import make_problem
     from dse.core.figures import CostBatch
     from dse.core.layer import Layer
     from dse.domains.clustered.accelerator import Accelerator, load_accelerator
+    from dse.domains.clustered.cost_model import CostModel
     from dse.domains.clustered.mapping import Mapping, MappingBatch
     from dse.domains.clustered.problem import Problem
     from dse.domains.clustered.space.mapping_space import MappingSpace
-    from dse.domains.making import make_problem
     from dse.optimum import certify, verify
     from dse.report.comparing import Comparison, compare
     from dse.search.api import Result, search
@@ -47,7 +47,7 @@ _HOMES = {
     "Certificate": "dse.core.certificate",
     "Comparison": "dse.report.comparing",
     "CostBatch": "dse.core.figures",
-    "CostModel": "dse.core.cost_model",
+    "CostModel": "dse.domains.clustered.cost_model",
     "InputError": "dse.support.errors",
     "Layer": "dse.core.layer",
     "Mapping": "dse.domains.clustered.mapping",
@@ -58,7 +58,7 @@ _HOMES = {
     "certify": "dse.optimum",
     "compare": "dse.report.comparing",
     "load_accelerator": "dse.domains.clustered.accelerator",
-    "make_problem": "dse.domains.making",
+    "make_problem": "dse.core.domains",
     "search": "dse.search.api",
     "verify": "dse.optimum",
 }

@@ -6,7 +6,7 @@ A searcher (entry point `dse.searchers`) is a frozen dataclass with `search(eval
     Evaluator, Evaluations             the gate: genes (n, genes) in, arrays of length n out
     BudgetExhausted, Known             raised once the budget is spent; the samples that a search begins with
     Space, Gene, Block                 what is searched: vectors of integers, and their moves
-    MappingStructure, HierarchyStructure
+    Structure, MappingStructure, HierarchyStructure, mappings_of, machine_mappings_of
                                        the mappings behind the vectors, for those that look at them
     AskTell, drive                     an algorithm of `ask` and `tell`, and the loop that runs it
     Keep, Saveable                     for a policy that can be saved
@@ -21,9 +21,15 @@ A cost model (entry point `dse.cost_models`) is a subclass of CostModel with a `
     Mapping, Level, MappingBatch       onto what: one mapping, one of its levels, n as integers (n, 27)
     OUTER_PARALLEL, OUTER_ORDER, OUTER_TILE, CLUSTER, INNER_PARALLEL, INNER_ORDER, INNER_TILE
                                        the columns of a MappingBatch at which each begins
-    Detail, LevelsDetail               what the figures of a mapping are made of
+    Detail                             what the figures of a mapping are made of
     Baseline, CaseExtras               another implementation, to compare speeds; what cases say beside
     ModelSettings, ModelConstants      what a user may set of a model
+
+A domain (entry point `dse.domains`) is a kind of designs, made of what users name:
+
+    Domain, AnyProblem, Hardware       how its problems are made; a problem; what designs run on
+    AnyCostModel                       what all cost models declare; a domain's own says how designs are priced
+    Prover, Check, Claims              what it brings to proofs, and to the checks of certificates
 
 What is wrong with an input is an InputError, of one line. `dse check` and `dse check-cost-model` judge both.
 """

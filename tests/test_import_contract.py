@@ -56,26 +56,7 @@ BELOW["experiments"] = {room for tier in TIERS for room in tier} | {
 FOR_ALL = {"dse.__version__"}
 """What every module may import from the package that is the framework's front."""
 
-STILL_UPWARD: set[tuple[str, str]] = {
-    ("dse.core.certificate", "dse.domains.clustered.mapping"),
-    ("dse.core.certificate", "dse.domains.clustered.problem"),
-    ("dse.core.cost_model", "dse.domains.clustered.accelerator"),
-    ("dse.core.cost_model", "dse.domains.clustered.mapping"),
-    ("dse.core.cost_model", "dse.domains.levels.layout"),
-    ("dse.core.cost_model", "dse.domains.levels.machine"),
-    ("dse.core.cost_model", "dse.domains.levels.mapping"),
-    ("dse.core.cost_models", "dse.domains.clustered.models.outside.functions"),
-    ("dse.core.space", "dse.domains.clustered.accelerator"),
-    ("dse.core.space", "dse.domains.clustered.mapping"),
-    ("dse.core.space", "dse.domains.levels.machine"),
-    ("dse.core.space", "dse.domains.levels.space.batch"),
-    ("dse.domains.clustered.models.loopnest.check.claims", "dse.optimum.verification"),
-    ("dse.domains.clustered.models.maestro.check.claims", "dse.optimum.verification"),
-    ("dse.domains.clustered.proof.floor", "dse.optimum.models"),
-    ("dse.domains.clustered.proof.solver", "dse.optimum.models"),
-    ("dse.domains.levels.models.timeloop.check.claims", "dse.optimum.verification"),
-    ("dse.domains.levels.models.timeloop.proof.search", "dse.optimum.models"),
-}
+STILL_UPWARD: set[tuple[str, str]] = set()
 """Arrows upward that are still to be removed. This table only ever shrinks."""
 
 

@@ -73,7 +73,7 @@ def machines() -> None:
     problem = MachineProblem(LAYER, load_machine("gemmini"), "edp", "timeloop")
     make_ready(problem)
     genes = problem.space.canonical(problem.space.sample(np.random.default_rng(0), 100))
-    problem.space.hierarchy.keep_inside(genes, genes, np.zeros(len(genes), np.int64))
+    problem.space.keep_inside(genes, genes, np.zeros(len(genes), np.int64))
     problem.space.features(genes)
     certify(problem, cache=False)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dse.analysis.study import Study, Triple
-from dse.domains.clustered.problem import Problem
+from dse.core.problem import AnyProblem
 from dse.support.errors import InputError
 
 OLD_FOLDER = (
@@ -19,7 +19,7 @@ OLD_FOLDER = (
 class Made:
     """A problem, or else why there is none."""
 
-    problem: Problem | None
+    problem: AnyProblem | None
     why_not: str = ""
 
 

@@ -128,7 +128,7 @@ def _price(made: Made, cells: Sequence[Summary], model: str) -> dict[str, Winner
     if any(not cell.genes for cell in cells):
         raise InputError(NOT_RECORDED)
     try:
-        priced = replace(made.problem, cost_model=model).price(
+        priced = made.problem.with_changes(cost_model=model).price(
             np.array([cell.genes for cell in cells], dtype=np.int64)
         )
     except ValueError as error:

@@ -21,8 +21,8 @@ from dse.campaign.ledger import DONE, FAILED, LEDGER, read_ledger
 from dse.campaign.stored import check_record
 from dse.campaign.summary import Summary, summarise
 from dse.campaign.worker import RECORDS
-from dse.domains.clustered.problem import Problem
-from dse.domains.making import layer_of_identity, problem_from_identity
+from dse.core.domains import layer_of_identity, problem_from_identity
+from dse.core.problem import AnyProblem
 from dse.search.record import Record, read_parquet
 from dse.search.run import Cell, RunTimes
 from dse.search.searcher import Searcher, make_searcher
@@ -95,7 +95,7 @@ def _read_records(folder: Path, entries: Mapping[str, Entry], done: Iterable[Sum
     """The finished cells of which there are samples and no summary yet."""
     known = {summary.key for summary in done}
     siblings = {problem_part(summary.key): summary for summary in done}
-    problems: dict[str, Problem] = {}
+    problems: dict[str, AnyProblem] = {}
     for path in sorted(folder.glob("[!.]*.parquet")):
         key = path.stem
         if key in known:
@@ -134,7 +134,7 @@ class _RecordedCell(Cell):
         return {name: value for name, value in self.recorded.items() if name != "seed"}
 
 
-def read_cell(path: Path) -> tuple[Problem, Record]:
+def read_cell(path: Path) -> tuple[AnyProblem, Record]:
     """A cell's problem and its samples, from its record alone."""
     record, about = read_parquet(path)
     where = f"record {str(path)!r}"
@@ -143,7 +143,7 @@ def read_cell(path: Path) -> tuple[Problem, Record]:
         return problem_from_identity(identity["problem"]), record
 
 
-def _named_cell(entry: Entry, problem: Problem) -> NamedCell:
+def _named_cell(entry: Entry, problem: AnyProblem) -> NamedCell:
     identity, (layer, accelerator, _, name) = entry.identity, entry.names
     kind = identity["searcher"]
     searcher = _searcher(kind, json.dumps(identity["settings"], sort_keys=True))

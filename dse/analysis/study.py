@@ -15,10 +15,9 @@ from dse.analysis.sources import read_folder
 from dse.campaign.curves import CURVES
 from dse.campaign.summary import Summary
 from dse.core.cost_models import unit_of
-from dse.core.layer import Layer
+from dse.core.domains import problem_from_definition
 from dse.core.objective import known_objective
-from dse.domains.clustered.problem import Problem
-from dse.domains.making import hardware_from_dict, make_problem
+from dse.core.problem import AnyProblem
 from dse.support.errors import InputError, format_exception, shorten
 
 OPTIMAL = "optimal"
@@ -168,21 +167,12 @@ class Study:
         own = self.about.get("machines", {}).get(accelerator)
         return f"{accelerator} ({own})" if own and own != accelerator else accelerator
 
-    def make_problem(self, problem: Triple) -> Problem | None:
+    def make_problem(self, problem: Triple) -> AnyProblem | None:
         """The problem itself, from its definition; None in a folder that an older version wrote."""
         definition = self.about.get("definitions", {}).get(self.label(problem))
         if definition is None:
             return None
-        return make_problem(
-            Layer.from_dict({**definition["layer"], "name": problem[0]}),
-            hardware_from_dict(definition["accelerator"], self.cost_model),
-            definition["objective"],
-            self.cost_model,
-            definition["tiles"],
-            definition["fixed"],
-            definition.get("parts") or "default",
-            definition.get("area_budget"),
-        )
+        return problem_from_definition(definition, self.cost_model, problem[0])
 
     def target(self, problem: Triple) -> tuple[float, bool]:
         """The lowest loss known, and whether it is proven that none is lower; `inf` where none is known.

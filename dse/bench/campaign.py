@@ -12,7 +12,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,7 @@ from dse.campaign.runner import run_campaign
 from dse.campaign.store import Store
 from dse.campaign.summary import Summary
 from dse.campaign.worker import Outcome, Task
-from dse.domains.clustered.problem import Problem
+from dse.core.problem import AnyProblem
 from dse.search.searcher import default_searcher, make_searcher
 from dse.support.errors import InputError, format_exception
 
@@ -39,7 +38,7 @@ STEPS, PARTS = 12, 100
 """Of a made-up run: improvements, and parts of which the mean loss is kept."""
 
 
-def measure(problem: Problem, cells: int) -> Iterator[Row]:
+def measure(problem: AnyProblem, cells: int) -> Iterator[Row]:
     """For each step, `seconds` and `peak_mb`: the largest memory that its process held, in MB.
 
     `problem` is what the cells are of, under each of OBJECTIVES; `cells` are rounded up to whole seeds.
@@ -58,7 +57,7 @@ def measure(problem: Problem, cells: int) -> Iterator[Row]:
             yield {"step": name, "cells": _size(plan), "seconds": seconds, "peak_mb": peak}
 
 
-def _campaign(problem: Problem, cells: int) -> Campaign:
+def _campaign(problem: AnyProblem, cells: int) -> Campaign:
     sampler = default_searcher("sampler")
     seeds = max(1, -(-cells // (SEARCHERS * len(OBJECTIVES))))
     return Campaign(
@@ -66,7 +65,7 @@ def _campaign(problem: Problem, cells: int) -> Campaign:
         BUDGET,
         tuple(range(seeds)),
         tuple(
-            NamedProblem(f"bench:{problem.layer.name}", "machine", replace(problem, objective=objective))
+            NamedProblem(f"bench:{problem.layer.name}", "machine", problem.with_changes(objective=objective))
             for objective in OBJECTIVES
         ),
         tuple(

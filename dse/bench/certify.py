@@ -8,8 +8,8 @@ from typing import Any
 
 from dse.core.certificate import INFEASIBLE, OPTIMAL
 from dse.core.clock import Clock
-from dse.domains.clustered.problem import Problem
-from dse.optimum.models import solver_of
+from dse.core.domains import prover_of
+from dse.core.problem import AnyProblem
 
 NETWORKS = ("mobilenet_v2", "vgg16", "resnet18", "alexnet")
 ACCELERATORS = ("eyeriss", "eyeriss-small", "edge", "tpu-like")
@@ -18,14 +18,14 @@ OBJECTIVES = ("latency", "energy", "edp")
 Row = dict[str, Any]
 
 
-def prove(problems: Mapping[str, Problem], time_limit: float | None = None) -> list[Row]:
+def prove(problems: Mapping[str, AnyProblem], time_limit: float | None = None) -> list[Row]:
     """Prove each problem's optimum, nothing kept: a row each with its `layer`, `status` and `seconds`."""
     rows = []
     for problem in list(problems.values())[:1]:
         # Loading the kernels, and once compiling them, is no problem's time.
-        solver_of(problem)(problem, Clock(1e-9), None)
+        prover_of(problem).solve(Clock(1e-9), None)
     for spec, problem in problems.items():
-        found = solver_of(problem)(problem, Clock(time_limit), None)
+        found = prover_of(problem).solve(Clock(time_limit), None)
         rows.append({"layer": spec, "status": found.status, "seconds": found.seconds})
     return rows
 
@@ -48,7 +48,7 @@ def summary(rows: Sequence[Row], **about: object) -> Row:
 
 
 def report(
-    sets: Iterable[tuple[str, str, str, Mapping[str, Problem]]], time_limit: float | None = None
+    sets: Iterable[tuple[str, str, str, Mapping[str, AnyProblem]]], time_limit: float | None = None
 ) -> dict[str, list[Row]]:
     """`certify`: a row for each network, accelerator and objective; `certify_all`: one for all proofs.
 

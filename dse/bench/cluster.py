@@ -16,7 +16,7 @@ from dse.campaign.executors import MakeExecutor
 from dse.campaign.progress import LineDisplay
 from dse.campaign.runner import run_campaign
 from dse.campaign.store import Store
-from dse.domains.clustered.problem import Problem
+from dse.core.problem import AnyProblem
 from dse.search.searcher import default_searcher, make_searcher
 from dse.support.errors import InputError
 
@@ -25,7 +25,7 @@ CELLS, BUDGET = 40, 800
 WARM_BUDGET = 20
 
 
-def measure(problem: Problem, workers: Sequence[int]) -> Iterator[dict[str, Any]]:
+def measure(problem: AnyProblem, workers: Sequence[int]) -> Iterator[dict[str, Any]]:
     """For each number of workers: the `seconds` of a campaign, and how many `times` as fast that is.
 
     Every worker has compiled its kernels before. InputError where Dask is not installed.
@@ -37,7 +37,7 @@ def measure(problem: Problem, workers: Sequence[int]) -> Iterator[dict[str, Any]
         yield {"workers": count, "cells": CELLS, "seconds": seconds, "times": first / seconds}
 
 
-def _seconds(problem: Problem, workers: int) -> float:
+def _seconds(problem: AnyProblem, workers: int) -> float:
     try:
         from distributed import LocalCluster
     except ImportError:
@@ -53,7 +53,7 @@ def _seconds(problem: Problem, workers: int) -> float:
         return _run(problem, CELLS, BUDGET, connect)
 
 
-def _run(problem: Problem, cells: int, budget: int, make_executor: MakeExecutor) -> float:
+def _run(problem: AnyProblem, cells: int, budget: int, make_executor: MakeExecutor) -> float:
     """Seconds from the first cell to the end of the last."""
     name = default_searcher()
     variant = Variant(name, name, make_searcher(name))

@@ -11,12 +11,12 @@ import numpy as np
 from dse.bench.cost import BASELINE_REPEATS, BATCH, SINGLE_ROWS, best_seconds
 from dse.bench.timeloop_program import seconds_each
 from dse.core.chains import primes
+from dse.core.domains import make_problem
 from dse.core.layer import Layer
 from dse.domains.levels.layout import Layout, RowArray
 from dse.domains.levels.models.timeloop import Machine, Workload, layout_of, prepared, reference
 from dse.domains.levels.models.timeloop.presets import load_machine
 from dse.domains.levels.workload import workload_of
-from dse.domains.making import make_problem
 from dse.support.errors import InputError
 
 MACHINES = ("gemmini", "eyeriss_like", "simba_like")

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from dse.campaign.worker import prepare_process
-from dse.domains.clustered.problem import Problem
+from dse.core.problem import AnyProblem
 from dse.search.run import Cell, RunTimes, make_ready, run_cell
 from dse.search.searcher import make_searcher
 from dse.support.errors import format_exception
@@ -36,7 +36,7 @@ FIGURES = (
 _STATUS = Path("/proc/self/status")
 
 
-def measure(name: str, problem: Problem, budget: int, seed: int = 0) -> Row:
+def measure(name: str, problem: AnyProblem, budget: int, seed: int = 0) -> Row:
     """One search by the registered searcher `name` in a fresh process: the FIGURES, all in CPU time.
 
     `cpu_seconds` is the searcher's work (the gate's included), `model_seconds` that of pricing, and
@@ -65,7 +65,7 @@ def measure(name: str, problem: Problem, budget: int, seed: int = 0) -> Row:
     }
 
 
-def _report(sender: Connection, name: str, problem: Problem, budget: int, seed: int) -> None:
+def _report(sender: Connection, name: str, problem: AnyProblem, budget: int, seed: int) -> None:
     """What the process does."""
     prepare_process()
     try:
@@ -74,7 +74,7 @@ def _report(sender: Connection, name: str, problem: Problem, budget: int, seed: 
         sender.send(({}, format_exception(error)))
 
 
-def _figures(name: str, problem: Problem, budget: int, seed: int) -> dict[str, float]:
+def _figures(name: str, problem: AnyProblem, budget: int, seed: int) -> dict[str, float]:
     make_ready(problem)
     times = RunTimes()
     with _import_clock() as imported:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any
 
-from dse.domains.clustered.problem import Problem
+from dse.core.problem import AnyProblem
 from dse.search.run import Cell
 from dse.search.searcher import Searcher
 from dse.search.start import OWN, RANDOM, Points, start_points, start_words
@@ -32,7 +32,7 @@ class NamedProblem:
 
     layer: str
     accelerator: str
-    problem: Problem
+    problem: AnyProblem
     whole: bool = False
 
     @property

@@ -14,8 +14,8 @@ import numpy as np
 from dse.campaign.changes import only_grown
 from dse.campaign.stored import check_record
 from dse.campaign.summary import Summary, progress
+from dse.core.domains import problem_from_identity
 from dse.core.reasons import Reason
-from dse.domains.making import problem_from_identity
 from dse.search.journal import Journal
 from dse.search.record import COLUMNS, Record, read_parquet
 from dse.support.errors import InputError, StorageError

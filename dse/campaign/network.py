@@ -17,7 +17,7 @@ from dse.campaign.config import Campaign, NamedProblem, Variant
 from dse.campaign.runner import Display, run_campaign
 from dse.campaign.store import Store
 from dse.core.names import is_network_file
-from dse.domains.clustered.problem import Problem
+from dse.core.problem import AnyProblem
 from dse.search.api import Result
 from dse.search.network import MAPPINGS, NETWORK, layer_file, totals
 from dse.search.record import read_parquet
@@ -35,7 +35,7 @@ class NetworkSearch:
 
     network: str
     accelerator: str
-    problems: Mapping[str, Problem]
+    problems: Mapping[str, AnyProblem]
     searcher: str
     settings: Mapping[str, Any]
     budget: int

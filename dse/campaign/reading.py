@@ -19,14 +19,13 @@ from dse.campaign.stored import MOST_CELLS, MOST_SEEDS
 from dse.core.cost_models import (
     DEFAULT_COST_MODEL,
     cost_model,
-    is_hierarchical,
     model_with,
     other_model,
 )
+from dse.core.domains import load_hardware, make_problem, read_space
 from dse.core.layer import Layer
 from dse.core.names import is_network_file, split_name
 from dse.core.objective import canonical_objective, refuse_several
-from dse.domains.making import load_hardware, make_problem, read_space
 from dse.search.run import MOST_SAMPLES
 from dse.search.searcher import make_searcher, searcher_class
 from dse.search.start import OWN, RANDOM, TEMPLATES, random_settings
@@ -231,8 +230,6 @@ def _model(file: _CampaignFile, where: str, folder: Path) -> str:
         raise InputError(
             f"{where}: cost_model must be text, or a table with a name and settings, got {shorten(model)}"
         )
-    if settings is None and is_hierarchical(model):
-        return model
     with within(where):
         return (model_with(model, settings, folder) if settings else cost_model(model, folder)).spec
 

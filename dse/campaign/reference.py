@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import replace
 from typing import Any
 
 from dse.campaign.config import Campaign, NamedProblem
-from dse.domains.clustered.templates import TEMPLATES
 from dse.support.errors import InputError
 from dse.support.telling import Tell, nobody
 
@@ -22,8 +20,7 @@ def template_figures(campaign: Campaign) -> dict[str, dict[str, dict[str, Any]]]
     """
     found: dict[str, dict[str, dict[str, Any]]] = {}
     problems = [problem for problem in campaign.problems if not problem.problem.model.outside]
-    fitted = {name for problem in problems for name in problem.problem.templates}
-    for name in (name for name in TEMPLATES if name in fitted):
+    for name in dict.fromkeys(name for problem in problems for name in problem.problem.templates):
         points = {
             problem.label: _figures(problem, name)
             for problem in problems
@@ -62,9 +59,9 @@ def optimum_figures(
         if named.label in known:
             continue
         tell(f"proving the optimum of {named.label}, {place:,} of {len(campaign.problems):,}")
-        whole = named.problem.tiles == "factors"
+        whole = named.problem.options["tiles"] == "factors"
         try:
-            certificate = certify(replace(named.problem, tiles="factors"), OPTIMUM_SECONDS)
+            certificate = certify(named.problem.with_changes(tiles="factors"), OPTIMUM_SECONDS)
         except InputError:
             continue
         if certificate.best is not None:

@@ -19,25 +19,12 @@ from dse.campaign.machine import this_machine
 from dse.campaign.reference import optimum_figures, template_figures
 from dse.campaign.summary import Summary
 from dse.campaign.worker import JOURNALS, RECORDS, journal_path, record_path
-from dse.domains.clustered.problem import Problem
+from dse.core.domains import definition_of
 from dse.search.aliases import recorded_settings
 from dse.support.errors import InputError
 from dse.support.files import refuse_links, sync_folder
 from dse.support.hashing import plain
 from dse.support.telling import Tell, nobody
-
-
-def _definition(problem: Problem) -> dict[str, Any]:
-    """All that is needed to make the problem again, as plain data; the cost model is the campaign's."""
-    return {
-        "layer": problem.layer.to_dict(),
-        "accelerator": problem.accelerator.to_dict(),
-        "objective": problem.objective,
-        "tiles": problem.tiles,
-        "fixed": dict(problem.fixed),
-        **({} if problem.parts.name == "default" else {"parts": problem.parts.to_dict()}),
-        **({} if problem.area_budget is None else {"area_budget": problem.area_budget}),
-    }
 
 
 @contextmanager
@@ -211,7 +198,7 @@ class Store:
             "begins": campaign.begins,
             "problems": [[p.layer, p.accelerator, p.objective] for p in campaign.problems],
             "networks": campaign.networks,
-            "definitions": {named.label: _definition(named.problem) for named in campaign.problems},
+            "definitions": {named.label: definition_of(named.problem) for named in campaign.problems},
             "templates": self._templates,
             "optima": self.optima,
             "versions": self.versions(),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from dse.core.certificate import Incumbent
-    from dse.domains.clustered.problem import Problem
+    from dse.core.problem import AnyProblem
     from dse.search.api import Best
 
 DIGITS = 6
@@ -22,7 +22,7 @@ DIGITS = 6
 
 
 def show_best(
-    console: Console, problem: Problem, claim: str, best: Best | Incumbent, *, detail: bool
+    console: Console, problem: AnyProblem, claim: str, best: Best | Incumbent, *, detail: bool
 ) -> None:
     """Print what is claimed of the best mapping, its figures, and the mapping as a nest of loops.
 
@@ -35,7 +35,7 @@ def show_best(
         soft_wrap=True,
     )
     console.print(problem.nest(best.mapping), soft_wrap=True)
-    parts = problem.detail(best.mapping) if detail or problem.model.hierarchical else None
+    parts = problem.detail(best.mapping) if detail or problem.shows_detail else None
     if parts is not None:
         show_detail(console, parts, tensors=detail)
     elif detail:

@@ -15,7 +15,7 @@ from dse.support.quantities import quantity
 
 if TYPE_CHECKING:
     from dse.core.certificate import Certificate
-    from dse.domains.clustered.problem import Problem
+    from dse.core.problem import AnyProblem
 
 
 class LayerBar:
@@ -49,7 +49,7 @@ class LayerBar:
 
 
 def show_layer(
-    problem: Problem,
+    problem: AnyProblem,
     certificate: Certificate,
     entry: Mapping[str, Any],
     out: Path | None,
@@ -134,9 +134,9 @@ def _claim(certificate: Certificate) -> str:
     return f"best found{above}:"
 
 
-def _proof(certificate: Certificate, problem: Problem) -> str:
+def _proof(certificate: Certificate, problem: AnyProblem) -> str:
     """What was enumerated and what was bounded, in a sentence."""
-    from dse.optimum.models import certifier_of
+    from dse.core.domains import prover_of
 
     counts, seconds = certificate.counts, output.short(certificate.seconds)
     if not counts.groups:
@@ -150,6 +150,6 @@ def _proof(certificate: Certificate, problem: Problem) -> str:
     left = f", {counts.open:,} left" if counts.open else ""
     return (
         f"proof over {counts.mappings:,} mappings in {seconds} s{kept}: "
-        f"{counts.groups:,} choices of {certifier_of(problem).GROUP}, {counts.too_large:,} too large for the "
+        f"{counts.groups:,} choices of {prover_of(problem).groups}, {counts.too_large:,} too large for the "
         f"buffers, {counts.bounded:,} ruled out by their bound, {counts.solved:,} solved{left}"
     )

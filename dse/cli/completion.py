@@ -69,9 +69,9 @@ def complete_network(incomplete: str) -> list[str]:
 
 def complete_accelerator(incomplete: str) -> list[str]:
     """The presets."""
-    from dse.domains.clustered.accelerator import PRESETS
+    from dse.core.domains import domain, domains
 
-    return _beginning(incomplete, PRESETS)
+    return _beginning(incomplete, [one["name"] for name in domains() for one in domain(name).hardware()])
 
 
 def complete_searcher(incomplete: str) -> list[str]:
@@ -90,16 +90,17 @@ def complete_objective(incomplete: str) -> list[str]:
 
 def complete_model(incomplete: str) -> list[str]:
     """The installed cost models."""
-    from dse.core.cost_models import cost_models, hierarchy_models, outside_models
+    from dse.core.cost_models import all_models
 
-    return _beginning(incomplete, sorted((*cost_models(), *hierarchy_models(), *outside_models())))
+    return _beginning(incomplete, all_models())
 
 
 def complete_format(incomplete: str) -> list[str]:
     """The formats of mappings."""
-    from dse.domains.clustered.formats.registry import FORMATS
+    from dse.core.domains import domain, domains
 
-    return _beginning(incomplete, FORMATS)
+    known = dict.fromkeys(kind for one in domains() for kind in domain(one).formats)
+    return _beginning(incomplete, known)
 
 
 def complete_campaign(incomplete: str) -> list[str]:

@@ -11,8 +11,8 @@ from dse.support.quantities import energy
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dse.core.cost_model import Detail, LevelsDetail
-    from dse.domains.clustered.problem import Problem
+    from dse.core.cost_model import Detail
+    from dse.core.problem import AnyProblem
 
 WIDTH = 40
 EIGHTHS = " ▏▎▍▌▋▊▉"
@@ -24,11 +24,8 @@ def show_detail(console: Console, detail: Detail, *, tensors: bool = False) -> N
 
     Of a machine of levels with `tensors` also what each tensor does at each level.
     """
-    from dse.core.cost_model import LevelsDetail
-
-    levels = detail if isinstance(detail, LevelsDetail) else None
     cycles, spent = detail.cycles, detail.energy_nj
-    if levels is None:
+    if not detail.overlapping:
         title, whole = "where the cycles go", sum(cycles.values())
     else:
         title, whole = "cycles of each by itself, all at the same time", max(cycles.values())
@@ -36,16 +33,16 @@ def show_detail(console: Console, detail: Detail, *, tensors: bool = False) -> N
     _print_parts(console, "where the energy goes", "energy", spent, sum(spent.values()), energy)
     kinds = list(dict.fromkeys(kind for words in detail.words.values() for kind in words))
     rows = [(store, *(words.get(kind) for kind in kinds)) for store, words in detail.words.items()]
-    store = "to and from" if levels is None else "level"
+    store = "level" if detail.tensors else "to and from"
     output.print_table(console, "words moved", (store, *kinds), rows)
-    if levels and tensors:
-        _print_tensors(console, levels)
+    if tensors and detail.tensors:
+        _print_tensors(console, detail)
 
 
-def with_breakdown(problem: Problem, entry: Mapping[str, Any], *, detail: bool) -> dict[str, Any]:
+def with_breakdown(problem: AnyProblem, entry: Mapping[str, Any], *, detail: bool) -> dict[str, Any]:
     """A layer's result as plain data whose best mapping has its `breakdown`: of levels always."""
     best = entry["best"]
-    if best is None or not (detail or problem.model.hierarchical):
+    if best is None or not (detail or problem.shows_detail):
         return dict(entry)
     problem = problem.on_machine_of(best["genes"])
     parts = problem.judge(problem.read_mapping(best["mapping"])).to_dict()["breakdown"]
@@ -74,7 +71,7 @@ def _print_parts(
     output.print_table(console, title, ("part", unit, "share", ""), rows, figures=(unit, "share"))
 
 
-def _print_tensors(console: Console, detail: LevelsDetail) -> None:
+def _print_tensors(console: Console, detail: Detail) -> None:
     rows: list[tuple[object, ...]] = []
     for level, kept in detail.tensors.items():
         for number, (tensor, words) in enumerate(kept.items()):

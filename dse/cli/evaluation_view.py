@@ -12,7 +12,7 @@ from dse.support.quantities import energy, quantity
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dse.domains.clustered.evaluation import Breakdown, BufferUse, Evaluation, LevelsBreakdown
+    from dse.core.evaluation import Evaluation
 
 Row = tuple[str, object, str]
 
@@ -34,7 +34,7 @@ def show_evaluation(
         claim = f"feasible: {', '.join(f'{name} {losses[name]}' for name in asked)}".removesuffix(": ")
         console.print(claim, style="green")
     if evaluation.breakdown:
-        rows = [*_figures(evaluation.figures, units), *_uses(evaluation.breakdown)]
+        rows = [*_figures(evaluation.figures, units), *evaluation.breakdown.lines]
         output.print_table(console, "costs", ("figure", "value", ""), rows, figures=("value",))
     if evaluation.detail:
         show_detail(console, evaluation.detail, tensors=detail)
@@ -50,22 +50,3 @@ def _figures(figures: Mapping[str, Any], units: Mapping[str, str]) -> Iterator[R
     if "power" in units:
         yield "power", quantity(figures["power"], units["power"]), ""
         yield "area", quantity(figures["area"], units.get("area_maestro", units["area"])), ""
-
-
-def _uses(found: Breakdown | LevelsBreakdown) -> Iterator[Row]:
-    """How full the buffers are, and how busy the machine is."""
-    from dse.domains.clustered.evaluation import Breakdown
-
-    if not isinstance(found, Breakdown):
-        yield from (_buffer(name, use, "words") for name, use in found.levels.items())
-        yield "utilisation", f"{found.utilisation:.1%}", f"{found.ideal_cycles:,} cycles on all MACs at once"
-        return
-    yield _buffer("L1", found.l1, "elements per PE")
-    yield _buffer("L2", found.l2, "elements")
-    yield "utilisation", f"{found.utilisation:.1%}", f"{found.ideal_cycles:,} cycles on all PEs at once"
-    yield "busy PEs", f"{found.busy_pes:.1%}", f"{found.busiest_pe_cycles:,} cycles on the busiest PE"
-    yield "busy time", f"{found.busy_time:.1%}", f"the rest waits for data; bound by {found.bound}"
-
-
-def _buffer(name: str, use: BufferUse, unit: str) -> Row:
-    return name, use.needed, f"of {use.capacity:,} {unit}: {use.use:.1%}"

@@ -8,14 +8,12 @@ from dataclasses import MISSING, Field, asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dse.domains.clustered.accelerator import PRESETS, UNLIMITED
 from dse.support.errors import InputError
 from dse.support.toml import read_toml
 
 if TYPE_CHECKING:
     from dse.core.cost_models import Ability
     from dse.core.layer import Layer
-    from dse.domains.clustered.accelerator import Accelerator
 
 Entry = dict[str, Any]
 
@@ -141,37 +139,6 @@ def workloads() -> list[Entry]:
     return found
 
 
-def accelerators() -> list[Entry]:
-    """The presets."""
-    return [
-        {"name": name, **accelerator.to_dict(), "sentence": _about(accelerator)}
-        for name, accelerator in PRESETS.items()
-    ]
-
-
-def _about(machine: Accelerator) -> str:
-    def size(value: int) -> str:
-        return "without limit" if value == UNLIMITED else f"{value:,}"
-
-    if machine.l1_size == machine.l2_size == UNLIMITED:
-        return f"{machine.num_pes:,} PEs, buffers and bandwidths without limit"
-    return (
-        f"{machine.num_pes:,} PEs; L1 {size(machine.l1_size)} a PE and L2 {size(machine.l2_size)} elements; "
-        f"NoC {size(machine.noc_bandwidth)} and off-chip {size(machine.offchip_bandwidth)} elements a cycle"
-    )
-
-
-def machines() -> list[Entry]:
-    """The machines of any number of levels that come with the cost models of such machines."""
-    from dse.core.cost_models import cost_model_class, hierarchy_models
-
-    return [
-        {"name": name, "cost_model": model, "sentence": sentence}
-        for model in hierarchy_models()
-        for name, sentence in cost_model_class(model).machines().items()
-    ]
-
-
 def objectives() -> list[Entry]:
     """What can be minimised."""
     from dse.core.objective import OBJECTIVES, meaning_of
@@ -197,7 +164,6 @@ ABILITIES: dict[str, Ability] = {
     "proofs": "provable",
     "settings": "settings_type",
     "outside": "outside",
-    "hierarchies": "hierarchical",
 }
 """What each cost model says that it can do: what it declares."""
 
@@ -206,12 +172,10 @@ def cost_models() -> list[Entry]:
     """The cost models that installed packages register, and what each can do; one is the default."""
     from dse.core.cost_models import (
         DEFAULT_COST_MODEL,
+        all_models,
         cost_model_class,
-        cost_models,
-        hierarchy_models,
         model_origin,
         models_with,
-        outside_models,
     )
 
     def sentence(name: str) -> str:
@@ -230,7 +194,7 @@ def cost_models() -> list[Entry]:
             "package": next(iter(model_origin(name)), None),
             "sentence": sentence(name),
         }
-        for name in sorted((*cost_models(), *outside_models(), *hierarchy_models()))
+        for name in all_models()
     ]
 
 
@@ -264,15 +228,24 @@ def _campaign(path: Path, file: str) -> Entry:
     return {"file": file, **chosen, "searchers": names, "sentence": sentence}
 
 
-KINDS: dict[str, Callable[[], list[Entry]]] = {
-    "searchers": searchers,
-    "workloads": workloads,
-    "accelerators": accelerators,
-    "objectives": objectives,
-    "cost-models": cost_models,
-    "campaigns": campaigns,
-}
-"""What all is listed where no kind is named."""
-MORE: dict[str, Callable[[], list[Entry]]] = {"machines": machines}
-ALIASES = {"networks": ("workloads",), "presets": ("accelerators", "machines")}
-"""Other names of kinds: what they list."""
+def kinds() -> dict[str, Callable[[], list[Entry]]]:
+    """All that is listed, by kind: each kind of designs calls its hardware by a name of its own."""
+    from dse.core.domains import domain, domains
+
+    hardware = {domain(name).hardware_kind: domain(name).hardware for name in domains()}
+    return {
+        "searchers": searchers,
+        "workloads": workloads,
+        **hardware,
+        "objectives": objectives,
+        "cost-models": cost_models,
+        "campaigns": campaigns,
+    }
+
+
+def aliases() -> dict[str, tuple[str, ...]]:
+    """Other names of kinds: what they list."""
+    from dse.core.domains import domain, domains
+
+    presets = tuple(domain(name).hardware_kind for name in domains())
+    return {"networks": ("workloads",), "presets": presets}

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dse.core.domains import hardware_from_dict, make_problem
 from dse.core.layer import Layer
-from dse.domains.clustered.problem import Problem
-from dse.domains.making import hardware_from_dict, make_problem
+from dse.core.problem import AnyProblem
 from dse.search.abilities import abilities_of
 from dse.search.evaluator import Progress
 from dse.search.keeping import Kept
@@ -32,7 +32,7 @@ class MappingTrial:
     """A policy for mappings: a run is a search by it alone, of so many samples."""
 
     about: Mapping[str, Any]
-    problem: Problem
+    problem: AnyProblem
     samples: int
     runs: int
 
@@ -99,7 +99,7 @@ def searched(about: Mapping[str, Any]) -> Cell:
         raise InputError(f"the policy does not say by which search it was taught: {error}") from None
 
 
-def taught_on(about: Mapping[str, Any]) -> Problem:
+def taught_on(about: Mapping[str, Any]) -> AnyProblem:
     """The problem that a policy was taught on. InputError where it cannot be set up again."""
     try:
         said = about["search"]["problem"]

@@ -15,7 +15,7 @@ from dse.support.errors import InputError
 from dse.support.quantities import quantity
 
 if TYPE_CHECKING:
-    from dse.domains.clustered.problem import Problem
+    from dse.core.problem import AnyProblem
     from dse.search.api import Result
     from dse.search.evaluator import Progress
 
@@ -107,7 +107,7 @@ def _first_refusal(result: Result) -> str:
     return problem.on_machine_of(genes[0]).explain(problem.space.decode(genes)[0])
 
 
-def _gap(problem: Problem, loss: float) -> str:
+def _gap(problem: AnyProblem, loss: float) -> str:
     """How far the best mapping found is from the proven optimum, if that is known within a few seconds."""
     from dse.core.certificate import gap_between
     from dse.optimum import certify

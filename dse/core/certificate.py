@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike
 
 from dse.core.evaluations import Evaluations
 from dse.core.objective import objective_named
-from dse.domains.clustered.mapping import Mapping as DataflowMapping
-from dse.domains.clustered.problem import Problem
+from dse.core.problem import AnyProblem
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import InputError
 from dse.support.validation import table
@@ -36,7 +35,7 @@ class Incumbent:
     macs: int
     l1_size: int
     l2_size: int
-    mapping: DataflowMapping
+    mapping: Any
 
     def tie_break(self, objective: str) -> float:
         """What decides between it and another of the same loss."""
@@ -132,14 +131,14 @@ class Certificate:
             f"was proven to be the least of problem {self.fingerprint[:12]}; please report it"
         )
 
-    def to_dict(self, problem: Problem, layer: str, accelerator: str) -> dict[str, Any]:
+    def to_dict(self, problem: AnyProblem, layer: str, accelerator: str) -> dict[str, Any]:
         """The certificate as plain data, under the names that the user gave the layer and the accelerator."""
         return {
             "layer": layer,
             "accelerator": accelerator,
             "objective": problem.objective,
             "cost_model": problem.model_spec,
-            "tiles": problem.tiles,
+            "tiles": problem.options["tiles"],
             "fixed": problem.space.fixed,
             "status": self.status,
             "lower_bound": _finite(self.lower_bound),
@@ -156,7 +155,7 @@ class Certificate:
             },
         }
 
-    def _best_dict(self, problem: Problem) -> dict[str, Any] | None:
+    def _best_dict(self, problem: AnyProblem) -> dict[str, Any] | None:
         best = self.best
         if best is None:
             return None
@@ -185,13 +184,12 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def priced(problem: Problem, mapping: Any) -> Incumbent | None:
+def priced(problem: AnyProblem, mapping: Any) -> Incumbent | None:
     """The mapping as the problem prices it; None if it is not feasible."""
-    batch = problem.batch(mapping)
-    return _best(problem.evaluate(batch), problem.space.encode(batch)[0], mapping)
+    return _best(problem.evaluate(mapping), problem.vectors([mapping])[0], mapping)
 
 
-def priced_point(problem: Problem, genes: ArrayLike) -> Incumbent | None:
+def priced_point(problem: AnyProblem, genes: ArrayLike) -> Incumbent | None:
     """Likewise of a point (genes,) of the problem's space, which may say what the hardware is."""
     points = np.array([genes], dtype=np.int64)
     return _best(problem.price(points), points[0], problem.space.decode(points)[0])
@@ -212,7 +210,7 @@ def _best(figures: Evaluations, genes: IntArray, mapping: Any) -> Incumbent | No
     )
 
 
-def from_dict(data: object, problem: Problem) -> Certificate:
+def from_dict(data: object, problem: AnyProblem) -> Certificate:
     """The certificate of `problem` in the plain data of `to_dict`, its best mapping priced anew.
 
     InputError if it is another problem's, malformed, or not what the cost model says today.

@@ -11,7 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from dse.core.cost_model import CostModel
+from dse.core.cost_model import AnyCostModel
+from dse.core.function_names import names_function
 from dse.core.objective import objective_named
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.plugins import entry_named, load_entry, names_of, origins
@@ -39,20 +40,17 @@ DEFAULT_COST_MODEL = "loopnest"
 FUNCTIONS = "python"
 """The model that prices by a function, as in `my_package.costs:price` or `./my_costs.py:price`."""
 
-Ability = Literal[
-    "prices_strides", "prices_cases", "explains", "provable", "settings_type", "outside", "hierarchical"
-]
-"""What a model declares: see CostModel."""
+Ability = Literal["prices_strides", "prices_cases", "explains", "provable", "settings_type", "outside"]
+"""What a model declares: see AnyCostModel."""
 
 
-def cost_models() -> tuple[str, ...]:
-    """The installed cost models of mappings onto an accelerator, by name, ours and others', in order.
+def cost_models(domain: str | None = None) -> tuple[str, ...]:
+    """The installed cost models of a domain, by name, in order; by default that of the default.
 
     Without those that price by something outside of the framework: see `outside_models`.
     """
-    return tuple(
-        name for name in _names() if not (_declares(name, "hierarchical") or _declares(name, "outside"))
-    )
+    kind = domain or cost_model_class(DEFAULT_COST_MODEL).domain
+    return tuple(name for name in _names() if _domain(name) == kind and not _declares(name, "outside"))
 
 
 def outside_models() -> tuple[str, ...]:
@@ -60,22 +58,22 @@ def outside_models() -> tuple[str, ...]:
     return models_with("outside")
 
 
-def hierarchy_models() -> tuple[str, ...]:
-    """The installed cost models of machines of any number of levels, by name, in order."""
-    return models_with("hierarchical")
+def all_models() -> tuple[str, ...]:
+    """All installed cost models, by name, in order; also those that cannot be loaded."""
+    return _names()
 
 
-def cost_model_class(name: str) -> type[CostModel]:
+def cost_model_class(name: str) -> type[AnyCostModel]:
     """The cost model of that name; InputError if there is none, or if it cannot be loaded."""
     loaded, origin = load_entry(entry_named(name, _entries(), "cost model"), "cost model")
-    if not (isinstance(loaded, type) and issubclass(loaded, CostModel)):
+    if not (isinstance(loaded, type) and issubclass(loaded, AnyCostModel)):
         raise InputError(f"{origin} must be a subclass of dse.CostModel")
     if loaded.__dict__.get("name", name) != name:
         raise InputError(f"{origin} calls itself {loaded.name!r}; its name must be that of the entry point")
     return loaded
 
 
-def cost_model(spec: str, folder: Path | None = None) -> CostModel:
+def cost_model(spec: str, folder: Path | None = None) -> AnyCostModel:
     """The cost model in words: its name, perhaps with settings (see `dse.core.model_settings`).
 
     `my_module:my_function` and `./my_file.py:my_function` are the model that prices by that function. Files
@@ -83,9 +81,6 @@ def cost_model(spec: str, folder: Path | None = None) -> CostModel:
     """
     name, settings = _named(spec)
     made = cost_model_class(name)
-    if made.hierarchical:
-        able = ", ".join(cost_models())
-        raise InputError(f"cost model {name!r} is of machines of any number of levels; expected {able}")
     where, kind = f"cost model {shorten(spec)}", made.settings_type
     if settings is None:
         if kind is None or not kind.required():
@@ -93,15 +88,13 @@ def cost_model(spec: str, folder: Path | None = None) -> CostModel:
         short = f"{name}:{kind.main.upper()}" if kind.main else f"{name}({kind.required()[0]}=...)"
         raise InputError(f"{where} needs {', '.join(kind.required())}; expected {short}")
     if kind is None:
-        raise unknown("cost model", spec, _for_mappings())
+        raise unknown("cost model", spec, all_models())
     found = kind.parse(settings, where) if isinstance(settings, str) else kind.from_dict(settings, where)
     return made.configured(found if folder is None else found.beside(folder))
 
 
 def _named(spec: str) -> tuple[str, str | dict[str, str] | None]:
     """The model's name, and its settings in words or as a table; None if there are none."""
-    from dse.domains.clustered.models.outside.functions import names_function
-
     found = re.fullmatch(r"([^(:]*)(\(.*\)|:.*)", spec, re.DOTALL)
     name, rest = found.groups() if found else (spec, "")
     if rest and name in _names():
@@ -114,22 +107,15 @@ def _named(spec: str) -> tuple[str, str | dict[str, str] | None]:
         return FUNCTIONS, {"function": spec}
     if not rest:
         return spec, None
-    raise unknown("cost model", spec, (*_for_mappings(), "MODULE:FUNCTION", "FILE.py:FUNCTION"))
+    raise unknown("cost model", spec, (*all_models(), "MODULE:FUNCTION", "FILE.py:FUNCTION"))
 
 
-def is_hierarchical(spec: str) -> bool:
-    """Whether a model in words is one of machines of any number of levels."""
-    return spec in hierarchy_models()
+def class_of_spec(spec: str) -> type[AnyCostModel]:
+    """The cost model in words as a class, whatever its settings."""
+    return cost_model_class(_named(spec)[0])
 
 
-def hierarchy_model(name: str) -> CostModel:
-    """The cost model of machines of any number of levels that has that name."""
-    if not is_hierarchical(name):
-        raise unknown("cost model", name, hierarchy_models())
-    return cost_model_class(name)()
-
-
-def model_with(name: str, settings: str | Mapping[str, Any], folder: Path | None = None) -> CostModel:
+def model_with(name: str, settings: str | Mapping[str, Any], folder: Path | None = None) -> AnyCostModel:
     """The cost model of that name with the settings in a TOML file, or in a table; `folder` as above."""
     made = cost_model_class(name) if name in _names() else type(cost_model(name))
     kind = made.settings_type
@@ -147,8 +133,8 @@ def models_with(ability: Ability) -> tuple[str, ...]:
 
 def other_model(spec: str, own: str) -> str:
     """The spec of a model other than `own`, whose mappings it is to price too. InputError if it cannot."""
-    if is_hierarchical(own):
-        raise InputError(f"no other cost model prices the mappings of {own}, got {shorten(spec)}")
+    if class_of_spec(spec).domain != class_of_spec(own).domain:
+        raise InputError(f"cost model {shorten(spec)} does not price the designs of {own}")
     found = cost_model(spec).spec
     if found == own:
         raise InputError(f"expected another cost model than {own}, by which the campaign searches")
@@ -161,7 +147,7 @@ def unit_of(objective: str, spec: str) -> str:
     Area and power are in whatever the model declares; of a model that is not installed, nothing is known.
     """
     found, name = objective_named(objective), spec.partition("(")[0]
-    return found.unit_in(cost_model_class(name).units if name in _for_mappings() else {})
+    return found.unit_in(cost_model_class(name).units if name in all_models() else {})
 
 
 def model_origin(name: str) -> dict[str, str]:
@@ -174,19 +160,24 @@ def says_version(model: object) -> bool:
     return "version" in vars(type(model))
 
 
-def _for_mappings() -> tuple[str, ...]:
-    return (*cost_models(), *outside_models())
-
-
 def _names() -> tuple[str, ...]:
     return names_of(_entries())
 
 
 def _declares(name: str, ability: Ability) -> bool:
+    return bool(_said(name, ability))
+
+
+def _domain(name: str) -> str:
+    return str(_said(name, "domain") or "")
+
+
+def _said(name: str, member: str) -> Any:
+    """What the model of that name declares; None of one that cannot be loaded."""
     try:
-        return bool(getattr(cost_model_class(name), ability))
+        return getattr(cost_model_class(name), member, None)
     except InputError:
-        return False
+        return None
 
 
 @cache

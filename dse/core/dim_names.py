@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from dse.core.layer import PRODUCT_DIMS, Layer
 
-WORKLOAD_DIMS = {"Y": "P", "X": "Q"}
-"""What a mapping onto a machine of levels calls otherwise than one of two levels."""
 
-
-def dim_names(layer: Layer, *, levels: bool = False) -> dict[str, str]:
-    """By the dims of mappings, of two levels or of any number of `levels`, their names; none of others."""
+def dim_names(layer: Layer, called: Mapping[str, str] | None = None) -> dict[str, str]:
+    """By the dims of mappings, their names; none of other layers. `called` are dims that a domain renames."""
     if layer.product is None:
         return {}
-    return {WORKLOAD_DIMS.get(dim, dim) if levels else dim: name for dim, name in PRODUCT_DIMS.items()}
+    return {(called or {}).get(dim, dim): name for dim, name in PRODUCT_DIMS.items()}
 
 
-def naming_line(layer: Layer, *, levels: bool = False) -> str:
+def naming_line(layer: Layer, called: Mapping[str, str] | None = None) -> str:
     """How mapping files, genes and --fix name the dims of a matrix product; "" of any other layer."""
-    called = ", ".join(f"{name} is {dim}" for dim, name in dim_names(layer, levels=levels).items())
-    return called and f"in mapping files, genes and --fix: {called}"
+    names = ", ".join(f"{name} is {dim}" for dim, name in dim_names(layer, called).items())
+    return names and f"in mapping files, genes and --fix: {names}"

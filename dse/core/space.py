@@ -1,25 +1,17 @@
 """What a search sees of a space: integer vectors of genes, their moves, and what a surrogate may look at.
 
 Searchers depend on `Space` alone, so that they serve any space: one of mappings, of hardware, of anything
-that has loss and can be written as integers. What mappings alone have is declared apart, as MappingStructure.
+that has loss and can be written as integers. What only some designs have is in their `structure`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
 from dse.support.arrays import BoolArray, FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from dse.core.layer import Layer
-    from dse.domains.clustered.accelerator import Accelerator
-    from dse.domains.clustered.mapping import MappingBatch
-    from dse.domains.levels.machine import Machine
-    from dse.domains.levels.space.batch import HierarchyBatch
-
 
 Kind = Literal["ordinal", "categorical", "permutation"]
 
@@ -126,84 +118,16 @@ class Space(Protocol):
         """
 
     @property
-    def structure(self) -> MappingStructure | None:
-        """What the designs are beyond their genes, if they are mappings; None of any other space."""
+    def structure(self) -> Structure | None:
+        """What the designs are beyond their genes, for the searchers that look at it; None if nothing."""
+
+
+class Structure(Protocol):
+    """The designs behind the vectors. A domain has more of them: see `structure` in its folder."""
 
     @property
-    def hierarchy(self) -> HierarchyStructure | None:
-        """Likewise, if they are mappings onto a machine of any number of levels."""
+    def domain(self) -> str:
+        """The kind of designs."""
 
-
-class MappingStructure(Protocol):
-    """The mappings behind the vectors, for the searchers that say that they look at them."""
-
-    @property
-    def layer(self) -> Layer:
-        """The layer that is mapped, lowered."""
-
-    @property
-    def priced(self) -> Layer:
-        """The same layer, with its strides where the cost model prices them."""
-
-    @property
-    def accelerator(self) -> Accelerator:
-        """What it is mapped onto; where `has_machines`, all but the figures that genes say."""
-
-    @property
-    def has_machines(self) -> bool:
-        """Whether genes say onto which hardware a design is mapped: `decode` then gives its machines."""
-
-    @property
-    def dims(self) -> tuple[str, ...]:
-        """The dims that are tiled and ordered and may be parallel; the others stay whole and innermost."""
-
-    def machine(self, genes: IntArray, /) -> Accelerator:
-        """The accelerator that the design of one vector (genes,) is mapped onto."""
-
-    @property
-    def nearest(self) -> Accelerator:
-        """The accelerator, with the figures that genes say at the choices nearest to its own."""
-
-    @property
-    def tiles(self) -> str:
-        """`factors` if a tile divides what it is cut from, `any` if it is no larger."""
-
-    def decode(self, genes: IntArray, /) -> MappingBatch:
-        """The mappings of the vectors (n, genes). ValueError if one is not in the space."""
-
-    def encode(self, batch: MappingBatch, /) -> IntArray:
-        """The canonical vectors of the mappings: (n, genes). InputError for one not in the space."""
-
-    def refit(self, batch: MappingBatch, /) -> MappingBatch:
-        """The mappings with the cluster sizes that follow from their tiles, where no gene says them."""
-
-
-class HierarchyStructure(Protocol):
-    """The mappings onto any number of levels behind the vectors, for the searchers that look at them."""
-
-    @property
-    def layer(self) -> Layer:
-        """The layer that is mapped."""
-
-    @property
-    def machine(self) -> Machine:
-        """What it is mapped onto."""
-
-    def decode(self, genes: IntArray, /) -> HierarchyBatch:
-        """The mappings of the vectors (n, genes). ValueError if one is not in the space."""
-
-    @property
-    def feature_groups(self) -> tuple[int, ...]:
-        """A number for each of the space's features, the same for those of one kind and level."""
-
-    def counts(self, genes: IntArray, /) -> FloatArray:
-        """log2 of words held and moved at every level, and of steps: (n, counts).
-
-        Figures of a mapping are near sums of them. What a word or a step costs is not among them.
-        """
-
-    def keep_inside(self, genes: IntArray, before: IntArray, changed: IntArray, /) -> IntArray:
-        """The vectors (n, genes), the tiles inside of what has changed as they were where that is possible.
-
-        `before` are the vectors before the gene `changed` (n,) of each took another value.
-        """
+    def show(self, genes: IntArray, /) -> str:
+        """The design of one vector (genes,) as people read it."""

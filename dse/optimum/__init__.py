@@ -6,21 +6,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dse.core.certificate import BOUNDED, Certificate, Counts, Incumbent, Solved
-from dse.domains.clustered.problem import Problem
+from dse.core.domains import prover_of
+from dse.core.problem import AnyProblem, is_problem
 from dse.support.errors import InputError, StorageError, shorten
 from dse.support.files import make_folder
 from dse.support.validation import positive_number
 
 if TYPE_CHECKING:
     from dse.core.clock import Clock
-    from dse.optimum.models import Solve
-    from dse.optimum.verification import Check
+    from dse.core.proofs import Check, Prover
 
 __all__ = ["Incumbent", "Certificate", "Counts", "Solved", "certify", "verify"]
 
 
 def certify(
-    problem: Problem, time_limit: float | None = None, *, cache: bool | str | Path = True
+    problem: AnyProblem, time_limit: float | None = None, *, cache: bool | str | Path = True
 ) -> Certificate:
     """The proven optimum of `problem`, or the bound that `time_limit` seconds were enough for.
 
@@ -32,21 +32,20 @@ def certify(
     """
     from dse.core.clock import Clock
     from dse.optimum.cache import load, user_folder
-    from dse.optimum.models import has_floor_only, refuse, solver_of
     from dse.support.jit import compiling
 
-    if not isinstance(problem, Problem):
+    if not is_problem(problem):
         raise InputError(f"problem must be a Problem, as Problem(layer, accelerator), got {shorten(problem)}")
     if time_limit is not None:
         positive_number(time_limit, "time_limit")
     clock = Clock(time_limit)
     # Kernels are compiled once after an installation: that is no proof's time.
     with compiling(clock.pause):
-        refuse(problem)
-        solve = solver_of(problem)
+        prover = prover_of(problem)
+        prover.refuse()
         # A floor is found sooner than a file is read and checked.
-        if cache is False or has_floor_only(problem):
-            return solve(problem, clock, None)
+        if cache is False or prover.floor_only:
+            return prover.solve(clock, None)
         folder = user_folder() if cache is True else Path(cache)
         if cache is not True:
             # Before the proof: what could not be kept would be lost.
@@ -54,17 +53,22 @@ def certify(
         known = load(problem, folder)
         if known is not None and known.status != BOUNDED:
             return known
-        return _prove(solve, problem, clock, known, folder, must_keep=cache is not True)
+        return _prove(prover, problem, clock, known, folder, must_keep=cache is not True)
 
 
 def _prove(
-    solve: Solve, problem: Problem, clock: Clock, known: Certificate | None, folder: Path, must_keep: bool
+    prover: Prover,
+    problem: AnyProblem,
+    clock: Clock,
+    known: Certificate | None,
+    folder: Path,
+    must_keep: bool,
 ) -> Certificate:
     """Prove what there is time for, and keep it; StorageError where that cannot be, but must."""
     from dse.optimum.cache import store
 
     with clock.until_interrupted():
-        found = solve(problem, clock, known)
+        found = prover.solve(clock, known)
         try:
             store(problem, found, folder)
         except StorageError:
@@ -74,7 +78,7 @@ def _prove(
     return found
 
 
-def verify(problem: Problem, certificate: Certificate, seed: int = 0) -> tuple[Check, ...]:
+def verify(problem: AnyProblem, certificate: Certificate, seed: int = 0) -> tuple[Check, ...]:
     """Check a certificate in code that shares nothing with the solver; see `dse.optimum.verification`."""
     from dse.optimum import verification
 

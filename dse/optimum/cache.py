@@ -15,7 +15,9 @@ from functools import cache as memoised
 from pathlib import Path
 
 from dse.core.certificate import Certificate, from_dict
-from dse.domains.clustered.problem import Problem
+from dse.core.cost_models import cost_model_class
+from dse.core.problem import AnyProblem
+from dse.core.proofs import model_sources
 from dse.support import strict_json
 from dse.support.files import read_text, write_whole
 
@@ -31,7 +33,7 @@ def user_folder() -> Path:
     return (Path(base) if os.path.isabs(base) else Path.home() / ".cache") / NAME / "certificates"
 
 
-def load(problem: Problem, folder: Path) -> Certificate | None:
+def load(problem: AnyProblem, folder: Path) -> Certificate | None:
     """The certificate of the problem kept in `folder`, its best mapping priced anew; None if there is none.
 
     None as well if it is damaged, was made by other code, or does not hold today. A lower bound cannot be
@@ -52,7 +54,7 @@ def load(problem: Problem, folder: Path) -> Certificate | None:
     return replace(found, unsettled=_unsettled(path, kept.get("unsettled")))
 
 
-def store(problem: Problem, certificate: Certificate, folder: Path) -> None:
+def store(problem: AnyProblem, certificate: Certificate, folder: Path) -> None:
     """Keep a certificate, whole or not at all. StorageError if that cannot be."""
     entry, path = certificate.to_dict(problem, str(problem.layer), ""), _path(problem, folder)
     kept = {"code": code_version(problem.model.name), "digest": digest_of(entry), "certificate": entry}
@@ -90,10 +92,10 @@ def code_version(model: str) -> str:
 def sources(model: str) -> list[Path]:
     """The files that decide what a proof under a cost model says: solver, model, space, rules, objectives."""
     home = Path(__file__).parents[1]
-    (own,) = home.glob(f"domains/*/models/{model}")
-    domain = own.parents[1]
+    domain = home / "domains" / cost_model_class(model).domain
     shared = [source for source in domain.rglob("*.py") if domain / "models" not in source.parents]
-    return sorted([*home.glob("core/*.py"), *home.glob("optimum/*.py"), *shared, *own.rglob("*.py")])
+    own = [*home.glob("core/*.py"), *home.glob("optimum/*.py"), *shared, *model_sources(model)]
+    return sorted(own)
 
 
 def digest_of(entry: object) -> str:
@@ -101,5 +103,5 @@ def digest_of(entry: object) -> str:
     return hashlib.sha256(json.dumps(entry, sort_keys=True, allow_nan=False).encode()).hexdigest()
 
 
-def _path(problem: Problem, folder: Path) -> Path:
+def _path(problem: AnyProblem, folder: Path) -> Path:
     return folder / f"{problem.fingerprint}.json"

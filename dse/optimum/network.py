@@ -9,7 +9,7 @@ from typing import Any
 
 from dse.core.certificate import BOUNDED, INFEASIBLE, OPTIMAL, Certificate, gap_between
 from dse.core.objective import objective_named
-from dse.domains.clustered.problem import Problem
+from dse.core.problem import AnyProblem
 from dse.optimum import certify, verify
 from dse.search.network import MAPPINGS, NETWORK, layer_file, totals
 from dse.support.files import make_folder, write_json
@@ -22,7 +22,7 @@ CERTIFICATE = "certificate.json"
 def certify_layer(
     spec: str,
     accelerator: str,
-    problem: Problem,
+    problem: AnyProblem,
     *,
     time_limit: float | None = None,
     cache: bool | str | Path = True,
@@ -39,7 +39,7 @@ def certify_layer(
 def certify_network(
     network: str,
     accelerator: str,
-    problems: Mapping[str, Problem],
+    problems: Mapping[str, AnyProblem],
     *,
     out: Path | None = None,
     observe: Callable[[str], None] = lambda layer: None,
@@ -84,7 +84,7 @@ def certify_network(
 
 
 def bound_of_total(
-    problems: Mapping[str, Problem], proofs: Sequence[Certificate], total: Mapping[str, float] | None
+    problems: Mapping[str, AnyProblem], proofs: Sequence[Certificate], total: Mapping[str, float] | None
 ) -> tuple[str, float | None]:
     """Whether a network's total is proven, and what no mappings of its layers are below.
 

@@ -12,15 +12,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from dse.analysis.study import Study
 from dse.campaign.config import Campaign, NamedProblem, Variant
 from dse.campaign.progress import LiveDisplay, NotebookDisplay, make_display
 from dse.campaign.runner import run_campaign
 from dse.campaign.store import Store
-from dse.domains.clustered.accelerator import PRESETS
-from dse.domains.clustered.problem import Problem
+from dse.core.domains import preset_of
+from dse.core.problem import AnyProblem, is_problem
 from dse.report.writing import Report, make_report
 from dse.search.api import named_cell
 from dse.search.searcher import Searcher
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-Problems = Problem | Iterable[Problem] | Mapping[str, Problem]
+Problems = AnyProblem | Iterable[AnyProblem] | Mapping[str, AnyProblem]
 Searchers = str | Iterable[str | Searcher] | Mapping[str, str | Searcher]
 
 
@@ -170,16 +170,22 @@ def _campaign(problems: Problems, searchers: Searchers, budget: int, seeds: int,
     return plan
 
 
+def _listed(problems: AnyProblem | Iterable[AnyProblem]) -> list[AnyProblem]:
+    if is_problem(problems):
+        return [problems]
+    return list(cast("Iterable[AnyProblem]", problems))
+
+
 def _named_problems(problems: Problems) -> tuple[NamedProblem, ...]:
-    if isinstance(problems, Problem):
-        problems = [problems]
-    given = list(problems.items()) if isinstance(problems, Mapping) else [("", one) for one in problems]
+    if isinstance(problems, Mapping):
+        given = list(problems.items())
+    else:
+        given = [("", one) for one in _listed(problems)]
     found: dict[tuple[str, str, str], NamedProblem] = {}
     for place, (name, problem) in enumerate(given):
-        if not isinstance(problem, Problem):
+        if not is_problem(problem):
             raise InputError(f"problems[{name or place}] must be a Problem, got {shorten(problem)}")
-        known = (preset for preset, chip in PRESETS.items() if chip == problem.accelerator)
-        machine = problem.accelerator.name or next(known, "accelerator")
+        machine = problem.accelerator.name or preset_of(problem) or "accelerator"
         layer = name or problem.layer.name or f"layer{place + 1}"
         if (layer, machine, problem.objective) in found:
             raise InputError(
@@ -194,7 +200,7 @@ def _named_problems(problems: Problems) -> tuple[NamedProblem, ...]:
     return tuple(found.values())
 
 
-def _variants(searchers: Searchers, problem: Problem, start: str) -> tuple[Variant, ...]:
+def _variants(searchers: Searchers, problem: AnyProblem, start: str) -> tuple[Variant, ...]:
     if isinstance(searchers, str):
         searchers = [searchers]
     given = list(searchers.items()) if isinstance(searchers, Mapping) else [("", one) for one in searchers]

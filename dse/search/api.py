@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dse.core.problem import AnyProblem, is_problem
 from dse.core.reasons import Reason
-from dse.domains.clustered.mapping import Mapping as DataflowMapping
-from dse.domains.clustered.problem import Problem
 from dse.search.abilities import abilities_of
 from dse.search.evaluator import Observer, Progress, SearchEnded
 from dse.search.keeping import Held, Kept
@@ -46,7 +45,7 @@ class Best:
     macs: int
     l1_size: int
     l2_size: int
-    mapping: DataflowMapping
+    mapping: Any
     accelerator: Hardware
     """That the mapping is for: the problem's, but for the figures that its genes say."""
 
@@ -81,7 +80,7 @@ class Result:
         )
 
     @property
-    def best_problem(self) -> Problem:
+    def best_problem(self) -> AnyProblem:
         """The problem on the accelerator that the best point is for, which genes of it may say."""
         problem = self.cell.problem
         return problem.on_machine_of(self.best.genes) if self.best else problem
@@ -166,7 +165,7 @@ class Result:
 
 
 def search(
-    problem: Problem,
+    problem: AnyProblem,
     searcher: str | Searcher | None = None,
     *,
     budget: int,
@@ -244,10 +243,10 @@ def _ending(on_progress: Callable[[Progress], bool | None]) -> Observer:
 
 
 def named_cell(
-    problem: Problem, searcher: str | Searcher, settings: Mapping[str, Any] | None, seed: int, budget: int
+    problem: AnyProblem, searcher: str | Searcher, settings: Mapping[str, Any] | None, seed: int, budget: int
 ) -> Cell:
     """The cell of a searcher given by its name, or as an instance, which counts under its own name."""
-    if not isinstance(problem, Problem):
+    if not is_problem(problem):
         raise InputError(f"problem must be a Problem, as Problem(layer, accelerator), got {shorten(problem)}")
     if isinstance(searcher, str):
         return Cell(problem, searcher, make_searcher(searcher, settings), seed, budget)

@@ -6,8 +6,8 @@ import numpy as np
 
 from dse.core.cost_models import unit_of
 from dse.core.objective import known_objective
+from dse.core.problem import AnyProblem
 from dse.core.reasons import FIRST_RULE
-from dse.domains.clustered.problem import Problem
 from dse.support.quantities import quantity
 
 ROWS = 256
@@ -15,7 +15,7 @@ SAME = 1e-6
 """Relative, as MAESTRO prints six digits."""
 
 
-def flat_objective(problem: Problem) -> str | None:
+def flat_objective(problem: AnyProblem) -> str | None:
     """A sentence, if the objective is the same for random mappings of the space; None if it varies.
 
     Only areas and powers are looked at: run time and energy follow the mapping under any model. They are

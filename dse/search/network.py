@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dse.core.objective import known_objective
-from dse.domains.clustered.problem import Problem
+from dse.core.problem import AnyProblem
 
 NETWORK, MAPPINGS = "network.json", "mappings"
 """What is in a network's folder, however its mappings were found: the totals, the mapping of each layer."""
@@ -15,7 +15,9 @@ NETWORK, MAPPINGS = "network.json", "mappings"
 NAME_LENGTH = 60
 
 
-def totals(problems: Mapping[str, Problem], layers: Sequence[Mapping[str, Any]]) -> dict[str, float] | None:
+def totals(
+    problems: Mapping[str, AnyProblem], layers: Sequence[Mapping[str, Any]]
+) -> dict[str, float] | None:
     """Latency (s), energy (J), both sums over layers times repeats, and EDP (J s), their product.
 
     And the objective's own total, where it is another product of their powers.

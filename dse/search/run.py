@@ -17,9 +17,10 @@ import numpy as np
 
 from dse.core.cost_model import PricesNothing
 from dse.core.cost_models import model_origin, says_version
+from dse.core.evaluations import Evaluations
 from dse.core.objective import refuse_several
+from dse.core.problem import AnyProblem
 from dse.core.reasons import Reason
-from dse.domains.clustered.problem import Evaluations, Problem
 from dse.search.abilities import FIRST, abilities_of
 from dse.search.aliases import recorded_settings
 from dse.search.evaluator import BudgetExhausted, Evaluator, Observer, SearchEnded, SearchProblem
@@ -56,7 +57,7 @@ class Cell:
     The first samples are those of `start`, gene vectors, if there are any (see `dse.search.start`).
     """
 
-    problem: Problem
+    problem: AnyProblem
     name: str
     searcher: Searcher
     seed: int
@@ -187,7 +188,7 @@ def make_ready(problem: SearchProblem) -> None:
 class _Timed:
     """A problem that adds up the CPU time of its pricing."""
 
-    def __init__(self, problem: Problem, times: RunTimes) -> None:
+    def __init__(self, problem: AnyProblem, times: RunTimes) -> None:
         self.space, self.objective, self.criteria = problem.space, problem.objective, problem.criteria
         self._problem, self._times = problem, times
 

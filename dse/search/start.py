@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dse.domains.clustered.mapping import Mapping
-from dse.domains.clustered.problem import Problem
+from dse.core.problem import AnyProblem
 from dse.search.abilities import abilities_of
 from dse.search.aliases import current_settings
 from dse.search.searcher import Searcher, searcher_class
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 OWN, RANDOM, TEMPLATES = "own", "random", "templates"
 """What asks for the searcher's own start, random points and the templates, in place of a file's name."""
 
-Start = str | Path | Sequence[Mapping]
+Start = str | Path | Sequence[Any]
 """One of these words; a JSON file of a mapping, as `dse search --out` writes it, or a list; or mappings."""
 
 Points = tuple[tuple[int, ...], ...]
@@ -61,7 +60,7 @@ def start_words(searcher: Searcher, space: Space, start: str) -> str:
     return ", ".join([given, *more])
 
 
-def start_points(problem: Problem, start: Start) -> Points:
+def start_points(problem: AnyProblem, start: Start) -> Points:
     """The gene vectors, each design once, at which a search of the problem is to begin.
 
     None where it begins at its searcher's own start or at random. Of the templates those that lie in the
@@ -81,7 +80,7 @@ def start_points(problem: Problem, start: Start) -> Points:
         return _points([problem.vectors(mappings)])
 
 
-def _templates_within(problem: Problem) -> list[IntArray]:
+def _templates_within(problem: AnyProblem) -> list[IntArray]:
     """The templates that the space can hold, as vectors (1, genes): genes may be fixed at other values."""
     found, why = [], "the problem has none"
     for name in problem.templates:
@@ -98,7 +97,7 @@ def _points(vectors: list[IntArray]) -> Points:
     return tuple(dict.fromkeys(tuple(vector) for vector in np.concatenate(vectors).tolist()))
 
 
-def _read(problem: Problem, path: str | Path, where: str) -> list[Mapping]:
+def _read(problem: AnyProblem, path: str | Path, where: str) -> list[Any]:
     data = parse(read_text(path, where), where)
     if not isinstance(data, list):
         return [problem.read_mapping(data, where)]

@@ -7,11 +7,11 @@ from math import prod
 
 import numpy as np
 
-from dse.core.cost_model import CostModel
 from dse.core.figures import CostBatch
 from dse.core.layer import DIMS, Layer
 from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import PRESETS, Accelerator
+from dse.domains.clustered.cost_model import CostModel
 from dse.domains.clustered.mapping import (
     CLUSTER,
     INNER_PARALLEL,

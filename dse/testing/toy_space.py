@@ -45,7 +45,6 @@ class ToySpace:
     vectors = 12 * 3 * 24 * 9 * 4 * 6
     designs = 12 * (1 + 2 * 4) * 24 * 9 * 6
     structure = None
-    hierarchy = None
     feature_names = (
         "log2 width",
         "log2 height",

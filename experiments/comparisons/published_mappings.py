@@ -16,8 +16,8 @@ from typing import Any
 
 from dse.campaign.reading import load_campaign
 from dse.cli.commands.run import find_layers
-from dse.domains.clustered.case_lines import case_lines
 from dse.optimum import certify
+from dse.support.case_lines import case_lines
 from experiments import keep
 from experiments.comparisons.showing import table
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dse.cli.mapping_trial import MappingTrial, taught_on
-from dse.domains.making import make_problem
+from dse.core.domains import make_problem
 from dse.search.api import search
 from experiments.learners.train import SCALED_CAR, SETTINGS
 from learners.gymnasium_tasks import train

@@ -11,7 +11,8 @@ from dse.support import numerics
 from dse.support.arrays import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from dse.core.space import MappingStructure, Space
+    from dse.core.space import Space
+    from dse.domains.clustered.structure import MappingStructure
 
 _PROBES = 1024
 

@@ -33,7 +33,7 @@ def objective_factors(space: Space, objective: str) -> tuple[str, ...]:
     than a few whole ones there are none.
     """
     found = known_objective(objective)
-    if found is None or not (space.structure or space.hierarchy):
+    if found is None or not space.structure:
         return ()
     powers = found.exponents
     if any(power % 1 for power in powers.values()) or sum(powers.values()) > MOST_FACTORS:

@@ -11,7 +11,8 @@ from dse.domains.clustered.mapping import CLUSTER, INNER_TILE, OUTER_TILE
 from dse.support.arrays import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from dse.core.space import MappingStructure, Space
+    from dse.core.space import Space
+    from dse.domains.clustered.structure import MappingStructure
 
 _WINDOW = 16
 """Values of a tile's gene, to both sides of the one expected, that are looked at where there are many."""

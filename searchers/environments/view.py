@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from dse.core.evaluations import Evaluations
 from dse.core.objective import known_objective
 from dse.core.reasons import Reason
-from dse.domains.clustered.nest import loop_nest
 from dse.search.evaluator import Evaluator, SearchProblem
 from dse.search.record import Record
 from dse.support.arrays import FloatArray, IntArray, SingleArray
@@ -229,15 +228,12 @@ class View:
             return "nothing feasible has been drawn yet\n"
         known = known_objective(self.evaluator.objective)
         head = f"{self.evaluator.objective} {quantity(loss, known.unit if known else '', 6)}\n"
-        structure, hierarchy = self.evaluator.space.structure, self.evaluator.space.hierarchy
-        if hierarchy is not None:
-            return head + hierarchy.decode(genes[np.newaxis])[0].text() + "\n"
-        if structure is None:
-            return head + "".join(
-                f"{name} {value}\n" for name, value in zip(self.names, genes.tolist(), strict=True)
-            )
-        mapping = structure.decode(genes[np.newaxis])[0]
-        return head + loop_nest(structure.layer, mapping, structure.machine(genes))
+        structure = self.evaluator.space.structure
+        if structure is not None:
+            return head + structure.show(genes)
+        return head + "".join(
+            f"{name} {value}\n" for name, value in zip(self.names, genes.tolist(), strict=True)
+        )
 
     def _changed(self, actions: NDArray[Any]) -> IntArray:
         """The last points with one gene each set to one value: the actions count the values of all genes."""

@@ -11,10 +11,14 @@ import numpy as np
 
 from dse.core.layer import DIMS
 from dse.domains.clustered.mapping import INNER_TILE, OUTER_TILE
+from dse.domains.clustered.structure import mappings_of
+from dse.domains.levels.structure import machine_mappings_of
 from dse.support.arrays import BoolArray, IntArray
 
 if TYPE_CHECKING:
-    from dse.core.space import HierarchyStructure, MappingStructure, Space
+    from dse.core.space import Space
+    from dse.domains.clustered.structure import MappingStructure
+    from dse.domains.levels.structure import HierarchyStructure
 
 
 class Operators:
@@ -38,9 +42,10 @@ class Operators:
         self._orders = [
             place for place, gene in enumerate(genes) if gene.kind == "permutation" and gene.size > 1
         ]
-        self._redrawn: _Tiles | _Genes = _Tiles(space, space.structure) if space.structure else _Genes(space)
-        if space.hierarchy:
-            self._redrawn = _Levels(space, space.hierarchy)
+        mappings, onto_machine = mappings_of(space), machine_mappings_of(space)
+        self._redrawn: _Tiles | _Genes = _Tiles(space, mappings) if mappings else _Genes(space)
+        if onto_machine:
+            self._redrawn = _Levels(space, onto_machine)
 
     def cross(self, parents: IntArray, count: int, rate: float, rng: np.random.Generator) -> IntArray:
         """Pairs of different parents (as far as there are two), which exchange a block at the given rate.

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, cast
 
 import numpy as np
 
+from dse.domains.clustered.structure import mappings_of
 from dse.search.evaluator import Known
 from dse.support.arrays import IntArray
 from dse.support.schema import Limits
@@ -59,7 +60,8 @@ class Generative:
 
     def begins(self, space: Space) -> str:
         """With what it begins, in words."""
-        if space.structure is None or space.structure.has_machines:
+        mappings = mappings_of(space)
+        if mappings is None or mappings.has_machines:
             return "random"
         return "known mappings" if self.source == "nearest" else "taught mappings"
 
@@ -87,7 +89,7 @@ class Generative:
         from searchers.generative.sequences import context, genes_of
 
         space = evaluate.space
-        structure = space.structure
+        structure = mappings_of(space)
         assert structure is not None
         here = context(structure, evaluate.objective)
         mapper, middle, spread = read("sparse" if self.source == "sparse" else "mapper")

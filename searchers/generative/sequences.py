@@ -12,12 +12,14 @@ import numpy as np
 
 from dse.core.layer import DIMS as ALL_DIMS
 from dse.domains.clustered.mapping import CLUSTER, INNER_TILE, OUTER_TILE
+from dse.domains.clustered.structure import mappings_of
 from dse.support.arrays import FloatArray, IntArray
 from searchers.common.features import layer_and_accelerator
 from searchers.common.mapping_genes import NearestGenes
 
 if TYPE_CHECKING:
-    from dse.core.space import MappingStructure, Space
+    from dse.core.space import Space
+    from dse.domains.clustered.structure import MappingStructure
 
 DIMS = ("K", "C", "Y", "X")
 CHOICES = {"outer.parallel": 4, "outer.order": 24, "inner.parallel": 4, "inner.order": 24}
@@ -31,7 +33,7 @@ OBJECTIVES = ("latency", "edp")
 
 def has_sequences(space: Space, objective: str) -> bool:
     """Whether sequences stand for the space's designs, and the objective is one that they are known for."""
-    structure = space.structure
+    structure = mappings_of(space)
     sizes = {gene.name: gene.size for gene in space.genes}
     return (
         structure is not None

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
+from dse.domains.clustered.structure import mappings_of
 from dse.support.errors import InputError
 from dse.support.schema import Limits
 from searchers.common.settings import MOST_POINTS, MOST_REPEATS, MOST_UNITS
@@ -77,7 +78,8 @@ class Gradient:
 
     def begins(self, space: Space) -> str:
         """With what it begins if it knows something, in words."""
-        if space.structure is None or space.structure.has_machines:
+        mappings = mappings_of(space)
+        if mappings is None or mappings.has_machines:
             return "random"
         return "taught network" if self.offline else "relaxed equations"
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
+from dse.domains.clustered.structure import mappings_of
 from dse.support import numerics
 from dse.support.arrays import FloatArray, IntArray
 from searchers.common.features import layer_and_accelerator
@@ -21,7 +22,8 @@ from searchers.common.history import objective_factors
 from searchers.gradient.surrogate import Scale, Surrogate
 
 if TYPE_CHECKING:
-    from dse.core.space import MappingStructure, Space
+    from dse.core.space import Space
+    from dse.domains.clustered.structure import MappingStructure
 
 PATH = Path(__file__).with_name("offline.npz")
 FACTORS = ("cycles", "energy_nj")
@@ -60,7 +62,7 @@ class Taught:
 
 def taught(space: Space, objective: str) -> Taught | None:
     """What there is for a space and an objective; None where they are none that the network knows."""
-    structure, factors = space.structure, objective_factors(space, objective)
+    structure, factors = mappings_of(space), objective_factors(space, objective)
     fits = structure is not None and not structure.has_machines and len(space.feature_names) == FEATURES
     if structure is None or not (fits and factors and set(factors) <= set(FACTORS)):
         return None

@@ -19,13 +19,15 @@ from dse.domains.clustered.mapping import (
     OUTER_PARALLEL,
     OUTER_TILE,
 )
+from dse.domains.clustered.structure import mappings_of
 from dse.support.arrays import FloatArray, IntArray
 from searchers.common.mapping_genes import NearestGenes
 from searchers.common.visited import Visited
 from searchers.gradient.nest import DIMS, Costs, Nest, Points
 
 if TYPE_CHECKING:
-    from dse.core.space import MappingStructure, Space
+    from dse.core.space import Space
+    from dse.domains.clustered.structure import MappingStructure
     from dse.search.evaluator import Evaluator
     from searchers.gradient import Gradient
 
@@ -41,7 +43,7 @@ _PAIRS = 3
 
 def has_equations(space: Space) -> bool:
     """Whether designs are mappings with the default space's genes, for which the equations stand."""
-    structure = space.structure
+    structure = mappings_of(space)
     names = {gene.name for gene in space.genes}
     return (
         structure is not None
@@ -54,7 +56,7 @@ def has_equations(space: Space) -> bool:
 def search_relaxed(settings: Gradient, evaluate: Evaluator, rng: np.random.Generator) -> None:
     """Descend from random starts, round, price those not priced before, until the budget is spent."""
     space = evaluate.space
-    structure = space.structure
+    structure = mappings_of(space)
     assert structure is not None
     visited = Visited(space)
     visited.add(evaluate.known.genes)

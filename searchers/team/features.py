@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from dse.domains.clustered.structure import mappings_of
+from dse.domains.levels.structure import machine_mappings_of
 from dse.support.arrays import FloatArray, IntArray, SingleArray
 from searchers.common.features import VaryingFeatures, probes
 from searchers.team.columns import (
@@ -27,7 +29,9 @@ from searchers.team.expectations import ADDENDS, expected_weights
 from searchers.team.feature_kernel import describe
 
 if TYPE_CHECKING:
-    from dse.core.space import HierarchyStructure, MappingStructure, Space
+    from dse.core.space import Space
+    from dse.domains.clustered.structure import MappingStructure
+    from dse.domains.levels.structure import HierarchyStructure
 
 _DIMS = ("K", "C", "Y", "X")
 _KINDS = (TURNS, WORKING, SPREAD, NESTING, RETURNS, HELD, TOGETHER, MOVED)
@@ -79,15 +83,16 @@ def features_of(space: Space) -> Features:
     """Loop counts where designs are mappings of K, C, Y and X onto one machine, or onto any number of levels;
     else the plain features.
     """
-    if space.hierarchy is not None:
-        return LevelFeatures(space, space.hierarchy)
+    onto_machine = machine_mappings_of(space)
+    if onto_machine is not None:
+        return LevelFeatures(space, onto_machine)
     structure = two_level_structure(space)
     return LoopFeatures(space, structure) if structure else PlainFeatures(space)
 
 
 def two_level_structure(space: Space) -> MappingStructure | None:
     """What mappings of K, C, Y and X onto one machine of two levels are made of; None in another space."""
-    structure = None if space.hierarchy is not None else space.structure
+    structure = mappings_of(space)
     usual = structure is not None and structure.dims == _DIMS and not structure.has_machines
     return structure if usual else None
 
@@ -152,10 +157,11 @@ class LevelFeatures(PlainFeatures):
 
     def of(self, space: Space) -> Features | None:
         """Those of another layer on the same machine."""
-        if space.hierarchy is None or space.hierarchy.feature_groups != self._hierarchy.feature_groups:
+        onto_machine = machine_mappings_of(space)
+        if onto_machine is None or onto_machine.feature_groups != self._hierarchy.feature_groups:
             return None
         other = copy(self)
-        other._hierarchy, other._plain = space.hierarchy, self._plain.of(space)
+        other._hierarchy, other._plain = onto_machine, self._plain.of(space)
         return other
 
     def __call__(self, genes: IntArray) -> SingleArray:

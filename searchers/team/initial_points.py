@@ -12,7 +12,7 @@ from dse.support.arrays import IntArray
 from dse.support.errors import InputError
 
 if TYPE_CHECKING:
-    from dse.core.space import MappingStructure
+    from dse.domains.clustered.structure import MappingStructure
     from searchers.common.choices import Choices
     from searchers.team.agents import Judge
 

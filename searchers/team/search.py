@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dse.domains.clustered.structure import mappings_of
 from dse.support import numerics
 from dse.support.arrays import FloatArray, IntArray
 from searchers.common.choices import Choices
@@ -63,8 +64,9 @@ class Search:
         self._selection = Selection(settings, space, self._history, informed=self._expected is not None)
         self._spatial: SpatialMappings | None = None
         self._restricted_blocks: tuple[Block, ...] = ()
-        if space.structure and (spatial := set(spatial_genes(space))):
-            self._spatial = SpatialMappings(space, space.structure)
+        mappings = mappings_of(space)
+        if mappings and (spatial := set(spatial_genes(space))):
+            self._spatial = SpatialMappings(space, mappings)
             self._restricted_blocks = tuple(
                 block for block in self._choices.blocks if spatial.isdisjoint(block.genes)
             )
@@ -176,7 +178,7 @@ class Search:
 
     def _initial_points(self) -> IntArray:
         """What is evaluated before the critic has its say, beside what is known: (n, genes)."""
-        settings, structure = self._settings, self._space.structure
+        settings, structure = self._settings, mappings_of(self._space)
         count = settings.n_startup_trials if self._expected is None else settings.n_informed_startup_trials
         points = np.empty((0, len(self._space.sizes)), np.int64)
         if self._source is not None:
@@ -195,8 +197,8 @@ class Search:
         judge = self._judged_by(critic)
         kinds = self._spatial.parallel_genes if self._spatial else ()
         starts = promising_points(self._choices, judge, kinds, _FORESEEN, self._rng)
-        if self._space.structure:
-            starts += list(template_vectors(self._space.structure, len(starts[0])))
+        if mappings := mappings_of(self._space):
+            starts += list(template_vectors(mappings, len(starts[0])))
         candidates = self._agents.respond(np.array(starts), _FORESEEN, judge, self._choices.blocks)
         best = np.concatenate([candidates.best(team, _ALIKE) for team in range(len(starts))])
         best = best[np.sort(np.unique(self._space.canonical(best), axis=0, return_index=True)[1])]

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dse.domains.clustered.mapping import CLUSTER
+from dse.domains.clustered.structure import mappings_of
 from dse.support import numerics
 from dse.support.arrays import FloatArray, IntArray
 from searchers.common.acquisition import log_improvement
 from searchers.common.scores import BEYOND_ANY_LOSS
 
 if TYPE_CHECKING:
-    from dse.core.space import MappingStructure, Space
+    from dse.core.space import Space
+    from dse.domains.clustered.structure import MappingStructure
     from searchers.common.history import History
 
 
@@ -35,7 +37,7 @@ _VARIANCE = 2.0
 def spatial_genes(space: Space) -> tuple[int, ...]:
     """Where in a vector the genes of the spatial mapping are; none where designs are not such mappings."""
     names = [gene.name for gene in space.genes]
-    if space.structure is None or not set(_GENES) <= set(names):
+    if mappings_of(space) is None or not set(_GENES) <= set(names):
         return ()
     return tuple(map(names.index, _GENES))
 

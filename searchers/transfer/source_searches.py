@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dse.core.domains import problem_from_identity
 from dse.core.evaluations import Evaluations
-from dse.domains.clustered.problem import Problem
-from dse.domains.making import problem_from_identity
+from dse.core.problem import AnyProblem
+from dse.domains.clustered.structure import mappings_of
+from dse.domains.levels.structure import machine_mappings_of
 from dse.search.record import Record, read_parquet
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, shorten, within
@@ -39,7 +41,7 @@ _CURVES = "curves.parquet"
 class SourceSearch:
     """A search of a problem, and its samples."""
 
-    problem: Problem
+    problem: AnyProblem
     record: Record
 
     @property
@@ -146,12 +148,13 @@ def _best_and_others(best_first: IntArray, count: int) -> IntArray:
 
 def _machine(space: Space) -> object:
     """The machine that a space's designs are mapped onto."""
-    if space.hierarchy is not None:
-        return space.hierarchy.machine
-    return space.structure.accelerator if space.structure else None
+    if onto_machine := machine_mappings_of(space):
+        return onto_machine.machine
+    mappings = mappings_of(space)
+    return mappings.accelerator if mappings else None
 
 
 def _layer(space: Space) -> Layer:
-    described = space.hierarchy or space.structure
+    described = machine_mappings_of(space) or mappings_of(space)
     assert described is not None, "features that other spaces share are of mappings"
     return described.layer

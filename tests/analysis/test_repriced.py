@@ -22,8 +22,8 @@ from dse.core.cost_models import GROUP
 from dse.core.figures import CostBatch
 from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import Accelerator, load_accelerator
-from dse.domains.clustered.evaluation import evaluate
 from dse.domains.clustered.models.loopnest import LoopNest
+from dse.domains.clustered.problem import Problem
 from dse.report.page import render
 from dse.report.tables.repriced import finding, notes, ranking_sentence, repriced_table
 from dse.report.writing import write_report
@@ -70,7 +70,9 @@ def test_a_winner_costs_what_the_other_model_makes_of_the_strided_layer(model: s
     expected = []
     for place in places:
         mapping = problem().space.decode(found.genes[place : place + 1])[0]
-        expected.append(evaluate(layer, load_accelerator(ACCELERATOR), mapping, other).loss["latency"])
+        expected.append(
+            Problem(layer, load_accelerator(ACCELERATOR), cost_model=other).judge(mapping).loss["latency"]
+        )
     # The cells say that the network runs the layer 3 times.
     assert group.rows[0].other.value == pytest.approx(3 * float(np.median(expected)), rel=1e-12)
     assert group.rows[0].own.value == pytest.approx(3 * float(np.median(found.by(model).loss[places])))

@@ -17,9 +17,9 @@ from dse.analysis.study import load_study
 from dse.campaign.config import Campaign, NamedCell
 from dse.campaign.reading import load_campaign
 from dse.cli.commands.run import find_layers
+from dse.core.domains import load_hardware, make_problem
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.problem import Problem
-from dse.domains.making import load_hardware, make_problem
 from dse.report.conclusions import conclude
 from dse.report.page.commands import campaign_toml, search_command
 from dse.report.writing import make_report, table_files

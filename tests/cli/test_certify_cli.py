@@ -136,7 +136,7 @@ def test_too_little_time_gives_a_bound_and_a_gap(dse: Dse) -> None:
 def test_on_machines_of_levels_a_proof_ends_in_time_by_itself(
     dse: Dse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dse.cli.commands.certify.LEVELS_LIMIT", 1e-9)
+    monkeypatch.setattr("dse.domains.levels.domain.Levels.proof_seconds", 1e-9)
     levels = (
         "--layer",
         "alexnet:conv1",

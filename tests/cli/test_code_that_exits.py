@@ -14,7 +14,7 @@ from tests.conftest import Dse
 PLUGINS = """
 import sys
 from dataclasses import dataclass
-from dse.core.cost_model import CostModel
+from dse.domains.clustered.cost_model import CostModel
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dse.cli.listing import KINDS, first_sentence
-from dse.core.cost_models import OURS, hierarchy_model
+from dse.cli.listing import first_sentence, kinds
+from dse.core.cost_models import OURS, cost_model
 from dse.core.objective import OBJECTIVES
 from dse.domains.clustered.accelerator import PRESETS
 from dse.search.searcher import make_searcher
@@ -26,7 +26,15 @@ def test_list_names_what_there_is(dse: Dse, tmp_path: Path, monkeypatch: pytest.
     (tmp_path / "results/campaigns/layers.toml").write_text('[[layers]]\nname = "no campaign"\n')
     (tmp_path / "results/campaigns/torn.toml").write_text('name = "to')
     found = dse("list", "--json").json
-    assert list(found) == ["searchers", "workloads", "accelerators", "objectives", "cost-models", "campaigns"]
+    assert list(found) == [
+        "searchers",
+        "workloads",
+        "accelerators",
+        "machines",
+        "objectives",
+        "cost-models",
+        "campaigns",
+    ]
     assert [entry["name"] for entry in found["workloads"]] == list(NETWORKS)
     assert [entry["name"] for entry in found["accelerators"]] == list(PRESETS)
     assert [entry["name"] for entry in found["objectives"]] == list(OBJECTIVES)
@@ -105,7 +113,7 @@ def test_everything_has_a_line_of_its_own_with_a_sentence(
     entries = dse("list", "--json").json
     lines = [line for line in dse("list").out.splitlines() if line.startswith("  ")]
     assert len(lines) == sum(map(len, entries.values()))
-    for line, entry in zip(lines, (entry for kind in KINDS for entry in entries[kind]), strict=True):
+    for line, entry in zip(lines, (entry for kind in kinds() for entry in entries[kind]), strict=True):
         name, sentence = line.split(maxsplit=1)
         assert name == (entry.get("file") or entry["name"])
         assert sentence.startswith(entry["sentence"])
@@ -125,7 +133,7 @@ def test_networks_and_presets_are_other_names(dse: Dse, alias: str, kinds: list[
 
 def test_every_machine_that_is_listed_can_be_named(dse: Dse) -> None:
     machines = [entry["name"] for entry in dse("list", "machines", "--json").json["machines"]]
-    model = hierarchy_model("timeloop")
+    model = cost_model("timeloop")
     made = [model.load_machine(name.replace("PES-SCRATCHPAD-ACCUMULATOR", "8-512-64")) for name in machines]
     assert len(made) == 6
 

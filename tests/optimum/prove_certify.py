@@ -15,12 +15,12 @@ import pytest
 
 from dse.bench.certify import ACCELERATORS, NETWORKS, OBJECTIVES
 from dse.core.layer import Layer
+from dse.core.proofs import proven_models
 from dse.domains.clustered.accelerator import PRESETS, Accelerator
 from dse.domains.clustered.models.loopnest.check.coverage import cover
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.solver import solve
 from dse.optimum import verify
-from dse.optimum.models import MODELS
 from dse.optimum.verification import failures
 from tests.optimum.certify_cases import LARGE, OF_WORK, REAL, WHOLE, Case, brute_force, real_problem
 from tests.optimum.certify_loopnest_cases import LARGE as LARGE_LOOPNEST
@@ -33,7 +33,7 @@ BATCH = 50_000
 SMALL_PROBLEMS, MOST_VECTORS = 300, 400_000
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", proven_models())
 @pytest.mark.parametrize(("layer", "accelerator", "objective"), REAL)
 def test_a_million_random_mappings_do_not_beat_the_certificate(
     layer: str, accelerator: str, objective: str, model: str
@@ -59,7 +59,7 @@ def test_the_certificate_is_what_pricing_every_mapping_finds(case: Case) -> None
         assert (found.loss, found.cycles if objective == "energy" else found.energy_nj) == (least, beside)
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", proven_models())
 @pytest.mark.parametrize("accelerator", ACCELERATORS)
 @pytest.mark.parametrize("network", NETWORKS)
 def test_every_layer_of_every_network_passes_the_check(network: str, accelerator: str, model: str) -> None:

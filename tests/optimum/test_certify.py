@@ -13,12 +13,12 @@ import pytest
 
 import dse
 from dse.core.certificate import Certificate
-from dse.core.cost_model import CostModel
 from dse.core.cost_models import cost_model
 from dse.core.figures import CostBatch
 from dse.core.layer import Layer
 from dse.core.objective import objectives_of
 from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.cost_model import CostModel
 from dse.domains.clustered.mapping import MappingBatch
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof import solver

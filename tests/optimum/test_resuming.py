@@ -11,11 +11,11 @@ import pytest
 
 from dse.core.certificate import BOUNDED, OPTIMAL, Certificate
 from dse.core.clock import Clock
+from dse.core.domains import make_problem
 from dse.domains.clustered.models.loopnest.proof.bounds import LoopNestBounds
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof import solver
 from dse.domains.clustered.proof.bounds import Groups, Solution, Value
-from dse.domains.making import make_problem
 from dse.optimum import certify, verify
 from dse.optimum.verification import failures
 from workloads import load_layer

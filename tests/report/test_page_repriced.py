@@ -12,10 +12,9 @@ from dse.analysis.analysis import analyse
 from dse.analysis.problems import make_problems
 from dse.analysis.repriced import reprice
 from dse.analysis.study import Study
+from dse.core.domains import make_problem
 from dse.core.layer import Layer
-from dse.domains.clustered.evaluation import evaluate
 from dse.domains.levels.mapping import HierarchyMapping
-from dse.domains.making import make_problem
 from dse.report.page import render
 from dse.report.page.breakdown import break_down
 from dse.report.page.mappings import BestMapping, best_mappings
@@ -126,7 +125,7 @@ def test_a_mapping_without_figures_has_no_breakdown() -> None:
     made = problem()
     mapping = made.space.decode(points().genes[:1])[0]
     broken = replace(mapping, cluster_size=0)
-    assert break_down(made, broken, evaluate(made.layer, made.accelerator, broken, "maestro")) is None
+    assert break_down(made, broken, made.with_changes(cost_model="maestro").judge(broken)) is None
 
 
 def test_a_machine_of_levels_is_broken_down_by_level() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dse.core.cost_model import CostModel
 from dse.core.cost_models import cost_models
+from dse.domains.clustered.cost_model import CostModel
 from dse.support.errors import InputError
 from dse.testing import COST_MODEL_RULES, broken, check_cost_model
 from tests.conftest import Dse

@@ -38,14 +38,14 @@ def cost(
     Where DSE_MAESTRO names a MAESTRO executable, or DSE_TIMELOOP a timeloop-model, it is timed too.
     """
     from dse.bench import cost as bench
-    from dse.core.cost_models import cost_models, hierarchy_models
+    from dse.core.cost_models import cost_models
     from dse.domains.clustered.accelerator import load_accelerator
     from dse.domains.making import load_space
     from workloads import load_layer
 
     layer, accelerator = load_layer(LAYER), load_accelerator(ACCELERATOR)
     where = {"layer": LAYER, "accelerator": ACCELERATOR}
-    if cost_model in hierarchy_models():
+    if cost_model and cost_model in cost_models("levels"):
         _hierarchies(json)
         return
     report: dict[str, list[dict[str, Any]]] = {}
@@ -141,7 +141,7 @@ def certify(
     """Measure how long it takes to prove the optimum of every layer: latency, energy and EDP."""
     from dse.bench import certify as bench
     from dse.core.cost_models import DEFAULT_COST_MODEL
-    from dse.domains.making import load_hardware, make_problem
+    from dse.core.domains import load_hardware, make_problem
     from workloads import load
 
     model = cost_model or DEFAULT_COST_MODEL

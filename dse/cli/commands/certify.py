@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from dse.core.layer import Layer
 
 FAILED = 1
-LEVELS_LIMIT = 60.0
-"""Seconds for a layer on a machine of levels, if none are given: its space may be too large for a proof."""
 WORTH_SAYING = 1.0
 """Seconds of compiling kernels from which on it is said."""
 
@@ -77,7 +75,7 @@ def command(
     Only perfect factors can be certified, under the cost models loopnest, maestro and timeloop. The exit code
     is 1 if a layer has no feasible mapping, or if a proof does not pass --verify.
     """
-    from dse.domains.making import load_hardware, load_space, make_problem, parse_constraints
+    from dse.core.domains import domain_of, load_space, make_problem
     from dse.support.validation import positive_number
 
     layers, formats = _layers(layer, network), check_formats(format, out)
@@ -88,8 +86,9 @@ def command(
     if time_limit is not None:
         positive_number(time_limit, "--time-limit")
     model = chosen_model(cost_model, constants)
-    machine, parts = load_hardware(accelerator, model), load_space(space, model, hardware or [])
-    fixed = parse_constraints(fix or [], model, parts)
+    kind = domain_of(model)
+    machine, parts = kind.load_hardware(accelerator, model), load_space(space, model, hardware or [])
+    fixed = kind.parse_fixed(fix or [], parts)
     problems = {}
     for spec, found in layers.items():
         try:
@@ -97,8 +96,8 @@ def command(
             _refuse(problems[spec])
         except InputError as error:
             raise InputError(f"{spec}: {error}" if network else str(error)) from None
-    if time_limit is None and any(problem.model.hierarchical for problem in problems.values()):
-        time_limit = LEVELS_LIMIT
+    # Where none is given: some spaces may be too large for a proof.
+    time_limit = kind.proof_seconds if time_limit is None else time_limit
     note_merged(network or layer or "")
     options = {"time_limit": time_limit, "cache": False if fresh else cache or True, "check": verify}
     try:
@@ -138,9 +137,9 @@ def _layers(layer: str | None, network: str | None) -> dict[str, Layer]:
 
 def _refuse(problem: Any) -> None:
     """Say what cannot be certified before the first proof of a network begins."""
-    from dse.optimum.models import refuse
+    from dse.core.domains import prover_of
 
-    refuse(problem)
+    prover_of(problem).refuse()
 
 
 def _certify_layer(

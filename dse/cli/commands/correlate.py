@@ -84,10 +84,7 @@ def command(
     This is the analysis of Figure 4 and Algorithm 1 of arXiv:2507.16249, with tests that allow for the number
     of pairs.
     """
-    from dse.domains.clustered.accelerator import load_accelerator
-    from dse.domains.clustered.problem import Problem
-    from dse.domains.clustered.space.genes import parse_fixed
-    from dse.domains.making import load_space
+    from dse.core.domains import domain_of, load_space, make_problem
     from dse.search.api import search
     from dse.search.gene_groups import LINKAGES
     from dse.search.searcher import default_searcher, parse_settings
@@ -102,10 +99,11 @@ def command(
     _share(threshold, "--threshold")
     if linkage not in LINKAGES:
         raise unknown("linkage", linkage, LINKAGES)
-    machine, model = load_accelerator(accelerator), chosen_model(cost_model, constants)
+    model = chosen_model(cost_model, constants)
+    kind = domain_of(model)
     parts = load_space(space, model)
-    fixed = parse_fixed(fix or [], parts)
-    problem = Problem(load_layer(layer), machine, objective, model, tiles, fixed, parts)
+    fixed = kind.parse_fixed(fix or [], parts)
+    problem = make_problem(load_layer(layer), accelerator, objective, model, tiles, fixed, parts)
     dealt_to = _agents(agents, len(problem.space.genes))
     chosen = parse_settings(settings or [])
     if out is not None:

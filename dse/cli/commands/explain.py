@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dse.cli import output
-from dse.cli.exporting import find_mapping
 from dse.cli.networks import note_merged
 from dse.cli.options import (
     AcceleratorName,
@@ -24,8 +23,8 @@ from dse.support.errors import InputError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dse.domains.clustered.explaining import Change, Explanation
-    from dse.domains.clustered.problem import Problem
+    from dse.core.explanation import Change, Explanation
+    from dse.core.problem import AnyProblem
 
 PROOF_SECONDS = 10.0
 SHOWN = 5
@@ -51,39 +50,25 @@ def command(
     The change is one of the hardware (buffers, PEs) or of genes: those that --fix holds fast, or one of the
     mapping's own.
     """
-    from dse.core.cost_models import is_hierarchical
-    from dse.core.dim_names import naming_line
-    from dse.domains.clustered.accelerator import load_accelerator
-    from dse.domains.clustered.explaining import explain_mapping, explain_space
-    from dse.domains.clustered.problem import Problem
-    from dse.domains.clustered.space.mapping_space import parse_fixed
+    from dse.core.domains import domain_of, make_problem
     from workloads import load_layer
 
     model = chosen_model(cost_model, constants)
-    if is_hierarchical(model):
-        raise InputError(
-            f"dse explain is of two levels, cost model {model!r} of any number: dse evaluate --mapping says "
-            "what does not fit, and dse certify whether anything does"
-        )
-    found, machine, fixed = load_layer(layer), load_accelerator(accelerator), parse_fixed(fix or [])
-    problem = Problem(found, machine, "edp", model, tiles=tiles, fixed=fixed)
-    proof = None
-    if mapping is None:
-        explanation = explain_space(problem)
-        proof = None if explanation.feasible else _proof(problem)
-    else:
-        explanation = explain_mapping(problem, find_mapping(mapping, found, machine, model))
+    fixed = domain_of(model).parse_fixed(fix or [], "default")
+    problem = make_problem(load_layer(layer), accelerator, "edp", model, tiles, fixed)
+    explanation = problem.explanation(None if mapping is None else problem.find_mapping(mapping))
+    proof = None if mapping or explanation.feasible else _proof(problem)
     note_merged(layer)
     if json:
         output.print_json({**explanation.to_dict(), "proof": proof})
     else:
         what = f"{mapping} mapping" if mapping else "mappings"
-        _show(f"{what} of {layer} ({found}) on {accelerator}, cost model {model}", explanation, proof)
-        if found.product and explanation.genes:
-            print(naming_line(found))
+        _show(f"{what} of {layer} ({problem.layer}) on {accelerator}, cost model {model}", explanation, proof)
+        if problem.naming and explanation.genes:
+            print(problem.naming)
 
 
-def _proof(problem: Problem) -> str | None:
+def _proof(problem: AnyProblem) -> str | None:
     """That no mapping is feasible, if that can be proven in a few seconds."""
     from dse.core.certificate import INFEASIBLE
     from dse.optimum import certify

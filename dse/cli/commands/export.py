@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from dse.cli import output
 from dse.cli.completion import complete_format
-from dse.cli.exporting import FORMAT_HELP
+from dse.cli.exporting import FORMAT_HELP, check_format
 from dse.cli.networks import note_merged
 from dse.cli.options import AcceleratorName, CostModelName, Json, LayerName, chosen_model
+from dse.support.errors import InputError
 
 
 def command(
@@ -33,41 +34,21 @@ def command(
 
     With --cost-model timeloop the accelerator is a machine of levels.
     """
-    from dse.core.cost_models import is_hierarchical
-    from dse.domains.clustered.formats.registry import named
+    from dse.core.domains import domain_of, make_problem
+    from workloads import load_layer
 
-    kind, model = named(format), chosen_model(cost_model, None)
-    write = _export_levels if is_hierarchical(model) else _export
-    files, unsaid = write(mapping, layer, accelerator, model, kind.name, out)
+    model = chosen_model(cost_model, None)
+    check_format(format)
+    if format not in domain_of(model).formats:
+        able = ", ".join(domain_of(model).formats)
+        raise InputError(f"under cost model {model!r} there is no format {format}; expected {able}")
+    problem = make_problem(load_layer(layer), accelerator, "edp", model)
+    files, unsaid = problem.export(format, problem.find_mapping(mapping), out)
     note_merged(layer)
     for sentence in unsaid:
         typer.echo(sentence, err=True)
     if json:
-        output.print_json({"format": kind.name, "files": [str(file) for file in files], "unsaid": unsaid})
+        output.print_json({"format": format, "files": [str(file) for file in files], "unsaid": unsaid})
     else:
         for file in files:
             print(file)
-
-
-Written = tuple[list[Path], list[str]]
-"""The files, and in sentences what the format has no words for."""
-
-
-def _export(mapping: str, layer: str, accelerator: str, model: str, name: str, out: Path) -> Written:
-    from dse.cli.exporting import find_mapping
-    from dse.domains.clustered.accelerator import load_accelerator
-    from dse.domains.clustered.formats import export
-    from workloads import load_layer
-
-    found, machine = load_layer(layer), load_accelerator(accelerator)
-    return export(name, found, machine, find_mapping(mapping, found, machine, model), out), []
-
-
-def _export_levels(mapping: str, layer: str, accelerator: str, model: str, name: str, out: Path) -> Written:
-    from dse.cli.machine_view import read_mapping_file
-    from dse.domains.levels.formats import export_levels
-    from dse.domains.making import make_problem
-    from workloads import load_layer
-
-    problem: Any = make_problem(load_layer(layer), accelerator, "edp", model)
-    return export_levels(name, problem, read_mapping_file(mapping, problem), out)

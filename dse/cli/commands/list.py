@@ -8,10 +8,9 @@ import typer
 
 from dse.cli import output
 from dse.cli.completion import complete_network
-from dse.cli.listing import ALIASES, KINDS, LAYERS, MORE, Entry, network_parts
+from dse.cli.listing import LAYERS, Entry, aliases, kinds, network_parts
 from dse.cli.networks import merged_layers, merged_text
 from dse.cli.options import Json
-from dse.domains.clustered.accelerator import UNLIMITED
 from dse.support.errors import InputError, unknown
 
 if TYPE_CHECKING:
@@ -42,16 +41,16 @@ def command(
 
     With a name behind the kind all that is known of that one; of layers, those of a network.
     """
-    every = KINDS | MORE
-    if kind and kind not in (*every, *ALIASES, LAYERS):
-        raise unknown("kind", kind, [*every, *ALIASES, LAYERS], "dse list")
+    every, others = kinds(), aliases()
+    if kind and kind not in (*every, *others, LAYERS):
+        raise unknown("kind", kind, [*every, *others, LAYERS], "dse list")
     if kind == LAYERS and not name:
         raise InputError("dse list layers takes one network, as in dse list layers vgg16")
     if kind == LAYERS:
         found = network_parts(name)
     else:
-        kinds = ALIASES.get(kind, (kind,)) if kind else tuple(KINDS)
-        found = {each: every[each]() for each in kinds}
+        chosen = others.get(kind, (kind,)) if kind else tuple(every)
+        found = {each: every[each]() for each in chosen}
         found = _one(found, kind, name) if name else found
     if json:
         output.print_json(found)
@@ -94,7 +93,7 @@ def _show_lines(console: Console, found: dict[str, list[Entry]]) -> None:
             sentence = f"{_name(entry):<{width}}  {entry['sentence'] or 'says nothing of itself'}{whose}"
             _print_line(console, f"  {sentence}")
         if not entries:
-            console.print(f"  {ABSENT[kind]}")
+            console.print(f"  {ABSENT.get(kind, 'none')}")
     if len(found) > 1:
         console.print("\ndse list KIND NAME shows all that is known of one", style="dim", soft_wrap=True)
 
@@ -142,6 +141,8 @@ def _shown(value: object) -> object:
 
 
 OURS = "dse-arena"
+UNLIMITED = 2**30
+"""Of a size: none."""
 LIMITED = ("l1_size", "l2_size", "noc_bandwidth", "offchip_bandwidth")
 """What an accelerator may have without limit."""
 USUAL: dict[str, Any] = {"dilation": [1, 1], "folded": [], "reason": ""}

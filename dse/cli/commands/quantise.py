@@ -112,7 +112,7 @@ def _trial(
             raise InputError("--layer and --accelerator name a problem together")
         if layer is None or accelerator is None:
             return MappingTrial(saved.about, taught_on(saved.about), samples, runs)
-        from dse.domains.making import make_problem
+        from dse.core.domains import make_problem
         from workloads import load_layer
 
         named = make_problem(load_layer(layer), accelerator, objective)

@@ -107,7 +107,7 @@ def command(
     nothing feasible is found, or if the searcher fails.
     """
     from dse.campaign.network import NetworkSearch
-    from dse.domains.making import load_hardware, load_space, make_problem, parse_constraints
+    from dse.core.domains import domain_of, load_space, make_problem
     from dse.search.flatness import flat_objective
     from dse.search.searcher import default_searcher, make_searcher, parse_settings
     from dse.support.validation import whole_number
@@ -129,11 +129,12 @@ def command(
     budget = DEFAULT_BUDGET if budget is None else budget
     make_searcher(searcher, chosen)
     model = chosen_model(cost_model, constants)
-    machine, parts = load_hardware(accelerator, model), load_space(space, model, hardware or [])
+    kind = domain_of(model)
+    machine, parts = kind.load_hardware(accelerator, model), load_space(space, model, hardware or [])
     shared: dict[str, Any] = {
         "cost_model": model,
         "tiles": tiles,
-        "fixed": parse_constraints(fix or [], model, parts),
+        "fixed": kind.parse_fixed(fix or [], parts),
         "space": parts,
         "area_budget": budget_area,
     }

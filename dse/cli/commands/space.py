@@ -20,8 +20,11 @@ from dse.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from dse.domains.clustered.space.mapping_space import MappingSpace
-    from dse.domains.levels.space.space import HierarchySpace
+    from dse.core.problem import DesignSpace
+
+
+ESTIMATES = {"eq1": "Equation 1"}
+"""Estimates of a space's size, as they are called."""
 
 
 def command(
@@ -35,41 +38,39 @@ def command(
     json: Json = False,
 ) -> None:
     """Show the genes and the size of a layer's mapping space, of two levels or those of a cost model."""
-    from dse.core.dim_names import naming_line
-    from dse.domains.making import load_space, make_problem, parse_constraints
+    from dse.core.domains import domain_of, load_space, make_problem
     from workloads import load_layer
 
     full, model = load_layer(layer), chosen_model(cost_model, None)
+    kind = domain_of(model)
     parts = load_space(space, model, hardware or [])
-    fixed = parse_constraints(fix or [], model, parts)
+    fixed = kind.parse_fixed(fix or [], parts)
     problem = make_problem(full, accelerator, "edp", model, tiles, fixed, parts)
     made = problem.space
     note_merged(layer)
     if json:
         sizes = {"vectors": made.vectors, "mappings": made.mappings}
-        sizes |= {"eq1": made.equation1} if made.structure else {}
-        output.print_json({"genes": [asdict(gene) for gene in made.genes], **sizes})
+        output.print_json({"genes": [asdict(gene) for gene in made.genes], **sizes, **made.estimates})
     else:
         named = "" if space == "default" else f" space {space},"
-        _show(made, f"{layer} ({full}) on {accelerator},{named} tiles {made.tiles}")
-        if full.product:
-            print(naming_line(full, levels=problem.model.hierarchical))
+        _show(made, f"{layer} ({full}) on {accelerator},{named} tiles {tiles}")
+        if problem.naming:
+            print(problem.naming)
 
 
-def _show(space: MappingSpace | HierarchySpace, title: str) -> None:
+def _show(space: DesignSpace, title: str) -> None:
     console = output.make_console()
     rows = [(gene.name, gene.kind, gene.size, _fixed_at(space, gene.name)) for gene in space.genes]
     heads = ("gene", "kind", "values", "fixed at" if space.fixed else "")
     output.print_table(console, f"Mapping space of {title}", heads, rows)
     sizes = [("gene vectors", space.vectors, ""), ("distinct mappings", space.mappings, "")]
-    if space.structure:
-        remark = "(the estimate of arXiv:2507.16249, not this space's size)"
-        sizes.append(("Equation 1", space.equation1, remark))
+    remark = "(an estimate, not this space's size)"
+    sizes += ((ESTIMATES.get(name, name), size, remark) for name, size in space.estimates.items())
     for name, size, remark in sizes:
         console.print(f"{name:<18} {_count(size)} {remark}".rstrip(), soft_wrap=True)
 
 
-def _fixed_at(space: MappingSpace | HierarchySpace, name: str) -> str:
+def _fixed_at(space: DesignSpace, name: str) -> str:
     value = space.fixed.get(name, "")
     return " ".join(value) if isinstance(value, list) else str(value)
 

@@ -105,6 +105,16 @@ class Accelerator(Schema):
         """What a user named it by, such as a file, with its own name if it has one."""
         return f"{given} ({self.name})" if self.name else given
 
+    @property
+    def summary(self) -> str:
+        """Its figures in a line, as `dse list` has them."""
+        if self.l1_size == self.l2_size == UNLIMITED:
+            return f"{self.num_pes:,} PEs, buffers and bandwidths without limit"
+        return (
+            f"{self.num_pes:,} PEs; L1 {_size(self.l1_size)} a PE and L2 {_size(self.l2_size)} elements; "
+            f"NoC {_size(self.noc_bandwidth)} and off-chip {_size(self.offchip_bandwidth)} elements a cycle"
+        )
+
     @cached_property
     def cluster_sizes(self) -> tuple[int, ...]:
         """The divisors of the PE count, ascending: the cluster sizes that waste no PE."""
@@ -130,6 +140,10 @@ class Accelerator(Schema):
     def cycle_seconds(self) -> float:
         """Seconds of one clock cycle."""
         return 1.0 / self.hertz
+
+
+def _size(value: int) -> str:
+    return "without limit" if value == UNLIMITED else f"{value:,}"
 
 
 def _in_elements(data: object, where: str) -> object:

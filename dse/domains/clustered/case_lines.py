@@ -1,15 +1,10 @@
-"""The lines of files of cases, and what each holds as integers: see `dse.domains.clustered.cases`."""
+"""What the lines of files of cases hold, as integers: see `cases`."""
 
 from __future__ import annotations
 
-import gzip
 import math
-import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
 from operator import itemgetter
-from typing import IO, Any, cast
+from typing import Any
 
 from dse.core.layer import DIMS, TYPES
 from dse.domains.clustered.mapping import Mapping, MappingBatch
@@ -21,9 +16,6 @@ INT64_MIN = -INT64_MAX - 1
 HARDWARE = ("num_pes", "noc_bandwidth", "offchip_bandwidth", "noc_latency", "simd_lanes")
 CAPACITIES = ("l1_size", "l2_size")
 STEPS = ("stride", "padding", "dilation")
-STANDARD_INPUT = "-"
-MOST_LETTERS, MOST_LINES = 1 << 20, 1_000_000
-"""Of a line, and of a file."""
 
 CaseRow = tuple[list[int], float]
 """A line as integers (layer, hardware, mapping, paddings, dilations, capacities) and its clock."""
@@ -135,66 +127,3 @@ def _quick_level(level: Any) -> list[int]:
     if not usual or len(codes) != 6 or len(set(codes)) != 6:
         raise ValueError
     return [_DIM_CODES[level["parallel"]], *codes, *_sizes(tile)]
-
-
-def name_of(path: str) -> str:
-    """A file as messages call it."""
-    return "standard input" if path == STANDARD_INPUT else path or repr(path)
-
-
-def case_lines(path: str) -> Iterator[tuple[str, str]]:
-    """The lines of a file of cases, plain or gzipped, each with its place for messages.
-
-    Raises InputError where the file cannot be read, or holds none.
-    """
-    name = name_of(path)
-    number = 0
-    for number, text in numbered_lines(path, name):
-        yield f"{name} line {number}", text
-    if not number:
-        raise InputError(f"{name} holds no cases; expected one JSON object a line")
-
-
-def numbered_lines(path: str, name: str) -> Iterator[tuple[int, str]]:
-    """The numbered lines of a file; blank lines are forgiven at its end only.
-
-    A file need not have an end, or fit into memory once it is unpacked: lines and their number are bounded.
-    """
-    blank = 0
-    try:
-        with _opened(path) as stream:
-            for number, raw in enumerate(iter(partial(stream.readline, MOST_LETTERS + 1), b""), 1):
-                if len(raw) > MOST_LETTERS:
-                    raise InputError(f"{name} line {number} is longer than {MOST_LETTERS:,} letters")
-                if number > MOST_LINES:
-                    raise InputError(f"{name} has more than {MOST_LINES:,} lines; split it")
-                text = _decoded(raw, f"{name} line {number}")
-                if not text.strip():
-                    blank = blank or number
-                elif blank:
-                    raise InputError(f"{name} line {blank} is blank; expected one case a line")
-                else:
-                    yield number, text
-    except OSError as error:
-        raise InputError(f"{name} cannot be read: {error.strerror or error}") from None
-    except (EOFError, zlib.error) as error:
-        raise InputError(f"{name} is not a whole gzip file: {shorten(str(error))}") from None
-
-
-@contextmanager
-def _opened(path: str) -> Iterator[IO[bytes]]:
-    """The lines of a file or of standard input, unpacked if they are gzipped."""
-    source: str | int = 0 if path == STANDARD_INPUT else path
-    with open(source, "rb", closefd=source != 0) as stream:
-        if stream.peek(2).startswith(b"\x1f\x8b"):
-            with gzip.GzipFile(fileobj=stream) as unpacked:
-                yield cast("IO[bytes]", unpacked)
-        else:
-            yield stream
-
-
-def _decoded(raw: bytes, where: str) -> str:
-    try:
-        return raw.decode("utf-8").rstrip("\r\n")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{where} is not UTF-8: byte {error.start + 1} is {raw[error.start]:#04x}") from None

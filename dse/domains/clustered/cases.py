@@ -15,15 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from dse.core.cost_model import CaseExtras, CostModel
 from dse.core.figures import CostBatch
 from dse.core.layer import DIMS, TYPES, Layer
 from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import CLOCK_GHZ, Accelerator
-from dse.domains.clustered.case_lines import CAPACITIES, HARDWARE, case_row, name_of, numbered_lines
+from dse.domains.clustered.case_lines import CAPACITIES, HARDWARE, case_row
+from dse.domains.clustered.cost_model import CaseExtras, CostModel
 from dse.domains.clustered.mapping import COLUMNS as ROW_COLUMNS
 from dse.domains.clustered.mapping import Level, Mapping, MappingBatch
 from dse.support.arrays import BoolArray, IntArray
+from dse.support.case_lines import name_of, numbered_lines
 from dse.support.errors import InputError
 
 LAYER_COLUMNS = 9

@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from dse.core.cost_model import Detail
-from dse.core.cost_models import DEFAULT_COST_MODEL, cost_model
+from dse.core.evaluation import BufferUse, Evaluation, Line, buffer_line
 from dse.core.layer import Layer
 from dse.core.objective import objectives_of, objectives_under
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.cases import results
+from dse.domains.clustered.cost_model import CostModel
 from dse.domains.clustered.feasibility import FeasibilityRules
 from dse.domains.clustered.mapping import Mapping, MappingBatch
 
 COMPUTE, DATA = "compute", "data movement"
-
-
-@dataclass(frozen=True)
-class BufferUse:
-    """Elements that a mapping needs of a buffer, of those that there are; `use` is the share."""
-
-    needed: int
-    capacity: int
-    use: float
 
 
 @dataclass(frozen=True)
@@ -52,69 +43,27 @@ class Breakdown:
         """The buffers by name."""
         return {"L1 per PE": self.l1, "L2": self.l2}
 
-
-@dataclass(frozen=True)
-class LevelsBreakdown:
-    """The same of a mapping onto a machine of levels: the words that its levels with a capacity hold.
-
-    `ideal_cycles` are the layer's MACs on all MACs of the machine, `bound` is compute or a level's name.
-    """
-
-    levels: dict[str, BufferUse]
-    ideal_cycles: int
-    utilisation: float
-    bound: str
-
     @property
-    def held(self) -> dict[str, BufferUse]:
-        """The levels by name."""
-        return self.levels
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """What a mapping costs (`figures`, as a case's result), and what that is worth.
-
-    `loss` is by objective, in its unit, and None where the mapping is not `feasible`; `reason` says why it
-    is not. Without costs there is no `breakdown`, and a `detail` from models that have one only.
-    """
-
-    figures: dict[str, Any]
-    feasible: bool
-    reason: str | None
-    loss: dict[str, float | None]
-    breakdown: Breakdown | LevelsBreakdown | None
-    detail: Detail | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data: the figures, `feasible`, `reason`, `loss` and `breakdown`.
-
-        The breakdown holds the detail's parts, where there is one: `cycles`, `energy_nj`, `words`, `buffers`,
-        and of a machine of levels `tensors` and `leakage_nj`.
-        """
-        detail = asdict(self.detail) if self.detail else {}
-        parts = {**asdict(self.breakdown), **detail} if self.breakdown else None
-        return {
-            **self.figures,
-            "reason": self.reason,
-            "feasible": self.feasible,
-            "loss": self.loss,
-            "breakdown": parts,
-        }
+    def lines(self) -> tuple[Line, ...]:
+        """All of it, as a table shows it."""
+        ideal = f"{self.ideal_cycles:,} cycles on all PEs at once"
+        return (
+            buffer_line("L1", self.l1, "elements per PE"),
+            buffer_line("L2", self.l2, "elements"),
+            Line("utilisation", f"{self.utilisation:.1%}", ideal),
+            Line("busy PEs", f"{self.busy_pes:.1%}", f"{self.busiest_pe_cycles:,} cycles on the busiest PE"),
+            Line("busy time", f"{self.busy_time:.1%}", f"the rest waits for data; bound by {self.bound}"),
+        )
 
 
 def evaluate(
-    layer: Layer,
-    accelerator: Accelerator,
-    mapping: Mapping,
-    model: str = DEFAULT_COST_MODEL,
-    objective: str = "latency",
+    layer: Layer, accelerator: Accelerator, mapping: Mapping, priced_by: CostModel, objective: str = "latency"
 ) -> Evaluation:
-    """Price `mapping` of `layer` under the cost model `model`; no mapping raises.
+    """Price `mapping` of `layer` under a cost model; no mapping raises.
 
     There is a loss by each objective that has a name, and by `objective`, which may be a product or several.
     """
-    batch, priced_by = MappingBatch.of([mapping]), cost_model(model)
+    batch = MappingBatch.of([mapping])
     priced = layer if priced_by.prices_strides else layer.lowered()
     costs = priced_by.evaluate(priced, accelerator, batch)
     rules = FeasibilityRules(layer, accelerator, "latency")
@@ -146,8 +95,8 @@ def _breakdown(
     cycles = figures["cycles"]
     ideal = -(-layer.macs // (accelerator.num_pes * accelerator.simd_lanes))
     return Breakdown(
-        l1=buffer_use(figures["l1_size"], accelerator.l1_size),
-        l2=buffer_use(figures["l2_size"], accelerator.l2_size),
+        l1=BufferUse.of(figures["l1_size"], accelerator.l1_size),
+        l2=BufferUse.of(figures["l2_size"], accelerator.l2_size),
         ideal_cycles=ideal,
         busiest_pe_cycles=busiest,
         utilisation=ideal / cycles,
@@ -155,8 +104,3 @@ def _breakdown(
         busy_time=busiest / cycles,
         bound=bound or (COMPUTE if 2 * busiest >= cycles else DATA),
     )
-
-
-def buffer_use(needed: int, capacity: int) -> BufferUse:
-    """So many elements of those that there are."""
-    return BufferUse(needed, capacity, needed / capacity)

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
+from dse.core.explanation import Change, Explanation
 from dse.core.reasons import Reason
 from dse.domains.clustered.mapping import Mapping as DataflowMapping
 from dse.domains.clustered.mapping import MappingBatch
@@ -27,48 +28,6 @@ RANDOM, RANDOM_OUTSIDE = 2_000, 100
 CAPACITY = (Reason.L1_TOO_SMALL, Reason.L2_TOO_SMALL)
 MOST_GENES = 2
 """How many fixed genes at once are tried with other values."""
-
-
-@dataclass(frozen=True)
-class Change:
-    """What would have to be otherwise, by name: from which value to which; and a mapping feasible then."""
-
-    values: Mapping[str, tuple[Any, Any]]
-    mapping: DataflowMapping
-
-    def __str__(self) -> str:
-        return " and ".join(f"{name} {old} -> {new}" for name, (old, new) in self.values.items())
-
-    def to_dict(self) -> dict[str, Any]:
-        """The change as plain data."""
-        changes = {name: {"from": old, "to": new} for name, (old, new) in self.values.items()}
-        return {"changes": changes, "mapping": self.mapping.to_dict()}
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """Whether it is feasible, and why not; `refused` counts reasons over the mappings that were `tried`.
-
-    `hardware` and `genes` are changes, the smallest first, each of which would do by itself.
-    """
-
-    feasible: bool
-    reason: str
-    tried: int
-    refused: Mapping[str, int]
-    hardware: tuple[Change, ...] = ()
-    genes: tuple[Change, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """The explanation as plain data."""
-        return {
-            "feasible": self.feasible,
-            "reason": self.reason,
-            "tried": self.tried,
-            "refused": dict(self.refused),
-            "hardware": [change.to_dict() for change in self.hardware],
-            "genes": [change.to_dict() for change in self.genes],
-        }
 
 
 def explain_mapping(problem: Problem, mapping: DataflowMapping) -> Explanation:

@@ -25,10 +25,10 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from dse.core.cost_model import CostModel
 from dse.core.dim_names import dim_names, naming_line
 from dse.core.layer import DIMS, TENSORS, Layer
 from dse.domains.clustered.accelerator import UNLIMITED, Accelerator
+from dse.domains.clustered.cost_model import CostModel
 from dse.domains.clustered.mapping import Level, Mapping
 from dse.support.validation import INT64_MAX, whole_number
 

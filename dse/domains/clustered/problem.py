@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os.path
 from collections.abc import Callable, Sequence
 from collections.abc import Mapping as Table
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 
-from dse.core.cost_model import CostModel, Detail, PriceEach, PriceRows
-from dse.core.cost_models import DEFAULT_COST_MODEL, cost_model
+from dse.core.cost_model import Detail
+from dse.core.cost_models import DEFAULT_COST_MODEL, cost_model, cost_models
+from dse.core.dim_names import naming_line
 from dse.core.evaluations import Criteria, Evaluations
 from dse.core.figures import BUFFERS, CostBatch
 from dse.core.layer import Layer
@@ -19,6 +22,7 @@ from dse.core.objective import canonical_objective, objectives_under, parse_obje
 from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import Accelerator, figure_column
 from dse.domains.clustered.cases import case_line
+from dse.domains.clustered.cost_model import CostModel, PriceEach, PriceRows
 from dse.domains.clustered.mapping import Mapping, MappingBatch
 from dse.domains.clustered.models.outside.adapter import adapted
 from dse.domains.clustered.space.mapping_space import MappingSpace
@@ -30,7 +34,8 @@ from dse.support.hashing import digest
 from dse.support.validation import positive_number
 
 if TYPE_CHECKING:
-    from dse.domains.clustered.evaluation import Evaluation
+    from dse.core.evaluation import Evaluation
+    from dse.core.explanation import Explanation
     from dse.domains.clustered.feasibility import FeasibilityRules
 
 
@@ -44,8 +49,7 @@ class _SpaceField:
     """The field `space` of a Problem: takes the parts of a space (or a space, for them), gives the space."""
 
     def __set__(self, problem: Problem, given: str | Table[str, Any] | Parts | MappingSpace) -> None:
-        of_levels = getattr(given, "hierarchy", None) is not None
-        parts = SPACES["default"] if of_levels else read_parts(getattr(given, "parts", given))
+        parts = read_parts(getattr(given, "parts", given))
         problem.__dict__["_parts"] = parts
 
     @overload
@@ -85,6 +89,8 @@ class Problem:
 
     templates: ClassVar[tuple[str, ...]] = tuple(TEMPLATES)
     """The known dataflows that can be fitted to it."""
+    shows_detail: ClassVar[bool] = False
+    """Whether what figures are made of is shown unasked."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "objective", canonical_objective(self.objective))
@@ -114,9 +120,13 @@ class Problem:
     @cached_property
     def model(self) -> CostModel:
         """The cost model."""
-        if isinstance(self.cost_model, str):
-            return cost_model(self.cost_model)
-        return adapted(self.cost_model)
+        if not isinstance(self.cost_model, str):
+            return adapted(self.cost_model)
+        found = cost_model(self.cost_model)
+        if not isinstance(found, CostModel):
+            able = ", ".join(cost_models(CostModel.domain))
+            raise InputError(f"cost model {found.name!r} prices no mappings of two levels; expected {able}")
+        return found
 
     def price(self, genes: IntArray) -> Evaluations:
         """What the points in `genes`, int64 (n, genes) and inside the space, cost, and their losses."""
@@ -130,6 +140,10 @@ class Problem:
         """
         batch = MappingBatch.of([mappings]) if isinstance(mappings, Mapping) else mappings
         return (self if batch.machines is not None else self._on_nearest)._priced(batch)
+
+    def with_changes(self, **changes: Any) -> Problem:
+        """The problem with other fields: another objective, cost model or tiles."""
+        return replace(self, **changes)
 
     def on_machine_of(self, genes: Sequence[int] | IntArray) -> Problem:
         """The problem on the accelerator that one of its points (genes,) is for.
@@ -181,6 +195,60 @@ class Problem:
         refused = "" if costs.valid[0] else self.model.refusal(self._priced_layer, self.accelerator, mapping)
         return refused or self._rules.explain(rows[0], costs)
 
+    def explanation(self, mapping: Mapping | None) -> Explanation:
+        """Why a mapping, or with None every mapping, is not feasible, and the smallest change that helps."""
+        from dse.domains.clustered.explaining import explain_mapping, explain_space
+
+        return explain_space(self) if mapping is None else explain_mapping(self, mapping)
+
+    def find_mapping(self, name: str) -> Mapping:
+        """The template of that name, or the mapping in a file: JSON, MAESTRO's text, Timeloop's YAML."""
+        from dse.domains.clustered.formats.registry import SUFFIXES, read_mapping
+
+        if name in TEMPLATES:
+            return self.template(name)
+        path = Path(name)
+        if path.suffix not in SUFFIXES and not os.path.exists(name):
+            raise unknown("mapping", name, TEMPLATES, "the templates (or name a .json, .m or .yaml file)")
+        return read_mapping(name, self.layer, self.accelerator)
+
+    def export(self, kind: str, mapping: Mapping, folder: Path) -> tuple[list[Path], list[str]]:
+        """Write a mapping in a format into the folder: the files, and what the format has no words for."""
+        from dse.domains.clustered.formats.registry import export
+
+        return export(kind, self.layer, self.accelerator, mapping, folder), []
+
+    def notations(self, mapping: Mapping) -> dict[str, str]:
+        """The mapping in the notations of other programs, by their names."""
+        from dse.domains.clustered.formats import maestro
+
+        return {"maestro": next(iter(maestro.write(self.layer, self.accelerator, mapping).values()))}
+
+    @property
+    def naming(self) -> str:
+        """How mapping files, genes and --fix name the dims of a matrix product; empty of any other layer."""
+        return naming_line(self.layer)
+
+    @property
+    def opened(self) -> tuple[str | None, Table[str, Sequence[float]]]:
+        """The space's name, if it has one, and the figures of the accelerator that are open besides."""
+        return self.parts.opened()
+
+    @property
+    def hardware_genes(self) -> tuple[str, ...]:
+        """The figures of the accelerator that are genes."""
+        return self.parts.hardware
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What shapes the space, as plain data: `tiles`, `fixed`, and `parts` and `area_budget` if given."""
+        return {
+            "tiles": self.tiles,
+            "fixed": dict(self.fixed),
+            **({} if self.parts.name == "default" else {"parts": self.parts.to_dict()}),
+            **({} if self.area_budget is None else {"area_budget": self.area_budget}),
+        }
+
     def nest(self, mapping: Mapping) -> str:
         """The mapping as a nest of loops (see `dse.domains.clustered.nest`)."""
         from dse.domains.clustered.nest import loop_nest
@@ -200,7 +268,7 @@ class Problem:
         """The mapping judged in full, by every objective (see `dse.domains.clustered.evaluation`)."""
         from dse.domains.clustered.evaluation import evaluate
 
-        return evaluate(self.layer, self.accelerator, mapping, self.model_spec, self.objective)
+        return evaluate(self.layer, self.accelerator, mapping, self.model, self.objective)
 
     def case(self, mapping: Mapping) -> dict[str, Any]:
         """The mapping as a case (see `cases`) that costs the same, of the layer priced."""

@@ -179,6 +179,16 @@ class Machine:
         """Seconds of one clock cycle."""
         return 1.0 / self.hertz
 
+    @property
+    def summary(self) -> str:
+        """Its figures in a line."""
+        levels = ", ".join(
+            f"{level.name} {'unlimited' if level.capacity is None else f'{level.capacity:,} words'}"
+            for level in self.levels
+            if level.keeps or level.may_keep
+        )
+        return f"{self.macs:,} MACs, {levels}, {self.clock_ghz:g} GHz"
+
     def called(self, given: str) -> str:
         """What a user named it by, such as a file, with its own name if that is another."""
         return given if self.name == given else f"{given} ({self.name})"

@@ -9,7 +9,7 @@ from dse.core.dim_names import dim_names, naming_line
 from dse.core.layer import Layer
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.mapping import HierarchyMapping
-from dse.domains.levels.workload import Workload
+from dse.domains.levels.workload import DIM_NAMES, Workload
 
 
 def machine_nest(layer: Layer, workload: Workload, machine: Machine, mapping: HierarchyMapping) -> str:
@@ -18,10 +18,10 @@ def machine_nest(layer: Layer, workload: Workload, machine: Machine, mapping: Hi
     name = f"{layer.name}: " if layer.name else ""
     lines = [
         f"{name}{layer}, {workload.macs:,} MACs",
-        *([naming_line(layer, levels=True)] if layer.product else []),
+        *([naming_line(layer, DIM_NAMES)] if layer.product else []),
         f"{machine.name}: {used:,} of {machine.macs:,} MACs at work",
         "",
-        *_levels(workload, machine, mapping, dim_names(layer, levels=True)),
+        *_levels(workload, machine, mapping, dim_names(layer, DIM_NAMES)),
         "",
         f"mapping {mapping.text()}",
     ]

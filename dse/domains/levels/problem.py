@@ -3,31 +3,37 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+import os.path
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 
-from dse.core.cost_model import CostModel
-from dse.core.cost_models import hierarchy_model
+from dse.core.cost_model import Detail
+from dse.core.cost_models import cost_model, cost_models
+from dse.core.dim_names import naming_line
+from dse.core.evaluation import BufferUse, Evaluation, Line, buffer_line
 from dse.core.evaluations import Criteria, Evaluations
-from dse.core.objective import OBJECTIVES, parse_objectives
+from dse.core.explanation import Explanation
+from dse.core.figures import CostBatch
+from dse.core.layer import Layer
+from dse.core.objective import OBJECTIVES, canonical_objective, parse_objectives
 from dse.core.reasons import Reason
-from dse.domains.clustered.problem import Problem
+from dse.domains.levels.cases import machine_case
+from dse.domains.levels.cost_model import LevelsCostModel, PriceRows
 from dse.domains.levels.layout import RowArray
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.mapping import HierarchyMapping, read_mapping
+from dse.domains.levels.nest import machine_nest
 from dse.domains.levels.space.batch import HierarchyBatch
 from dse.domains.levels.space.space import HierarchySpace
+from dse.domains.levels.workload import DIM_NAMES
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, shorten, unknown
-
-if TYPE_CHECKING:
-    from dse.core.cost_model import LevelsDetail
-    from dse.core.figures import CostBatch
-    from dse.domains.clustered.evaluation import Evaluation, LevelsBreakdown
+from dse.support.hashing import digest
 
 FIGURES = ("latency", "energy")
 """What there is to minimise: no model of hierarchies says anything of area or power."""
@@ -37,31 +43,69 @@ AT_ONCE = 1024
 
 
 @dataclass(frozen=True)
-class MachineProblem(Problem):
-    """A layer x a machine of any number of levels x its mappings x an objective x a cost model.
+class LevelsBreakdown:
+    """The words that the levels with a capacity hold, and where the cycles go.
 
-    All that uses problems takes it as one. `accelerator` is the machine, `tiles` are factors, and `fixed`
-    holds constraints: see `dse.domains.levels.space.constraints`. Of the words that its levels need, the
-    `l2_size` of what is priced is those of the outermost level with a capacity; `l1_size` is those of the
-    fullest of the others, in words of the largest of them.
+    `ideal_cycles` are the layer's MACs on all MACs of the machine, `bound` is compute or a level's name.
     """
 
-    accelerator: Machine  # type: ignore[assignment]
+    levels: dict[str, BufferUse]
+    ideal_cycles: int
+    utilisation: float
+    bound: str
+
+    @property
+    def held(self) -> dict[str, BufferUse]:
+        """The levels by name."""
+        return self.levels
+
+    @property
+    def lines(self) -> tuple[Line, ...]:
+        """All of it, as a table shows it."""
+        ideal = f"{self.ideal_cycles:,} cycles on all MACs at once"
+        return (
+            *(buffer_line(name, use, "words") for name, use in self.levels.items()),
+            Line("utilisation", f"{self.utilisation:.1%}", ideal),
+        )
+
+
+@dataclass(frozen=True)
+class MachineProblem:
+    """A layer x a machine of any number of levels x its mappings x an objective x a cost model.
+
+    `accelerator` is the machine, `tiles` are factors, and `fixed` holds constraints: see
+    `dse.domains.levels.space.constraints`. Of the words that its levels need, the `l2_size` of what is priced
+    is those of the outermost level with a capacity; `l1_size` is those of the fullest of the others, in words
+    of the largest of them. Members are as in `dse.core.problem.AnyProblem`.
+    """
+
+    layer: Layer
+    accelerator: Machine
+    objective: str = "latency"
+    cost_model: str | LevelsCostModel = "timeloop"
+    tiles: str = "factors"
+    fixed: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    parts: str = "default"
+    area_budget: float | None = None
 
     templates: ClassVar[tuple[str, ...]] = ()
     """Known dataflows are of two levels."""
+    shows_detail: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.accelerator, Machine):
             raise InputError(f"cost model {self.cost_model!r} needs a machine of levels, as from a TOML file")
         if self.tiles != "factors":
             raise unknown("tiles", self.tiles, ("factors",))
-        if self.parts.name != "default":
+        if getattr(self.parts, "name", self.parts) != "default":
             raise InputError(f"under cost model {self.model.name!r} the machine says what the space is")
         if self.area_budget is not None:
             raise InputError(f"cost model {self.model.name!r} says nothing of area, which has a budget")
+        object.__setattr__(self, "objective", canonical_objective(self.objective))
         self._refuse_objectives()
-        super().__post_init__()
+        object.__setattr__(self, "fixed", dict(self.fixed))
+        # The space and the model are made now, so that what is wrong with them is said now.
+        _ = self.space, self.model
 
     def _refuse_objectives(self) -> None:
         for one in parse_objectives(self.objective):
@@ -74,20 +118,52 @@ class MachineProblem(Problem):
                 )
 
     def __reduce__(self) -> tuple[Any, ...]:
+        # What is derived (the space, compiled functions) is made again in the other process.
         return MachineProblem, tuple(getattr(self, item.name) for item in fields(self))
 
-    if TYPE_CHECKING:
-        space: HierarchySpace = ...  # type: ignore[assignment]
-
-    def make_space(self) -> HierarchySpace:  # type: ignore[override]
-        """What `space` is: the mappings to choose from, as vectors of genes."""
+    @cached_property
+    def space(self) -> HierarchySpace:
+        """The mappings to choose from, as vectors of genes."""
         return HierarchySpace(self.layer, self.accelerator, self.fixed)
 
     @cached_property
-    def model(self) -> CostModel:
+    def model(self) -> LevelsCostModel:
         """The cost model."""
-        given = self.cost_model
-        return given if isinstance(given, CostModel) else hierarchy_model(str(given))
+        found = cost_model(self.cost_model) if isinstance(self.cost_model, str) else self.cost_model
+        if not isinstance(found, LevelsCostModel):
+            able = ", ".join(cost_models(LevelsCostModel.domain))
+            raise InputError(f"cost model {found.name!r} prices no machines of levels; expected {able}")
+        return found
+
+    @property
+    def model_spec(self) -> str:
+        """The cost model in words."""
+        return self.model.spec
+
+    @property
+    def opened(self) -> tuple[str, Mapping[str, Sequence[float]]]:
+        """There is one space, on the machine as it is."""
+        return "default", {}
+
+    @property
+    def hardware_genes(self) -> tuple[str, ...]:
+        """None: the machine is given."""
+        return ()
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What shapes the space, as plain data."""
+        return {"tiles": self.tiles, "fixed": dict(self.fixed)}
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the identity, in hex."""
+        return digest(self.identity)
+
+    @property
+    def naming(self) -> str:
+        """How mapping files, genes and --fix name the dims of a matrix product; empty of any other layer."""
+        return naming_line(self.layer, DIM_NAMES)
 
     def price(self, genes: IntArray) -> Evaluations:
         """What the points in `genes`, int64 (n, genes) and inside the space, cost, and their losses."""
@@ -96,13 +172,13 @@ class MachineProblem(Problem):
         first, *others = (self.price(genes[at : at + AT_ONCE]) for at in range(0, len(genes), AT_ONCE))
         return first.joined(*others)
 
-    def evaluate(self, mappings: HierarchyMapping | HierarchyBatch) -> Evaluations:  # type: ignore[override]
+    def evaluate(self, mappings: HierarchyMapping | HierarchyBatch) -> Evaluations:
         """What a mapping, or each of a batch, costs, whether or not it is in the space."""
         if isinstance(mappings, HierarchyMapping):
             return self.price_rows(self.space.layout.encode([mappings]))
         return self.price_rows(mappings.rows)
 
-    def explain(self, mapping: HierarchyMapping) -> str:  # type: ignore[override]
+    def explain(self, mapping: HierarchyMapping) -> str:
         """Why the mapping is not feasible, with figures, or "feasible"."""
         rows = self.space.layout.encode([mapping])
         reason = Reason(int(self.price_rows(rows).reason[0]))
@@ -118,15 +194,8 @@ class MachineProblem(Problem):
                 return f"{level.name} spreads over {wide[place]} instances; {least} are asked for"
         return reason.text
 
-    def batch(self, mapping: HierarchyMapping) -> HierarchyBatch:  # type: ignore[override]
-        """The mapping as a batch of one."""
-        layout = self.space.layout
-        return HierarchyBatch(layout.encode([mapping]), layout, self.accelerator)
-
-    def judge(self, mapping: HierarchyMapping) -> Evaluation:  # type: ignore[override]
+    def judge(self, mapping: HierarchyMapping) -> Evaluation:
         """The mapping judged by every objective; its figures are those of a case, by level with them."""
-        from dse.domains.clustered.evaluation import Evaluation
-
         priced = self.evaluate(mapping)
         feasible = bool(priced.reason[0] == 0)
         named = {name: column.tolist()[0] for name, column in priced.figures().items()}
@@ -140,13 +209,11 @@ class MachineProblem(Problem):
         breakdown = self._breakdown(detail, found["utilization"]) if detail else None
         return Evaluation(whole, feasible, reason, losses, breakdown, detail)
 
-    def _breakdown(self, detail: LevelsDetail, utilisation: float) -> LevelsBreakdown:
-        from dse.domains.clustered.evaluation import LevelsBreakdown, buffer_use
-
+    def _breakdown(self, detail: Detail, utilisation: float) -> LevelsBreakdown:
         capacities = {level.name: level.capacity for level in self.accelerator.levels}
         return LevelsBreakdown(
             levels={
-                name: buffer_use(sum(tiles.values()), capacity)
+                name: BufferUse.of(sum(tiles.values()), capacity)
                 for name, tiles in detail.buffers.items()
                 if (capacity := capacities[name]) is not None
             },
@@ -155,36 +222,65 @@ class MachineProblem(Problem):
             bound=detail.bound,
         )
 
-    def case(self, mapping: HierarchyMapping) -> dict[str, Any]:  # type: ignore[override]
+    def case(self, mapping: HierarchyMapping) -> dict[str, Any]:
         """The mapping as a case that costs the same: layer, hardware and mapping."""
-        from dse.domains.levels.cases import machine_case
-
         return machine_case(self.space.workload, self.accelerator, mapping)
 
-    def vectors(self, mappings: Sequence[HierarchyMapping]) -> IntArray:  # type: ignore[override]
+    def vectors(self, mappings: Sequence[HierarchyMapping]) -> IntArray:
         """The gene vectors of mappings: (n, genes). InputError for one that is none, or not in the space."""
         for place, mapping in enumerate(mappings):
             if not isinstance(mapping, HierarchyMapping):
                 raise InputError(f"mapping {place} must be a HierarchyMapping, got {shorten(mapping)}")
         return self.space.encode(list(mappings))
 
-    def read_mapping(self, data: object, where: str = "mapping") -> HierarchyMapping:  # type: ignore[override]
+    def read_mapping(self, data: object, where: str = "mapping") -> HierarchyMapping:
         """The mapping in parsed JSON; `where` names the place in messages."""
         layout = self.space.layout
         data = data["levels"] if isinstance(data, dict) and "levels" in data else data
         return read_mapping(data, layout.dims, layout.tensors, where)
 
-    def template(self, name: str) -> Any:
+    def template(self, name: str) -> HierarchyMapping:
         """InputError: there are none."""
         raise InputError(f"template {name!r} is of two levels; cost model {self.model.name!r} has none")
 
-    def nest(self, mapping: HierarchyMapping) -> str:  # type: ignore[override]
+    def nest(self, mapping: HierarchyMapping) -> str:
         """The mapping as a nest of loops."""
-        from dse.domains.levels.nest import machine_nest
-
         return machine_nest(self.layer, self.space.workload, self.accelerator, mapping)
 
-    def needs(self, mapping: HierarchyMapping) -> str:  # type: ignore[override]
+    def explanation(self, mapping: HierarchyMapping | None) -> Explanation:
+        """InputError: no change that helps is looked for on machines of levels."""
+        raise InputError(
+            f"dse explain is of two levels, cost model {self.model.name!r} of any number: dse evaluate "
+            "--mapping says what does not fit, and dse certify whether anything does"
+        )
+
+    def with_changes(self, **changes: Any) -> MachineProblem:
+        """The problem with other fields: another objective, cost model or tiles."""
+        return replace(self, **changes)
+
+    def on_machine_of(self, genes: Sequence[int] | IntArray) -> MachineProblem:
+        """The problem itself: no gene says what the machine is."""
+        return self
+
+    def find_mapping(self, name: str) -> HierarchyMapping:
+        """The mapping in a file: JSON, Timeloop's or ZigZag's YAML, or its text, `L1[WIO] K4 - ...`."""
+        from dse.domains.levels.formats.reading import read_mapping_file
+
+        if not (Path(name).suffix or os.path.exists(name)):
+            return self.template(name)
+        return read_mapping_file(name, self)
+
+    def export(self, kind: str, mapping: HierarchyMapping, folder: Path) -> tuple[list[Path], list[str]]:
+        """Write a mapping in a format into the folder: the files, and what the format has no words for."""
+        from dse.domains.levels.formats import export_levels
+
+        return export_levels(kind, self, mapping, folder)
+
+    def notations(self, mapping: HierarchyMapping) -> dict[str, str]:
+        """None: other programs take files."""
+        return {}
+
+    def needs(self, mapping: HierarchyMapping) -> str:
         """The words that the levels have to hold, of those that there are, in words."""
         words, _ = self.space.measure(self.space.layout.encode([mapping]))
         held = [
@@ -194,9 +290,9 @@ class MachineProblem(Problem):
         ]
         return f"{', '.join(held)} words" if held else "no limited level in use"
 
-    def detail(self, mapping: HierarchyMapping) -> LevelsDetail | None:  # type: ignore[override]
+    def detail(self, mapping: HierarchyMapping) -> Detail | None:
         """What the mapping's figures are made of, level by level; None if it has no price."""
-        return self.model.machine_detail(self.layer, self.accelerator, mapping)
+        return self.model.detail(self.layer, self.accelerator, mapping)
 
     @cached_property
     def identity(self) -> dict[str, Any]:
@@ -235,9 +331,9 @@ class MachineProblem(Problem):
         return max(sizes[1:]), sizes[0]
 
     @cached_property
-    def _price_machine(self) -> Any:
+    def _price_machine(self) -> PriceRows:
         # What does not fit is priced all the same: a search learns from it.
-        return self.model.prepared_machine(self.layer, self.accelerator.unlimited)
+        return self.model.prepared(self.layer, self.accelerator.unlimited)
 
     def price_rows(self, rows: RowArray) -> Evaluations:
         """What rows (n, columns) of the space's layout cost, and their losses."""

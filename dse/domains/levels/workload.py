@@ -24,6 +24,10 @@ MOST_WORDS = 2**60
 """No count of a workload that is priced exceeds it."""
 
 
+DIM_NAMES = {"Y": "P", "X": "Q"}
+"""The dims of layers that mappings of levels call otherwise: output rows and columns."""
+
+
 @dataclass(frozen=True)
 class Tensor:
     """An array of `name`, with an axis a dimension; the output is written, the others are only read."""

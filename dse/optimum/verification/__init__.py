@@ -9,38 +9,18 @@ the solver, or what a model brings to it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from dse.core.certificate import OPTIMAL, Certificate, priced, priced_point
-from dse.domains.clustered.problem import Problem
-from dse.optimum.models import claims_of, has_floor_only
+from dse.core.domains import prover_of
+from dse.core.problem import AnyProblem
+from dse.core.proofs import Check, claims_of
 
 RANDOM_MAPPINGS = 20_000
 
 
-@dataclass(frozen=True)
-class Check:
-    """One thing that was checked, whether it holds, and what was seen."""
-
-    name: str
-    passed: bool
-    seen: str
-
-
-class Claims(Protocol):
-    """The module `claims` in a cost model's folder."""
-
-    def checks(
-        self, problem: Problem, certificate: Certificate, rng: np.random.Generator
-    ) -> tuple[Check, ...]:
-        """Check what only this model's certificates claim."""
-        ...
-
-
-def verify(problem: Problem, certificate: Certificate, seed: int = 0) -> tuple[Check, ...]:
+def verify(problem: AnyProblem, certificate: Certificate, seed: int = 0) -> tuple[Check, ...]:
     """Check every part of a certificate; `seed` decides which samples are drawn.
 
     It takes longer than the proof did: seconds.
@@ -48,7 +28,8 @@ def verify(problem: Problem, certificate: Certificate, seed: int = 0) -> tuple[C
     if problem.fingerprint != certificate.fingerprint:
         return (Check("the certificate is of this problem", False, certificate.fingerprint),)
     rng = np.random.default_rng(seed)
-    claims = () if has_floor_only(problem) else claims_of(problem).checks(problem, certificate, rng)
+    own = None if prover_of(problem).floor_only else claims_of(problem.model)
+    claims = own.checks(problem, certificate, rng) if own else ()
     return (
         _best_check(problem, certificate),
         *claims,
@@ -61,12 +42,12 @@ def failures(checks: Sequence[Check]) -> list[str]:
     return [f"{check.name}: {check.seen}" for check in checks if not check.passed]
 
 
-def _best_check(problem: Problem, certificate: Certificate) -> Check:
+def _best_check(problem: AnyProblem, certificate: Certificate) -> Check:
     """Whether the best mapping costs what is claimed, today."""
     name, best, bound = "the best mapping costs what is claimed", certificate.best, certificate.lower_bound
     if best is None:
         return Check(name, certificate.status != OPTIMAL, "there is none")
-    floor_only = has_floor_only(problem)
+    floor_only = prover_of(problem).floor_only
     again = priced_point(problem, best.genes) if floor_only else priced(problem, best.mapping)
     if again is None:
         return Check(name, False, "it is not feasible")
@@ -74,7 +55,7 @@ def _best_check(problem: Problem, certificate: Certificate) -> Check:
     return Check(name, again == best and tight, f"loss {again.loss!r}, lower bound {bound!r}")
 
 
-def _random_check(problem: Problem, certificate: Certificate, rng: np.random.Generator) -> Check:
+def _random_check(problem: AnyProblem, certificate: Certificate, rng: np.random.Generator) -> Check:
     """Whether no mapping drawn at random is below the bound."""
     losses = problem.price(problem.space.sample(rng, RANDOM_MAPPINGS)).loss
     beaten = certificate.beaten_by(losses)

@@ -6,11 +6,10 @@ from collections.abc import Mapping as Table
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dse.core.cost_model import Detail, LevelsDetail
+from dse.core.cost_model import Detail
 from dse.core.cost_models import models_with
-from dse.domains.clustered.evaluation import Evaluation, evaluate
-from dse.domains.clustered.mapping import Mapping
-from dse.domains.clustered.problem import Problem
+from dse.core.evaluation import Evaluation
+from dse.core.problem import AnyProblem, Design
 from dse.report.page.numbers import NONE, energy, percent
 
 
@@ -48,7 +47,7 @@ class Breakdown:
 
 
 def break_down(
-    problem: Problem, mapping: Mapping, evaluation: Evaluation, others: Sequence[str] = ()
+    problem: AnyProblem, mapping: Design, evaluation: Evaluation, others: Sequence[str] = ()
 ) -> Breakdown | None:
     """The breakdown by the campaign's model, or else by the first of `others` that explains itself.
 
@@ -59,11 +58,11 @@ def break_down(
         if not problem.templates:
             return None
         by = next((name for name in others if name in models_with("explains")), by)
-        found = evaluate(problem.layer, problem.accelerator, mapping, by)
+        found = problem.with_changes(cost_model=by).judge(mapping)
     if found.detail is None or found.breakdown is None:
         return None
     detail = found.detail
-    overlap = isinstance(detail, LevelsDetail)
+    overlap = detail.overlapping
     kinds = tuple(dict.fromkeys(kind for words in detail.words.values() for kind in words))
     return Breakdown(
         by=by,

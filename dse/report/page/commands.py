@@ -15,8 +15,7 @@ from dse.analysis.reduction import network_of
 from dse.analysis.study import Study, Triple
 from dse.campaign.showing import SHOWING
 from dse.campaign.summary import Summary
-from dse.domains.clustered.mapping import Mapping
-from dse.domains.clustered.problem import Problem
+from dse.core.problem import AnyProblem, Design
 from dse.search.searcher import searcher_class, shown_settings
 from dse.search.start import OWN, RANDOM
 from dse.support.errors import InputError
@@ -25,28 +24,29 @@ from dse.support.toml import toml_key, toml_value
 _WORD = re.compile(r"(?!(true|false|inf|nan)$)[A-Za-z][A-Za-z0-9_-]*")
 
 
-def check_command(study: Study, cell: Summary, problem: Problem, mapping: Mapping) -> str:
+def check_command(study: Study, cell: Summary, problem: AnyProblem, mapping: Design) -> str:
     """A shell line that prices the mapping, which it brings along, by `dse evaluate`.
 
     `problem` is on the accelerator that the mapping is for: where genes say that, the line brings it too.
     """
-    if problem.parts.hardware:
+    if problem.hardware_genes:
         options = ["--cases", "-", "--cost-model", study.cost_model, "--json"]
         return f"echo {shlex.quote(json.dumps(problem.case(mapping)))} | dse evaluate {shlex.join(options)}"
     options = [*_where(cell), "--cost-model", study.cost_model, "--mapping", "/dev/stdin"]
     return f"echo {shlex.quote(mapping.to_json())} | dse evaluate {shlex.join(options)}"
 
 
-def search_command(study: Study, cell: Summary, problem: Problem) -> str:
+def search_command(study: Study, cell: Summary, problem: AnyProblem) -> str:
     """A shell line that runs the cell again by `dse search`."""
     options = [*_where(cell), "--searcher", cell.type]
     options += (word for text in _changed(study, cell) for word in ("--set", text))
     start = study.about.get("starts", {}).get(cell.searcher, OWN)
     options += ["--start", start] if start not in (OWN, RANDOM) else []
-    options += ["--tiles", problem.tiles] if problem.tiles != "factors" else []
+    given = problem.options
+    options += ["--tiles", given["tiles"]] if given["tiles"] != "factors" else []
     options += _space_options(problem)
-    options += (word for text in _fixed(problem) for word in ("--fix", text))
-    options += [] if problem.area_budget is None else ["--budget-area", f"{problem.area_budget:g}"]
+    options += (word for text in _fixed(given["fixed"]) for word in ("--fix", text))
+    options += ["--budget-area", f"{given['area_budget']:g}"] if "area_budget" in given else []
     options += ["--cost-model", study.cost_model, "--budget", str(cell.budget), "--seed", str(cell.seed)]
     return f"dse search {shlex.join(options)}"
 
@@ -58,15 +58,11 @@ def campaign_toml(study: Study, problems: Table[Triple, Made]) -> str | None:
     mean the same and the versions are the same.
     """
     settings = study.about.get("settings", {})
-    spaces = [
-        (made.problem.tiles, made.problem.fixed, made.problem.parts, made.problem.area_budget)
-        for made in problems.values()
-        if made.problem
-    ]
+    spaces = [made.problem.options for made in problems.values() if made.problem]
     known = study.summaries and set(study.searchers) <= set(settings) and len(spaces) == len(problems)
     if not known or any(space != spaces[0] for space in spaces):
         return None
-    tiles, fixed, parts, area_budget = spaces[0]
+    given = spaces[0]
     first = min(cell.seed for cell in study.summaries)
     start, starts = study.about.get("start", OWN), study.about.get("starts", {})
     lines = [
@@ -77,10 +73,10 @@ def campaign_toml(study: Study, problems: Table[Triple, Made]) -> str | None:
         f"start = {toml_value(start)}",
         *(f"{key} = {toml_value(study.about[key])}" for key in SHOWING if key in study.about),
         f"cost_model = {toml_value(study.cost_model)}",
-        *([f"tiles = {toml_value(tiles)}"] if tiles != "factors" else []),
-        *([f"fixed = {toml_value(fixed)}"] if fixed else []),
-        *([f"space = {toml_value(parts.name or parts.to_dict())}"] if parts.name != "default" else []),
-        *([] if area_budget is None else [f"area_budget = {area_budget}"]),
+        *([f"tiles = {toml_value(given['tiles'])}"] if given["tiles"] != "factors" else []),
+        *([f"fixed = {toml_value(given['fixed'])}"] if given["fixed"] else []),
+        *([f"space = {toml_value(given['parts'])}"] if "parts" in given else []),
+        *([f"area_budget = {given['area_budget']}"] if "area_budget" in given else []),
         *_problems(study),
     ]
     for name in study.searchers:
@@ -100,9 +96,9 @@ def campaign_toml(study: Study, problems: Table[Triple, Made]) -> str | None:
     return "\n".join(lines) + "\n"
 
 
-def _space_options(problem: Problem) -> list[str]:
+def _space_options(problem: AnyProblem) -> list[str]:
     """The space, and the figures of the hardware that are open besides; FILE.toml for one of other parts."""
-    name, figures = problem.parts.opened()
+    name, figures = problem.opened
     if name is None:
         return ["--space", "FILE.toml"]
     told = (f"{figure}={','.join(map(str, values))}" for figure, values in figures.items())
@@ -164,6 +160,6 @@ def _defaults(kind: str) -> dict[str, Any]:
     return plain
 
 
-def _fixed(problem: Problem) -> Iterator[str]:
-    for gene, value in problem.fixed.items():
+def _fixed(fixed: Table[str, Any]) -> Iterator[str]:
+    for gene, value in fixed.items():
         yield f"{gene}={''.join(value) if isinstance(value, list | tuple) else value}"

@@ -14,10 +14,8 @@ import numpy as np
 from dse.analysis.problems import Made
 from dse.analysis.study import OPTIMAL, Study, Triple
 from dse.campaign.summary import Summary
-from dse.domains.clustered.evaluation import Evaluation
-from dse.domains.clustered.mapping import Mapping
-from dse.domains.clustered.models.maestro.dataflow_text import maestro_text
-from dse.domains.clustered.problem import Problem
+from dse.core.evaluation import Evaluation
+from dse.core.problem import AnyProblem, Design
 from dse.report.page.breakdown import Breakdown, break_down
 from dse.report.page.commands import check_command, search_command
 from dse.report.page.numbers import compared, percent, quantity
@@ -143,7 +141,7 @@ def _priced(study: Study, cell: Summary, made: Made) -> tuple[Priced | None, str
         return None, f"The mapping cannot be read from this folder: {error}"
 
 
-def _price(study: Study, cell: Summary, problem: Problem) -> Priced:
+def _price(study: Study, cell: Summary, problem: AnyProblem) -> Priced:
     mapping = problem.space.decode(np.array([cell.genes], dtype=np.int64))[0]
     hardware = problem.hardware_of(cell.genes)
     again, problem = search_command(study, cell, problem), problem.on_machine_of(cell.genes)
@@ -154,7 +152,7 @@ def _price(study: Study, cell: Summary, problem: Problem) -> Priced:
         hardware=hardware,
         nest=problem.nest(mapping),
         json=_json(mapping),
-        maestro=maestro_text(problem.layer, mapping) if problem.space.structure else "",
+        maestro=problem.notations(mapping).get("maestro", ""),
         file=f"{name}.json",
         check=check_command(study, cell, problem, mapping),
         again=again,
@@ -164,7 +162,7 @@ def _price(study: Study, cell: Summary, problem: Problem) -> Priced:
     )
 
 
-def _json(mapping: Mapping) -> str:
+def _json(mapping: Design) -> str:
     """The mapping as JSON, an entry of a level a line."""
     parts = []
     for name, value in mapping.to_dict().items():

@@ -10,8 +10,6 @@ from typing import Any
 from dse import __version__
 from dse.analysis.problems import Made
 from dse.analysis.study import OPTIMAL, Study, Triple
-from dse.domains.clustered.accelerator import Accelerator
-from dse.domains.levels.machine import Machine
 from dse.report import limits
 from dse.report.page.commands import campaign_toml
 from dse.report.page.numbers import counted, duration, scientific
@@ -140,23 +138,7 @@ def _plain(value: Any) -> str:
 def _accelerators(study: Study, problems: Mapping[Triple, Made]) -> tuple[Fact, ...]:
     """Each accelerator's figures in a line."""
     machines = {triple[1]: made.problem.accelerator for triple, made in problems.items() if made.problem}
-    return tuple((study.machine(name), _accelerator(machine)) for name, machine in machines.items())
-
-
-def _accelerator(machine: Accelerator | Machine) -> str:
-    if isinstance(machine, Machine):
-        levels = ", ".join(
-            f"{level.name} {'unlimited' if level.capacity is None else f'{level.capacity:,} words'}"
-            for level in machine.levels
-            if level.keeps or level.may_keep
-        )
-        return f"{machine.macs:,} MACs, {levels}, {machine.clock_ghz:g} GHz"
-    lanes = f" of {machine.simd_lanes} lanes" if machine.simd_lanes != 1 else ""
-    return (
-        f"{machine.num_pes:,} PEs{lanes}, L1 {machine.l1_size:,} and L2 {machine.l2_size:,} elements, "
-        f"NoC {machine.noc_bandwidth:,} and off-chip {machine.offchip_bandwidth:,} elements per cycle, "
-        f"{machine.clock_ghz:g} GHz"
-    )
+    return tuple((study.machine(name), machine.summary) for name, machine in machines.items())
 
 
 def _problem(study: Study, triple: Triple, made: Made) -> ProblemFact:
@@ -168,8 +150,8 @@ def _problem(study: Study, triple: Triple, made: Made) -> ProblemFact:
     if made.problem is None:
         return ProblemFact(label, "", "", proof)
     layer, space = made.problem.layer, made.problem.space
-    fixed = "".join(f", {gene} fixed at {value}" for gene, value in made.problem.fixed.items())
-    parts = made.problem.parts
-    open_too = "" if parts.name == "default" else f", space {parts.name or 'of its own'}"
-    size = f"{scientific(space.mappings)}, tiles {space.tiles}{fixed}{open_too}"
+    given = made.problem.options
+    fixed = "".join(f", {gene} fixed at {value}" for gene, value in given["fixed"].items())
+    open_too = f", space {made.problem.space_name or 'of its own'}" if "parts" in given else ""
+    size = f"{scientific(space.mappings)}, tiles {given['tiles']}{fixed}{open_too}"
     return ProblemFact(label, f"{layer}: {layer.macs:,} MACs", size, proof)

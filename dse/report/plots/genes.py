@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, permutations
+from math import factorial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dse.core.cost_models import unit_of
-from dse.domains.clustered.problem import Evaluations, Problem
+from dse.core.evaluations import Evaluations
+from dse.core.problem import AnyProblem
+from dse.core.space import Gene
 from dse.report.plots.canvas import WIDTH, add_panel, headed_figure, log_axis, note, panel_note
 from dse.report.plots.scales import number, unit_scale
 from dse.report.plots.style import INK, MUTED, clean, house_style
@@ -30,6 +33,9 @@ CLASSES = 16
 BEST = "#d55e00"
 HEIGHTS = {"order": 0.78, "parallel": 0.5, "tile": 0.78}
 
+HEIGHTS = {"permutation": 0.8, "categorical": 0.46, "ordinal": 0.72}
+"""Of the panel of a gene of each kind, in inches."""
+
 
 @dataclass(frozen=True)
 class Trace:
@@ -42,7 +48,7 @@ class Trace:
     """The value of the best sample, in words."""
 
 
-def gene_figure(problem: Problem, record: Record, title: str = "", width: float = WIDTH) -> Figure:
+def gene_figure(problem: AnyProblem, record: Record, title: str = "", width: float = WIDTH) -> Figure:
     """Each gene's values over the run, dark where drawn often; on it, the value of the best sample so far.
 
     Values are those of the decoded mapping: tile sizes, dims, loop orders. Last comes the loss.
@@ -51,23 +57,31 @@ def gene_figure(problem: Problem, record: Record, title: str = "", width: float 
         return _draw(problem, record, clean(title) if title else "What the search drew, gene by gene", width)
 
 
-def _draw(problem: Problem, record: Record, title: str, width: float) -> Figure:
+def _draw(problem: AnyProblem, record: Record, title: str, width: float) -> Figure:
     found = traces(problem, record)
     evaluations = record.evaluations()
     holders = best_holders(evaluations)
-    rows = [("order", 0.8), ("parallel", 0.46), *((f"tile.{dim}", 0.72) for dim in problem.space.dims)]
-    single = [name for name in found if "." not in name][-1]
-    shown = [(f"{level}.{part}", height) for part, height in rows for level in ("outer", "inner")]
-    figure, panels = _panels(width, [height for _, height in shown], title)
-    for axes, (name, _) in zip(panels, shown, strict=False):
-        _draw_trace(axes, found[name], holders, len(record))
+    genes, last = _by_part(problem.space.genes)
+    figure, panels = _panels(width, [HEIGHTS[gene.kind] for gene in genes], title)
+    for axes, gene in zip(panels, genes, strict=False):
+        _draw_trace(axes, found[gene.name], holders, len(record))
     cluster, losses = panels[-2:]
-    _draw_trace(cluster, found[single], holders, len(record))
+    _draw_trace(cluster, found[last.name], holders, len(record))
     _draw_losses(losses, problem, evaluations)
     for axes in (cluster, losses):
         _sample_ticks(axes, len(record))
         axes.set_xlabel("samples", labelpad=2)
     return figure
+
+
+def _by_part(genes: Sequence[Gene]) -> tuple[list[Gene], Gene]:
+    """The genes, one kind of part after the other at all levels; and the last of those of no level."""
+    parts: dict[str, list[Gene]] = {}
+    for gene in genes:
+        parts.setdefault(gene.name.partition(".")[2] or gene.name, []).append(gene)
+    every = [gene for part in parts.values() for gene in part]
+    last = next((gene for gene in reversed(every) if gene.level is None), every[-1])
+    return [gene for gene in every if gene is not last], last
 
 
 def _panels(width: float, heights: Sequence[float], title: str) -> tuple[Figure, list[Axes]]:
@@ -93,17 +107,26 @@ def _panels(width: float, heights: Sequence[float], title: str) -> tuple[Figure,
     return figure, panels
 
 
-def traces(problem: Problem, record: Record) -> dict[str, Trace]:
+def traces(problem: AnyProblem, record: Record) -> dict[str, Trace]:
     """Every gene's trace by its name."""
-    parts = problem.parts
-    named = problem.space.decode(record.genes()).named()
-    names = {"permutation": tuple(map("".join, parts.orders)), "categorical": parts.dims}
+    genes, named = problem.space.genes, problem.space.decode(record.genes()).named()
+    dims = tuple(dict.fromkeys(gene.dim for gene in genes if gene.dim))
     return {
         gene.name: _sized(gene.name, named[gene.name], record.best)
         if gene.kind == "ordinal"
-        else _named(gene.name, named[gene.name], names[gene.kind], record.best)
-        for gene in problem.space.genes
+        else _named(gene.name, named[gene.name], _values(gene, named[gene.name], dims), record.best)
+        for gene in genes
     }
+
+
+def _values(gene: Gene, drawn: NDArray[Any], dims: Sequence[str]) -> Sequence[str]:
+    """What a gene without sizes stands for: dims, or all their orders, else what was drawn of it."""
+    if gene.kind == "permutation" and gene.size == factorial(len(dims)):
+        known = ["".join(order) for order in permutations(dims)]
+    else:
+        known = list(dims)
+    values = [str(value) for value in np.unique(drawn)]
+    return known if set(values) <= set(known) else values
 
 
 def best_holders(evaluations: Evaluations) -> IntArray:
@@ -206,7 +229,7 @@ def _words(name: str) -> str:
     return "cluster size" if name == "cluster" else name.replace(".", " ").replace("parallel", "parallel dim")
 
 
-def _draw_losses(axes: Axes, problem: Problem, evaluations: Evaluations) -> None:
+def _draw_losses(axes: Axes, problem: AnyProblem, evaluations: Evaluations) -> None:
     """The median and the middle half of the feasible losses in each part of the run, and the best so far."""
     losses = evaluations.loss
     best = np.minimum.accumulate(losses) if len(losses) else losses

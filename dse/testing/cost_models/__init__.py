@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from dse.core.cost_model import CostModel
 from dse.core.cost_models import cost_model
+from dse.domains.clustered.cost_model import CostModel
 from dse.support.errors import InputError, shorten
 from dse.testing.cost_models import abilities, prices
 from dse.testing.cost_models.candidate import MAPPINGS, ModelCandidate

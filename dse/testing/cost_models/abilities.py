@@ -12,6 +12,7 @@ from dse.core.layer import Layer
 from dse.core.model_constants import ModelConstants
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.cases import Cases, parse_cases
+from dse.domains.clustered.cost_model import CostModel
 from dse.domains.clustered.mapping import MappingBatch
 from dse.domains.clustered.problem import Problem
 from dse.optimum import certify
@@ -114,6 +115,7 @@ def constants(candidate: ModelCandidate) -> str:
     for name in names:
         replaced = replace(plain, **{name: 2 * getattr(plain, name)})
         other = model.configured(replaced)
+        assert isinstance(other, CostModel)
         inside = other.spec.removeprefix(f"{model.name}(").removesuffix(")")
         if other.spec == model.spec or kind.parse(inside, "spec") != replaced:
             raise Broken(f"expected a spec that names {name}={getattr(replaced, name)!r}, got {other.spec!r}")

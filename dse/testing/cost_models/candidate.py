@@ -7,10 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
-from dse.core.cost_model import CostModel
 from dse.core.figures import CostBatch
 from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import PRESETS, Accelerator
+from dse.domains.clustered.cost_model import CostModel
 from dse.domains.clustered.mapping import (
     CLUSTER,
     INNER_PARALLEL,

@@ -8,7 +8,6 @@ import pytest
 from dse.core.layer import Layer
 from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import PRESETS
-from dse.domains.clustered.evaluation import evaluate
 from dse.domains.clustered.problem import Problem
 from dse.search.flatness import flat_objective
 from dse.support.errors import InputError
@@ -97,7 +96,10 @@ def test_an_objective_that_never_changes_says_so() -> None:
 def test_a_single_mapping_has_every_objective_of_its_model() -> None:
     problem = Problem(LAYER, PAPER, "area", "maestro")
     genes = points(problem, 1)
-    loss = evaluate(LAYER, PAPER, problem.space.decode(genes)[0], "maestro").loss
+    loss = Problem(LAYER, PAPER, cost_model="maestro").judge(problem.space.decode(genes)[0]).loss
     assert loss["area"] == problem.price(genes).loss[0]
     assert loss["area_maestro"] > loss["area"]
-    assert "area_maestro" not in evaluate(LAYER, PAPER, problem.space.decode(genes)[0], "loopnest").loss
+    assert (
+        "area_maestro"
+        not in Problem(LAYER, PAPER, cost_model="loopnest").judge(problem.space.decode(genes)[0]).loss
+    )

@@ -11,12 +11,12 @@ from math import inf
 import numpy as np
 import pytest
 
-from dse.core.cost_model import CostModel
 from dse.core.cost_models import cost_model, cost_models
 from dse.core.figures import CostBatch
 from dse.core.layer import Layer
 from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.cost_model import CostModel
 from dse.domains.clustered.mapping import MappingBatch
 from dse.domains.clustered.problem import Evaluations, Problem
 from dse.search.record import COLUMNS

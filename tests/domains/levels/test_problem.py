@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dse.core.cost_models import hierarchy_model
+from dse.core.cost_models import cost_model
+from dse.core.domains import domain, hardware_from_dict, make_problem
 from dse.core.layer import Layer
 from dse.core.reasons import Reason
 from dse.domains.levels.mapping import HierarchyMapping
 from dse.domains.levels.problem import MachineProblem
-from dse.domains.making import hardware_from_dict, make_problem, parse_constraints
 from dse.search.api import search
 from dse.support.errors import InputError
 from tests.conftest import Dse
@@ -80,7 +80,7 @@ def test_a_point_costs_what_its_case_costs_and_the_loss_is_in_joule_seconds(prob
     priced = problem.price(genes)
     mappings = problem.space.decode(genes)
     lines = [(str(place), json.dumps(problem.case(mappings[place]))) for place in range(len(genes))]
-    cases = hierarchy_model("timeloop").price_lines(lines)
+    cases = cost_model("timeloop").price_lines(lines)
     assert [case["status"] == "ok" for case in cases] == (priced.reason == 0).tolist()
     fits = priced.reason == 0
     assert 0.3 < fits.mean() < 1
@@ -136,9 +136,9 @@ def test_what_cannot_be_a_problem_is_said_in_a_line(chip: str) -> None:
     with pytest.raises(InputError, match="unknown machine 'chop'"):
         make_problem(LAYER, "chop", "edp", "timeloop")
     with pytest.raises(InputError, match="must read NAME=VALUE"):
-        parse_constraints(["Buffer.keep"], "timeloop")
+        domain("levels").parse_fixed(["Buffer.keep"], "default")
     with pytest.raises(InputError, match="is fixed twice"):
-        parse_constraints(["Buffer.keep=I", "Buffer.keep=W"], "timeloop")
+        domain("levels").parse_fixed(["Buffer.keep=I", "Buffer.keep=W"], "default")
 
 
 def test_a_search_a_mapping_and_the_space_go_through_the_commands(

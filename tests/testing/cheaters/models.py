@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dse.core.cost_model import CostModel
 from dse.core.figures import CostBatch
 from dse.core.reasons import Reason
+from dse.domains.clustered.cost_model import CostModel
 from dse.domains.clustered.mapping import CLUSTER, OUTER_TILE, MappingBatch
 from dse.domains.clustered.models.loopnest import LoopNest
 

@@ -24,7 +24,7 @@ from dse.core.certificate import BOUNDED, OPTIMAL, Certificate, Counts, priced_p
 from dse.core.clock import Clock
 from dse.core.objective import objective_named
 from dse.domains.clustered.problem import Problem
-from dse.optimum.models import certifier_of
+from dse.domains.clustered.proof.certifiers import certifier_of
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError
 

@@ -38,8 +38,8 @@ from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.mapping import Level, Mapping
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.bounds import Bounds, Choice, Groups, Solution, Value, Winner
+from dse.domains.clustered.proof.certifiers import certifier_of, has_floor_only, refuse
 from dse.domains.clustered.space.genes import LEVELS, MAPPED_DIMS, ORDERS
-from dse.optimum.models import certifier_of, has_floor_only, refuse
 from dse.support.arrays import FloatArray
 from dse.support.errors import InputError
 

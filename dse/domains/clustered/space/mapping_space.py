@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dse.core.chains import TILES, Chain
 from dse.core.layer import DIMS, Layer
-from dse.core.space import Block, Gene, MappingStructure
+from dse.core.space import Block, Gene
 from dse.domains.clustered.accelerator import MACHINE_FIGURES, Accelerator, figure_column
 from dse.domains.clustered.mapping import CLUSTER, COLUMNS, INNER_TILE, OUTER_TILE, Mapping, MappingBatch
 from dse.domains.clustered.space.blocks import make_blocks
@@ -52,7 +52,7 @@ class MappingSpace:
     tiles: str = "factors"
     fixed: MappingOf[str, FixedValue] = field(default_factory=dict, hash=False)
     parts: Parts = SPACES["default"]
-    hierarchy = None
+    domain = "clustered"
     priced: Layer = field(init=False, repr=False, compare=False)
     """The layer as it was given: with the strides that its cost model prices, if it prices any."""
     _chains: tuple[Chain, ...] = field(init=False, repr=False, compare=False)
@@ -103,6 +103,11 @@ class MappingSpace:
     def designs(self) -> int:
         """The `mappings`, as spaces of other designs say it too."""
         return self.mappings
+
+    @property
+    def estimates(self) -> dict[str, int]:
+        """`eq1`, the product of the sizes that the parameters have by themselves."""
+        return {"eq1": self.equation1}
 
     @property
     def equation1(self) -> int:
@@ -231,8 +236,15 @@ class MappingSpace:
         """The mappings of the vectors (n, genes) as numbers for surrogates: see `mapping_features`."""
         return mapping_features(self.layer, self.accelerator, self.decode(genes), self.parts)
 
+    def show(self, genes: IntArray) -> str:
+        """The mapping of one vector (genes,) as a nest of loops."""
+        from dse.domains.clustered.nest import loop_nest
+
+        mapping = self.decode(genes[np.newaxis])[0]
+        return loop_nest(self.layer, mapping, self.machine(genes))
+
     @property
-    def structure(self) -> MappingStructure:
+    def structure(self) -> MappingSpace:
         """The mappings behind the vectors: the space itself decodes and encodes them."""
         return self
 

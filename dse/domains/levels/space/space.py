@@ -46,8 +46,8 @@ class HierarchySpace:
     machine: Machine
     fixed: MappingOf[str, Any] = field(default_factory=dict, hash=False)
 
+    domain = "levels"
     tiles = "factors"
-    structure = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "fixed", dict(self.fixed))
@@ -120,6 +120,15 @@ class HierarchySpace:
         chains: int = math.prod(chain.count for chain in self.chains)
         others = math.prod(len(level.orders) << len(level.open) for level in self.levels)
         return chains * others
+
+    @property
+    def estimates(self) -> dict[str, int]:
+        """None were made."""
+        return {}
+
+    def show(self, genes: IntArray) -> str:
+        """The mapping of one vector (genes,) in a line."""
+        return self.decode(genes[np.newaxis])[0].text() + "\n"
 
     @property
     def designs(self) -> int:
@@ -269,7 +278,7 @@ class HierarchySpace:
         return self._features.groups
 
     @property
-    def hierarchy(self) -> HierarchySpace:
+    def structure(self) -> HierarchySpace:
         """What the designs are beyond their genes: the space itself says it."""
         return self
 

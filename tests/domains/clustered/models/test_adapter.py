@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dse.core.cost_model import CostModel
 from dse.core.cost_models import cost_model
 from dse.core.figures import CostBatch
 from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.cost_model import CostModel
 from dse.domains.clustered.problem import Problem
 from dse.support.errors import InputError
 from workloads import load_layer

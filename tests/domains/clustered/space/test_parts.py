@@ -7,11 +7,11 @@ import pickle
 import numpy as np
 import pytest
 
-from dse.core.cost_model import CostModel
 from dse.core.cost_models import cost_model
 from dse.core.layer import Layer
 from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.cost_model import CostModel
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.space.mapping_space import MappingSpace
 from dse.domains.clustered.space.parts import PAPER_PES, SPACES, read_parts

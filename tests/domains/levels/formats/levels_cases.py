@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from dse.cli.machine_view import read_mapping_file
+from dse.core.domains import make_problem
 from dse.domains.levels.formats import export_levels
 from dse.domains.levels.mapping import HierarchyMapping
-from dse.domains.making import make_problem
 from dse.support.errors import InputError
 from tests import ROOT
 from workloads import load_layer
@@ -56,7 +55,7 @@ def read_back(name: str, home: Path) -> tuple[Any, HierarchyMapping]:
     """The problem and the mapping in the files of a folder."""
     machine, layer, mapping = (str(home / file) for file in FILES[name])
     problem = a_problem(layer, machine)
-    return problem, read_mapping_file(mapping, problem)
+    return problem, problem.find_mapping(mapping)
 
 
 def strip_notes(home: Path) -> None:

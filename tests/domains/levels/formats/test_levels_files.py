@@ -208,11 +208,9 @@ mapping:
 
 
 def mapped(text: str, tmp_path: Path, layer: str = "resnet18:3") -> HierarchyMapping:
-    from dse.cli.machine_view import read_mapping_file
-
     path = tmp_path / "mine.yaml"
     path.write_text(text)
-    return read_mapping_file(str(path), a_problem(layer, CHIP))
+    return a_problem(layer, CHIP).find_mapping(str(path))
 
 
 def test_a_timeloop_mapping_that_somebody_wrote_by_hand_is_read(tmp_path: Path) -> None:

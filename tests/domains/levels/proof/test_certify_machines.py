@@ -121,7 +121,7 @@ def test_what_is_too_much_to_prove_is_refused() -> None:
 
 
 def test_the_example_of_five_levels_with_bypass_has_its_proof() -> None:
-    from dse.domains.making import make_problem
+    from dse.core.domains import make_problem
     from workloads import load_layer
 
     layer, chip = load_layer(str(ROOT / "examples/network.toml:conv1")), str(ROOT / "examples/chip.toml")

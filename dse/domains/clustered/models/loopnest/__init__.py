@@ -15,10 +15,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from dse.core.cost_model import Baseline, CaseExtras, CostModel, Detail, PriceEach
+from dse.core.cost_model import Detail
 from dse.core.figures import CostBatch
 from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import MACHINE_FIGURES, Accelerator
+from dse.domains.clustered.cost_model import Baseline, CaseExtras, CostModel, PriceEach
 from dse.domains.clustered.mapping import Mapping, MappingBatch
 from dse.domains.clustered.models.loopnest.constants import Constants
 from dse.domains.clustered.models.loopnest.counts import COUNTS, Counts
@@ -48,6 +49,8 @@ class LoopNest(CostModel):
     prices_cases = True
     explains = True
     provable = True
+    proof_module = "dse.domains.clustered.models.loopnest.proof.bounds"
+    check_module = "dse.domains.clustered.models.loopnest.check.claims"
     settings_type = Constants
 
     @property

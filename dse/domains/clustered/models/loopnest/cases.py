@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dse.core.cost_model import CaseExtras
 from dse.core.figures import CostBatch
 from dse.core.layer import TYPES, Layer
 from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import Accelerator
+from dse.domains.clustered.cost_model import CaseExtras
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError
 

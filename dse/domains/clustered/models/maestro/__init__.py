@@ -12,10 +12,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from dse.core.cost_model import Baseline, CaseExtras, CostModel, PriceEach
 from dse.core.figures import CostBatch
 from dse.core.layer import DIMS, TENSORS, TYPES, Layer
 from dse.domains.clustered.accelerator import MACHINE_FIGURES, Accelerator
+from dse.domains.clustered.cost_model import Baseline, CaseExtras, CostModel, PriceEach
 from dse.domains.clustered.mapping import Mapping as DataflowMapping
 from dse.domains.clustered.mapping import MappingBatch
 from dse.domains.clustered.models.maestro.area import environment_area
@@ -39,6 +39,8 @@ class Maestro(CostModel):
     output_halo = True
     prices_cases = True
     provable = True
+    proof_module = "dse.domains.clustered.models.maestro.proof.bounds"
+    check_module = "dse.domains.clustered.models.maestro.check.claims"
 
     def evaluate(
         self, layer: Layer, accelerator: Accelerator, mappings: MappingBatch, *, threads: int = 1

@@ -7,9 +7,9 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from dse.core.cost_model import Baseline
 from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import Accelerator
+from dse.domains.clustered.cost_model import Baseline
 from dse.domains.clustered.mapping import MappingBatch
 from dse.domains.clustered.models.maestro.dataflow_text import maestro_text
 from dse.support.errors import InputError, shorten

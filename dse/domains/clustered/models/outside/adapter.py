@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import inspect
 
-from dse.core.cost_model import CostModel, Detail, PriceRows
+from dse.core.cost_model import Detail
 from dse.core.figures import CostBatch
 from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import Accelerator
+from dse.domains.clustered.cost_model import CostModel, PriceRows
 from dse.domains.clustered.mapping import Mapping, MappingBatch
 from dse.support.errors import InputError, shorten
 

@@ -7,11 +7,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from dse.core.cost_model import CostModel, PriceRows, PricesNothing
+from dse.core.cost_model import PricesNothing
 from dse.core.figures import CostBatch, Figures
 from dse.core.layer import Layer
 from dse.core.model_settings import ModelSettings
 from dse.domains.clustered.accelerator import Accelerator
+from dse.domains.clustered.cost_model import CostModel, PriceRows
 from dse.domains.clustered.mapping import Mapping, MappingBatch
 from dse.domains.clustered.models.outside.answers import Answer, Refusal
 from dse.domains.clustered.models.outside.memory import Memory

@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
+from dse.core.function_names import beside, without_folders
 from dse.core.layer import Layer
 from dse.core.model_settings import ModelSettings
 from dse.core.reasons import Reason
@@ -22,7 +23,7 @@ from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.mapping import Mapping as DataflowMapping
 from dse.domains.clustered.mapping import MappingBatch
 from dse.domains.clustered.models.outside.answers import Answer, Refusal, read_answer, read_batch
-from dse.domains.clustered.models.outside.functions import Function, beside, load_function, without_folders
+from dse.domains.clustered.models.outside.functions import Function, load_function
 from dse.domains.clustered.models.outside.model import OutsideModel
 from dse.support.errors import InputError, exception_text, shorten
 

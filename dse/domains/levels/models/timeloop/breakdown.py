@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dse.core.cost_model import LevelsDetail
+from dse.core.cost_model import Detail
 from dse.domains.levels.machine import Level, Machine
 from dse.domains.levels.mapping import HierarchyMapping
 from dse.domains.levels.models.timeloop import reference
@@ -14,7 +14,7 @@ COMPUTE, MACS = "compute", "MACs"
 ACCESSES = ("reads", "fills", "updates")
 
 
-def break_down(workload: Workload, machine: Machine, mapping: HierarchyMapping) -> LevelsDetail | None:
+def break_down(workload: Workload, machine: Machine, mapping: HierarchyMapping) -> Detail | None:
     """The breakdown; None where the mapping has no price."""
     costs = reference.evaluate(workload, machine, mapping)
     if isinstance(costs, reference.NotPriced):
@@ -34,7 +34,7 @@ def break_down(workload: Workload, machine: Machine, mapping: HierarchyMapping) 
         if level.leak_pj:
             used = next((counts.instances for counts in kept.values()), 1)
             leakage[level.name] = level.leak_pj * costs.cycles * used * 1e-3
-    return LevelsDetail(
+    return Detail(
         cycles=cycles,
         energy_nj={name: pj * 1e-3 for name, pj in costs.level_pj.items() if tensors[name] or pj}
         | {MACS: costs.mac_pj * 1e-3},
@@ -50,6 +50,7 @@ def break_down(workload: Workload, machine: Machine, mapping: HierarchyMapping) 
         bound=max(cycles, key=lambda name: cycles[name]),
         tensors={level: kept for level, kept in tensors.items() if kept},
         leakage_nj=leakage,
+        overlapping=True,
     )
 
 

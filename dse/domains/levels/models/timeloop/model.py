@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-from dse.core.cost_model import CostModel, LevelsDetail
+from dse.core.cost_model import Detail
 from dse.core.figures import CostBatch
 from dse.core.layer import Layer
 from dse.core.reasons import Reason
+from dse.domains.levels.cost_model import LevelsCostModel, PriceRows
 from dse.domains.levels.layout import RowArray
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.mapping import HierarchyMapping
-from dse.domains.levels.models.timeloop import prepared
+from dse.domains.levels.models.timeloop import prepared as prepare
 from dse.domains.levels.models.timeloop.cases import CaseReader, price_cases
 from dse.domains.levels.models.timeloop.faults import Fault
 from dse.domains.levels.models.timeloop.presets import MACHINES, load_machine
@@ -33,14 +34,17 @@ for _fault, _reason in {
     _REASONS[_fault] = _reason
 
 
-class Timeloop(CostModel):
+class Timeloop(LevelsCostModel):
     """Timeloop's figures of mappings onto machines of any number of levels."""
 
     name = "timeloop"
     version = "1"
-    hierarchical = True
     prices_strides = True
+    prices_cases = True
+    explains = True
     provable = True
+    proof_module = "dse.domains.levels.models.timeloop.proof.search"
+    check_module = "dse.domains.levels.models.timeloop.check.claims"
 
     @classmethod
     def machines(cls) -> Mapping[str, str]:
@@ -51,10 +55,10 @@ class Timeloop(CostModel):
         """See `dse.domains.levels.models.timeloop.presets.load_machine`."""
         return load_machine(name)
 
-    def prepared_machine(self, layer: Layer, machine: Machine) -> Callable[[RowArray], CostBatch]:
+    def prepared(self, layer: Layer, machine: Machine) -> PriceRows:
         """See CostModel. Energy is in nJ; power and area are not known, and 0."""
         workload = workload_of(layer)
-        price_rows = prepared(workload, machine)
+        price_rows = prepare(workload, machine)
 
         def price(rows: RowArray) -> CostBatch:
             priced = price_rows(rows)
@@ -73,9 +77,7 @@ class Timeloop(CostModel):
 
         return price
 
-    def machine_detail(
-        self, layer: Layer, machine: Machine, mapping: HierarchyMapping
-    ) -> LevelsDetail | None:
+    def detail(self, layer: Layer, machine: Machine, mapping: HierarchyMapping) -> Detail | None:
         """See CostModel."""
         from dse.domains.levels.models.timeloop.breakdown import break_down
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from dse.core.certificate import INFEASIBLE, OPTIMAL, Certificate
 from dse.core.layer import DIMS
+from dse.core.proofs import Check
 from dse.domains.clustered.check.enumeration import (
     allowed_orders,
     allowed_parallels,
@@ -34,7 +35,6 @@ from dse.domains.clustered.mapping import (
 from dse.domains.clustered.models.loopnest.check.coverage import Coverage, cover
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.space.genes import MAPPED_DIMS
-from dse.optimum.verification import Check
 from dse.support.arrays import IntArray
 
 ROWS, WAYS, ALL_WAYS = 500_000, 200, 6000

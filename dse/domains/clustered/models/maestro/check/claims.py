@@ -12,11 +12,11 @@ import math
 import numpy as np
 
 from dse.core.certificate import INFEASIBLE, Certificate
+from dse.core.proofs import Check
 from dse.domains.clustered.check.enumeration import Group, Groups, group_keys
 from dse.domains.clustered.models.maestro.check.coverage import cover
 from dse.domains.clustered.models.maestro.check.inner_check import cycles_below_none, fewest_cycles
 from dse.domains.clustered.problem import Problem
-from dse.optimum.verification import Check
 
 SOLVED_ROWS, OTHER_ROWS = 3_000_000, 500_000
 """Inner levels to price: of solved groups, and of others, whose bound is compared with their optimum."""

@@ -11,21 +11,21 @@ from typing import Any
 import numpy as np
 
 from dse.core.certificate import Certificate
-from dse.domains.clustered.problem import Problem
+from dse.core.proofs import Check
 from dse.domains.levels.models.timeloop import reference
-from dse.optimum.verification import Check
+from dse.domains.levels.problem import MachineProblem
 
 NEIGHBOURS = 200
 
 
-def checks(problem: Problem, certificate: Certificate, rng: np.random.Generator) -> tuple[Check, ...]:
+def checks(problem: MachineProblem, certificate: Certificate, rng: np.random.Generator) -> tuple[Check, ...]:
     """The best mapping by the reference, and what is near it."""
     if certificate.best is None:
         return ()
     return _by_the_rules(problem, certificate), _near(problem, certificate, rng)
 
 
-def _by_the_rules(problem: Any, certificate: Certificate) -> Check:
+def _by_the_rules(problem: MachineProblem, certificate: Certificate) -> Check:
     name, best = "the best mapping costs what the rules say", certificate.best
     assert best is not None
     mapping: Any = best.mapping
@@ -38,7 +38,7 @@ def _by_the_rules(problem: Any, certificate: Certificate) -> Check:
     return Check(name, same, f"{costs.cycles:,} cycles, {costs.energy_pj * 1e-3:,.6g} nJ")
 
 
-def _near(problem: Any, certificate: Certificate, rng: np.random.Generator) -> Check:
+def _near(problem: MachineProblem, certificate: Certificate, rng: np.random.Generator) -> Check:
     best, space = certificate.best, problem.space
     assert best is not None
     here = np.array([best.genes], dtype=np.int64)

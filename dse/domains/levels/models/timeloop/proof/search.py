@@ -20,12 +20,14 @@ from dse.core.certificate import BOUNDED, INFEASIBLE, OPTIMAL, Certificate, pric
 from dse.core.clock import Clock
 from dse.core.layer import Layer
 from dse.domains.levels.machine import TENSORS, Level, Machine
+from dse.domains.levels.models.timeloop.proof.bounds import GROUP, refuse
 from dse.domains.levels.models.timeloop.proof.proof import Proof
 from dse.domains.levels.problem import MachineProblem
-from dse.optimum.models import refuse
 
 if TYPE_CHECKING:
     from dse.domains.levels.mapping import HierarchyMapping
+
+__all__ = ["GROUP", "refuse", "solve", "warm"]
 
 
 def solve(
@@ -43,7 +45,7 @@ def solve(
         proof.begin(clock)
     else:
         mapping = cast("HierarchyMapping", known.best.mapping)
-        proof.loss, proof.row = known.best.loss, problem.batch(mapping).rows[0].copy()
+        proof.loss, proof.row = known.best.loss, problem.space.layout.encode([mapping])[0].copy()
     proof.run(clock, known.unsettled if known else b"")
     best = None
     if proof.row is not None:

@@ -1,0 +1,96 @@
+"""One design judged in full: its figures, whether it is feasible, every objective, where the cycles go."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple, Protocol
+
+from dse.core.cost_model import Detail
+
+
+@dataclass(frozen=True)
+class BufferUse:
+    """Words that a design needs of a buffer, of those that there are; `use` is the share."""
+
+    needed: int
+    capacity: int
+    use: float
+
+    @classmethod
+    def of(cls, needed: int, capacity: int) -> BufferUse:
+        """So many words of those that there are."""
+        return cls(needed, capacity, needed / capacity)
+
+
+class Line(NamedTuple):
+    """A figure of a breakdown as a table shows it: its name, its value, and what that is of."""
+
+    name: str
+    value: object
+    remark: str
+
+
+def buffer_line(name: str, use: BufferUse, unit: str) -> Line:
+    """How full a buffer is; `unit` is what its capacity counts."""
+    return Line(name, use.needed, f"of {use.capacity:,} {unit}: {use.use:.1%}")
+
+
+class Breakdown(Protocol):
+    """Where the buffers and the cycles of a design go: a dataclass of a domain.
+
+    `ideal_cycles` are the layer's MACs on all that can compute, `utilisation` is ideal over actual cycles,
+    and `bound` says on what most cycles go.
+    """
+
+    @property
+    def ideal_cycles(self) -> int: ...
+
+    @property
+    def utilisation(self) -> float: ...
+
+    @property
+    def bound(self) -> str: ...
+
+    @property
+    def held(self) -> Mapping[str, BufferUse]:
+        """The buffers by name."""
+        ...
+
+    @property
+    def lines(self) -> Sequence[Line]:
+        """All of it, as a table shows it."""
+        ...
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What a design costs (`figures`, as a case's result), and what that is worth.
+
+    `loss` is by objective, in its unit, and None where the design is not `feasible`; `reason` says why it is
+    not. Without costs there is no `breakdown`, and a `detail` from models that have one only.
+    """
+
+    figures: dict[str, Any]
+    feasible: bool
+    reason: str | None
+    loss: dict[str, float | None]
+    breakdown: Breakdown | None
+    detail: Detail | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data: the figures, `feasible`, `reason`, `loss` and `breakdown`.
+
+        The breakdown holds the detail's parts, where there is one: `cycles`, `energy_nj`, `words`, `buffers`,
+        and where the model tells more `tensors` and `leakage_nj`.
+        """
+        detail = self.detail.to_dict() if self.detail else {}
+        breakdown: Any = self.breakdown
+        parts = {**asdict(breakdown), **detail} if breakdown else None
+        return {
+            **self.figures,
+            "reason": self.reason,
+            "feasible": self.feasible,
+            "loss": self.loss,
+            "breakdown": parts,
+        }

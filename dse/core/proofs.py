@@ -1,0 +1,102 @@
+"""What a domain brings to proofs: a solver of its problems, and checks that share nothing with the solver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Protocol, cast
+
+import numpy as np
+
+from dse.core.certificate import Certificate
+from dse.core.clock import Clock
+from dse.core.cost_model import AnyCostModel
+from dse.core.cost_models import cost_model_class, models_with
+from dse.core.problem import AnyProblem
+from dse.support.errors import InputError
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was checked, whether it holds, and what was seen."""
+
+    name: str
+    passed: bool
+    seen: str
+
+
+class Claims(Protocol):
+    """The `check_module` of a cost model."""
+
+    def checks(
+        self, problem: AnyProblem, certificate: Certificate, rng: np.random.Generator
+    ) -> tuple[Check, ...]:
+        """Check what only this model's certificates claim."""
+        ...
+
+
+class Prover(Protocol):
+    """What proves the optimum of one problem, or a bound of it; its domain makes it."""
+
+    @property
+    def groups(self) -> str:
+        """What the solver's groups are choices of, in words."""
+        ...
+
+    @property
+    def floor_only(self) -> bool:
+        """Whether a floor is all that can be said of the problem: found within seconds, and never kept."""
+        ...
+
+    def refuse(self) -> None:
+        """InputError unless the optimum of the problem can be proven, or its floor is known."""
+        ...
+
+    def solve(self, clock: Clock, known: Certificate | None) -> Certificate:
+        """Prove what can be proven in the time of `clock`, from what an earlier run left, if any."""
+        ...
+
+
+def proven_models() -> tuple[str, ...]:
+    """The names of the installed cost models under which optima can be proven."""
+    return tuple(name for name in models_with("provable") if _declared(name, "proof_module"))
+
+
+def proof_module(model: AnyCostModel) -> ModuleType:
+    """What a cost model brings to proofs; InputError if it brings nothing.
+
+    Bounds hold for the model that declares them alone: one of another name may have inherited them.
+    """
+    name = _declared(model.name, "proof_module") if model.provable else ""
+    if not name:
+        known = ", ".join(map(repr, proven_models()))
+        raise InputError(f"only cost models {known} can be certified, got {model.name!r}")
+    return import_module(name)
+
+
+def claims_of(model: AnyCostModel) -> Claims | None:
+    """What is checked of certificates under the model only; None where it brings nothing."""
+    name = _declared(model.name, "check_module") if model.provable else ""
+    return cast("Claims", import_module(name)) if name else None
+
+
+def model_sources(name: str) -> list[Path]:
+    """The files of a cost model and of what it brings to proofs: of their packages, or of single modules."""
+    modules = (cost_model_class(name).__module__, _declared(name, "proof_module"))
+    found: set[Path] = set()
+    for module in filter(None, modules):
+        loaded = import_module(module)
+        path = Path(loaded.__file__ or "")
+        alone = "." not in module
+        found |= {path} if alone else set(path.parent.rglob("*.py"))
+    return sorted(found)
+
+
+def _declared(name: str, member: str) -> str:
+    """What the registered model of that name declares itself; empty if nothing, or if there is none."""
+    try:
+        return str(vars(cost_model_class(name)).get(member, ""))
+    except InputError:
+        return ""

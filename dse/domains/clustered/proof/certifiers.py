@@ -1,0 +1,38 @@
+"""Which problems of two levels can be certified, and what their cost models bring to proofs."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import cast
+
+from dse.core.objective import objective_named, refuse_several
+from dse.core.proofs import proof_module
+from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.proof.bounds import Certifier
+from dse.domains.clustered.space.parts import SPACES
+from dse.support.errors import InputError
+
+
+def certifier_of(problem: Problem) -> Certifier:
+    """What the problem's cost model brings to proofs; InputError if it brings nothing."""
+    return cast("Certifier", proof_module(problem.model))
+
+
+def has_floor_only(problem: Problem) -> bool:
+    """Whether a problem is beyond the solver, and a floor is what can be said of it."""
+    return problem.parts != SPACES["default"] or objective_named(problem.objective).of_need
+
+
+def refuse(problem: Problem) -> None:
+    """InputError unless the optimum of the problem can be proven, or its floor is known."""
+    certifier = certifier_of(problem)
+    refuse_several(problem.objective)
+    if problem.tiles != "factors":
+        raise InputError(f"only tiles 'factors' can be certified, got {problem.tiles!r}")
+    if problem.area_budget is not None:
+        raise InputError("a problem with an area budget cannot be certified: leave it out")
+    if has_floor_only(problem):
+        # Here and above: a check of a proof loads nothing that made it.
+        import_module("dse.domains.clustered.proof.floor").refuse_floor(problem)
+    else:
+        certifier.refuse(problem)

@@ -1,0 +1,136 @@
+"""Machines of levels as a domain: how its problems are made of what a user names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
+
+from dse.core.certificate import Certificate
+from dse.core.clock import Clock
+from dse.core.cost_models import cost_model, cost_model_class, cost_models
+from dse.core.layer import Layer
+from dse.core.objective import refuse_several
+from dse.core.proofs import proof_module
+from dse.domains.levels.architecture import machine_from_dict
+from dse.domains.levels.cost_model import LevelsCostModel
+from dse.domains.levels.machine import Machine
+from dse.domains.levels.problem import MachineProblem
+from dse.support.case_lines import case_lines
+from dse.support.errors import InputError, shorten
+
+
+class Levels:
+    """Mappings of a layer onto a machine of any number of levels."""
+
+    name = "levels"
+    hardware_kind = "machines"
+    formats: ClassVar[Mapping[str, str]] = {
+        "json": "this framework's own",
+        "nest": "the loops, to be read",
+        "timeloop": "Timeloop v4: architecture, problem, mapping",
+        "zigzag": "ZigZag: accelerator, workload, mapping",
+    }
+    case_figures: ClassVar[Mapping[str, str]] = {
+        "cycles": "cycles",
+        "energy_uj": "energy",
+        "edp": "EDP J cycles",
+        "utilization": "utilisation",
+    }
+    proof_seconds = 60.0
+
+    def make_problem(
+        self,
+        layer: Layer,
+        hardware: Any,
+        objective: str,
+        cost_model: Any,
+        tiles: str,
+        fixed: Mapping[str, Any],
+        space: Any,
+        area_budget: float | None,
+    ) -> MachineProblem:
+        """See Domain."""
+        return MachineProblem(layer, hardware, objective, cost_model, tiles, fixed, space, area_budget)
+
+    def load_hardware(self, name: str, cost_model: Any) -> Machine:
+        """See Domain."""
+        return _model(cost_model).load_machine(name)
+
+    def hardware_from_dict(self, data: Any) -> Machine:
+        """See Domain."""
+        if not (isinstance(data, dict) and "levels" in data):
+            raise InputError("accelerator: it has no levels, and the cost model is of machines that have")
+        return machine_from_dict(data, "machine")
+
+    def hardware(self) -> list[dict[str, Any]]:
+        """See Domain: the machines that come with the cost models."""
+        return [
+            {"name": name, "cost_model": model, "sentence": sentence}
+            for model in cost_models(self.name)
+            for name, sentence in _machines(model).items()
+        ]
+
+    def read_space(self, given: Any, hardware: Mapping[str, Any], where: str) -> Any:
+        """See Domain: the machine says what the space is."""
+        if hardware:
+            raise InputError("figures of machines of levels are no genes")
+        return given
+
+    def parse_fixed(self, texts: Iterable[str], space: Any) -> dict[str, Any]:
+        """See Domain; a constraint reads `Buffer.keep=W`."""
+        fixed: dict[str, Any] = {}
+        for text in texts:
+            name, equals, value = (part.strip() for part in text.partition("="))
+            if not (name and equals):
+                raise InputError(
+                    f"a constraint must read NAME=VALUE, like DRAM.temporal.K=4, got {shorten(text)}"
+                )
+            if name in fixed:
+                raise InputError(f"{name} is fixed twice, at {shorten(fixed[name])} and at {shorten(value)}")
+            fixed[name] = int(value) if value.isascii() and value.isdigit() and len(value) < 20 else value
+        return fixed
+
+    def price_cases(self, model: str, path: str, *, detail: bool) -> list[dict[str, Any]]:
+        """See Domain."""
+        return _model(model).price_lines(case_lines(path), detail=detail)
+
+    def prover(self, problem: MachineProblem) -> MachineProver:
+        """See Domain."""
+        return MachineProver(problem)
+
+
+class MachineProver:
+    """A cost model's proof module has `GROUP`, `refuse(problem)` and `solve(problem, clock, known)`."""
+
+    floor_only = False
+
+    def __init__(self, problem: MachineProblem) -> None:
+        self._problem, self._module = problem, proof_module(problem.model)
+
+    @property
+    def groups(self) -> str:
+        """See Prover."""
+        return str(self._module.GROUP)
+
+    def refuse(self) -> None:
+        """See Prover."""
+        refuse_several(self._problem.objective)
+        self._module.refuse(self._problem)
+
+    def solve(self, clock: Clock, known: Certificate | None) -> Certificate:
+        """See Prover."""
+        found: Certificate = self._module.solve(self._problem, clock, known)
+        return found
+
+
+def _machines(model: str) -> Mapping[str, str]:
+    kind = cost_model_class(model)
+    return kind.machines() if issubclass(kind, LevelsCostModel) else {}
+
+
+def _model(given: Any) -> LevelsCostModel:
+    made = cost_model(given) if isinstance(given, str) else given
+    if not isinstance(made, LevelsCostModel):
+        able = ", ".join(cost_models(LevelsCostModel.domain))
+        raise InputError(f"{shorten(given)} is no cost model of machines of levels; expected {able}")
+    return made
