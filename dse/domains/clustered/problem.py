@@ -26,7 +26,7 @@ from dse.domains.clustered.cost_model import CostModel, PriceEach, PriceRows
 from dse.domains.clustered.mapping import Mapping, MappingBatch
 from dse.domains.clustered.models.outside.adapter import adapted
 from dse.domains.clustered.space.mapping_space import MappingSpace
-from dse.domains.clustered.space.parts import PES, SPACES, Parts, read_parts
+from dse.domains.clustered.space.parts import PES, Parts, read_parts
 from dse.domains.clustered.templates import TEMPLATES
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import InputError, shorten, unknown
@@ -237,7 +237,7 @@ class Problem:
     @property
     def hardware_genes(self) -> tuple[str, ...]:
         """The figures of the accelerator that are genes."""
-        return self.parts.hardware
+        return tuple(name for name, _ in self.parts.hardware)
 
     @property
     def options(self) -> dict[str, Any]:
