@@ -174,6 +174,7 @@ def cost_models() -> list[Entry]:
         DEFAULT_COST_MODEL,
         all_models,
         cost_model_class,
+        domain_name,
         model_origin,
         models_with,
     )
@@ -190,6 +191,7 @@ def cost_models() -> list[Entry]:
         {
             "name": name,
             "default": name == DEFAULT_COST_MODEL,
+            "domain": domain_name(name),
             **{head: name in names for head, names in able.items()},
             "package": next(iter(model_origin(name)), None),
             "sentence": sentence(name),

@@ -50,7 +50,7 @@ def cost_models(domain: str | None = None) -> tuple[str, ...]:
     Without those that price by something outside of the framework: see `outside_models`.
     """
     kind = domain or cost_model_class(DEFAULT_COST_MODEL).domain
-    return tuple(name for name in _names() if _domain(name) == kind and not _declares(name, "outside"))
+    return tuple(name for name in _names() if domain_name(name) == kind and not _declares(name, "outside"))
 
 
 def outside_models() -> tuple[str, ...]:
@@ -168,7 +168,8 @@ def _declares(name: str, ability: Ability) -> bool:
     return bool(_said(name, ability))
 
 
-def _domain(name: str) -> str:
+def domain_name(name: str) -> str:
+    """The domain whose designs the model of that name prices; empty of one that cannot be loaded."""
     return str(_said(name, "domain") or "")
 
 

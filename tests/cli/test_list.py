@@ -41,7 +41,7 @@ def test_list_names_what_there_is(dse: Dse, tmp_path: Path, monkeypatch: pytest.
     models = {entry["name"]: entry for entry in found["cost-models"]}
     assert set(models) == {*OURS}
     assert [name for name, entry in models.items() if entry["default"]] == ["loopnest"]
-    assert [name for name, entry in models.items() if entry["hierarchies"]] == ["timeloop"]
+    assert [name for name, entry in models.items() if entry["domain"] == "levels"] == ["timeloop"]
     abilities = ("strides", "cases", "detail", "proofs", "settings")
     assert {ability for ability in abilities if models["loopnest"][ability]} == set(abilities)
     assert {ability for ability in abilities if models["maestro"][ability]} == {"cases", "proofs"}
@@ -83,7 +83,7 @@ def test_searchers_are_listed_with_a_sentence_and_their_settings(dse: Dse) -> No
         made = make_searcher(entry["name"])
         defaults = {item.name: item.default for item in dataclasses.fields(made) if item.init}
         assert entry["settings"] == json.loads(json.dumps(defaults))
-    assert "population = 30\n" in dse("list", "searchers", "genetic").out
+    assert "population_size = 30\n" in dse("list", "searchers", "genetic").out
 
 
 def test_a_networks_layers_are_listed_with_their_loops(dse: Dse) -> None:
