@@ -36,15 +36,19 @@ What is wrong with an input is an InputError, of one line. `dse check` and `dse 
 
 from __future__ import annotations
 
-from dse.core.cost_model import Baseline, CaseExtras, CostModel, Detail, LevelsDetail
+from dse.core.cost_model import AnyCostModel, Detail
+from dse.core.domains import Domain
 from dse.core.evaluations import Evaluations
 from dse.core.figures import CostBatch
 from dse.core.layer import DIMS, Layer
 from dse.core.model_constants import ModelConstants
 from dse.core.model_settings import ModelSettings
+from dse.core.problem import AnyProblem, Hardware
+from dse.core.proofs import Check, Claims, Prover
 from dse.core.reasons import Reason
-from dse.core.space import Block, Gene, HierarchyStructure, MappingStructure, Space
+from dse.core.space import Block, Gene, Space, Structure
 from dse.domains.clustered.accelerator import Accelerator
+from dse.domains.clustered.cost_model import Baseline, CaseExtras, CostModel
 from dse.domains.clustered.mapping import (
     CLUSTER,
     INNER_ORDER,
@@ -57,6 +61,8 @@ from dse.domains.clustered.mapping import (
     Mapping,
     MappingBatch,
 )
+from dse.domains.clustered.structure import MappingStructure, mappings_of
+from dse.domains.levels.structure import HierarchyStructure, machine_mappings_of
 from dse.search.abilities import Abilities
 from dse.search.evaluator import BudgetExhausted, Evaluator, Known
 from dse.search.keeping import Keep, Saveable
@@ -76,34 +82,43 @@ __all__ = [
     "OUTER_TILE",
     "Abilities",
     "Accelerator",
+    "AnyCostModel",
+    "AnyProblem",
     "AskTell",
     "Baseline",
     "Block",
     "BudgetExhausted",
     "CaseExtras",
+    "Check",
+    "Claims",
     "CostBatch",
     "CostModel",
     "Detail",
+    "Domain",
     "Evaluations",
     "Evaluator",
     "Gene",
+    "Hardware",
     "HierarchyStructure",
     "InputError",
     "Keep",
     "Known",
     "Layer",
     "Level",
-    "LevelsDetail",
     "Limits",
     "Mapping",
     "MappingBatch",
     "MappingStructure",
     "ModelConstants",
     "ModelSettings",
+    "Prover",
     "Reason",
     "Saveable",
     "Searcher",
     "Space",
+    "Structure",
     "drive",
+    "machine_mappings_of",
+    "mappings_of",
     "numerics",
 ]

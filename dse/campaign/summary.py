@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from dse.campaign.config import NamedCell
+from dse.core.problem import AnyProblem
 from dse.core.reasons import Reason
-from dse.domains.clustered.problem import Problem
 from dse.search.abilities import abilities_of
 from dse.search.record import Record, count_distinct
 from dse.search.run import RunTimes
@@ -124,7 +124,7 @@ def summarise(named: NamedCell, record: Record, times: RunTimes) -> Summary:
     )
 
 
-def _clock_ghz(problem: Problem, record: Record) -> float:
+def _clock_ghz(problem: AnyProblem, record: Record) -> float:
     """The clock of all points, 0 where each has its own."""
     hertz = problem.criteria.of_points(record.genes(0, 1)).hertz
     return 0.0 if isinstance(hertz, np.ndarray) else problem.accelerator.clock_ghz

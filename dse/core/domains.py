@@ -68,27 +68,7 @@ class Domain(Protocol):
         """The hardware that a name stands for, a preset or a file, under a cost model of the domain."""
         ...
 
-    def load_space(name: str, cost_model: str, hardware: Iterable[str] = ()) -> Any:
-    """What a Problem takes for its space: by its name or its TOML file, and figures of the hardware to open.
-
-    A figure is told as `l1_size=128,256`, see `dse.core.hardware`.
-    """
-    where = f"space file {name!r}" if is_toml(name) else "space"
-    given = read_toml(name, where) if is_toml(name) else name
-    return read_space(given, cost_model, parse_hardware(hardware), where)
-
-
-def read_space(
-    given: object, cost_model: str | AnyCostModel, hardware: Mapping[str, Any], where: str = "space"
-) -> Any:
-    """What a Problem takes for its space: a name or a table, and figures of the hardware opened besides.
-
-    `where` names the space in messages.
-    """
-    return domain_of(cost_model).read_space(given, hardware, where)
-
-
-def hardware_from_dict(self, data: Any) -> Hardware:
+    def hardware_from_dict(self, data: Any) -> Hardware:
         """The hardware in plain data; InputError where it is not right."""
         ...
 
@@ -97,7 +77,7 @@ def hardware_from_dict(self, data: Any) -> Hardware:
         ...
 
     def read_space(self, given: Any, hardware: Mapping[str, Any], where: str) -> Any:
-        """What `make_problem` takes as `space`: a name or a table, and figures of the hardware opened besides.
+        """What `make_problem` takes as `space`: a name or a table, and figures of the hardware besides.
 
         `where` names the space in messages.
         """
@@ -222,6 +202,26 @@ def layer_of_identity(identity: Mapping[str, Any]) -> dict[str, Any]:
 def load_hardware(name: str, cost_model: str | AnyCostModel) -> Hardware:
     """The hardware that a name stands for under a cost model."""
     return domain_of(cost_model).load_hardware(name, cost_model)
+
+
+def load_space(name: str, cost_model: str, hardware: Iterable[str] = ()) -> Any:
+    """What a Problem takes for its space: by its name or its TOML file, and figures of the hardware to open.
+
+    A figure is told as `l1_size=128,256`, see `dse.core.hardware`.
+    """
+    where = f"space file {name!r}" if is_toml(name) else "space"
+    given = read_toml(name, where) if is_toml(name) else name
+    return read_space(given, cost_model, parse_hardware(hardware), where)
+
+
+def read_space(
+    given: object, cost_model: str | AnyCostModel, hardware: Mapping[str, Any], where: str = "space"
+) -> Any:
+    """What a Problem takes for its space: a name or a table, and figures of the hardware opened besides.
+
+    `where` names the space in messages.
+    """
+    return domain_of(cost_model).read_space(given, hardware, where)
 
 
 def hardware_from_dict(data: Any, cost_model: str) -> Hardware:

@@ -204,6 +204,10 @@ class AnyProblem(Protocol):
         """The problem on the hardware that one of its points (genes,) is for: itself, unless genes say."""
         ...
 
+    def hardware_of(self, genes: Sequence[int] | IntArray) -> str:
+        """The figures of the hardware that one point (genes,) says, `num_pes 64, l1_size 256`; or nothing."""
+        ...
+
     def template(self, name: str) -> Any:
         """A known design, fitted to the layer and the hardware."""
         ...

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from dse.domains.making import Hardware
+    from dse.core.problem import Hardware
 
 RECORD, JOURNAL, RESULT, MAPPING = "record.parquet", "record.journal", "result.json", "mapping.json"
 

@@ -39,8 +39,8 @@ def cost(
     """
     from dse.bench import cost as bench
     from dse.core.cost_models import cost_models
+    from dse.core.domains import load_space
     from dse.domains.clustered.accelerator import load_accelerator
-    from dse.domains.making import load_space
     from workloads import load_layer
 
     layer, accelerator = load_layer(LAYER), load_accelerator(ACCELERATOR)

@@ -262,6 +262,10 @@ class MachineProblem:
         """The problem itself: no gene says what the machine is."""
         return self
 
+    def hardware_of(self, genes: Sequence[int] | IntArray) -> str:
+        """Nothing: no gene says what the machine is."""
+        return ""
+
     def find_mapping(self, name: str) -> HierarchyMapping:
         """The mapping in a file: JSON, Timeloop's or ZigZag's YAML, or its text, `L1[WIO] K4 - ...`."""
         from dse.domains.levels.formats.reading import read_mapping_file

@@ -152,6 +152,6 @@ def _problem(study: Study, triple: Triple, made: Made) -> ProblemFact:
     layer, space = made.problem.layer, made.problem.space
     given = made.problem.options
     fixed = "".join(f", {gene} fixed at {value}" for gene, value in given["fixed"].items())
-    open_too = f", space {made.problem.space_name or 'of its own'}" if "parts" in given else ""
+    open_too = f", space {made.problem.opened[0] or 'of its own'}" if "parts" in given else ""
     size = f"{scientific(space.mappings)}, tiles {given['tiles']}{fixed}{open_too}"
     return ProblemFact(label, f"{layer}: {layer.macs:,} MACs", size, proof)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dse.core.cost_models import cost_model
+from dse.core.domains import load_space
 from dse.core.layer import Layer
 from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import PRESETS
@@ -15,7 +16,6 @@ from dse.domains.clustered.cost_model import CostModel
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.space.mapping_space import MappingSpace
 from dse.domains.clustered.space.parts import PAPER_PES, SPACES, read_parts
-from dse.domains.making import load_space
 from dse.support.errors import InputError
 
 LAYER = Layer("CONV", 12, 6, 9, 10, 3, 3, (1, 1), (1, 1))
