@@ -28,7 +28,7 @@ A cost model (entry point `dse.cost_models`) is a subclass of CostModel with a `
 A domain (entry point `dse.domains`) is a kind of designs, made of what users name:
 
     Domain, AnyProblem, Hardware       how its problems are made; a problem; what designs run on
-    AnyCostModel                       what all cost models declare; a domain's own says how designs are priced
+    AnyCostModel                       what all cost models declare; a domain's own adds how it prices
     Prover, Check, Claims              what it brings to proofs, and to the checks of certificates
 
 What is wrong with an input is an InputError, of one line. `dse check` and `dse check-cost-model` judge both.
