@@ -25,7 +25,7 @@ from dse.support.validation import whole_number
 from learners.actors import tried_levels
 from learners.folding import FoldedLearner, FoldedSettings, refuse_other_units
 from learners.heads import Levels
-from learners.networks import Descent, Networks
+from learners.networks import ClippedAdam, Networks
 from learners.phases import ACTIONS, P_LOSS, Q_LOSS, SAMPLING, TARGET_Q, Phases, unmeasured
 from learners.policy import Policy
 from learners.replay import Transitions
@@ -86,8 +86,8 @@ class D4PGLearner(FoldedLearner):
         self.actors = Networks.drawn(beginning, agents, sizes)
         self.critics = Networks.drawn(beginning, agents, (seen, *settings.critic_net_arch, settings.n_atoms))
         self._target_actors, self._target_critics = self.actors.copy(), self.critics.copy()
-        self._actor_descent = Descent(self.actors, settings.learning_rate, settings.max_grad_norm)
-        self._critic_descent = Descent(self.critics, settings.learning_rate, settings.max_grad_norm)
+        self._actor_optimiser = ClippedAdam(self.actors, settings.learning_rate, settings.max_grad_norm)
+        self._critic_optimiser = ClippedAdam(self.critics, settings.learning_rate, settings.max_grad_norm)
         self._returns = torch.linspace(settings.v_min, settings.v_max, settings.n_atoms)
         self._acted = 0
 
@@ -113,11 +113,11 @@ class D4PGLearner(FoldedLearner):
             targets = projected(chances, rewards, 1 - ended, self._returns)
         with self._phases(Q_LOSS):
             logs = self.critics(torch.cat((observations, actions), -1)).log_softmax(-1)
-            self._critic_descent.step(-(targets * logs).sum(-1).mean(1).sum())
+            self._critic_optimiser.step(-(targets * logs).sum(-1).mean(1).sum())
         with self._phases(P_LOSS):
             fresh = torch.tanh(self.actors(observations))
             chances = self.critics(torch.cat((observations, fresh), -1)).softmax(-1)
-            self._actor_descent.step(-(chances @ self._returns).mean(1).sum())
+            self._actor_optimiser.step(-(chances @ self._returns).mean(1).sum())
         self._target_actors.follow(self.actors, self._settings.tau)
         self._target_critics.follow(self.critics, self._settings.tau)
 

@@ -19,7 +19,7 @@ from dse.support.errors import InputError
 from learners.actors import tried_choices
 from learners.folding import FoldedLearner, FoldedSettings
 from learners.heads import Choices
-from learners.networks import Descent, Networks
+from learners.networks import ClippedAdam, Networks
 from learners.phases import ACTIONS, Q_LOSS, SAMPLING, TARGET_Q, Phases, unmeasured
 from learners.policy import Policy
 from learners.replay import Transitions
@@ -46,7 +46,7 @@ class DQNLearner(FoldedLearner):
         self._settings, self._team = settings, team
         self.actors = Networks.drawn(beginning, 1, (team.observed, *settings.net_arch, team.width))
         self._targets = self.actors.copy()
-        self._descent = Descent(self.actors, settings.learning_rate, settings.max_grad_norm)
+        self._optimiser = ClippedAdam(self.actors, settings.learning_rate, settings.max_grad_norm)
         self._acted = 0
 
     def act(self, observations: SingleArray) -> SingleArray:
@@ -70,7 +70,7 @@ class DQNLearner(FoldedLearner):
             targets = rewards + (1 - ended) * later
         with self._phases(Q_LOSS):
             values = (self.actors(observations[None])[0] * actions).sum(dim=1)
-            self._descent.step(torch.nn.functional.smooth_l1_loss(values, targets))
+            self._optimiser.step(torch.nn.functional.smooth_l1_loss(values, targets))
         self._targets.follow(self.actors, self._settings.tau)
 
     def policy(self) -> Policy:

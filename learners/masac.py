@@ -22,7 +22,7 @@ from torch import Tensor
 from dse.support.arrays import SingleArray
 from dse.support.errors import InputError
 from learners.heads import Choices, Head, SquashedNormals
-from learners.offpolicy import Batch, Crew, Part, by_batch
+from learners.offpolicy import Batch, Part, TeamNetworks, by_batch
 from learners.phases import P_LOSS, Q_LOSS, TARGET_Q, UPDATE, Phases, unmeasured
 from learners.policy import Policy
 from learners.replay import Transitions
@@ -57,24 +57,24 @@ class MASACLearner:
 
     def __init__(self, settings: MASAC, team: Team, rng: np.random.Generator, phases: Phases) -> None:
         head: Head = Choices(team.real) if team.discrete else SquashedNormals(team.width)
-        self._crew = Crew(settings, team, head, rng, phases)
+        self._networks = TeamNetworks(settings, team, head, rng, phases)
         self._settings, self._phases = settings, phases
-        self.replay = self._crew.replay
+        self.replay = self._networks.replay
 
     def act(self, observations: SingleArray) -> SingleArray:
         """Actions to try: (agents, width)."""
-        return self._crew.act(observations)
+        return self._networks.act(observations)
 
     def learn(self, step: Transitions) -> None:
         """Take in a step, and update every so often."""
-        if self._crew.remember(step):
+        if self._networks.remember(step):
             with self._phases(UPDATE):
                 self.update()
 
     def update(self) -> None:
         """Update all critics and actors once, then let the targets follow."""
         following: dict[int, tuple[Tensor, Tensor]] = {}
-        for part, batch in zip(self._crew.parts, self._crew.batches(), strict=True):
+        for part, batch in zip(self._networks.parts, self._networks.batches(), strict=True):
             with self._phases(TARGET_Q):
                 # Where the team shares a mini-batch, what it would do next is drawn once.
                 if id(batch) not in following:
@@ -82,23 +82,23 @@ class MASACLearner:
                 targets = self._targets(part, batch, *following[id(batch)])
             with self._phases(Q_LOSS):
                 values = part.critics(part.critic_rows(batch, batch.observations, batch.actions))[..., 0]
-                part.critic_descent.step((values - targets).square().mean(dim=1).sum())
+                part.critic_optimiser.step((values - targets).square().mean(dim=1).sum())
             with self._phases(P_LOSS):
-                part.actor_descent.step(self._actor_loss(part, batch))
-        self._crew.follow()
+                part.actor_optimiser.step(self._actor_loss(part, batch))
+        self._networks.follow()
 
     def policy(self) -> Policy:
         """What has been learned so far."""
-        return self._crew.policy("masac")
+        return self._networks.policy("masac")
 
     @torch.no_grad()
     def _following(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """What the target actors do next, (S, B, N, width), and their entropy, (S, B, N)."""
-        outputs = self._crew.target_outputs(batch)
+        outputs = self._networks.target_outputs(batch)
         batches, steps, agents = batch.rewards.shape
-        noise = self._crew.following_noise(batches * agents, steps)
+        noise = self._networks.following_noise(batches * agents, steps)
         noise = noise.view(batches, agents, steps, -1).transpose(0, 1).flatten(1, 2)
-        drawn = self._crew.head.draw(outputs, noise)
+        drawn = self._networks.head.draw(outputs, noise)
         return by_batch(drawn.actions, batch), by_batch(drawn.entropy, batch)
 
     @torch.no_grad()
@@ -111,6 +111,6 @@ class MASACLearner:
 
     def _actor_loss(self, part: Part, batch: Batch) -> Tensor:
         outputs = part.actors(batch.rows(batch.observations, part.agents))
-        fresh, entropy = part.head.draw(outputs, self._crew.noise(*outputs.shape[:2]))
+        fresh, entropy = part.head.draw(outputs, self._networks.noise(*outputs.shape[:2]))
         values = part.values_with(batch, fresh)
         return -(values + self._settings.ent_coef * entropy).mean(dim=1).sum()

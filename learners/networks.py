@@ -91,7 +91,7 @@ class Networks:
         return [weight.detach().numpy().copy() for weight in self.weights]
 
 
-class Descent:
+class ClippedAdam:
     """Adam on networks, with each agent's gradient cut to a length of at most `max_grad_norm`."""
 
     def __init__(self, networks: Networks, learning_rate: float, max_norm: float) -> None:

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from dse.support.arrays import SingleArray
 from learners.heads import Head
-from learners.networks import Descent, Networks
+from learners.networks import ClippedAdam, Networks
 from learners.phases import ACTIONS, SAMPLING, Phases
 from learners.policy import Policy
 from learners.replay import Transitions, make_replay
@@ -43,17 +43,17 @@ class Batch:
 class Part:
     """Agents that are updated together: their networks, in the memory of the team's, and their optimisers."""
 
-    def __init__(self, agents: slice, crew: Crew, settings: OffPolicy) -> None:
+    def __init__(self, agents: slice, networks: TeamNetworks, settings: OffPolicy) -> None:
         self.agents = agents
         self.count = agents.stop - agents.start
-        self.head = crew.head.of(agents)
-        self.actors = crew.actors.of(agents)
-        self.critics = crew.critics.of(agents)
-        self.target_actors = crew.target_actors.of(agents)
-        self.target_critics = crew.target_critics.of(agents)
-        self.actor_descent = Descent(self.actors, settings.learning_rate, settings.max_grad_norm)
-        self.critic_descent = Descent(self.critics, settings.learning_rate, settings.max_grad_norm)
-        names, observed, width = len(crew.team.names), crew.team.observed, crew.team.width
+        self.head = networks.head.of(agents)
+        self.actors = networks.actors.of(agents)
+        self.critics = networks.critics.of(agents)
+        self.target_actors = networks.target_actors.of(agents)
+        self.target_critics = networks.target_critics.of(agents)
+        self.actor_optimiser = ClippedAdam(self.actors, settings.learning_rate, settings.max_grad_norm)
+        self.critic_optimiser = ClippedAdam(self.critics, settings.learning_rate, settings.max_grad_norm)
+        names, observed, width = len(networks.team.names), networks.team.observed, networks.team.width
         self._centralised = settings.centralised
         # Where the critics' rows have each agent's own action.
         starts = observed + settings.centralised * torch.arange(names)[agents] * (observed + width)
@@ -87,7 +87,7 @@ class Part:
         return self.critics(rows.scatter(2, columns, fresh))[..., 0]
 
 
-class Crew:
+class TeamNetworks:
     """The networks of a team and their targets, its memory, and the randomness that it acts and learns by."""
 
     def __init__(

@@ -3,10 +3,10 @@
 config      what a campaign is, and its cells        reading     the same from a TOML file
 runner      cells go to workers and come back        executors   where the workers are
 worker      a cell, from where its journal ends      progress    how a campaign is getting on
-elsewhere   a cell where no folder is seen           far_run     a campaign of such cells
+remote      a cell where no folder is seen           remote_run  a campaign of such cells
 cluster     a Dask cluster's workers                 merging     folders of a campaign's shards
 store       a campaign's folder, and in it           ledger      the states of its cells
-growth      a campaign's file that has changed       changes     what differs, in words
+extension   a campaign's file that has changed       changes     what differs, in words
 summary     what a finished cell comes to            curves      the summaries of all of them
 reference   optima and templates to compare with     showing     what the file hands to reports
 network     a search for every layer of a network    machine     what it ran on

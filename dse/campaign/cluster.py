@@ -18,7 +18,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from dse import __version__
-from dse.campaign.elsewhere import ClusterLost, FarExecutor, FarTask, Link, Piece, WorkerLost, run_far
+from dse.campaign.remote import ClusterLost, Link, Piece, RemoteExecutor, RemoteTask, WorkerLost, run_remote
 from dse.campaign.worker import Outcome
 from dse.support.errors import InputError, one_line
 from dse.support.numerics.cpu import CPU, numerical_cpu
@@ -72,7 +72,7 @@ def versions_there(names: Iterable[str]) -> dict[str, str]:
     return found
 
 
-class DaskExecutor(FarExecutor):
+class DaskExecutor(RemoteExecutor):
     """A Dask cluster's workers that have this process's versions; without a `scheduler`, one made here."""
 
     def __init__(self, workers: int, scheduler: str | None, needed: Mapping[str, str]) -> None:
@@ -98,14 +98,14 @@ class DaskExecutor(FarExecutor):
         self._look()
         return sum(self._known.values())
 
-    def submit(self, task: FarTask, avoid: Iterable[str] = (), /) -> Future[Outcome]:
+    def submit(self, task: RemoteTask, avoid: Iterable[str] = (), /) -> Future[Outcome]:
         busy = {worker for worker, _ in self._out.values()}
         free = [worker for worker, usable in self._known.items() if usable and worker not in busy]
         worker = next((worker for worker in free if worker not in avoid), free[0])
         future: Future[Outcome] = Future()
         with self._cluster_there():
             sent = self._client.submit(
-                run_far, task, self._topic, workers=[worker], pure=False, key=f"dse-{uuid.uuid4().hex}"
+                run_remote, task, self._topic, workers=[worker], pure=False, key=f"dse-{uuid.uuid4().hex}"
             )
         self._out[future] = worker, sent
         sent.add_done_callback(lambda ended: _settle(future, ended))

@@ -4,7 +4,7 @@ Executors are found by their entry points: local processes, a Dask cluster, anyb
 
 An executor is handed `run_task` and a task, both of which pickle, and gives a future of the outcome. What a
 task leaves on disk, its journal and its record, is where the task says, so that an executor's workers must
-see the campaign's folder; one whose workers do not is a FarExecutor. An executor whose workers die raises
+see the campaign's folder; one whose workers do not is a RemoteExecutor. An executor whose workers die raises
 `BrokenExecutor`, from `submit` or from the futures; the campaign then makes another one, and cells go on from
 their journals.
 """
@@ -22,7 +22,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from multiprocessing.process import BaseProcess
 from typing import Any, Protocol
 
-from dse.campaign.elsewhere import FarExecutor
+from dse.campaign.remote import RemoteExecutor
 from dse.campaign.worker import Outcome, Task, prepare_process
 from dse.support.errors import InputError
 from dse.support.plugins import entry_named, installed, load_entry, names_of
@@ -45,14 +45,14 @@ class Executor(Protocol):
         ...
 
 
-MakeExecutor = Callable[[int], Executor | FarExecutor]
+MakeExecutor = Callable[[int], Executor | RemoteExecutor]
 """Makes an executor that runs so many tasks at a time."""
 
 GROUP = "dse.executors"
 """The entry-point group under which any installed package offers executors.
 
 Each is a callable that takes `workers` (how many tasks at a time), `address` (where a scheduler is, or None)
-and `needed` (the versions that records depend on), and makes an Executor or a FarExecutor."""
+and `needed` (the versions that records depend on), and makes an Executor or a RemoteExecutor."""
 
 
 def executors() -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from dse.campaign.stored import check_identity, check_summary, parse
 from dse.campaign.summary import Summary
 from dse.support import strict_json
 from dse.support.errors import InputError, shorten
-from dse.support.hashing import CANONICAL, around, digest, digest_text, digest_texts
+from dse.support.hashing import CANONICAL, digest, digest_text, digest_texts, split_around
 from dse.support.validation import INT64_MAX
 
 FORMAT = 1
@@ -153,7 +153,7 @@ class _Identities:
         )
         if (first.pop("seed"), second.pop("seed")) != (1, 2):
             return None
-        return first, around(first, "seed", CANONICAL)
+        return first, split_around(first, "seed", CANONICAL)
 
 
 def _checksum(values: Iterable[object]) -> str:

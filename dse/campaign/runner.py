@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from dse.campaign.config import NamedCell
-from dse.campaign.elsewhere import FarExecutor
 from dse.campaign.executors import Executor, LocalProcesses, MakeExecutor
-from dse.campaign.far_run import FarRun
+from dse.campaign.remote import RemoteExecutor
+from dse.campaign.remote_run import RemoteRun
 from dse.campaign.store import Store
 from dse.campaign.summary import Summary
 from dse.campaign.worker import PROGRESS, Outcome, SharedProgress, Task, run_task
@@ -82,7 +82,7 @@ def run_campaign(
             interrupted = True
         finally:
             finished = len(waiting) - len(store.unfinished())
-            store.ran(finished, workers, time.monotonic() - start)
+            store.record_run(finished, workers, time.monotonic() - start)
             store.write_curves()
     elif store.outdated:
         store.write_curves()
@@ -101,8 +101,8 @@ def _work(
         raise InputError(f"folder {str(store.folder)!r} cannot be written: {error.strerror}") from None
     try:
         executor = make_executor(workers)
-        if isinstance(executor, FarExecutor):
-            FarRun(store, display, executor).all(cells)
+        if isinstance(executor, RemoteExecutor):
+            RemoteRun(store, display, executor).all(cells)
         else:
             tasks = (Task(named, store.folder, place) for place, named in enumerate(cells))
             _Run(store, display, progress, workers, make_executor).all(tasks, executor)
@@ -207,7 +207,7 @@ class _Run:
 
     def _made(self) -> Executor:
         executor = self.make_executor(self.workers)
-        assert not isinstance(executor, FarExecutor)
+        assert not isinstance(executor, RemoteExecutor)
         return executor
 
     @contextlib.contextmanager

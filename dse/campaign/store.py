@@ -13,7 +13,7 @@ from typing import Any
 
 from dse.campaign.config import Campaign, NamedCell, Shard
 from dse.campaign.curves import CURVES, Curves, open_curves, write_curves
-from dse.campaign.growth import Growth
+from dse.campaign.extension import Extension
 from dse.campaign.ledger import DONE, FAILED, LEDGER, Ledger
 from dse.campaign.machine import this_machine
 from dse.campaign.reference import optimum_figures, template_figures
@@ -52,7 +52,7 @@ class Store:
 
     It holds `ledger.sqlite`, `cells/` (a Parquet file a finished cell), `journals/` (of unfinished cells)
     and `curves.parquet`. Cells are known by fingerprint: a folder takes no cells that differ from its own in
-    more than a larger budget (see `growth`). `notices` say what came of a campaign's file that has changed.
+    more than a larger budget (see `extension`). `notices` say what came of a changed campaign file.
     """
 
     def __init__(self, folder: Path, campaign: Campaign, shard: Shard | None = None) -> None:
@@ -147,7 +147,7 @@ class Store:
         """Certify the optimum of every problem that can be, so that reports tell how far searches end."""
         self.optima |= optimum_figures(self.campaign, self.optima, tell)
 
-    def ran(self, cells: int, workers: int, seconds: float) -> None:
+    def record_run(self, cells: int, workers: int, seconds: float) -> None:
         """Note that a run finished so many cells in so many seconds of wall time, and on what machine."""
         if cells:
             run = {"cells": cells, "workers": workers, "wall_seconds": round(seconds, 1)}
@@ -230,11 +230,11 @@ class Store:
         self._written = kept.about
         self.optima = dict(kept.about.get("optima", {}))
         self.runs = list(kept.about.get("runs", []))
-        return kept.without(self._growth.of_curves(kept))
+        return kept.without(self._extension.of_curves(kept))
 
     @property
-    def _growth(self) -> Growth:
-        return Growth(self.folder, self.campaign, self.cells)
+    def _extension(self) -> Extension:
+        return Extension(self.folder, self.campaign, self.cells)
 
     def _enter_cells(self) -> None:
         """Enter the campaign's cells in the ledger, after seeing that it holds no others."""
@@ -245,7 +245,7 @@ class Store:
                     changed.append(row)
                 else:
                     known.add(row.key)
-            self.notices = self._growth.of_rows(changed)
+            self.notices = self._extension.of_rows(changed)
             self.ledger.remove(row.key for row in changed)
             new = ((key, named.cell) for key, named in self.share.items() if key not in known)
             self.ledger.add((key, cell.fingerprint, cell.identity_text) for key, cell in new)

@@ -139,14 +139,14 @@ class Evaluator:
 
     @property
     def known(self) -> Known:
-        """The samples that the search has begun with, where it was told to (see `begin`): maybe none.
+        """The samples that the search has begun with, where it was told to (see `evaluate_start`): maybe none.
 
         They are spent. A searcher learns from them as from its own, but did not ask for them.
         """
         genes, evaluations = self.__record.genes(0, self.__known), self.__record.evaluations(0, self.__known)
         return Known(genes, replace(evaluations, criteria=self.__problem.criteria.of_points(genes)))
 
-    def begin(self, genes: ArrayLike) -> None:
+    def evaluate_start(self, genes: ArrayLike) -> None:
         """Make points (n, genes) the first samples, charged like any, and so known to the searcher."""
         if len(self.__record):
             raise ValueError(f"a search begins once, {len(self.__record)} samples of this one are spent")

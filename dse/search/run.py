@@ -31,7 +31,7 @@ from dse.search.searcher import Searcher, searcher_origin
 from dse.search.start import Points
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, format_exception
-from dse.support.hashing import CANONICAL, around, digest, digest_text
+from dse.support.hashing import CANONICAL, digest, digest_text, split_around
 from dse.support.numerics.cpu import CPU, numerical_cpu
 from dse.support.validation import whole_number
 
@@ -143,7 +143,7 @@ class Cell:
     @cached_property
     def _texts(self) -> tuple[tuple[str, str], tuple[str, str]]:
         """The identity's JSON around the seed: as it is read, and as it is hashed."""
-        return around(self.common, "seed"), around(self.common, "seed", CANONICAL)
+        return split_around(self.common, "seed"), split_around(self.common, "seed", CANONICAL)
 
 
 @cache
@@ -233,7 +233,7 @@ def run_cell(
     try:
         with threadpool_limits(1):
             if cell.start:
-                evaluate.begin(np.array(cell.start, np.int64))
+                evaluate.evaluate_start(np.array(cell.start, np.int64))
             kept: dict[str, Any] = {} if keep is None else {"keep": keep}
             cell.searcher.search(evaluate, cell.rng(), **kept)
     except (BudgetExhausted, SearchEnded):

@@ -18,7 +18,9 @@ def digest(data: object) -> str:
     return digest_text(text)
 
 
-def around(data: Mapping[str, Any], key: str, separators: tuple[str, str] = (", ", ": ")) -> tuple[str, str]:
+def split_around(
+    data: Mapping[str, Any], key: str, separators: tuple[str, str] = (", ", ": ")
+) -> tuple[str, str]:
     """JSON of `data`, keys sorted, as it stands before and after the value of one more `key`.
 
     What differs in one value alone is so written once: `before + "7" + after`.

@@ -96,7 +96,7 @@ def run(
         replayed = 0 if journal is None else journal.samples
         gate = _WatchedGate(problem, budget, record, journal, time_limit)
         if start is not None:
-            gate.begin(start)
+            gate.evaluate_start(start)
         failure = _search(searcher, gate, np.random.default_rng(seed), time_limit)
         if journal is not None:
             journal.sync(record, force=True)

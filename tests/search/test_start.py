@@ -111,12 +111,12 @@ class Told:
 def test_an_ask_tell_algorithm_is_told_what_is_known_before_it_is_asked() -> None:
     evaluate, algorithm = Evaluator(PROBLEM, 5), Told()
     assert not len(evaluate.known.genes)
-    evaluate.begin(POINTS)
+    evaluate.evaluate_start(POINTS)
     drive(algorithm, evaluate)
     assert np.array_equal(algorithm.told[0], POINTS)
     assert (len(algorithm.asked), len(algorithm.told)) == (2, 3)
     with pytest.raises(ValueError, match="begins once"):
-        evaluate.begin(POINTS)
+        evaluate.evaluate_start(POINTS)
 
 
 @pytest.mark.parametrize("name", ["walk", "genetic", "gamma", "cem", "local", "marl", "factored-ppo", "team"])
@@ -136,7 +136,7 @@ def test_searchers_learn_from_their_start(name: str) -> None:
 
 def test_an_environment_knows_its_start() -> None:
     evaluate = Evaluator(PROBLEM, 20)
-    evaluate.begin(POINTS)
+    evaluate.evaluate_start(POINTS)
     view = View(evaluator=evaluate, actions="discrete")
     observed = view.begin(np.random.default_rng(0), 4)
     sizes = np.maximum(PROBLEM.space.sizes - 1, 1)

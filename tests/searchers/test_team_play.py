@@ -10,7 +10,7 @@ from dse.search.record import Record
 from dse.search.searcher import make_searcher
 from dse.support.errors import InputError
 from dse.testing.toy_problem import ToyProblem
-from learners.offpolicy import Crew
+from learners.offpolicy import TeamNetworks
 
 FORMS = ("one-step", "construct", "refine")
 
@@ -21,7 +21,7 @@ def test_every_form_spends_the_budget_and_learns_meanwhile(
     name: str, form: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     updates = []
-    monkeypatch.setattr(Crew, "follow", lambda crew: updates.append(len(crew.replay)))
+    monkeypatch.setattr(TeamNetworks, "follow", lambda networks: updates.append(len(networks.replay)))
     settings = {"form": form, "batch_size": 8, "train_freq": 10, "agents": "blocks"}
     record = Record(7)
     with pytest.raises(BudgetExhausted):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dse.support.hashing import CANONICAL, around, digest, digest_text, digest_texts
+from dse.support.hashing import CANONICAL, digest, digest_text, digest_texts, split_around
 
 
 @pytest.mark.parametrize(
@@ -16,5 +16,5 @@ def test_a_list_of_texts_has_the_digest_of_its_json(texts: list[str]) -> None:
 
 @pytest.mark.parametrize("data", [{}, {"a": 1}, {"z": [1, 2]}, {"a": "x", "z": {"k": None}}])
 def test_what_stands_around_a_value_is_the_canonical_json_of_the_whole(data: dict[str, object]) -> None:
-    before, after = around(data, "k", CANONICAL)
+    before, after = split_around(data, "k", CANONICAL)
     assert digest_text(f"{before}7{after}") == digest({**data, "k": 7})

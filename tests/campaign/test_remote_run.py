@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dse.campaign import elsewhere
-from dse.campaign.elsewhere import ClusterLost, FarExecutor, FarTask, Link, Piece, WorkerLost, run_far
+from dse.campaign import remote
 from dse.campaign.executors import LocalProcesses, executor_maker, executors
+from dse.campaign.remote import ClusterLost, Link, Piece, RemoteExecutor, RemoteTask, WorkerLost, run_remote
 from dse.campaign.worker import Outcome
 from dse.search.record import from_parquet
 from dse.support.errors import InputError
@@ -45,24 +45,24 @@ class Back(Link):
         return True
 
 
-class Here(FarExecutor):
+class Here(RemoteExecutor):
     """Runs each task where it is submitted. The tasks of these numbers die after their second piece."""
 
     capacity = 1
 
     def __init__(self, deaths: Iterable[int] = (), lost_after: int = 10**6) -> None:
         self.deaths, self.lost_after = set(deaths), lost_after
-        self.tasks: list[FarTask] = []
+        self.tasks: list[RemoteTask] = []
         self.pieces: list[Piece] = []
 
-    def submit(self, task: FarTask, avoid: Iterable[str] = (), /) -> Future[Outcome]:
+    def submit(self, task: RemoteTask, avoid: Iterable[str] = (), /) -> Future[Outcome]:
         self.tasks.append(pickle.loads(pickle.dumps(task)))
         if len(self.tasks) > self.lost_after:
             raise ClusterLost("scheduler 'here' is gone")
         future: Future[Outcome] = Future()
         dies_after = 2 if len(self.tasks) in self.deaths else 0
         try:
-            future.set_result(run_far(self.tasks[-1], Back(self.pieces, dies_after)))
+            future.set_result(run_remote(self.tasks[-1], Back(self.pieces, dies_after)))
         except Dies:
             future.set_exception(WorkerLost("gone"))
         return future
@@ -84,7 +84,7 @@ class Here(FarExecutor):
 @pytest.fixture
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Samples flow back with every batch."""
-    monkeypatch.setattr(elsewhere, "PIECE_SECONDS", 0.0)
+    monkeypatch.setattr(remote, "PIECE_SECONDS", 0.0)
 
 
 @pytest.fixture(scope="module")

@@ -30,7 +30,7 @@ REPLACED = "replaced"
 
 
 @dataclass(frozen=True)
-class Growth:
+class Extension:
     """What a campaign's folder had when it was opened: the folder, the campaign and its cells by key."""
 
     folder: Path

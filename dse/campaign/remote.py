@@ -53,7 +53,7 @@ class Link(ABC):
 
 
 @dataclass(frozen=True)
-class FarTask:
+class RemoteTask:
     """A cell to run, and the samples that it has already, as Parquet."""
 
     named: NamedCell
@@ -69,7 +69,7 @@ class ClusterLost(Exception):
     """Nothing can run any more; says what is gone."""
 
 
-class FarExecutor(ABC):
+class RemoteExecutor(ABC):
     """An executor, shaped like those of `concurrent.futures`, whose workers do not see the campaign's folder.
 
     A future of a task whose worker has died raises WorkerLost; any method raises ClusterLost where there is
@@ -82,8 +82,8 @@ class FarExecutor(ABC):
         """How many tasks it runs at once now; this may change."""
 
     @abstractmethod
-    def submit(self, task: FarTask, avoid: Iterable[str] = (), /) -> Future[Outcome]:
-        """Have `run_far(task, link)` run, on a worker to `avoid` only where there is no other."""
+    def submit(self, task: RemoteTask, avoid: Iterable[str] = (), /) -> Future[Outcome]:
+        """Have `run_remote(task, link)` run, on a worker to `avoid` only where there is no other."""
 
     @abstractmethod
     def worker_of(self, future: Future[Outcome]) -> str:
@@ -127,13 +127,13 @@ class _Stream:
         """Nothing: what was sent is the receiver's."""
 
 
-def run_far(task: FarTask, link: Link) -> Outcome:
+def run_remote(task: RemoteTask, link: Link) -> Outcome:
     """Run a task to its end, on the worker that has it. Whatever the searcher raises becomes a `failure`."""
     with _one_at_a_time:
         return outcome_of(task.named.key, lambda: _run(task, link))
 
 
-def _run(task: FarTask, link: Link) -> Outcome:
+def _run(task: RemoteTask, link: Link) -> Outcome:
     named = task.named
     # What is known of the cell is of the sender's versions.
     cell = replace(named.cell)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dse.campaign.config import NamedCell
-from dse.campaign.elsewhere import ClusterLost, FarExecutor, FarTask, Piece, WorkerLost
+from dse.campaign.remote import ClusterLost, Piece, RemoteExecutor, RemoteTask, WorkerLost
 from dse.campaign.store import Store
 from dse.campaign.summary import Summary, summarise
 from dse.campaign.worker import Outcome, Task, earlier_record, task_journal
@@ -37,10 +37,10 @@ class _Running:
     best: float = float("inf")
 
 
-class FarRun:
+class RemoteRun:
     """One run of a campaign's unfinished cells on an executor's workers."""
 
-    def __init__(self, store: Store, display: Display, executor: FarExecutor) -> None:
+    def __init__(self, store: Store, display: Display, executor: RemoteExecutor) -> None:
         self.store = store
         self.display = display
         self.executor = executor
@@ -103,9 +103,9 @@ class FarRun:
             return
         samples = journal.samples
         content = to_parquet(journal.recovered, {}) if samples else None
-        far = FarTask(named, content, earlier[1].model if earlier else 0.0)
+        remote = RemoteTask(named, content, earlier[1].model if earlier else 0.0)
         try:
-            future = self.executor.submit(far, self.avoid.get(named.key, ()))
+            future = self.executor.submit(remote, self.avoid.get(named.key, ()))
         except BaseException:
             journal.close()
             raise
