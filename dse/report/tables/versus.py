@@ -70,8 +70,8 @@ def _by_budget(study: Study, findings: Findings) -> Iterator[Section]:
         "are problems, by the median loss at the end; p is that of Wilcoxon's signed-rank test over them, "
         f"corrected by Holm. {dashes(study)}"
     ).strip()
-    heads = [f"{me} against", "seeds", *(f"{budget:,}" for budget in study.budgets)]
-    heads += ["wins", "ties", "losses", "p (Holm)", "lead"]
+    heads = [f"{me} against", "lead", "seeds", *(f"{budget:,}" for budget in study.budgets)]
+    heads += ["wins : ties : losses", "p (Holm)"]
     for wide in (False, True):
         figures = {
             (row.searcher, row.budget): row.over_problems if wide else row.chance for row in findings.versus
@@ -81,11 +81,12 @@ def _by_budget(study: Study, findings: Findings) -> Iterator[Section]:
             test, whole = tests.get(name), row.budget == study.budget
             cells.append(
                 [
-                    *(name, f"{row.seeds} : {row.other_seeds}"),
-                    *at_budgets(study, name, figures, probability),
-                    *(map(str, (test.wins, test.ties, test.losses)) if test else [NOTHING] * 3),
-                    probability(test.p_holm) if test else NOTHING,
+                    name,
                     verdict_of(findings.improvement, me, name) if whole else NOTHING,
+                    f"{row.seeds} : {row.other_seeds}",
+                    *at_budgets(study, name, figures, probability),
+                    f"{test.wins} : {test.ties} : {test.losses}" if test else NOTHING,
+                    probability(test.p_holm) if test else NOTHING,
                 ]
             )
         yield Section(title + PROBLEMS_TOO * wide, heads, cells, note)
