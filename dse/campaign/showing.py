@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
+from dse.core.objective import known_objective
 from dse.support.errors import unknown
 from dse.support.schema import Limits, Schema, read
 from dse.support.toml import read_toml
@@ -44,6 +45,12 @@ class _PublishedFile(Schema):
     published: Annotated[list[Published], Limits("one or more [[published]] tables", min_length=1)]
 
 
+def _canonical(entry: Published) -> str:
+    """The entry's objective as the campaign's problems have it."""
+    known = known_objective(entry.objective)
+    return entry.objective if known is None else known.name
+
+
 def read_showing(
     data: Mapping[str, Any], searchers: Collection[str], folder: Path, where: str
 ) -> dict[str, Any]:
@@ -67,9 +74,8 @@ def read_showing(
         if isinstance(entries, str):
             place = f"published {str(folder / entries)!r}"
             entries = read_toml(str(folder / entries), place).get("published")
-        found["published"] = [
-            asdict(e) for e in read(_PublishedFile, {"published": entries}, place).published
-        ]
+        read_entries = read(_PublishedFile, {"published": entries}, place).published
+        found["published"] = [asdict(entry) | {"objective": _canonical(entry)} for entry in read_entries]
     if data["looks"] is not None:
         entries, place = data["looks"], f"{where}: looks"
         if isinstance(entries, str):

@@ -82,10 +82,12 @@ def complete_searcher(incomplete: str) -> list[str]:
 
 
 def complete_objective(incomplete: str) -> list[str]:
-    """The objectives."""
+    """The objectives, also as the next factor of a product."""
     from dse.core.objective import OBJECTIVES
 
-    return _beginning(incomplete, OBJECTIVES)
+    last = incomplete.replace(",", "*").rpartition("*")[2].lstrip()
+    before = incomplete[: len(incomplete) - len(last)]
+    return [before + name for name in _beginning(last, OBJECTIVES)]
 
 
 def complete_model(incomplete: str) -> list[str]:

@@ -40,7 +40,10 @@ NetworkName = Annotated[
 Objective = Annotated[
     str,
     typer.Option(
-        "--objective", help="What to minimise.", metavar="OBJECTIVE", autocompletion=complete_objective
+        "--objective",
+        help="What to minimise: latency, energy, edp ..., or a product such as 'energy * latency^2'.",
+        metavar="OBJECTIVE",
+        autocompletion=complete_objective,
     ),
 ]
 CostModelName = Annotated[

@@ -94,6 +94,8 @@ def _show_lines(console: Console, found: dict[str, list[Entry]]) -> None:
             _print_line(console, f"  {sentence}")
         if not entries:
             console.print(f"  {ABSENT.get(kind, 'none')}")
+        if kind in NOTES:
+            console.print(NOTES[kind], style="dim", soft_wrap=True)
     if len(found) > 1:
         console.print("\ndse list KIND NAME shows all that is known of one", style="dim", soft_wrap=True)
 
@@ -166,6 +168,9 @@ HEADS = {
     "cost_model": "cost model",
 }
 """What people are shown for keys that are short."""
+
+NOTES = {"objectives": "and products of powers, such as 'energy * latency^2'"}
+"""What is said below a list: what it does not have by name."""
 
 ABSENT = {
     "searchers": "none are installed",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.core.objective import MODEL_UNITS
 from dse.report.plots.style import clean
 from dse.support.arrays import FloatArray
 from dse.support.quantities import PREFIXED, PREFIXES, raised
@@ -63,8 +65,9 @@ def unit_scale(objective: str, unit: str, typical: float) -> tuple[float, str]:
     """
     name = "EDP" if objective == "edp" else clean(objective)
     power = 3 * math.floor(math.log10(typical) / 3)
-    if unit == "J s":
-        return 10.0**power, f"{name} ({f'10{raised(power)} ' if power else ''}{unit})"
+    if unit != MODEL_UNITS and re.search("[ ^]", unit):
+        shown = re.sub(r"\^(\d+)(?![\d.])", lambda found: raised(int(found[1])), unit)
+        return 10.0**power, f"{name} ({f'10{raised(power)} ' if power else ''}{shown})"
     names = PREFIXES if unit in PREFIXED else {0: ""} if unit in ("mm2", "mW") else _WORDS
     power = min(max(power, min(names)), max(names))
     label = f"{names[power]}{unit}".strip()
