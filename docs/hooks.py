@@ -55,11 +55,11 @@ def commands() -> str:
     import io
 
     from dse.cli import main
-    from dse.cli.commands import __path__ as folder
+    from dse.cli.application import build
 
     parts = []
-    for path in sorted(Path(folder[0]).glob("[!_]*.py")):
-        name, text = path.stem.rstrip("_").replace("_", "-"), io.StringIO()
+    for name in sorted(build().commands):
+        text = io.StringIO()
         with contextlib.redirect_stdout(text):
             main([name, "--help"])
         parts.append(f"## dse {name}\n\n```text\n{text.getvalue().strip()}\n```")

@@ -19,7 +19,7 @@ from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dse.support.arrays import IntArray, SingleArray
+from learners.arrays import IntArray, SingleArray
 from learners.folding import Folding
 from learners.networks import Networks
 from learners.quantised import FULL, QuantisedWeights, quantise

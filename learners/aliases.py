@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dse.support.errors import InputError
+from learners.errors import InputError
 
 
 def current_settings(settings: Mapping[str, Any], aliases: Mapping[str, str], where: str) -> dict[str, Any]:

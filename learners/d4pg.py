@@ -19,10 +19,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dse.support.arrays import SingleArray
-from dse.support.errors import InputError
-from dse.support.validation import whole_number
 from learners.actors import tried_levels
+from learners.arrays import SingleArray
+from learners.errors import InputError, whole_number
 from learners.folding import FoldedLearner, FoldedSettings, refuse_other_units
 from learners.heads import Levels
 from learners.networks import ClippedAdam, Networks

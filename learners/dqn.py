@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from dse.support.arrays import SingleArray
-from dse.support.errors import InputError
 from learners.actors import tried_choices
+from learners.arrays import SingleArray
+from learners.errors import InputError
 from learners.folding import FoldedLearner, FoldedSettings
 from learners.heads import Choices
 from learners.networks import ClippedAdam, Networks

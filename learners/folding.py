@@ -16,8 +16,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dse.support.errors import InputError
-from dse.support.validation import positive_number, whole_number
+from learners.errors import InputError, positive_number, whole_number
 from learners.phases import UPDATE, Phases
 from learners.replay import Transitions, make_replay
 

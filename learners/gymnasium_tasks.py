@@ -15,9 +15,9 @@ import gymnasium
 import numpy as np
 import torch
 
-from dse.support.arrays import FloatArray
-from dse.support.errors import InputError, unknown
 from learners.aliases import current_settings
+from learners.arrays import FloatArray
+from learners.errors import InputError, unknown
 from learners.policy import Policy
 from learners.qat import Rounding, aware, current
 from learners.sb3 import AGENTS

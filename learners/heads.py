@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dse.support.arrays import BoolArray
+from learners.arrays import BoolArray
 
 _NEVER = -1e9
 _LOG_LOWEST, _LOG_HIGHEST = -5.0, 2.0

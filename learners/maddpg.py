@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dse.support.arrays import SingleArray
+from learners.arrays import SingleArray
 from learners.heads import Choices, Head, Levels
 from learners.offpolicy import Batch, Part, TeamNetworks, by_batch
 from learners.phases import P_LOSS, Q_LOSS, TARGET_Q, UPDATE, Phases, unmeasured

@@ -19,8 +19,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dse.support.arrays import SingleArray
-from dse.support.errors import InputError
+from learners.arrays import SingleArray
+from learners.errors import InputError
 from learners.heads import Choices, Head, SquashedNormals
 from learners.offpolicy import Batch, Part, TeamNetworks, by_batch
 from learners.phases import P_LOSS, Q_LOSS, TARGET_Q, UPDATE, Phases, unmeasured

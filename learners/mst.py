@@ -20,9 +20,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from dse.support.arrays import IntArray
-from dse.support.errors import InputError
-from dse.support.validation import whole_number
+from learners.arrays import IntArray
+from learners.errors import InputError, whole_number
 from learners.gpt import GPT, Shape, dense_attention, hybrid_attention
 from learners.sparse import erdos_renyi
 

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dse.support.arrays import SingleArray
+from learners.arrays import SingleArray
 from learners.qat import Rounding, current
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": torch.relu, "tanh": torch.tanh}

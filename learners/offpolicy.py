@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dse.support.arrays import SingleArray
+from learners.arrays import SingleArray
 from learners.heads import Head
 from learners.networks import ClippedAdam, Networks
 from learners.phases import ACTIONS, SAMPLING, Phases

@@ -7,6 +7,7 @@ heads the networks end, and what stands between their layers.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
@@ -15,16 +16,14 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import torch
+from pydantic import Field
 
-from dse.support import strict_json
-from dse.support.arrays import SingleArray
-from dse.support.errors import InputError, shorten, unknown
-from dse.support.files import decoded, make_folder, read_bounded, write_json, write_whole
-from dse.support.schema import Limits, Schema, read
-from dse.support.validation import table
+from learners.arrays import SingleArray
+from learners.errors import InputError, shown, unknown
 from learners.heads import Choices, Head, Levels, Normals, SquashedNormals
 from learners.networks import ACTIVATIONS, Networks
 from learners.phases import Phases, unmeasured
+from learners.plain_data import read_bounded, read_table, safetensors, typed, write_whole
 from learners.quantised import Precision, QuantisedWeights
 from learners.quantised_networks import QuantisedNetworks, quantised_networks
 from learners.replay import Transitions
@@ -32,11 +31,11 @@ from learners.team import Team
 
 FORMAT = "dse-policy-1"
 WEIGHTS, DESCRIPTION = "policy.safetensors", "policy.json"
-_MOST_BYTES = 1 << 30
+_MOST_TEXT, _MOST_BYTES = 16 << 20, 1 << 30
 
 
 @dataclass(frozen=True)
-class _Description(Schema):
+class _Description:
     """What the description of a policy must have; there may be keys that this version does not know."""
 
     __pydantic_config__: ClassVar[Any] = {"strict": True, "extra": "ignore"}
@@ -45,7 +44,7 @@ class _Description(Schema):
     head: str
     activation: str
     agents: list[str]
-    observed: Annotated[int, Limits(ge=1)]
+    observed: Annotated[int, Field(ge=1)]
     discrete: bool
     real: list[list[list[bool]]]
     low: list[Any] | None
@@ -128,7 +127,10 @@ class SavedPolicy:
 
 
 def save_policy(policy: Policy, folder: Path, about: dict[str, Any] | None = None) -> None:
-    """Write the policy to a folder, with what else there is to say `about` it in plain data."""
+    """Write the policy to a folder, with what else there is to say `about` it in plain data.
+
+    OSError where it cannot be written.
+    """
     save = safetensors().save
     weights = stored_weights(policy.actors)
     team = policy.team
@@ -148,9 +150,10 @@ def save_policy(policy: Policy, folder: Path, about: dict[str, Any] | None = Non
     }
     if isinstance(policy.actors, QuantisedNetworks):
         description["precision"] = asdict(policy.actors.precision)
-    make_folder(folder)
-    write_whole(folder / WEIGHTS, save(weights), "policy")
-    write_json(folder / DESCRIPTION, description, "policy")
+    text = json.dumps(description, indent=1, allow_nan=False) + "\n"
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(folder / WEIGHTS, save(weights))
+    write_whole(folder / DESCRIPTION, text.encode())
 
 
 def load_policy(folder: Path) -> SavedPolicy:
@@ -158,13 +161,13 @@ def load_policy(folder: Path) -> SavedPolicy:
     load = safetensors().load
     where = f"policy {str(folder)!r}"
     try:
-        description = read_bounded(folder / DESCRIPTION, where)
+        description = read_bounded(folder / DESCRIPTION, where, _MOST_TEXT)
         content = read_bounded(folder / WEIGHTS, where, _MOST_BYTES)
         place = f"{where}: {DESCRIPTION}"
-        described = table(strict_json.parse(decoded(description, place), place), place)
+        described = read_table(description, place)
         if described.get("format") != FORMAT:
-            raise InputError(f"{place}: format must be {FORMAT!r}, got {shorten(described.get('format'))}")
-        read(_Description, described, place)
+            raise InputError(f"{place}: format must be {FORMAT!r}, got {shown(described.get('format'))}")
+        typed(described, _Description, place)
         weights = load(content)
         shapes = {name: list(weight.shape) for name, weight in weights.items()}
         if shapes != described["weights"]:
@@ -189,15 +192,6 @@ def stored_weights(actors: Networks) -> dict[str, np.ndarray[Any, Any]]:
     if isinstance(actors, QuantisedNetworks):
         return actors.quantised.arrays()
     return {f"actor.{place}": weight for place, weight in enumerate(actors.arrays())}
-
-
-def safetensors() -> Any:
-    """The library for weights. InputError that says what to install where it is not there."""
-    try:
-        import safetensors.numpy as library
-    except ImportError:
-        raise InputError("saved policies need safetensors: pip install 'dse-arena[learners]'") from None
-    return library
 
 
 def _team(described: Mapping[str, Any]) -> Team:

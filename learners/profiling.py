@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from pettingzoo import ParallelEnv
 
-from dse.support.arrays import FloatArray
+from learners.arrays import FloatArray
 from learners.counters import CountsMissing, counted
 from learners.phases import ACTIONS, P_LOSS, Q_LOSS, SAMPLING, TARGET_Q, UPDATE, Stopwatch
 from learners.replay import Replay, Transitions

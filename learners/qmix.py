@@ -28,9 +28,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dse.support.arrays import SingleArray
-from dse.support.errors import InputError, unknown
-from dse.support.validation import positive_number, whole_number
+from learners.arrays import SingleArray
+from learners.errors import InputError, positive_number, unknown, whole_number
 from learners.heads import Choices
 from learners.networks import Networks
 from learners.phases import ACTIONS, UPDATE, Phases, unmeasured

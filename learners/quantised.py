@@ -23,7 +23,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dse.support.errors import InputError
+from learners.errors import InputError
+from learners.plain_data import safetensors
 
 FULL, HALF = 32, 16
 """Bits of single precision, and of half precision: floating point, not whole numbers."""
@@ -160,16 +161,12 @@ class QuantisedWeights:
 
     def to_bytes(self) -> bytes:
         """A message in the format of safetensors."""
-        from learners.policy import safetensors
-
         message: bytes = safetensors().save(self.arrays())
         return message
 
     @staticmethod
     def from_bytes(message: bytes) -> QuantisedWeights:
         """The weights of a message. InputError where it holds none."""
-        from learners.policy import safetensors
-
         library = safetensors()
         try:
             arrays = library.load(message)

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
+from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, get_type_hints
 
-from dse.support.errors import InputError, unknown
-from dse.support.plugins import entry_named, installed, load_entry, names_of
-from dse.support.schema import typed
 from learners.aliases import current_settings
+from learners.errors import InputError, unknown
+from learners.plain_data import typed
 
 if TYPE_CHECKING:
     from pettingzoo import ParallelEnv
@@ -29,12 +29,12 @@ DEFAULT_TASK = "simple_tag"
 
 def learners() -> tuple[str, ...]:
     """The names of all installed learners."""
-    return names_of(installed(LEARNERS))
+    return _names(LEARNERS)
 
 
 def tasks() -> tuple[str, ...]:
     """The names of all installed tasks."""
-    return names_of(installed(TASKS))
+    return _names(TASKS)
 
 
 def arms_of(name: str) -> dict[str, dict[str, Any]]:
@@ -60,16 +60,35 @@ def make_learner(name: str, settings: Mapping[str, Any] | None = None) -> Algori
 
 def task(name: str) -> Callable[[int], ParallelEnv]:
     """The task of that name: it makes an environment for so many agents."""
-    entry = entry_named(name, installed(TASKS), "task", "the installed tasks")
-    made: Callable[[int], ParallelEnv] = load_entry(entry, "task")[0]
+    made: Callable[[int], ParallelEnv] = _loaded(name, TASKS, "task")[0]
     return made
 
 
 def _learner(name: str) -> type[Any]:
-    entry = entry_named(name, installed(LEARNERS), "learner", "the installed learners")
-    made, origin = load_entry(entry, "learner")
+    made, origin = _loaded(name, LEARNERS, "learner")
     if not (
         dataclasses.is_dataclass(made) and isinstance(made, type) and callable(getattr(made, "begin", 0))
     ):
         raise InputError(f"{origin} must be a dataclass of settings with a method begin(team, rng, phases)")
     return made
+
+
+def _names(group: str) -> tuple[str, ...]:
+    return tuple(sorted({entry.name for entry in entry_points(group=group)}))
+
+
+def _loaded(name: str, group: str, kind: str) -> tuple[Any, str]:
+    """What the entry of that name stands for, and in words where it is from."""
+    found = {entry.value: entry for entry in entry_points(group=group, name=name)}
+    if not found:
+        raise unknown(kind, name, _names(group), f"the installed {kind}s")
+    if len(found) > 1:
+        offers = " and ".join(sorted(found))
+        raise InputError(f"{kind} {name!r} is offered as {offers}; uninstall all but one")
+    ((value, entry),) = found.items()
+    origin = f"{kind} {name!r} (entry point {value!r})"
+    try:
+        return entry.load(), origin
+    except Exception as error:
+        said = " ".join(str(error).split())
+        raise InputError(f"{origin} cannot be loaded: {type(error).__name__}: {said}") from error

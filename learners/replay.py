@@ -14,8 +14,8 @@ from typing import Protocol
 
 import numpy as np
 
-from dse.support.arrays import IntArray, SingleArray
-from dse.support.errors import unknown
+from learners.arrays import IntArray, SingleArray
+from learners.errors import unknown
 
 NEIGHBORS = 3
 """The reach n of Algorithm 1: neighbours are at most so many steps before or after."""

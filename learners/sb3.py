@@ -15,8 +15,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from dse.support.arrays import FloatArray
-from dse.support.errors import unknown
+from learners.arrays import FloatArray
+from learners.errors import unknown
 from learners.heads import Choices, Head, Levels, Normals
 from learners.networks import Networks
 from learners.policy import Policy

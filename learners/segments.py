@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dse.support.arrays import BoolArray, IntArray
+from learners.arrays import BoolArray, IntArray
 from learners.replay import Transitions
 
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from dse.support.errors import InputError, unknown
-from dse.support.validation import positive_number, whole_number
+from learners.errors import InputError, positive_number, unknown, whole_number
 from learners.replay import REPLAYS
 
 # Beyond these, memory ends before the first step.

@@ -22,8 +22,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dse.support.errors import InputError, unknown
-from dse.support.validation import whole_number
+from learners.errors import InputError, unknown, whole_number
 from learners.networks import Networks
 
 Method = Literal["dense", "static", "set", "rigl"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dse.support.arrays import FloatArray, IntArray, SingleArray
+from learners.arrays import FloatArray, IntArray, SingleArray
 from learners.tag import STEPS, UNITS
 from learners.team import Team
 

@@ -14,7 +14,7 @@ import numpy as np
 from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
-from dse.support.arrays import FloatArray, SingleArray
+from learners.arrays import FloatArray, SingleArray
 
 OBSTACLES, STEPS = 2, 25
 """The obstacles, and the length of an episode."""

@@ -13,8 +13,8 @@ import numpy as np
 from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
-from dse.support.arrays import FloatArray
-from dse.support.errors import InputError
+from learners.arrays import FloatArray
+from learners.errors import InputError
 from learners.tag import OBSTACLES, STEPS, ArrayTag, flight
 
 

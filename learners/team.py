@@ -15,8 +15,8 @@ import numpy as np
 from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
-from dse.support.arrays import BoolArray, IntArray, SingleArray
-from dse.support.errors import InputError
+from learners.arrays import BoolArray, IntArray, SingleArray
+from learners.errors import InputError
 
 
 @dataclass(frozen=True)

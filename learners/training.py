@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 from pettingzoo import ParallelEnv
 
-from dse.support.arrays import FloatArray, SingleArray
+from learners.arrays import FloatArray, SingleArray
 from learners.phases import Phases, unmeasured
 from learners.policy import Policy
 from learners.replay import Transitions

@@ -15,8 +15,8 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
-from dse.support.arrays import FloatArray
-from dse.support.errors import InputError
+from learners.arrays import FloatArray
+from learners.errors import InputError
 from learners.gymnasium_tasks import returns, train
 from learners.policy import Policy, stored_weights
 from learners.qat import Rounding

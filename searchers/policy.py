@@ -15,6 +15,7 @@ import numpy as np
 
 from dse.support.errors import InputError, shorten
 from searchers.common.play import ENDLESS, Game
+from searchers.common.refusals import refusals
 from searchers.common.torch_apart import torch_apart
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class Policy:
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Play by the policy until the budget is spent."""
-        with torch_apart():
+        with torch_apart(), refusals():
             from learners.policy import Frozen
             from learners.team import Team
             from learners.training import play
@@ -70,7 +71,7 @@ class Policy:
             play(Frozen(policy).begin(team, rng), env, ENDLESS, rng)
 
     def _saved(self) -> SavedPolicy:
-        with torch_apart():
+        with torch_apart(), refusals():
             from learners.policy import load_policy
 
             saved = load_policy(Path(self.folder))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dse.cli import commands
+from dse.cli.application import build
 from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.problem import Problem
@@ -52,13 +52,13 @@ def test_every_link_leads_to_a_file_of_the_repository(page: str) -> None:
 
 @pytest.mark.parametrize("page", ["README.md", *(page for page in PAGES if page.startswith("docs/"))])
 def test_every_command_that_is_shown_exists(page: str) -> None:
-    known = {path.stem.rstrip("_").replace("_", "-") for path in Path(commands.__path__[0]).glob("[!_]*.py")}
+    known = set(build().commands)
     blocks = re.findall(r"```\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), flags=re.DOTALL)
     assert {name for block in blocks for name in COMMAND.findall(block)} <= known
 
 
 def test_every_command_is_described() -> None:
-    known = {path.stem.rstrip("_").replace("_", "-") for path in Path(commands.__path__[0]).glob("[!_]*.py")}
+    known = set(build().commands)
     text = "\n".join(path.read_text(encoding="utf-8") for path in ROOT.glob("docs/*.md"))
     assert known - set(re.findall(r"\bdse ([a-z-]+)", text)) == set()
 

@@ -1,10 +1,11 @@
-"""The typer application, put together from the modules of `dse.cli.commands`."""
+"""The typer application, put together from the modules of `dse.cli.commands` and from installed packages."""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
 from functools import cache
+from importlib.metadata import EntryPoints
 from typing import Annotated, Any
 
 import typer
@@ -12,16 +13,19 @@ import typer
 import dse
 from dse.cli import commands
 from dse.cli.examples import add_examples
+from dse.support.errors import InputError, one_line
+from dse.support.plugins import entry_named, installed, load_entry, names_of
+
+GROUP = "dse.commands"
+"""The entry-point group under which any installed package offers commands: functions as typer takes them."""
 
 
 @cache
 def build() -> Any:
-    """The `dse` command with every subcommand that `dse.cli.commands` holds."""
+    """The `dse` command with every subcommand: those of `dse.cli.commands`, and those that packages offer."""
     app = typer.Typer(rich_markup_mode="rich", context_settings=_SETTINGS)
     app.callback()(_dse)
-    for module in pkgutil.iter_modules(commands.__path__):
-        name = module.name.rstrip("_").replace("_", "-")
-        command = importlib.import_module(f"{commands.__name__}.{module.name}").command
+    for name, command in sorted((_offered() | _own()).items()):
         if isinstance(command, typer.Typer):
             app.add_typer(command, name=name, context_settings=_SETTINGS)
         else:
@@ -29,6 +33,35 @@ def build() -> Any:
     made = typer.main.get_command(app)
     add_examples(made)
     return made
+
+
+def _own() -> dict[str, Any]:
+    """The commands that come along, by name."""
+    return {
+        module.name.rstrip("_").replace("_", "-"): importlib.import_module(
+            f"{commands.__name__}.{module.name}"
+        ).command
+        for module in pkgutil.iter_modules(commands.__path__)
+    }
+
+
+def _offered() -> dict[str, Any]:
+    """Those of installed packages. One that cannot be loaded says so when it is asked for."""
+    entries = installed(GROUP)
+    return {name: _loaded(name, entries) for name in names_of(entries)}
+
+
+def _loaded(name: str, entries: EntryPoints) -> Any:
+    try:
+        return load_entry(entry_named(name, entries, "command"), "command")[0]
+    except InputError as error:
+        message = str(error)
+
+        def broken() -> None:
+            raise InputError(message)
+
+        broken.__doc__ = f"Not usable: {one_line(message)}"
+        return broken
 
 
 _SETTINGS = {"help_option_names": ["-h", "--help"]}

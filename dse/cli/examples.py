@@ -15,9 +15,10 @@ def examples() -> dict[str, list[str]]:
 
 
 def add_examples(application: Any) -> None:
-    """Have every command's help end with its examples."""
+    """Have every command's help end with its examples; those of packages that are gone are left out."""
     for path, lines in examples().items():
         command = application
         for name in path.split():
-            command = command.commands[name]
-        command.epilog = "\n".join(["Examples:", *lines])
+            command = command and command.commands.get(name)
+        if command is not None:
+            command.epilog = "\n".join(["Examples:", *lines])

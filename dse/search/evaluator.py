@@ -139,7 +139,7 @@ class Evaluator:
 
     @property
     def known(self) -> Known:
-        """The samples that the search has begun with, where it was told to (see `evaluate_start`): maybe none.
+        """The samples that the search has begun with (see `evaluate_start`): maybe none.
 
         They are spent. A searcher learns from them as from its own, but did not ask for them.
         """

@@ -15,7 +15,8 @@ from typing import Any
 
 from dse.search.searcher import parse_settings
 from learners.gymnasium_tasks import ALGORITHMS, returns, train
-from learners.policy import load_policy, safetensors, save_policy
+from learners.plain_data import safetensors
+from learners.policy import load_policy, save_policy
 
 SCALED_CAR = "learners.scaled_tasks:MountainCarContinuousScaled-v0"
 _STATE_NOISE: dict[str, Any] = {

@@ -22,7 +22,7 @@ from torch import Tensor
 from dse.support.files import make_folder
 from experiments.quantised.ptq import HERE
 from experiments.quantised.speed import BITS, SEEN, SIZES, networks
-from learners.policy import safetensors
+from learners.plain_data import safetensors
 from learners.quantised import FULL, QuantisedWeights, quantise
 from learners.quantised_networks import Executed, named
 

@@ -21,13 +21,13 @@ import numpy as np
 import torch
 from torch import nn
 
-from dse.cli.mapping_trial import MappingTrial
 from dse.support.files import make_folder
 from experiments.quantised.ptq import HERE
 from experiments.quantised.taught import Taught
 from learners.networks import Networks
 from learners.quantised import Precision
 from learners.quantised_networks import activation_bits, executed, quantised_networks
+from searchers.commands.mapping_trial import MappingTrial
 
 SIZES = {
     "3 x 64": (64, 64, 64),

@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from dse.cli.mapping_trial import MappingTrial, taught_on
 from dse.core.domains import make_problem
 from dse.search.api import search
 from experiments.learners.train import SCALED_CAR, SETTINGS
 from learners.gymnasium_tasks import train
 from learners.policy import SavedPolicy, load_policy, save_policy
 from learners.trials import GymnasiumTrial, Trial
+from searchers.commands.mapping_trial import MappingTrial, taught_on
 from workloads import load_layer
 
 POLICIES = Path("build/quantised/policies")

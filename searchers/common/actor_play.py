@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from dse.support.errors import InputError
 from dse.support.schema import Limits
 from searchers.common.play import Game, Reward, tell
+from searchers.common.refusals import refusals
 from searchers.common.settings import MOST_UNITS, Count, Finite, Layers, Positive, Repeats, Samples, Share
 from searchers.common.torch_apart import torch_apart
 
@@ -84,7 +85,7 @@ class ActorPlay:
         self, bits: int, pull_every: int, evaluate: Evaluator, rng: np.random.Generator, keep: Keep | None
     ) -> None:
         """Let one learner after another learn from actors of so many bits until the budget is spent."""
-        with torch_apart():
+        with torch_apart(), refusals():
             from learners.actors import Actors, lockstep, spreads
             from learners.team import Team
             from searchers.environments import MappingVectorEnv

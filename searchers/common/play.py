@@ -7,7 +7,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from dse.support.errors import InputError, unknown
+from dse.support.errors import InputError, StorageError, unknown
+from dse.support.files import make_folder
+from searchers.common.refusals import refusals
 
 if TYPE_CHECKING:
     from pettingzoo import ParallelEnv
@@ -95,9 +97,10 @@ class Game:
 
 def tell(keep: Keep, learned: Callable[[], Policy], game: Game) -> None:
     """Tell who keeps it how to get what has been learned. InputError where it could not be saved."""
-    from learners.policy import safetensors
+    from learners.plain_data import safetensors
 
-    safetensors()
+    with refusals():
+        safetensors()
     keep(lambda: Learned(learned(), game))
 
 
@@ -112,4 +115,8 @@ class Learned:
         """See Saveable of dse.search.keeping."""
         from learners.policy import save_policy
 
-        save_policy(self.policy, folder, {**about, "game": self.game.to_dict()})
+        make_folder(folder)
+        try:
+            save_policy(self.policy, folder, {**about, "game": self.game.to_dict()})
+        except OSError as error:
+            raise StorageError(f"policy {str(folder)!r} cannot be written: {error.strerror}") from None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from searchers.common.own_draws import Draws, route
 from searchers.common.play import ENDLESS, Game, tell
+from searchers.common.refusals import refusals
 from searchers.common.torch_apart import handed, torch_apart
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def play(
     `patience` samples gives way to a new one; 0 is never. `steps` is what schedules take for its whole life,
     and `spread` (numbers of an action,) the deviations that a deterministic actor is tried with.
     """
-    with torch_apart():
+    with torch_apart(), refusals():
         import torch
 
         from learners.sb3 import begin, noise, policy_of

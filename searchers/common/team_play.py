@@ -10,6 +10,7 @@ import numpy as np
 
 from learners.settings import OffPolicy
 from searchers.common.play import ENDLESS, Form, Game, Reward, tell
+from searchers.common.refusals import refusals
 from searchers.common.torch_apart import torch_apart
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class TeamPlay(OffPolicy):
         from learners.team import Team
         from learners.training import play
 
-        with torch_apart():
+        with torch_apart(), refusals():
             game = self.game()
             env = game.environment(evaluate)
             settings = self.learning()

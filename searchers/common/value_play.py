@@ -11,6 +11,7 @@ import numpy as np
 from dse.support.errors import InputError
 from dse.support.schema import Limits
 from searchers.common.play import ENDLESS, Form, Game, Reward, tell
+from searchers.common.refusals import refusals
 from searchers.common.settings import MOST_SAMPLES, MOST_UNITS, Count, Samples, Share
 from searchers.common.torch_apart import torch_apart
 
@@ -89,7 +90,7 @@ class ValuePlay:
         from learners.team import Team
         from learners.training import play
 
-        with torch_apart():
+        with torch_apart(), refusals():
             game = self.game()
             env = game.environment(evaluate)
             learner = self.learning().begin(Team.of(env), rng)

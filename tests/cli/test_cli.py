@@ -517,3 +517,22 @@ def test_a_module_among_the_commands_is_a_command(
     assert dse("greet", "nobody").refused() == "name must be somebody"
     assert dse("greet", "failure").code == 1
     assert dse("greet").refused() == "missing argument 'name'; see 'dse greet --help'"
+
+
+def test_an_installed_package_offers_commands_and_a_broken_one_says_so_when_it_is_asked_for(
+    dse: Dse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "greeting.py").write_text("def command(name: str) -> None:\n    print('hello', name)\n")
+    info = tmp_path / "dse_greeting-1.2.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: dse-greeting\nVersion: 1.2\n")
+    (info / "entry_points.txt").write_text(
+        "[dse.commands]\ngreet = greeting:command\nbroken = greeting:absent\nsearch = greeting:command\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr("dse.cli.build", build.__wrapped__)
+    assert dse("greet", "you").out == "hello you\n"
+    assert "command 'broken' (entry point 'greeting:absent' of dse-greeting 1.2)" in dse("broken").refused()
+    # What comes along is not replaced.
+    assert dse("search", "you").code == 2
+    assert {"profile", "quantise"} <= set(build.__wrapped__().commands)

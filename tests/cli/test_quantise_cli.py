@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dse.cli.quantise_view import show
 from learners.heads import Choices
 from learners.networks import Networks
 from learners.policy import Policy, load_policy, save_policy
 from learners.team import Team
+from searchers.commands.quantise_view import show
 from tests.conftest import Dse
 from tests.learners.toys import Signals
 

@@ -11,10 +11,10 @@ import torch
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
-from dse.support.errors import InputError
 from learners.actors import Actors, executable, lockstep, spreads
 from learners.d4pg import D4PG
 from learners.dqn import DQN
+from learners.errors import InputError
 from learners.networks import Networks
 from learners.quantised import FULL, HALF, quantise
 from learners.quantised_networks import named

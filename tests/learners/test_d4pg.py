@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from dse.support.errors import InputError
 from learners.d4pg import D4PG, D4PGLearner, projected
+from learners.errors import InputError
 from learners.folding import Folding, folded
 from learners.replay import Transitions
 from learners.team import Team

@@ -13,7 +13,7 @@ import pytest
 import torch
 from gymnasium import spaces
 
-from dse.support.errors import InputError
+from learners.errors import InputError
 from learners.heads import Choices, SquashedNormals
 from learners.maddpg import MADDPG
 from learners.masac import MASAC

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from dse.support.errors import InputError
+from learners.errors import InputError
 from learners.gpt import GPT, Shape, dense_attention, hybrid_attention
 from learners.mst import Pretraining, SparseLayers, pretrain
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dse.support.errors import InputError
+from learners.errors import InputError
 from learners.maddpg import MADDPG
 from learners.masac import MASAC
 from learners.policy import Policy, load_policy, save_policy
@@ -55,11 +55,14 @@ def test_what_is_no_policy_is_refused_in_one_line(tmp_path: Path) -> None:
         (described | {"format": "other"}, "policy.json: format must be 'dse-policy-1', got 'other'"),
         (described | {"weights": {}}, "the weights are not those that policy.json describes"),
         (described | {"head": "pickle"}, "unknown head .pickle."),
-        (described | {"agents": [5]}, r"policy.json: agents\[0\] must be text, got 5"),
-        (described | {"observed": 1.5}, "policy.json: observed must be a whole number, got 1.5"),
-        (described | {"real": [[1]]}, r"policy.json: real\[0\]\[0\] must be a list, got 1"),
-        (described | {"about": None}, "policy.json: about must be a table of names and values, got None"),
-        (described | {"precision": None}, "policy.json: precision must be a table of names and values"),
+        (described | {"agents": [5]}, r"policy.json: agents\[0\] should be a valid string, got 5"),
+        (described | {"observed": 1.5}, "policy.json: observed should be a valid integer, got 1.5"),
+        (described | {"real": [[1]]}, r"policy.json: real\[0\]\[0\] should be a valid (array|list), got 1"),
+        (
+            described | {"about": None},
+            "policy.json: about should be (an object|a valid dictionary), got None",
+        ),
+        (described | {"precision": None}, "policy.json: precision should be (an object|a valid dictionary)"),
     ):
         description.write_text(json.dumps(changed))
         with pytest.raises(InputError, match=complaint):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from dse.support.errors import InputError
+from learners.errors import InputError
 from learners.qmix import QMIX
 from learners.replay import Transitions
 from learners.segments import Segments

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from dse.support.errors import InputError
+from learners.errors import InputError
 from learners.quantised import (
     QuantisedWeights,
     quantise,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dse.support.errors import InputError
+from learners.errors import InputError
 from learners.replay import NEIGHBORS, REPLAYS, Transitions, make_replay, neighbors, uniform
 
 

@@ -8,7 +8,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from dse.support.errors import InputError
+from learners.errors import InputError
 from learners.policy import load_policy, save_policy
 from learners.sb3 import begin, noise, policy_of
 from learners.team import OneAgent, Team

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from dse.support.errors import InputError
+from learners.errors import InputError
 from learners.networks import Networks
 from learners.sparse import SparseNetworks, Sparsity, erdos_renyi, forward_flops, training_flops
 

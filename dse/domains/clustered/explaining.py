@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,8 +20,10 @@ from dse.core.explanation import Change, Explanation
 from dse.core.reasons import Reason
 from dse.domains.clustered.mapping import Mapping as DataflowMapping
 from dse.domains.clustered.mapping import MappingBatch
-from dse.domains.clustered.problem import Problem
 from dse.support.arrays import IntArray
+
+if TYPE_CHECKING:
+    from dse.domains.clustered.problem import Problem
 
 RANDOM, RANDOM_OUTSIDE = 2_000, 100
 """How many random mappings are tried; fewer under a model that may be slow."""

@@ -23,13 +23,20 @@ from dse.core.directives import Counts
 from dse.core.layer import DIMS, Layer
 from dse.core.timeloop_problem import NAMES, PROBLEM, TENSORS, problem_text
 from dse.domains.clustered.accelerator import Accelerator
+from dse.domains.clustered.formats.timeloop_reading import (
+    ARCHITECTURE,
+    CLUSTERS,
+    INNER,
+    OUTER,
+    PES,
+    TILE,
+    read_directives,
+)
 from dse.domains.clustered.mapping import Level, Mapping
 from dse.support.errors import InputError
 from dse.support.yaml_text import Tagged, dump
 
 BITS = 16
-OUTER, CLUSTERS, INNER, PES, TILE = "DRAM", "cluster", "cluster_loops", "PE", "L1"
-ARCHITECTURE = "timeloop-arch.yaml"
 
 
 def write(layer: Layer, accelerator: Accelerator, mapping: Mapping) -> dict[str, str]:
@@ -52,8 +59,6 @@ def write(layer: Layer, accelerator: Accelerator, mapping: Mapping) -> dict[str,
 
 def read(text: str, where: str, layer: Layer, accelerator: Accelerator) -> Mapping:
     """The mapping in a file of directives as above; see `dse.domains.clustered.formats.timeloop_reading`."""
-    from dse.domains.clustered.formats.timeloop_reading import read_directives
-
     return read_directives(text, where, layer, accelerator)
 
 

@@ -11,12 +11,13 @@ from dse.core.directives import Counts, read_factors, read_order
 from dse.core.layer import DIMS, Layer
 from dse.core.timeloop_problem import NAMES
 from dse.domains.clustered.accelerator import Accelerator
-from dse.domains.clustered.formats.timeloop import ARCHITECTURE, CLUSTERS, INNER, OUTER, PES, TILE
 from dse.domains.clustered.mapping import Level, Mapping
 from dse.support.errors import InputError, unknown
 from dse.support.files import read_text
 from dse.support.yaml_text import load
 
+OUTER, CLUSTERS, INNER, PES, TILE = "DRAM", "cluster", "cluster_loops", "PE", "L1"
+ARCHITECTURE = "timeloop-arch.yaml"
 DIM_OF = {name: dim for dim, name in NAMES.items()}
 TARGETS = (OUTER, "L2", CLUSTERS, INNER, PES, TILE)
 SPATIAL = (CLUSTERS, PES)

@@ -10,6 +10,7 @@ import typer
 from dse.cli import output
 from dse.cli.options import Json
 from dse.support.errors import InputError
+from searchers.common.refusals import refusals
 
 
 def command(
@@ -49,13 +50,14 @@ def command(
     whole_number(held, "--held", least=0, most=10_000_000)
     env = env or DEFAULT_TASK
     sizes = [_size(text) for text in agents.split(",")]
-    data = _measured(learner, env, sizes, arms, settings or [], updates, held, clock)
+    with refusals():
+        data = _measured(learner, env, sizes, arms, settings or [], updates, held, clock)
     if out is not None:
         _write(data, out)
     if json:
         output.print_json(data)
     else:
-        from dse.cli.profile_view import show
+        from searchers.commands.profile_view import show
 
         show(data, out)
 
@@ -76,11 +78,11 @@ def _measured(
     held: int,
     clock: str,
 ) -> dict[str, object]:
-    from dse.cli.profile_view import as_data
     from dse.search.searcher import parse_settings
     from dse.support.errors import unknown
     from learners.profiling import CLOCKS, profile
     from learners.registry import arms_of, make_learner, task
+    from searchers.commands.profile_view import as_data
 
     if clock not in CLOCKS:
         raise unknown("clock", clock, CLOCKS)
@@ -99,9 +101,9 @@ def _measured(
 
 
 def _write(data: dict[str, object], out: Path) -> None:
-    from dse.cli.profile_view import figure
     from dse.report.plots import png
     from dse.support.files import make_folder, write_json, write_whole
+    from searchers.commands.profile_view import figure
 
     make_folder(out)
     write_json(out / "profile.json", data)

@@ -10,6 +10,7 @@ import typer
 from dse.cli import output
 from dse.cli.options import ACCELERATOR_OPTION, LAYER_OPTION, Json
 from dse.support.errors import InputError
+from searchers.common.refusals import refusals
 
 if TYPE_CHECKING:
     from learners.policy import SavedPolicy
@@ -56,14 +57,14 @@ def command(
     from learners.trials import precision_of, try_all
 
     chosen = [precision_of(_bits(text), not weights_alone, per_channel) for text in bits.split(",")]
-    with _one_thread():
+    with _one_thread(), refusals():
         saved = load_policy(policy)
         trial = _trial(saved, layer, accelerator, objective, samples, runs)
         tried = []
         for one in try_all(saved.policy, trial, chosen, qat):
             tried.append(one)
             typer.echo(" ".join((f"{one.precision.weights} bits", one.quantised)), err=True)
-    from dse.cli.quantise_view import as_data
+    from searchers.commands.quantise_view import as_data
 
     data = as_data(policy.name, saved.policy.algorithm, trial.quality, tried)
     if out is not None:
@@ -71,7 +72,7 @@ def command(
     if json:
         output.print_json(data)
     else:
-        from dse.cli.quantise_view import show
+        from searchers.commands.quantise_view import show
 
         show(data, out)
 
@@ -106,7 +107,7 @@ def _trial(
     whole_number(runs, "--runs", least=2, most=100_000)
     whole_number(samples, "--samples")
     if "game" in saved.about:
-        from dse.cli.mapping_trial import MappingTrial, taught_on
+        from searchers.commands.mapping_trial import MappingTrial, taught_on
 
         if (layer is None) != (accelerator is None):
             raise InputError("--layer and --accelerator name a problem together")
@@ -125,11 +126,11 @@ def _trial(
 
 
 def _write(data: dict[str, Any], tried: list[Any], saved: SavedPolicy, out: Path) -> None:
-    from dse.cli.quantise_view import figure
     from dse.report.plots import png
     from dse.support.files import make_folder, write_json, write_whole
     from learners.policy import save_policy
     from learners.trials import AWARE
+    from searchers.commands.quantise_view import figure
 
     make_folder(out)
     write_json(out / "quantise.json", output.plain(data))
