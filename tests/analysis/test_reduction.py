@@ -55,12 +55,20 @@ def test_edp_of_a_network_is_total_energy_times_total_latency() -> None:
     assert network_figure("edp", layers) == (2 * 7 + 3 * 8) * (2 * 0.5 + 3 * 2)
 
 
+def test_a_product_of_a_network_is_that_of_its_figures() -> None:
+    layers = [LayerFigures(2, 99.0, 0.5, 7.0), LayerFigures(3, 99.0, 2.0, 8.0)]
+    assert network_figure("energy * latency^2", layers) == (2 * 7 + 3 * 8) * (2 * 0.5 + 3 * 2) ** 2
+    # Of area, which does not add up, the most that a layer needs: 6 here, and 4.
+    needy = [LayerFigures(2, 6 * 0.5, 0.5, 7.0), LayerFigures(3, 4 * 2.0, 2.0, 8.0)]
+    assert network_figure("area * latency", needy) == 6 * (2 * 0.5 + 3 * 2)
+
+
 def test_area_and_power_of_a_network_are_those_of_its_neediest_layer() -> None:
     layers = [LayerFigures(2, 5.0, 1.0, 1.0), LayerFigures(3, 4.0, 1.0, 1.0)]
     assert network_figure("area", layers) == network_figure("power", layers) == 5
 
 
-@pytest.mark.parametrize("objective", ["latency", "energy", "edp", "area", "power"])
+@pytest.mark.parametrize("objective", ["latency", "energy", "edp", "area", "power", "area * latency"])
 def test_a_layer_with_nothing_feasible_makes_the_network_infeasible(objective: str) -> None:
     layers = [LayerFigures(2, 5.0, 1.0, 1.0), LayerFigures(3, math.inf, math.inf, math.inf)]
     assert network_figure(objective, layers) == math.inf

@@ -15,6 +15,7 @@ from dse.core.layer import Layer
 from dse.core.reasons import Reason
 from dse.domains.levels.mapping import HierarchyMapping
 from dse.domains.levels.problem import MachineProblem
+from dse.optimum import certify
 from dse.search.api import search
 from dse.support.errors import InputError
 from tests.conftest import Dse
@@ -126,9 +127,22 @@ def test_a_problem_travels_and_comes_back_from_its_identity(problem: MachineProb
     assert make_problem(LAYER, machine, "latency", "timeloop").fingerprint != problem.fingerprint
 
 
+def test_a_product_of_powers_is_minimised_on_a_machine_of_levels_too(chip: str) -> None:
+    edp, product = (make_problem(LAYER, chip, one, "timeloop") for one in ("edp", "latency^2 * energy"))
+    genes = edp.space.sample(np.random.default_rng(0), 300)
+    costs, cubed = edp.price(genes), product.price(genes)
+    seconds = costs.cycles / edp.accelerator.hertz
+    np.testing.assert_allclose(cubed.loss, costs.loss * seconds, rtol=1e-14)
+    assert np.isfinite(cubed.loss).any()
+    with pytest.raises(InputError, match="only latency, energy and edp can be certified"):
+        certify(product, cache=False)
+
+
 def test_what_cannot_be_a_problem_is_said_in_a_line(chip: str) -> None:
     with pytest.raises(InputError, match="objective 'area' has no figures under cost model 'timeloop'"):
         make_problem(LAYER, chip, "area", "timeloop")
+    with pytest.raises(InputError, match="which says nothing of power; expected latency or energy"):
+        make_problem(LAYER, chip, "energy * power", "timeloop")
     with pytest.raises(InputError, match="unknown tiles 'any'"):
         make_problem(LAYER, chip, "edp", "timeloop", tiles="any")
     with pytest.raises(InputError, match="is a machine of levels, for a cost model of such machines"):
