@@ -30,6 +30,9 @@ A domain (entry point `dse.domains`) is a kind of designs, made of what users na
     Domain, AnyProblem, Hardware       how its problems are made; a problem; what designs run on
     AnyCostModel                       what all cost models declare; a domain's own adds how it prices
     Prover, Check, Claims              what it brings to proofs, and to the checks of certificates
+    Criteria, parse_objectives         what figures are judged by; the objectives in a text
+    Evaluation, Explanation            one design judged in full; why designs are not feasible
+    digest                             of a problem's identity: its fingerprint
 
 What is wrong with an input is an InputError, of one line. `dse check` and `dse check-cost-model` judge both.
 """
@@ -38,11 +41,14 @@ from __future__ import annotations
 
 from dse.core.cost_model import AnyCostModel, Detail
 from dse.core.domains import Domain
-from dse.core.evaluations import Evaluations
+from dse.core.evaluation import Evaluation
+from dse.core.evaluations import Criteria, Evaluations
+from dse.core.explanation import Explanation
 from dse.core.figures import CostBatch
 from dse.core.layer import DIMS, Layer
 from dse.core.model_constants import ModelConstants
 from dse.core.model_settings import ModelSettings
+from dse.core.objective import parse_objectives
 from dse.core.problem import AnyProblem, Hardware
 from dse.core.proofs import Check, Claims, Prover
 from dse.core.reasons import Reason
@@ -69,6 +75,7 @@ from dse.search.keeping import Keep, Saveable
 from dse.search.searcher import AskTell, Searcher, drive
 from dse.support import numerics
 from dse.support.errors import InputError
+from dse.support.hashing import digest
 from dse.support.schema import Limits
 
 __all__ = [
@@ -93,10 +100,13 @@ __all__ = [
     "Claims",
     "CostBatch",
     "CostModel",
+    "Criteria",
     "Detail",
     "Domain",
+    "Evaluation",
     "Evaluations",
     "Evaluator",
+    "Explanation",
     "Gene",
     "Hardware",
     "HierarchyStructure",
@@ -117,8 +127,10 @@ __all__ = [
     "Searcher",
     "Space",
     "Structure",
+    "digest",
     "drive",
     "machine_mappings_of",
     "mappings_of",
     "numerics",
+    "parse_objectives",
 ]

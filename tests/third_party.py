@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from dse.core import cost_models as registry
+from dse.core import cost_models, domains
 
 CLI = "import sys; from dse.cli import main; sys.exit(main())"
 
@@ -34,9 +34,29 @@ def found(installed: Path) -> Iterator[None]:
         patch.syspath_prepend(str(installed))
         patch.setenv("PYTHONPATH", str(installed))
         # A process looks through what is installed once.
-        registry._entries.cache_clear()
+        _forget()
         yield
-    registry._entries.cache_clear()
+    _forget()
+
+
+def _forget() -> None:
+    cost_models._entries.cache_clear()
+    domains._entries.cache_clear()
+
+
+def offer(module: Path, folder: Path, entries: dict[str, dict[str, str]]) -> Path:
+    """The folder into which a package of one module is put as if installed; `entries` are by group."""
+    folder.mkdir()
+    shutil.copy(module, folder)
+    about = folder / f"{module.stem}-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module.stem}\nVersion: 1.0\n")
+    groups = (
+        f"[{group}]\n" + "".join(f"{name} = {at}\n" for name, at in named.items())
+        for group, named in entries.items()
+    )
+    (about / "entry_points.txt").write_text("\n".join(groups))
+    return folder
 
 
 def dse(installed: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

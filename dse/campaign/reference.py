@@ -61,7 +61,8 @@ def optimum_figures(
         tell(f"proving the optimum of {named.label}, {place:,} of {len(campaign.problems):,}")
         whole = named.problem.options["tiles"] == "factors"
         try:
-            certificate = certify(named.problem.with_changes(tiles="factors"), OPTIMUM_SECONDS)
+            of_factors = named.problem if whole else named.problem.with_changes(tiles="factors")
+            certificate = certify(of_factors, OPTIMUM_SECONDS)
         except InputError:
             continue
         if certificate.best is not None:

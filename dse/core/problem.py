@@ -149,7 +149,8 @@ class AnyProblem(Protocol):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """All that defines the problem, as plain data."""
+        """All that defines the problem, as plain data: `layer`, `accelerator`, `objective`, `cost_model`, and
+        the `space`, with the `layer`, `accelerator`, `tiles`, `fixed` and perhaps `parts` that make it."""
         ...
 
     @property
