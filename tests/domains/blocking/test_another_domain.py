@@ -93,7 +93,7 @@ def test_a_campaign_is_run_and_reported_with_its_page(installed: Path, layers: P
     assert set(pd.read_csv(out / "tables" / "reduction.csv")["searcher"]) == {"random", "genetic"}
     page = (out / "index.html").read_text()
     assert "4,096 words of cache" in page
-    assert "for K in blocks" in page
+    assert "in blocks of" in page
 
 
 def test_its_model_is_no_model_of_accelerators(installed: Path, layers: Path) -> None:
