@@ -291,6 +291,13 @@ def test_the_framework_names_no_searcher_and_no_paper() -> None:
     assert named() - STILL_NAMED == set()
 
 
+def test_the_framework_cites_no_study_and_no_document_that_is_not_here() -> None:
+    """Searchers and learners cite what they implement; what `dse` repeats of a study, docs say where."""
+    cited = re.compile(r"(?i:arxiv)|\b\d{4}\.\d{5}\b|\bSPEC\b")
+    sources = {path: path.read_text(encoding="utf-8") for path in (ROOT / "dse").rglob("*.py")}
+    assert [str(path) for path, text in sources.items() if cited.search(text)] == []
+
+
 def test_a_name_that_is_gone_is_no_longer_excused() -> None:
     assert named() >= STILL_NAMED
 

@@ -1,10 +1,9 @@
 """The reduction table: each searcher's figure over the reference's, per network or layer, and objective.
 
-A ratio above 1 says by how much the reference's mappings are better (the form of Table III of
-arXiv:2507.16249). Where the campaign asks for a whole network, its figure is taken over all its layers:
-latency and energy are sums over layers times their repeats, area and power are those of the layer that needs
-most, and a product of powers, such as EDP, is that of these. A layer that is asked for by itself has its own
-figure.
+A ratio above 1 says by how much the reference's mappings are better. Where the campaign asks for a whole
+network, its figure is taken over all its layers: latency and energy are sums over layers times their repeats,
+area and power are those of the layer that needs most, and a product of powers, such as EDP, is that of these.
+A layer that is asked for by itself has its own figure.
 """
 
 from __future__ import annotations

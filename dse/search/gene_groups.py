@@ -1,12 +1,11 @@
 """Genes that go together in good samples, and groups of them: pure functions of a record's genes and losses.
 
-The steps are those of Algorithm 1 of arXiv:2507.16249: the best of the points, the Pearson correlations
-between their genes, an agglomerative clustering, and a cut through its tree, at a number of clusters or at a
-distance. What is clustered is not said there. Here it is one of two:
+The steps: the best of the points, the Pearson correlations between their genes, an agglomerative clustering,
+and a cut through its tree, at a number of clusters or at a distance. What is clustered is one of two:
 
 - `average`: genes are 1 - |r| apart, clusters as far as their genes are on average. No distance exceeds 1.
-- `ward`: a gene is its row of the matrix, and Ward's variances are clustered. Distances are of the size that
-  the paper's thresholds have: below 0.5 every gene is its own agent, above 2.5 one agent has all.
+- `ward`: a gene is its row of the matrix, and Ward's variances are clustered. Distances are of such
+  a size that mostly every gene is its own agent below 0.5, and one agent has all above 2.5.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 NAME = "correlation"
 CUTS = (0.5, 1.0, 1.5, 2.0, 2.5)
-"""The distances at which arXiv:2507.16249 speaks of cutting its tree, and those between."""
+"""The distances at which the tree is cut for a table."""
 AGENTS = (2, 3, 6, 9)
 
 
@@ -81,8 +81,7 @@ def command(
 ) -> None:
     """Correlate the genes of good samples, cluster them, and deal them to agents.
 
-    This is the analysis of Figure 4 and Algorithm 1 of arXiv:2507.16249, with tests that allow for the number
-    of pairs.
+    Genes are clustered by the correlations among them; tests of significance allow for the number of pairs.
     """
     from dse.core.domains import domain_of, load_space, make_problem
     from dse.search.api import search

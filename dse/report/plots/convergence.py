@@ -86,7 +86,7 @@ def mean_loss_figure(
 ) -> Figure:
     """A row for each problem: the mean loss of the samples drawn, and beside it the best so far.
 
-    The form of Figure 5 of arXiv:2507.16249, with losses in place of returns: lower is better in both.
+    Lower is better in both.
     """
     looks = looks or looks_of(study)
     names = labelled(study, 13)

@@ -1,4 +1,4 @@
-"""Which genes of good samples go together: Figure 4 of arXiv:2507.16249, a tree beside a matrix."""
+"""Which genes of good samples go together: a tree of clusters beside the matrix of correlations."""
 
 from __future__ import annotations
 

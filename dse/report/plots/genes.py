@@ -1,4 +1,4 @@
-"""What one search drew, gene by gene, as it went on: Figure 7 of arXiv:2507.16249 for any record."""
+"""What one search drew, gene by gene, as it went on."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""The size of the mapping space as a paper estimates it. It is shown beside ours, never in its place.
+"""A published estimate of the mapping space's size, shown beside ours, never in its place.
 
-Source: Equation 1 and Table II of S. Krishnan, J. Jabbour, D. Zhang, N. Jaques, A. Faust, S. Omidshafiei and
-V. Janapa Reddi, "Multi-Agent Reinforcement Learning for Sample-Efficient Deep Neural Network Mapping",
-arXiv:2507.16249, 2025.
+It is the product of the sizes that the parameters have by themselves; docs/paper.md has the source.
 """
 
 from __future__ import annotations

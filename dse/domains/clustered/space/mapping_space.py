@@ -111,7 +111,7 @@ class MappingSpace:
 
     @property
     def equation1(self) -> int:
-        """The size by Equation 1 of arXiv:2507.16249: an estimate to set beside this space's own."""
+        """A published estimate of the size, to set beside this space's own (see `equation1`)."""
         return equation1_of(self.layer)
 
     @property

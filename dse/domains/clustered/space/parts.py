@@ -4,8 +4,8 @@ A space is named, or a table of one's own:
 
 - `default`: K, C, Y and X are tiled, ordered and spread, R and S stay whole and innermost; the cluster size
   is a divisor of the accelerator's PE count: 13 genes.
-- `paper`: the 17 parameters of arXiv:2507.16249 (its Fig. 2): loop order, parallel dim and tiles of all six
-  dims at two levels, and the PE count. The cluster size is no parameter there: see `FIT`.
+- `paper`: 17 parameters, as in a published study (docs/paper.md): loop order, parallel dim and tiles of all
+  six dims at two levels, and the PE count. The cluster size is no parameter there: see `FIT`.
 
 Any figure of the accelerator may be a gene of any space: `hardware` has the values to choose from.
 """

@@ -1,6 +1,6 @@
 """The area that the public environment around MAESTRO minimises, which is not MAESTRO's own column.
 
-That environment (ArchGym's, from which arXiv:2507.16249 grew) computes it anew from the PEs and from the
+That environment (ArchGym's) computes it anew from the PEs and from the
 buffers that the mapping needs: a PE, a bank of L2 for every 32,768 of what L2 must hold, and a bank of L1 in
 each PE for every 64 of what it must hold. L1 and L2 are as MAESTRO prints them, double buffering included.
 """

@@ -84,7 +84,8 @@ def may_overflow(layer, latency):
 
 @njit(**INLINED)
 def write_figures(layer, machine, result, wrap, counts, figures, i):
-    """Writes row i of the outputs from the counts of a priced mapping (SPEC 9.3, 9.6, 9.7)."""
+    """Writes row i of the outputs from the counts of a priced mapping (steps 6.1, 6.2 and 6.3 of
+    `reference`)."""
     if wrap:
         result[2], result[3] = wrap32(result[2]), wrap32(result[3])
     for index in range(4):

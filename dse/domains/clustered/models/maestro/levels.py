@@ -1,6 +1,6 @@
 """A level of the complete walk as compiled code: its loops, static tables and iteration states.
 
-Section numbers are those of the reference; `table` rows are named below, its columns are dims.
+Step numbers are those of `reference`; `table` rows are named below, its columns are dims.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def quotient(a, b):
 
 @njit(**LEAN)
 def fill_directives(table, facts, tiles, parallel, fanout, layer, depthwise, outer):
-    """Loop sizes and offsets of a level (SPEC 3)."""
+    """Loop sizes and offsets of a level (step 1 of `reference`)."""
     facts[PARALLEL] = C if depthwise and parallel == K else parallel
     facts[FANOUT] = fanout
     for dim in range(6):
@@ -60,7 +60,7 @@ def fill_directives(table, facts, tiles, parallel, fanout, layer, depthwise, out
 
 @njit(**LEAN)
 def fill_extents(table, facts):
-    """Static tables of a level (SPEC 5), from its SIZE, OFFSET and STATIC rows."""
+    """Static tables of a level (step 2 of `reference`), from its SIZE, OFFSET and STATIC rows."""
     parallel, fanout = facts[PARALLEL], facts[FANOUT]
     for dim in range(6):
         size, offset, total = table[SIZE, dim], table[OFFSET, dim], table[STATIC, dim]
@@ -109,7 +109,8 @@ def add_state(table, dim, position, count, unrolled, edge, partial):
 
 @njit(**LEAN)
 def fill_states(table, facts):
-    """The states of every loop over the ACTUAL sizes (SPEC 6.1); returns how many cases they make."""
+    """The states of every loop over the ACTUAL sizes (step 3.1 of `reference`); returns how many cases they
+    make."""
     parallel, fanout = facts[PARALLEL], facts[FANOUT]
     cases = 1
     for dim in range(6):
@@ -140,7 +141,8 @@ def fill_states(table, facts):
 
 @njit(**LEAN)
 def set_case(table, facts, order, number):
-    """Puts the loops at the states of case `number` (SPEC 6.2); returns its 32-bit occurrence count."""
+    """Puts the loops at the states of case `number` (step 3.2 of `reference`); returns its 32-bit occurrence
+    count."""
     parallel = facts[PARALLEL]
     inside = 1
     count = 1

@@ -92,7 +92,7 @@ def fill_filter(table, size, tile, partner):
 
 @njit(**INLINED)
 def edge_units(size, tile, fanout):
-    """Sub-clusters at work in the spatial loop's edge iteration (SPEC 5.2)."""
+    """Sub-clusters at work in the spatial loop's edge iteration (step 2.2 of `reference`)."""
     if size > tile * fanout:
         rest = size - size // tile // fanout * tile * fanout
         return 1 if rest < tile else rest // tile

@@ -8,6 +8,20 @@ counted, MAC and L1 energy left out.
 Words. A *directive* is one loop of a level: it maps `size` elements of a dim and moves by `offset`. A *case*
 is a combination of loop positions (first, steady, edge), one for each loop; its cost is priced once and
 counted as often as it occurs. Sizes of Y and X are in input elements; a primed table entry is in outputs.
+
+Steps, which the compiled kernels cite by these numbers:
+
+1. Loops: a tile of Y or X becomes the inputs that it reads, tile + filter - 1, and strides are applied.
+2. Tables of a level: of each dim the whole tile, the one at the edge, and what a step brings that is new
+   (2.1); how many sub-clusters work where the spatial loop is at its edge (2.2).
+3. Cases: the states of a loop (first, steady, edge) and how often each occurs (3.1), all combinations (3.2),
+   and the tile sizes that a case of the outer level hands to the inner one (3.3).
+4. Volumes of a case: what a sub-cluster holds (4.1), fetches (4.2) and produces (4.3), and what the array as
+   a whole moves, neighbours sharing what both need (4.4).
+5. Cost of a level: the NoC's delay (5.1), the buffers' sizes, twice a case's tiles as they are
+   double-buffered (5.2), and the walk over all cases, each as slow as the slowest of computing and moving
+   (5.3).
+6. Figures of the run: energy (6.1), area (6.2) and power (6.3).
 """
 
 from __future__ import annotations
@@ -67,7 +81,7 @@ class Run:
 
 
 class _Pricer:
-    """Prices one mapping: builds both levels, then walks the outer cases (SPEC 8)."""
+    """Prices one mapping: builds both levels, then walks the outer cases (step 5)."""
 
     def __init__(self, layer: Sequence[int], hardware: Sequence[int], row: Sequence[int]) -> None:
         self.hardware = Hardware(*hardware)
@@ -132,7 +146,7 @@ class _Pricer:
             raise NotPriced(Reason.OUT_OF_RANGE)
 
     def _directives(self, level: Sequence[int], *, outer: bool) -> list[Directive]:
-        """The level's loops, with Y and X turned into inputs and strides applied (SPEC 3)."""
+        """The level's loops, with Y and X turned into inputs and strides applied (step 1)."""
         tile, parallel = level[OUTER_TILE:CLUSTER], self._parallel(level)
         directives = []
         for dim in level[OUTER_ORDER:OUTER_TILE]:
@@ -187,7 +201,7 @@ class _Pricer:
         return max(0, *(run.cycles for run, _ in runs)), busy, runs[0][0].l1_size
 
     def price(self) -> dict[str, Any]:
-        """Walks the outer cases and adds up (SPEC 8.3 and 9)."""
+        """Walks the outer cases and adds up (steps 5.3 and 6)."""
         hardware, level = self.hardware, self.outer
         need_inputs = need_outputs = 0
         cycles = macs = counted = l1_size = 0

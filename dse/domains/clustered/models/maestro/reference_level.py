@@ -65,7 +65,7 @@ class State:
 
 @dataclass
 class Level:
-    """One level's directives in loop order, with its static tables (SPEC sections 3 to 5)."""
+    """One level's directives in loop order, with its static tables (steps 1 and 2)."""
 
     directives: Sequence[Directive]
     sizes: Sequence[int]
@@ -101,7 +101,7 @@ class Level:
         return Extent(extent.whole - window.whole + 1, min(d.offset, d.size), edge, min(d.offset, edge))
 
     def _edge_units(self) -> int:
-        """How many sub-clusters work in the edge iteration of the spatial directive (SPEC 5.2)."""
+        """How many sub-clusters work in the edge iteration of the spatial directive (step 2.2)."""
         d, total = self.spatial, self.sizes[self.spatial.dim]
         if total > d.offset * (self.fanout - 1) + d.size:
             rounds = quotient(quotient(total - d.size, d.offset) + 1, self.fanout) - 1
@@ -113,7 +113,7 @@ class Level:
         return units + (d.offset * (units - 1) + d.size < total)
 
     def states(self, d: Directive, actual: int) -> list[State]:
-        """The states of one loop over `actual` elements (SPEC 6.1)."""
+        """The states of one loop over `actual` elements (step 3.1)."""
         if d.spatial:
             return self._spatial_states(d, actual)
         states = [State(FIRST, 1, unrolled=actual <= d.size, edge=actual < d.size)]
@@ -143,7 +143,7 @@ class Level:
         return states
 
     def cases(self, actual: Sequence[int]) -> list[tuple[int, Case]]:
-        """Every case with its occurrence count, in MAESTRO's order (SPEC 6.2)."""
+        """Every case with its occurrence count, in MAESTRO's order (step 3.2)."""
         choices = [self.states(d, actual[d.dim]) for d in self.directives]
         inside = [math.prod(len(c) for c in choices[i + 1 :]) for i in range(len(choices))]
         cases = []
@@ -163,7 +163,7 @@ class Level:
 
 @dataclass
 class Case:
-    """One case of a level: the volumes it moves and the work it does (SPEC 7)."""
+    """One case of a level: the volumes it moves and the work it does (step 4)."""
 
     level: Level
     states: Sequence[State]
@@ -201,7 +201,7 @@ class Case:
         return volume
 
     def _fetch(self, tensor: int, *, first: bool, part: bool) -> int:
-        """New elements of an input tensor for one sub-cluster (SPEC 7.2)."""
+        """New elements of an input tensor for one sub-cluster (step 4.2)."""
         changing = self.changing
         if changing < 0:
             return self._resident(tensor, first=first, part=part)
@@ -227,7 +227,7 @@ class Case:
         return volume
 
     def _produce(self, *, psums: bool, first: bool, part: bool, reuse: bool = True) -> int:
-        """Outputs (or partial sums) that one sub-cluster produces (SPEC 7.3)."""
+        """Outputs (or partial sums) that one sub-cluster produces (step 4.3)."""
         volume = 1
         for d, state in zip(self.level.directives, self.states, strict=True):
             coupled = d.dim in self.level.coupled[OUTPUT]
@@ -261,7 +261,7 @@ class Case:
         return extent.whole if first else extent.new or 1
 
     def ingress(self, tensor: int) -> int:
-        """Elements of an input tensor that enter the whole array (SPEC 7.4)."""
+        """Elements of an input tensor that enter the whole array (step 4.4)."""
         if self.level.spatial.dim not in self.level.coupled[tensor]:
             return self._fetch(tensor, first=True, part=False)
         if not self.spatial_state.edge:
@@ -320,7 +320,7 @@ class Case:
         return self.level.edge_units if self.spatial_state.edge else self.level.fanout
 
     def tile_sizes(self, *, partial: bool) -> tuple[int, ...]:
-        """The sizes handed to the level inside, by dim (SPEC 6.3)."""
+        """The sizes handed to the level inside, by dim (step 3.3)."""
         sizes = [1] * len(DIMS)
         for d, state in zip(self.level.directives, self.states, strict=True):
             extent = self.level.extents[d.dim]

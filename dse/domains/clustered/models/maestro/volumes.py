@@ -1,4 +1,4 @@
-"""What one case of a level moves and computes, as compiled code (SPEC 7).
+"""What one case of a level moves and computes, as compiled code (step 4 of `reference`).
 
 `masks` holds, for each tensor, one bit for every dim that it depends on.
 """
@@ -42,7 +42,8 @@ def coupled(masks, tensor, dim):
 
 @njit(**LEAN)
 def fetch(table, facts, order, masks, tensor, first, part):
-    """New elements of an input tensor for one sub-cluster (SPEC 7.1, 7.2); -1 where MAESTRO exits."""
+    """New elements of an input tensor for one sub-cluster (steps 4.1 and 4.2 of `reference`); -1 where
+    MAESTRO exits."""
     changing, parallel = facts[CHANGING], facts[PARALLEL]
     if changing >= 0 and not coupled(masks, tensor, order[changing]):
         return 0
@@ -85,7 +86,7 @@ def fetch(table, facts, order, masks, tensor, first, part):
 
 @njit(**LEAN)
 def produce(table, facts, masks, psums, first, part, reuse):
-    """Outputs, or partial sums, of one sub-cluster (SPEC 7.3)."""
+    """Outputs, or partial sums, of one sub-cluster (step 4.3 of `reference`)."""
     volume = 1
     for dim in range(6):
         in_output = coupled(masks, OUTPUT, dim)
@@ -134,7 +135,7 @@ def alone_and_partial(facts):
 
 @njit(**LEAN)
 def ingress(table, facts, order, masks, tensor):
-    """Elements of an input tensor that enter the array (SPEC 7.4); -1 where MAESTRO exits."""
+    """Elements of an input tensor that enter the array (step 4.4 of `reference`); -1 where MAESTRO exits."""
     spread = coupled(masks, tensor, facts[PARALLEL])
     whole, partial = beside_the_first(facts)
     volume = 0
@@ -153,7 +154,8 @@ def ingress(table, facts, order, masks, tensor):
 
 @njit(**LEAN)
 def produce_all(table, facts, masks, psums):
-    """Outputs that leave the array (`psums` False) or its multiply-accumulates (True) (SPEC 7.4)."""
+    """Outputs that leave the array (`psums` False) or its multiply-accumulates (True) (step 4.4 of
+    `reference`)."""
     spread = psums or coupled(masks, OUTPUT, facts[PARALLEL])
     whole, partial = beside_the_first(facts)
     volume = 0

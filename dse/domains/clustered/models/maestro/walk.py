@@ -1,4 +1,4 @@
-"""The complete walk: one mapping priced case by case, whatever its values (SPEC 8).
+"""The complete walk: one mapping priced case by case, whatever its values (step 5 of `reference`).
 
 It serves what `grouped` cannot: strides, filters spread over PEs, tiles above the dim, steps that do no
 work and step counts that wrap.
@@ -58,7 +58,7 @@ LARGEST_COUNT = 2.0**62
 
 @njit(inline="always", **LEAN)
 def noc_delay(elements, bandwidth, latency):
-    """Cycles that the NoC takes to move `elements` (SPEC 8.1)."""
+    """Cycles that the NoC takes to move `elements` (step 5.1 of `reference`)."""
     return latency + quotient(elements, bandwidth) + int(elements % bandwidth != 0) - 1
 
 
@@ -135,7 +135,8 @@ def inner_cycles(tables, facts, orders, masks, hardware, partial, figures, runs)
 
 @njit(**OPTIONS)
 def price_any(layer, hardware, row, tables, facts, orders, runs, figures):
-    """Prices one mapping case by case (SPEC 8.3); returns a reason. `figures` as in `price_regular`."""
+    """Prices one mapping case by case (step 5.3 of `reference`); returns a reason. `figures` as in
+    `price_regular`."""
     depthwise = layer[0] == 1
     masks = COUPLED_DSCONV if depthwise else COUPLED_CONV
     pes, bandwidth, offchip, latency, _ = hardware

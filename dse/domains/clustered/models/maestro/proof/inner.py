@@ -46,7 +46,8 @@ INNER = TILES + DIMS
 
 @njit(inline="always", **OPTIONS)
 def l1_need(tiles, facts):
-    """Elements of L1 that inner `tiles` need; output tiles count with their halo (SPEC 8.2)."""
+    """Elements of L1 that inner `tiles` need; output tiles count with their halo (step 5.2 of
+    `reference`)."""
     depthwise = facts[DEPTHWISE] == 1
     inputs, weights, outputs = 1, facts[FILTER], 1
     for dim in range(DIMS):

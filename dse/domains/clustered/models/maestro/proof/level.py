@@ -82,14 +82,15 @@ def spatial_shares(dim, tile, halo, units, fanout, depthwise):
     at_work = min(units, fanout)
     full, new, out = at_work * wide, wide + (at_work - 1) * tile, at_work * tile
     if 1 < units < fanout:
-        # A short first round counts its last unit as partial, with nothing new in it (SPEC 6.1, 7.2, 7.3).
+        # A short first round counts its last unit as partial, with nothing new in it (steps 3.1, 4.2 and 4.3
+        # of `reference`).
         new -= tile
         if dim < Y:
             out -= tile
     left = units % fanout if units > fanout else 0
     last_full, last_new, last_out, last_work = left * wide, wide + (left - 1) * tile, left * tile, tile
     if left == 1 and in_output(dim, depthwise):
-        # A lone unit in an edge round counts its halo as outputs (SPEC 7.3).
+        # A lone unit in an edge round counts its halo as outputs (step 4.3 of `reference`).
         last_out = last_work = wide
     return full, new, out, last_full, last_new, last_out, last_work
 
@@ -220,7 +221,7 @@ def sum_order(order, after, spatial, trips, reads, delays, summary, step, last_s
 
 @njit(inline="always", **OPTIONS)
 def largest_case(trips, spatial, summary):
-    """The most steps that MAESTRO counts at once, as one case of a level (SPEC 6.2)."""
+    """The most steps that MAESTRO counts at once, as one case of a level (step 3.2 of `reference`)."""
     count = max(summary[ROUNDS] - 1, 1)
     for dim in range(DIMS):
         if dim != spatial:
