@@ -41,7 +41,7 @@ def run_small_campaign(folder: Path, campaign: str = CAMPAIGN, prove: bool = Tru
             store.finish(summarise(named, run_cell(named.cell, times=times), times))
         if prove:
             store.prove_optima()
-        store.ran(len(store.cells), workers=1, seconds=1.5)
+        store.record_run(len(store.cells), workers=1, seconds=1.5)
         store.write_curves()
     return folder / "small"
 
