@@ -18,6 +18,10 @@ def product_of_powers(terms: Any, columns: Any) -> Any:
     for place in range(len(terms)):
         factor = columns[int(terms[place, 0])] * terms[place, 1]
         exponent = terms[place, 2]
+        if exponent == 1.0:
+            # Nearly always: it is said apart as the kernels of proofs do little else.
+            found = found * factor
+            continue
         whole = int(exponent)
         for _ in range(whole):
             found = found * factor

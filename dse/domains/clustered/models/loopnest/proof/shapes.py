@@ -46,7 +46,7 @@ from dse.domains.clustered.models.loopnest.proof.outer_level import (
     outer_scratch,
     time_outer,
 )
-from dse.support.jit import ARRAYLESS, LEAN, OPTIONS
+from dse.support.jit import ARRAYLESS, INLINED, OPTIONS
 from dse.support.numerics.powers import product_of_powers
 
 # Constants: energies of an access in pJ, and the clock.
@@ -55,7 +55,7 @@ MAC_PJ, L1_PJ, NOC_PJ, L2_PJ, DRAM_PJ, HERTZ = range(6)
 LEAST_CYCLES, DRAM_WORDS = 0, 1
 MOST_ORDERS = 24
 
-value_of = njit(**LEAN)(product_of_powers)
+value_of = njit(**INLINED)(product_of_powers)
 
 
 @njit(**ARRAYLESS)

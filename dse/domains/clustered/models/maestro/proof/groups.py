@@ -45,7 +45,7 @@ from dse.domains.clustered.models.maestro.proof.level import (
     set_level,
     sum_order,
 )
-from dse.support.jit import LEAN, OPTIONS
+from dse.support.jit import INLINED, OPTIONS
 from dse.support.numerics.powers import product_of_powers
 
 # Where the best configuration of a group stands: its parallel dim and its order.
@@ -54,7 +54,7 @@ BEST_PARALLEL, BEST_ORDER, BEST = range(3)
 # MAESTRO counts the steps of a case in 32 bits: from here on it refuses a mapping or drops work.
 COUNTER = 2**31
 
-value_of = njit(**LEAN)(product_of_powers)
+value_of = njit(**INLINED)(product_of_powers)
 
 
 @njit(inline="always", **OPTIONS)
@@ -88,9 +88,9 @@ def power_of(facts, l1, l2):
 def loss_of(facts, hertz, terms, cycles, energy, l2):
     """The loss: `terms` are the objective's, for the columns of an Instance."""
     if facts[OF_BUFFERS] == 0:
-        return value_of(terms, (cycles / hertz, energy, 0.0, 0.0))
+        return value_of(terms, (cycles / hertz, energy))
     l1 = facts[SMALLEST_L1]
-    return value_of(terms, (0.0, 0.0, power_of(facts, l1, l2), area_of(facts, l1, l2)))
+    return value_of(terms, (power_of(facts, l1, l2), area_of(facts, l1, l2)))
 
 
 def least_loss(facts, hertz, terms, cycles):

@@ -35,7 +35,7 @@ COUNTER, ENOUGH_L2 = 2**31, 9_900_000
 A tile of k * c * y * x steps has at least c*y*x, k*c and k*y*x elements of the tensors. Their product is the
 square of the steps, so their sum is at least three times its cube root; L2 holds twice that.
 """
-COLUMNS = ("cycles", "energy_nj", "power", "area")
+COLUMNS, BUFFER_COLUMNS = ("cycles", "energy_nj"), ("power", "area")
 WORK, BUFFERS = {"latency", "energy"}, {"area_maestro", "power"}
 """Figures that depend on time and traffic alone, and those that depend on the needed buffers alone."""
 LARGEST_COUNT, LARGEST_LANES = 2**62, 2**31 - 1
@@ -51,7 +51,7 @@ AFTER_TABLE = np.array(
 class Instance:
     """The arrays that the kernels take.
 
-    `facts` are the layer's and the machine's figures (see `level`), `terms` the objective's, for COLUMNS. By
+    `facts` are the layer's and the machine's figures (see `level`), `terms` the objective's. By
     level, outer first: `parallels` (2, 4) says which dims may be parallel, `choices` (2, 16, 4, 25) how many
     orders differ and which, by moving loops and parallel dim. `fixed_inner` (4) are fixed inner tiles, 0
     where free. `outer_tiles` and `divisors` (4, n) hold how many outer tiles and divisors each dim has, then
@@ -120,7 +120,7 @@ def make_instance(problem: Problem) -> Instance:
     return Instance(
         facts=_facts(problem, fixed_inner),
         hertz=problem.accelerator.hertz,
-        terms=objective_named(problem.objective).rows(COLUMNS),
+        terms=objective_named(problem.objective).rows(BUFFER_COLUMNS if free else COLUMNS),
         parallels=parallels,
         choices=np.array([_distinct_orders(allowed) for allowed in allowed_orders(problem)]),
         fixed_inner=fixed_inner,
