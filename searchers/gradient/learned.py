@@ -22,7 +22,7 @@ _EXPLORED = 0.25
 _FRESH = 50
 """A batch is at least one in so many samples: it bounds the time of a large budget."""
 _FIRST = 10
-"""How many times as many mini-batches the first lesson has."""
+"""How many times as many mini-batches are learned from at first."""
 
 
 def search_learned(settings: Gradient, evaluate: Evaluator, rng: np.random.Generator) -> None:

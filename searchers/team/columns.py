@@ -5,7 +5,7 @@ from __future__ import annotations
 DIMS, TENSORS = 4, 3
 K, C, Y, X = range(DIMS)
 
-# Facts about the layer and the accelerator; SIZES is the first of four. n outputs along a dim read
+# Constants of the layer and the accelerator; SIZES is the first of four. n outputs along a dim read
 # n * pitch + overlap rows or columns of the input.
 NUM_PES, FILTER_ROWS, FILTER_COLUMNS, DEPTHWISE, SIZES = range(5)
 LANES, NOC, OFFCHIP = range(SIZES + DIMS, SIZES + DIMS + 3)

@@ -56,39 +56,41 @@ from searchers.team.time_kernel import count_sent, count_times, depends
 
 
 @njit(**OPTIONS)
-def describe(rows, facts, columns, mean, deviation, out):
+def describe(rows, constants, columns, mean, deviation, out):
     """Write the given columns of the mappings (n, 27), standardised, into `out` (n, columns), single."""
     values = np.empty(WIDTH)
     wholes, outer, inner = np.empty(DIMS), np.empty(DIMS), np.empty(DIMS)
     room = np.empty((6, TENSORS))
     for row in range(len(rows)):
         for dim in range(DIMS):
-            wholes[dim] = facts[SIZES + dim]
+            wholes[dim] = constants[SIZES + dim]
             outer[dim], inner[dim] = rows[row, OUTER_TILE + dim], rows[row, INNER_TILE + dim]
         cluster = rows[row, CLUSTER]
         spread, order = rows[row, OUTER_PARALLEL], rows[row, OUTER_ORDER : OUTER_ORDER + DIMS]
-        _level(wholes, outer, facts[NUM_PES] // cluster, spread, order, 0.0, facts, values[:LEVEL_WIDTH])
+        _level(
+            wholes, outer, constants[NUM_PES] // cluster, spread, order, 0.0, constants, values[:LEVEL_WIDTH]
+        )
         # The inner level moves this in each of the clusters at work, and in each turn of the outer loops.
         steps = values[ALL_TURNS] + values[WORKING]
         spread, order = rows[row, INNER_PARALLEL], rows[row, INNER_ORDER : INNER_ORDER + DIMS]
-        _level(outer, inner, cluster, spread, order, steps, facts, values[LEVEL_WIDTH : 2 * LEVEL_WIDTH])
+        _level(outer, inner, cluster, spread, order, steps, constants, values[LEVEL_WIDTH : 2 * LEVEL_WIDTH])
         values[CLUSTERS] = log2_of(cluster)
         values[STEPS] = values[ALL_TURNS] + values[LEVEL_WIDTH + ALL_TURNS]
         for dim in range(DIMS):
             values[STEPS] += values[LEVEL_WIDTH + TILES + dim]
-        values[SLID] = _slid(rows[row, OUTER_ORDER : OUTER_ORDER + DIMS], facts, values)
+        values[SLID] = _slid(rows[row, OUTER_ORDER : OUTER_ORDER + DIMS], constants, values)
         values[LEFT] = values[ALL_TURNS] + values[TOGETHER + 2]
-        count_sent(rows[row, OUTER_PARALLEL], facts, values)
-        count_times(facts, values, room)
+        count_sent(rows[row, OUTER_PARALLEL], constants, values)
+        count_times(constants, values, room)
         for place in range(len(columns)):
             out[row, place] = (values[columns[place]] - mean[place]) / deviation[place]
 
 
 @njit(**OPTIONS)
-def _level(wholes, tiles, units, parallel, order, steps, facts, values):
+def _level(wholes, tiles, units, parallel, order, steps, constants, values):
     """Write the counts of a level that cuts `wholes` into `tiles` for so many units, 2**steps times."""
     # A depthwise layer has one filter for each channel: spreading its filters spreads its channels.
-    spread = C if facts[DEPTHWISE] and parallel == K else parallel
+    spread = C if constants[DEPTHWISE] and parallel == K else parallel
     busy = 1.0
     values[ALL_TURNS] = 0.0
     for dim in range(DIMS):
@@ -110,10 +112,10 @@ def _level(wholes, tiles, units, parallel, order, steps, facts, values):
             values[place] = (1.0 if _depth(order, one) < _depth(order, other) else 0.0) if turn else 0.5
             place += 1
     moved = 0.0
-    _footprints(tiles, spread, 1.0, facts, values[HELD : HELD + DIMS])
-    _footprints(tiles, spread, busy, facts, values[TOGETHER : TOGETHER + DIMS])
+    _footprints(tiles, spread, 1.0, constants, values[HELD : HELD + DIMS])
+    _footprints(tiles, spread, busy, constants, values[TOGETHER : TOGETHER + DIMS])
     for tensor in range(TENSORS):
-        returns = _returns(values[TURNS : TURNS + DIMS], order, tensor, facts[DEPTHWISE])
+        returns = _returns(values[TURNS : TURNS + DIMS], order, tensor, constants[DEPTHWISE])
         values[RETURNS + tensor] = returns
         values[MOVED + tensor] = returns + values[TOGETHER + tensor] + steps
         moved += exp2_of(values[MOVED + tensor])
@@ -121,17 +123,17 @@ def _level(wholes, tiles, units, parallel, order, steps, facts, values):
 
 
 @njit(**OPTIONS)
-def _slid(order, facts, values):
+def _slid(order, constants, values):
     """log2 of the inputs moved if, as a window slides, only its new rows or columns come."""
     latest = -1
     for place in range(DIMS):
-        if depends(1, order[place], facts[DEPTHWISE]) and values[TURNS + order[place]] > 0:
+        if depends(1, order[place], constants[DEPTHWISE]) and values[TURNS + order[place]] > 0:
             latest = order[place]
     moved = values[MOVED + 1]
     if latest != Y and latest != X:
         return moved
-    pitch = facts[ROW_PITCH if latest == Y else COLUMN_PITCH]
-    overlap = facts[ROW_OVERLAP if latest == Y else COLUMN_OVERLAP]
+    pitch = constants[ROW_PITCH if latest == Y else COLUMN_PITCH]
+    overlap = constants[ROW_OVERLAP if latest == Y else COLUMN_OVERLAP]
     fresh = exp2_of(values[TILES + latest] + values[SPREAD + latest] * values[WORKING]) * pitch
     turns = exp2_of(values[TURNS + latest])
     # Of the rows that come in so many turns, all but the first have only those that are fresh.
@@ -160,7 +162,7 @@ def _returns(log_turns, order, tensor, depthwise):
 
 
 @njit(**OPTIONS)
-def _footprints(tiles, spread, busy, facts, out):
+def _footprints(tiles, spread, busy, constants, out):
     """Write log2 of the elements of weights, inputs, outputs and all of them in `busy` units."""
     k, c, y, x = tiles[K], tiles[C], tiles[Y], tiles[X]
     if spread == K:
@@ -171,10 +173,10 @@ def _footprints(tiles, spread, busy, facts, out):
         y *= busy
     else:
         x *= busy
-    maps = c if facts[DEPTHWISE] else k
-    weights = maps * (1.0 if facts[DEPTHWISE] else c) * facts[FILTER_ROWS] * facts[FILTER_COLUMNS]
-    rows = y * facts[ROW_PITCH] + facts[ROW_OVERLAP]
-    inputs = c * rows * (x * facts[COLUMN_PITCH] + facts[COLUMN_OVERLAP])
+    maps = c if constants[DEPTHWISE] else k
+    weights = maps * (1.0 if constants[DEPTHWISE] else c) * constants[FILTER_ROWS] * constants[FILTER_COLUMNS]
+    rows = y * constants[ROW_PITCH] + constants[ROW_OVERLAP]
+    inputs = c * rows * (x * constants[COLUMN_PITCH] + constants[COLUMN_OVERLAP])
     outputs = maps * y * x
     out[0], out[1], out[2] = log2_of(weights), log2_of(inputs), log2_of(outputs)
     out[3] = log2_of(weights + inputs + outputs)

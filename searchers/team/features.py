@@ -195,7 +195,7 @@ class LoopFeatures:
         speeds = machine.simd_lanes, machine.noc_bandwidth, machine.offchip_bandwidth
         filters = layer.R, layer.S, depthwise
         reads = [count for axis in structure.priced.reads for count in (axis.pitch, axis.overlap)]
-        self._facts = np.array([machine.num_pes, *filters, *sizes, *speeds, *reads], np.int64)
+        self._constants = np.array([machine.num_pes, *filters, *sizes, *speeds, *reads], np.int64)
         self._columns = np.arange(WIDTH)
         self._mean, self._deviation = np.zeros(WIDTH), np.ones(WIDTH)
         drawn = self(probes(space)).astype(np.float64)
@@ -231,7 +231,7 @@ class LoopFeatures:
         """The features of the vectors (n, genes): (n, width)."""
         found = np.empty((len(genes), len(self._columns)), np.float32)
         rows = self._structure.decode(genes).rows
-        describe(rows, self._facts, self._columns, self._mean, self._deviation, found)
+        describe(rows, self._constants, self._columns, self._mean, self._deviation, found)
         return found
 
     def expected(self, factors: tuple[str, ...]) -> FloatArray | None:

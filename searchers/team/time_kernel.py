@@ -53,15 +53,15 @@ def depends(tensor, dim, depthwise):
 
 
 @njit(**OPTIONS)
-def count_sent(parallel, facts, values):
+def count_sent(parallel, constants, values):
     """Write log2 of the words of each tensor that L2 sends, one for all clusters alike, and that arrive.
 
     Then the same if a tile that the inner loops do not change stays in its PE until the outer loops do.
     """
-    spread = C if facts[DEPTHWISE] and parallel == K else parallel
+    spread = C if constants[DEPTHWISE] and parallel == K else parallel
     inner = values[LEVEL_WIDTH : 2 * LEVEL_WIDTH]
     for tensor in range(TENSORS):
-        alike = 0.0 if depends(tensor, spread, facts[DEPTHWISE]) else values[WORKING]
+        alike = 0.0 if depends(tensor, spread, constants[DEPTHWISE]) else values[WORKING]
         values[MULTICAST + tensor] = inner[MOVED + tensor] - alike
         arrives = inner[RETURNS + tensor] + inner[HELD + tensor] + inner[WORKING]
         values[DELIVERED + tensor] = arrives + values[ALL_TURNS] + values[WORKING]
@@ -71,7 +71,7 @@ def count_sent(parallel, facts, values):
 
 
 @njit(**OPTIONS)
-def count_times(facts, values, room):
+def count_times(constants, values, room):
     """Write log2 of the cycles: with one NoC that all clusters share, then with one for each.
 
     Then both again if a tile that the inner loops do not change stays in its PE until the outer loops do.
@@ -87,22 +87,26 @@ def count_times(facts, values, room):
         inner_bursts[tensor] = exp2_of(inner[TOGETHER + tensor])
         alike = values[MULTICAST + tensor] < inner[MOVED + tensor]
         shared[tensor] = inner_bursts[tensor] * (1.0 if alike else working)
-    outputs = facts[SIZES + Y] * facts[SIZES + X] * facts[SIZES + (C if facts[DEPTHWISE] else K)]
+    outputs = (
+        constants[SIZES + Y] * constants[SIZES + X] * constants[SIZES + (C if constants[DEPTHWISE] else K)]
+    )
     bursts[2] *= _both_ways(np.float64(outputs), comes[2] * bursts[2])
     both_ways = _both_ways(exp2_of(values[HELD + 2]), inner_comes[2] * inner_bursts[2])
     inner_bursts[2] *= both_ways
     shared[2] *= both_ways
     tile = inner[TILES + K] + inner[TILES + C] + inner[TILES + Y] + inner[TILES + X]
-    work = exp2_of(tile) * facts[FILTER_ROWS] * facts[FILTER_COLUMNS] / facts[LANES]
-    before = (bursts[0] + bursts[1] + bursts[2]) / facts[OFFCHIP]
+    work = exp2_of(tile) * constants[FILTER_ROWS] * constants[FILTER_COLUMNS] / constants[LANES]
+    before = (bursts[0] + bursts[1] + bursts[2]) / constants[OFFCHIP]
     for way in range(4):
         sent = shared if way % 2 == 0 else inner_bursts
-        first = before + (sent[0] + sent[1]) / facts[NOC]
+        first = before + (sent[0] + sent[1]) / constants[NOC]
         if way < 2:
-            step = _double_buffered(inner_turns, inner_comes, sent, work, 1.0 / facts[NOC])
+            step = _double_buffered(inner_turns, inner_comes, sent, work, 1.0 / constants[NOC])
         else:
-            step = _mean_step(turns, comes, inner_turns, inner_comes, sent, work, 1.0 / facts[NOC], coming)
-        rest = _double_buffered(turns, comes, bursts, step, 1.0 / facts[OFFCHIP])
+            step = _mean_step(
+                turns, comes, inner_turns, inner_comes, sent, work, 1.0 / constants[NOC], coming
+            )
+        rest = _double_buffered(turns, comes, bursts, step, 1.0 / constants[OFFCHIP])
         values[TIMES + way] = log2_of(first + rest)
 
 

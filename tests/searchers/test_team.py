@@ -190,9 +190,9 @@ def described(
     reads: tuple[int, ...] = (1, 2, 1, 2),
 ) -> np.ndarray:
     """All columns, plain, of mappings of a layer with a filter of 3 by 3 onto 8 PEs: (n, WIDTH)."""
-    facts = np.array([8, 3, 3, depthwise, *sizes, lanes, noc, 4, *reads])
+    constants = np.array([8, 3, 3, depthwise, *sizes, lanes, noc, 4, *reads])
     found = np.empty((len(rows), WIDTH), np.float32)
-    describe(rows, facts, np.arange(WIDTH), np.zeros(WIDTH), np.ones(WIDTH), found)
+    describe(rows, constants, np.arange(WIDTH), np.zeros(WIDTH), np.ones(WIDTH), found)
     return found
 
 

@@ -44,7 +44,7 @@ class ProblemFact:
 class Provenance:
     """What the page tells of the campaign. `toml` is None where the folder does not keep all settings."""
 
-    facts: tuple[Fact, ...]
+    lines: tuple[Fact, ...]
     versions: tuple[Fact, ...]
     runs: tuple[Fact, ...]
     searchers: tuple[SearcherFact, ...]
@@ -63,7 +63,7 @@ def provenance(study: Study, problems: Mapping[Triple, Made]) -> Provenance:
     file, folder = f"{study.name}.toml", study.folder.resolve().name
     run = f"dse run {shlex.quote(file)} --out {shlex.quote(folder)}\ndse report {shlex.quote(folder)}"
     return Provenance(
-        facts=_facts(study),
+        lines=_lines(study),
         versions=tuple((str(name), str(version)) for name, version in about.get("versions", {}).items()),
         runs=tuple(_run(run) for run in about.get("runs", [])),
         searchers=tuple(_searcher(study, name) for name in study.searchers),
@@ -92,7 +92,7 @@ def summary_line(study: Study) -> str:
     )
 
 
-def _facts(study: Study) -> tuple[Fact, ...]:
+def _lines(study: Study) -> tuple[Fact, ...]:
     samples = sum(summary.samples for summary in study.summaries)
     seconds = sum(summary.searcher_seconds + summary.model_seconds for summary in study.summaries)
     wall = sum(run.get("wall_seconds", 0) for run in study.about.get("runs", []) if isinstance(run, Mapping))

@@ -22,7 +22,7 @@ from dse.report.plots.canvas import (
 )
 from dse.report.plots.convergence import labelled, seeds
 from dse.report.plots.scales import number
-from dse.report.plots.style import BACKGROUND, INK, Style, house_style, looks_of, short, short_names, widest
+from dse.report.plots.style import BACKGROUND, INK, Style, house_style, short, short_names, styles_of, widest
 from dse.support.arrays import FloatArray
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def distribution_figure(
     study: Study, findings: Findings, looks: Looks | None = None, width: float = WIDTH
 ) -> Figure:
     """A row for each searcher, the best median first: all runs' final ratios, middle half and median."""
-    looks = looks or looks_of(study)
+    looks = looks or styles_of(study)
     ratios = {name: values[~np.isnan(values)] for name, values in findings.gap_seeds.items()}
     ratios = {name: values for name, values in ratios.items() if len(values)}
     names = short_names(study.searchers)
@@ -142,7 +142,7 @@ def efficiency_figure(
     study: Study, findings: Findings, looks: Looks | None = None, width: float = WIDTH
 ) -> Figure:
     """Two panels: samples of each other searcher over the reference's, and of the reference over each's."""
-    looks = looks or looks_of(study)
+    looks = looks or styles_of(study)
     reference = study.reference
     ahead = [row for row in findings.efficiency if row.searcher == reference]
     behind = [row for row in findings.efficiency if row.other == reference]

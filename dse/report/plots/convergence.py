@@ -28,7 +28,7 @@ from dse.report.plots.canvas import (
 )
 from dse.report.plots.labels import Ends, end_labels, high_enough, room
 from dse.report.plots.scales import unit_scale
-from dse.report.plots.style import Style, house_style, looks_of, short, short_names
+from dse.report.plots.style import Style, house_style, short, short_names, styles_of
 from dse.support.arrays import FloatArray
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def convergence_figure(
     width: float = WIDTH,
 ) -> Figure:
     """A panel for each problem: the median over seeds of the best loss so far, with its interval."""
-    looks = looks or looks_of(study)
+    looks = looks or styles_of(study)
     columns = 1 if len(problems) == 1 or width < WIDTH else 2
     names = labelled(study, 18 if len(problems) == 1 else 13)
     bands = [findings.convergence.get(problem, {}) for problem in problems]
@@ -88,7 +88,7 @@ def mean_loss_figure(
 
     Lower is better in both.
     """
-    looks = looks or looks_of(study)
+    looks = looks or styles_of(study)
     names = labelled(study, 13)
     found = [findings.convergence.get(problem, {}) for problem in problems]
     few = _most(found) <= FEW
@@ -117,7 +117,7 @@ def mean_loss_figure(
 @house_style()
 def gap_figure(study: Study, findings: Findings, looks: Looks | None = None, width: float = WIDTH) -> Figure:
     """Over all problems: how many times the best known loss each searcher's best so far is."""
-    looks = looks or looks_of(study)
+    looks = looks or styles_of(study)
     names = labelled(study)
     few = len(findings.gap) <= MANY
     beside, height = _room(names, [findings.gap], few), max(2.9, high_enough(len(findings.gap)))

@@ -14,7 +14,7 @@ from dse.report.plots.contests import distribution_figure, efficiency_figure
 from dse.report.plots.convergence import convergence_figure, gap_figure, mean_loss_figure
 from dse.report.plots.matrix import improvement_figure
 from dse.report.plots.shares import ecdf_figure, profile_figure
-from dse.report.plots.style import house_style, looks_of
+from dse.report.plots.style import house_style, styles_of
 from dse.report.plots.times import time_figure
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def draw(study: Study, findings: Findings) -> dict[str, Drawing]:
 
     What needs a second searcher is left out where there is one only.
     """
-    looks = looks_of(study)
+    looks = styles_of(study)
     drawings = [
         Drawing(
             "gap",

@@ -18,9 +18,9 @@ from dse.report.plots.style import (
     MUTED,
     Style,
     house_style,
-    looks_of,
     luminance,
     short_names,
+    styles_of,
     widest,
 )
 
@@ -36,7 +36,7 @@ def improvement_figure(
     study: Study, findings: Findings, looks: Mapping[str, Style] | None = None, width: float = WIDTH
 ) -> Figure:
     """A matrix of how likely a run of the row's searcher ends lower than one of the column's; best first."""
-    looks = looks or looks_of(study)
+    looks = looks or styles_of(study)
     found = findings.improvement
     order = ranked(found)
     count = max(len(order), 1)

@@ -24,7 +24,7 @@ from dse.report.plots.canvas import (
 )
 from dse.report.plots.convergence import MANY, early, labelled, seeds
 from dse.report.plots.labels import end_labels, high_enough, room
-from dse.report.plots.style import Style, house_style, looks_of, short, short_names
+from dse.report.plots.style import Style, house_style, short, short_names, styles_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,7 +37,7 @@ NOBODY = "no searcher has runs with a feasible sample on every problem"
 @house_style()
 def ecdf_figure(study: Study, findings: Findings, looks: Looks | None = None, width: float = WIDTH) -> Figure:
     """The share of (problem, seed, target) triples that each searcher has reached after so many samples."""
-    looks = looks or looks_of(study)
+    looks = looks or styles_of(study)
     names = labelled(study)
     height = max(2.6, high_enough(len(findings.ecdf)))
     grid = Grid((room(names.values()),), height, above=UNTITLED, width=width)
@@ -62,7 +62,7 @@ def profile_figure(
     study: Study, findings: Findings, looks: Looks | None = None, width: float = WIDTH
 ) -> Figure:
     """The share of runs that end within so many times the best known figure, with its interval."""
-    looks = looks or looks_of(study)
+    looks = looks or styles_of(study)
     names = short_names(study.searchers)
     few = len(findings.profiles) <= MANY
     height = max(2.6, high_enough(len(findings.profiles)))

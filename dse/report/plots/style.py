@@ -83,7 +83,7 @@ def styles(
     return found
 
 
-def looks_of(study: Study) -> dict[str, Style]:
+def styles_of(study: Study) -> dict[str, Style]:
     """The styles of a study's searchers."""
     return styles(study.searchers, study.reference, study.looks)
 

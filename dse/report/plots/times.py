@@ -11,7 +11,7 @@ from dse.report.plots.canvas import WIDTH, Grid, finite, frame, log_axis, marker
 from dse.report.plots.canvas import curve as draw_curve
 from dse.report.plots.convergence import ends, labelled, limits
 from dse.report.plots.labels import end_labels, high_enough, room
-from dse.report.plots.style import Style, house_style, looks_of
+from dse.report.plots.style import Style, house_style, styles_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,7 +35,7 @@ def time_figure(
     A run's time is that of its samples and the searcher's own, which is taken to pass evenly. `proof` is
     the time in which the optimum is proven, for a mark in the first panel: other models have no bounds.
     """
-    looks = looks or looks_of(study)
+    looks = looks or styles_of(study)
     names = labelled(study, 13)
     wide, beside, height = width >= WIDTH, room(names.values()), max(2.4, high_enough(len(findings.gap)))
     grid = Grid((0.1, 0.1, beside) if wide else (beside,), height, left=0.42, width=width)

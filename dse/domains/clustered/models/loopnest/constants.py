@@ -7,7 +7,7 @@ commercial 65 nm process: a register file of 0.5 kB takes as much as a MAC, PE t
 kB 6, DRAM 200 times as much. Mistry et al., "A 45nm Logic Technology ...", IEDM 2007: an SRAM cell has
 0.346 um2. Jouppi et al., "In-Datacenter Performance Analysis of a Tensor Processing Unit", ISCA 2017, Table
 2: 28 W idle, a die of at most 331 mm2, in 28 nm. At second hand: 1,360 um2 and 1,640 um2 for the floating-
-point units are printed beside Horowitz's energies in later slides and surveys, as synthesised in 45 nm; his
+point units are printed beside Horowitz's energies in later slides and overviews, as synthesised in 45 nm; his
 paper has no areas.
 
 Assumed. A MAC is one multiplication and one addition. Eyeriss's ratios hold in 45 nm and for floating
