@@ -11,7 +11,12 @@ NUM_PES, FILTER_ROWS, FILTER_COLUMNS, DEPTHWISE, SIZES = range(5)
 LANES, NOC, OFFCHIP = range(SIZES + DIMS, SIZES + DIMS + 3)
 ROW_PITCH, ROW_OVERLAP, COLUMN_PITCH, COLUMN_OVERLAP = range(OFFCHIP + 1, OFFCHIP + 5)
 
-# Columns of a level: four of each that has one a dim, three a tensor, four a tensor and all of them.
+# Columns of a level, all but SPREAD and NESTING in log2. One a dim (K, C, Y, X): TILES; TURNS, the iterations
+# of its loop; SPREAD, whether it is the parallel dim. One for the level: WORKING, the units at work;
+# ALL_TURNS; SHARE, of the iterations of the parallel dim those that are full. NESTING has a column for every
+# two dims: which loop is outside. One a tensor (weights, inputs, outputs), where a fourth is all of them:
+# RETURNS, how often it comes; HELD, its elements in a unit; TOGETHER, in all units; MOVED = RETURNS +
+# TOGETHER.
 TILES, TURNS, WORKING, ALL_TURNS, SHARE, SPREAD, NESTING = 0, 4, 8, 9, 10, 11, 15
 RETURNS, HELD, TOGETHER, MOVED, ALL_MOVED = 21, 24, 28, 32, 35
 LEVEL_WIDTH = 36

@@ -1,5 +1,10 @@
 # mypy: disallow-untyped-calls=False, disallow-untyped-decorators=False, disallow-untyped-defs=False
-"""The compiled part of the critic's covariances."""
+"""The compiled part of the critic's covariances.
+
+k(x, y) = 1 / (1 + scale |x - y|^2) + linear <x, y>: a rational quadratic kernel with exponent 1 (Cauchy),
+which is flat far away, and a linear one for what grows all over the space (Rasmussen and Williams, 2006,
+4.2). |x - y|^2 = |x|^2 + |y|^2 - 2 <x, y>, so that one matrix product serves both.
+"""
 
 from __future__ import annotations
 

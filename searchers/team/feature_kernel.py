@@ -1,5 +1,10 @@
 # mypy: disallow-untyped-calls=False, disallow-untyped-decorators=False, disallow-untyped-defs=False
-"""The compiled counts behind `searchers.team.features`, which says what they are."""
+"""The compiled counts behind `searchers.team.features`; columns.py says what each column is.
+
+All is added in log2: the words of a tensor that move are its returns (the product of the loops down to the
+innermost one that it depends on) times what all units hold of it, as a tensor stays while loops inside of
+that turn. Of inputs, n outputs along a dim read n * pitch + overlap rows.
+"""
 
 from __future__ import annotations
 

@@ -2,8 +2,12 @@
 """The compiled estimates of what L2 sends and of the time that a mapping takes, from its counts.
 
 The time is that of double buffers, as in the dataflow templates: a step takes as long as the PEs work, or as
-the next tiles take to come, whichever is longer. What the layer's edges, latencies and a cost model's own
-rules add is left to be learned.
+the next tiles take to come, whichever is longer:
+
+    time = first tiles + sum over steps of max(work, words that come / bandwidth)
+
+at the inner level over the NoC, and at the outer one with an inner run as the work and the off-chip
+bandwidth. What the layer's edges, latencies and a cost model's own rules add is left to be learned.
 """
 
 from __future__ import annotations
