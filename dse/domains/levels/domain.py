@@ -15,6 +15,7 @@ from dse.domains.levels.architecture import machine_from_dict
 from dse.domains.levels.cost_model import LevelsCostModel
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.problem import MachineProblem
+from dse.domains.levels.space.opened import read_opened, with_levels
 from dse.support.case_lines import case_lines
 from dse.support.errors import InputError, shorten
 
@@ -71,10 +72,8 @@ class Levels:
         ]
 
     def read_space(self, given: Any, hardware: Mapping[str, Any], where: str) -> Any:
-        """See Domain: the machine says what the space is."""
-        if hardware:
-            raise InputError("figures of machines of levels are no genes")
-        return given
+        """See Domain: the machine says what the space is, but for figures of its levels that are open."""
+        return with_levels(read_opened(given, where), hardware)
 
     def parse_fixed(self, texts: Iterable[str], space: Any) -> dict[str, Any]:
         """See Domain; a constraint reads `Buffer.keep=W`."""

@@ -19,16 +19,21 @@ from dse.core.evaluation import BufferUse, Evaluation, Line, buffer_line
 from dse.core.evaluations import Criteria, Evaluations
 from dse.core.explanation import Explanation
 from dse.core.figures import CostBatch
+from dse.core.hardware import FIGURE_PREFIX
 from dse.core.layer import Layer
 from dse.core.objective import OBJECTIVES, canonical_objective, parse_objectives
 from dse.core.reasons import Reason
 from dse.domains.levels.cases import machine_case
 from dse.domains.levels.cost_model import LevelsCostModel, PriceRows
+from dse.domains.levels.judging import PriceEach, criteria_of, needs_of
 from dse.domains.levels.layout import RowArray
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.mapping import HierarchyMapping, read_mapping
 from dse.domains.levels.nest import machine_nest
 from dse.domains.levels.space.batch import HierarchyBatch
+from dse.domains.levels.space.limits import UNLIMITED
+from dse.domains.levels.space.open_space import OpenSpace
+from dse.domains.levels.space.opened import NOTHING, SIZE, read_opened
 from dse.domains.levels.space.space import HierarchySpace
 from dse.domains.levels.workload import DIM_NAMES
 from dse.support.arrays import IntArray
@@ -85,7 +90,8 @@ class MachineProblem:
     cost_model: str | LevelsCostModel = "timeloop"
     tiles: str = "factors"
     fixed: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    parts: str = "default"
+    parts: Any = NOTHING
+    """The figures of the machine that are genes: given as `read_opened` reads them, kept as Opened."""
     area_budget: float | None = None
 
     templates: ClassVar[tuple[str, ...]] = ()
@@ -97,8 +103,8 @@ class MachineProblem:
             raise InputError(f"cost model {self.cost_model!r} needs a machine of levels, as from a TOML file")
         if self.tiles != "factors":
             raise unknown("tiles", self.tiles, ("factors",))
-        if getattr(self.parts, "name", self.parts) != "default":
-            raise InputError(f"under cost model {self.model.name!r} the machine says what the space is")
+        parts = read_opened(self.parts).of_machine(self.accelerator)
+        object.__setattr__(self, "parts", parts)
         if self.area_budget is not None:
             raise InputError(f"cost model {self.model.name!r} says nothing of area, which has a budget")
         object.__setattr__(self, "objective", canonical_objective(self.objective))
@@ -123,7 +129,10 @@ class MachineProblem:
 
     @cached_property
     def space(self) -> HierarchySpace:
-        """The mappings to choose from, as vectors of genes."""
+        """The mappings to choose from, as vectors of genes, with figures of the machine that are open."""
+        if self.parts.choices:
+            space: Any = OpenSpace(self.layer, self.accelerator, self.fixed, self.parts)
+            return space  # type: ignore[no-any-return]
         return HierarchySpace(self.layer, self.accelerator, self.fixed)
 
     @cached_property
@@ -142,18 +151,19 @@ class MachineProblem:
 
     @property
     def opened(self) -> tuple[str, Mapping[str, Sequence[float]]]:
-        """There is one space, on the machine as it is."""
-        return "default", {}
+        """There is one space, and the figures of the machine that are open besides."""
+        return "default", self.parts.figures
 
     @property
     def hardware_genes(self) -> tuple[str, ...]:
-        """None: the machine is given."""
-        return ()
+        """The figures of the machine that are genes."""
+        return tuple(self.parts.figures)
 
     @property
     def options(self) -> dict[str, Any]:
         """What shapes the space, as plain data."""
-        return {"tiles": self.tiles, "fixed": dict(self.fixed)}
+        parts = {"parts": self.parts.to_dict()} if self.parts.choices else {}
+        return {"tiles": self.tiles, "fixed": dict(self.fixed), **parts}
 
     @property
     def fingerprint(self) -> str:
@@ -168,7 +178,8 @@ class MachineProblem:
     def price(self, genes: IntArray) -> Evaluations:
         """What the points in `genes`, int64 (n, genes) and inside the space, cost, and their losses."""
         if len(genes) <= AT_ONCE:
-            return self.price_rows(self.space.decode(genes).rows)
+            batch = self.space.decode(genes)
+            return self.price_rows(batch.rows, batch.choices)
         first, *others = (self.price(genes[at : at + AT_ONCE]) for at in range(0, len(genes), AT_ONCE))
         return first.joined(*others)
 
@@ -176,7 +187,20 @@ class MachineProblem:
         """What a mapping, or each of a batch, costs, whether or not it is in the space."""
         if isinstance(mappings, HierarchyMapping):
             return self.price_rows(self.space.layout.encode([mappings]))
-        return self.price_rows(mappings.rows)
+        return self.price_rows(mappings.rows, mappings.choices)
+
+    def on_machine_of(self, genes: Sequence[int] | IntArray) -> MachineProblem:
+        """The problem on the machine that one of its points (genes,) is for."""
+        if not self.parts.choices:
+            return self
+        space: Any = self.space
+        choices = space.decode(np.asarray(genes, np.int64)[np.newaxis]).choices
+        return replace(self, accelerator=space.machine_of(choices[0]))
+
+    def hardware_of(self, genes: Sequence[int] | IntArray) -> str:
+        """The figures that one point (genes,) says: `levels.Buffer.size 64`; or nothing."""
+        named = self.space.decode(np.asarray(genes, np.int64)[np.newaxis]).named()
+        return ", ".join(f"{name} {named[FIGURE_PREFIX + name][0]:,}" for name in self.parts.figures)
 
     def explain(self, mapping: HierarchyMapping) -> str:
         """Why the mapping is not feasible, with figures, or "feasible"."""
@@ -258,14 +282,6 @@ class MachineProblem:
         """The problem with other fields: another objective, cost model or tiles."""
         return replace(self, **changes)
 
-    def on_machine_of(self, genes: Sequence[int] | IntArray) -> MachineProblem:
-        """The problem itself: no gene says what the machine is."""
-        return self
-
-    def hardware_of(self, genes: Sequence[int] | IntArray) -> str:
-        """Nothing: no gene says what the machine is."""
-        return ""
-
     def find_mapping(self, name: str) -> HierarchyMapping:
         """The mapping in a file: JSON, Timeloop's or ZigZag's YAML, or its text, `L1[WIO] K4 - ...`."""
         from dse.domains.levels.formats.reading import read_mapping_file
@@ -312,45 +328,60 @@ class MachineProblem:
     @cached_property
     def criteria(self) -> Criteria:
         """What figures are judged by: see the class for what its capacities are."""
-        capacities = np.array([words for words in self._capacities if words is not None], np.int64)
-        capacities.setflags(write=False)
-        return Criteria(self.objective, self.accelerator.hertz, capacities)
+        shared = criteria_of(self.objective, self.accelerator.hertz, self._capacities(None))
+        return shared if self._shares_criteria else replace(shared, own=self._criteria_of)
+
+    @property
+    def _shares_criteria(self) -> bool:
+        """Whether all points have levels of the same sizes."""
+        return all(figure != SIZE for _, figure, _ in self.parts.choices)
+
+    def _criteria_of(self, genes: IntArray) -> Criteria:
+        return self._criteria_on(self.space.decode(genes).choices)
+
+    def _criteria_on(self, choices: IntArray | None) -> Criteria:
+        """What figures are judged by on the hardware of some choices (n, figures)."""
+        if choices is None or self._shares_criteria:
+            return self.criteria
+        return criteria_of(self.objective, self.accelerator.hertz, self._capacities(choices), each=True)
 
     @cached_property
     def _limited(self) -> IntArray:
         """The levels with a capacity, the outermost first."""
-        levels = enumerate(self.accelerator.levels)
-        return np.array([place for place, level in levels if level.capacity is not None], dtype=np.int64)
+        return np.flatnonzero(self.space.limits().words[0] != UNLIMITED)
 
-    @cached_property
-    def _limits(self) -> IntArray:
-        """The capacities of the limited levels."""
-        return np.array([self.accelerator.levels[place].capacity for place in self._limited], dtype=np.int64)
-
-    @cached_property
-    def _capacities(self) -> tuple[int | None, int | None]:
-        sizes = self._limits.tolist()
-        if len(sizes) < 2:
-            return (sizes[0] if sizes else None), None
-        return max(sizes[1:]), sizes[0]
+    def _capacities(self, choices: IntArray | None) -> IntArray:
+        """The capacities of the limited levels on the hardware of each of the choices, or on all."""
+        capacities: IntArray = self.space.limits(choices).words[:, self._limited]
+        return capacities
 
     @cached_property
     def _price_machine(self) -> PriceRows:
         # What does not fit is priced all the same: a search learns from it.
         return self.model.prepared(self.layer, self.accelerator.unlimited)
 
-    def price_rows(self, rows: RowArray) -> Evaluations:
-        """What rows (n, columns) of the space's layout cost, and their losses."""
-        costs: CostBatch = self._price_machine(rows)
+    @cached_property
+    def _price_open(self) -> PriceEach:
+        space: Any = self.space
+        return PriceEach(self.model, self.layer, space)
+
+    def price_rows(self, rows: RowArray, choices: IntArray | None = None) -> Evaluations:
+        """What rows (n, columns) of the space's layout cost, and their losses.
+
+        Where figures of the machine are open, `choices` (n, figures) say the hardware of each; without them
+        it is the nearest to the accelerator.
+        """
+        opened = bool(self.parts.choices)
+        costs: CostBatch = self._price_open(rows, choices) if opened else self._price_machine(rows)
         words, wide = self.space.measure(rows)
         reasons = costs.reason.copy()
-        held = words.T[self._limited].T
-        overfull = (held > self._limits).any(axis=1)
-        narrow = (wide < self.space.least_spread).any(axis=1)
+        held, capacities = words.T[self._limited].T, self._capacities(choices)
+        overfull = (held > capacities).any(axis=1)
+        narrow = (wide < self.space.limits(choices).least).any(axis=1)
         reasons[(reasons == 0) & overfull] = Reason.LEVEL_TOO_SMALL
         reasons[(reasons == 0) & narrow] = Reason.TOO_NARROW
         losses = self._losses(costs)
-        inner, outer = self._needs(held)
+        inner, outer = needs_of(held, capacities)
         return Evaluations(
             cycles=costs.cycles,
             energy_nj=costs.energy_nj,
@@ -361,21 +392,10 @@ class MachineProblem:
             macs=costs.macs,
             loss=np.where(reasons == 0, losses, np.inf),
             reason=reasons,
-            criteria=self.criteria,
+            criteria=self._criteria_on(choices),
         )
 
     def _losses(self, costs: CostBatch) -> Any:
         """The values of the objective; NaN of several, which have no loss."""
         first, *others = parse_objectives(self.objective)
         return np.nan if others else first.value(costs, self.accelerator.hertz)
-
-    def _needs(self, held: IntArray) -> tuple[IntArray, IntArray]:
-        """`l1_size` and `l2_size` of the words (n, limited levels) that those levels hold."""
-        nothing = np.zeros(len(held), dtype=np.int64)
-        if len(self._limited) < 2:
-            return (held[:, 0] if len(self._limited) else nothing), nothing
-        largest, words, capacities = self._capacities[0] or 1, held[:, 1:], np.maximum(self._limits[1:], 1)
-        # In floats: words times a capacity may be more than 64 bits. Exact where it is near the limit.
-        scaled = np.ceil(words.astype(np.float64) * largest / capacities)
-        exact = np.where(words <= capacities, np.minimum(scaled, largest), scaled)
-        return exact.max(axis=1).astype(np.int64), held[:, 0]

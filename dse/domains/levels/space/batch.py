@@ -8,18 +8,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.core.hardware import FIGURE_PREFIX
 from dse.domains.levels.layout import Layout, RowArray
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.mapping import HierarchyMapping
+from dse.domains.levels.space.opened import NOTHING, Opened
+from dse.support.arrays import IntArray
 
 
 @dataclass(frozen=True)
 class HierarchyBatch:
-    """Mappings onto `machine` as rows (n, columns) of a `layout`."""
+    """Mappings onto `machine` as rows (n, columns) of a `layout`.
+
+    Where figures of the machine are open, `choices` (n, figures) say which of the values of `opened` each
+    mapping is for.
+    """
 
     rows: RowArray
     layout: Layout
     machine: Machine
+    choices: IntArray | None = None
+    opened: Opened = NOTHING
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -30,14 +39,17 @@ class HierarchyBatch:
 
     @property
     def designs(self) -> RowArray:
-        """Each mapping as a row of integers."""
-        return self.rows
+        """Each mapping, with its hardware where that is open, as a row of integers."""
+        return self.rows if self.choices is None else np.hstack([self.rows, self.choices.astype(np.int32)])
 
     def named(self) -> dict[str, NDArray[Any]]:
         """The columns by name, each of length n: `DRAM.temporal.K`, `DRAM.spatial.K`, `DRAM.order` (the
-        outermost loop first), `DRAM.keep.W` (1 or 0).
+        outermost loop first), `DRAM.keep.W` (1 or 0), and `hardware.levels.Buffer.size` where that is open.
         """
         found: dict[str, NDArray[Any]] = {}
+        if self.choices is not None:
+            for place, (name, values) in enumerate(self.opened.hardware):
+                found[FIGURE_PREFIX + name] = np.array(values)[self.choices[:, place]]
         for place, level in enumerate(self.machine.levels):
             for kind, part in (("temporal", self.layout.temporal), ("spatial", self.layout.spatial)):
                 first = part(place).start

@@ -22,6 +22,8 @@ from dse.domains.levels.space.chains import FactorChain, factor_chains
 from dse.domains.levels.space.constraints import Constraints, read_constraints
 from dse.domains.levels.space.features import Features
 from dse.domains.levels.space.layers import LevelChoices, level_choices
+from dse.domains.levels.space.limits import UNLIMITED, Limits
+from dse.domains.levels.space.opened import NOTHING
 from dse.domains.levels.space.packing import Packed, pack
 from dse.domains.levels.space.tables import ShapeTables, shape_tables
 from dse.domains.levels.workload import Workload, workload_of
@@ -48,6 +50,7 @@ class HierarchySpace:
 
     domain = "levels"
     tiles = "factors"
+    parts = NOTHING
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "fixed", dict(self.fixed))
@@ -169,28 +172,31 @@ class HierarchySpace:
 
     def fits(self, rows: RowArray) -> BoolArray:
         """Which mappings (n, columns) fit in all levels and fan-outs, and use as much of them as is asked."""
-        words, wide = self.measure(rows)
-        limits = self._limits
-        fitting: BoolArray = np.logical_and.reduce(
-            (words <= limits[0]) & (wide <= limits[1]) & (wide >= limits[2]), axis=1
-        )
-        return fitting
+        return self.limits().fit(*self.measure(rows))
+
+    def limits(self, choices: IntArray | None = None) -> Limits:
+        """What each level holds, fans out to and must spread over, the same for all mappings."""
+        return self._limits
 
     @cached_property
-    def _limits(self) -> tuple[IntArray, IntArray, IntArray]:
-        """Words, most children and fewest children of each level."""
-        levels, floors = self.machine.levels, self.constraints.utilization
-        unlimited = np.iinfo(np.int64).max
-        return (
-            np.array([unlimited if level.capacity is None else level.capacity for level in levels]),
-            np.array([level.fan_out for level in levels]),
-            np.array([math.ceil(floors.get(place, 0) * level.fan_out) for place, level in enumerate(levels)]),
-        )
+    def _limits(self) -> Limits:
+        levels = self.machine.levels
+        words = [UNLIMITED if level.capacity is None else level.capacity for level in levels]
+        widest = np.array([[level.fan_out for level in levels]], dtype=np.int64)
+        return Limits(np.array([words], dtype=np.int64), widest, self.least_children(widest))
+
+    def least_children(self, widest: IntArray) -> IntArray:
+        """The children to spread over at least, (n, levels), where there are so many at most."""
+        floors = self.constraints.utilization
+        shares = np.array([floors.get(place, 0) for place in range(len(self.machine.levels))])
+        least: IntArray = np.ceil(shares * widest).astype(np.int64)
+        return least
 
     @property
     def least_spread(self) -> IntArray:
         """Children that each level has to spread over at least: (levels,)."""
-        return self._limits[2]
+        least: IntArray = self._limits.least[0]
+        return least
 
     def contains(self, genes: IntArray) -> BoolArray:
         """Which of the vectors (n, genes) lie in the space: (n,)."""

@@ -18,6 +18,8 @@ def refuse(problem: MachineProblem) -> None:
             f"under cost model 'timeloop' only latency, energy and edp can be certified, got "
             f"{problem.objective!r}"
         )
+    if problem.parts.hardware:
+        raise InputError("figures of a machine of levels that are open cannot be certified: leave them out")
     levels = problem.space.levels
     orders = prod(len(level.orders) for level in levels)
     if orders > MOST_ORDERS:

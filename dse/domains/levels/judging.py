@@ -1,0 +1,79 @@
+"""What mappings onto levels are judged by: the words that they hold, against those that their machine has.
+
+Of the levels with a capacity, the outermost first, arrays have a row for each mapping, or one for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from dse.core.evaluations import Criteria
+from dse.core.figures import CostBatch
+from dse.core.layer import Layer
+from dse.domains.levels.cost_model import LevelsCostModel
+from dse.domains.levels.layout import RowArray
+from dse.domains.levels.space.open_space import OpenSpace
+from dse.domains.levels.space.opened import SIZE
+from dse.support.arrays import IntArray
+
+
+def criteria_of(objective: str, hertz: float, capacities: IntArray, *, each: bool = False) -> Criteria:
+    """The criteria of `capacities` (n, levels); its buffers are the largest of the inner ones, the outermost.
+
+    They are those of `each` of n points, or of all, whose capacities are in the one row.
+    """
+    if capacities.shape[1] > 1:
+        capacities = np.stack([capacities[:, 1:].max(axis=1), capacities[:, 0]], axis=1)
+    found = capacities if each else capacities[0].copy()
+    found.setflags(write=False)
+    return Criteria(objective, hertz, found)
+
+
+def needs_of(held: IntArray, capacities: IntArray) -> tuple[IntArray, IntArray]:
+    """`l1_size` and `l2_size` of the words (n, levels) that the levels hold.
+
+    The second is those of the outermost level; the first those of the fullest of the others, in words of the
+    largest of them.
+    """
+    nothing = np.zeros(len(held), dtype=np.int64)
+    if held.shape[1] < 2:
+        return (held[:, 0] if held.shape[1] else nothing), nothing
+    words, inner = held[:, 1:], capacities[:, 1:]
+    largest = np.maximum(inner.max(axis=1, keepdims=True), 1)
+    # In floats: words times a capacity may be more than 64 bits. Exact where it is near the limit.
+    scaled = np.ceil(words.astype(np.float64) * largest / np.maximum(inner, 1))
+    exact = np.where(words <= np.maximum(inner, 1), np.minimum(scaled, largest), scaled)
+    return exact.max(axis=1).astype(np.int64), held[:, 0]
+
+
+class PriceEach:
+    """Prices rows that each bring hardware, machine by machine; what a level holds changes no price."""
+
+    def __init__(self, model: LevelsCostModel, layer: Layer, space: OpenSpace) -> None:
+        self._model, self._layer, self._space = model, layer, space
+        kinds = [figure for _, figure, _ in space.parts.choices]
+        self._moving = [place for place, figure in enumerate(kinds) if figure != SIZE]
+        self._ready: dict[bytes, Callable[[RowArray], CostBatch]] = {}
+
+    def __call__(self, rows: RowArray, choices: IntArray | None) -> CostBatch:
+        """The costs of rows (n, columns) on the hardware of their choices (n, figures), or the nearest."""
+        if choices is None:
+            choices = np.repeat(self._space.nearest, len(rows), axis=0)
+        costs = CostBatch.zeros(len(rows))
+        different, first, which = np.unique(
+            choices[:, self._moving], axis=0, return_index=True, return_inverse=True
+        )
+        for number, key in enumerate(different):
+            places = np.flatnonzero(which.reshape(-1) == number)
+            found = self._price(key.tobytes(), choices[first[number]])(rows[places])
+            for name, column in costs.columns().items():
+                column[places] = getattr(found, name)
+        return costs
+
+    def _price(self, key: bytes, choices: IntArray) -> Callable[[RowArray], CostBatch]:
+        if key not in self._ready:
+            machine = self._space.machine_of(choices).unlimited
+            self._ready[key] = self._model.prepared(self._layer, machine)
+        return self._ready[key]

@@ -1,0 +1,149 @@
+"""Figures of a machine's levels that are genes: what a level holds, fans out to and moves in a cycle.
+
+What an access costs stays as the machine says it, whatever the size: of a level whose `access_pj` is "by
+size" that is the energy at the size in its file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import inf, log2
+from typing import Any
+
+from dse.core.hardware import Values, read_choices
+from dse.domains.levels.machine import MOST_INSTANCES, MOST_WORDS, Level, Machine
+from dse.support.errors import InputError, shorten, unknown
+from dse.support.validation import keys, positive_number, table, whole_number
+
+SIZE, FAN_OUT = "size", "fan_out"
+BANDWIDTHS = {"bandwidth": "shared", "read_bandwidth": "read", "write_bandwidth": "write"}
+FIGURES = (SIZE, FAN_OUT, *BANDWIDTHS)
+"""By the keys of a level's table in a machine's file."""
+
+
+@dataclass(frozen=True)
+class Opened:
+    """What of a machine is open: `figures` are a level's name, one of FIGURES, and its values, ascending."""
+
+    choices: tuple[tuple[str, str, Values], ...] = ()
+
+    @property
+    def hardware(self) -> tuple[tuple[str, Values], ...]:
+        """The figures that are genes, by names such as `levels.Buffer.size`, with their values."""
+        return tuple((f"levels.{level}.{figure}", values) for level, figure, values in self.choices)
+
+    @cached_property
+    def figures(self) -> dict[str, Values]:
+        """The same as a table."""
+        return dict(self.hardware)
+
+    @property
+    def name(self) -> str | None:
+        """The name of the space that it makes: `default` if nothing is open."""
+        return None if self.choices else "default"
+
+    def opened(self) -> tuple[str | None, dict[str, Values]]:
+        """The space with a name from which it differs in open figures only, and those."""
+        return "default", self.figures
+
+    def to_dict(self) -> dict[str, Any]:
+        """It as plain data, which `read_opened` reads."""
+        levels: dict[str, dict[str, list[float]]] = {}
+        for level, figure, values in self.choices:
+            levels.setdefault(level, {})[figure] = list(values)
+        return {"hardware": {"levels": levels}} if levels else {}
+
+    def of_machine(self, machine: Machine) -> Opened:
+        """The same in the order of a machine's levels. InputError for a level that it has not."""
+        names = [level.name for level in machine.levels]
+        for level, _, _ in self.choices:
+            if level not in names:
+                raise unknown("level", level, names, "hardware.levels")
+        order = sorted(self.choices, key=lambda entry: (names.index(entry[0]), FIGURES.index(entry[1])))
+        return Opened(tuple(order))
+
+    def machine(self, machine: Machine, values: tuple[float, ...]) -> Machine:
+        """The machine with a value for each figure that is open."""
+        levels = {level.name: level for level in machine.levels}
+        for (name, figure, _), value in zip(self.choices, values, strict=True):
+            levels[name] = _with_figure(levels[name], figure, value)
+        return replace(machine, levels=tuple(levels.values()))
+
+    def most_capable(self, machine: Machine) -> Machine:
+        """The machine with the largest of each."""
+        return self.machine(machine, tuple(values[-1] for _, _, values in self.choices))
+
+    def nearest(self, machine: Machine) -> tuple[int, ...]:
+        """For each figure the index of the value nearest to the machine's own, by ratio."""
+        levels = {level.name: level for level in machine.levels}
+        found = []
+        for name, figure, values in self.choices:
+            own = _figure(levels[name], figure)
+            apart = [abs(log2(value) - log2(own)) if own < inf else -value for value in values]
+            found.append(apart.index(min(apart)))
+        return tuple(found)
+
+
+NOTHING = Opened()
+"""Every figure is the machine's own."""
+
+
+def read_opened(given: object, where: str = "space") -> Opened:
+    """What is open, from `default` or a table as `{hardware = {levels = {Buffer = {size = [64, 128]}}}}`."""
+    if isinstance(given, Opened):
+        return given
+    if given == "default" or getattr(given, "name", None) == "default":
+        return NOTHING
+    if not isinstance(given, Mapping):
+        raise InputError(
+            f"{where}: of a machine of levels the machine says what the space is; expected default, or a "
+            f"table with hardware, got {shorten(getattr(given, 'name', given))}"
+        )
+    keys(given, where, required=(), optional=("hardware",))
+    return with_levels(NOTHING, given.get("hardware", {}), f"{where}.hardware")
+
+
+def with_levels(opened: Opened, given: object, where: str = "hardware") -> Opened:
+    """What is open with more figures, from a table as `{levels = {Buffer = {size = [64, 128]}}}`."""
+    entry = table(given, where)
+    keys(entry, where, required=(), optional=("levels",))
+    found = {(level, figure): values for level, figure, values in opened.choices}
+    for level, figures in table(entry.get("levels", {}), f"{where}.levels").items():
+        place = f"{where}.levels.{level}"
+        keys(table(figures, place), place, required=(), optional=FIGURES)
+        for figure, values in figures.items():
+            check = {SIZE: _words, FAN_OUT: _instances}.get(figure, positive_rate)
+            found[level, figure] = read_choices(values, f"{place}.{figure}", check)
+    return Opened(tuple((level, figure, values) for (level, figure), values in found.items()))
+
+
+def _words(value: object, what: str) -> float:
+    return whole_number(value, what, most=MOST_WORDS)
+
+
+def _instances(value: object, what: str) -> float:
+    return whole_number(value, what, most=MOST_INSTANCES)
+
+
+def positive_rate(value: object, what: str) -> float:
+    """Words a cycle, whole as it is written where it is whole."""
+    number = positive_number(value, what)
+    return value if isinstance(value, int) else number
+
+
+def _figure(level: Level, figure: str) -> float:
+    """A figure of a level; inf where it is not limited."""
+    if figure == FAN_OUT:
+        return level.fan_out
+    own = level.capacity if figure == SIZE else getattr(level.bandwidth, BANDWIDTHS[figure])
+    return inf if own is None else max(own, 0.5)
+
+
+def _with_figure(level: Level, figure: str, value: float) -> Level:
+    if figure == SIZE:
+        return replace(level, capacity=int(value))
+    if figure == FAN_OUT:
+        return replace(level, fan_out=int(value))
+    return replace(level, bandwidth=replace(level.bandwidth, **{BANDWIDTHS[figure]: value}))
