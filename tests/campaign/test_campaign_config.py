@@ -70,7 +70,7 @@ def test_a_network_is_whole_only_where_it_was_asked_for_as_such(tmp_path: Path) 
     [
         ('["loopnst"]', "reprice: unknown cost model 'loopnst'; did you mean 'loopnest'?"),
         ('["maestro"]', "reprice: expected another cost model than maestro"),
-        ('["timeloop"]', "reprice: cost model 'timeloop' is of machines"),
+        ('["timeloop"]', "reprice: cost model 'timeloop' does not price the designs of maestro"),
         ('"loopnest"', "reprice must be a list of one or more names, got 'loopnest'"),
     ],
 )
