@@ -25,6 +25,14 @@ A cost model (entry point `dse.cost_models`) is a subclass of CostModel with a `
     Baseline, CaseExtras               another implementation, to compare speeds; what cases say beside
     ModelSettings, ModelConstants      what a user may set of a model
 
+A cost model that is `provable` names as `proof_module` a module that one call of `enumerated` makes:
+
+    Problem                            what is proven: its `space`, `layer`, `accelerator` and `objective`
+    enumerated                         a proof by a lower bound of cycles and energy, and by prices
+    Certifier, Bounds                  what such a module has, for one that knows a faster way
+    Groups, Solution, Winner, Choice, Rounds, Solved
+                                       what these take and give
+
 A domain (entry point `dse.domains`) is a kind of designs, made of what users name:
 
     Domain, AnyProblem, Hardware       how its problems are made; a problem; what designs run on
@@ -39,6 +47,7 @@ What is wrong with an input is an InputError, of one line. `dse check` and `dse 
 
 from __future__ import annotations
 
+from dse.core.certificate import Solved
 from dse.core.cost_model import AnyCostModel, Detail
 from dse.core.domains import Domain
 from dse.core.evaluation import Evaluation
@@ -67,6 +76,9 @@ from dse.domains.clustered.mapping import (
     Mapping,
     MappingBatch,
 )
+from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.proof.bounds import Bounds, Certifier, Choice, Groups, Rounds, Solution, Winner
+from dse.domains.clustered.proof.enumerated import enumerated
 from dse.domains.clustered.structure import MappingStructure, mappings_of
 from dse.domains.levels.structure import HierarchyStructure, machine_mappings_of
 from dse.search.abilities import Abilities
@@ -79,14 +91,6 @@ from dse.support.hashing import digest
 from dse.support.schema import Limits
 
 __all__ = [
-    "CLUSTER",
-    "DIMS",
-    "INNER_ORDER",
-    "INNER_PARALLEL",
-    "INNER_TILE",
-    "OUTER_ORDER",
-    "OUTER_PARALLEL",
-    "OUTER_TILE",
     "Abilities",
     "Accelerator",
     "AnyCostModel",
@@ -94,13 +98,18 @@ __all__ = [
     "AskTell",
     "Baseline",
     "Block",
+    "Bounds",
     "BudgetExhausted",
+    "CLUSTER",
     "CaseExtras",
+    "Certifier",
     "Check",
+    "Choice",
     "Claims",
     "CostBatch",
     "CostModel",
     "Criteria",
+    "DIMS",
     "Detail",
     "Domain",
     "Evaluation",
@@ -108,8 +117,12 @@ __all__ = [
     "Evaluator",
     "Explanation",
     "Gene",
+    "Groups",
     "Hardware",
     "HierarchyStructure",
+    "INNER_ORDER",
+    "INNER_PARALLEL",
+    "INNER_TILE",
     "InputError",
     "Keep",
     "Known",
@@ -121,14 +134,23 @@ __all__ = [
     "MappingStructure",
     "ModelConstants",
     "ModelSettings",
+    "OUTER_ORDER",
+    "OUTER_PARALLEL",
+    "OUTER_TILE",
+    "Problem",
     "Prover",
     "Reason",
+    "Rounds",
     "Saveable",
     "Searcher",
+    "Solution",
+    "Solved",
     "Space",
     "Structure",
+    "Winner",
     "digest",
     "drive",
+    "enumerated",
     "machine_mappings_of",
     "mappings_of",
     "numerics",

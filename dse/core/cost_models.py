@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from dse.core.cost_model import AnyCostModel
 from dse.core.function_names import names_function
@@ -129,6 +130,15 @@ def model_with(name: str, settings: str | Mapping[str, Any], folder: Path | None
 def models_with(ability: Ability) -> tuple[str, ...]:
     """The names of the installed models that declare an ability; those that cannot be loaded have none."""
     return tuple(name for name in _names() if _declares(name, ability))
+
+
+def declared_abilities(model: AnyCostModel) -> dict[str, Any]:
+    """What a model declares, by name, where it is not the default; of settings their names."""
+    values = {name: (getattr(model, name), getattr(AnyCostModel, name)) for name in get_args(Ability)}
+    found = {name: value for name, (value, default) in values.items() if value != default}
+    if model.settings_type is not None:
+        found["settings_type"] = [item.name for item in fields(model.settings_type)]
+    return found
 
 
 def other_model(spec: str, own: str) -> str:

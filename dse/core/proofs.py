@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterable
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -15,7 +18,7 @@ from dse.core.clock import Clock
 from dse.core.cost_model import AnyCostModel
 from dse.core.cost_models import cost_model_class, models_with
 from dse.core.problem import AnyProblem
-from dse.support.errors import InputError
+from dse.support.errors import InputError, format_exception
 
 
 @dataclass(frozen=True)
@@ -64,8 +67,8 @@ def proven_models() -> tuple[str, ...]:
     return tuple(name for name in models_with("provable") if _declared(name, "proof_module"))
 
 
-def proof_module(model: AnyCostModel) -> ModuleType:
-    """What a cost model brings to proofs; InputError if it brings nothing.
+def proof_module(model: AnyCostModel, needs: Iterable[str] = ()) -> ModuleType:
+    """What a cost model brings to proofs, a module that has what it `needs`; InputError if it brings nothing.
 
     Bounds hold for the model that declares them alone: one of another name may have inherited them.
     """
@@ -73,13 +76,13 @@ def proof_module(model: AnyCostModel) -> ModuleType:
     if not name:
         known = ", ".join(map(repr, proven_models()))
         raise InputError(f"only cost models {known} can be certified, got {model.name!r}")
-    return import_module(name)
+    return _load(model, "proof_module", name, needs)
 
 
 def claims_of(model: AnyCostModel) -> Claims | None:
     """What is checked of certificates under the model only; None where it brings nothing."""
     name = _declared(model.name, "check_module") if model.provable else ""
-    return cast("Claims", import_module(name)) if name else None
+    return cast("Claims", _load(model, "check_module", name, ("checks",))) if name else None
 
 
 def model_sources(name: str) -> list[Path]:
@@ -92,6 +95,21 @@ def model_sources(name: str) -> list[Path]:
         alone = "." not in module
         found |= {path} if alone else set(path.parent.rglob("*.py"))
     return sorted(found)
+
+
+def _load(model: AnyCostModel, member: str, name: str, needs: Iterable[str]) -> ModuleType:
+    """The module that a model declares as `member`; InputError if it cannot be imported, or lacks a name."""
+    where = f"cost model {model.name!r}: {member} {name!r}"
+    try:
+        # What a module prints as it is loaded goes to stderr: stdout has results.
+        with redirect_stdout(sys.stderr):
+            found = import_module(name)
+    except (Exception, SystemExit) as error:
+        raise InputError(f"{where} cannot be imported: {format_exception(error)}") from error
+    lacking = [need for need in needs if not hasattr(found, need)]
+    if lacking:
+        raise InputError(f"{where} lacks {', '.join(lacking)}")
+    return found
 
 
 def _declared(name: str, member: str) -> str:

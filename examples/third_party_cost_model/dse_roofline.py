@@ -36,6 +36,9 @@ class Roofline(CostModel):
     """Compute or bandwidth, whichever is slower. A Problem hands it layers without stride and padding."""
 
     name = "roofline"
+    version = "1"
+    provable = True
+    proof_module = "dse_roofline_proof"
     units: ClassVar[dict[str, str]] = {"area": "elements", "power": "mW"}
 
     def evaluate(
@@ -55,9 +58,9 @@ class Roofline(CostModel):
         steps = _busiest(sizes, outer, rows[:, OUTER_PARALLEL], pes // cluster, layer)
         steps *= _busiest(outer, inner, rows[:, INNER_PARALLEL], cluster, layer)
         compute = -(-steps * inner.prod(axis=1) // accelerator.simd_lanes)
-        words = sum(prod(sizes[dims].tolist()) for dims in _tensors(layer)) + _halo(layer)
-        cycles = np.maximum(compute, -(-words // accelerator.offchip_bandwidth))
-        energy_nj = np.full(len(rows), layer.macs * MAC_NJ + words * DRAM_NJ)
+        link_cycles, energy = fixed_costs(layer, accelerator)
+        cycles = np.maximum(compute, link_cycles)
+        energy_nj = np.full(len(rows), energy)
         area = np.full(len(rows), float(pes * accelerator.l1_size + accelerator.l2_size))
         costs = CostBatch(
             cycles=cycles,
@@ -73,6 +76,12 @@ class Roofline(CostModel):
         for figure in costs.figures().values():
             figure[~valid] = 0
         return costs
+
+
+def fixed_costs(layer: Layer, accelerator: Accelerator) -> tuple[int, float]:
+    """What every mapping costs: cycles of the off-chip link, and nanojoule."""
+    words = sum(prod(layer.loops[DIMS[dim]] for dim in dims) for dims in _tensors(layer)) + _halo(layer)
+    return -(-words // accelerator.offchip_bandwidth), layer.macs * MAC_NJ + words * DRAM_NJ
 
 
 def _reasons(rows: Any, pes: int) -> Any:

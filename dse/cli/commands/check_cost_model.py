@@ -30,12 +30,14 @@ def command(
 ) -> None:
     """Check that a cost model keeps the rules of the arena, and say where it does not.
 
-    The exit code is 1 if it breaks one.
+    First it says what the model declares. The exit code is 1 if it breaks a rule.
     """
+    from dse.core.cost_models import cost_model, declared_abilities
     from dse.support.validation import whole_number
     from dse.testing import check_cost_model_rules
     from dse.testing.cost_models.candidate import MAPPINGS
 
     count = MAPPINGS if mappings is None else whole_number(mappings, "--mappings", most=100_000)
-    if not report_verdicts("cost_model", name, check_cost_model_rules(name, mappings=count), json, {}):
+    verdicts, declared = check_cost_model_rules(name, mappings=count), declared_abilities(cost_model(name))
+    if not report_verdicts("cost_model", name, verdicts, json, declared):
         raise typer.Exit(1)

@@ -12,10 +12,13 @@ from dse.domains.clustered.proof.bounds import Certifier
 from dse.domains.clustered.space.parts import SPACES
 from dse.support.errors import InputError
 
+NEEDS = ("GROUP", "refuse", "make_bounds", "least_area")
+"""What a Certifier has."""
+
 
 def certifier_of(problem: Problem) -> Certifier:
     """What the problem's cost model brings to proofs; InputError if it brings nothing."""
-    return cast("Certifier", proof_module(problem.model))
+    return cast("Certifier", proof_module(problem.model, NEEDS))
 
 
 def has_floor_only(problem: Problem) -> bool:

@@ -47,7 +47,8 @@ def test_it_is_listed_with_its_package_and_what_it_can_do(installed: Path) -> No
     models = {entry["name"]: entry for entry in listed}
     assert set(models) == {*OURS, "roofline"}
     assert models["roofline"]["package"] == "dse-roofline"
-    assert not any(models["roofline"][ability] for ability in ("default", "strides", "cases", "proofs"))
+    assert not any(models["roofline"][ability] for ability in ("default", "strides", "cases"))
+    assert models["roofline"]["proofs"]
 
 
 @pytest.mark.usefixtures("installed")
@@ -67,6 +68,15 @@ def test_the_same_search_by_the_command_a_campaign_and_python(
     assert float(python.stdout) == searched["best"]["loss"]
     assert dse(*command(tmp_path)).code == 0
     assert best(tmp_path) == searched["best"]["loss"]
+
+
+@pytest.mark.usefixtures("installed")
+def test_its_optimum_is_proven_checked_and_not_beaten(dse: Dse) -> None:
+    where = ("--layer", "mobilenet_v2:1", "--accelerator", "eyeriss-small", "--cost-model", "roofline")
+    proof = dse("certify", *where, "--objective", "edp", "--verify", "--json").json
+    assert proof["status"] == "optimal"
+    options = ("--objective", "edp", "--searcher", "genetic", "--budget", "500", "--json")
+    assert dse("search", *where, *options).json["best"]["loss"] >= proof["best"]["loss"]
 
 
 def command(folder: Path) -> tuple[str, ...]:
@@ -90,7 +100,7 @@ def test_what_it_does_not_declare_is_refused_in_a_line(tmp_path: Path, dse: Dse)
     cases.write_text("{}\n")
     for arguments, message in (
         (("evaluate", "--cases", str(cases), *WHERE[4:]), "'roofline' prices no cases; expected loopnest or"),
-        (("certify", *WHERE, "--objective", "edp"), "can be certified, got 'roofline'"),
+        (("certify", *WHERE, "--objective", "power"), "under cost model 'roofline' only latency and energy"),
         (
             ("evaluate", *WHERE[:4], "--mapping", "nvdla", "--cost-model", "roofline(x=1)"),
             "unknown cost model",
