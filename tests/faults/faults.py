@@ -68,7 +68,7 @@ FAULTS = (
         "dse/domains/clustered/space/kernels/points.py",
         "outer = space[chain + OUTER_FIRST] + outer_gene\n",
         "outer = space[chain + OUTER_FIRST] + outer_gene + 1\n",
-        ("space/test_space.py::test_vectors_decode_as_the_design_says",),
+        ("domains/clustered/space/test_space.py::test_vectors_decode_as_the_design_says",),
         compiled=False,
     ),
     Fault(
@@ -76,7 +76,9 @@ FAULTS = (
         "dse/domains/clustered/models/maestro/volumes.py",
         "            volume *= table[EDGE, dim] if edge else table[WHOLE, dim]\n        elif moves:\n",
         "            volume *= table[EDGE, dim] if edge else table[WHOLE, dim] + 1\n        elif moves:\n",
-        ("cost/test_maestro.py::test_the_kernel_equals_the_reference_on_fresh_cases[std]",),
+        (
+            "domains/clustered/models/test_maestro.py::test_the_kernel_equals_the_reference_on_fresh_cases[std]",
+        ),
         compiled=False,
     ),
     Fault(
@@ -84,7 +86,7 @@ FAULTS = (
         "dse/domains/clustered/feasibility_kernel.py",
         "l2_size[i] > facts[L2]",
         "l2_size[i] > facts[L2] + 1_000_000_000",
-        ("problem/test_constraints.py::test_the_kernel_judges_as_the_rules_read",),
+        ("domains/clustered/test_constraints.py::test_the_kernel_judges_as_the_rules_read",),
         compiled=False,
     ),
     Fault(

@@ -44,7 +44,7 @@ def drawn(source: str, samples: int, start: int = 0) -> tuple[np.ndarray, np.nda
     record = Record(len(SPACE.genes))
     evaluate = Evaluator(PROBLEM, samples, record=record)
     if start:
-        evaluate.begin(SPACE.sample(np.random.default_rng(1), start))
+        evaluate.evaluate_start(SPACE.sample(np.random.default_rng(1), start))
     with suppress(BudgetExhausted):
         make_searcher("generative", {"source": source, "n_generated": 16}).search(
             evaluate, np.random.default_rng(0)

@@ -57,7 +57,7 @@ class Remembering:
 
 def test_a_peer_is_told_what_is_known_and_what_it_did_not_ask_for() -> None:
     evaluate, made = Evaluator(PROBLEM, 11), [Remembering(), Remembering()]
-    evaluate.begin(start_points(PROBLEM, "templates"))
+    evaluate.evaluate_start(start_points(PROBLEM, "templates"))
     drawn = iter(made)
     with pytest.raises(StopIteration):
         play(lambda space, seed: next(drawn), evaluate, np.random.default_rng(0), most=3)
@@ -84,7 +84,7 @@ def test_a_peer_goes_on_from_a_start_and_draws_the_same_again(name: str) -> None
     records = [Record(13), Record(13)]
     for record in records:
         evaluate = Evaluator(PROBLEM, 60, record=record)
-        evaluate.begin(start_points(PROBLEM, "templates"))
+        evaluate.evaluate_start(start_points(PROBLEM, "templates"))
         with suppress(BudgetExhausted):
             make_searcher(name).search(evaluate, np.random.default_rng(0))
     assert len(records[0]) == 60

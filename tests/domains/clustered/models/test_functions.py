@@ -406,6 +406,6 @@ def test_a_fault_passes_through_a_searcher_that_would_not_hear_of_it() -> None:
 
     problem = Problem(LAYER, EDGE, "edp", f"{outside.__name__}:ends")
     cell = Cell(problem, "deaf", Deaf(), 0, 20)
-    cell.__dict__["settings"] = {}
+    cell.__dict__["settings"] = cell.__dict__["recorded_settings"] = {}
     with pytest.raises(PricesNothing, match="SystemExit: no licence"):
         run_cell(cell)

@@ -94,7 +94,7 @@ def test_a_mapping_onto_a_machine_is_exported_and_read_back(dse: Dse, tmp_path: 
     assert "parallel K in 16" in Path(nest).read_text(encoding="utf-8")
     refused = dse("export", str(mapping), *where, "--format", "maestro", "--out", str(tmp_path))
     assert (refused.code, refused.err.count("\n")) == (2, 1)
-    assert "is of two levels" in refused.err
+    assert "there is no format maestro; expected json" in refused.err
     assert "dse evaluate --mapping says" in dse("explain", *where).err
 
 
