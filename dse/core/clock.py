@@ -6,28 +6,32 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
 
 class Clock:
-    """So many seconds from now on, those of `pause` left out; without a limit, as long as it takes."""
+    """So many seconds from now on, those of `pause` left out; without a limit, as long as it takes.
 
-    def __init__(self, limit: float | None = None) -> None:
-        self._begun = time.perf_counter()
+    `now` may be `time.process_time`: then they are those that the process has computed.
+    """
+
+    def __init__(self, limit: float | None = None, now: Callable[[], float] = time.perf_counter) -> None:
+        self._now = now
+        self._begun = now()
         self._end = math.inf if limit is None else self._begun + limit
         self.interrupted = False
 
     @property
     def seconds(self) -> float:
         """Seconds that have passed."""
-        return time.perf_counter() - self._begun
+        return self._now() - self._begun
 
     @property
     def left(self) -> float:
         """Seconds that are left; inf without a limit."""
-        return -math.inf if self.interrupted else self._end - time.perf_counter()
+        return -math.inf if self.interrupted else self._end - self._now()
 
     @property
     def over(self) -> bool:
