@@ -72,8 +72,8 @@ def command(
 ) -> None:
     """Prove which mapping of a layer, or of each layer of a network, is best.
 
-    Only perfect factors can be certified, under the cost models loopnest, maestro and timeloop. The exit code
-    is 1 if a layer has no feasible mapping, or if a proof does not pass --verify.
+    Only perfect factors can be certified, under cost models that bring proofs. The exit
+    code is 1 if a layer has no feasible mapping, or if a proof does not pass --verify.
     """
     from dse.core.domains import domain_of, load_space, make_problem
     from dse.support.validation import positive_number
