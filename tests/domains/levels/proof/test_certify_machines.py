@@ -11,6 +11,7 @@ import pytest
 
 from dse.core.layer import Layer
 from dse.domains.levels.machine import Bandwidth, Energy, Level, Machine
+from dse.domains.levels.models.timeloop.proof.orders import orders_of
 from dse.domains.levels.problem import MachineProblem
 from dse.optimum import certify, verify
 from dse.support.errors import InputError
@@ -21,6 +22,8 @@ LAYERS = (
     Layer("CONV", 2, 3, 12, 1, 2, 1, stride=(3, 1)),
     Layer("CONV", 2, 2, 7, 1, 2, 1, dilation=(3, 1)),
     Layer("DSCONV", 1, 3, 10, 1, 3, 1),
+    Layer("CONV", 2, 1, 5, 5, 2, 2),
+    Layer("CONV", 2, 2, 3, 3, 1, 1),
     Layer.gemm(6, 4, 4),
 )
 
@@ -90,6 +93,40 @@ def test_the_optimum_is_that_of_all_mappings_on_random_machines() -> None:
         assert found.lower_bound == least(problem), (number, layer, problem.accelerator)
         proven += found.best is not None
     assert proven > 6
+
+
+def square_machine(rng: np.random.Generator) -> Machine:
+    """One to which rows are as columns."""
+    machine = random_machine(rng)
+    square = [
+        replace(level, spread=tuple(rng.choice(["PQ", "RS", "PQK"])), loops=tuple(rng.choice(["PQ", "RSC"])))
+        for level in machine.levels[1:]
+    ]
+    return replace(machine, levels=(replace(machine.levels[0], spread=("P", "Q")), *square))
+
+
+def test_the_optimum_is_that_of_all_mappings_where_rows_and_columns_are_gone_through_once() -> None:
+    rng, seen = np.random.default_rng(5), 0
+    layers = Layer("CONV", 1, 1, 4, 4, 1, 1), Layer("CONV", 2, 1, 3, 3, 2, 2), Layer("CONV", 1, 1, 5, 5, 2, 2)
+    for number in range(16):
+        layer, objective = layers[number % 3], ("edp", "latency")[number % 2]
+        problem = MachineProblem(layer, square_machine(rng), objective, "timeloop")
+        if problem.space.vectors > MOST:
+            continue
+        assert orders_of(problem).mirror == (1, 0, 3, 2, 4, 5, 6)
+        assert certify(problem, cache=False).lower_bound == least(problem), (number, layer)
+        seen += 1
+    assert seen > 4
+
+
+def test_rows_and_columns_are_told_apart_by_a_layer() -> None:
+    machine = square_machine(np.random.default_rng(0))
+    for layer in (
+        Layer("CONV", 2, 1, 6, 5, 2, 2),
+        Layer("CONV", 2, 1, 8, 9, 2, 3, stride=(2, 2)),
+        Layer("CONV", 2, 1, 8, 5, 2, 2, stride=(2, 1)),
+    ):
+        assert orders_of(MachineProblem(layer, machine, "edp", "timeloop")).mirror == tuple(range(7))
 
 
 def test_a_certificate_is_kept_verified_and_stopped(tmp_path: Path) -> None:
