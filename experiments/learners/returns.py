@@ -1,7 +1,7 @@
 """Returns while teams learn: `python -m experiments.learners.returns [fast_tag simple_spread] [--workers 2]`.
 
-On predators and a prey, three agents with the study's setting and each way to draw mini-batches, from five
-seeds: what do neighbours' correlation and a shared mini-batch do to the reward? `uniform` is what the arms
+On predators and a prey, three agents with the study's setting and each way to draw mini-batches, from
+SEEDS seeds: what do neighbours' correlation and a shared mini-batch do to the reward? `uniform` is what the arms
 per-agent and contiguous both come to, and `neighbor` what those of neighbours do (tests say so). On
 cooperative navigation: do the learners learn, beside a random policy? These runs have 600 episodes and an
 update every 25 samples.
@@ -29,6 +29,8 @@ SHORT, SLOW, LONG = 600, 3000, 60_000
 """Episodes of a run; LONG is what the study has."""
 BINS = {SHORT: 50, SLOW: 250, LONG: 1000}
 """Over how many episodes a return is averaged."""
+SEEDS = {SHORT: 5, SLOW: 5, LONG: 15}
+"""Runs of an arm on predators and a prey. With five of the longest, no sign test comes below p = 0.0625."""
 UPDATE_EVERY = {SHORT: 25, SLOW: 25, LONG: 100}
 """Samples between updates; 100 is the study's."""
 ARMS: dict[str, dict[str, Any]] = {
@@ -60,7 +62,7 @@ def runs(task: str, length: int) -> list[Run]:
     if length == SHORT:
         arms = ("shared",) if task == "simple_spread" else ("uniform", "neighbor", "shared")
         teams = [(learner, arm) for learner in ("maddpg", "masac") for arm in arms] + [("random", "")]
-    seeds = 3 if task == "simple_spread" else 5
+    seeds = SEEDS[length] if task != "simple_spread" else 3
     return [Run(task, *team, seed, length) for seed in range(seeds) for team in teams]
 
 
