@@ -19,7 +19,6 @@ from pathlib import Path
 
 import numpy as np
 
-from dse.analysis.stats.bootstrap import interval
 from dse.analysis.study import load_study
 from dse.campaign.reading import load_campaign
 from dse.core.layer import Layer
@@ -30,6 +29,7 @@ from dse.search.api import search
 from experiments import RESULTS, keep, read_rows
 from experiments.draw_small import MODELS, OBJECTIVES, machine, solvable
 from experiments.draw_small import SAMPLES as SAMPLED
+from experiments.intervals import mean_of
 from experiments.tuning.try_out import WORST, setting
 from searchers.team import Team
 from searchers.transfer import Transfer
@@ -115,9 +115,7 @@ def table(rows: list[dict[str, str]]) -> str:
                 if row["searcher"] == name:
                     by_problem.setdefault(row["problem"], []).append(float(row[str(count)]))
             logs = np.log([np.median(ratios) for ratios in by_problem.values()])
-            drawn = np.random.default_rng(0).choice(logs, (2000, len(logs))).mean(axis=1)
-            mean, low, high, worst = np.exp([logs.mean(), *interval(drawn), logs.max()])
-            cells.append(f"{mean:.3f} [{low:.2f}, {high:.2f}] ({worst:.2f})")
+            cells.append(f"{mean_of(logs).exp().shown(3)} ({np.exp(logs.max()):.2f})")
         lines.append(f"| {name} | {' | '.join(cells)} |")
     lines.append("")
     for name in dict.fromkeys(row["searcher"] for row in rows):

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from dse.analysis.stats.bootstrap import interval
 from dse.campaign.config import Campaign
 from dse.campaign.reading import load_campaign
 from dse.campaign.reference import optimum_figures
@@ -24,6 +23,7 @@ from dse.search.run import Cell, run_cell
 from dse.search.searcher import make_searcher
 from dse.search.start import start_points
 from experiments import RESULTS, keep, read_rows
+from experiments.intervals import mean_of
 from workloads import load_layer
 
 PATH = RESULTS / "sparse" / "transfer.csv"
@@ -86,10 +86,7 @@ def show() -> None:
                 np.mean([np.log(float(row[str(count)])) for row in own if row["problem"] == problem])
                 for problem in sorted({row["problem"] for row in own})
             ]
-            rng = np.random.default_rng(0)
-            drawn = rng.choice(problems, (2000, len(problems))).mean(axis=1)
-            low, high = np.exp(interval(drawn))
-            cells.append(f"{np.exp(np.mean(problems)):.2f} [{low:.2f}, {high:.2f}]")
+            cells.append(mean_of(problems).exp().shown())
         lines.append(f"| {arm} | {len({row['seed'] for row in own})} | {' | '.join(cells)} |")
     keep(PATH.with_suffix(".md"), "experiments.transfer", "\n".join(lines))
 

@@ -6,6 +6,8 @@ paired by seed, geometric means.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from dse.support.arrays import FloatArray
@@ -13,6 +15,7 @@ from dse.support.files import write_whole
 from experiments.actorq.asynchronous import PHASES
 from experiments.actorq.setting import SIZES
 from experiments.actorq.study import ACTIVATIONS, ARMS, HERE, LEARNED, PULLS, read
+from experiments.intervals import mean_of
 
 Rows = list[dict[str, str]]
 SIZED = {name: f"{len(hidden)} x {hidden[0]}" for name, (hidden, _) in SIZES.items()}
@@ -31,27 +34,13 @@ Pendulum has neither: it is near to what it ends at."""
 
 
 def interval(values: FloatArray, digits: int = 2) -> str:
-    """A mean with its interval; of one value, the value."""
-    from scipy.stats import t
-
-    if len(values) < 2:
-        return f"{values.mean():.{digits}f}" if len(values) else "-"
-    half = float(t.ppf(0.975, len(values) - 1)) * values.std(ddof=1) / np.sqrt(len(values))
-    return (
-        f"{values.mean():.{digits}f} [{values.mean() - half:.{digits}f}, {values.mean() + half:.{digits}f}]"
-    )
+    """A mean with its interval; of one or two values, the mean; of none, a dash."""
+    return mean_of(values).shown(digits) if len(values) else "-"
 
 
 def factor(values: FloatArray, base: FloatArray) -> str:
     """values / base, a geometric mean with its interval."""
-    from scipy.stats import t
-
-    logs = np.log(values / base)
-    if len(logs) < 2:
-        return f"{np.exp(logs.mean()):.2f}" if len(logs) else "-"
-    half = float(t.ppf(0.975, len(logs) - 1)) * logs.std(ddof=1) / np.sqrt(len(logs))
-    low, high = np.exp(logs.mean() - half), np.exp(logs.mean() + half)
-    return f"{np.exp(logs.mean()):.2f} [{low:.2f}, {high:.2f}]"
+    return mean_of(np.log(values / base)).exp().shown() if len(values) else "-"
 
 
 def chosen(rows: Rows, **wanted: object) -> Rows:
@@ -199,7 +188,6 @@ def learning() -> list[str]:
             if not seeds:
                 continue
             reached = [first(chosen(curves, **wanted, seed=seed), TARGETS[task]) for seed in seeds]
-            there = [line for line in reached if line is not None]
             best = np.array(
                 [max(float(row["return"]) for row in chosen(curves, **wanted, seed=seed)) for seed in seeds]
             )
@@ -207,9 +195,9 @@ def learning() -> list[str]:
             lines.append(
                 [
                     f"{task}, {SIZED[policy]}, {said}",
-                    f"{len(there)} of {len(seeds)}",
-                    interval(np.array([float(row["steps"]) for row in there]), 0),
-                    interval(np.array([float(row["wall_s"]) for row in there]), 1),
+                    f"{sum(line is not None for line in reached)} of {len(seeds)}",
+                    until(reached, "steps", 0),
+                    until(reached, "wall_s", 1),
                     interval(best, 0),
                     interval(1000 * np.array(actor), 2),
                 ]
@@ -217,12 +205,23 @@ def learning() -> list[str]:
     head = [
         "task, policy",
         "reached",
-        "steps until then",
-        "wall s until then",
+        "steps until then, median",
+        "wall s until then, median",
         "best return",
         "actor's CPU ms a step",
     ]
     return table(head, lines)
+
+
+def until(reached: Sequence[dict[str, str] | None], name: str, digits: int) -> str:
+    """When a target was reached: the median, the first and the last run. Runs that never got there are last.
+
+    A mean over those that did would favour an arm whose slow runs fail.
+    """
+    times = sorted(np.inf if line is None else float(line[name]) for line in reached)
+    middle = (times[(len(times) - 1) // 2] + times[len(times) // 2]) / 2
+    said = [f"{time:.{digits}f}" if np.isfinite(time) else "never" for time in (middle, times[0], times[-1])]
+    return f"{said[0]} ({said[1]} to {said[2]})" if said[1] != "never" else "never"
 
 
 def first(rows: Rows, target: float) -> dict[str, str] | None:
@@ -246,7 +245,7 @@ def searches() -> list[str]:
             for problem, seed in sorted(mine.keys() & base.keys()):
                 differences.setdefault(problem, []).append(mine[problem, seed] - base[problem, seed])
             over = np.array([np.mean(values) for values in differences.values()])
-            cells.append("-" if arm == "d4pg" else bootstrap(over))
+            cells.append("-" if arm == "d4pg" else mean_of(over).exp().shown())
         else:
             lines.append(cells)
     return table(["searcher", "searches", "500", "over d4pg", "2,000", "over d4pg"], lines)
@@ -259,14 +258,6 @@ def logs(rows: Rows, arm: str, at: str) -> dict[tuple[str, str], float]:
         for row in rows
         if row["arm"] == arm
     }
-
-
-def bootstrap(values: FloatArray) -> str:
-    """exp of a mean over problems, with its interval."""
-    rng = np.random.default_rng(0)
-    means = values[rng.integers(len(values), size=(5000, len(values)))].mean(axis=1)
-    low, high = np.exp(np.percentile(means, (2.5, 97.5)))
-    return f"{np.exp(values.mean()):.2f} [{low:.2f}, {high:.2f}]"
 
 
 def mapper() -> list[str]:

@@ -1,8 +1,8 @@
 """Returns while teams learn: `python -m experiments.learners.returns [fast_tag simple_spread] [--workers 2]`.
 
 On predators and a prey, three agents with the study's setting and each way to draw mini-batches, from
-SEEDS seeds: what do neighbours' correlation and a shared mini-batch do to the reward? `uniform` is what the arms
-per-agent and contiguous both come to, and `neighbor` what those of neighbours do (tests say so). On
+SEEDS seeds: what do neighbours' correlation and a shared mini-batch do to the reward? `uniform` is what the
+arms per-agent and contiguous both come to, and `neighbor` what those of neighbours do (tests say so). On
 cooperative navigation: do the learners learn, beside a random policy? These runs have 600 episodes and an
 update every 25 samples.
 

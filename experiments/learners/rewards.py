@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import t, ttest_ind
 
 from dse.report.plots import png
 from dse.report.plots.learning import curves_figure
 from dse.support.arrays import FloatArray
 from dse.support.files import write_whole
+from experiments.intervals import Verdict, apart, mean_of
 from experiments.learners.returns import BINS, HERE, LONG, SHORT, SLOW
 
 Rows = list[dict[str, str]]
 LEARNERS = {"maddpg": "MADDPG", "masac": "MASAC"}
 LAST = {SHORT: 200, SLOW: 500, LONG: 10_000}
 """Episodes at the end of a run whose mean return is compared, by its length."""
+KEPT = 0.05
+"""A loss of reward up to this share of it counts as none, where the interval says that it is no more."""
 CURVES = (
     (
         "rewards",
@@ -53,23 +55,15 @@ def last_returns(rows: Rows, task: str, learner: str, arm: str) -> FloatArray:
     return np.array([np.mean(run[-bins:]) for run in curves(rows, task, learner, arm).values()])
 
 
-def interval(values: FloatArray) -> tuple[float, float]:
-    """The 95 % interval of a mean, of Student's distribution."""
-    half = float(t.ppf(0.975, len(values) - 1)) * values.std(ddof=1) / np.sqrt(len(values))
-    return float(values.mean() - half), float(values.mean() + half)
-
-
 def mean_and_interval(values: FloatArray) -> str:
     """A mean with its interval."""
-    low, high = interval(values)
-    return f"{values.mean():.2f} [{low:.2f}, {high:.2f}]"
+    return mean_of(values).shown()
 
 
 def reward_lines(rows: Rows) -> list[str]:
     """The tables of returns, as Markdown."""
     lines = [
-        f"Mean return of the last {LAST[SHORT]} of {SHORT} episodes, three predators; differences paired by "
-        "seed.",
+        f"Mean return of the last {LAST[SHORT]} of {SHORT} episodes, three predators; arms are not paired.",
         "",
         "| learner | seeds | uniform | neighbor - uniform | shared - uniform | random policy |",
         "|---|---:|---:|---:|---:|---:|",
@@ -80,7 +74,7 @@ def reward_lines(rows: Rows) -> list[str]:
         others = [last_returns(rows, "fast_tag", learner, arm) for arm in ("neighbor", "shared")]
         if len(uniform) < 2 or any(len(other) != len(uniform) for other in others):
             continue
-        cells = [mean_and_interval(uniform), *(mean_and_interval(other - uniform) for other in others)]
+        cells = [mean_and_interval(uniform), *(apart(other, uniform).shown() for other in others)]
         lines.append(f"| {name} | {len(uniform)} | {' | '.join(cells)} | {mean_and_interval(random)} |")
     lines += [*longer_lines(rows), "", "Cooperative navigation, three agents:"]
     lines += [
@@ -95,7 +89,7 @@ def reward_lines(rows: Rows) -> list[str]:
     ):
         values = last_returns(rows, "simple_spread", learner, arm)
         if len(values) > 1:
-            over = mean_and_interval(values - last_returns(rows, "simple_spread", "random", ""))
+            over = apart(values, last_returns(rows, "simple_spread", "random", "")).shown()
             over = "-" if name == "random" else over
             lines.append(f"| {name} | {len(values)} | {mean_and_interval(values)} | {over} |")
     return lines
@@ -110,12 +104,11 @@ def longer_lines(rows: Rows) -> list[str]:
     ):
         first, second = pairs(rows, learner, (one, other), length, LAST[length])
         if len(first) > 1:
-            apart = ttest_ind(second, first, equal_var=False).confidence_interval()
             lines += [
                 "",
                 f"{name} over {length:,} episodes, the last {LAST[length]:,}, {len(first)} seeds: {one} "
                 f"{mean_and_interval(first)}, {other} {mean_and_interval(second)}, {other} - {one} "
-                f"{mean_and_interval(second - first)}; not paired [{apart.low:.2f}, {apart.high:.2f}].",
+                f"{apart(second, first).shown()}; paired by seed {mean_and_interval(second - first)}.",
             ]
     return lines
 
@@ -130,24 +123,24 @@ def pairs(
     return first, second
 
 
-def kept_reward(rows: Rows) -> tuple[str, str]:
-    """What drawing neighbours does to the reward, in the longest runs that there are; and a verdict."""
+def kept_reward(rows: Rows) -> tuple[str, Verdict]:
+    """What drawing neighbours does to the reward at the end of the longest runs there are, and a verdict.
+
+    A seed gives both arms their first weights and nothing more, so runs are not paired. The reward is kept
+    where the interval says that at most KEPT of it is lost, and lost where it says that some is.
+    """
     length = LONG if len(pairs(rows, "maddpg", ("uniform", "neighbor"), LONG, LONG)[0]) > 1 else SHORT
     uniform, neighbor = pairs(rows, "maddpg", ("uniform", "neighbor"), length, LAST[length])
+    difference = apart(neighbor, uniform)
     first, second = pairs(rows, "maddpg", ("uniform", "neighbor"), length, length)
-    in_the_end, over_all = neighbor - uniform, second - first
     ours = (
-        f"neighbor - uniform {mean_and_interval(in_the_end)} over the last {LAST[length]:,} of {length:,} "
-        f"episodes ({neighbor.mean() / uniform.mean() - 1:.0%}), {mean_and_interval(over_all)} over all; "
-        f"{len(uniform)} seeds"
+        f"neighbor - uniform {difference.shown()} over the last {LAST[length]:,} of {length:,} episodes, of "
+        f"{uniform.mean():.2f}; {apart(second, first).shown()} over all; {len(uniform)} seeds an arm"
     )
-    return ours, f"in the end {lost(in_the_end)}, over all {lost(over_all)}"
-
-
-def lost(differences: FloatArray) -> str:
-    """What an interval says of a loss."""
-    low, high = interval(differences)
-    return "a loss: not borne out" if high < 0 else "a gain" if low > 0 else "no significant loss"
+    if difference.high < 0:
+        return ours, "not borne out"
+    kept = difference.low >= -KEPT * abs(uniform.mean())
+    return ours, "borne out" if kept else "inconclusive"
 
 
 def draw_curves(rows: Rows) -> None:

@@ -5,7 +5,7 @@ descents) on heldout12 and heldout12-loopnest, and of these with everybody else.
 results/learners: best loss over the proven optimum after 50, 200, 500 and 1,000 samples (geometric mean of
 ten seeds or as many as there are; a run that found nothing counts for 12); then the ratio of MADDPG's with
 centralised critics to that with critics of each agent's own, and to that of the independent agents of
-`marl`. Intervals are of a bootstrap over problems.
+`marl`. Intervals are Student's, over problems.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from dse.analysis.study import Study, load_study
 from dse.support.arrays import FloatArray
 from dse.support.files import write_whole
 from experiments import RESULTS
+from experiments.intervals import mean_of
 from experiments.learners.returns import HERE
 
 SEEDS, SAMPLES, WORST = 10, (50, 200, 500, 1000), 12.0
@@ -37,13 +38,8 @@ def logs(study: Study, searcher: str, samples: int, targets: dict[str, float]) -
 
 
 def factor(values: FloatArray) -> str:
-    """exp of the mean of (problems, seeds) logarithms, with its interval."""
-    rng = np.random.default_rng(0)
-    means = values.mean(axis=1)
-    low, high = np.percentile(
-        means[rng.integers(len(means), size=(5000, len(means)))].mean(axis=1), (2.5, 97.5)
-    )
-    return f"{np.exp(means.mean()):.3f} [{np.exp(low):.3f}, {np.exp(high):.3f}]"
+    """exp of the mean of (problems, seeds) logarithms, with its interval over problems."""
+    return mean_of(values.mean(axis=1)).exp().shown(3)
 
 
 def lines_of(campaign: str) -> list[str]:

@@ -7,6 +7,7 @@ and writes study.md there and the figures phases-LEARNER.png, rewards*.png and n
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -15,10 +16,11 @@ from dse.report.plots.phases import phases_figure
 from dse.support.arrays import FloatArray
 from dse.support.files import write_whole
 from experiments import read_rows
+from experiments.intervals import Estimate, Verdict, at_least, at_most, overall, ratio_of_sums
 from experiments.learners.returns import HERE
 from experiments.learners.rewards import LEARNERS, Rows, draw_curves, kept_reward, reward_lines
 from learners.phases import P_LOSS, Q_LOSS, SAMPLING, TARGET_Q
-from learners.profiling import PARTS, PHASES, UPDATING, ratio
+from learners.profiling import PARTS, PHASES, UPDATING
 
 
 class Phases:
@@ -44,11 +46,19 @@ class Phases:
         part, whole = (self.of(learner, agents, arm, *names).sum() for names in (phases, within))
         return float(part / whole)
 
-    def than(self, learner: str, agents: int, arm: str, *phases: str, task: str = "fast_tag") -> str:
-        """An arm's time over that of the per-agent loop, with its interval."""
-        mine, first = (self.of(learner, agents, name, *phases, task=task) for name in (arm, "per-agent"))
-        share, low, high = ratio(mine, first)
-        return f"{share:.3f} [{low:.3f}, {high:.3f}]"
+    def part(
+        self, agents: int, *phases: str, less: Sequence[str] = (), of: Sequence[str] = UPDATING
+    ) -> Estimate:
+        """The share of phases, less that of others, in MADDPG's loop over agents, with its interval."""
+        loop = ("maddpg", agents, "per-agent")
+        wanted = self.of(*loop, *phases) - (self.of(*loop, *less) if less else 0)
+        return ratio_of_sums(wanted, self.of(*loop, *of))
+
+    def than(self, learner: str, agents: int, arm: str, *phases: str, task: str = "fast_tag") -> Estimate:
+        """An arm's time over that of the per-agent loop, with its interval over updates."""
+        return ratio_of_sums(
+            *(self.of(learner, agents, name, *phases, task=task) for name in (arm, "per-agent"))
+        )
 
     def hook(self) -> float:
         """The largest share of the time that measuring took."""
@@ -73,10 +83,9 @@ def phase_lines(found: Phases) -> list[str]:
                 [f"{found.share(learner, n, 'per-agent', phase, within=UPDATING):.0%}" for n in sizes],
             )
         for arm in ("neighbor", "contiguous", "stacked"):
-            lines += _line(
-                f"sampling, {arm} / per-agent", [found.than(learner, n, arm, SAMPLING) for n in sizes]
-            )
-            lines += _line(f"whole, {arm} / per-agent", [found.than(learner, n, arm) for n in sizes])
+            for what, names in (("sampling", (SAMPLING,)), ("whole", ())):
+                cells = [found.than(learner, n, arm, *names).shown(3) for n in sizes]
+                lines += _line(f"{what}, {arm} / per-agent", cells)
         lines.append("")
     return lines
 
@@ -85,57 +94,66 @@ def _line(head: str, cells: Sequence[str]) -> list[str]:
     return [f"| {head} | " + " | ".join(cells) + " |"]
 
 
+THEIRS = {SAMPLING: 61, TARGET_Q: 21, Q_LOSS: 10, P_LOSS: 8}
+"""Per cent of an update that its parts take in the study, the largest first."""
+
+
 def verdict_lines(found: Phases, rows: Rows) -> list[str]:
-    """Their figures, ours, and what becomes of theirs."""
-    sizes = found.sizes("maddpg")
-    grown = [found.share("maddpg", n, "per-agent", *UPDATING) for n in sizes]
-    stacked = [found.share("maddpg", n, "stacked", *UPDATING) for n in sizes]
-    split = [
-        f"{phase} {found.share('maddpg', 12, 'per-agent', phase, within=UPDATING):.0%}"
-        for phase in (SAMPLING, TARGET_Q, Q_LOSS, P_LOSS)
-    ]
-    of = ", ".join(map(str, sizes))
-    near = [found.than("maddpg", n, "neighbor", SAMPLING) for n in (3, 12)]
+    """Their figures, ours, and what becomes of theirs: every verdict follows from its row's figures."""
+    near = {n: found.than("maddpg", n, "neighbor", SAMPLING) for n in (3, 12)}
+    whole = found.than("maddpg", 12, "neighbor")
+    contiguous = found.than("maddpg", 12, "contiguous", SAMPLING)
+    stacked = found.than("maddpg", 12, "stacked")
+    slower = found.than("maddpg", 12, "stacked", task="simple_tag")
+    shares = {n: found.part(n, *UPDATING, of=PHASES) for n in found.sizes("maddpg")}
     table = [
         (
-            "update-all-trainers 35 to 85 % of the time, 3 to 48 agents",
-            f"loop: {', '.join(f'{x:.0%}' for x in grown)} with {of}; stacked: "
-            f"{', '.join(f'{x:.0%}' for x in stacked)}",
-            "grows, as theirs" if grown[0] < grown[-1] else "does not grow",
+            "updates take a share of the time that grows from 3 to 48 agents (35 to 85 %)",
+            ", ".join(f"{share.shown(0, 100)} % ({n})" for n, share in shares.items()),
+            grows(list(shares.values())),
         ),
         (
-            "of it sampling 61 %, target Q 21 %, Q loss 10 %, P loss 8 %",
-            ", ".join(split) + " (12)",
-            "the same order",
+            "of them sampling takes most, then target Q, Q loss, P loss (61, 21, 10, 8 %)",
+            ", ".join(f"{part} {found.part(12, part).shown(0, 100)} %" for part in THEIRS) + " (12)",
+            overall([at_least(0, found.part(12, one, less=(other,))) for one, other in pairwise(THEIRS)]),
         ),
-        ("cache and dTLB misses 3.9x from 3 to 6 agents", "perf reads none on this machine", "not measured"),
+        ("cache and dTLB misses 3.9x from 3 to 6 agents", "perf reads none on this machine", "not tested"),
         (
             "neighbor: sampling -26.66 % (3) to -27.39 % (12)",
-            f"over per-agent: {near[0]} (3), {near[1]} (12)",
-            "faster, by less than theirs",
+            f"over per-agent: {', '.join(f'{one.shown(3)} ({n})' for n, one in near.items())}",
+            overall([at_most(1 - 0.2666, near[3]), at_most(1 - 0.2739, near[12])]),
         ),
-        ("neighbor: end to end -10.2 % (12)", found.than("maddpg", 12, "neighbor"), "as theirs"),
+        ("neighbor: end to end -10.2 % (12)", whole.shown(3), at_most(1 - 0.102, whole)),
+        ("no loss of mean reward, 60,000 episodes", *kept_reward(rows)),
         (
-            "no loss of mean reward, 60,000 episodes",
-            *kept_reward(rows),
-        ),
-        (
-            "goal: contiguous takes 90 % off sampling",
-            f"over per-agent: {found.than('maddpg', 12, 'contiguous', SAMPLING)} (12)",
-            "reached",
+            "our goal: contiguous takes 90 % off sampling (12)",
+            f"over per-agent: {contiguous.shown(3)}",
+            at_most(0.1, contiguous),
         ),
         (
-            "goal: stacked and contiguous, 3x faster end to end (12)",
-            f"time over per-agent {found.than('maddpg', 12, 'stacked')}; where both play mpe2's own game "
-            f"{found.than('maddpg', 12, 'stacked', task='simple_tag')}",
-            "reached where the game is fast",
+            "our goal: stacked and contiguous, 3x faster end to end (12)",
+            f"time over per-agent {stacked.shown(3)}",
+            at_most(1 / 3, stacked),
+        ),
+        (
+            "the same, where both play mpe2's own game",
+            f"time over per-agent {slower.shown(3)}",
+            at_most(1 / 3, slower),
         ),
     ]
     return [
-        "| theirs | ours (MADDPG) | verdict |",
+        "| claim or goal | ours (MADDPG) | verdict |",
         "|---|---|---|",
         *(f"| {theirs} | {ours} | {verdict} |" for theirs, ours, verdict in table),
     ]
+
+
+def grows(shares: Sequence[Estimate]) -> Verdict:
+    """Of a claim that shares grow: each interval is above the one before; not so where one is below it."""
+    found = list(pairwise(shares))
+    if any(after.high < before.low for before, after in found):
+        return "not borne out"
+    return "borne out" if all(before.high < after.low for before, after in found) else "inconclusive"
 
 
 def draw(found: Phases) -> None:
@@ -157,7 +175,7 @@ def main() -> None:
     """Write the tables and the figures."""
     found, rows = Phases(read_rows(HERE / "phases.csv")), read_rows(HERE / "returns.csv")
     lines = [
-        "Written by `python -m experiments.learners.study`; ratios are paired, with 95 % intervals.",
+        "Written by `python -m experiments.learners.study`. Ratios are of paired updates; 95 % intervals.",
         "",
         *verdict_lines(found, rows),
         "",

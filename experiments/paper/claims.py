@@ -11,12 +11,11 @@ from dse.analysis.findings import Interval
 from dse.analysis.reduction import Reduction, budgets_up_to, groups, network_of, reductions
 from dse.analysis.study import Study
 from dse.report.formats import factor
+from experiments.intervals import Verdict, at_least, overall
 from experiments.paper.measures import (
     Contest,
-    Verdict,
     above_one,
     among,
-    at_least,
     best_numbers,
     budget_over_samples,
     fewer_samples,
@@ -218,13 +217,6 @@ def over_budgets(study: Study, names: Sequence[str]) -> tuple[tuple[Row, ...], t
         rows.append((name, *(shown(contest.value, 3) for contest in found.values())))
         figures += [figure(f"{name}'s loss over marl's, {n:,} samples", c) for n, c in found.items()]
     return tuple(rows), tuple(figures)
-
-
-def overall(verdicts: Sequence[Verdict]) -> Verdict:
-    """Of a claim with parts: borne out if all are, not borne out if one is not."""
-    if all(verdict == "borne out" for verdict in verdicts):
-        return "borne out"
-    return "not borne out" if "not borne out" in verdicts else "inconclusive"
 
 
 def as_interval(row: Reduction) -> Interval:

@@ -1,6 +1,6 @@
 """How independent the genes of good mappings are: `python -m experiments.paper.correlations`.
 
-For each problem of campaign table3, and for those of paper-table3 on the paper's own accelerator, the
+For each problem of campaign table3, and for those of paper-table3-any on the paper's own accelerator, the
 analysis of `dse correlate` on random samples: 1,000 of them, by which marl deals genes to agents, and 20,000,
 a whole budget, which show what 1,000 are too few to show. Ward's tree, whose distances are of the size of the
 paper's thresholds, is cut at each of them. Writes correlations.csv; takes about three minutes on one core.
@@ -23,7 +23,7 @@ from experiments import RESULTS
 from workloads import load_layer
 
 HERE = RESULTS / "paper"
-CAMPAIGNS = {"table3": None, "paper-table3": "paper"}
+CAMPAIGNS = {"table3": None, "paper-table3-any": "paper"}
 """Each with the one accelerator whose problems are taken, or all."""
 SAMPLES = (1_000, 20_000)
 THRESHOLD = 0.2

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 
@@ -21,11 +20,9 @@ from dse.analysis.study import Study, Triple
 from dse.analysis.versus import efficiency
 from dse.report.tables.targets import efficiency_sentence
 from dse.support.arrays import FloatArray, IntArray
+from experiments.intervals import Verdict
 
 RESAMPLES = 2000
-
-Verdict = Literal["borne out", "not borne out", "inconclusive", "not tested"]
-"""`not tested`: what was run is not the paper's setting, whatever came out there."""
 
 
 @dataclass(frozen=True)
@@ -152,15 +149,6 @@ def _difference(one: FloatArray, other: FloatArray) -> FloatArray:
 def _size(runs: Runs, one: str, other: str) -> tuple[int, int]:
     sizes = [min(len(a.cells), len(b.cells)) for _, a, b in runs.shared(one, other)]
     return min(sizes, default=0), len(sizes)
-
-
-def at_least(claimed: float, found: Interval | None) -> Verdict:
-    """Whether a figure is at least what is claimed of it."""
-    if found is None or not math.isfinite(found.value):
-        return "inconclusive"
-    if found.low >= claimed:
-        return "borne out"
-    return "not borne out" if found.high < claimed else "inconclusive"
 
 
 def above_one(found: Interval | None) -> Verdict:

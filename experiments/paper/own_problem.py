@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from dse.analysis.study import Study
+from experiments.intervals import at_least, overall
 from experiments.paper.claims import (
     CLAIMED,
     OTHERS,
     Claim,
     agents_claim,
     figure,
-    overall,
     reduction_claims,
     runs_of,
     shown,
@@ -20,12 +20,11 @@ from experiments.paper.claims import (
 from experiments.paper.measures import (
     above_one,
     among,
-    at_least,
     budget_over_samples,
     fewer_samples,
     loss_ratio,
 )
-from experiments.paper.setting import on, settled
+from experiments.paper.setting import GROUPED, on, settled
 
 PAPERS = "paper"
 """The preset without limits."""
@@ -54,12 +53,26 @@ def claims_of(study: Study, where: str) -> Iterator[Claim]:
         *(steps_claim(study, *key, times) for key, times in STEPS.items() if key in has),
         *(lower_claim(study, name, times) for name, times in LOWER.items() if (name, "latency") in has),
     ]
-    if {"marl-1", "marl-2"} <= set(study.searchers):
-        found.append(two_agents_claim(study))
-    if {*CLAIMED, *OTHERS} <= set(study.searchers):
-        found.append(agents_claim(study))
     for claim in found:
         yield settled(named(claim, where), study)
+    if {"marl-1", "marl-2"} <= set(study.searchers):
+        yield settled(named(two_agents_claim(study), where), study, GROUPED)
+    if {*CLAIMED, *OTHERS} <= set(study.searchers):
+        yield settled(named(agents_claim(study), where), study, GROUPED)
+
+
+def plain(study: Study) -> Study | None:
+    """The study with its plain PPO and plain agents, as a reader of the paper would write them.
+
+    Agents that are grouped are not plain, and are left out. None where it has no plain ones.
+    """
+    names = {name: name.removesuffix("-plain") for name in study.searchers if name.endswith("-plain")}
+    if not names:
+        return None
+    keep = {name: name for name in study.searchers if not name.startswith(("marl", "ppo"))} | names
+    kept = among(study, list(keep))
+    cells = tuple(replace(cell, searcher=keep[cell.searcher]) for cell in kept.summaries)
+    return replace(kept, about=kept.about | {"searchers": list(keep.values())}, summaries=cells)
 
 
 def lower_claim(study: Study, network: str, times: float) -> Claim:

@@ -10,8 +10,9 @@ import numpy as np
 from dse.analysis.findings import Interval
 from dse.analysis.stats.bootstrap import interval
 from dse.support.arrays import FloatArray, IntArray
-from experiments.paper.claims import Claim, overall, shown, spread
-from experiments.paper.measures import Verdict, above_one
+from experiments.intervals import Verdict, overall
+from experiments.paper.claims import Claim, shown, spread
+from experiments.paper.measures import above_one
 
 Lines = Sequence[Mapping[str, str]]
 SENSES = {

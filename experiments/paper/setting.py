@@ -1,15 +1,15 @@
-"""Whether a campaign ran the paper's own problem: if it did not, its claims are not tested by it."""
+"""Whether a campaign ran in the paper's setting: where it departs from what that states, it tests nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from dse.analysis.study import Study
 from dse.domains.clustered.accelerator import UNLIMITED
 from dse.domains.clustered.space.parts import SPACES
-from experiments.paper.claims import Claim
-from experiments.paper.measures import Verdict
+from experiments.intervals import Verdict
+from experiments.paper.claims import Claim, Row
 
 SAMPLES = 20_000
 ENOUGH_SEEDS = 3
@@ -21,7 +21,6 @@ REMAIN = (
         "none is named but ResNet-18's layer 2",
         "layers 1 and 2 of each network, counted from 0",
     ),
-    ("tiles", "any value up to the dim's", "perfect factors (`factors`), so that MAESTRO drops no work"),
     ("cluster size", "no parameter; in the public environment it is the gene Num PE", "what the tiles need"),
     (
         "MAESTRO",
@@ -34,15 +33,11 @@ REMAIN = (
         "not said",
         "seeds as said; every searcher tuned alike on other layers",
     ),
-    ("Bayesian optimisation", "20,000 samples", "500 in `paper-table3`, as they are dear"),
-    (
-        "dataset of Algorithm 1",
-        "20,000 samples, not charged",
-        "1,000, charged; whole ones charged or declared",
-    ),
     ("latency, energy", "its figures in s and J s without the clock", "ratios only are compared"),
 )
-"""What differs from the paper even in the campaigns on its own problem: what, there, here."""
+"""What differs in `paper-table3-any` too, where the paper states nothing to follow: what, there, here."""
+GROUPED = "groups of agents from 1,000 charged samples, not from 20,000 that are not"
+"""How claims about numbers of agents depart, wherever agents are grouped."""
 
 
 def departures(study: Study) -> Iterator[str]:
@@ -50,6 +45,8 @@ def departures(study: Study) -> Iterator[str]:
     definitions = study.about.get("definitions", {}).values()
     if any(definition.get("parts") != SPACES["paper"].to_dict() for definition in definitions):
         yield "13 parameters, not its 17 with the PE count"
+    if any(definition.get("tiles") != "any" for definition in definitions):
+        yield "perfect factors, not tiles of any size"
     machines = [definition["accelerator"] for definition in definitions]
     if any(machine["l2_size"] < UNLIMITED for machine in machines):
         yield "an accelerator with limits, not its practically unlimited one"
@@ -59,23 +56,28 @@ def departures(study: Study) -> Iterator[str]:
         yield f"{study.budget:,} samples, not {SAMPLES:,}"
 
 
-def settled(claim: Claim, study: Study) -> Claim:
+def settled(claim: Claim, study: Study, *more: str) -> Claim:
     """The claim as it is where the setting is the paper's; where it is not, not tested, whatever came out.
 
-    Fewer than ENOUGH_SEEDS runs a searcher are inconclusive.
+    `more` are departures of this claim alone. Fewer than ENOUGH_SEEDS runs a searcher are inconclusive.
     """
     seeds = min((int(figure["seeds"]) for figure in claim.figures if "seeds" in figure), default=ENOUGH_SEEDS)
     if seeds < ENOUGH_SEEDS:
         few = f"{seeds} seed{'s' * (seeds != 1)} so far, {ENOUGH_SEEDS} are needed to tell"
         rows = claim.rows
         if claim.heads[-1] == "verdict":
-            rows = tuple((*row[:-1], row[-1] if row[-1] == "not tested" else UNKNOWN) for row in rows)
+            rows = judged(rows, UNKNOWN)
         claim = replace(claim, verdict=UNKNOWN, why=f"{few}; {claim.why}", rows=rows)
-    differs = "; ".join(departures(study))
+    differs = "; ".join((*departures(study), *more))
     if not differs:
         return claim
-    seen = f"{claim.verdict} in another setting ({differs}): {claim.why}"
-    return replace(claim, verdict="not tested", why=seen)
+    rows = judged(claim.rows, "not tested") if claim.heads[-1] == "verdict" else claim.rows
+    return replace(claim, verdict="not tested", why=f"in another setting ({differs}): {claim.why}", rows=rows)
+
+
+def judged(rows: Sequence[Row], verdict: Verdict) -> tuple[Row, ...]:
+    """Rows that end with a verdict, with this one instead; what was not tested stays so."""
+    return tuple((*row[:-1], row[-1] if row[-1] == "not tested" else verdict) for row in rows)
 
 
 def on(study: Study, accelerator: str) -> Study:

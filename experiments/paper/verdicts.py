@@ -31,7 +31,7 @@ from experiments.paper.claims import (
     samples_claim,
 )
 from experiments.paper.measures import above_one, loss_ratio
-from experiments.paper.own_problem import claims_of, named, own_claims
+from experiments.paper.own_problem import claims_of, named, own_claims, plain
 from experiments.paper.parameters import Lines, alike_claim, dependence_claims, sooner_claim
 from experiments.paper.setting import REMAIN, settled
 
@@ -41,7 +41,8 @@ CAMPAIGNS = {
     "figure5": "paper-figure5",
     "agents": "paper-agents",
     "ablations": "paper-ablations",
-    "own": "paper-table3",
+    "own": "paper-table3-any",
+    "factors": "paper-table3",
     "layers": "paper-layers",
     "loopnest": "table3-loopnest",
 }
@@ -63,6 +64,11 @@ def judge(studies: Mapping[str, Study], correlated: Lines = (), settling: Lines 
     claims: list[Claim] = []
     if "own" in studies:
         claims += own_claims(studies["own"])
+        as_written = plain(studies["own"])
+        if as_written is not None:
+            claims += own_claims(as_written, ", nothing tuned")
+    if "factors" in studies:
+        claims += own_claims(studies["factors"], ", perfect factors")
     if "layers" in studies:
         claims += own_claims(studies["layers"], ", other layers")
     claims += parameters_claims(studies, correlated, settling)
@@ -71,8 +77,8 @@ def judge(studies: Mapping[str, Study], correlated: Lines = (), settling: Lines 
             settled(samples_claim(studies["table3"], "marl", "ppo", "both tuned"), studies["table3"])
         )
     if "figure5" in studies:
-        plain = samples_claim(studies["figure5"], "marl-plain", "ppo-plain", "neither tuned")
-        claims += [settled(c, studies["figure5"]) for c in (plain, objectives_claim(studies["figure5"]))]
+        untuned = samples_claim(studies["figure5"], "marl-plain", "ppo-plain", "neither tuned")
+        claims += [settled(c, studies["figure5"]) for c in (untuned, objectives_claim(studies["figure5"]))]
     controls = (("table3", "factored-ppo"), ("ablations", "single-agent"))
     found = [
         (studies[name], control)

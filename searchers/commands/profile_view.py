@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from dse.cli import output
@@ -54,7 +55,8 @@ def _compared(profiles: Sequence[Profile]) -> list[dict[str, Any]]:
             if first.of(*phases).sum() > 0:
                 share, low, high = ratio(profile.of(*phases), first.of(*phases))
                 pair = {"agents": profile.agents, "arm": profile.arm, "than": first.arm, "time": what}
-                rows.append(pair | {"ratio": share, "low": low, "high": high})
+                known = {"low": low, "high": high} if isfinite(low) else {"low": None, "high": None}
+                rows.append(pair | {"ratio": share, **known})
     return rows
 
 
@@ -98,7 +100,9 @@ def show(data: Mapping[str, Any], out: object) -> None:
                 row["arm"],
                 row["agents"],
                 row["time"],
-                f"{row['ratio']:.3f} [{row['low']:.3f}, {row['high']:.3f}]",
+                f"{row['ratio']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
+                if row["low"] is not None
+                else f"{row['ratio']:.3f}",
             )
             for row in data["compared"]
         ]

@@ -109,20 +109,6 @@ def test_what_is_possible_at_most_is_the_way_to_the_best_known(paper: Any, tmp_p
 @pytest.mark.parametrize(
     ("ends", "verdict"),
     [
-        ((35, 31, 40), "borne out"),
-        ((20, 5, 29), "not borne out"),
-        ((20, 5, 31), "inconclusive"),
-        ((math.inf, 31, math.inf), "inconclusive"),
-    ],
-)
-def test_a_figure_is_judged_by_its_whole_interval(paper: Any, ends: Any, verdict: str) -> None:
-    assert paper["measures"].at_least(30, Interval(*ends)) == verdict
-    assert paper["measures"].at_least(30, None) == "inconclusive"
-
-
-@pytest.mark.parametrize(
-    ("ends", "verdict"),
-    [
         ((1.2, 1.1, 1.3), "borne out"),
         ((1.2, 1.0, 1.3), "inconclusive"),
         ((1.0, 1.0, 1.0), "inconclusive"),
@@ -311,7 +297,7 @@ def test_what_is_not_there_is_named_and_the_rest_is_judged(tmp_path: Path) -> No
     study(tmp_path / "table3", runs, (vgg,))
     study(tmp_path / "ablations", {"marl": [(0, 1.0)], "no-entropy": [(0, 1.25)]}, (A, B))
     script = [sys.executable, "-m", "experiments.paper.verdicts", "--out", str(tmp_path / "out")]
-    for name in ("table3", "ablations", "figure5", "agents", "own", "layers", "loopnest"):
+    for name in ("table3", "ablations", "figure5", "agents", "own", "factors", "layers", "loopnest"):
         script += [f"--{name}", str(tmp_path / name)]
     run = subprocess.run(script, capture_output=True, text=True, check=True)
     data = json.loads((tmp_path / "out" / "verdicts.json").read_text())
@@ -320,6 +306,7 @@ def test_what_is_not_there_is_named_and_the_rest_is_judged(tmp_path: Path) -> No
     assert [text.split(" ")[0] for text in data["missing"]] == [
         "paper-figure5",
         "paper-agents",
+        "paper-table3-any",
         "paper-table3",
         "paper-layers",
         "table3-loopnest",
@@ -343,7 +330,8 @@ def test_only_the_papers_own_setting_puts_its_claims_to_the_test(tmp_path: Path)
     figures = {machine: PRESETS[machine].to_dict() for _, machine, _ in problems}
     parts = SPACES["paper"].to_dict()
     definitions = {
-        found.label(problem): {"parts": parts, "accelerator": figures[problem[1]]} for problem in problems
+        found.label(problem): {"parts": parts, "accelerator": figures[problem[1]], "tiles": "any"}
+        for problem in problems
     }
     whole = replace(found, about=found.about | {"definitions": definitions, "budget": 20_000})
     claims = list(own_claims(replace(whole, about=whole.about | {"cost_model": "maestro"})))
@@ -352,13 +340,34 @@ def test_only_the_papers_own_setting_puts_its_claims_to_the_test(tmp_path: Path)
     )
     verdicts = {claim.claim: claim.verdict for claim in claims}
     even = "Even 2 agents are better than 1 (the paper's problem, on {})"
-    assert verdicts[even.format("paper")] == "borne out"
-    assert verdicts[even.format("eyeriss-small")] == "not tested"
+    assert verdicts[even.format("paper")] == "not tested"  # Its data set of 20,000 samples was not charged.
+    sooner = "Many agents converge 30 times sooner on vgg16, latency (the paper's problem, on {})"
+    assert verdicts[sooner.format("paper")] == "borne out"
+    assert verdicts[sooner.format("eyeriss-small")] == "not tested"
     (other,) = (claim for claim in claims if claim.claim == even.format("eyeriss-small"))
-    assert other.why.startswith("borne out in another setting (an accelerator with limits")
-    bare = {label: {"accelerator": made["accelerator"]} for label, made in definitions.items()}
-    for claim in own_claims(replace(whole, about=whole.about | {"definitions": bare})):
-        assert claim.verdict == "not tested"
+    assert other.why.startswith("in another setting (an accelerator with limits")
+    assert {row[-1] for row in other.rows} == {"not tested"}
+    for missing in ({"parts": None}, {"tiles": "factors"}):
+        other_space = {label: made | missing for label, made in definitions.items()}
+        for claim in own_claims(replace(whole, about=whole.about | {"definitions": other_space})):
+            assert claim.verdict == "not tested"
+
+
+def test_plain_searchers_are_judged_by_the_names_that_the_paper_has(tmp_path: Path) -> None:
+    from experiments.paper.own_problem import plain
+
+    runs: dict[str, Steps] = {
+        "random": [(0, 4.0)], "marl": [(0, 1.0)], "ppo": [(0, 2.0)], "marl-2": [(0, 3.0)],
+        "marl-plain": [(0, 5.0)], "ppo-plain": [(0, 6.0)],
+    }  # fmt: skip
+    found = study(tmp_path, runs)
+    as_written = plain(found)
+    assert as_written is not None
+    assert set(as_written.searchers) == {"random", "marl", "ppo"}
+    losses = {cell.searcher: cell.best for cell in as_written.summaries if not cell.seed}
+    assert losses["marl"] == pytest.approx(5.0)
+    assert losses["ppo"] == pytest.approx(6.0)
+    assert plain(as_written) is None
 
 
 def test_resnet18_is_judged_by_its_own_times_where_a_campaign_has_it(tmp_path: Path) -> None:
@@ -366,7 +375,7 @@ def test_resnet18_is_judged_by_its_own_times_where_a_campaign_has_it(tmp_path: P
 
     runs: dict[str, Steps] = {"marl": [(0, 1.0)], "ppo": [(0, 8.0), (600, 1.4)]}
     found = study(tmp_path, runs, [("resnet18:conv1_2", "paper", "latency")])
-    parts = {"parts": SPACES["paper"].to_dict(), "accelerator": PRESETS["paper"].to_dict()}
+    parts = {"parts": SPACES["paper"].to_dict(), "accelerator": PRESETS["paper"].to_dict(), "tiles": "any"}
     about = {"definitions": dict.fromkeys(map(found.label, found.problems), parts), "cost_model": "maestro"}
     claims = claims_of(replace(found, about=found.about | about | {"budget": 20_000}), "here")
     verdicts = {claim.claim: claim.verdict for claim in claims}
@@ -382,6 +391,6 @@ def test_the_committed_table_of_correlations_is_of_both_numbers_of_samples() -> 
     problems = {(line["campaign"], line["layer"], line["objective"]) for line in lines}
     assert len(problems) == len(lines) / 2 == 8 + 12
     for line in lines:
-        genes = 17 if line["campaign"] == "paper-table3" else 13
+        genes = 17 if line["campaign"].startswith("paper-table3") else 13
         assert int(line["unrelated"]) <= int(line["uncorrelated"]) <= int(line["genes"]) <= genes
         assert int(line["agents_0.5"]) == genes

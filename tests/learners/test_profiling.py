@@ -15,7 +15,7 @@ from learners import counters
 from learners.counters import CountsMissing, counted
 from learners.maddpg import MADDPG
 from learners.phases import ACTIONS, SAMPLING
-from learners.profiling import PHASES, UPDATING, profile, ratio
+from learners.profiling import PHASES, UPDATING, profile
 from learners.registry import arms_of, learners, make_learner, tasks
 from tests.conftest import Dse
 from tests.learners.toys import Signals
@@ -38,14 +38,6 @@ def test_phases_are_parts_of_a_whole() -> None:
         assert 0 < one.share(*UPDATING) < 1
         assert 0 < one.hook < 1
         assert (one.of(SAMPLING) > 0).all()
-
-
-def test_an_interval_is_of_pairs() -> None:
-    theirs = np.array([1.0, 10.0, 100.0])
-    assert ratio(theirs / 2, theirs) == pytest.approx((0.5, 0.5, 0.5))
-    share, low, high = ratio(np.array([1.0, 2.0, 3.0]), np.array([2.0, 2.0, 2.0]))
-    assert share == pytest.approx(1.0)
-    assert low < 0.9 < 1.1 < high
 
 
 SAID = "123456,,cache-misses:u,200,100.00,,\n789,,dTLB-load-misses:u,200,100.00,,\n"
