@@ -23,7 +23,7 @@ def layers_of(campaign: str) -> set[str]:
 
 
 def ratios(campaign: str, layers: set[str]) -> dict[str, dict[int, list[float]]]:
-    """A searcher's median ratios after so many samples, one a problem on some layers; infinite if nothing fits."""
+    """Median ratios of searchers after so many samples, one a problem on these layers; inf if none fits."""
     found: dict[str, dict[int, list[float]]] = {}
     for model in MODELS:
         for row in read_rows(RESULTS / f"{campaign}-{model}" / "tables" / "layers.csv"):
