@@ -17,13 +17,15 @@ from workloads.userfile import read_network
 def load(name: str | PathLike[str], convention: str = "true") -> Network:
     """The network of a name in NETWORKS, or the one in the TOML, ONNX or YAML file at the path `name`.
 
+    A transformer's name says behind an @ how it is run: `llama3-8b@decode=1,kv=32768,batch=16`.
+
     `convention="gamma"` gives sizes as GAMMA's and ArchGym's tables write them: unpadded inputs and
     stride 1, so that outputs differ from the true ones, and no classifier behind convolutions.
     """
     text = fspath(name)
     if convention not in CONVENTIONS:
         raise unknown("convention", convention, CONVENTIONS)
-    if text in NETWORKS:
+    if text.partition("@")[0] in NETWORKS:
         return _table(text, convention)
     if is_toml(text):
         return read_network(text, convention)
@@ -35,7 +37,7 @@ def load(name: str | PathLike[str], convention: str = "true") -> Network:
         from workloads.models.onnx_file import from_onnx
 
         return from_onnx(text).in_convention(convention)
-    raise unknown("network", text, [*NETWORKS, "FILE.toml", "FILE.onnx", "FILE.yaml"])
+    raise unknown("network", text.partition("@")[0], [*NETWORKS, "FILE.toml", "FILE.onnx", "FILE.yaml"])
 
 
 def find(spec: str, convention: str = "true") -> tuple[Network, Layer | None]:
@@ -74,7 +76,7 @@ def layer_specs(spec: str, convention: str = "true") -> tuple[str, ...]:
 
 @cache
 def _table(name: str, convention: str) -> Network:
-    return NETWORKS[name].network(name, convention)
+    return NETWORKS[name.partition("@")[0]].network(name, convention)
 
 
 def _no_layer(network: Network, name: str, spec: str) -> InputError:

@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from dse.core.layer import Layer
+from dse.support.errors import InputError
 from workloads.convolutions import alexnet, efficientnet_b0, mobilenet_v2, resnet18, resnet50, vgg16
 from workloads.network import Network, unpadded
 from workloads.products import bert_base, gpt2_block, mlp
+from workloads.transformers import TRANSFORMERS
+
+
+class Known(Protocol):
+    """What comes along: a table of layers, or a transformer that is run as its name says behind an @."""
+
+    @property
+    def source(self) -> str: ...
+
+    def network(self, name: str, convention: str) -> Network: ...
 
 
 @dataclass(frozen=True)
@@ -24,14 +36,20 @@ class Table:
     classifier: tuple[str, ...] = ()
 
     def network(self, name: str, convention: str) -> Network:
-        """The network in one of the two conventions."""
+        """The network in one of the two conventions. InputError where the name says how it is run."""
+        base, at, _ = name.partition("@")
+        if at:
+            raise InputError(
+                f"{base} is run in one way; only transformers such as {next(iter(TRANSFORMERS))} take "
+                "settings behind an @"
+            )
         layers = list(self.layers())
         if convention == "gamma":
             layers = [unpadded(layer) for layer in layers if layer.name not in self.classifier]
         return Network.of(name, self.source, layers)
 
 
-NETWORKS: Mapping[str, Table] = {
+NETWORKS: Mapping[str, Known] = {
     "alexnet": Table(
         "Krizhevsky 2014 (arXiv:1404.5997), one tower; torchvision.models.alexnet",
         alexnet,
@@ -76,4 +94,5 @@ NETWORKS: Mapping[str, Table] = {
         "Naumov et al. 2019 (arXiv:1906.00091), the perceptrons of MLPerf's DLRM at its mini-batch of 2048",
         mlp,
     ),
+    **TRANSFORMERS,
 }
