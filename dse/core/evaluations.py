@@ -108,5 +108,5 @@ class Evaluations(Figures):
         """The objective's figure (n,), in its unit, also of points that are infeasible; 0 of refused ones."""
         criteria = self.criteria
         hertz: Any = criteria.hertz
-        value = objective_named(criteria.objective).value(self, hertz)
+        value = objective_named(criteria.objective).uncapped.value(self, hertz)
         return np.asarray(value, dtype=np.float64)

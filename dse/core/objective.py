@@ -1,150 +1,38 @@
-"""What a search minimises: figures of a cost, products of their powers, and several of those at once.
+"""What a search minimises: figures of a cost, products of their powers, sums, and several of those at once.
 
-In words an objective is a figure (`latency`), a product of powers (`energy * latency^2`), or several of these
+In words an objective is a figure (`latency`), a product of powers (`energy * latency^2`), a weighted sum of
+figures (`energy + 0.25 * latency`), one of these with caps (`energy where latency <= 0.001`), or several
 with commas between (`latency, energy`). Its canonical form has figures and objectives in the order of the
 alphabet, each once, and the names of NAMED: `latency*energy**1` is `edp`. Exponents are decimal numbers above
-0, as a figure that is to be large is nothing to minimise.
+0, as a figure that is to be large is nothing to minimise; weights and caps are numbers above 0, in the
+figures' units.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import replace
 from decimal import Decimal
 from functools import cache
-from typing import Any
 
 import numpy as np
 
-from dse.support.arrays import FloatArray
+from dse.core.objective_terms import FIGURES, MODEL_UNITS, NAMED, Figure, Objective, name_of
 from dse.support.errors import InputError, shorten, unknown
-from dse.support.numerics.powers import product_of_powers
+
+__all__ = [
+    "FIGURES", "MODEL_UNITS", "NAMED", "OBJECTIVES", "Figure", "Objective", "canonical_objective",
+    "known_objective", "meaning_of", "objective_named", "objectives_of", "objectives_under",
+    "parse_objectives", "refuse_several",
+]  # fmt: skip
 
 LEAST, MOST, DECIMALS = Decimal("0.01"), Decimal(10), 4
 """Exponents: smaller ones change nothing, larger ones leave the range of a float."""
 LONGEST = 200
 
-MODEL_UNITS = "model units"
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A number to have less of: `column` of the costs times `times`, and over the clock if it is `clocked`.
-
-    `unit` is that of its values, or what the cost model says (see `dse.core.cost_models.unit_of`). A
-    network's is the sum of its layers' where it `adds_up`, else the largest of them. A figure `of_need` takes
-    for the area that of the hardware that the mapping needs (see `CostModel.needed_area`), any other the
-    model's own column. One that is `only_of` a model is that model's alone.
-    """
-
-    name: str
-    unit: str
-    meaning: str
-    column: str
-    times: float = 1.0
-    clocked: bool = False
-    adds_up: bool = False
-    of_need: bool = False
-    only_of: str | None = None
-
-
-FIGURES: dict[str, Figure] = {
-    figure.name: figure
-    for figure in (
-        Figure("latency", "s", "run time of the layer", "cycles", clocked=True, adds_up=True),
-        Figure("energy", "J", "energy of one run of the layer", "energy_nj", 1e-9, adds_up=True),
-        Figure(
-            "area", MODEL_UNITS, "area of the PEs and buffers that the mapping needs", "area", of_need=True
-        ),
-        Figure("area_maestro", MODEL_UNITS, "area that MAESTRO itself prints", "area", only_of="maestro"),
-        Figure(
-            "power", MODEL_UNITS, "power of the accelerator (maestro: of what the mapping needs)", "power"
-        ),
-    )
-}
-"""Every figure that there is: a line here is all that a new one takes."""
-
-NAMED = {"edp": ("energy * latency", "energy times run time")}
-"""Products that have a name of their own: their canonical form, and what they mean."""
-
-
-@dataclass(frozen=True)
-class Objective:
-    """A product of powers of figures: `terms` in the order of the figures' names; `name` is canonical."""
-
-    name: str
-    terms: tuple[tuple[Figure, float], ...]
-
-    @property
-    def exponents(self) -> dict[str, float]:
-        """The exponents by figure."""
-        return {figure.name: exponent for figure, exponent in self.terms}
-
-    @property
-    def product(self) -> str:
-        """What it is a product of, also where it has a name."""
-        return " * ".join(_raised(figure.name, exponent) for figure, exponent in self.terms)
-
-    @property
-    def unit(self) -> str:
-        """The unit of its values, as in `J s^2`."""
-        return self.unit_in({})
-
-    def unit_in(self, units: Mapping[str, str]) -> str:
-        """The same where figures have `units` of a cost model's own."""
-        found = [(units.get(figure.name, figure.unit), exponent) for figure, exponent in self.terms]
-        if found[1:] or found[0][1] != 1:
-            found = [(f"({unit})" if re.search(r"[ \d]", unit) else unit, power) for unit, power in found]
-        return " ".join(_raised(unit, exponent) for unit, exponent in found if unit)
-
-    @property
-    def of_need(self) -> bool:
-        """Whether one of its figures is of the hardware that the mapping needs."""
-        return any(figure.of_need for figure, _ in self.terms)
-
-    @property
-    def only_of(self) -> str | None:
-        """The cost model that alone has one of its figures, if there is one."""
-        return next((figure.only_of for figure, _ in self.terms if figure.only_of), None)
-
-    @property
-    def of_energy_alone(self) -> bool:
-        """Whether cycles decide between points of the same loss; elsewhere energy does."""
-        return self.exponents.keys() == {"energy"}
-
-    @property
-    def adds_up(self) -> bool:
-        """Whether each of its figures is a sum over a network's layers."""
-        return all(figure.adds_up for figure, _ in self.terms)
-
-    @property
-    def part_that_adds_up(self) -> Objective:
-        """The product of those of its figures that do; 1 without any."""
-        return Objective("", tuple(term for term in self.terms if term[0].adds_up))
-
-    def rows(self, columns: Iterable[str]) -> FloatArray:
-        """Its terms (figures, 3) as `product_of_powers` takes them, for columns in this order.
-
-        Those of figures that are clocked are to be over the clock.
-        """
-        order = list(columns)
-        return np.array(
-            [(order.index(figure.column), figure.times, exponent) for figure, exponent in self.terms],
-            dtype=np.float64,
-        )
-
-    def value(self, costs: Any, hertz: Any) -> Any:
-        """Its value where `costs` has the figures' columns, as numbers or as arrays; feasible or not."""
-        figures = [figure for figure, _ in self.terms]
-        columns = [getattr(costs, one.column) / (hertz if one.clocked else 1) for one in figures]
-        return product_of_powers(self.rows(one.column for one in figures), columns)
-
-    def total(self, figures: Mapping[str, float]) -> float:
-        """Its value of figures that are given by name, in their units, such as a network's sums."""
-        terms = [(place, 1.0, exponent) for place, (_, exponent) in enumerate(self.terms)]
-        columns = [figures[figure.name] for figure, _ in self.terms]
-        return float(product_of_powers(np.array(terms), columns))
+_PLUS = re.compile(r"(?<![0-9.][eE])\+")
+_NUMBER = re.compile(r"(\d{1,30}(\.\d{0,30})?|\.\d{1,30})([eE][+-]?\d{1,3})?", re.ASCII)
 
 
 def parse_objectives(text: str) -> tuple[Objective, ...]:
@@ -197,11 +85,74 @@ def known_objective(text: str) -> Objective | None:
 def _parsed(text: str) -> tuple[Objective, ...]:
     if len(text) > LONGEST:
         raise InputError(f"objective must be at most {LONGEST} letters long, got {len(text):,}")
-    found = {one.name: one for one in map(_product, text.split(","))}
+    found = {one.name: one for one in map(_one, text.split(","))}
     if len(found) <= text.count(","):
         raise InputError(f"objective {shorten(text)} has an objective twice")
-    _refuse_two_of_a_column(text, (figure for one in found.values() for figure, _ in one.terms))
+    _refuse_two_of_a_column(text, (figure for one in found.values() for figure in one.figures.values()))
+    if len(found) > 1 and any(one.caps for one in found.values()):
+        raise InputError(
+            f"objective {shorten(text)}: a cap goes with one objective, and here are {len(found)}"
+        )
     return tuple(found[name] for name in sorted(found))
+
+
+def _one(text: str) -> Objective:
+    """The objective in one product or sum, with its caps."""
+    written, capped, caps = text.partition(" where ")
+    found = _sum(written) if len(_PLUS.split(written)) > 1 else _product(written)
+    if not capped:
+        return found
+    limits = dict(_cap(one, text) for one in caps.split(" and "))
+    if len(limits) <= caps.count(" and "):
+        raise InputError(f"objective {shorten(text)} has a cap twice")
+    name = " and ".join(f"{figure} <= {limits[figure]!r}" for figure in sorted(limits))
+    of = tuple((FIGURES[figure], limits[figure]) for figure in sorted(limits))
+    return replace(found, name=f"{found.name} where {name}", caps=of)
+
+
+def _cap(text: str, whole: str) -> tuple[str, float]:
+    """The figure and the number in `latency <= 0.001`."""
+    name, sign, number = (part.strip() for part in text.partition("<="))
+    if not sign:
+        raise InputError(
+            f"objective {shorten(whole)}: a cap is written 'latency <= 0.001', got {shorten(text)}"
+        )
+    return _figure(name, whole), _number(number, f"the cap of {name}", whole)
+
+
+def _sum(text: str) -> Objective:
+    """The objective in a weighted sum of figures."""
+    weights: dict[str, float] = {}
+    for part in _PLUS.split(text):
+        before, times, name = (piece.strip() for piece in part.rpartition("*"))
+        figure = _figure(name, text)
+        if figure in weights:
+            raise InputError(f"objective {shorten(text)} has {figure} twice")
+        weights[figure] = _number(before, f"the weight of {figure}", text) if times else 1.0
+    found = Objective("", (), tuple((FIGURES[name], weights[name]) for name in sorted(weights)))
+    return replace(found, name=found.product)
+
+
+def _figure(name: str, text: str) -> str:
+    """The name of a figure, in a sum or a cap."""
+    if name not in FIGURES:
+        if not re.fullmatch(r"[A-Za-z0-9_]+", name):
+            raise InputError(
+                f"objective {shorten(text)}: sums and caps are of figures, as "
+                "'energy + 0.25 * latency' or 'energy where latency <= 0.001'"
+            )
+        raise unknown("figure", name, FIGURES, f"objective {shorten(text)}")
+    return name
+
+
+def _number(written: str, what: str, text: str) -> float:
+    """A weight or a cap."""
+    number = float(written) if _NUMBER.fullmatch(written) else 0.0
+    if not 0.0 < number < np.inf:
+        raise InputError(
+            f"objective {shorten(text)}: {what} must be a finite number above 0, got {shorten(written)}"
+        )
+    return number
 
 
 def _product(text: str) -> Objective:
@@ -220,12 +171,7 @@ def _product(text: str) -> Objective:
     for name, power in powers.items():
         _refuse_beyond(power, name, text, str(power))
     found = Objective("", tuple((FIGURES[name], float(power)) for name, power in sorted(powers.items())))
-    by_form = {form: name for name, (form, _) in NAMED.items()}
-    return replace(found, name=by_form.get(found.product, found.product))
-
-
-def _raised(name: str, exponent: float) -> str:
-    return name if exponent == 1 else f"{name}^{exponent:g}"
+    return replace(found, name=name_of(found.product))
 
 
 def _figures_of(name: str, text: str) -> dict[str, Decimal]:
@@ -236,8 +182,8 @@ def _figures_of(name: str, text: str) -> dict[str, Decimal]:
         return {name: Decimal(1)}
     if not re.fullmatch(r"[A-Za-z0-9_]+", name):
         raise InputError(
-            f"objective {shorten(text)} is no product of powers: it needs names with * and ^ alone, as in "
-            "'energy * latency^2'"
+            f"objective {shorten(text)} is no product of powers nor a sum: it needs names with * and ^, or "
+            "with + and weights, as in 'energy * latency^2' or 'energy + 0.25 * latency'"
         )
     if name == text.strip():
         raise unknown("objective", name, OBJECTIVES)

@@ -42,6 +42,7 @@ class Reason(IntEnum):
     LEVEL_TOO_SMALL = 37
     TOO_NARROW = 38
     AREA_TOO_LARGE = 39
+    OVER_CAP = 40
 
     @property
     def text(self) -> str:
@@ -89,6 +90,7 @@ _TEXT = {
     Reason.BELOW_COMPUTE_FLOOR: "fewer cycles than the MACs need on all PEs",
     Reason.BELOW_SERIAL_FLOOR: "fewer cycles than the busiest PE has steps",
     Reason.AREA_TOO_LARGE: "what the mapping needs is larger than the area budget",
+    Reason.OVER_CAP: "a figure is above the objective's cap",
     Reason.LEVEL_TOO_SMALL: "a level is too small",
     Reason.TOO_NARROW: "a level spreads over fewer instances than are asked for",
 }

@@ -103,7 +103,7 @@ def bound_of_total(
         return status, None
     repeats = [problem.layer.repeats for problem in problems.values()]
     bounds = [proof.lower_bound for proof in proofs]
-    degree = sum(objective.exponents.values())
+    degree = objective.degree
     bound = sum(times * least ** (1 / degree) for times, least in zip(repeats, bounds, strict=True)) ** degree
     if len(objective.terms) > 1 and len(proofs) > 1:
         # Several layers that are best for themselves need not be best together.

@@ -25,7 +25,7 @@ def flat_objective(problem: AnyProblem) -> str | None:
     if problem.model.outside:
         return None
     objective = known_objective(problem.objective)
-    if objective is None or any(figure.adds_up for figure, _ in objective.terms):
+    if objective is None or any(figure.adds_up for figure in objective.figures.values()):
         return None
     if problem.space.vectors == 1:
         return None

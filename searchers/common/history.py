@@ -36,7 +36,7 @@ def objective_factors(space: Space, objective: str) -> tuple[str, ...]:
     if found is None or not space.structure:
         return ()
     powers = found.exponents
-    if any(power % 1 for power in powers.values()) or sum(powers.values()) > MOST_FACTORS:
+    if not powers or any(power % 1 for power in powers.values()) or sum(powers.values()) > MOST_FACTORS:
         return ()
     return tuple(figure.column for name, figure in FIGURES.items() for _ in range(int(powers.get(name, 0))))
 

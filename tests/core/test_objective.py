@@ -11,6 +11,7 @@ import pytest
 from dse import certify, compare, search
 from dse.core.cost_models import unit_of
 from dse.core.objective import canonical_objective, objective_named, parse_objectives
+from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.problem import Problem
 from dse.search.evaluator import Evaluator
@@ -61,6 +62,11 @@ def test_the_unit_of_an_unknown_objective_is_refused() -> None:
         ("latency^0.1 * latency^0.2", "latency^0.3"),
         ("latency, energy", "energy, latency"),
         ("latency,edp * latency", "energy * latency^2, latency"),
+        ("latency+energy", "energy + latency"),
+        ("0.250 *latency + 1*energy", "energy + 0.25 * latency"),
+        ("2e+3 * latency + energy", "energy + 2000.0 * latency"),
+        ("latency where energy<=1E-3", "latency where energy <= 0.001"),
+        ("latency*energy where latency <= 2 and energy <= .5", "edp where energy <= 0.5 and latency <= 2.0"),
     ],
 )
 def test_an_objective_has_one_name_however_it_is_written(written: str, canonical: str) -> None:
@@ -76,7 +82,19 @@ def test_an_objective_has_one_name_however_it_is_written(written: str, canonical
         ("^2", "lacks a figure"),
         ("enrgy * latency", "unknown figure 'enrgy' in objective .*; did you mean 'energy'"),
         ("2 * energy", "unknown figure '2'"),
-        ("energy + latency", "is no product of powers"),
+        ("energy + ", "sums and caps are of figures, as 'energy \\+ 0.25"),
+        ("energy + energy", "has energy twice"),
+        ("energy + edp", "unknown figure 'edp'"),
+        ("energy^2 + latency", "sums and caps are of figures"),
+        *(
+            (f"energy + {weight} * latency", "the weight of latency must be a finite number above 0")
+            for weight in ("0", "-1", "nan", "1e999", "1e-999", "x", "")
+        ),
+        ("energy where latency", "a cap is written 'latency <= 0.001', got 'latency'"),
+        ("energy where latency <= -1", "the cap of latency must be a finite number above 0"),
+        ("energy where latency <= 1 and latency <= 2", "has a cap twice"),
+        ("energy where latency <= 1, latency", "a cap goes with one objective"),
+        ("area where area_maestro <= 1", "area and area_maestro do not go together"),
         ("energy / latency", "is no product of powers"),
         *(
             (f"energy^{power}", "exponent of energy must be a number from 0.01 to 10 with at most 4 decimals")
@@ -99,6 +117,20 @@ def test_the_unit_of_a_product_is_that_of_its_figures() -> None:
     written = ("energy * latency^2", "area * latency", "area^0.5", "power^2 * energy")
     assert [unit_of(one, "loopnest") for one in written] == ["J s^2", "(mm2) s", "(mm2)^0.5", "J mW^2"]
     assert unit_of("power * latency", "maestro") == "s (model units)"
+
+
+def test_a_sum_is_that_of_its_weighted_figures_and_a_cap_rules_points_out() -> None:
+    costs = PROBLEM.price(GENES)
+    joules, seconds = costs.energy_nj * 1e-9, costs.cycles / PROBLEM.accelerator.hertz
+    value = objective_named("3 * energy + 0.25 * latency").value(costs, PROBLEM.accelerator.hertz)
+    np.testing.assert_allclose(value, 3 * joules + 0.25 * seconds, rtol=1e-13)
+    middle = float(np.median(seconds[costs.reason == 0]))
+    capped = PROBLEM.with_changes(objective=f"energy where latency <= {middle!r}").price(GENES)
+    ruled_out = (costs.reason == 0) & (seconds > middle)
+    assert ruled_out.any()
+    assert (capped.reason == np.where(ruled_out, Reason.OVER_CAP, costs.reason)).all()
+    assert (capped.loss == np.where(capped.reason == 0, joules, np.inf)).all()
+    assert (capped.objective_value == joules).all()
 
 
 def test_a_product_is_that_of_its_figures_powers() -> None:

@@ -11,8 +11,10 @@ import numpy as np
 
 from dse.core.layer import Layer
 from dse.core.objective import OBJECTIVES, objective_named
+from dse.core.problem import AnyProblem
 from dse.domains.clustered.accelerator import PRESETS, Accelerator
 from dse.domains.clustered.problem import Evaluations, Problem
+from dse.support.arrays import FloatArray
 from workloads import load_layer
 
 CHUNK = 1 << 18
@@ -119,7 +121,7 @@ def odd_machine(accelerator: str) -> Accelerator:
     return replace(PRESETS[accelerator], noc_bandwidth=13, simd_lanes=2, noc_latency=4)
 
 
-def every_price(problem: Problem) -> Iterator[Evaluations]:
+def every_price(problem: AnyProblem) -> Iterator[Evaluations]:
     """The costs of every gene vector of the problem's space, in chunks."""
     space = problem.space
     for start in range(0, space.vectors, CHUNK):
@@ -131,6 +133,15 @@ PRODUCTS = ("energy * latency^2", "energy^0.3 * latency", "latency^0.5")
 """Products of powers that can be proven beside the objectives with a name."""
 OF_WORK = ("latency", "energy", "edp", *PRODUCTS)
 """Objectives that can be proven under every model with proofs."""
+
+
+def every_pair(problem: AnyProblem) -> tuple[FloatArray, FloatArray]:
+    """The cycles and energies in nanojoule of every feasible mapping, each pair once."""
+    found = [
+        np.stack([costs.cycles, costs.energy_nj])[:, costs.reason == 0] for costs in every_price(problem)
+    ]
+    cycles, energy = np.unique(np.concatenate(found, axis=1), axis=1)
+    return cycles, energy
 
 
 def brute_force(case: Case) -> dict[str, tuple[float, float]]:

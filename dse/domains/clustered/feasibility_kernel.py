@@ -10,13 +10,14 @@ from dse.core.layer import DIMS
 from dse.core.reasons import Reason
 from dse.domains.clustered.mapping import CLUSTER, INNER_PARALLEL, INNER_TILE, OUTER_PARALLEL, OUTER_TILE
 from dse.support.jit import LEAN, OPTIONS
-from dse.support.numerics.powers import product_of_powers
+from dse.support.numerics.losses import loss_value
 
 L1_TOO_SMALL = int(Reason.L1_TOO_SMALL)
 L2_TOO_SMALL = int(Reason.L2_TOO_SMALL)
 WORK_DROPPED = int(Reason.WORK_DROPPED)
 BELOW_COMPUTE_FLOOR = int(Reason.BELOW_COMPUTE_FLOOR)
 BELOW_SERIAL_FLOOR = int(Reason.BELOW_SERIAL_FLOOR)
+OVER_CAP = int(Reason.OVER_CAP)
 
 # Columns of the facts about a layer and an accelerator; SIZES is the first of six, in the order of DIMS.
 NUM_PES, LANES, L1, L2, MACS, COMPUTE_FLOOR, DEPTHWISE, SIZES = range(8)
@@ -26,7 +27,7 @@ DIM_COUNT = len(DIMS)
 COLUMNS = ("cycles", "energy_nj", "power", "area")
 """What objectives are made of, in the order of their rows: run times are the cycles over the clock."""
 
-value_of = njit(**LEAN)(product_of_powers)
+value_of = njit(**LEAN)(loss_value)
 
 
 @njit(**OPTIONS)
@@ -58,6 +59,8 @@ def judge_rows(
             reasons[i] = 0
             seconds = cycles[i] / hertz[i if len(hertz) > 1 else 0]
             losses[i] = value_of(terms, (seconds, energy_nj[i], power[i], area[i]))
+            if losses[i] == np.inf:
+                reasons[i] = OVER_CAP
 
 
 @njit(**OPTIONS)

@@ -115,7 +115,7 @@ class MachineProblem:
 
     def _refuse_objectives(self) -> None:
         for one in parse_objectives(self.objective):
-            lacking = [figure for figure in one.exponents if figure not in FIGURES]
+            lacking = [figure for figure in one.figures if figure not in FIGURES]
             if lacking:
                 raise InputError(
                     f"objective {one.name!r} has no figures under cost model {self.model.name!r}, which says "
@@ -381,6 +381,7 @@ class MachineProblem:
         reasons[(reasons == 0) & overfull] = Reason.LEVEL_TOO_SMALL
         reasons[(reasons == 0) & narrow] = Reason.TOO_NARROW
         losses = self._losses(costs)
+        reasons[(reasons == 0) & np.isinf(losses)] = Reason.OVER_CAP
         inner, outer = needs_of(held, capacities)
         return Evaluations(
             cycles=costs.cycles,

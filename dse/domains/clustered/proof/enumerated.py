@@ -72,7 +72,7 @@ def enumerated(lower_bound: LowerBound, *, orders: bool = True) -> Proof:
 
 def refuse(problem: Problem) -> None:
     """InputError for an objective of other figures than cycles and energy, or for too many groups."""
-    if not objective_named(problem.objective).exponents.keys() <= set(FIGURES):
+    if not objective_named(problem.objective).figures.keys() <= set(FIGURES):
         raise InputError(
             f"under cost model {problem.model.name!r} only {' and '.join(FIGURES)}, and products of their "
             f"powers such as 'edp', can be certified, got {problem.objective!r}"

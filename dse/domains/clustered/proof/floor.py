@@ -34,7 +34,7 @@ DRAWN, STARTS, STEPS_DOWN = 20_000, 8, 200
 
 def refuse_floor(problem: Problem) -> None:
     """InputError for an objective that has no floor."""
-    if not objective_named(problem.objective).exponents.keys() <= set(FIGURES):
+    if not objective_named(problem.objective).figures.keys() <= set(FIGURES):
         raise InputError(
             f"in the space {problem.parts.name or 'of these parts'!r} {', '.join(FIGURES)} and "
             f"products of their powers such as 'edp' have a bound, got {problem.objective!r}"
@@ -49,7 +49,7 @@ def solve(problem: Problem, clock: Clock | None = None, known: Certificate | Non
     clock = clock or Clock()
     objective = objective_named(problem.objective)
     # No mapping is below the product of what its figures are not below.
-    floor = objective.total({figure: _least(problem, figure) for figure in objective.exponents})
+    floor = objective.total({figure: _least(problem, figure) for figure in objective.figures})
     point = _descend(problem, floor, clock)
     best = None if point is None else priced_point(problem, point)
     return Certificate(

@@ -51,7 +51,8 @@ BLOCK, STRETCH, BOUNDED_ANYWAY = 4096, 2**16, 2**17
 PART = 8
 """Groups that are solved between two looks at the clock."""
 
-NOTHING: Value = (math.inf, math.inf)
+NOTHING: Value = (math.inf, -math.inf)
+"""No mapping: of one above a cap the loss is inf too, and it is no better."""
 
 
 def solve(

@@ -12,7 +12,7 @@ from itertools import islice, product
 
 import numpy as np
 
-from dse.core.certificate import INFEASIBLE, OPTIMAL, Certificate
+from dse.core.certificate import BOUNDED, INFEASIBLE, OPTIMAL, Certificate
 from dse.core.layer import DIMS
 from dse.core.proofs import Check
 from dse.domains.clustered.check.enumeration import (
@@ -58,9 +58,9 @@ def _covered(problem: Problem, certificate: Certificate, covered: Coverage) -> C
     """Whether as many shapes are left as the certificate says were searched."""
     name, left, counts = "no shape is left out", len(covered.below), certificate.counts
     seen = f"{covered.shapes:,} shapes, {left:,} not ruled out, {counts.solved:,} searched"
-    if certificate.status == INFEASIBLE:
-        return Check(name, not left or not smallest_tiles_fit(problem), seen)
-    right = counts.solved == left if certificate.status == OPTIMAL else counts.solved >= left
+    if certificate.status == INFEASIBLE and not smallest_tiles_fit(problem):
+        return Check(name, True, seen)
+    right = counts.solved >= left if certificate.status == BOUNDED else counts.solved == left
     return Check(name, right and covered.shapes == counts.groups, seen)
 
 

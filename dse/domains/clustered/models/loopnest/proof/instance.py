@@ -86,7 +86,7 @@ class Instance:
 
 def refuse(problem: Problem) -> None:
     """InputError unless the optimum of the problem can be proven."""
-    if not objective_named(problem.objective).exponents.keys() <= set(FIGURES):
+    if not objective_named(problem.objective).figures.keys() <= set(FIGURES):
         raise InputError(
             f"under cost model {MODEL!r} only {' and '.join(FIGURES)}, and products of their powers such as "
             f"'edp', can be certified, got {problem.objective!r}"

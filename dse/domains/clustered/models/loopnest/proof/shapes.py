@@ -47,7 +47,7 @@ from dse.domains.clustered.models.loopnest.proof.outer_level import (
     time_outer,
 )
 from dse.support.jit import ARRAYLESS, INLINED, OPTIONS
-from dse.support.numerics.powers import product_of_powers
+from dse.support.numerics.losses import loss_value
 
 # Constants: energies of an access in pJ, and the clock.
 MAC_PJ, L1_PJ, NOC_PJ, L2_PJ, DRAM_PJ, HERTZ = range(6)
@@ -55,7 +55,7 @@ MAC_PJ, L1_PJ, NOC_PJ, L2_PJ, DRAM_PJ, HERTZ = range(6)
 LEAST_CYCLES, DRAM_WORDS = 0, 1
 MOST_ORDERS = 24
 
-value_of = njit(**INLINED)(product_of_powers)
+value_of = njit(**INLINED)(loss_value)
 
 
 @njit(**ARRAYLESS)

@@ -46,7 +46,7 @@ from dse.domains.clustered.models.maestro.proof.level import (
     sum_order,
 )
 from dse.support.jit import INLINED, OPTIONS
-from dse.support.numerics.powers import product_of_powers
+from dse.support.numerics.losses import loss_value
 
 # Where the best configuration of a group stands: its parallel dim and its order.
 BEST_PARALLEL, BEST_ORDER, BEST = range(3)
@@ -54,7 +54,7 @@ BEST_PARALLEL, BEST_ORDER, BEST = range(3)
 # MAESTRO counts the steps of a case in 32 bits: from here on it refuses a mapping or drops work.
 COUNTER = 2**31
 
-value_of = njit(**INLINED)(product_of_powers)
+value_of = njit(**INLINED)(loss_value)
 
 
 @njit(inline="always", **OPTIONS)

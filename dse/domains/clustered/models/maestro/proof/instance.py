@@ -132,7 +132,7 @@ def make_instance(problem: Problem) -> Instance:
 
 def refuse(problem: Problem) -> None:
     """InputError unless the optimum of the problem can be proven."""
-    figures = objective_named(problem.objective).exponents.keys()
+    figures = objective_named(problem.objective).figures.keys()
     if not (figures <= WORK or figures <= BUFFERS):
         raise InputError(
             f"under cost model 'maestro' objective {problem.objective!r} cannot be certified; latency, "
@@ -156,7 +156,7 @@ def refuse(problem: Problem) -> None:
 
 def _of_buffers(problem: Problem) -> bool:
     """Whether the objective depends on the needed buffers alone."""
-    return objective_named(problem.objective).exponents.keys() <= BUFFERS
+    return objective_named(problem.objective).figures.keys() <= BUFFERS
 
 
 def _distinct_orders(allowed: Sequence[int]) -> IntArray:

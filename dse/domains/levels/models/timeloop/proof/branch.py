@@ -45,6 +45,7 @@ class Branch:
         self._components, self._counts = components, counts
         flat, firsts, groups = terms.flat, terms.firsts, terms.groups
         self._kinds = np.array([group.kind for group in groups], dtype=np.int64)
+        self._powers = terms.powers
         self._starts = _starts([len(group.terms) for group in groups])
         self._first_starts = _starts([sum(one.first is not None for one in group.terms) for group in groups])
         self._factors = np.array(
@@ -121,7 +122,7 @@ class Branch:
         z = node.z.copy()
         over, weights = np.zeros(table.shape[1]), np.empty(len(self._kinds))
         bound = kernel.relax(
-            table, rows, offsets, coefficients, self._starts, self._kinds, z,
+            table, rows, offsets, coefficients, self._starts, self._kinds, self._powers, z,
             atoms, mixed, counts, rounds, target, over, weights,
         )  # fmt: skip
         base = bound - SLACK
@@ -164,8 +165,9 @@ class Branch:
         while True:
             found, losses = np.empty((room, len(places)), dtype=np.int64), np.empty(room)
             kept, looked = kernel.enumerate_chains(
-                rows, offsets, over, self._factors, self._starts, self._first_starts, self._kinds, rest,
-                target - node.base + SLACK, math.exp(min(target, MOST_LOG)), found, losses,
+                rows, offsets, over, self._factors, self._starts, self._first_starts, self._kinds,
+                self._powers, rest, target - node.base + SLACK, math.exp(min(target, MOST_LOG)), found,
+                losses,
             )  # fmt: skip
             if kept >= 0:
                 break
@@ -279,7 +281,7 @@ class Branch:
         chains = np.array(start)
         loss = load_kernels(ENUMERATION).descend(
             np.exp(table[: len(self._factors), columns].T, order="C"), np.array(ends), self._factors,
-            self._starts, self._first_starts, self._kinds, chains,
+            self._starts, self._first_starts, self._kinds, self._powers, chains,
         )  # fmt: skip
         if loss == math.inf:
             return self._nothing()

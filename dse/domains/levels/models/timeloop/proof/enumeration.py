@@ -6,14 +6,14 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from dse.domains.levels.models.timeloop.proof.newton import CYCLES, LIMIT, STEEPEST
+from dse.domains.levels.models.timeloop.proof.newton import CYCLES, ENERGY, LIMIT, STEEPEST
 from dse.support.jit import LEAN, OPTIONS
 
 
 @njit(**LEAN)
-def fits_and_costs(product, row, starts, first_starts, kinds, slack, steepest):
-    """The loss of whole chains: energy, cycles or both multiplied. Where a limit is exceeded it is inf, or
-    grows with the power `steepest` of that, if this is not 0.
+def fits_and_costs(product, row, starts, first_starts, kinds, powers, slack, steepest):
+    """The loss of whole chains: energy, cycles or both multiplied, each to its power. Where a limit is
+    exceeded it is inf, or grows with the power `steepest` of that, if this is not 0.
 
     `product` and `row` are factors of terms, and then of first visits, which are taken off again.
     """
@@ -23,23 +23,24 @@ def fits_and_costs(product, row, starts, first_starts, kinds, slack, steepest):
         total = 0.0
         for term in range(starts[group], starts[group + 1]):
             total += product[term] * row[term]
+        for term in range(terms + first_starts[group], terms + first_starts[group + 1]):
+            total -= product[term] * row[term]
         if kinds[group] == LIMIT:
             if total > slack:
                 if steepest == 0.0:
                     return np.inf
                 energy *= total**steepest
-            continue
-        for term in range(terms + first_starts[group], terms + first_starts[group + 1]):
-            total -= product[term] * row[term]
-        if kinds[group] == CYCLES:
+        elif kinds[group] == CYCLES:
             cycles = max(cycles, total)
         else:
-            energy *= total
-    return energy * cycles if cycles > 0.0 else energy
+            energy *= total if powers[ENERGY] == 1.0 else total ** powers[ENERGY]
+    if cycles > 0.0:
+        energy *= cycles if powers[CYCLES] == 1.0 else cycles ** powers[CYCLES]
+    return energy
 
 
 @njit(**OPTIONS)
-def descend(rows, offsets, coefficients, starts, first_starts, kinds, chains):
+def descend(rows, offsets, coefficients, starts, first_starts, kinds, powers, chains):
     """Changes `chains` (components) one at a time to the one of least loss, until none gains; returns the
     loss, inf where they fit nowhere. `rows` (chains, terms and first visits) has factors.
     """
@@ -53,17 +54,17 @@ def descend(rows, offsets, coefficients, starts, first_starts, kinds, chains):
                 product *= rows[chains[other]]
         still += 1
         for chain in range(offsets[part], offsets[part + 1]):
-            loss = fits_and_costs(product, rows[chain], starts, first_starts, kinds, slack, STEEPEST)
+            loss = fits_and_costs(product, rows[chain], starts, first_starts, kinds, powers, slack, STEEPEST)
             if loss < best * (1.0 - 1e-9):
                 best, chains[part], still = loss, chain, 1
         part = (part + 1) % parts
     last = part - 1 if part > 0 else parts - 1
-    return fits_and_costs(product, rows[chains[last]], starts, first_starts, kinds, slack, 0.0)
+    return fits_and_costs(product, rows[chains[last]], starts, first_starts, kinds, powers, slack, 0.0)
 
 
 @njit(**OPTIONS)
 def enumerate_chains(
-    rows, offsets, over, coefficients, starts, first_starts, kinds, rest, room, limit, found, losses
+    rows, offsets, over, coefficients, starts, first_starts, kinds, powers, rest, room, limit, found, losses
 ):
     """Goes through all choices of chains whose excesses add up to at most `room`, and keeps those with a
     loss of at most `limit`, in `found` (n, components) and `losses`. `over` is ascending in each component.
@@ -90,14 +91,18 @@ def enumerate_chains(
         if depth + 1 < parts:
             for term in range(width):
                 products[depth + 1, term] = products[depth, term] * rows[chain, term]
-            loss = fits_and_costs(products[depth + 1], rest[depth], starts, first_starts, kinds, slack, 0.0)
+            loss = fits_and_costs(
+                products[depth + 1], rest[depth], starts, first_starts, kinds, powers, slack, 0.0
+            )
             if loss <= limit:
                 spent[depth + 1] = spent[depth] + over[chain]
                 depth += 1
                 at[depth] = offsets[depth]
                 continue
         else:
-            loss = fits_and_costs(products[depth], rows[chain], starts, first_starts, kinds, slack, 0.0)
+            loss = fits_and_costs(
+                products[depth], rows[chain], starts, first_starts, kinds, powers, slack, 0.0
+            )
             if loss <= limit:
                 if kept == len(found):
                     return -1, looked

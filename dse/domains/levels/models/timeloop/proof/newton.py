@@ -1,7 +1,8 @@
 # mypy: disallow-untyped-calls=False, disallow-untyped-decorators=False, disallow-untyped-defs=False
 """How the relaxation weighs the chains that it mixes: Newton's method on the blended loss.
 
-The loss is the logarithm of energy, of the largest of the cycles, and a penalty of limits that are exceeded.
+The loss is the logarithm of energy, of the largest of the cycles, each times its power, and a penalty of
+limits that are exceeded. `powers` has those of energy and of cycles, at ENERGY and CYCLES.
 Largest and penalty are blended over a distance `smooth`, so that there are second derivatives.
 """
 
@@ -21,7 +22,7 @@ INNER = {**OPTIONS, "cache": False}
 
 
 @njit(**LEAN)
-def tangent(z, coefficients, starts, kinds, smooth, shares, weights, gradient, levels):
+def tangent(z, coefficients, starts, kinds, powers, smooth, shares, weights, gradient, levels):
     """Writes the gradient at `z`, with the groups' weights and levels and the terms' shares; returns the
     blended value, and that of the tangent at 0.
     """
@@ -48,13 +49,13 @@ def tangent(z, coefficients, starts, kinds, smooth, shares, weights, gradient, l
             total += weights[group]
     value, base = 0.0, 0.0
     if total > 0.0:
-        value = largest + smooth * np.log(total)
+        value = powers[CYCLES] * (largest + smooth * np.log(total))
     for group in range(groups):
         if kinds[group] == CYCLES:
-            weights[group] /= total
+            weights[group] *= powers[CYCLES] / total
         elif kinds[group] == ENERGY:
-            weights[group] = 1.0
-            value += levels[group]
+            weights[group] = powers[ENERGY]
+            value += powers[ENERGY] * levels[group]
         else:
             over = levels[group] / smooth
             if over < 40.0:
@@ -72,7 +73,7 @@ def tangent(z, coefficients, starts, kinds, smooth, shares, weights, gradient, l
 
 
 @njit(**INNER)
-def mix(table, rows, coefficients, starts, kinds, smooth, z, atoms, mixed, counts):
+def mix(table, rows, coefficients, starts, kinds, powers, smooth, z, atoms, mixed, counts):
     """Weighs the chains that are mixed by Newton's method: each step moves weight between the heaviest of a
     component and its others. Writes `z`.
     """
@@ -91,7 +92,7 @@ def mix(table, rows, coefficients, starts, kinds, smooth, z, atoms, mixed, count
                 for term in range(terms):
                     z[term] += mixed[part, place] * table[rows[term], atoms[part, place]]
     for _ in range(STEPS):
-        value, _ = tangent(z, coefficients, starts, kinds, smooth, shares, weights, gradient, levels)
+        value, _ = tangent(z, coefficients, starts, kinds, powers, smooth, shares, weights, gradient, levels)
         free = 0
         for part in range(parts):
             heaviest = 0
@@ -114,7 +115,7 @@ def mix(table, rows, coefficients, starts, kinds, smooth, z, atoms, mixed, count
             return
         fill_means(moves, means, free, starts, shares)
         for _ in range(free):
-            solve(moves, means, slope, starts, kinds, smooth, shares, weights, bend, step, free)
+            solve(moves, means, slope, starts, kinds, powers, smooth, shares, weights, bend, step, free)
             # A chain without weight can only gain.
             kept = 0
             for one in range(free):
@@ -150,7 +151,9 @@ def mix(table, rows, coefficients, starts, kinds, smooth, z, atoms, mixed, count
         for _ in range(30):
             for term in range(terms):
                 there[term] = z[term] + length * move[term]
-            new, _ = tangent(there, coefficients, starts, kinds, smooth, shares, weights, gradient, levels)
+            new, _ = tangent(
+                there, coefficients, starts, kinds, powers, smooth, shares, weights, gradient, levels
+            )
             if new <= value - 1e-3 * length * gain:
                 break
             length *= 0.4
@@ -180,7 +183,7 @@ def fill_means(moves, means, free, starts, shares):
 
 
 @njit(**LEAN)
-def solve(moves, means, slope, starts, kinds, smooth, shares, weights, bend, step, free):
+def solve(moves, means, slope, starts, kinds, powers, smooth, shares, weights, bend, step, free):
     """Writes the Newton step: the second derivatives of the blended value with a small ridge, eliminated."""
     for one in range(free):
         for two in range(one + 1):
@@ -200,7 +203,7 @@ def solve(moves, means, slope, starts, kinds, smooth, shares, weights, bend, ste
                     second += weight * means[two, group]
                 elif kinds[group] == LIMIT:
                     found += weight * (1.0 - weight / STEEPEST) / smooth * product
-            bend[one, two] = bend[two, one] = found - first * second / smooth
+            bend[one, two] = bend[two, one] = found - first * second / (smooth * powers[CYCLES])
         bend[one, one] = bend[one, one] * (1.0 + 1e-8) + 1e-6
         bend[one, free] = -slope[one]
     for one in range(free):

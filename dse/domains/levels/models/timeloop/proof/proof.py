@@ -14,6 +14,7 @@ import numpy as np
 
 from dse.core.certificate import Counts
 from dse.core.clock import Clock
+from dse.core.objective import Objective, objective_named
 from dse.domains.levels.layout import RowArray
 from dse.domains.levels.models.timeloop.proof.branch import SLACK, Branch
 from dse.domains.levels.models.timeloop.proof.components import components_of
@@ -21,6 +22,7 @@ from dse.domains.levels.models.timeloop.proof.counts import Counts as ComponentC
 from dse.domains.levels.models.timeloop.proof.frontier import pack, unpack
 from dse.domains.levels.models.timeloop.proof.nodes import Found, Node, split
 from dse.domains.levels.models.timeloop.proof.orders import Choice, First, Pattern, orders_of
+from dse.domains.levels.models.timeloop.proof.terms import unit_of_loss
 from dse.domains.levels.problem import MachineProblem
 from dse.support.arrays import BoolArray, IntArray
 
@@ -61,13 +63,15 @@ class Proof:
     open: int = 0
     looked: int = 0
     tied: int = 0
+    _objective: Objective = field(init=False)
     _unit: float = field(init=False)
     _branches: list[Branch] = field(init=False)
     _queue: list[tuple[float, int, Node]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         hertz = float(self.problem.criteria.hertz)
-        self._unit = {"latency": 1 / hertz, "energy": 1e-12, "edp": 1e-12 / hertz}[self.problem.objective]
+        self._objective = objective_named(self.problem.objective)
+        self._unit = unit_of_loss(self._objective, hertz)
         every = components_of(self.problem)
         # A dim of size 1 has no loops: without others it stands for all.
         self._components = [one for one in every if (one.temporal * one.spatial).max() > 1] or every[:1]
@@ -104,7 +108,7 @@ class Proof:
         if self.loss == math.inf:
             return math.inf
         best = self.loss / self._unit
-        if self.problem.objective == "latency":
+        if self._objective.exponents == {"latency": 1}:
             # Cycles are whole.
             return math.log(best - 1 + 1e-6) if best > 1 else -math.inf
         if best <= 0:

@@ -85,8 +85,8 @@ def line_below(least, most, whole, taken):
 
 @njit(**OPTIONS)
 def relax(
-    table, rows, offsets, coefficients, starts, kinds, z, atoms, mixed, counts, rounds, target, over,
-    weights,
+    table, rows, offsets, coefficients, starts, kinds, powers, z, atoms, mixed, counts, rounds, target,
+    over, weights,
 ):  # fmt: skip
     """The best bound of some rounds.
 
@@ -106,8 +106,8 @@ def relax(
     best = np.empty(parts, dtype=np.int64)
     for _ in range(rounds):
         if begun:
-            mix(table, rows, coefficients, starts, kinds, smooth, z, atoms, mixed, counts)
-        _, base = tangent(z, coefficients, starts, kinds, smooth, shares, weights, gradient, levels)
+            mix(table, rows, coefficients, starts, kinds, powers, smooth, z, atoms, mixed, counts)
+        _, base = tangent(z, coefficients, starts, kinds, powers, smooth, shares, weights, gradient, levels)
         costs[:] = 0.0
         for term in range(terms):
             weight = gradient[term]

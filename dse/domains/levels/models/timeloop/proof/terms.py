@@ -1,20 +1,22 @@
 """The loss of a problem as sums of terms, each a product of what the components contribute.
 
 A **group** of terms is the energy, the cycles that computing or a level's transfers take, or a limit: what a
-level holds over its capacity, or spreads over its fan-out. The loss of
+level holds over its capacity, spreads over its fan-out, or a figure over its cap. The loss of
 `dse.domains.levels.models.timeloop.reference` is not below what the groups make of it, and equal but for
-roundings up, first visits and loops that undo each other.
+roundings up, first visits and loops that undo each other. A loss is a product of powers of energy and of the
+most cycles. Of a weighted sum each group of cycles has the energy in it: the largest of these is the sum.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 
+from dse.core.objective import Objective, objective_named
 from dse.domains.levels.machine import Level
 from dse.domains.levels.models.timeloop.proof.counts import Counts
 from dse.domains.levels.problem import MachineProblem
@@ -22,6 +24,7 @@ from dse.support.arrays import BoolArray, FloatArray
 
 ENERGY, CYCLES, LIMIT = range(3)
 """Kinds of groups, as the kernels have them."""
+PJ = 1e-12
 
 Part = Callable[[Counts], FloatArray]
 """What a component contributes to a term: the logarithm for each of its chains."""
@@ -45,6 +48,11 @@ class Term:
     delivery: tuple[int, int] | None = None
     first: First | None = None
 
+    def scaled(self, by: float) -> Term:
+        """So many times as much."""
+        first = self.first and replace(self.first, coefficient=self.first.coefficient * by)
+        return replace(self, coefficient=self.coefficient * by, first=first)
+
 
 @dataclass
 class Group:
@@ -53,6 +61,10 @@ class Group:
     kind: int
     terms: list[Term] = field(default_factory=list)
     spreads: bool = False
+
+    def scaled(self, by: float, kind: int) -> Group:
+        """The same so many times, as a group of another kind."""
+        return Group(kind, [term.scaled(by) for term in self.terms])
 
     def add(
         self,
@@ -84,20 +96,22 @@ class Terms:
     counts: Sequence[Counts]
     keep: BoolArray
     groups: list[Group] = field(init=False)
+    powers: FloatArray = field(init=False)
+    """Of energy and of cycles, at ENERGY and CYCLES."""
 
     def __post_init__(self) -> None:
-        objective, levels = self.problem.objective, self.problem.accelerator.levels
-        self.groups = []
+        objective, levels = objective_named(self.problem.objective), self.problem.accelerator.levels
         kept = [_Kept(*one) for one in self._kept()]
-        if objective != "latency":
-            self.groups.append(self._energy(kept))
-        if objective != "energy":
-            self.groups.append(Group(CYCLES, [Term(1.0, (Counts.steps,))]))
-            for place, level in enumerate(levels):
-                self.groups += self._transfers(place, level, [one for one in kept if one.level == place])
+        energy, cycles = self._energy(kept), [Group(CYCLES, [Term(1.0, (Counts.steps,))])]
+        for place, level in enumerate(levels):
+            cycles += self._transfers(place, level, [one for one in kept if one.level == place])
+        self.groups = _minimised(objective, float(self.problem.criteria.hertz), energy, cycles)
         for place, level in enumerate(levels):
             self.groups += self._limits(place, level)
+        self.groups += _caps(objective, float(self.problem.criteria.hertz), energy, cycles)
         self.groups = [group for group in self.groups if group.terms]
+        exponents = objective.exponents
+        self.powers = np.array([exponents.get("energy", 1.0), exponents.get("latency", 1.0)])
 
     @cached_property
     def flat(self) -> list[Term]:
@@ -204,6 +218,30 @@ class Terms:
         if least > 1:
             found.append(Group(LIMIT, [Term(float(least), (_over_fan_out(place),))]))
         return found
+
+
+def unit_of_loss(objective: Objective, hertz: float) -> float:
+    """What a loss of 1 is, in the objective's unit, where energy is in pJ and time in cycles."""
+    return PJ if objective.weights else objective.uncapped.total({"energy": PJ, "latency": 1 / hertz})
+
+
+def _minimised(objective: Objective, hertz: float, energy: Group, cycles: Sequence[Group]) -> list[Group]:
+    """The groups of the loss: of the product's figures, or of a sum, in pJ."""
+    exponents, weights = objective.exponents, {figure.name: weight for figure, weight in objective.weights}
+    if weights.keys() == {"energy", "latency"}:
+        a_cycle = weights["latency"] / hertz / PJ
+        spent = energy.scaled(weights["energy"], CYCLES)
+        return [Group(CYCLES, [*spent.terms, *group.scaled(a_cycle, CYCLES).terms]) for group in cycles]
+    return [energy] * ("energy" in exponents) + [*cycles] * ("latency" in exponents)
+
+
+def _caps(objective: Objective, hertz: float, energy: Group, cycles: Sequence[Group]) -> list[Group]:
+    """Figures as shares of their caps."""
+    found = []
+    for figure, cap in objective.caps:
+        groups, share = ([energy], PJ / cap) if figure.name == "energy" else (cycles, 1 / (cap * hertz))
+        found += [group.scaled(share, LIMIT) for group in groups]
+    return found
 
 
 def _pj_a_word(level: Level) -> dict[str, float]:
