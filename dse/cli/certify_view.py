@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dse.cli import output
 from dse.cli.best_view import DIGITS, best_figures, show_best, show_folder, show_totals
+from dse.cli.roofline_view import roofline_line, show_rooflines
 from dse.core.cost_models import unit_of
 from dse.support.quantities import quantity
 
@@ -80,13 +81,15 @@ def show_layer(
         more = f"; the time ran out, {next_run}" if certificate.counts.groups else ""
         console.print(bound + more, soft_wrap=True)
     console.print(_proof(certificate, problem), soft_wrap=True)
+    if "roofline" in entry:
+        console.print(roofline_line(entry), soft_wrap=True)
     for check in entry.get("verified", []):
         sign, style = ("verified", "green") if check["passed"] else ("NOT VERIFIED", "red")
         console.print(f"{sign}: {check['name']} ({check['seen']})", style=style, soft_wrap=True)
     show_folder(console, out)
 
 
-def show_network(data: Mapping[str, Any], out: Path | None, *, kept: bool) -> None:
+def show_network(data: Mapping[str, Any], out: Path | None, *, kept: bool, roofline: bool) -> None:
     """Print a network's optima: a row a layer, and the totals; `kept` says that the next run goes on."""
     console, objective = output.make_console(), data["objective"]
     unit = unit_of(objective, data["cost_model"])
@@ -101,6 +104,8 @@ def show_network(data: Mapping[str, Any], out: Path | None, *, kept: bool) -> No
     heads = ("layer", "repeats", "status", *gap, f"least {objective}", "cycles", "energy", "seconds")
     title = f"{data['network']}, {data['accelerator']}, least {objective}, cost model {data['cost_model']}"
     output.print_table(console, title, heads, rows, figures=heads[3:])
+    if roofline:
+        show_rooflines(console, data)
     show_totals(console, data)
     if open_:
         layers = len(data["layers"])

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
+from dse.core.layer import Layer
 from dse.core.model_settings import ModelSettings
+from dse.core.roofline import Roofline
 from dse.support.errors import InputError
 
 
@@ -97,6 +99,11 @@ class AnyCostModel:
     def configured(cls, settings: Any) -> AnyCostModel:
         """The model with settings of its `settings_type`."""
         raise NotImplementedError(f"cost model {cls.name!r} has no settings")
+
+    def roofline(self, layer: Layer, hardware: Any) -> Roofline | None:
+        """What no design does better than, by the layer's compulsory traffic; None if the model knows no such
+        bound."""
+        return None
 
     def trust(self) -> None:
         """It has priced some mappings of a search already: what fails from now on is the mappings' fault."""

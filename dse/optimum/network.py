@@ -30,10 +30,24 @@ def certify_layer(
 ) -> tuple[Certificate, dict[str, Any]]:
     """One layer's certificate, and as plain data; with `check` it is verified, and `verified` says how."""
     found = certify(problem, time_limit, cache=cache)
-    entry = found.to_dict(problem, spec, accelerator)
+    entry = found.to_dict(problem, spec, accelerator) | _beside_roofline(problem, found)
     if check:
         entry["verified"] = [asdict(one) for one in verify(problem, found)]
     return found, entry
+
+
+def _beside_roofline(problem: AnyProblem, found: Certificate) -> dict[str, Any]:
+    """The layer's roofline, and how far the best mapping is from it; nothing where the model has none."""
+    best = found.best
+    there = problem if best is None else problem.on_machine_of(best.genes)
+    bounds = there.model.roofline(there.layer, there.accelerator)
+    if bounds is None:
+        return {}
+    above: dict[str, float | None] = {"cycles_above": None, "energy_above": None}
+    if best is not None:
+        energy = best.energy_nj / bounds.energy_nj if bounds.energy_nj else None
+        above = {"cycles_above": best.cycles / bounds.cycles, "energy_above": energy}
+    return {"roofline": bounds.to_dict() | above}
 
 
 def certify_network(

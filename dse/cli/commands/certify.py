@@ -67,6 +67,12 @@ def command(
         Path | None, typer.Option(help="A folder for the mappings and certificates.", metavar="DIR")
     ] = None,
     format: Formats = None,
+    roofline: Annotated[
+        bool,
+        typer.Option(
+            "--roofline", help="Show how far a network's layers are from the roofline; --out has a picture."
+        ),
+    ] = False,
     detail: WithDetail = False,
     json: Json = False,
 ) -> None:
@@ -83,6 +89,8 @@ def command(
         raise InputError("--fresh keeps no proofs, and --cache says where to keep them; choose one")
     if detail and network is not None:
         raise InputError("--detail is of one layer: give --layer, one of the network's")
+    if roofline and network is None:
+        raise InputError("--roofline is of a network's layers; a layer's own is shown with its proof")
     if time_limit is not None:
         positive_number(time_limit, "--time-limit")
     model = chosen_model(cost_model, constants)
@@ -104,7 +112,7 @@ def command(
         if network is None:
             _certify_layer(accelerator, problems, out, formats, json, options, detail=detail)
         else:
-            _certify_network(network, accelerator, problems, out, formats, json, options)
+            _certify_network(network, accelerator, problems, out, formats, json, options, roofline=roofline)
     except KeyboardInterrupt:
         if not fresh:
             typer.echo("dse: what is proven is kept; the same command goes on from there", err=True)
@@ -183,17 +191,22 @@ def _certify_network(
     formats: tuple[str, ...],
     json: bool,
     options: dict[str, Any],
+    *,
+    roofline: bool,
 ) -> None:
     from dse.cli.certify_view import LayerBar, show_network
+    from dse.cli.roofline_view import draw_rooflines
     from dse.optimum.network import certify_network
 
     with LayerBar(network, len(problems)) as bar, _compiling_said():
         data = certify_network(network, accelerator, problems, out=out, observe=bar, **options)
     export_layers(formats, problems, data, out)
+    if out is not None and roofline:
+        draw_rooflines(data, out)
     if json:
         output.print_json(data)
     else:
-        show_network(data, out, kept=options["cache"] is not False)
+        show_network(data, out, kept=options["cache"] is not False, roofline=roofline)
     _exit(data["layers"])
 
 

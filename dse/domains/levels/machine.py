@@ -31,6 +31,11 @@ class Bandwidth:
     write: float | None = None
     shared: float | None = None
 
+    @property
+    def each(self) -> tuple[float | None, float | None, float | None]:
+        """All three."""
+        return self.read, self.write, self.shared
+
 
 @dataclass(frozen=True)
 class Energy:

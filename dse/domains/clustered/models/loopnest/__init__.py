@@ -18,6 +18,7 @@ import numpy as np
 from dse.core.cost_model import Detail
 from dse.core.figures import CostBatch
 from dse.core.layer import Layer
+from dse.core.roofline import Roofline, roofline
 from dse.domains.clustered.accelerator import MACHINE_FIGURES, Accelerator
 from dse.domains.clustered.cost_model import Baseline, CaseExtras, CostModel, PriceEach
 from dse.domains.clustered.mapping import Mapping, MappingBatch
@@ -86,6 +87,18 @@ class LoopNest(CostModel):
             return _price(*on_machines(*known, layer, machines, self.constants), rows, 1)
 
         return price
+
+    def roofline(self, layer: Layer, hardware: Accelerator) -> Roofline:
+        """See CostModel. A MAC reads three operands of L1 and writes one; a word of DRAM goes through L2, the
+        NoC and an L1 at least once (docs, section 6)."""
+        fixed = self.constants
+        return roofline(
+            layer,
+            peak=hardware.num_pes * hardware.simd_lanes,
+            bandwidth=hardware.offchip_bandwidth,
+            mac_pj=fixed.mac_pj + 4 * fixed.l1_pj,
+            word_pj=fixed.dram_pj + 2 * fixed.l2_pj + fixed.noc_pj + fixed.l1_pj,
+        )
 
     def needed_area(self, layer: Layer, machines: IntArray, rows: IntArray, costs: CostBatch) -> FloatArray:
         """The area in mm2 of the PEs that ever work, with L1s and an L2 as large as the mapping needs."""

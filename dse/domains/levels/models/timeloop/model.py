@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from dse.core.cost_model import Detail
 from dse.core.figures import CostBatch
 from dse.core.layer import Layer
 from dse.core.reasons import Reason
+from dse.core.roofline import Roofline, compulsory_words, roofline
 from dse.domains.levels.cost_model import LevelsCostModel, PriceRows
 from dse.domains.levels.layout import RowArray
 from dse.domains.levels.machine import Machine
@@ -76,6 +78,21 @@ class Timeloop(LevelsCostModel):
             )
 
         return price
+
+    def roofline(self, layer: Layer, hardware: Machine) -> Roofline:
+        """See CostModel. The outermost level reads inputs and weights, and is written outputs."""
+        link, words = hardware.levels[0], compulsory_words(layer)
+        read, written = words.weights + words.inputs, words.outputs
+        limits = zip((read, written, words.total), link.bandwidth.each, strict=True)
+        cycles = max((count / limit for count, limit in limits if limit is not None), default=0.0)
+        energy = (read * link.energy.read_pj + written * link.energy.update_pj) / link.block
+        return roofline(
+            layer,
+            peak=hardware.macs,
+            bandwidth=words.total / cycles if cycles else inf,
+            mac_pj=hardware.mac_pj,
+            word_pj=energy / words.total,
+        )
 
     def detail(self, layer: Layer, machine: Machine, mapping: HierarchyMapping) -> Detail | None:
         """See CostModel."""

@@ -1,0 +1,115 @@
+"""The roofline of a layer on its hardware: what no mapping can do better than (Williams et al., CACM 2009).
+
+A layer's compulsory traffic is each of its words moved once between the chip and what is beyond it. With its
+multiply-accumulates it bounds latency (the array is no faster than all its units, the link no faster than its
+bandwidth) and energy. Both bounds hold for every mapping, whatever the sizes of buffers.
+"""
+
+from __future__ import annotations
+
+from math import ceil, gcd, isfinite
+from typing import Any, NamedTuple
+
+from dse.core.layer import Layer
+
+
+class Words(NamedTuple):
+    """The words of each tensor, each counted once: of the inputs those that some output reads, no padding."""
+
+    weights: int
+    inputs: int
+    outputs: int
+
+    @property
+    def total(self) -> int:
+        """All words."""
+        return sum(self)
+
+
+class Roofline(NamedTuple):
+    """The bounds of one layer on one machine.
+
+    `compute_cycles` and `transfer_cycles` are what all multiply-accumulates and all `words` take at least;
+    `peak` is multiply-accumulates and `bandwidth` words a cycle; `energy_nj` is the least energy of both.
+    """
+
+    macs: int
+    words: Words
+    peak: float
+    bandwidth: float
+    compute_cycles: int
+    transfer_cycles: int
+    energy_nj: float
+
+    @property
+    def cycles(self) -> int:
+        """No mapping takes fewer."""
+        return max(self.compute_cycles, self.transfer_cycles)
+
+    @property
+    def intensity(self) -> float:
+        """Multiply-accumulates a word of compulsory traffic."""
+        return self.macs / self.words.total
+
+    @property
+    def bound_by(self) -> str:
+        """What the least latency comes from."""
+        return "compute" if self.compute_cycles >= self.transfer_cycles else "bandwidth"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The bounds as plain data."""
+        return {
+            "macs": self.macs,
+            "words": self.words._asdict(),
+            "macs_per_word": self.intensity,
+            "peak_macs_per_cycle": self.peak,
+            "words_per_cycle": self.bandwidth if isfinite(self.bandwidth) else None,
+            "bound_by": self.bound_by,
+            "compute_cycles": self.compute_cycles,
+            "transfer_cycles": self.transfer_cycles,
+            "cycles": self.cycles,
+            "energy_nj": self.energy_nj,
+        }
+
+
+def compulsory_words(layer: Layer) -> Words:
+    """The words of a layer's tensors, one run of it; InputError of one to be folded."""
+    loops = layer.loops
+    depthwise = layer.type == "DSCONV"
+    outputs_of, taps = (loops["Y"], loops["X"]), (layer.R, layer.S)
+    shape = (layer.stride, taps, layer.dilation, layer.padding, (layer.Y, layer.X), outputs_of)
+    rows, columns = (_read(*axis) for axis in zip(*shape, strict=True))
+    inputs = layer.C * rows * columns
+    outputs = (layer.C if depthwise else layer.K) * loops["Y"] * loops["X"]
+    return Words(layer.K * layer.C * layer.R * layer.S, inputs, outputs)
+
+
+def roofline(layer: Layer, peak: float, bandwidth: float, mac_pj: float, word_pj: float) -> Roofline:
+    """The bounds of a machine of `peak` MACs and `bandwidth` words a cycle, whatever the tensor.
+
+    `mac_pj` and `word_pj` are the least energies of a multiply-accumulate and of a word moved.
+    """
+    words = compulsory_words(layer)
+    energy = 1e-3 * (layer.macs * mac_pj + words.total * word_pj)
+    # Floats: a machine may be drawn with any bandwidth, and an unlimited one takes no cycle.
+    compute, transfer = ceil(layer.macs / peak), ceil(words.total / bandwidth)
+    return Roofline(layer.macs, words, peak, bandwidth, compute, transfer, energy)
+
+
+def _read(stride: int, taps: int, dilation: int, padding: int, size: int, outputs: int) -> int:
+    """How many rows the outputs read, none of them padding and none counted twice."""
+    step = gcd(stride, dilation)
+    stride, dilation = stride // step, dilation // step
+    # Output i reads the rows i stride + r dilation, and i + dilation reads the same ones from r - stride on.
+    twice = max(0, outputs - dilation) * max(0, taps - stride)
+    if not padding:
+        return outputs * taps - twice
+    near = {0, outputs - 1, *range(min(outputs, padding + 1)), *range(max(0, outputs - 2 * padding), outputs)}
+    first, end = ceil(padding / step), ceil((padding + size) / step)
+    outside = {
+        row
+        for output in near
+        for row in range(output * stride, output * stride + taps * dilation, dilation)
+        if not first <= row < end
+    }
+    return outputs * taps - twice - len(outside)
