@@ -92,8 +92,8 @@ def roofline(layer: Layer, peak: float, bandwidth: float, mac_pj: float, word_pj
     words = compulsory_words(layer)
     energy = 1e-3 * (layer.macs * mac_pj + words.total * word_pj)
     # Floats: a machine may be drawn with any bandwidth, and an unlimited one takes no cycle.
-    compute, transfer = ceil(layer.macs / peak), ceil(words.total / bandwidth)
-    return Roofline(layer.macs, words, peak, bandwidth, compute, transfer, energy)
+    compute, moving = ceil(layer.macs / peak), ceil(words.total / bandwidth)
+    return Roofline(layer.macs, words, peak, bandwidth, compute, moving, energy)
 
 
 def _read(stride: int, taps: int, dilation: int, padding: int, size: int, outputs: int) -> int:
