@@ -29,7 +29,7 @@ class Words(NamedTuple):
 class Roofline(NamedTuple):
     """The bounds of one layer on one machine.
 
-    `compute_cycles` and `transfer_cycles` are what all multiply-accumulates and all `words` take at least;
+    `compute_cycles` and `link_cycles` are what all multiply-accumulates and all `words` take at least;
     `peak` is multiply-accumulates and `bandwidth` words a cycle; `energy_nj` is the least energy of both.
     """
 
@@ -38,13 +38,13 @@ class Roofline(NamedTuple):
     peak: float
     bandwidth: float
     compute_cycles: int
-    transfer_cycles: int
+    link_cycles: int
     energy_nj: float
 
     @property
     def cycles(self) -> int:
         """No mapping takes fewer."""
-        return max(self.compute_cycles, self.transfer_cycles)
+        return max(self.compute_cycles, self.link_cycles)
 
     @property
     def intensity(self) -> float:
@@ -54,7 +54,7 @@ class Roofline(NamedTuple):
     @property
     def bound_by(self) -> str:
         """What the least latency comes from."""
-        return "compute" if self.compute_cycles >= self.transfer_cycles else "bandwidth"
+        return "compute" if self.compute_cycles >= self.link_cycles else "bandwidth"
 
     def to_dict(self) -> dict[str, Any]:
         """The bounds as plain data."""
@@ -66,7 +66,7 @@ class Roofline(NamedTuple):
             "words_per_cycle": self.bandwidth if isfinite(self.bandwidth) else None,
             "bound_by": self.bound_by,
             "compute_cycles": self.compute_cycles,
-            "transfer_cycles": self.transfer_cycles,
+            "link_cycles": self.link_cycles,
             "cycles": self.cycles,
             "energy_nj": self.energy_nj,
         }
@@ -92,8 +92,8 @@ def roofline(layer: Layer, peak: float, bandwidth: float, mac_pj: float, word_pj
     words = compulsory_words(layer)
     energy = 1e-3 * (layer.macs * mac_pj + words.total * word_pj)
     # Floats: a machine may be drawn with any bandwidth, and an unlimited one takes no cycle.
-    compute, moving = ceil(layer.macs / peak), ceil(words.total / bandwidth)
-    return Roofline(layer.macs, words, peak, bandwidth, compute, moving, energy)
+    compute, link = ceil(layer.macs / peak), ceil(words.total / bandwidth)
+    return Roofline(layer.macs, words, peak, bandwidth, compute, link, energy)
 
 
 def _read(stride: int, taps: int, dilation: int, padding: int, size: int, outputs: int) -> int:

@@ -64,7 +64,7 @@ def test_no_mapping_is_below_the_roofline(layer: str, machine: str, model: str) 
     assert feasible.any()
     assert (found.cycles[feasible] >= bounds.cycles).all()
     assert (found.energy_nj[feasible] >= bounds.energy_nj * (1 - 1e-12)).all()
-    assert bounds.cycles == max(bounds.compute_cycles, bounds.transfer_cycles)
+    assert bounds.cycles == max(bounds.compute_cycles, bounds.link_cycles)
 
 
 def test_a_block_of_llama_moves_what_accelforge_counts() -> None:
