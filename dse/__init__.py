@@ -18,7 +18,8 @@ own prices too: `Problem(layer, edge, "edp", cost_model=price)`, see
 of one line. In a shell, `dse list` has the networks, accelerators, searchers and cost models that there are,
 and `dse --help` the commands.
 
-`search` gives a Result, `certify` a Certificate that `verify` checks, `compare` a Comparison.
+`search` gives a Result, `certify` a Certificate that `verify` checks, `compare` a Comparison, and
+`codesign(network, "space.toml")` a Codesign: the best machine for a network, with its mappings and the proof.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from dse.domains.clustered.problem import Problem
     from dse.domains.clustered.space.mapping_space import MappingSpace
     from dse.optimum import certify, verify
+    from dse.optimum.codesign import codesign
+    from dse.optimum.codesign.result import Codesign
     from dse.report.comparing import Comparison, compare
     from dse.search.api import Result, search
     from dse.support.errors import InputError
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Accelerator": "dse.domains.clustered.accelerator",
     "Certificate": "dse.core.certificate",
+    "Codesign": "dse.optimum.codesign.result",
     "Comparison": "dse.report.comparing",
     "CostBatch": "dse.core.figures",
     "CostModel": "dse.domains.clustered.cost_model",
@@ -56,6 +60,7 @@ _HOMES = {
     "Problem": "dse.domains.clustered.problem",
     "Result": "dse.search.api",
     "certify": "dse.optimum",
+    "codesign": "dse.optimum.codesign",
     "compare": "dse.report.comparing",
     "load_accelerator": "dse.domains.clustered.accelerator",
     "make_problem": "dse.core.domains",
@@ -66,6 +71,7 @@ _HOMES = {
 __all__ = [
     "Accelerator",
     "Certificate",
+    "Codesign",
     "Comparison",
     "CostBatch",
     "CostModel",
@@ -77,6 +83,7 @@ __all__ = [
     "Problem",
     "Result",
     "certify",
+    "codesign",
     "compare",
     "load_accelerator",
     "make_problem",

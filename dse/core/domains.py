@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from dse.core.cost_model import AnyCostModel
 from dse.core.cost_models import DEFAULT_COST_MODEL, class_of_spec
 from dse.core.hardware import parse_hardware
+from dse.core.hardware_figures import HardwareFigures
 from dse.core.layer import Layer
 from dse.core.problem import AnyProblem, Hardware
 from dse.core.proofs import Prover
@@ -47,6 +48,8 @@ class Domain(Protocol):
     """The formats that its designs are written in: by name, what each is."""
     case_figures: Mapping[str, str]
     """The figures of a case's result, and how a table calls them."""
+    hardware_figures: HardwareFigures | None
+    """The figures that a space of hardware may choose; None where that is not known."""
     proof_seconds: float | None
     """How long `dse certify` proves if it is not told; None without a limit."""
 

@@ -10,6 +10,7 @@ from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import PRESETS, Accelerator, load_accelerator
 from dse.domains.clustered.cases import price_cases, read_cases
 from dse.domains.clustered.cost_model import CostModel
+from dse.domains.clustered.figures import ClusteredFigures
 from dse.domains.clustered.formats.registry import FORMATS
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.prover import ClusteredProver
@@ -31,6 +32,7 @@ class Clustered:
         "l1_size": "L1",
         "l2_size": "L2",
     }
+    hardware_figures = ClusteredFigures()
     proof_seconds = None
 
     def make_problem(

@@ -13,6 +13,7 @@ from dse.core.objective import refuse_several
 from dse.core.proofs import proof_module
 from dse.domains.levels.architecture import machine_from_dict
 from dse.domains.levels.cost_model import LevelsCostModel
+from dse.domains.levels.figures import LevelsFigures
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.problem import MachineProblem
 from dse.domains.levels.space.opened import read_opened, with_levels
@@ -37,6 +38,7 @@ class Levels:
         "edp": "EDP J cycles",
         "utilization": "utilisation",
     }
+    hardware_figures = LevelsFigures()
     proof_seconds = 60.0
 
     def make_problem(

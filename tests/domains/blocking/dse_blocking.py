@@ -364,6 +364,7 @@ class BlockingDomain:
     formats: ClassVar[dict[str, str]] = {"json": "the blocks and their order"}
     case_figures: ClassVar[dict[str, str]] = {"cycles": "cycles"}
     proof_seconds = None
+    hardware_figures = None
 
     def make_problem(
         self,

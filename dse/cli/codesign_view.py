@@ -1,0 +1,80 @@
+"""What `dse codesign` shows: the machine, what the network costs on it, and what is proven."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dse.cli import output
+from dse.cli.best_view import DIGITS, show_folder
+from dse.core.cost_models import unit_of
+from dse.support.quantities import energy, quantity
+
+if TYPE_CHECKING:
+    from dse.optimum.codesign.result import Codesign
+
+NAMES = {"area_mm2": "mm2", "power_mw": "mW"}
+
+
+def show(found: Codesign, entry: dict[str, Any], out: Path | None, *, kept: bool) -> None:
+    """Print it; `kept` says that the next run goes on from here."""
+    console, unit = output.make_console(), unit_of(found.objective, found.space.model.name)
+    title = (
+        f"{found.network}, least {found.objective}, {found.space.machines:,} machines of {found.space.name}"
+    )
+    title += f", cost model {found.space.model.spec}"
+    best = found.best
+    if best is None:
+        output.print_heading(console, title)
+        words = "no machine was found in time" if found.status == "bounded" else _no_machine(found)
+        console.print(words, style="red", soft_wrap=True)
+    else:
+        rows = [
+            (layer["layer"], layer["repeats"], layer["cycles"], energy(layer["energy_nj"]))
+            for layer in best["layers"]
+        ]
+        output.print_table(
+            console, title, ("layer", "repeats", "cycles", "energy"), rows, figures=("energy",)
+        )
+        claim = "optimal" if found.status == "optimal" else f"best found, gap {found.gap:.3%}:"
+        machine = ", ".join(f"{name} {value:,.10g}" for name, value in best["parameters"].items())
+        for name, of in NAMES.items():
+            machine += f", {best[name]:.4g} {of}" if name in best else ""
+        console.print(
+            f"{claim} {found.objective} {quantity(best['value'], unit, DIGITS)}, on {machine}",
+            style="green",
+            soft_wrap=True,
+        )
+        totals = best["totals"]
+        console.print(
+            f"whole network: {best['cycles']:,} cycles, {quantity(totals['latency'], 's', DIGITS)}, "
+            f"{quantity(totals['energy'], 'J', DIGITS)}, EDP {quantity(totals['edp'], 'J s', DIGITS)}",
+            soft_wrap=True,
+        )
+    if found.status == "bounded":
+        more = "; the same command goes on from here" if kept else ""
+        bound = quantity(found.lower_bound, unit, DIGITS)
+        console.print(f"no machine and mappings are below {bound}{more}", soft_wrap=True)
+    earlier = f" ({found.proofs_kept:,} of earlier runs)" if found.proofs_kept else ""
+    console.print(
+        f"proof: {found.boxes:,} boxes of machines, {found.machines_excluded:,} machines beyond a limit, "
+        f"{found.proofs:,} proofs of layers{earlier}, {output.short(found.cpu_seconds)} CPU s, "
+        f"{output.short(found.seconds)} s",
+        soft_wrap=True,
+    )
+    for check in entry.get("verified", []):
+        sign, style = ("verified", "green") if check["passed"] else ("NOT VERIFIED", "red")
+        console.print(f"{sign}: {check['name']} ({check['seen']})", style=style, soft_wrap=True)
+    show_folder(console, out)
+
+
+def _no_machine(found: Codesign) -> str:
+    """Why there is none, of which the proof is complete."""
+    boxes = found.certificate["boxes"]
+    reason = next((box["limit"] for box in boxes if "limit" in box), "")
+    if found.machines_excluded == found.space.machines:
+        return f"no machine keeps the limits: that is proven; even the least has {reason}"
+    return (
+        f"no machine is feasible, that is proven: {found.machines_excluded:,} are beyond a limit, and on "
+        "each of the others some layer has no mapping that fits"
+    )

@@ -1,0 +1,116 @@
+"""The figures of an accelerator, and the constants of a cost model, as spaces of hardware choose them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+from dse.core.cost_model import AnyCostModel
+from dse.core.evaluations import Evaluations
+from dse.core.hardware_figures import CAPACITY, ENERGY, RATE, STRUCTURE, HardwareFigure
+from dse.core.model_constants import RANGE, ModelConstants
+from dse.domains.clustered.accelerator import CLOCK_GHZ, MACHINE_FIGURES, MAX_FIGURE, MAX_PES, Accelerator
+from dse.domains.clustered.mapping import MappingBatch
+from dse.domains.clustered.models.maestro.area import (
+    L1_BANK,
+    L1_BANK_UM2,
+    L2_BANK,
+    L2_BANK_UM2,
+    PE_UM2,
+)
+
+SIZES = ("l1_size", "l2_size")
+BANDWIDTHS = ("noc_bandwidth", "offchip_bandwidth")
+SOUND = "loopnest"
+"""The cost model whose cycles a wider link never makes more; of others that is not known."""
+CONSTANTS = "constants."
+DIGAMMA_PE_UM2, DIGAMMA_BIT_UM2 = 282, 0.086
+"""Kao et al., "DiGamma: Domain-aware Genetic Algorithm for HW-Mapping Co-optimization for DNN Accelerators",
+DATE 2022."""
+
+
+class ClusteredFigures:
+    """The figures of an Accelerator and, as `constants.l2_pj`, energies of the cost model."""
+
+    def figures(self, hardware: Accelerator, model: AnyCostModel) -> Mapping[str, HardwareFigure]:
+        """See HardwareFigures."""
+        found = {}
+        for name in MACHINE_FIGURES:
+            kind = CAPACITY if name in SIZES else STRUCTURE
+            if name in BANDWIDTHS and model.name == SOUND:
+                kind = RATE
+            least, most = CLOCK_GHZ if name == "clock_ghz" else (int(name != "noc_latency"), MAX_FIGURE)
+            most = MAX_PES if name == "num_pes" else most
+            found[name] = HardwareFigure(kind, getattr(hardware, name), least, most, name != "clock_ghz")
+        for name, value in _energies(model).items():
+            found[CONSTANTS + name] = HardwareFigure(ENERGY, value, *RANGE, by_size=_BY_SIZE.get(name))
+        return found
+
+    def formulas(self, model: AnyCostModel, word_bits: int) -> Mapping[str, Mapping[str, str]]:
+        """See HardwareFigures: `loopnest`'s own, that of ArchGym's MAESTRO, and DiGamma's."""
+        digamma = (
+            f"(num_pes * {DIGAMMA_PE_UM2} + (num_pes * l1_size + l2_size) * {word_bits * DIGAMMA_BIT_UM2!r}) "
+            "* 0.000001"
+        )
+        maestro = (
+            f"(num_pes * {PE_UM2!r} + ceil(l2_size / {L2_BANK}) * {L2_BANK_UM2!r} + "
+            f"ceil(l1_size / {L1_BANK}) * {L1_BANK_UM2!r} * num_pes) * 0.000001"
+        )
+        area, power = {"digamma": digamma, "maestro": maestro}, {}
+        given = _constants(model)
+        if model.name == SOUND and given is not None:
+            mac, element = given.mac_um2, given.element_um2
+            pe = f"simd_lanes * {mac!r} + l1_size * {element!r}"
+            area[SOUND] = f"(num_pes * ({pe}) + l2_size * {element!r}) * 0.000001"
+            power[SOUND] = f"{area[SOUND]} * {given.leakage_mw_per_mm2!r}"
+        return {"area_mm2": area, "power_mw": power}
+
+    def with_figures(
+        self, hardware: Accelerator, model: AnyCostModel, values: Mapping[str, float], name: str
+    ) -> tuple[Accelerator, AnyCostModel]:
+        """See HardwareFigures."""
+        own: dict[str, Any] = {
+            key: value if key == "clock_ghz" else int(value)
+            for key, value in values.items()
+            if key in MACHINE_FIGURES
+        }
+        constants = {
+            key.removeprefix(CONSTANTS): float(value)
+            for key, value in values.items()
+            if key.startswith(CONSTANTS)
+        }
+        if constants:
+            settings: Any = replace(_constants(model), **constants)
+            model = type(model).configured(settings)
+        return replace(hardware, name=name, **own), model
+
+    def price(self, problem: Any, mappings: Sequence[Any]) -> Evaluations:
+        """See HardwareFigures."""
+        found: Evaluations = problem.evaluate(MappingBatch.of(list(mappings)))
+        return found
+
+    def needs(self, problem: Any, mapping: Any) -> Mapping[str, int]:
+        """See HardwareFigures."""
+        priced = problem.evaluate(mapping)
+        return {name: int(getattr(priced, name)[0]) for name in SIZES}
+
+
+_BY_SIZE = {
+    "l1_pj": "constants.mac_pj * sram_pj(l1_size, 16)",
+    "l2_pj": "constants.mac_pj * sram_pj(l2_size, 16)",
+}
+"""Eyeriss's table has energies over that of a MAC: the line through its points (see `sram_pj`)."""
+
+
+def _constants(model: Any) -> Any:
+    found = getattr(model, "constants", None)
+    return found if isinstance(found, ModelConstants) else None
+
+
+def _energies(model: AnyCostModel) -> dict[str, float]:
+    """The constants in pJ, by name, of the model whose energy is a sum of counts times them."""
+    given = _constants(model)
+    if model.name != SOUND or given is None:
+        return {}
+    return {item.name: getattr(given, item.name) for item in fields(given) if item.name.endswith("_pj")}

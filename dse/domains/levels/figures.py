@@ -1,0 +1,109 @@
+"""The figures of a machine of levels, as spaces of hardware choose them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from dse.core.cost_model import AnyCostModel
+from dse.core.evaluations import Evaluations
+from dse.core.hardware_figures import CAPACITY, ENERGY, RATE, STRUCTURE, HardwareFigure
+from dse.domains.levels.machine import MOST_INSTANCES, MOST_PJ, MOST_WORDS, Bandwidth, Energy, Level, Machine
+from dse.domains.levels.space.opened import BANDWIDTHS
+
+WORD_BITS = 8
+ENERGIES = ("read_pj", "write_pj", "update_pj")
+ACCESS, LEAK = "access_pj", "leak_pj"
+
+
+class LevelsFigures:
+    """`levels.NAME.size`, `fan_out`, `block`, `cluster`, bandwidths and energies, as in a machine's file.
+
+    `access_pj` is the energy of an access of any kind, and `word_bits` is for `"by size"` alone.
+    """
+
+    def figures(self, hardware: Machine, model: AnyCostModel) -> Mapping[str, HardwareFigure]:
+        """See HardwareFigures."""
+        found = {
+            "mac_pj": HardwareFigure(ENERGY, hardware.mac_pj, 0, MOST_PJ),
+            "clock_ghz": HardwareFigure(STRUCTURE, hardware.clock_ghz, 1e-6, 1e6),
+        }
+        for level in hardware.levels:
+            for name, figure in _of_level(level).items():
+                found[f"levels.{level.name}.{name}"] = figure
+        return found
+
+    def formulas(self, model: AnyCostModel, word_bits: int) -> Mapping[str, Mapping[str, str]]:
+        """None: nothing is published of levels in general."""
+        return {"area_mm2": {}, "power_mw": {}}
+
+    def with_figures(
+        self, hardware: Machine, model: AnyCostModel, values: Mapping[str, float], name: str
+    ) -> tuple[Machine, AnyCostModel]:
+        """See HardwareFigures."""
+        own: dict[str, Any] = {key: float(values[key]) for key in ("mac_pj", "clock_ghz") if key in values}
+        levels = []
+        for level in hardware.levels:
+            front = f"levels.{level.name}."
+            given = {key.removeprefix(front): value for key, value in values.items() if key.startswith(front)}
+            levels.append(_with(level, given))
+        return replace(hardware, name=name, levels=tuple(levels), **own), model
+
+    def price(self, problem: Any, mappings: Sequence[Any]) -> Evaluations:
+        """See HardwareFigures."""
+        found: Evaluations = problem.price_rows(problem.space.layout.encode(list(mappings)))
+        return found
+
+    def needs(self, problem: Any, mapping: Any) -> Mapping[str, int]:
+        """See HardwareFigures."""
+        words, _ = problem.space.measure(problem.space.layout.encode([mapping]))
+        return {
+            f"levels.{level.name}.size": count
+            for level, count in zip(problem.accelerator.levels, words[0].tolist(), strict=True)
+            if level.capacity is not None
+        }
+
+
+def _of_level(level: Level) -> dict[str, HardwareFigure]:
+    rates = {
+        key: HardwareFigure(RATE, getattr(level.bandwidth, name), 1e-9, 1e15)
+        for key, name in BANDWIDTHS.items()
+    }
+    energies = {key: HardwareFigure(ENERGY, getattr(level.energy, key), 0, MOST_PJ) for key in ENERGIES}
+    front = f"levels.{level.name}."
+    by_size = f"sram_pj({front}size / {front}block, {front}block * {front}word_bits)"
+    return {
+        "size": HardwareFigure(CAPACITY, level.capacity, 1, MOST_WORDS, whole=True),
+        "fan_out": HardwareFigure(STRUCTURE, level.fan_out, 1, MOST_INSTANCES, whole=True),
+        "block": HardwareFigure(STRUCTURE, level.block, 1, MOST_WORDS, whole=True),
+        "cluster": HardwareFigure(STRUCTURE, level.cluster, 1, MOST_WORDS, whole=True),
+        "word_bits": HardwareFigure(STRUCTURE, WORD_BITS, 1, 2**16, whole=True),
+        **rates,
+        **energies,
+        ACCESS: HardwareFigure(ENERGY, None, 0, MOST_PJ, by_size=by_size),
+        LEAK: HardwareFigure(ENERGY, level.leak_pj, 0, MOST_PJ),
+    }
+
+
+def _with(level: Level, given: Mapping[str, float]) -> Level:
+    """A level with other figures, by the keys of its table."""
+    changed: dict[str, Any] = {
+        field: int(given[key])
+        for key, field in (
+            ("size", "capacity"),
+            ("fan_out", "fan_out"),
+            ("block", "block"),
+            ("cluster", "cluster"),
+        )
+        if key in given
+    }
+    rates = {name: given.get(key, getattr(level.bandwidth, name)) for key, name in BANDWIDTHS.items()}
+    energies = {key: given.get(key, given.get(ACCESS, getattr(level.energy, key))) for key in ENERGIES}
+    return replace(
+        level,
+        bandwidth=Bandwidth(**rates),
+        energy=Energy(**energies),
+        leak_pj=given.get(LEAK, level.leak_pj),
+        **changed,
+    )

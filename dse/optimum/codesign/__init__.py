@@ -1,0 +1,105 @@
+"""Co-design: `dse.codesign(network, space)` is the best machine of a space for a network, with the proof."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dse.core.domains import domain_of, make_problem
+from dse.core.layer import Layer
+from dse.core.objective import objective_named
+from dse.domains.codesign.reading import read_space, space_from_dict
+from dse.domains.codesign.space import HardwareSpace
+from dse.support.errors import InputError, shorten
+from dse.support.validation import positive_number, whole_number
+
+if TYPE_CHECKING:
+    from dse.optimum.codesign.branch import State
+    from dse.optimum.codesign.result import Codesign
+
+__all__ = ["codesign"]
+
+MOST_WORKERS = 1024
+
+
+def codesign(
+    network: Any,
+    hardware: str | Path | Mapping[str, Any] | HardwareSpace,
+    objective: str = "edp",
+    *,
+    time_limit: float | None = None,
+    workers: int = 1,
+    cache: bool | str | Path = True,
+    observe: Callable[[State], None] = lambda state: None,
+) -> Codesign:
+    """The machine of a space of hardware, and the mappings, that are best for a network, with the proof.
+
+    `network` is one of `workloads`, or layers with their repeats; `hardware` a space, its TOML file or that
+    file's table (see `dse.domains.codesign.reading`). Energy and latency are sums over the layers, times
+    their repeats, and products of powers of them are minimised. After `time_limit` seconds, or Ctrl-C, there
+    is the best so far and a bound; proofs are kept as those of `certify` are (`cache`), and the same call
+    goes on from them. `observe` is told the State after every few boxes.
+    """
+    from dse.optimum.codesign.branch import Search
+    from dse.optimum.codesign.proving import prover
+    from dse.optimum.codesign.result import result_of
+
+    if time_limit is not None:
+        positive_number(time_limit, "time_limit")
+    whole_number(workers, "workers", most=MOST_WORKERS)
+    space = as_space(hardware)
+    name, layers = _layers_of(network)
+    wanted = objective_named(objective)
+    if not wanted.adds_up or wanted.caps:
+        raise InputError(
+            f"objective {wanted.name!r} is no product of powers, and no sum, of latency and energy, which a "
+            "network has"
+        )
+    _refuse(layers, space)
+    begun = time.perf_counter()
+
+    def over() -> bool:
+        return time_limit is not None and time.perf_counter() - begun > time_limit
+
+    with prover(workers, cache, _seconds(space, time_limit)) as prove:
+        search = Search(space, layers, wanted, prove, observe)
+        try:
+            search.run(over)
+        except KeyboardInterrupt:
+            search.interrupted = True
+        return result_of(search, name)
+
+
+def as_space(given: str | Path | Mapping[str, Any] | HardwareSpace) -> HardwareSpace:
+    """A space of hardware as users give it."""
+    if isinstance(given, HardwareSpace):
+        return given
+    if isinstance(given, Mapping):
+        return space_from_dict(given)
+    return read_space(str(given))
+
+
+def _layers_of(network: Any) -> tuple[str, tuple[Layer, ...]]:
+    layers = tuple(getattr(network, "layers", network if isinstance(network, Sequence) else ()))
+    if not layers or not all(isinstance(layer, Layer) for layer in layers):
+        raise InputError(
+            f"network must be one of workloads, as load('resnet50'), or layers, got {shorten(network)}"
+        )
+    return str(getattr(network, "name", "network")), layers
+
+
+def _refuse(layers: Sequence[Layer], space: HardwareSpace) -> None:
+    """Say what cannot be proven before the first proof begins."""
+    from dse.core.domains import prover_of
+
+    priced = space.relaxed(next(space.roots()))
+    for layer in layers:
+        prover_of(make_problem(layer, priced.hardware, "energy", priced.model)).refuse()
+
+
+def _seconds(space: HardwareSpace, time_limit: float | None) -> float | None:
+    """How long one proof may take."""
+    limits = [one for one in (domain_of(space.model).proof_seconds, time_limit) if one is not None]
+    return min(limits, default=None)

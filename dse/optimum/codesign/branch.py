@@ -1,0 +1,255 @@
+"""Which machine of a space is best for a network, with its mappings: branch and bound over boxes of hardware.
+
+1. Every combination of the structural parameters is a root: the box of all machines that have it.
+2. A box is bounded by the network on a relaxed machine, with the box's largest capacities and rates and its
+   least energies: no machine of the box is better for any mapping (see `HardwareSpace.relaxed`). What the
+   lemmas of other boxes say is looked at first (`lemmas`), and proven is what they leave open.
+3. The mappings of that relaxed machine are priced on the least machine of the box that holds them, and on
+   the largest: the best network so far.
+4. From the lowest bound on, a box whose bound is below the best is divided. A box of one machine, or whose
+   largest machine is allowed and takes no more energy than the others, is settled on that machine: the lower
+   hull of the network's energies and cycles is proven as far as it is needed.
+
+Boxes are taken a few at a time, always as many: the result does not depend on the number of processes.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from typing import NamedTuple
+
+from dse.core.layer import Layer
+from dse.core.objective import Objective
+from dse.domains.codesign.space import Box, HardwareSpace, Point
+from dse.optimum.codesign.lemmas import Lemma
+from dse.optimum.codesign.machine import EQUAL, Bound, Chosen, Structure
+from dse.optimum.codesign.proving import Ask, Prover
+
+AT_ONCE = 4
+"""Boxes that are bounded together."""
+
+
+class Incumbent(NamedTuple):
+    """The best machine that was found, with the network's mappings."""
+
+    point: Point
+    chosen: Chosen
+
+
+class Closed(NamedTuple):
+    """A box that is settled: nothing in it is below its bound; or every machine of it breaks a limit."""
+
+    box: Box
+    bound: Bound | None
+    reason: str
+
+
+@dataclass
+class Open:
+    """A box that is not settled."""
+
+    box: Box
+    root: int
+    bound: float
+    more: list[float] = field(default_factory=list)
+    """Weights of its own, where it is one machine."""
+    single: bool = False
+    done: bool = False
+
+
+@dataclass(frozen=True)
+class State:
+    """How far a search is."""
+
+    value: float
+    bound: float
+    boxes: int
+    open: int
+    proofs: int
+    seconds: float
+
+    @property
+    def gap(self) -> float:
+        """By how much of itself the best may be too large."""
+        if self.value == math.inf:
+            return math.inf
+        gap = 1 - self.bound / self.value if self.value > 0 else 0.0
+        return gap if gap > EQUAL else 0.0
+
+
+@dataclass
+class Search:
+    """`closed` boxes and those in the queue hold every machine of the space, each once."""
+
+    space: HardwareSpace
+    layers: Sequence[Layer]
+    objective: Objective
+    prover: Prover
+    observe: Callable[[State], None] = lambda state: None
+    best: Incumbent | None = None
+    closed: list[Closed] = field(default_factory=list)
+    lemmas: list[tuple[Lemma, Ask, int]] = field(default_factory=list)
+    """Every proof, what was asked, and for which root."""
+    boxes: int = 0
+    interrupted: bool = False
+    cpu_seconds: float = 0.0
+    fresh: int = 0
+    """Proofs that were not kept from an earlier run."""
+    structures: list[Structure] = field(default_factory=list)
+    _queue: list[tuple[float, int, Open]] = field(default_factory=list)
+    _places: count[int] = field(default_factory=count)
+    _begun: float = field(default_factory=time.perf_counter)
+    _floor: float = math.inf
+    """The lowest bound of a box that is closed."""
+
+    @property
+    def value(self) -> float:
+        """The best value so far."""
+        return self.best.chosen.value if self.best else math.inf
+
+    @property
+    def state(self) -> State:
+        """How far it is."""
+        open_ = [entry for entry in self._queue if entry[0] < self.target]
+        bound = min([self.value, self._floor, *(entry[0] for entry in open_)])
+        seconds = time.perf_counter() - self._begun
+        return State(self.value, bound, self.boxes, len(open_), len(self.lemmas), seconds)
+
+    @property
+    def target(self) -> float:
+        """What a bound has to be below to be of use."""
+        return self.value * (1 - EQUAL) if self.value < math.inf else math.inf
+
+    def run(self, over: Callable[[], bool]) -> None:
+        """Settle every box, or as many as there is time for."""
+        for number, root in enumerate(self.space.roots()):
+            cycle_seconds = self.space.relaxed(root).hardware.cycle_seconds
+            self.structures.append(Structure(self.space, self.layers, self.objective, cycle_seconds))
+            self._push(Open(root, number, 0.0))
+        while self._queue and self._queue[0][0] < self.target:
+            if over():
+                return
+            first = [heapq.heappop(self._queue)[2] for _ in range(min(AT_ONCE, len(self._queue)))]
+            try:
+                self._bound([one for one in first if self._admitted(one)])
+            except KeyboardInterrupt:
+                for one in first:
+                    if not one.done:
+                        self._push(one)
+                raise
+            self.observe(self.state)
+
+    def left(self) -> list[Open]:
+        """The boxes that are not settled, from the lowest bound on."""
+        return [entry[2] for entry in sorted(self._queue, key=lambda entry: entry[:2])]
+
+    def _push(self, one: Open) -> None:
+        heapq.heappush(self._queue, (one.bound, next(self._places), one))
+
+    def _admitted(self, one: Open) -> bool:
+        """Close a box whose machines all break a limit; see whether another is as good as one machine."""
+        reason = self.space.broken(one.box)
+        if reason:
+            self.closed.append(Closed(one.box, None, reason))
+            one.done = True
+            return False
+        spread = [place for place, (first, last) in enumerate(one.box) if first < last]
+        free = self.space.allowed(one.box) and not self.space.costly.intersection(spread)
+        one.single = not spread or free
+        return True
+
+    def _bound(self, boxes: Sequence[Open]) -> None:
+        """Bound some boxes, with proofs where the lemmas do not settle them, and close or divide each."""
+        self.boxes += len(boxes)
+        for weight in self.structures[0].weights:
+            self._prove([(one, weight) for one in boxes if self._bound_of(one).corner.value < self.target])
+        for one in boxes:
+            if self._bound_of(one).corner.value < self.target:
+                self._improve(one)
+        while True:
+            sharper = []
+            for one in boxes:
+                weight = self._next_weight(one) if one.single else None
+                if weight is not None:
+                    one.more.append(weight)
+                    sharper.append((one, weight))
+            if not sharper:
+                break
+            self._prove(sharper)
+            for one, _ in sharper:
+                self._improve(one)
+        for one in boxes:
+            self._settle(one)
+
+    def _bound_of(self, one: Open) -> Bound:
+        return self.structures[one.root].bound(one.box, one.more)
+
+    def _next_weight(self, one: Open) -> float | None:
+        """What to prove next on a machine that may be the best."""
+        structure, bound = self.structures[one.root], self._bound_of(one)
+        if bound.corner.value >= self.target:
+            return None
+        return structure.next_weight(bound, structure.each(self.space.relaxed(one.box)), one.more)
+
+    def _prove(self, wanted: Sequence[tuple[Open, float | None]]) -> None:
+        asked = []
+        for one, weight in wanted:
+            structure = self.structures[one.root]
+            for place, ask in structure.asks(one.box, weight, self.space.relaxed(one.box)):
+                asked.append((one, weight, place, ask))
+        for (one, weight, place, ask), proven in zip(
+            asked, self.prover([ask for *_, ask in asked]), strict=True
+        ):
+            lemma = self.structures[one.root].learn(len(self.lemmas), place, one.box, weight, proven)
+            self.lemmas.append((lemma, ask, one.root))
+            self.cpu_seconds += proven.seconds
+            self.fresh += not proven.cached
+
+    def _improve(self, one: Open) -> None:
+        """Price what is known on the largest machine, and on the least that holds the best mappings."""
+        structure, relaxed = self.structures[one.root], self.space.relaxed(one.box)
+        chosen = structure.choose(structure.each(relaxed))
+        if chosen is None:
+            return
+        largest = tuple(last for _, last in one.box)
+        for point in {largest, structure.least_machine(one.box, chosen, relaxed)}:
+            box = tuple((index, index) for index in point)
+            if self.space.broken(box):
+                continue
+            found = structure.choose(structure.each(self.space.machine(point)))
+            if found is not None and found.value < self.value:
+                self.best = Incumbent(point, found)
+
+    def _settle(self, one: Open) -> None:
+        """Close a box, or divide it."""
+        bound = self._bound_of(one)
+        if bound.corner.value >= self.target or one.single:
+            self.closed.append(Closed(one.box, bound, ""))
+            self._floor = min(self._floor, bound.corner.value)
+        else:
+            for part in self._parts(one):
+                self._push(Open(part, one.root, bound.corner.value))
+        one.done = True
+
+    def _parts(self, one: Open) -> tuple[Box, Box]:
+        """A box in two, along the parameter that changes the energy most, where no more of it is needed."""
+        structure, relaxed = self.structures[one.root], self.space.relaxed(one.box)
+        chosen = structure.choose(structure.each(relaxed))
+        least = structure.least_machine(one.box, chosen, relaxed) if chosen else tuple(f for f, _ in one.box)
+        spread = [place for place, (first, last) in enumerate(one.box) if first < last]
+        effects = {place: structure.effect(one.box, place, chosen) for place in spread}
+        at = max(spread, key=lambda place: (effects[place], -place))
+        first, last = one.box[at]
+        middle = least[at]
+        if not first <= middle < last:
+            values = self.space.parameters[self.space.names[at]]
+            mean = math.sqrt(values[first] * values[last])
+            middle = first + sum(value < mean for value in values[first + 1 : last])
+        lower, upper = list(one.box), list(one.box)
+        lower[at], upper[at] = (first, middle), (middle + 1, last)
+        return tuple(lower), tuple(upper)

@@ -1,0 +1,94 @@
+"""The proofs that co-design asks for, each of a layer on a machine; in one process or several."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from dse.core.domains import make_problem
+from dse.core.layer import Layer
+from dse.core.problem import AnyProblem
+from dse.domains.codesign.space import Priced
+from dse.optimum import certify
+from dse.support.interrupts import ignore_interrupts
+
+NJ = 1e-9
+
+
+@dataclass(frozen=True)
+class Ask:
+    """What to prove: the least energy, cycles, or (with a `weight` in nJ) energy + weight * cycles."""
+
+    layer: Layer
+    priced: Priced
+    figure: str
+    """`energy`, `latency` or `weighted`."""
+    weight: float = 0.0
+
+    @property
+    def problem(self) -> AnyProblem:
+        """The problem whose optimum that is."""
+        hardware = self.priced.hardware
+        objective = self.figure
+        if self.figure == "weighted":
+            # In joules and seconds, as objectives are.
+            objective = f"energy + {self.weight * NJ / hardware.cycle_seconds!r} * latency"
+        return make_problem(self.layer, hardware, objective, self.priced.model)
+
+
+@dataclass(frozen=True)
+class Proven:
+    """What a proof came to: the bound in nJ or cycles, whether and by what it is reached, its CPU seconds."""
+
+    least: float
+    optimal: bool
+    mapping: Any
+    seconds: float
+    cached: bool
+
+
+Cache = bool | str | Path
+Prover = Callable[[Sequence[Ask]], list[Proven]]
+
+
+def prove(ask: Ask, cache: Cache, seconds: float | None) -> Proven:
+    """One proof."""
+    begun = time.process_time()
+    problem = ask.problem
+    found = certify(problem, seconds, cache=cache)
+    best, least = found.best, found.lower_bound
+    if best is not None and found.status == "optimal":
+        # The optimum as the cost model gives it, not by way of its units.
+        least = best.cycles if ask.figure == "latency" else best.energy_nj + ask.weight * best.cycles
+    elif least < math.inf:
+        unit = problem.accelerator.cycle_seconds if ask.figure == "latency" else NJ
+        least = math.floor(least / unit) if ask.figure == "latency" else least / unit * (1 - 1e-12)
+    mapping = None if best is None else best.mapping
+    return Proven(float(least), found.status != "bounded", mapping, time.process_time() - begun, found.cached)
+
+
+@contextmanager
+def prover(workers: int, cache: Cache, seconds: float | None) -> Iterator[Prover]:
+    """What proves many at a time, in as many processes; answers come in the order of what was asked."""
+    if workers == 1:
+        yield lambda asks: [prove(ask, cache, seconds) for ask in asks]
+        return
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=ignore_interrupts) as pool:
+
+        def ask_all(asks: Sequence[Ask]) -> list[Proven]:
+            waiting = [pool.submit(prove, ask, cache, seconds) for ask in asks]
+            try:
+                return [one.result() for one in waiting]
+            except KeyboardInterrupt:
+                for one in waiting:
+                    one.cancel()
+                raise
+
+        yield ask_all

@@ -1,0 +1,186 @@
+"""What co-design comes to: a machine, the network's mappings onto it, and what is proven of both."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dse.core.certificate import BOUNDED, INFEASIBLE, OPTIMAL
+from dse.core.layer import Layer
+from dse.domains.codesign.space import HardwareSpace
+from dse.optimum.codesign.branch import Closed, Search
+from dse.optimum.codesign.machine import EQUAL, Chosen
+
+
+@dataclass(frozen=True)
+class Codesign:
+    """The best machine of a space for a network, with its mappings, and a bound below which there is none.
+
+    `status` is `optimal` (no machine and mappings are better, but for rounding: by less than 1e-10 of the
+    value), `bounded` (the time ran out; none are below `lower_bound`) or `infeasible` (no machine keeps the
+    limits and runs every layer; `best` is None and `lower_bound` inf). Values are in the objective's unit.
+    """
+
+    network: str
+    objective: str
+    space: HardwareSpace
+    layers: tuple[Layer, ...]
+    status: str
+    lower_bound: float
+    best: dict[str, Any] | None
+    boxes: int
+    machines_excluded: int
+    proofs: int
+    proofs_kept: int
+    cpu_seconds: float
+    seconds: float
+    interrupted: bool
+    certificate: dict[str, Any]
+    """What `verify_codesign` checks: the boxes of machines, the bound of each, and the lemmas behind it."""
+
+    @property
+    def gap(self) -> float:
+        """By how much of its own value the best may be above the optimum; inf where there is no best."""
+        if self.best is None:
+            return math.inf
+        value: float = self.best["value"]
+        gap = 1 - self.lower_bound / value if value else 0.0
+        return gap if gap > EQUAL else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """It as plain data, without the certificate."""
+        return {
+            "network": self.network,
+            "objective": self.objective,
+            "cost_model": self.space.model.spec,
+            "space": self.space.name,
+            "machines": self.space.machines,
+            "status": self.status,
+            "lower_bound": self.lower_bound,
+            "gap": self.gap,
+            "best": self.best,
+            "boxes": self.boxes,
+            "machines_excluded": self.machines_excluded,
+            "proofs": self.proofs,
+            "proofs_kept": self.proofs_kept,
+            "cpu_seconds": self.cpu_seconds,
+            "seconds": self.seconds,
+        }
+
+
+def result_of(search: Search, network: str) -> Codesign:
+    """What a search has come to."""
+    space, left = search.space, search.left()
+    bounds = [one.bound.corner.value for one in search.closed if one.bound is not None]
+    bound = min([search.value, *bounds, *(one.bound for one in left)])
+    if search.best is None:
+        status = BOUNDED if bound < math.inf else INFEASIBLE
+    else:
+        status = OPTIMAL if bound >= search.target else BOUNDED
+        bound = search.value if status == OPTIMAL else bound
+    return Codesign(
+        network=network,
+        objective=search.objective.name,
+        space=space,
+        layers=tuple(search.layers),
+        status=status,
+        lower_bound=bound,
+        best=_best(search),
+        boxes=search.boxes,
+        machines_excluded=sum(space.count(one.box) for one in search.closed if one.bound is None),
+        proofs=len(search.lemmas),
+        proofs_kept=len(search.lemmas) - search.fresh,
+        cpu_seconds=search.cpu_seconds,
+        seconds=search.state.seconds,
+        interrupted=search.interrupted,
+        certificate=_certificate(search, network, bound),
+    )
+
+
+def _best(search: Search) -> dict[str, Any] | None:
+    if search.best is None:
+        return None
+    point, chosen = search.best
+    priced = search.space.machine(point)
+    seconds = chosen.cycles * priced.hardware.cycle_seconds
+    joules = chosen.energy * 1e-9
+    return {
+        "value": chosen.value,
+        **search.space.described(point),
+        "hardware": priced.hardware.to_dict(),
+        "cost_model": priced.model.spec,
+        "totals": {"latency": seconds, "energy": joules, "edp": seconds * joules},
+        "cycles": chosen.cycles,
+        "layers": _layers(search, point, chosen),
+    }
+
+
+def _layers(search: Search, point: Sequence[int], chosen: Chosen) -> list[dict[str, Any]]:
+    from dse.core.domains import make_problem
+
+    priced, found = search.space.machine(tuple(point)), []
+    for layer, mapping in zip(search.layers, chosen.mappings, strict=True):
+        problem = make_problem(layer, priced.hardware, "energy", priced.model)
+        costs = search.space.domain.price(problem, [mapping])
+        found.append(
+            {
+                "layer": layer.name or str(layer),
+                "repeats": layer.repeats,
+                "cycles": int(costs.cycles[0]),
+                "energy_nj": float(costs.energy_nj[0]),
+                "mapping": mapping.to_dict(),
+            }
+        )
+    return found
+
+
+def _certificate(search: Search, network: str, bound: float) -> dict[str, Any]:
+    places = {id(lemma): 0 for lemma, _, _ in search.lemmas}
+    for structure in search.structures:
+        for place, known in enumerate(structure.known):
+            places.update({id(lemma): place for lemma in known.lemmas})
+    return {
+        "network": network,
+        "objective": search.objective.name,
+        "space": search.space.to_dict(),
+        "layers": [layer.to_dict() | {"repeats": layer.repeats} for layer in search.layers],
+        "lower_bound": bound,
+        "boxes": [
+            *map(_closed, search.closed),
+            *({"box": one.box, "bound": one.bound} for one in search.left()),
+        ],
+        "lemmas": [
+            {
+                "layer": places[id(lemma)],
+                "figure": ask.figure,
+                "weight": ask.weight,
+                "limits": lemma.limits,
+                "prices": lemma.prices,
+                "least": lemma.least if lemma.least < math.inf else None,
+                "hardware": ask.priced.hardware.to_dict(),
+                "cost_model": ask.priced.model.spec,
+            }
+            for lemma, ask, _ in search.lemmas
+        ],
+    }
+
+
+def _closed(one: Closed) -> dict[str, Any]:
+    if one.bound is None:
+        return {"box": one.box, "limit": one.reason}
+    value = one.bound.corner.value
+    return {
+        "box": one.box,
+        "bound": value if value < math.inf else None,
+        "lines": [
+            {
+                "energy": line.energy,
+                "cycles": line.cycles,
+                "least": line.least if line.least < math.inf else None,
+                "lemmas": shares,
+            }
+            for line, shares in zip(one.bound.lines, one.bound.shares, strict=True)
+        ],
+    }

@@ -1,0 +1,88 @@
+"""`dse codesign`: what it shows and writes, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Dse
+
+SPACE = """
+name = "small"
+base = "edge"
+cost_model = "loopnest"
+
+[hardware]
+num_pes = [4, 16]
+l1_size = [8, 64]
+l2_size = [256, 2048]
+
+[constraints]
+area_mm2 = 0.05
+"""
+NETWORK = """
+name = "tiny"
+
+[[layers]]
+name = "fc"
+type = "FC"
+outputs = 12
+inputs = 32
+repeats = 2
+"""
+
+
+@pytest.fixture
+def given(tmp_path: Path) -> tuple[str, ...]:
+    """A network and a space of hardware, as options."""
+    (tmp_path / "space.toml").write_text(SPACE)
+    (tmp_path / "net.toml").write_text(NETWORK)
+    return ("--network", str(tmp_path / "net.toml"), "--hardware", str(tmp_path / "space.toml"), "--fresh")
+
+
+def test_it_shows_the_machine_and_its_proof(dse: Dse, given: tuple[str, ...], tmp_path: Path) -> None:
+    found = dse("codesign", *given, "--objective", "latency", "--verify", "--out", str(tmp_path / "out"))
+    assert found.code == 0
+    assert "optimal latency" in found.out
+    assert found.out.count("verified:") == 7
+    entry = json.loads((tmp_path / "out" / "codesign.json").read_text())
+    assert entry["best"]["area_mm2"] <= 0.05
+    assert (tmp_path / "out" / "certificate.json").exists()
+    mapping = tmp_path / "out" / "mappings" / "00-fc.json"
+    assert json.loads(mapping.read_text()) == entry["best"]["layers"][0]["mapping"]
+
+
+def test_json_is_alone_on_stdout(dse: Dse, given: tuple[str, ...]) -> None:
+    entry = dse("codesign", *given, "--json").json
+    assert (entry["status"], entry["gap"], entry["machines"]) == ("optimal", 0, 8)
+
+
+def test_that_no_machine_keeps_an_area_exits_with_1_and_says_so(dse: Dse, given: tuple[str, ...]) -> None:
+    found = dse("codesign", *given, "--area", "0.001")
+    assert found.code == 1
+    assert "no machine keeps the limits: that is proven; even the least has area 0.0151968" in found.out
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--area", "0"), "--area must be a finite number above 0, got 0"),
+        (("--workers", "0"), "workers must be at least 1"),
+        (("--objective", "area"), "no product of powers"),
+        (("--cost-model", "timeloop"), "unknown figure 'num_pes'"),
+        (("--cost-model", "maestro", "--power", "3"), "power_mw is limited, and nothing says"),
+        (("--cache", "here"), "--fresh keeps no proofs"),
+        (("--hardware", "none.toml"), "cannot be read"),
+        (("--hardware", "edge"), "cannot be read"),
+    ],
+)
+def test_wrong_options_are_refused(
+    dse: Dse, given: tuple[str, ...], more: tuple[str, ...], said: str
+) -> None:
+    assert said in dse("codesign", *given, *more).refused()
+
+
+def test_a_space_has_to_be_named(dse: Dse) -> None:
+    assert "needs --network NETWORK and --hardware SPACE.toml" in dse("codesign").refused()

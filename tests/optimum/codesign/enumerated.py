@@ -1,0 +1,63 @@
+"""The best machine and mappings by going through all of them, for small spaces."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+import numpy as np
+
+from dse.core.domains import make_problem
+from dse.core.layer import Layer
+from dse.core.objective import objective_named
+from dse.domains.codesign.space import HardwareSpace, Point, Priced
+
+LAYERS = (
+    Layer("CONV", 8, 6, 4, 1, 1, 1, name="one", repeats=2),
+    Layer("CONV", 4, 2, 3, 4, 2, 1, name="two"),
+    Layer("CONV", 6, 2, 8, 1, 1, 1, name="three", repeats=3),
+)
+"""A network so small that every mapping of it can be priced."""
+
+
+def every_point(space: HardwareSpace) -> Iterator[Point]:
+    """Every machine."""
+    yield from product(*(range(len(values)) for values in space.parameters.values()))
+
+
+def every_cost(layer: Layer, priced: Priced) -> set[tuple[float, int]]:
+    """The energies in nJ and the cycles of every mapping that fits."""
+    problem = make_problem(layer, priced.hardware, "edp", priced.model)
+    sizes = problem.space.sizes
+    genes = np.array(list(product(*map(range, sizes))), dtype=np.int64)
+    found = problem.price(genes)
+    fits = found.reason == 0
+    return set(zip(found.energy_nj[fits].tolist(), found.cycles[fits].tolist(), strict=True))
+
+
+def least_of_network(sums: set[tuple[float, int]], cycle_seconds: float, objective: str) -> float:
+    """The least value of a network's sums of energy and cycles."""
+    of = objective_named(objective)
+    values = (of.total({"energy": e * 1e-9, "latency": c * cycle_seconds}) for e, c in sums)
+    return min(values, default=math.inf)
+
+
+def sums_of_network(layers: Sequence[Layer], priced: Priced) -> set[tuple[float, int]]:
+    """What a network costs on a machine with all choices of mappings, but for those that others dominate."""
+    sums: set[tuple[float, int]] = {(0.0, 0)}
+    for layer in layers:
+        costs = _not_dominated(every_cost(layer, priced))
+        sums = _not_dominated(
+            {(e + layer.repeats * e2, c + layer.repeats * c2) for e, c in sums for e2, c2 in costs}
+        )
+    return sums
+
+
+def _not_dominated(costs: set[tuple[float, int]]) -> set[tuple[float, int]]:
+    kept, fewest = set(), math.inf
+    for energy, cycles in sorted(costs):
+        if cycles < fewest:
+            kept.add((energy, cycles))
+            fewest = cycles
+    return kept
