@@ -60,10 +60,11 @@ def show_totals(console: Console, data: Mapping[str, Any]) -> None:
         console.print(f"whole network: {latency}, {spent}, EDP {edp}{own}", style="green", soft_wrap=True)
         name = "EDP" if objective == "edp" else objective
         layers, several = len(data["layers"]), len(objective_named(objective).terms) > 1
+        how = f" Each layer's {name} was minimised by itself"
+        how += ", which need not make the network's the least." if several else "."
         console.print(
             f"totals: {layers:,} distinct layer{'s' * (layers != 1)}, each times its repeats; EDP is total "
-            f"energy times total latency. Each layer's {name} was minimised by itself"
-            + (", which need not make the network's the least." if several else "."),
+            f"energy times total latency.{'' if 'total' in data else how}",
             soft_wrap=True,
         )
     else:

@@ -96,7 +96,7 @@ def show_network(data: Mapping[str, Any], out: Path | None, *, kept: bool, roofl
     open_ = [entry for entry in data["layers"] if entry["status"] == "bounded"]
     rows = []
     for entry in data["layers"]:
-        best, proof = entry["best"] or {}, entry["certificate"]
+        best, proof = entry.get("own") or entry["best"] or {}, entry["certificate"]
         gap = (_percent(entry["gap"]),) if open_ else ()
         figures = (*gap, *best_figures(best, unit))
         rows.append((entry["layer"], entry["repeats"], entry["status"], *figures, proof["seconds"]))
@@ -107,6 +107,8 @@ def show_network(data: Mapping[str, Any], out: Path | None, *, kept: bool, roofl
     if roofline:
         show_rooflines(console, data)
     show_totals(console, data)
+    if "total" in data:
+        console.print(_of_total(data), soft_wrap=True)
     if open_:
         layers = len(data["layers"])
         # A floor is all that there is to know; it has no groups.
@@ -122,7 +124,29 @@ def show_network(data: Mapping[str, Any], out: Path | None, *, kept: bool, roofl
     if any("verified" in entry for entry in data["layers"]):
         passed = sum(all(check["passed"] for check in entry["verified"]) for entry in data["layers"])
         console.print(f"verified: {passed} of {len(data['layers'])} layers")
+    for check in data.get("total", {}).get("verified", []):
+        sign = "verified" if check["passed"] else "NOT VERIFIED"
+        console.print(f"{sign}: {check['name']} ({check['seen']})", soft_wrap=True)
     show_folder(console, out)
+
+
+def _of_total(data: Mapping[str, Any]) -> str:
+    """How the least total was proven, and how far the layers' own optima together are from it."""
+    total, objective = data["total"], data["objective"]
+    name = "EDP" if objective == "edp" else objective
+    missed = data["layer_by_layer"][objective] / data["totals"][objective] - 1
+    others = [entry["layer"].rpartition(":")[2] for entry in data["layers"] if "own" in entry]
+    claim = "optimal" if total["status"] == "optimal" else "best found"
+    own = "the layers' own optima together are that too"
+    if others:
+        own = (
+            f"each layer's own best together has {_percent(missed)} more: another mapping than in the table "
+            f"is better for {', '.join(others)}"
+        )
+    return (
+        f"{claim} total {name}, by {total['proofs']:,} proofs of least energy + m x latency in "
+        f"{output.short(total['seconds'])} s; {own}"
+    )
 
 
 def _percent(gap: float | None) -> str | None:

@@ -1,22 +1,27 @@
-"""A whole network: the optimum of every layer, and what they add up to."""
+"""A whole network: the optimum of every layer, what they add up to, and the least product of the totals."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from dse.core.certificate import BOUNDED, INFEASIBLE, OPTIMAL, Certificate, gap_between
+from dse.core.certificate import BOUNDED, INFEASIBLE, OPTIMAL, Certificate, Incumbent, gap_between, priced
 from dse.core.objective import objective_named
 from dse.core.problem import AnyProblem
+from dse.core.proofs import Check
 from dse.optimum import certify, verify
+from dse.optimum.total import Total, has_total, least_total
+from dse.optimum.total_check import check_total
 from dse.search.network import MAPPINGS, NETWORK, layer_file, totals
 from dse.support.files import make_folder, write_json
 
 CERTIFICATES = "certificates"
 """The certificates in the folder of a network, beside the totals and the best mapping of each layer."""
 CERTIFICATE = "certificate.json"
+LEAST_TIME = 0.01
+"""Seconds that a proof of the total has where its layer's time is over: some bound is there all the same."""
 
 
 def certify_layer(
@@ -63,9 +68,11 @@ def certify_network(
 
     The result is plain data: what was certified, `layers` with an entry each, their `totals` (None if a
     layer has no mapping) and of the total objective `status`, `lower_bound` and `gap`, as a certificate has
-    them (see `bound_of_total`). `options` are those of `certify_layer`, for each layer. With `out`, a folder,
-    mappings and certificates are written to it; a run that was interrupted finds in the cache how far its
-    proofs were. `observe` is told the name of each layer that is done.
+    them. Of a product such as EDP the total's own optimum is proven (see `dse.optimum.total`): `best` of each
+    layer is then the mapping that it has there, `own` the layer's own best where that is another, and
+    `layer_by_layer` the totals of the layers' own. `options` are those of `certify_layer`, for each layer.
+    With `out`, a folder, mappings and certificates are written to it; a run that was interrupted finds in the
+    cache how far its proofs were. `observe` is told the name of each layer that is done.
     """
     if out is not None:
         make_folder(out, MAPPINGS, CERTIFICATES)
@@ -79,9 +86,16 @@ def certify_network(
             write_layer(entry, out / MAPPINGS / name, out / CERTIFICATES / name)
         observe(spec)
     problem = next(iter(problems.values()))
-    total = totals(problems, layers)
-    status, bound = bound_of_total(problems, proofs, total)
-    data = {
+    own = total = totals(problems, layers)
+    status, bound = bound_of_total(problems, proofs, own)
+    least = _least_total(problems, proofs, options) if own else None
+    if least is not None:
+        _choose(problems, layers, proofs, least, out)
+        total = totals(problems, layers)
+        status, loss = least.status, total[problem.objective] if total else least.loss
+        # Sums that are equal may be rounded otherwise.
+        bound = loss if status == OPTIMAL else min(max(least.lower_bound, bound or 0.0), loss)
+    data: dict[str, Any] = {
         "network": network,
         "accelerator": accelerator,
         "objective": problem.objective,
@@ -92,9 +106,66 @@ def certify_network(
         "lower_bound": bound,
         "gap": gap_between(total[problem.objective], bound) if total and bound is not None else None,
     }
+    if least is not None:
+        checks = [asdict(one) for one in _verified(problems, least)] if options.get("check") else []
+        verified: dict[str, Any] = {"verified": checks} if checks else {}
+        data |= {"total": {**least.to_dict(), **verified}, "layer_by_layer": own}
     if out is not None:
         write_json(out / NETWORK, data)
     return data
+
+
+def _least_total(
+    problems: Mapping[str, AnyProblem], proofs: Sequence[Certificate], options: Mapping[str, Any]
+) -> Total | None:
+    """The least product of the totals, if the objective is one; its proofs have what the layers' left of
+    their time.
+    """
+    own = [proof.best for proof in proofs if proof.best is not None and proof.counts.groups]
+    if len(own) < len(proofs) or not has_total(problems):
+        return None
+    limit, cache = options.get("time_limit"), options.get("cache", True)
+    spent = {name: 0.0 if one.cached else one.seconds for name, one in zip(problems, proofs, strict=True)}
+
+    def prove(name: str, problem: AnyProblem) -> Certificate:
+        left = None if limit is None else max(limit - spent[name], LEAST_TIME)
+        found = certify(problem, left, cache=cache)
+        spent[name] += 0.0 if found.cached else found.seconds
+        return found
+
+    return least_total(problems, own, prove)
+
+
+def _choose(
+    problems: Mapping[str, AnyProblem],
+    layers: list[dict[str, Any]],
+    proofs: Sequence[Certificate],
+    least: Total,
+    out: Path | None,
+) -> None:
+    """Put the mappings of the least total into the layers' entries, and into the folder."""
+    for place, (spec, problem) in enumerate(problems.items()):
+        own, entry, found = proofs[place].best, layers[place], least.best.mappings[place]
+        assert own is not None
+        if (found.cycles, found.energy_nj) == (own.cycles, own.energy_nj):
+            continue
+        chosen: Incumbent | None = priced(problem, found.mapping)
+        best = replace(proofs[place], best=chosen).to_dict(problem, spec, entry["accelerator"])["best"]
+        entry |= {"own": entry["best"], "best": best}
+        if out is not None:
+            write_json(out / MAPPINGS / layer_file(place, spec), best["mapping"])
+
+
+def _verified(problems: Mapping[str, AnyProblem], least: Total) -> list[Check]:
+    """Whether every proof that a total stands on holds, and whether its bound follows from them."""
+    failed = []
+    for (name, objective), proof in least.proofs.items():
+        checks = verify(problems[name].with_changes(objective=objective), proof)
+        failed += [f"{name}, {objective}: {one.name}" for one in checks if not one.passed]
+    held = Check(
+        "the proofs of the total hold", not failed, "; ".join(failed) or f"{len(least.proofs)} proofs"
+    )
+    return [held, check_total(problems, least.to_dict(), least.proofs)]
 
 
 def bound_of_total(

@@ -207,7 +207,8 @@ def _certify_network(
         output.print_json(data)
     else:
         show_network(data, out, kept=options["cache"] is not False, roofline=roofline)
-    _exit(data["layers"])
+    total = {"layer": network, "best": data["totals"], **data["total"]} if "total" in data else None
+    _exit([*data["layers"], *([total] if total else [])])
 
 
 def _exit(entries: list[dict[str, Any]]) -> None:

@@ -1,0 +1,80 @@
+"""Whether the bound of a network's total follows from its proofs: by another way than they were found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dse.core.certificate import Certificate
+from dse.core.objective import objective_named
+from dse.core.problem import AnyProblem
+from dse.core.proofs import Check
+
+ROUNDED = 1e-9
+
+
+def check_total(
+    problems: Mapping[str, AnyProblem],
+    total: Mapping[str, Any],
+    proofs: Mapping[tuple[str, str], Certificate],
+) -> Check:
+    """Go along the edge of what the layers' proofs allow, and see that no total there is below the bound.
+
+    For a weight m of a second, a layer's energy plus m times its latency is no less than what any two of its
+    proofs imply. `total` is that of `Total.to_dict`. From the weights of its lines come the least joules for
+    each latency, a line that bends; between bends the value is least at an end.
+    """
+    name = "no totals that the proofs allow are below the bound"
+    lines = [(line["energy_weight"], line["latency_weight"]) for line in total["lines"]]
+    least = [sum(_implied(problems, proofs, layer, *line) for layer in problems) for line in lines]
+    floor = next(value for (energy, _), value in zip(lines, least, strict=True) if energy == 0)
+    slopes = np.array([latency for energy, latency in lines if energy])
+    starts = np.array([value for (energy, _), value in zip(lines, least, strict=True) if energy])
+    bends = [floor] + [
+        float((starts[j] - starts[i]) / (slopes[j] - slopes[i]))
+        for i in range(len(slopes))
+        for j in range(i)
+        if slopes[i] != slopes[j]
+    ]
+    objective = objective_named(next(iter(problems.values())).objective)
+    found = min(
+        objective.total({"energy": float((starts - slopes * seconds).max()), "latency": seconds})
+        for seconds in bends
+        if seconds >= floor * (1 - ROUNDED)
+    )
+    holds = found >= total["lower_bound"] * (1 - ROUNDED)
+    return Check(
+        name, holds, f"{found:.9g} at {len(bends)} ends of edges, {total['lower_bound']:.9g} claimed"
+    )
+
+
+def _implied(
+    problems: Mapping[str, AnyProblem],
+    proofs: Mapping[tuple[str, str], Certificate],
+    layer: str,
+    energy: float,
+    latency: float,
+) -> float:
+    """What a layer's proofs say that its weighted sum is not below, times its repeats."""
+    known = []
+    for (name, objective), proof in proofs.items():
+        if name == layer:
+            weights = {figure.name: weight for figure, weight in objective_named(objective).weights}
+            weights = weights or {objective: 1.0}
+            known.append((weights.get("energy", 0.0), weights.get("latency", 0.0), proof.lower_bound))
+    best = -np.inf
+    for one in known:
+        for two in known:
+            across = one[0] * two[1] - two[0] * one[1]
+            shares = (
+                ((energy * two[1] - latency * two[0]) / across, (latency * one[0] - energy * one[1]) / across)
+                if across
+                else (max(energy, latency) / max(one[0], one[1]), 0.0)
+                if energy * one[1] == latency * one[0]
+                else (-1.0, 0.0)
+            )
+            if min(shares) >= -1e-15:
+                best = max(best, shares[0] * one[2] + shares[1] * two[2])
+    return float(best) * problems[layer].layer.repeats

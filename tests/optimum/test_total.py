@@ -1,0 +1,85 @@
+"""The least product of a whole network's totals: what all choices of its layers' mappings come to."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import reduce
+
+import numpy as np
+import pytest
+
+from dse.core.objective import objective_named
+from dse.core.problem import AnyProblem
+from dse.optimum.network import certify_network
+from tests.optimum import certify_cases, certify_loopnest_cases
+from tests.optimum.certify_cases import every_pair
+
+NAMES = ("product", "slow-noc", "pointwise")
+
+
+def three_layers(model: str, objective: str) -> dict[str, AnyProblem]:
+    """Three small layers with their repeats."""
+    cases = certify_cases if model == "maestro" else certify_loopnest_cases
+    small = {case.name: case for case in cases.SMALL}
+    return {
+        name: replace(
+            small[name].problem(objective), layer=replace(small[name].layer, repeats=times, name=name)
+        )
+        for name, times in zip(NAMES, (1, 4, 2), strict=True)
+    }
+
+
+def least_of_all_choices(problems: dict[str, AnyProblem], objective: str) -> float:
+    """By brute force: every sum of the layers' totals."""
+
+    def add(one: np.ndarray, two: np.ndarray) -> np.ndarray:
+        return np.unique((one[:, :, np.newaxis] + two[:, np.newaxis]).reshape(2, -1), axis=1)
+
+    totals = []
+    for problem in problems.values():
+        cycles, energy = every_pair(problem)
+        # Of mappings that are as fast, the one that takes the least energy.
+        front = np.unique(cycles, return_index=True)[1]
+        pair = np.stack([cycles * problem.accelerator.cycle_seconds, energy * 1e-9])[:, front]
+        totals.append(pair * problem.layer.repeats)
+    seconds, joules = reduce(add, totals)
+    return min(
+        objective_named(objective).total({"energy": float(e), "latency": float(d)})
+        for d, e in zip(seconds, joules, strict=True)
+    )
+
+
+@pytest.mark.parametrize("model", ["loopnest", "maestro"])
+@pytest.mark.parametrize("objective", ["edp", "energy * latency^2", "energy^3 * latency"])
+def test_the_least_total_is_that_of_all_choices_of_mappings(model: str, objective: str) -> None:
+    problems = three_layers(model, objective)
+    data = certify_network("small", "any", problems, cache=False, check=True)
+    assert data["status"] == "optimal"
+    assert data["gap"] == 0.0
+    assert data["totals"][objective] == pytest.approx(least_of_all_choices(problems, objective), rel=1e-11)
+    assert data["totals"][objective] <= data["layer_by_layer"][objective]
+    assert all(check["passed"] for check in data["total"]["verified"])
+
+
+def test_a_total_whose_proofs_ran_out_of_time_has_a_bound_below_the_optimum() -> None:
+    problems = three_layers("loopnest", "edp")
+    least = least_of_all_choices(problems, "edp")
+    data = certify_network("small", "any", problems, cache=False, time_limit=1e-9)
+    assert data["status"] in ("bounded", "optimal")
+    assert 0 < data["lower_bound"] <= least * (1 + 1e-12) <= data["totals"]["edp"] * (1 + 2e-12)
+
+
+def test_a_check_of_a_total_fails_where_its_bound_says_too_much() -> None:
+    from dse.optimum.network import certify
+    from dse.optimum.total import least_total
+    from dse.optimum.total_check import check_total
+
+    problems = three_layers("maestro", "edp")
+    own = [certify(problem, cache=False).best for problem in problems.values()]
+    found = least_total(problems, [one for one in own if one], lambda _, one: certify(one, cache=False))
+    assert found is not None
+    data = found.to_dict()
+    assert check_total(problems, data, found.proofs).passed
+    assert not check_total(
+        problems, {**data, "lower_bound": data["lower_bound"] * 1.001}, found.proofs
+    ).passed
