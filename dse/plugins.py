@@ -22,10 +22,10 @@ A cost model (entry point `dse.cost_models`) is a subclass of CostModel with a `
     OUTER_PARALLEL, OUTER_ORDER, OUTER_TILE, CLUSTER, INNER_PARALLEL, INNER_ORDER, INNER_TILE
                                        the columns of a MappingBatch at which each begins
     Detail                             what the figures of a mapping are made of
-    Baseline, CaseExtras               another implementation, to compare speeds; what cases say beside
+    CaseExtras                         what cases say beside what every model prices
     ModelSettings, ModelConstants      what a user may set of a model
 
-A cost model that is `provable` names as `proof_module` a module that one call of `enumerated` makes:
+A cost model that can be proven names as `proof_module` a module that one call of `enumerated` makes:
 
     Problem                            what is proven: its `space`, `layer`, `accelerator` and `objective`
     enumerated                         a proof by a lower bound of cycles and energy, and by prices
@@ -38,6 +38,7 @@ A domain (entry point `dse.domains`) is a kind of designs, made of what users na
     Domain, AnyProblem, Hardware       how its problems are made; a problem; what designs run on
     AnyCostModel                       what all cost models declare; a domain's own adds how it prices
     Prover, Check, Claims              what it brings to proofs, and to the checks of certificates
+    Timed, Other                       what `dse bench cost` times of it
     Criteria, parse_objectives         what figures are judged by; the objectives in a text
     Evaluation, Explanation            one design judged in full; why designs are not feasible
     digest                             of a problem's identity: its fingerprint
@@ -62,8 +63,9 @@ from dse.core.problem import AnyProblem, Hardware
 from dse.core.proofs import Check, Claims, Prover
 from dse.core.reasons import Reason
 from dse.core.space import Block, Gene, Space, Structure
+from dse.core.speed import Other, Timed
 from dse.domains.clustered.accelerator import Accelerator
-from dse.domains.clustered.cost_model import Baseline, CaseExtras, CostModel
+from dse.domains.clustered.cost_model import CaseExtras, CostModel
 from dse.domains.clustered.mapping import (
     CLUSTER,
     INNER_ORDER,
@@ -96,7 +98,6 @@ __all__ = [
     "AnyCostModel",
     "AnyProblem",
     "AskTell",
-    "Baseline",
     "Block",
     "Bounds",
     "BudgetExhausted",
@@ -138,6 +139,7 @@ __all__ = [
     "OUTER_PARALLEL",
     "OUTER_TILE",
     "Problem",
+    "Other",
     "Prover",
     "Reason",
     "Rounds",
@@ -147,6 +149,7 @@ __all__ = [
     "Solved",
     "Space",
     "Structure",
+    "Timed",
     "Winner",
     "digest",
     "drive",

@@ -161,7 +161,7 @@ ABILITIES: dict[str, Ability] = {
     "strides": "prices_strides",
     "cases": "prices_cases",
     "detail": "explains",
-    "proofs": "provable",
+    "proofs": "proof_module",
     "settings": "settings_type",
     "outside": "outside",
 }

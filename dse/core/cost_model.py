@@ -14,7 +14,7 @@ from dse.support.errors import InputError
 
 @dataclass(frozen=True)
 class Detail:
-    """What the figures of one design are made of, by name.
+    """What the figures of one design are made of, by name; what a model does not tell is empty.
 
     `energy_nj` (in nanojoule) adds up to the figure, and so do the `cycles`, unless they are `overlapping`:
     then each runs by itself, all at the same time, and the most of them is the figure. `words` are those
@@ -23,11 +23,11 @@ class Detail:
     tensor at each store that keeps it; and `leakage_nj`: what remains of a store's energy.
     """
 
-    cycles: dict[str, int]
-    energy_nj: dict[str, float]
-    words: dict[str, dict[str, int]]
-    buffers: dict[str, dict[str, int]]
-    bound: str
+    cycles: dict[str, int] = field(default_factory=dict)
+    energy_nj: dict[str, float] = field(default_factory=dict)
+    words: dict[str, dict[str, int]] = field(default_factory=dict)
+    buffers: dict[str, dict[str, int]] = field(default_factory=dict)
+    bound: str = ""
     tensors: dict[str, dict[str, dict[str, float]]] = field(default_factory=dict)
     leakage_nj: dict[str, float] = field(default_factory=dict)
     overlapping: bool = False
@@ -48,8 +48,8 @@ class AnyCostModel:
     """Prices designs: vectorised, pure, deterministic, never raising on a design.
 
     The base of what each domain's models are, such as `dse.CostModel` of mappings onto an accelerator. It is
-    made without arguments, or by `configured` where some settings have no defaults. It declares what else it
-    can do by setting the class variables below; nothing is guessed from the methods that it has.
+    made without arguments, or with its settings as the only one, and then has them as `settings`. It declares
+    what else it can do by setting the class variables below; nothing is guessed from the methods that it has.
     """
 
     name: ClassVar[str]
@@ -67,16 +67,19 @@ class AnyCostModel:
     prices_cases: ClassVar[bool] = False
     """Whether it prices cases, each with a layer, a design and the hardware: `dse evaluate --cases`."""
     explains: ClassVar[bool] = False
-    """Whether it says what a design's figures are made of, by `detail`."""
-    provable: ClassVar[bool] = False
-    """Whether optima can be proven under it: `proof_module` then names what it brings."""
+    """Whether it says what cycles and energy of a design are made of, by `detail`."""
     proof_module: ClassVar[str] = ""
-    """The module of what it brings to proofs, which its domain says: bounds, or a solver of its own."""
+    """The module of what it brings to proofs, which its domain says: bounds, or a solver of its own. Empty
+    where no optima can be proven under it."""
     check_module: ClassVar[str] = ""
     """The module with `checks`, a `dse.core.proofs.Claims`, in code that shares nothing with its proofs;
     empty where a certificate claims no more than that its best design costs what it does."""
+    bench_module: ClassVar[str] = ""
+    """The module with `others`, a `dse.core.speed.Others`, that `dse bench cost` compares speeds with."""
     settings_type: ClassVar[type[ModelSettings] | None] = None
-    """What a user may set of it, constants or other: there is `configured` then."""
+    """What a user may set of it, constants or other: it is made with one of these."""
+    settings: ModelSettings | None = None
+    """What the user has set, of a model that is made."""
     outside: ClassVar[bool] = False
     """Whether it prices by a program, a function or a library from elsewhere, which may be slow or absent.
 
@@ -88,17 +91,12 @@ class AnyCostModel:
     @property
     def spec(self) -> str:
         """The model in words that `cost_model` reads: its name, and its settings but the defaults."""
-        return self.name
+        return self.settings.words(self.name) if self.settings else self.name
 
     @property
     def identity(self) -> str:
         """The spec without what no figure depends on: part of what a problem is."""
-        return self.spec
-
-    @classmethod
-    def configured(cls, settings: Any) -> AnyCostModel:
-        """The model with settings of its `settings_type`."""
-        raise NotImplementedError(f"cost model {cls.name!r} has no settings")
+        return self.settings.words(self.name, neutral=False) if self.settings else self.spec
 
     def roofline(self, layer: Layer, hardware: Any) -> Roofline | None:
         """What no design does better than, by the layer's compulsory traffic; None if the model knows no such

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from dse.core.cost_model import AnyCostModel
 from dse.core.function_names import names_function
+from dse.core.model_settings import ModelSettings
 from dse.core.objective import objective_named
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.plugins import entry_named, load_entry, names_of, origins
@@ -41,7 +42,7 @@ DEFAULT_COST_MODEL = "loopnest"
 FUNCTIONS = "python"
 """The model that prices by a function, as in `my_package.costs:price` or `./my_costs.py:price`."""
 
-Ability = Literal["prices_strides", "prices_cases", "explains", "provable", "settings_type", "outside"]
+Ability = Literal["prices_strides", "prices_cases", "explains", "proof_module", "settings_type", "outside"]
 """What a model declares: see AnyCostModel."""
 
 
@@ -91,7 +92,11 @@ def cost_model(spec: str, folder: Path | None = None) -> AnyCostModel:
     if kind is None:
         raise unknown("cost model", spec, all_models())
     found = kind.parse(settings, where) if isinstance(settings, str) else kind.from_dict(settings, where)
-    return made.configured(found if folder is None else found.beside(folder))
+    return _with_settings(made, found if folder is None else found.beside(folder))
+
+
+def _with_settings(made: type[AnyCostModel], settings: ModelSettings) -> AnyCostModel:
+    return made(settings)  # type: ignore[call-arg]
 
 
 def _named(spec: str) -> tuple[str, str | dict[str, str] | None]:
@@ -124,7 +129,7 @@ def model_with(name: str, settings: str | Mapping[str, Any], folder: Path | None
         able = " or ".join(map(repr, models_with("settings_type")))
         raise InputError(f"settings are for cost model {able}, got {name!r}")
     found = kind.load(settings) if isinstance(settings, str) else kind.from_dict(settings)
-    return made.configured(found if folder is None else found.beside(folder))
+    return _with_settings(made, found if folder is None else found.beside(folder))
 
 
 def models_with(ability: Ability) -> tuple[str, ...]:

@@ -16,6 +16,8 @@ from dse.core.hardware_figures import HardwareFigures
 from dse.core.layer import Layer
 from dse.core.problem import AnyProblem, Hardware
 from dse.core.proofs import Prover
+from dse.core.speed import Timed
+from dse.support.arrays import IntArray
 from dse.support.errors import InputError
 from dse.support.plugins import entry_named, load_entry, names_of
 from dse.support.toml import is_toml, read_toml
@@ -52,6 +54,8 @@ class Domain(Protocol):
     """The figures that a space of hardware may choose; None where that is not known."""
     proof_seconds: float | None
     """How long `dse certify` proves if it is not told; None without a limit."""
+    bench_hardware: tuple[str, ...]
+    """The presets that `dse bench cost` prices designs on if it is not told."""
 
     def make_problem(
         self,
@@ -92,6 +96,10 @@ class Domain(Protocol):
 
     def price_cases(self, model: str, path: str, *, detail: bool) -> list[dict[str, Any]]:
         """The results of the cases in a file of JSON lines, as plain data in their order."""
+        ...
+
+    def timed(self, problem: Any, genes: IntArray) -> Timed:
+        """What prices the designs of some points on a number of threads, for `dse bench cost`."""
         ...
 
     def prover(self, problem: Any) -> Prover:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from importlib import import_module
@@ -17,7 +17,8 @@ from dse.core.certificate import Certificate
 from dse.core.clock import Clock
 from dse.core.cost_model import AnyCostModel
 from dse.core.cost_models import cost_model_class, models_with
-from dse.core.problem import AnyProblem
+from dse.core.problem import AnyProblem, Designs
+from dse.core.speed import Other, Others
 from dse.support.errors import InputError, format_exception
 
 
@@ -64,7 +65,7 @@ class Prover(Protocol):
 
 def proven_models() -> tuple[str, ...]:
     """The names of the installed cost models under which optima can be proven."""
-    return tuple(name for name in models_with("provable") if _declared(name, "proof_module"))
+    return tuple(name for name in models_with("proof_module") if _declared(name, "proof_module"))
 
 
 def proof_module(model: AnyCostModel, needs: Iterable[str] = ()) -> ModuleType:
@@ -72,7 +73,7 @@ def proof_module(model: AnyCostModel, needs: Iterable[str] = ()) -> ModuleType:
 
     Bounds hold for the model that declares them alone: one of another name may have inherited them.
     """
-    name = _declared(model.name, "proof_module") if model.provable else ""
+    name = _declared(model.name, "proof_module") if model.proof_module else ""
     if not name:
         known = ", ".join(map(repr, proven_models()))
         raise InputError(f"only cost models {known} can be certified, got {model.name!r}")
@@ -81,8 +82,16 @@ def proof_module(model: AnyCostModel, needs: Iterable[str] = ()) -> ModuleType:
 
 def claims_of(model: AnyCostModel) -> Claims | None:
     """What is checked of certificates under the model only; None where it brings nothing."""
-    name = _declared(model.name, "check_module") if model.provable else ""
+    name = _declared(model.name, "check_module") if model.proof_module else ""
     return cast("Claims", _load(model, "check_module", name, ("checks",))) if name else None
+
+
+def others_of(model: AnyCostModel, problem: AnyProblem, designs: Designs) -> Mapping[str, Other]:
+    """What `dse bench cost` compares the model with, ready to price the first of some designs."""
+    name = _declared(model.name, "bench_module")
+    if not name:
+        return {}
+    return cast("Others", _load(model, "bench_module", name, ("others",))).others(problem, designs)
 
 
 def model_sources(name: str) -> list[Path]:

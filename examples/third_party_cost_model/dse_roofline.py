@@ -37,7 +37,6 @@ class Roofline(CostModel):
 
     name = "roofline"
     version = "1"
-    provable = True
     proof_module = "dse_roofline_proof"
     units: ClassVar[dict[str, str]] = {"area": "elements", "power": "mW"}
 

@@ -11,20 +11,17 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
-from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dse.bench import cost as bench
 from dse.cli import commands, main
 from dse.cli.application import build
 from dse.core.cost_models import cost_model
 from dse.core.objective import OBJECTIVES, objectives_of
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.mapping import MappingBatch
-from dse.domains.clustered.models.maestro import program
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.space.mapping_space import MappingSpace
 from dse.domains.clustered.templates import TEMPLATES
@@ -431,70 +428,6 @@ def test_a_table_cuts_no_number_where_the_terminal_is_narrow(
     assert "eyeriss-small" in shown
     assert "1,048,576" in shown
     assert "…" not in shown
-
-
-# bench
-
-
-@pytest.fixture
-def quick_bench(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, count in {"BATCH": 600, "SINGLE_ROWS": 5, "BASELINE_ROWS": 3, "REPEATS": 1}.items():
-        monkeypatch.setattr(bench, name, count)
-    monkeypatch.delenv(program.VARIABLE, raising=False)
-
-
-@pytest.mark.usefixtures("quick_bench")
-def test_bench_cost_measures_both_kinds_of_tiles_on_one_and_two_threads(dse: Dse) -> None:
-    report = dse("bench", "cost", "--json").json
-    measured = {(row["model"], row["tiles"], row["threads"]) for row in report["cost"]}
-    assert measured == set(product(("loopnest", "maestro"), ("factors", "any"), (1, 2)))
-    for row in report["cost"]:
-        assert (row["layer"], row["accelerator"]) == ("resnet18:1", "edge")
-        assert row["mappings_per_second"] > 0
-    assert {row["name"] for row in report["baselines"]} == {"python reference"}
-    assert all(row["ratio"] > 1 for row in report["baselines"])
-    shown = dse("bench", "cost", "--cost-model", "maestro").out
-    assert "mappings per second" in shown
-    assert "loopnest" not in shown
-
-
-def test_the_bench_prices_random_feasible_points() -> None:
-    problem = Problem(load_layer("resnet18:1"), PRESETS["edge"], tiles="any")
-    genes = bench.feasible_points(problem, 50)
-    assert genes.shape == (50, 13)
-    assert not problem.price(genes).reason.any()
-    assert len({tuple(row) for row in genes.tolist()}) == 50
-
-
-def fake_program(path: Path, code: int) -> str:
-    """A program that takes MAESTRO's options, reads its mapping file and ends with `code`."""
-    script = f"""#!/bin/sh
-for option in "$@"; do
-  case $option in --Mapping_file=*) grep -q Cluster "${{option#*=}}" || exit 9;; esac
-done
-echo no such option >&2
-exit {code}
-"""
-    path.write_text(script)
-    path.chmod(0o755)
-    return str(path)
-
-
-@pytest.mark.skipif(os.name == "nt", reason="the stand-in for MAESTRO is a shell script")
-@pytest.mark.usefixtures("quick_bench")
-def test_bench_cost_times_a_maestro_executable_that_is_named(
-    dse: Dse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(program, "MAPPINGS", 2)
-    monkeypatch.setenv(program.VARIABLE, fake_program(tmp_path / "maestro", code=0))
-    report = dse("bench", "cost", "--json").json
-    timed = [row for row in report["baselines"] if row["name"] == "maestro program"]
-    assert [row["tiles"] for row in timed] == ["factors", "any"]
-    assert all(row["milliseconds"] > 0 for row in timed)
-    monkeypatch.setenv(program.VARIABLE, fake_program(tmp_path / "broken", code=1))
-    assert "ended with code 1: 'no such option'" in dse("bench", "cost").refused()
-    monkeypatch.setenv(program.VARIABLE, str(tmp_path / "absent"))
-    assert "does not run" in dse("bench", "cost").refused()
 
 
 # Adding a command

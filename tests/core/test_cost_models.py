@@ -87,7 +87,7 @@ def test_a_model_declares_what_it_can_do() -> None:
     assert models_with("prices_strides") == ("command", "loopnest", "python", "timeloop", "zigzag")
     assert models_with("explains") == ("loopnest", "timeloop")
     assert models_with("prices_cases") == ("loopnest", "maestro", "timeloop")
-    assert models_with("provable") == ("loopnest", "maestro", "timeloop")
+    assert models_with("proof_module") == ("loopnest", "maestro", "timeloop")
     assert models_with("settings_type") == (
         "command",
         "loopnest",

@@ -144,4 +144,4 @@ def test_the_commands_prove_verify_and_check_it(tmp_path: Path, dse: Dse) -> Non
     assert 0 < told["lower_bound"] <= told["best"]["loss"]
     checked = dse("check-cost-model", "bus", "--mappings", "20", "--json").json
     assert checked["passed"], checked
-    assert checked["declares"] == {"provable": True}
+    assert checked["declares"] == {"proof_module": "tests.domains.clustered.models.bus_model"}

@@ -10,7 +10,7 @@ from dse.cli import output
 from dse.cli.completion import complete_network
 from dse.cli.options import CostModelName, Json
 
-LAYER, ACCELERATOR = "resnet18:1", "edge"
+LAYER = "resnet18:1"
 SEARCH_LAYER, SEARCH_ACCELERATOR, SEARCH_OBJECTIVE = "alexnet:conv2", "eyeriss-small", "edp"
 
 command = typer.Typer(help="Measure how fast things are on this machine.")
@@ -31,6 +31,14 @@ def cost(
             "--space", help="A space, to be set beside the default one; repeatable.", metavar="SPACE"
         ),
     ] = None,
+    accelerators: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--accelerator",
+            help="A preset or a file; by default what comes with the cost model's kind; repeatable.",
+            metavar="ACCELERATOR",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Measure how many mappings a second a cost model prices; by default every cost model.
@@ -39,38 +47,23 @@ def cost(
     """
     from dse.bench import cost as bench
     from dse.core.cost_models import cost_models
-    from dse.core.domains import load_space
-    from dse.domains.clustered.accelerator import load_accelerator
+    from dse.core.domains import domain_of, load_space
     from workloads import load_layer
 
-    layer, accelerator = load_layer(LAYER), load_accelerator(ACCELERATOR)
-    where = {"layer": LAYER, "accelerator": ACCELERATOR}
-    if cost_model and cost_model in cost_models("levels"):
-        _hierarchies(json)
-        return
+    layer = load_layer(LAYER)
     report: dict[str, list[dict[str, Any]]] = {}
     chosen = list(dict.fromkeys(["default", *(spaces or [])]))
     for model in [cost_model] if cost_model else cost_models():
-        for space in chosen:
-            for name, rows in bench.cost(layer, accelerator, model, load_space(space, model)).items():
+        for accelerator in accelerators or domain_of(model).bench_hardware:
+            where = {"layer": LAYER, "accelerator": accelerator}
+            for space in chosen:
                 named = {"space": space} if spaces else {}
-                report.setdefault(name, []).extend({**named, **row, **where} for row in rows)
+                for name, rows in bench.cost(layer, accelerator, model, load_space(space, model)).items():
+                    report.setdefault(name, []).extend({**named, **row, **where} for row in rows)
     if json:
         output.print_json(report)
     else:
-        _show(report, TABLES)
-
-
-def _hierarchies(json: bool) -> None:
-    """Measure the cost model of machines of any number of levels."""
-    from dse.bench import hierarchies as bench
-    from workloads import load_layer
-
-    report = bench.cost(load_layer(LAYER))
-    if json:
-        output.print_json({name: [{**row, "layer": LAYER} for row in rows] for name, rows in report.items()})
-    else:
-        _show(report, HIERARCHY_TABLES)
+        _show(report)
 
 
 @command.command()
@@ -90,8 +83,7 @@ def searchers(
 
     from dse.bench.searchers import measure
     from dse.core.cost_models import DEFAULT_COST_MODEL
-    from dse.domains.clustered.accelerator import load_accelerator
-    from dse.domains.clustered.problem import Problem
+    from dse.core.domains import make_problem
     from dse.search.searcher import searchers as installed
     from dse.support.errors import unknown
     from dse.support.validation import whole_number
@@ -102,8 +94,8 @@ def searchers(
     for name in chosen:
         if name not in installed():
             raise unknown("searcher", name, installed(), "the installed searchers")
-    layer, machine = load_layer(SEARCH_LAYER), load_accelerator(SEARCH_ACCELERATOR)
-    problem = Problem(layer, machine, SEARCH_OBJECTIVE, cost_model or DEFAULT_COST_MODEL)
+    model = cost_model or DEFAULT_COST_MODEL
+    problem = make_problem(load_layer(SEARCH_LAYER), SEARCH_ACCELERATOR, SEARCH_OBJECTIVE, model)
     where = {"layer": SEARCH_LAYER, "accelerator": SEARCH_ACCELERATOR, "objective": SEARCH_OBJECTIVE}
     where["cost_model"] = problem.model.name
     rows = []
@@ -183,13 +175,12 @@ def campaign(
     from rich.console import Console
 
     from dse.bench import campaign as bench
-    from dse.domains.clustered.accelerator import load_accelerator
-    from dse.domains.clustered.problem import Problem
+    from dse.core.domains import make_problem
     from dse.support.validation import whole_number
     from workloads import load_layer
 
     whole_number(cells, "--cells", most=100_000)
-    problem = Problem(load_layer(SEARCH_LAYER), load_accelerator(SEARCH_ACCELERATOR))
+    problem = make_problem(load_layer(SEARCH_LAYER), SEARCH_ACCELERATOR)
     with Console(stderr=True).status(f"{cells:,} cells"):
         rows = list(bench.measure(problem, cells))
     if json:
@@ -209,13 +200,12 @@ def cluster(
     from rich.console import Console
 
     from dse.bench import cluster as bench
-    from dse.domains.clustered.accelerator import load_accelerator
-    from dse.domains.clustered.problem import Problem
+    from dse.core.domains import make_problem
     from dse.support.validation import whole_number
     from workloads import load_layer
 
     whole_number(workers, "--workers", most=1024)
-    problem = Problem(load_layer(SEARCH_LAYER), load_accelerator(SEARCH_ACCELERATOR), SEARCH_OBJECTIVE)
+    problem = make_problem(load_layer(SEARCH_LAYER), SEARCH_ACCELERATOR, SEARCH_OBJECTIVE)
     with Console(stderr=True).status("one worker, then more"):
         rows = list(bench.measure(problem, (1, workers)))
     if json:
@@ -252,41 +242,27 @@ COMMON = ("layers", "optimal", "infeasible", "median_seconds", "worst_seconds")
 
 TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
     "cost": (
-        f"Batches of random feasible mappings of {LAYER} on {ACCELERATOR}, best of several repeats",
-        ("space", "model", "tiles", "threads", "mappings_per_second"),
+        f"Batches of random feasible mappings of {LAYER}, best of several repeats",
+        ("accelerator", "space", "model", "tiles", "threads", "mappings_per_second"),
     ),
     "drawn": (
         "Points as they are drawn, feasible or not, with their losses, on one thread",
-        ("space", "model", "tiles", "points_per_second"),
+        ("accelerator", "space", "model", "tiles", "points_per_second"),
     ),
-    "one_row": ("One point at a time, through Problem.price", ("space", "model", "tiles", "microseconds")),
+    "one_row": (
+        "One point at a time: through Problem.price, and by the cost model alone, made ready",
+        ("accelerator", "space", "model", "tiles", "microseconds", "prepared_microseconds"),
+    ),
     "baselines": (
         "Other implementations, one mapping at a time; the ratio is to batches on one thread",
-        ("name", "space", "model", "tiles", "milliseconds", "ratio"),
+        ("name", "accelerator", "space", "model", "tiles", "milliseconds", "ratio"),
     ),
 }
 
 
-HIERARCHY_TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
-    "cost": (
-        f"Batches of random mappings of {LAYER} that fit, best of several repeats",
-        ("accelerator", "levels", "threads", "mappings_per_second"),
-    ),
-    "drawn": (
-        "Points as they are drawn, with their losses, through Problem.price, on one thread",
-        ("accelerator", "levels", "points_per_second"),
-    ),
-    "one_row": ("One row at a time, made ready", ("accelerator", "levels", "microseconds")),
-    "baselines": (
-        "Others, one mapping at a time; the ratio is to batches on one thread",
-        ("name", "accelerator", "levels", "milliseconds", "ratio"),
-    ),
-}
-
-
-def _show(report: dict[str, list[dict[str, Any]]], tables: dict[str, tuple[str, tuple[str, ...]]]) -> None:
+def _show(report: dict[str, list[dict[str, Any]]]) -> None:
     console = output.make_console()
-    for key, (title, all_columns) in tables.items():
+    for key, (title, all_columns) in TABLES.items():
         if report[key]:
             columns = tuple(column for column in all_columns if column in report[key][0])
             rows = [[_rounded(row[column]) for column in columns] for row in report[key]]

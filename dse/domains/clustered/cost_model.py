@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -17,11 +17,11 @@ from dse.domains.clustered.mapping import MappingBatch
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import shorten
 
-PriceRows = Callable[[IntArray], CostBatch]
-"""A cost model made ready for one layer and accelerator: a MappingBatch's rows (n, 27) in, costs out."""
+PriceSome = Callable[[IntArray], CostBatch]
+"""Prices on one machine: a MappingBatch's rows (n, 27) in, costs out."""
 
-PriceEach = Callable[[IntArray, IntArray], CostBatch]
-"""The same for rows that each bring a machine, (n, figures) with the MACHINE_FIGURES as columns."""
+PriceRows = Callable[..., CostBatch]
+"""A cost model made ready: rows in as above, and perhaps a machine for each, costs out (see `prepared`)."""
 
 
 @dataclass(frozen=True)
@@ -45,16 +45,27 @@ class CaseExtras:
         return cls(nothing, nothing + 1, nothing, np.ones(n))
 
 
-@dataclass(frozen=True)
-class Baseline:
-    """Another implementation of a model's figures, to compare speeds with.
+def on_each_machine(accelerator: Accelerator, ready: Callable[[Accelerator], PriceSome]) -> PriceRows:
+    """What `CostModel.prepared` returns, machine by machine; `ready` makes a model ready for one."""
+    alone = ready(accelerator)
+    # A model that is made ready for a machine may know what it has been asked there.
+    others: dict[bytes, PriceSome] = {}
 
-    `price_each` prices every one of the mappings, one at a time; `mappings` is how many of them take seconds,
-    not minutes.
-    """
+    def price(rows: IntArray, machines: IntArray | None = None) -> CostBatch:
+        if machines is None:
+            return alone(rows)
+        costs = CostBatch.zeros(len(rows))
+        different, which = np.unique(machines, axis=0, return_inverse=True)
+        for number, machine in enumerate(different):
+            places, key = np.flatnonzero(which.reshape(-1) == number), machine.tobytes()
+            if key not in others:
+                others[key] = ready(accelerator.with_machine(machine))
+            found = others[key](rows[places])
+            for name, column in costs.columns().items():
+                column[places] = getattr(found, name)
+        return costs
 
-    mappings: int
-    price_each: Callable[[MappingBatch], object]
+    return price
 
 
 class CostModel(AnyCostModel):
@@ -79,42 +90,25 @@ class CostModel(AnyCostModel):
         raise NotImplementedError(f"cost model {self.name!r} has no evaluate")
 
     def prepared(self, layer: Layer, accelerator: Accelerator) -> PriceRows:
-        """`evaluate` for one layer and accelerator; a model that is faster when made ready overrides it."""
+        """The model made ready for one layer: `price(rows, machines=None)`, a CostBatch of n rows.
 
-        def price(rows: IntArray) -> CostBatch:
-            found = self.evaluate(layer, accelerator, MappingBatch(rows))
-            if not isinstance(found, CostBatch) or len(found.cycles) != len(rows):
-                raise TypeError(
-                    f"evaluate of cost model {self.name!r} must return a CostBatch with a row for each of "
-                    f"{len(rows)} mappings, got {shorten(found)}"
-                )
-            return found
-
-        return price
-
-    def prepared_each(self, layer: Layer, accelerator: Accelerator) -> PriceEach:
-        """`prepared` for rows that each bring a machine, all of whose figures may differ.
-
-        A row on a machine costs what it costs with that machine as the accelerator. This prices them machine
-        by machine; a model that can price them together overrides it.
+        `rows` (n, 27) are a MappingBatch's, for the accelerator, or each for its own of the `machines` (n,
+        figures), which have the MACHINE_FIGURES as columns. A model that is faster made ready, or that can
+        price many machines together, overrides it.
         """
 
-        # A model that is made ready for a machine may know what it has been asked there.
-        ready: dict[bytes, PriceRows] = {}
+        def ready(machine: Accelerator) -> PriceSome:
+            return lambda rows: self._checked(self.evaluate(layer, machine, MappingBatch(rows)), len(rows))
 
-        def price(rows: IntArray, machines: IntArray) -> CostBatch:
-            costs = CostBatch.zeros(len(rows))
-            different, which = np.unique(machines, axis=0, return_inverse=True)
-            for number, machine in enumerate(different):
-                places, key = np.flatnonzero(which.reshape(-1) == number), machine.tobytes()
-                if key not in ready:
-                    ready[key] = self.prepared(layer, accelerator.with_machine(machine))
-                found = ready[key](rows[places])
-                for name, column in costs.columns().items():
-                    column[places] = getattr(found, name)
-            return costs
+        return on_each_machine(accelerator, ready)
 
-        return price
+    def _checked(self, found: object, n: int) -> CostBatch:
+        if not isinstance(found, CostBatch) or len(found.cycles) != n:
+            raise TypeError(
+                f"evaluate of cost model {self.name!r} must return a CostBatch with a row for each of "
+                f"{n} mappings, got {shorten(found)}"
+            )
+        return found
 
     def needed_area(self, layer: Layer, machines: IntArray, rows: IntArray, costs: CostBatch) -> FloatArray:
         """The area (n,) of the hardware that each mapping needs, in `units["area"]`: the objective `area`.
@@ -125,15 +119,11 @@ class CostModel(AnyCostModel):
         return costs.area
 
     def detail(self, layer: Layer, accelerator: Accelerator, mapping: DataflowMapping) -> Detail | None:
-        """What the figures of one mapping are made of; None if it is not valid, or nothing is explained."""
-        return None
+        """What the figures of one mapping are made of; None if it is not valid, or nothing is known.
 
-    def buffer_needs(
-        self, layer: Layer, accelerator: Accelerator, mapping: DataflowMapping
-    ) -> dict[str, dict[str, int]] | None:
-        """Elements that L1 and L2 must hold, by tensor, double buffering included; None if unknown."""
-        detail = self.detail(layer, accelerator, mapping)
-        return detail.buffers if detail else None
+        A model that does not explain cycles and energy may still tell what the buffers hold.
+        """
+        return None
 
     def price_cases(
         self,
@@ -153,7 +143,3 @@ class CostModel(AnyCostModel):
     def refusal(self, layer: Layer, accelerator: Accelerator, mapping: DataflowMapping) -> str:
         """Why it refuses a mapping, in words of its own; empty where the reason says it all."""
         return ""
-
-    def baselines(self, layer: Layer, accelerator: Accelerator) -> Mapping[str, Baseline]:
-        """Other implementations of the same figures, by name, that `dse bench cost` compares with."""
-        return {}

@@ -7,6 +7,8 @@ from typing import Any, ClassVar
 
 from dse.core.cost_models import cost_model, models_with
 from dse.core.layer import Layer
+from dse.core.proofs import others_of
+from dse.core.speed import Timed
 from dse.domains.clustered.accelerator import PRESETS, Accelerator, load_accelerator
 from dse.domains.clustered.cases import price_cases, read_cases
 from dse.domains.clustered.cost_model import CostModel
@@ -16,6 +18,7 @@ from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.prover import ClusteredProver
 from dse.domains.clustered.space.genes import parse_fixed
 from dse.domains.clustered.space.parts import Parts, read_parts, with_hardware
+from dse.support.arrays import IntArray
 from dse.support.errors import InputError
 
 
@@ -34,6 +37,7 @@ class Clustered:
     }
     hardware_figures = ClusteredFigures()
     proof_seconds = None
+    bench_hardware = ("edge",)
 
     def make_problem(
         self,
@@ -78,6 +82,25 @@ class Clustered:
             able = models_with("prices_cases")
             raise InputError(f"cost model {model!r} prices no cases; expected {' or '.join(able)}")
         return list(price_cases(made, read_cases(path)))
+
+    def timed(self, problem: Problem, genes: IntArray) -> Timed:
+        """See Domain; where each row has a machine of its own, there is one thread."""
+        batch, model = problem.space.decode(genes), problem.model
+        price = model.prepared(problem.priced_layer, problem.accelerator)
+        rows, machines = batch.rows, batch.machines
+
+        def single(place: int) -> object:
+            alone = slice(place, place + 1)
+            return price(rows[alone]) if machines is None else price(rows[alone], machines[alone])
+
+        if machines is not None:
+            return Timed(lambda threads: price(rows, machines), single, (1,))
+        layer, accelerator = problem.priced_layer, problem.accelerator
+        return Timed(
+            lambda threads: model.evaluate(layer, accelerator, batch, threads=threads),
+            single,
+            others=others_of(model, problem, batch),
+        )
 
     def prover(self, problem: Problem) -> ClusteredProver:
         """See Domain."""

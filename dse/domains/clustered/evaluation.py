@@ -82,7 +82,7 @@ def evaluate(
     breakdown = detail = None
     if figures["status"] == "ok":
         busiest = int(rules.serial_floors(batch.rows)[0])
-        detail = priced_by.detail(layer, accelerator, mapping)
+        detail = priced_by.detail(layer, accelerator, mapping) if priced_by.explains else None
         breakdown = _breakdown(layer, accelerator, figures, busiest, detail.bound if detail else None)
     refused = "" if costs.valid[0] else priced_by.refusal(priced, accelerator, mapping)
     reason = None if feasible else refused or rules.explain(batch.rows[0], costs)

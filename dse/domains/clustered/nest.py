@@ -178,7 +178,8 @@ def _loops(
 def _needs(layer: Layer, mapping: Mapping, accelerator: Accelerator | None, model: CostModel) -> Needs | None:
     """What the buffers hold on the accelerator, or on a machine of one cluster."""
     machine = accelerator or Accelerator(mapping.cluster_size, UNLIMITED, UNLIMITED, UNLIMITED, UNLIMITED)
-    return model.buffer_needs(layer, machine, mapping)
+    detail = model.detail(layer, machine, mapping)
+    return detail.buffers if detail else None
 
 
 def _title(layer: Layer, *, lowered: bool) -> Iterator[str]:

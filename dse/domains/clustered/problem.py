@@ -22,7 +22,7 @@ from dse.core.objective import canonical_objective, objectives_under, parse_obje
 from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import Accelerator, figure_column
 from dse.domains.clustered.cases import case_line
-from dse.domains.clustered.cost_model import CostModel, PriceEach, PriceRows
+from dse.domains.clustered.cost_model import CostModel, PriceRows
 from dse.domains.clustered.mapping import Mapping, MappingBatch
 from dse.domains.clustered.models.outside.adapter import adapted
 from dse.domains.clustered.space.mapping_space import MappingSpace
@@ -115,7 +115,7 @@ class Problem:
 
     def make_space(self) -> MappingSpace:
         """What `space` is."""
-        return MappingSpace(self._priced_layer, self.accelerator, self.tiles, self.fixed, self.parts)
+        return MappingSpace(self.priced_layer, self.accelerator, self.tiles, self.fixed, self.parts)
 
     @cached_property
     def model(self) -> CostModel:
@@ -182,7 +182,7 @@ class Problem:
         """A known dataflow (see `dse.domains.clustered.templates`), fitted to the layer as it is priced."""
         if name not in TEMPLATES:
             raise unknown("template", name, TEMPLATES)
-        return TEMPLATES[name](self._priced_layer, self.space.nearest, output_halo=self.model.output_halo)
+        return TEMPLATES[name](self.priced_layer, self.space.nearest, output_halo=self.model.output_halo)
 
     def explain(self, mapping: Mapping) -> str:
         """Why the mapping is not feasible, with figures ("L1 needs 4096 of 512 elements"), or "feasible"."""
@@ -192,7 +192,7 @@ class Problem:
         if needed.reason[0] == Reason.AREA_TOO_LARGE:
             area = needed.area[0] * MM2[self.model.units["area"]]
             return f"the mapping needs {area:.6g} of {self.area_budget:g} mm2"
-        refused = "" if costs.valid[0] else self.model.refusal(self._priced_layer, self.accelerator, mapping)
+        refused = "" if costs.valid[0] else self.model.refusal(self.priced_layer, self.accelerator, mapping)
         return refused or self._rules.explain(rows[0], costs)
 
     def explanation(self, mapping: Mapping | None) -> Explanation:
@@ -280,7 +280,7 @@ class Problem:
 
     def detail(self, mapping: Mapping) -> Detail | None:
         """What the mapping's figures are made of; None if it is not valid or the model does not say."""
-        return self.model.detail(self.layer, self.accelerator, mapping)
+        return self.model.detail(self.layer, self.accelerator, mapping) if self.model.explains else None
 
     @property
     def model_spec(self) -> str:
@@ -308,7 +308,7 @@ class Problem:
 
     def _priced(self, batch: MappingBatch) -> Evaluations:
         rows, machines = batch.rows, batch.machines
-        costs = self._price_rows(rows) if machines is None else self._price_each(rows, machines)
+        costs = self._price_rows(rows, machines)
         if self._needs_area:
             costs = replace(costs, area=self.needed_area(batch, costs))
         losses, reasons = self._rules.judge(rows, costs, machines)
@@ -328,7 +328,7 @@ class Problem:
         machines = batch.machines
         if machines is None:
             machines = np.array([self.accelerator.machine_row], dtype=np.int64)
-        return self.model.needed_area(self._priced_layer, machines, batch.rows, costs)
+        return self.model.needed_area(self.priced_layer, machines, batch.rows, costs)
 
     @cached_property
     def criteria(self) -> Criteria:
@@ -357,14 +357,11 @@ class Problem:
 
     @cached_property
     def _price_rows(self) -> PriceRows:
-        return self.model.prepared(self._priced_layer, self.accelerator)
-
-    @cached_property
-    def _price_each(self) -> PriceEach:
-        return self.model.prepared_each(self._priced_layer, self.accelerator)
+        return self.model.prepared(self.priced_layer, self.accelerator)
 
     @property
-    def _priced_layer(self) -> Layer:
+    def priced_layer(self) -> Layer:
+        """The layer as the cost model takes it: lowered, unless it prices strides."""
         return self.layer if self.model.prices_strides else self.layer.lowered()
 
     @cached_property

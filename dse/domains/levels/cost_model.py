@@ -8,12 +8,11 @@ from typing import Any
 from dse.core.cost_model import AnyCostModel, Detail
 from dse.core.figures import CostBatch
 from dse.core.layer import Layer
-from dse.domains.levels.layout import RowArray
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.mapping import HierarchyMapping
 
-PriceRows = Callable[[RowArray], CostBatch]
-"""A cost model made ready for one layer and machine: rows of its Layout in, costs out."""
+PriceRows = Callable[..., CostBatch]
+"""A cost model made ready for one layer and machine: rows of its Layout in, perhaps `threads`, costs out."""
 
 
 class LevelsCostModel(AnyCostModel):

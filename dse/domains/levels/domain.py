@@ -10,13 +10,15 @@ from dse.core.clock import Clock
 from dse.core.cost_models import cost_model, cost_model_class, cost_models
 from dse.core.layer import Layer
 from dse.core.objective import refuse_several
-from dse.core.proofs import proof_module
+from dse.core.proofs import others_of, proof_module
+from dse.core.speed import Timed
 from dse.domains.levels.architecture import machine_from_dict
 from dse.domains.levels.cost_model import LevelsCostModel
 from dse.domains.levels.figures import LevelsFigures
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.problem import MachineProblem
 from dse.domains.levels.space.opened import read_opened, with_levels
+from dse.support.arrays import IntArray
 from dse.support.case_lines import case_lines
 from dse.support.errors import InputError, shorten
 
@@ -40,6 +42,7 @@ class Levels:
     }
     hardware_figures = LevelsFigures()
     proof_seconds = 60.0
+    bench_hardware = ("gemmini", "eyeriss_like", "simba_like")
 
     def make_problem(
         self,
@@ -94,6 +97,23 @@ class Levels:
     def price_cases(self, model: str, path: str, *, detail: bool) -> list[dict[str, Any]]:
         """See Domain."""
         return _model(model).price_lines(case_lines(path), detail=detail)
+
+    def timed(self, problem: MachineProblem, genes: IntArray) -> Timed:
+        """See Domain; where each row has a machine of its own, there is one thread."""
+        batch, model = problem.space.decode(genes), problem.model
+        rows, choices = batch.rows, batch.choices
+        if choices is not None:
+
+            def priced(part: slice) -> object:
+                return problem.price_rows(rows[part], choices[part])
+
+            return Timed(lambda threads: priced(slice(None)), lambda at: priced(slice(at, at + 1)), (1,))
+        price = model.prepared(problem.layer, problem.accelerator)
+        return Timed(
+            lambda threads: price(rows, threads),
+            lambda at: price(rows[at : at + 1]),
+            others=others_of(model, problem, batch),
+        )
 
     def prover(self, problem: MachineProblem) -> MachineProver:
         """See Domain."""

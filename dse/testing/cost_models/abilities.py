@@ -87,12 +87,12 @@ def detail(candidate: ModelCandidate) -> str:
 def _check_detail(candidate: ModelCandidate, setting: Setting, costs: CostBatch, row: int) -> bool:
     found = candidate.model.detail(candidate.layer(setting), setting.accelerator, setting.all[row])
     where = f"mapping {row} of {setting.name}"
-    if found is None:
+    if found is None or not found.cycles:
         if candidate.model.explains and costs.valid[row]:
-            raise Broken(f"expected a Detail of {where}, which it accepts, got None")
+            raise Broken(f"expected a Detail of {where}, which it accepts, got {found}")
         return False
     if not (candidate.model.explains and costs.valid[row]):
-        raise Broken(f"expected None for {where}, which it does not say that it explains, got a Detail")
+        raise Broken(f"expected no cycles of {where}, which it does not say that it explains, got a Detail")
     for name, parts, figure in (
         ("cycles", sum(found.cycles.values()), costs.cycles[row]),
         ("energy_nj", sum(found.energy_nj.values()), costs.energy_nj[row]),
@@ -114,8 +114,7 @@ def constants(candidate: ModelCandidate) -> str:
     plain = kind()
     for name in names:
         replaced = replace(plain, **{name: 2 * getattr(plain, name)})
-        other = model.configured(replaced)
-        assert isinstance(other, CostModel)
+        other: CostModel = type(model)(replaced)  # type: ignore[call-arg]
         inside = other.spec.removeprefix(f"{model.name}(").removesuffix(")")
         if other.spec == model.spec or kind.parse(inside, "spec") != replaced:
             raise Broken(f"expected a spec that names {name}={getattr(replaced, name)!r}, got {other.spec!r}")
@@ -128,7 +127,7 @@ def constants(candidate: ModelCandidate) -> str:
 
 def proofs(candidate: ModelCandidate) -> str:
     """The optimum of a small layer is certified, costs what the certificate says, and is not beaten."""
-    if not candidate.model.provable:
+    if not candidate.model.proof_module:
         return SILENT
     problem = Problem(SMALL, PRESETS["edge"], "edp", candidate.model)
     try:

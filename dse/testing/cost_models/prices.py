@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 
@@ -122,10 +123,18 @@ def vectorised(candidate: ModelCandidate) -> str:
 
 
 def prepared(candidate: ModelCandidate) -> str:
-    """What `prepared` returns prices as `evaluate` does."""
+    """What `prepared` returns prices as `evaluate` does, also rows that bring a machine each."""
     for setting, costs in zip(candidate.settings, candidate.costs, strict=True):
-        price = candidate.model.prepared(candidate.layer(setting), setting.accelerator)
-        _same(costs, price(setting.all.rows.copy()), setting, "the same as by evaluate")
+        layer, accelerator, rows = candidate.layer(setting), setting.accelerator, setting.all.rows
+        price = candidate.model.prepared(layer, accelerator)
+        _same(costs, price(rows.copy()), setting, "the same as by evaluate")
+        smaller = replace(accelerator, num_pes=max(1, accelerator.num_pes // 2))
+        machines = np.array([accelerator.machine_row, smaller.machine_row], np.int64)
+        own = price(rows.copy(), machines[np.arange(len(rows)) % 2])
+        there = candidate.model.evaluate(layer, smaller, MappingBatch(rows.copy()))
+        for found, expected, first in ((own, costs, 0), (own, there, 1)):
+            every = slice(first, None, 2)
+            _same(expected.take(every), found.take(every), setting, "the same on a machine of its own")
     return f"{_count(candidate):,} mappings"
 
 

@@ -29,6 +29,7 @@ from dse.plugins import (
     InputError,
     Layer,
     Reason,
+    Timed,
     digest,
     parse_objectives,
 )
@@ -365,6 +366,7 @@ class BlockingDomain:
     case_figures: ClassVar[dict[str, str]] = {"cycles": "cycles"}
     proof_seconds = None
     hardware_figures = None
+    bench_hardware = ("small-cache",)
 
     def make_problem(
         self,
@@ -406,6 +408,9 @@ class BlockingDomain:
 
     def price_cases(self, model: str, path: str, *, detail: bool) -> list[dict[str, Any]]:
         raise InputError("there are no cases of blocks")
+
+    def timed(self, problem: Any, genes: Any) -> Timed:
+        return Timed(lambda threads: problem.price(genes), lambda at: problem.price(genes[at : at + 1]), (1,))
 
     def prover(self, problem: Any) -> Any:
         raise InputError("blocks are not certified")

@@ -189,7 +189,7 @@ class Miscounting(Honest):
 class Deaf(LoopNest):
     """Takes constants, and prices without them."""
 
-    provable = False
+    proof_module = ""
 
     def prepared(self, layer, accelerator):
         return LoopNest().prepared(layer, accelerator)
@@ -198,4 +198,4 @@ class Deaf(LoopNest):
 class Unproven(Honest):
     """Says that its optima can be proven."""
 
-    provable = True
+    proof_module = "tests.no_such_module"

@@ -41,7 +41,6 @@ class Bus(CostModel):
 
     name = "bus"
     version = "1"
-    provable = True
     proof_module = __name__
 
     def evaluate(

@@ -67,7 +67,7 @@ def test_an_object_with_a_name_and_evaluate_prices_lowered_layers() -> None:
     genes = plain.space.sample(np.random.default_rng(1), 50)
     assert problem.price(genes).loss.tolist() == plain.price(genes).loss.tolist()
     assert problem.model_spec == "bare"
-    assert not problem.model.provable
+    assert not problem.model.proof_module
 
 
 @pytest.mark.parametrize("nothing", [lambda genes: genes, 7, Bare])

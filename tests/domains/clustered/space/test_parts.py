@@ -82,7 +82,7 @@ def test_every_row_costs_what_it_costs_on_its_own_machine(model: str) -> None:
     problem = Problem(LAYER, EDGE, "edp", model, space="paper")
     genes = problem.space.sample(np.random.default_rng(3), 400)
     batch, priced = problem.space.decode(genes), problem.price(genes)
-    plain = CostModel.prepared_each(cost_model(model), *_handed_over(problem))(batch.rows, batch.machines)
+    plain = CostModel.prepared(cost_model(model), *_handed_over(problem))(batch.rows, batch.machines)
     for index in [*np.flatnonzero(priced.reason == 0)[:5], *range(10)]:
         there = problem.on_machine_of(genes[index])
         assert there.accelerator.num_pes == batch.machines[index][0]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dse.bench.hierarchies import prime_factors
+from dse.core.chains import primes
 from dse.domains.levels.layout import RowArray
 from dse.domains.levels.machine import Bandwidth, Energy, Level, Machine
 from dse.domains.levels.models.timeloop import Layout, layout_of
@@ -82,6 +82,16 @@ def random_rows(workload: Workload, machine: Machine, n: int, rng: np.random.Gen
         for prime in prime_factors(size):
             rows[np.arange(n), rng.choice(columns, size=n)] *= prime
     return rows
+
+
+def prime_factors(size: int) -> list[int]:
+    """The prime factors of a size, each as often as it divides it."""
+    found = []
+    for prime in primes(size):
+        while size % prime == 0:
+            found.append(prime)
+            size //= prime
+    return found
 
 
 def _factor_columns(layout: Layout, machine: Machine, dim: int) -> list[int]:

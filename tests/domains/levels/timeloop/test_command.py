@@ -5,19 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from dse.bench import hierarchies
-from dse.bench.timeloop_program import seconds_each
-from dse.domains.levels.models.timeloop import prepared
-from dse.domains.levels.models.timeloop.presets import load_machine
-from dse.domains.levels.workload import convolution
-from dse.support.errors import InputError
+from dse.bench import cost
+from dse.domains.levels.domain import Levels
+from dse.domains.levels.models.timeloop import others
 from tests import DATA
 from tests.conftest import Dse
 from tests.domains.levels.timeloop import published
-from workloads import load_layer
 
 ROWS = DATA / "timeloop" / "exercises.jsonl.gz"
 TIMELOOP = ("--cost-model", "timeloop")
@@ -49,30 +44,42 @@ def test_an_empty_file_holds_no_cases(dse: Dse, tmp_path: Path) -> None:
     assert "holds no cases" in dse("evaluate", "--cases", str(path), *TIMELOOP).refused()
 
 
-@pytest.mark.parametrize("name", hierarchies.MACHINES)
-def test_the_bench_prices_random_mappings_that_fit(name: str) -> None:
-    workload, machine = convolution({"R": 3, "P": 8, "Q": 8, "C": 16, "K": 16}), load_machine(name)
-    rows = hierarchies.fitting_rows(workload, machine, 500)
-    assert prepared(workload, machine)(rows).valid.all()
-    assert len(np.unique(rows, axis=0)) > 50
+@pytest.fixture
+def quick_bench(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, count in {"BATCH": 500, "SINGLE_ROWS": 5, "REPEATS": 1, "OTHER_REPEATS": 1}.items():
+        monkeypatch.setattr(cost, name, count)
+    monkeypatch.delenv(others.VARIABLE, raising=False)
 
 
+@pytest.mark.usefixtures("quick_bench")
+@pytest.mark.parametrize("name", Levels.bench_hardware)
+def test_the_bench_prices_random_mappings_that_fit(name: str, dse: Dse) -> None:
+    report = dse("bench", "cost", *TIMELOOP, "--accelerator", name, "--json").json
+    assert [row["threads"] for row in report["cost"]] == [1, 2]
+    for rows in report.values():
+        assert {(row["model"], row["tiles"], row["accelerator"]) for row in rows} == {
+            ("timeloop", "factors", name)
+        }
+    assert report["one_row"][0]["prepared_microseconds"] > 0
+    assert [row["name"] for row in report["baselines"]] == ["reference"]
+
+
+@pytest.mark.usefixtures("quick_bench")
 def test_the_bench_times_the_program_that_the_environment_names(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dse: Dse
 ) -> None:
-    layer, program = load_layer("resnet18:1"), tmp_path / "timeloop-model"
-    monkeypatch.delenv("DSE_TIMELOOP", raising=False)
-    assert seconds_each(layer) is None
+    program = tmp_path / "timeloop-model"
     program.write_text('#!/bin/sh\n[ $# = 3 ] && cat "$@" >> "$0.read"\n', encoding="utf-8")
     program.chmod(0o700)
-    monkeypatch.setenv("DSE_TIMELOOP", str(program))
-    seconds = seconds_each(layer)
-    assert seconds is not None
-    assert 0 < seconds < 10
-    assert Path(f"{program}.read").read_text(encoding="utf-8").count("\nmapping:") == 5
+    monkeypatch.setenv(others.VARIABLE, str(program))
+    bench = ("bench", "cost", *TIMELOOP, "--accelerator", "gemmini", "--json")
+    timed = [row for row in dse(*bench).json["baselines"] if row["name"] == "timeloop program"]
+    assert 0 < timed[0]["milliseconds"] < 10_000
+    assert Path(f"{program}.read").read_text(encoding="utf-8").count("\nmapping:") == 2 * others.PROGRAM
     program.write_text("#!/bin/sh\necho no licence; exit 3\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"DSE_TIMELOOP=.* does not run: .*ended with code 3: no licence"):
-        seconds_each(layer)
+    assert "ended with code 3: 'no licence'" in dse(*bench).refused()
+    monkeypatch.setenv(others.VARIABLE, str(tmp_path / "absent"))
+    assert "does not run" in dse(*bench).refused()
 
 
 def test_a_mapping_onto_a_machine_is_exported_and_read_back(dse: Dse, tmp_path: Path) -> None:

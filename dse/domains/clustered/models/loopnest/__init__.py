@@ -8,7 +8,6 @@ as equations; `reference` computes it in plain Python, `kernel` over batches.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from collections.abc import Mapping as Table
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -20,7 +19,7 @@ from dse.core.figures import CostBatch
 from dse.core.layer import Layer
 from dse.core.roofline import Roofline, roofline
 from dse.domains.clustered.accelerator import MACHINE_FIGURES, Accelerator
-from dse.domains.clustered.cost_model import Baseline, CaseExtras, CostModel, PriceEach
+from dse.domains.clustered.cost_model import CaseExtras, CostModel, PriceRows
 from dse.domains.clustered.mapping import Mapping, MappingBatch
 from dse.domains.clustered.models.loopnest.constants import Constants
 from dse.domains.clustered.models.loopnest.counts import COUNTS, Counts
@@ -49,42 +48,29 @@ class LoopNest(CostModel):
     prices_strides = True
     prices_cases = True
     explains = True
-    provable = True
     proof_module = "dse.domains.clustered.models.loopnest.proof.bounds"
     check_module = "dse.domains.clustered.models.loopnest.check.claims"
+    bench_module = "dse.domains.clustered.models.loopnest.others"
     settings_type = Constants
 
     @property
-    def spec(self) -> str:
-        """`loopnest`, or `loopnest(dram_pj=640.0)`."""
-        return self.constants.words(self.name)
-
-    @classmethod
-    def configured(cls, settings: Constants) -> LoopNest:
-        """The model with these Constants."""
-        return cls(settings)
+    def settings(self) -> Constants:  # type: ignore[override]
+        """What a user may set are the constants."""
+        return self.constants
 
     def evaluate(
         self, layer: Layer, accelerator: Accelerator, mappings: MappingBatch, *, threads: int = 1
     ) -> CostBatch:
         """The costs of `mappings` of `layer`: energy in nJ, power in mW, area in mm2."""
-        return self.prepared(layer, accelerator)(mappings.rows, threads)
+        return self.prepared(layer, accelerator)(mappings.rows, threads=threads)
 
-    def prepared(self, layer: Layer, accelerator: Accelerator) -> Callable[..., CostBatch]:
-        """`evaluate` for one layer and accelerator, taking the rows of a MappingBatch (and `threads`)."""
+    def prepared(self, layer: Layer, accelerator: Accelerator) -> PriceRows:
+        """See CostModel; rows that bring a machine each are priced together."""
         known = machine_facts(layer, _machines(accelerator), self.constants)
 
-        def price(rows: IntArray, threads: int = 1) -> CostBatch:
-            return _price(*known, rows, threads)
-
-        return price
-
-    def prepared_each(self, layer: Layer, accelerator: Accelerator) -> PriceEach:
-        """`prepared`, of rows that each bring a machine."""
-        known = machine_facts(layer, _machines(accelerator), self.constants)
-
-        def price(rows: IntArray, machines: IntArray) -> CostBatch:
-            return _price(*on_machines(*known, layer, machines, self.constants), rows, 1)
+        def price(rows: IntArray, machines: IntArray | None = None, threads: int = 1) -> CostBatch:
+            there = known if machines is None else on_machines(*known, layer, machines, self.constants)
+            return _price(*there, rows, threads)
 
         return price
 
@@ -140,16 +126,6 @@ class LoopNest(CostModel):
 
         counts = self.count(layer, accelerator, mapping)
         return detail_of(layer, accelerator, mapping, counts, self.constants) if counts else None
-
-    def baselines(self, layer: Layer, accelerator: Accelerator) -> Table[str, Baseline]:
-        """The reference in plain Python."""
-        from dse.domains.clustered.models.loopnest import reference
-
-        def price_each(mappings: MappingBatch) -> None:
-            for index in range(len(mappings)):
-                reference.price(layer, accelerator, mappings[index])
-
-        return {"python reference": Baseline(100, price_each)}
 
 
 def _machines(accelerator: Accelerator) -> IntArray:

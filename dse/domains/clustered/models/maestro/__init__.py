@@ -7,15 +7,16 @@ it over batches.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
 
+from dse.core.cost_model import Detail
 from dse.core.figures import CostBatch
 from dse.core.layer import DIMS, TENSORS, TYPES, Layer
 from dse.domains.clustered.accelerator import MACHINE_FIGURES, Accelerator
-from dse.domains.clustered.cost_model import Baseline, CaseExtras, CostModel, PriceEach
+from dse.domains.clustered.cost_model import CaseExtras, CostModel, PriceRows
 from dse.domains.clustered.mapping import Mapping as DataflowMapping
 from dse.domains.clustered.mapping import MappingBatch
 from dse.domains.clustered.models.maestro.area import environment_area
@@ -38,33 +39,24 @@ class Maestro(CostModel):
     units: ClassVar[Mapping[str, str]] = {"area": "um2"}
     output_halo = True
     prices_cases = True
-    provable = True
     proof_module = "dse.domains.clustered.models.maestro.proof.bounds"
     check_module = "dse.domains.clustered.models.maestro.check.claims"
+    bench_module = "dse.domains.clustered.models.maestro.others"
 
     def evaluate(
         self, layer: Layer, accelerator: Accelerator, mappings: MappingBatch, *, threads: int = 1
     ) -> CostBatch:
         """The costs of `mappings` of `layer.lowered()`: MAESTRO knows no padding and mis-models strides."""
-        return self.prepared(layer, accelerator)(mappings.rows, threads)
+        return self.prepared(layer, accelerator)(mappings.rows, threads=threads)
 
-    def prepared(self, layer: Layer, accelerator: Accelerator) -> Callable[..., CostBatch]:
-        """`evaluate` for one layer and accelerator, taking the rows of a MappingBatch (and `threads`)."""
+    def prepared(self, layer: Layer, accelerator: Accelerator) -> PriceRows:
+        """See CostModel; rows that bring a machine each are priced together."""
         layers, hardware = layer_row(layer.lowered()), hardware_row(accelerator)
 
-        def price(rows: IntArray, threads: int = 1) -> CostBatch:
-            return price_cases(layers, hardware, rows, wrap=False, threads=threads)
-
-        return price
-
-    def prepared_each(self, layer: Layer, accelerator: Accelerator) -> PriceEach:
-        """`prepared`, of rows that each bring a machine."""
-        layers = layer_row(layer.lowered())
-
-        def price(rows: IntArray, machines: IntArray) -> CostBatch:
+        def price(rows: IntArray, machines: IntArray | None = None, threads: int = 1) -> CostBatch:
             # In rows, as all hardware is: for columns the kernels would be compiled anew.
-            hardware = np.ascontiguousarray(machines[:, _HARDWARE])
-            return price_cases(layers, hardware, rows, wrap=False, threads=1)
+            there = hardware if machines is None else np.ascontiguousarray(machines[:, _HARDWARE])
+            return price_cases(layers, there, rows, wrap=False, threads=threads)
 
         return price
 
@@ -73,13 +65,13 @@ class Maestro(CostModel):
         pes = machines[:, MACHINE_FIGURES.index("num_pes")]
         return np.where(costs.valid, environment_area(pes, costs.l1_size, costs.l2_size), 0.0)
 
-    def buffer_needs(
-        self, layer: Layer, accelerator: Accelerator, mapping: DataflowMapping
-    ) -> dict[str, dict[str, int]]:
+    def detail(self, layer: Layer, accelerator: Accelerator, mapping: DataflowMapping) -> Detail:
         """What the first step holds, tensor by tensor: see `dse.domains.clustered.models.maestro.buffers`."""
         needed = needed_buffers(layer, accelerator.num_pes, MappingBatch.of([mapping]))
         stores = {"L1": needed.l1[0].tolist(), "L2": needed.l2[0].tolist()}
-        return {store: dict(zip(TENSORS, sizes, strict=True)) for store, sizes in stores.items()}
+        return Detail(
+            buffers={name: dict(zip(TENSORS, sizes, strict=True)) for name, sizes in stores.items()}
+        )
 
     def price_cases(
         self,
@@ -99,19 +91,6 @@ class Maestro(CostModel):
         is input like any other, and no figure depends on capacities or the clock.
         """
         return price_cases(layers, hardware, rows, wrap=True, threads=threads)
-
-    def baselines(self, layer: Layer, accelerator: Accelerator) -> Mapping[str, Baseline]:
-        """The reference in plain Python, and the program itself where it is installed."""
-        from dse.domains.clustered.models.maestro import program, reference
-
-        lowered, hardware = layer_row(layer.lowered())[0], hardware_row(accelerator)[0]
-
-        def price_each(mappings: MappingBatch) -> None:
-            for row in mappings.rows:
-                reference.price(lowered, hardware, row)
-
-        found = {"python reference": Baseline(100, price_each)}
-        return found | program.baseline(layer, accelerator)
 
 
 def layer_row(layer: Layer) -> IntArray:

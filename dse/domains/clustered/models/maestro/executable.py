@@ -19,7 +19,6 @@ from dse.core.model_settings import ModelSettings
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.mapping import Mapping
 from dse.domains.clustered.models.maestro.dataflow_text import maestro_text
-from dse.domains.clustered.models.maestro.program import VARIABLE, options
 from dse.domains.clustered.models.outside.answers import Answer, Refusal, garbled, read_answer
 from dse.domains.clustered.models.outside.command import Processes, Retries, Seconds, files_digest
 from dse.domains.clustered.models.outside.model import OutsideModel
@@ -37,6 +36,8 @@ COLUMNS = {
 }
 """The columns of MAESTRO's file that hold figures; its bytes are elements."""
 STEM = "mapping"
+VARIABLE = "DSE_MAESTRO"
+"""The environment variable that names the executable."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,23 @@ class MaestroExecutable(OutsideModel):
             command = [self._program, *options(accelerator), f"--Mapping_file={file}"]
             failed = run_once(command, folder, self.settings.timeout)
             return failed or _figures(folder / f"{STEM}.csv")
+
+
+def options(hardware: Accelerator) -> list[str]:
+    """What the program is told of the hardware, and to write a CSV file."""
+    return [
+        f"--num_pes={hardware.num_pes}",
+        f"--noc_bw={hardware.noc_bandwidth}",
+        "--noc_hops=1",
+        f"--noc_hop_latency={hardware.noc_latency}",
+        f"--num_simd_lanes={hardware.simd_lanes}",
+        f"--offchip_bw={hardware.offchip_bandwidth}",
+        f"--l1_size={hardware.l1_size}",
+        f"--l2_size={hardware.l2_size}",
+        "--noc_mc_support=true",
+        "--print_res=false",
+        "--print_res_csv_file=true",
+    ]
 
 
 def _figures(path: Path) -> Answer:

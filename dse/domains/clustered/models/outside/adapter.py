@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import inspect
+from functools import partial
 
 from dse.core.cost_model import Detail
 from dse.core.figures import CostBatch
 from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import Accelerator
-from dse.domains.clustered.cost_model import CostModel, PriceRows
+from dse.domains.clustered.cost_model import CostModel, PriceRows, on_each_machine
 from dse.domains.clustered.mapping import Mapping, MappingBatch
 from dse.support.errors import InputError, shorten
 
-DECLARED = ("version", "units", "prices_strides", "output_halo", "explains", "provable", "at_once")
+DECLARED = ("version", "units", "prices_strides", "output_halo", "explains", "at_once")
 """What such an object may declare under the protocol's names; what it does not declare it cannot do."""
 
 
@@ -60,8 +61,9 @@ class Adapted(CostModel):
     def prepared(self, layer: Layer, accelerator: Accelerator) -> PriceRows:
         """The object's own way to be made ready, if it has one."""
         ready = getattr(self._model, "prepared", None)
-        rows: PriceRows = super().prepared(layer, accelerator) if ready is None else ready(layer, accelerator)
-        return rows
+        if ready is None:
+            return super().prepared(layer, accelerator)
+        return on_each_machine(accelerator, partial(ready, layer))
 
     def detail(self, layer: Layer, accelerator: Accelerator, mapping: Mapping) -> Detail | None:
         """The object's explanation, if it declares one."""

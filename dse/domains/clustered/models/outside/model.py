@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from dse.core.figures import CostBatch, Figures
 from dse.core.layer import Layer
 from dse.core.model_settings import ModelSettings
 from dse.domains.clustered.accelerator import Accelerator
-from dse.domains.clustered.cost_model import CostModel, PriceRows
+from dse.domains.clustered.cost_model import CostModel, PriceRows, PriceSome, on_each_machine
 from dse.domains.clustered.mapping import Mapping, MappingBatch
 from dse.domains.clustered.models.outside.answers import Answer, Refusal
 from dse.domains.clustered.models.outside.memory import Memory
@@ -41,23 +41,8 @@ class OutsideModel(CostModel):
     settings: ModelSettings
     """All that it is made of, here and in another process."""
 
-    @classmethod
-    def configured(cls, settings: Any) -> Self:
-        """The model with settings of its `settings_type`."""
-        return cls(settings)  # type: ignore[call-arg]
-
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.settings,)
-
-    @property
-    def spec(self) -> str:
-        """Its name with its settings: `command(run="./price.sh", timeout=5.0)`."""
-        return self.settings.words(self.name)
-
-    @property
-    def identity(self) -> str:
-        """The same without neutral settings."""
-        return self.settings.words(self.name, neutral=False)
 
     def answers(
         self, layer: Layer, accelerator: Accelerator, mappings: list[Mapping]
@@ -72,7 +57,10 @@ class OutsideModel(CostModel):
         return self.prepared(layer, accelerator)(mappings.rows)
 
     def prepared(self, layer: Layer, accelerator: Accelerator) -> PriceRows:
-        """`evaluate` for one layer and accelerator, which remembers what it has asked."""
+        """See CostModel; what it has asked it remembers."""
+        return on_each_machine(accelerator, lambda machine: self._asking(layer, machine))
+
+    def _asking(self, layer: Layer, accelerator: Accelerator) -> PriceSome:
         from dse.domains.clustered.models.loopnest import LoopNest
 
         ours, memory = LoopNest().prepared(layer, accelerator), self._memory(layer, accelerator)

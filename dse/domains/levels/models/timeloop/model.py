@@ -44,9 +44,9 @@ class Timeloop(LevelsCostModel):
     prices_strides = True
     prices_cases = True
     explains = True
-    provable = True
     proof_module = "dse.domains.levels.models.timeloop.proof.search"
     check_module = "dse.domains.levels.models.timeloop.check.claims"
+    bench_module = "dse.domains.levels.models.timeloop.others"
 
     @classmethod
     def machines(cls) -> Mapping[str, str]:
@@ -62,8 +62,8 @@ class Timeloop(LevelsCostModel):
         workload = workload_of(layer)
         price_rows = prepare(workload, machine)
 
-        def price(rows: RowArray) -> CostBatch:
-            priced = price_rows(rows)
+        def price(rows: RowArray, threads: int = 1) -> CostBatch:
+            priced = price_rows(rows, threads)
             n, valid = len(rows), priced.valid
             return CostBatch(
                 cycles=priced.cycles,
