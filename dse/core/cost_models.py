@@ -92,10 +92,11 @@ def cost_model(spec: str, folder: Path | None = None) -> AnyCostModel:
     if kind is None:
         raise unknown("cost model", spec, all_models())
     found = kind.parse(settings, where) if isinstance(settings, str) else kind.from_dict(settings, where)
-    return _with_settings(made, found if folder is None else found.beside(folder))
+    return with_settings(made, found if folder is None else found.beside(folder))
 
 
-def _with_settings(made: type[AnyCostModel], settings: ModelSettings) -> AnyCostModel:
+def with_settings(made: type[AnyCostModel], settings: ModelSettings) -> AnyCostModel:
+    """The model with settings of its `settings_type`."""
     return made(settings)  # type: ignore[call-arg]
 
 
@@ -129,7 +130,7 @@ def model_with(name: str, settings: str | Mapping[str, Any], folder: Path | None
         able = " or ".join(map(repr, models_with("settings_type")))
         raise InputError(f"settings are for cost model {able}, got {name!r}")
     found = kind.load(settings) if isinstance(settings, str) else kind.from_dict(settings)
-    return _with_settings(made, found if folder is None else found.beside(folder))
+    return with_settings(made, found if folder is None else found.beside(folder))
 
 
 def models_with(ability: Ability) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from dse.core.cost_model import AnyCostModel
+from dse.core.cost_models import with_settings
 from dse.core.evaluations import Evaluations
 from dse.core.hardware_figures import CAPACITY, ENERGY, RATE, STRUCTURE, HardwareFigure
 from dse.core.model_constants import RANGE, ModelConstants
@@ -82,7 +83,7 @@ class ClusteredFigures:
         }
         if constants:
             settings: Any = replace(_constants(model), **constants)
-            model = type(model).configured(settings)
+            model = with_settings(type(model), settings)
         return replace(hardware, name=name, **own), model
 
     def price(self, problem: Any, mappings: Sequence[Any]) -> Evaluations:
