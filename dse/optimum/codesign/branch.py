@@ -20,8 +20,8 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import count
-from typing import NamedTuple
+from itertools import count, zip_longest
+from typing import Any, NamedTuple
 
 from dse.core.layer import Layer
 from dse.core.objective import Objective
@@ -30,6 +30,7 @@ from dse.optimum.codesign.lemmas import Lemma
 from dse.optimum.codesign.machine import EQUAL, Bound, Chosen, Structure
 from dse.optimum.codesign.proving import Ask, Prover
 
+NOTHING: Any = object()
 AT_ONCE = 4
 """Boxes that are bounded together."""
 
@@ -160,21 +161,29 @@ class Search:
             return False
         spread = [place for place, (first, last) in enumerate(one.box) if first < last]
         free = self.space.allowed(one.box) and not self.space.costly.intersection(spread)
-        one.single = not spread or free
+        largest = tuple(last for _, last in one.box)
+        one.single = not spread or (free and self.space.machine(largest) == self.space.relaxed(one.box))
         return True
 
     def _bound(self, boxes: Sequence[Open]) -> None:
         """Bound some boxes, with proofs where the lemmas do not settle them, and close or divide each."""
         self.boxes += len(boxes)
-        for weight in self.structures[0].weights:
-            self._prove([(one, weight) for one in boxes if self._bound_of(one).corner.value < self.target])
+        every = [(*self.structures[0].weights, *one.more) for one in boxes]
+        for wave in zip_longest(*every, fillvalue=NOTHING):
+            self._prove(
+                [
+                    (one, weight)
+                    for one, weight in zip(boxes, wave, strict=True)
+                    if weight is not NOTHING and self._bound_of(one).corner.value < self.target
+                ]
+            )
         for one in boxes:
             if self._bound_of(one).corner.value < self.target:
                 self._improve(one)
         while True:
             sharper = []
             for one in boxes:
-                weight = self._next_weight(one) if one.single else None
+                weight = self._next_weight(one)
                 if weight is not None:
                     one.more.append(weight)
                     sharper.append((one, weight))
@@ -190,11 +199,17 @@ class Search:
         return self.structures[one.root].bound(one.box, one.more)
 
     def _next_weight(self, one: Open) -> float | None:
-        """What to prove next on a machine that may be the best."""
+        """What to prove next of a machine that may be the best, or of a box whose sizes hardly matter."""
         structure, bound = self.structures[one.root], self._bound_of(one)
-        if bound.corner.value >= self.target:
+        value = bound.corner.value
+        if value >= self.target:
             return None
-        return structure.next_weight(bound, structure.each(self.space.relaxed(one.box)), one.more)
+        each = structure.each(self.space.relaxed(one.box))
+        if not one.single:
+            chosen, short = structure.choose(each), 1 - value / self.value if self.best else 0.0
+            if chosen is None or self._dearest(one, chosen)[1][0] > short / 2 * chosen.energy:
+                return None
+        return structure.next_weight(bound, each, one.more)
 
     def _prove(self, wanted: Sequence[tuple[Open, float | None]]) -> None:
         asked = []
@@ -233,23 +248,37 @@ class Search:
             self._floor = min(self._floor, bound.corner.value)
         else:
             for part in self._parts(one):
-                self._push(Open(part, one.root, bound.corner.value))
+                self._push(Open(part, one.root, bound.corner.value, list(one.more)))
         one.done = True
 
     def _parts(self, one: Open) -> tuple[Box, Box]:
-        """A box in two, along the parameter that changes the energy most, where no more of it is needed."""
-        structure, relaxed = self.structures[one.root], self.space.relaxed(one.box)
-        chosen = structure.choose(structure.each(relaxed))
-        least = structure.least_machine(one.box, chosen, relaxed) if chosen else tuple(f for f, _ in one.box)
-        spread = [place for place, (first, last) in enumerate(one.box) if first < last]
-        effects = {place: structure.effect(one.box, place, chosen) for place in spread}
-        at = max(spread, key=lambda place: (effects[place], -place))
+        """A box in two, along the parameter that the bound leaves most of open."""
+        structure = self.structures[one.root]
+        chosen = structure.choose(structure.each(self.space.relaxed(one.box)))
+        at, (energy, *_), needed = self._dearest(one, chosen)
         first, last = one.box[at]
-        middle = least[at]
-        if not first <= middle < last:
-            values = self.space.parameters[self.space.names[at]]
-            mean = math.sqrt(values[first] * values[last])
-            middle = first + sum(value < mean for value in values[first + 1 : last])
+        # Beyond what is needed, the bound is not too low for the energy.
+        end = needed if energy > 0 else last
+        values = self.space.parameters[self.space.names[at]]
+        mean = math.sqrt(values[first] * values[end])
+        middle = first + sum(value < mean for value in values[first + 1 : end])
         lower, upper = list(one.box), list(one.box)
         lower[at], upper[at] = (first, middle), (middle + 1, last)
         return tuple(lower), tuple(upper)
+
+    def _dearest(self, one: Open, chosen: Chosen | None) -> tuple[int, tuple[float, float, float], int]:
+        """The parameter whose least value is paid for while more is needed; how much, and what is needed.
+
+        Where all fit, it is the one that most of a limit, or else the widest range, depends on.
+        """
+        structure, relaxed = self.structures[one.root], self.space.relaxed(one.box)
+        spread = [place for place, (first, last) in enumerate(one.box) if first < last]
+        needs = structure.least_machine(one.box, chosen, relaxed) if chosen else None
+        effects = {}
+        for place in spread:
+            if needs and needs[place] > one.box[place][0]:
+                effects[place] = structure.effect(one.box, place, chosen, needs[place])
+            if effects.get(place, (0.0,))[0] <= 0:
+                effects[place] = (0.0, *structure.effect(one.box, place, None, one.box[place][1])[1:])
+        at = max(spread, key=lambda place: (effects[place], -place))
+        return at, effects[at], needs[at] if needs else one.box[at][1]

@@ -208,9 +208,9 @@ class Structure:
 
     # Machines
 
-    def effect(self, box: Box, at: int, chosen: Chosen | None) -> tuple[float, float, float]:
-        """What a parameter changes over a box: the energy of mappings, what is limited, and its own ratio."""
-        first, last = box[at]
+    def effect(self, box: Box, at: int, chosen: Chosen | None, last: int) -> tuple[float, float, float]:
+        """What a parameter changes up to a value: the mappings' energy, what is limited, its own ratio."""
+        first = box[at][0]
         ends = [
             tuple((index, index) if place == at else one for place, one in enumerate(box))
             for index in (first, last)
