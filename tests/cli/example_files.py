@@ -13,10 +13,18 @@ def price(layer, accelerator, mapping):
     return {"cycles": layer.macs // mapping.cluster_size, "energy_nj": 2.5 * layer.macs}
 """
 
+SPACE = """
+base = "edge"
+[hardware]
+num_pes = [64, 128]
+l1_size = [64, 512]
+"""
+
 
 def write_files(folder: Path) -> None:
     """Write a function that prices, cases, and a model."""
     (folder / "costs.py").write_text(COSTS)
+    (folder / "space.toml").write_text(SPACE)
     with gzip.open(DATA / "golden.jsonl.gz", "rt") as golden:
         (folder / "cases.jsonl").write_text("".join(next(golden) for _ in range(20)))
     written(folder / "model.onnx", model(operator("MatMul", "x w", "y"), x=[8, 16], w=[16, 4]))

@@ -59,10 +59,13 @@ def test_json_is_alone_on_stdout(dse: Dse, given: tuple[str, ...]) -> None:
     assert (entry["status"], entry["gap"], entry["machines"]) == ("optimal", 0, 8)
 
 
-def test_that_no_machine_keeps_an_area_exits_with_1_and_says_so(dse: Dse, given: tuple[str, ...]) -> None:
-    found = dse("codesign", *given, "--area", "0.001")
+def test_that_no_machine_keeps_an_area_exits_with_1_and_says_so(
+    dse: Dse, given: tuple[str, ...], tmp_path: Path
+) -> None:
+    found = dse("codesign", *given, "--area", "0.001", "--out", str(tmp_path / "none"))
     assert found.code == 1
     assert "no machine keeps the limits: that is proven; even the least has area 0.0151968" in found.out
+    assert json.loads((tmp_path / "none" / "certificate.json").read_text())["network"]
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,10 @@ class Browser:
             self._mouse(kind, *self._at, button="left", clickCount=1)
 
     def hover(self, selector: str, across: float = 0.5, down: float = 0.5) -> None:
-        """Move the mouse to a place in an element, in shares of its size, and see that it is not covered."""
+        """Move the mouse to a place in an element, in shares of its size, and see that it is not covered.
+
+        An element that moves, or is drawn anew at another size, is waited for.
+        """
         place = f"""{FIND}
             const inside = () => {{
                 const box = found.getBoundingClientRect();
@@ -122,7 +125,10 @@ class Browser:
             if (!seen(inside())) found.scrollIntoView({{ block: "center", behavior: "instant" }});
             if (!seen(inside())) throw `${{arguments[0]}} is covered`;
             return inside();"""
-        self._at = self.run(place, selector, across, down)
+        before, self._at = None, self.run(place, selector, across, down)
+        while before != self._at:
+            time.sleep(0.05)
+            before, self._at = self._at, self.run(place, selector, across, down)
         self._mouse("mouseMoved", *self._at)
 
     def press(self, selector: str, key: tuple[str, int, str]) -> None:

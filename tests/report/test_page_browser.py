@@ -176,6 +176,7 @@ def test_the_mouse_reads_the_values_under_it_and_the_nearest_curve_stands_out(
     show_chart(page)
     place = "document.querySelector('figure.chart[data-chart=over] .tip')"
     page.hover("figure.chart[data-chart=over] svg", 0.5, 0.5)
+    page.wait_until(f"return !{place}.hidden")
     said = page.run(f"return {place}.innerText").splitlines()
     samples = int(said[0].removeprefix("after ").removesuffix(" samples").replace(",", ""))
     assert 1 < samples < 150

@@ -115,7 +115,7 @@ def write(found: Codesign, entry: dict[str, Any], out: Path) -> None:
     from dse.support.files import write_json
 
     write_json(out / RESULT, output.plain(entry))
-    write_json(out / CERTIFICATE, found.certificate)
+    write_json(out / CERTIFICATE, output.plain(found.certificate))
     for place, layer in enumerate(found.best["layers"] if found.best else []):
         write_json(out / MAPPINGS / layer_file(place, layer["layer"]), layer["mapping"])
 

@@ -134,8 +134,12 @@ def test_a_product_of_powers_is_minimised_on_a_machine_of_levels_too(chip: str) 
     seconds = costs.cycles / edp.accelerator.hertz
     np.testing.assert_allclose(cubed.loss, costs.loss * seconds, rtol=1e-14)
     assert np.isfinite(cubed.loss).any()
-    with pytest.raises(InputError, match="only latency, energy and edp can be certified"):
-        certify(product, cache=False)
+    proven = certify(product, cache=False)
+    assert proven.status == "optimal"
+    assert proven.optimum <= cubed.loss.min()
+    steep = make_problem(LAYER, chip, "latency^8 * energy", "timeloop")
+    with pytest.raises(InputError, match="exponents that add up to at most 8 can be certified, got 9"):
+        certify(steep, cache=False)
 
 
 def test_what_cannot_be_a_problem_is_said_in_a_line(chip: str) -> None:

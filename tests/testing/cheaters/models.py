@@ -10,7 +10,7 @@ import numpy as np
 from dse.core.figures import CostBatch
 from dse.core.reasons import Reason
 from dse.domains.clustered.cost_model import CostModel
-from dse.domains.clustered.mapping import CLUSTER, OUTER_TILE, MappingBatch
+from dse.domains.clustered.mapping import CLUSTER, OUTER_TILE
 from dse.domains.clustered.models.loopnest import LoopNest
 
 _CALLS = itertools.count()
@@ -74,16 +74,15 @@ class Relative(Honest):
         costs = super().evaluate(layer, accelerator, mappings, threads=threads)
         return replace(costs, area=costs.area * min(len(mappings), 2))
 
-    def prepared(self, layer, accelerator):
-        return lambda rows: self.evaluate(layer, accelerator, MappingBatch(rows))
-
 
 class Otherwise(Honest):
     """Prices otherwise once it is made ready."""
 
     def prepared(self, layer, accelerator):
-        def price(rows):
-            costs = self.evaluate(layer, accelerator, MappingBatch(rows))
+        honest = super().prepared(layer, accelerator)
+
+        def price(rows, machines=None):
+            costs = honest(rows, machines)
             return replace(costs, power=costs.power * 2)
 
         return price
