@@ -202,6 +202,61 @@ def test_nobody_imports_an_experiment_and_only_commands_know_a_workload() -> Non
     }
 
 
+# Domains
+
+HAND_ON = {"dse", "dse.plugins"}
+"""What users and plug-ins import from hands on names of a domain; it asks nothing of them."""
+
+OUR_ENTRY_POINTS = {"dse.core.domains", "dse.core.cost_models"}
+"""The doors: where our own domains and cost models are found, as those of anybody are."""
+
+
+def our_domains() -> set[str]:
+    """The packages of the domains that come with the framework."""
+    return {path.parent.name for path in (ROOT / "dse" / "domains").glob("*/domain.py")}
+
+
+def of_a_domain(module: str) -> bool:
+    return any(f"{module}.".startswith(f"dse.domains.{name}.") for name in our_domains())
+
+
+def test_nobody_outside_the_domains_imports_one() -> None:
+    """But the contract suites, which price mappings of layers on accelerators."""
+    asking = [
+        str(item)
+        for item in imports()
+        if room(item.source) not in ("dse.domains", "dse.testing", "searchers", "experiments")
+        and item.source not in HAND_ON
+        and of_a_domain(module_of(item.target))
+    ]
+    assert our_domains() >= {"clustered", "levels"}
+    assert asking == []
+
+
+def test_nobody_outside_the_domains_names_one() -> None:
+    for module, tree in trees().items():
+        if room(module) != "dse.domains" and module.startswith(("dse", "searchers", "workloads")):
+            named = [text for text in texts(tree) if text in our_domains() or of_a_domain(text)]
+            assert not named or module in HAND_ON | OUR_ENTRY_POINTS, (module, named)
+
+
+AS_MACHINES_OF_LEVELS = {
+    ("dse.domains.levels.models.timeloop.presets", "dse.domains.clustered.accelerator"),
+    ("dse.domains.levels.models.timeloop.presets", "dse.domains.clustered.models.loopnest.constants"),
+}
+"""The presets of accelerators with clusters are machines of levels too, and are stated once."""
+
+
+def test_one_domain_knows_nothing_of_another() -> None:
+    across = {
+        (item.source, there)
+        for item in imports()
+        if of_a_domain(item.source) and of_a_domain(there := module_of(item.target))
+        if item.source.split(".")[2] != there.split(".")[2]
+    }
+    assert across == AS_MACHINES_OF_LEVELS
+
+
 # Spaces
 
 USE_THE_STRUCTURE = {

@@ -21,7 +21,7 @@ from scipy.stats import rankdata
 
 import dse
 from dse.core.layer import Layer
-from dse.domains.clustered.mapping import Mapping
+from dse.domains.clustered.mapping import Mapping, MappingBatch
 from dse.domains.clustered.models.loopnest import Constants, LoopNest
 from dse.domains.clustered.models.loopnest.breakdown import energy_parts
 from dse.domains.clustered.problem import Problem
@@ -52,7 +52,7 @@ def compare(name: str, layer: Layer, mapping: Mapping) -> Row | None:
     if isinstance(theirs, reference.NotPriced):
         raise InputError(f"{name}: {levels.text()}: {theirs}")
     problem = Problem(layer, MACHINE, "edp", "maestro")
-    maestro = problem.model.evaluate(problem.layer.lowered(), MACHINE, problem.batch(mapping))
+    maestro = problem.model.evaluate(problem.layer.lowered(), MACHINE, MappingBatch.of([mapping]))
     parts = energy_parts(counts, layer.macs, CONSTANTS)
     at = theirs.counts
     here = at["L1"]["W"].instances

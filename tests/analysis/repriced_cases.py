@@ -12,8 +12,9 @@ import numpy as np
 
 from dse.analysis.study import Study, Triple
 from dse.campaign.summary import STEPS, Summary
+from dse.core.evaluations import Evaluations
 from dse.domains.clustered.accelerator import load_accelerator
-from dse.domains.clustered.problem import Evaluations, Problem
+from dse.domains.clustered.problem import Problem
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 from tests.analysis.report_cases import cell
 from workloads import load_layer

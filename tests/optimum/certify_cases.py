@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from dse.core.evaluations import Evaluations
 from dse.core.layer import Layer
 from dse.core.objective import OBJECTIVES, objective_named
 from dse.core.problem import AnyProblem
 from dse.domains.clustered.accelerator import PRESETS, Accelerator
-from dse.domains.clustered.problem import Evaluations, Problem
+from dse.domains.clustered.problem import Problem
 from dse.support.arrays import FloatArray
 from workloads import load_layer
 

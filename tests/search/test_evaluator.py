@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from dse.core.evaluations import Evaluations
 from dse.domains.clustered.accelerator import PRESETS
-from dse.domains.clustered.problem import Evaluations, Problem
+from dse.domains.clustered.problem import Problem
 from dse.search.evaluator import BudgetExhausted, Evaluator, Progress
 from dse.search.record import COLUMNS, Record, read_parquet, write_parquet
 from dse.search.searcher import drive

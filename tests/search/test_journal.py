@@ -20,9 +20,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dse.core.evaluations import Evaluations
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.cost_model import CostModel
-from dse.domains.clustered.problem import Evaluations, Problem
+from dse.domains.clustered.problem import Problem
 from dse.search import journal as journal_module
 from dse.search.evaluator import BudgetExhausted, Evaluator, Progress, ReplayMismatch
 from dse.search.journal import Journal

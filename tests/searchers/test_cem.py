@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dse.core.evaluations import Evaluations
 from dse.domains.clustered.accelerator import PRESETS
-from dse.domains.clustered.problem import Evaluations, Problem
+from dse.domains.clustered.problem import Problem
 from dse.search.evaluator import BudgetExhausted, Evaluator
 from dse.search.record import Record
 from dse.support.errors import InputError

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 import torch
 
+from dse.core.evaluations import Evaluations
 from dse.domains.clustered.accelerator import PRESETS
-from dse.domains.clustered.problem import Evaluations, Problem
+from dse.domains.clustered.problem import Problem
 from dse.search.evaluator import BudgetExhausted, Evaluator
 from dse.search.record import Record
 from dse.search.run import Cell, run_cell

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dse.core.evaluations import Evaluations
 from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import PRESETS
-from dse.domains.clustered.problem import Evaluations, Problem
+from dse.domains.clustered.problem import Problem
 from dse.support.errors import InputError
 from searchers.common.scores import scores
 from searchers.common.settings import probability, share

@@ -12,8 +12,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dse.core.evaluations import Evaluations
 from dse.domains.clustered.accelerator import PRESETS
-from dse.domains.clustered.problem import Evaluations, Problem
+from dse.domains.clustered.problem import Problem
 from dse.search.record import COLUMNS, Record
 from dse.search.run import Cell, run_cell
 from dse.search.searcher import Searcher

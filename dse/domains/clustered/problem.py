@@ -8,7 +8,7 @@ from collections.abc import Mapping as Table
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -25,8 +25,9 @@ from dse.domains.clustered.cases import case_line
 from dse.domains.clustered.cost_model import CostModel, PriceRows
 from dse.domains.clustered.mapping import Mapping, MappingBatch
 from dse.domains.clustered.models.outside.adapter import adapted
+from dse.domains.clustered.space.field import SPACE, SpaceField
 from dse.domains.clustered.space.mapping_space import MappingSpace
-from dse.domains.clustered.space.parts import PES, Parts, read_parts
+from dse.domains.clustered.space.parts import PES, Parts
 from dse.domains.clustered.templates import TEMPLATES
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import InputError, shorten, unknown
@@ -39,31 +40,8 @@ if TYPE_CHECKING:
     from dse.domains.clustered.feasibility import FeasibilityRules
 
 
-__all__ = ["Criteria", "Evaluations", "Problem"]
-
 MM2 = {"mm2": 1.0, "um2": 1e-6}
 """Square millimetres in each unit of area that a cost model may have."""
-
-
-class _SpaceField:
-    """The field `space` of a Problem: takes the parts of a space (or a space, for them), gives the space."""
-
-    def __set__(self, problem: Problem, given: str | Table[str, Any] | Parts | MappingSpace) -> None:
-        parts = read_parts(getattr(given, "parts", given))
-        problem.__dict__["_parts"] = parts
-
-    @overload
-    def __get__(self, problem: None, owner: type[Problem]) -> str: ...
-    @overload
-    def __get__(self, problem: Problem, owner: type[Problem]) -> MappingSpace: ...
-    def __get__(self, problem: Problem | None, owner: type[Problem]) -> MappingSpace | str:
-        if problem is None:
-            return "default"
-        made: MappingSpace | None = problem.__dict__.get("_space")
-        if made is None:
-            made = problem.make_space()
-            problem.__dict__["_space"] = made
-        return made
 
 
 @dataclass(frozen=True)
@@ -81,7 +59,7 @@ class Problem:
     cost_model: str | CostModel | Callable[..., Any] = DEFAULT_COST_MODEL
     tiles: str = "factors"
     fixed: Table[str, Any] = field(default_factory=dict, hash=False)
-    space: _SpaceField = _SpaceField()
+    space: SpaceField = SPACE
     """Given as the name of a space, a table of its parts, or Parts; it is the space that these make of the
     layer and accelerator: the mappings to choose from, as vectors of genes."""
     area_budget: float | None = None
@@ -259,10 +237,6 @@ class Problem:
         """The elements that the buffers have to hold, in words."""
         figures = self.evaluate(mapping)
         return f"L1 {figures.l1_size[0]:,} and L2 {figures.l2_size[0]:,} elements"
-
-    def batch(self, mapping: Mapping) -> MappingBatch:
-        """The mapping as a batch of one."""
-        return MappingBatch.of([mapping])
 
     def judge(self, mapping: Mapping) -> Evaluation:
         """The mapping judged in full, by every objective (see `dse.domains.clustered.evaluation`)."""

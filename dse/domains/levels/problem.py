@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os.path
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -15,13 +14,13 @@ import numpy as np
 from dse.core.cost_model import Detail
 from dse.core.cost_models import cost_model, cost_models
 from dse.core.dim_names import naming_line
-from dse.core.evaluation import BufferUse, Evaluation, Line, buffer_line
+from dse.core.evaluation import Evaluation
 from dse.core.evaluations import Criteria, Evaluations
 from dse.core.explanation import Explanation
 from dse.core.figures import CostBatch
 from dse.core.hardware import FIGURE_PREFIX
 from dse.core.layer import Layer
-from dse.core.objective import OBJECTIVES, canonical_objective, parse_objectives
+from dse.core.objective import canonical_objective, parse_objectives
 from dse.core.reasons import Reason
 from dse.domains.levels.cases import machine_case
 from dse.domains.levels.cost_model import LevelsCostModel, PriceRows
@@ -45,33 +44,6 @@ FIGURES = ("latency", "energy")
 
 AT_ONCE = 1024
 """Points that are priced at a time: so many rows, a kilobyte each for nine levels, stay in a core's cache."""
-
-
-@dataclass(frozen=True)
-class LevelsBreakdown:
-    """The words that the levels with a capacity hold, and where the cycles go.
-
-    `ideal_cycles` are the layer's MACs on all MACs of the machine, `bound` is compute or a level's name.
-    """
-
-    levels: dict[str, BufferUse]
-    ideal_cycles: int
-    utilisation: float
-    bound: str
-
-    @property
-    def held(self) -> dict[str, BufferUse]:
-        """The levels by name."""
-        return self.levels
-
-    @property
-    def lines(self) -> tuple[Line, ...]:
-        """All of it, as a table shows it."""
-        ideal = f"{self.ideal_cycles:,} cycles on all MACs at once"
-        return (
-            *(buffer_line(name, use, "words") for name, use in self.levels.items()),
-            Line("utilisation", f"{self.utilisation:.1%}", ideal),
-        )
 
 
 @dataclass(frozen=True)
@@ -204,47 +176,15 @@ class MachineProblem:
 
     def explain(self, mapping: HierarchyMapping) -> str:
         """Why the mapping is not feasible, with figures, or "feasible"."""
-        rows = self.space.layout.encode([mapping])
-        reason = Reason(int(self.price_rows(rows).reason[0]))
-        words, wide = (figures[0].tolist() for figures in self.space.measure(rows))
-        levels = self.accelerator.levels
-        for place, level in enumerate(levels):
-            least = int(self.space.least_spread[place])
-            if reason is Reason.LEVEL_TOO_SMALL and words[place] > (level.capacity or words[place]):
-                return f"{level.name} needs {words[place]} of {level.capacity} words"
-            if reason is Reason.TOO_WIDE and wide[place] > level.fan_out:
-                return f"{level.name} spreads over {wide[place]} of {level.fan_out} instances"
-            if reason is Reason.TOO_NARROW and wide[place] < least:
-                return f"{level.name} spreads over {wide[place]} instances; {least} are asked for"
-        return reason.text
+        from dse.domains.levels.evaluation import explain
+
+        return explain(self, mapping)
 
     def judge(self, mapping: HierarchyMapping) -> Evaluation:
-        """The mapping judged by every objective; its figures are those of a case, by level with them."""
-        priced = self.evaluate(mapping)
-        feasible = bool(priced.reason[0] == 0)
-        named = {name: column.tolist()[0] for name, column in priced.figures().items()}
-        hertz, own = self.accelerator.hertz, parse_objectives(self.objective)
-        ours = [one for one in OBJECTIVES.values() if one.adds_up]
-        losses = {one.name: float(one.value(priced, hertz)[0]) if feasible else None for one in (*ours, *own)}
-        line = json.dumps(self.case(mapping))
-        (found,) = self.model.price_lines([("mapping", line)], detail=True)
-        whole = {**named, **found, "status": "ok" if feasible else "invalid"}
-        reason, detail = None if feasible else self.explain(mapping), self.detail(mapping)
-        breakdown = self._breakdown(detail, found["utilization"]) if detail else None
-        return Evaluation(whole, feasible, reason, losses, breakdown, detail)
+        """The mapping judged in full, by every objective (see `dse.domains.levels.evaluation`)."""
+        from dse.domains.levels.evaluation import evaluate
 
-    def _breakdown(self, detail: Detail, utilisation: float) -> LevelsBreakdown:
-        capacities = {level.name: level.capacity for level in self.accelerator.levels}
-        return LevelsBreakdown(
-            levels={
-                name: BufferUse.of(sum(tiles.values()), capacity)
-                for name, tiles in detail.buffers.items()
-                if (capacity := capacities[name]) is not None
-            },
-            ideal_cycles=-(-self.layer.macs // self.accelerator.macs),
-            utilisation=utilisation,
-            bound=detail.bound,
-        )
+        return evaluate(self, mapping)
 
     def case(self, mapping: HierarchyMapping) -> dict[str, Any]:
         """The mapping as a case that costs the same: layer, hardware and mapping."""

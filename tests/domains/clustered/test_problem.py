@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 
 from dse.core.cost_models import cost_model, cost_models
+from dse.core.evaluations import Evaluations
 from dse.core.figures import CostBatch
 from dse.core.layer import Layer
 from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.cost_model import CostModel
 from dse.domains.clustered.mapping import MappingBatch
-from dse.domains.clustered.problem import Evaluations, Problem
+from dse.domains.clustered.problem import Problem
 from dse.search.record import COLUMNS
 from dse.support.errors import InputError
 from dse.support.hashing import digest

@@ -17,9 +17,10 @@ from pettingzoo.test import parallel_api_test
 from stable_baselines3 import DQN, PPO
 from stable_baselines3.common.env_checker import check_env as check_stable_baselines_env
 
+from dse.core.evaluations import Evaluations
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.nest import loop_nest
-from dse.domains.clustered.problem import Evaluations, Problem
+from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.space.genes import GENE_NAMES
 from dse.search.evaluator import BudgetExhausted, Evaluator
 from dse.search.record import Record

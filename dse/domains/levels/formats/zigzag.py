@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dse.domains.clustered.models.zigzag.description import DIMS, LINKS, layer_data
+from dse.core.zigzag_workload import DIMS, LINKS, layer_data
 from dse.domains.levels.formats import Written
 from dse.domains.levels.formats.zigzag_accelerator import OURS, accelerator_data, array, memory_sizes, unsaid
 from dse.domains.levels.machine import TENSORS, Machine

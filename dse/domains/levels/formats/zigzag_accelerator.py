@@ -13,7 +13,7 @@ from math import prod
 from typing import Any
 
 from dse.core.layer import COUPLED, Layer
-from dse.domains.clustered.models.zigzag.description import held
+from dse.core.zigzag_workload import held
 from dse.domains.levels.machine import TENSORS, Level, Machine
 from dse.domains.levels.mapping import HierarchyMapping
 from dse.domains.levels.models.timeloop.zigzag_machine import UNLIMITED, WORD_BITS

@@ -26,11 +26,12 @@ from zigzag.workload.layer_attributes import LayerTemporalOrdering, MemoryOperan
 from zigzag.workload.layer_node import LayerNode, MappingAttributes
 
 from dse.core.layer import Layer
+from dse.core.zigzag_workload import DIMS, LINKS, layer_data
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.loop_counts import Nest, nest
 from dse.domains.clustered.mapping import Mapping
 from dse.domains.clustered.models.zigzag.constants import Constants
-from dse.domains.clustered.models.zigzag.description import DIMS, LINKS, layer_data, machine_data
+from dse.domains.clustered.models.zigzag.description import machine_data
 
 L1, L2, DRAM = range(3)
 
