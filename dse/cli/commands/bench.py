@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from dse.cli import output
-from dse.cli.completion import complete_network
+from dse.cli.completion import complete_network, complete_objective
 from dse.cli.options import CostModelName, Json
 
 LAYER = "resnet18:1"
@@ -125,17 +125,29 @@ def certify(
         typer.Option("--accelerator", help="By default four presets; repeatable.", metavar="ACCELERATOR"),
     ] = None,
     cost_model: CostModelName = None,
+    objectives: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--objective",
+            help="By default latency, energy and EDP; of 'latency, energy' the front; repeatable.",
+            metavar="OBJECTIVE",
+            autocompletion=complete_objective,
+        ),
+    ] = None,
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds for a layer; by default as many as it takes.", metavar="S")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Measure how long it takes to prove the optimum of every layer: latency, energy and EDP."""
+    """Measure how long it takes to prove the optimum of every layer, or its front."""
     from dse.bench import certify as bench
     from dse.core.cost_models import DEFAULT_COST_MODEL
     from dse.core.domains import load_hardware, make_problem
+    from dse.support.validation import positive_number
     from workloads import load
 
+    if time_limit is not None:
+        positive_number(time_limit, "--time-limit")
     model = cost_model or DEFAULT_COST_MODEL
     loaded = {name: load(name) for name in networks or bench.NETWORKS}
     machines = {name: load_hardware(name, model) for name in accelerators or bench.ACCELERATORS}
@@ -143,7 +155,7 @@ def certify(
         (network, machine, objective, problems)
         for network, found in loaded.items()
         for machine, hardware in machines.items()
-        for objective in bench.OBJECTIVES
+        for objective in objectives or bench.OBJECTIVES
         if (problems := {one.name: make_problem(one, hardware, objective, model) for one in found.layers})
     )
     report = bench.report(sets, time_limit)

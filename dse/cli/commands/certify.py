@@ -27,6 +27,7 @@ from dse.cli.options import (
     WithDetail,
     chosen_model,
 )
+from dse.core.objective import several
 from dse.support.errors import InputError
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def command(
     detail: WithDetail = False,
     json: Json = False,
 ) -> None:
-    """Prove which mapping of a layer, or of each layer of a network, is best.
+    """Prove which mapping of a layer, or of each layer of a network, is best; of 'latency, energy' the front.
 
     Only perfect factors can be certified, under cost models that bring proofs. The exit
     code is 1 if a layer has no feasible mapping, or if a proof does not pass --verify.
@@ -101,7 +102,7 @@ def command(
     for spec, found in layers.items():
         try:
             problems[spec] = make_problem(found, machine, objective, model, tiles, fixed, parts)
-            _refuse(problems[spec])
+            _refuse(problems[spec], roofline=roofline, formats=formats)
         except InputError as error:
             raise InputError(f"{spec}: {error}" if network else str(error)) from None
     # Where none is given: some spaces may be too large for a proof.
@@ -109,7 +110,9 @@ def command(
     note_merged(network or layer or "")
     options = {"time_limit": time_limit, "cache": False if fresh else cache or True, "check": verify}
     try:
-        if network is None:
+        if several(objective):
+            _certify_fronts(network, accelerator, problems, out, json, options)
+        elif network is None:
             _certify_layer(accelerator, problems, out, formats, json, options, detail=detail)
         else:
             _certify_network(network, accelerator, problems, out, formats, json, options, roofline=roofline)
@@ -143,10 +146,19 @@ def _layers(layer: str | None, network: str | None) -> dict[str, Layer]:
     raise InputError("certify needs --layer LAYER or --network NETWORK, one of them")
 
 
-def _refuse(problem: Any) -> None:
+def _refuse(problem: Any, *, roofline: bool, formats: tuple[str, ...]) -> None:
     """Say what cannot be certified before the first proof of a network begins."""
     from dse.core.domains import prover_of
 
+    if several(problem.objective):
+        from dse.optimum.front import refuse_front
+
+        if roofline or formats:
+            raise InputError(
+                "--roofline and --format are of one objective; of a front --out has every mapping"
+            )
+        refuse_front(problem)
+        return
     prover_of(problem).refuse()
 
 
@@ -209,6 +221,33 @@ def _certify_network(
         show_network(data, out, kept=options["cache"] is not False, roofline=roofline)
     total = {"layer": network, "best": data["totals"], **data["total"]} if "total" in data else None
     _exit([*data["layers"], *([total] if total else [])])
+
+
+def _certify_fronts(
+    network: str | None,
+    accelerator: str,
+    problems: dict[str, Any],
+    out: Path | None,
+    json: bool,
+    options: dict[str, Any],
+) -> None:
+    from dse.cli.certify_view import LayerBar
+    from dse.cli.front_view import draw_front, show_front, show_network_front
+    from dse.optimum.network_front import certify_network_front
+
+    name = network or next(iter(problems))
+    with LayerBar(name, len(problems)) as bar, _compiling_said():
+        data = certify_network_front(name, accelerator, problems, out=out, observe=bar, **options)
+    shown = data if network is not None else data["layers"][0]
+    if out is not None:
+        draw_front(shown, out)
+    if json:
+        output.print_json(shown)
+    elif network is None:
+        show_front(next(iter(problems.values())), shown, out)
+    else:
+        show_network_front(data, out)
+    _exit([{**entry, "best": entry["status"] != "infeasible" or None} for entry in data["layers"]])
 
 
 def _exit(entries: list[dict[str, Any]]) -> None:

@@ -1,0 +1,133 @@
+"""What `dse certify` shows of fronts: a layer's points, a network's, and a picture of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dse.cli import output
+from dse.cli.best_view import DIGITS, show_folder
+from dse.support.quantities import quantity
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from dse.core.problem import AnyProblem
+
+PICTURE = "front.png"
+MOST_SHOWN = 20
+"""Points of a network's front that are shown, its ends among them."""
+
+
+def show_front(problem: AnyProblem, entry: Mapping[str, Any], out: Path | None) -> None:
+    """Print a layer's front: a row a point."""
+    console = output.make_console()
+    machine = problem.accelerator.called(entry["accelerator"])
+    title = (
+        f"{entry['layer']} ({problem.layer}), {machine}, front of latency and energy, {problem.model_spec}"
+    )
+    rows = []
+    for point in entry["points"]:
+        buffers = problem.needs(problem.read_mapping(point["mapping"]))
+        rows.append((point["cycles"], *_figures(point), buffers))
+    if rows:
+        heads = ("cycles", "latency", "energy", "EDP", "needs")
+        output.print_table(console, title, heads, rows, figures=heads[:4])
+    else:
+        output.print_heading(console, title)
+    console.print(_claim(entry), soft_wrap=True)
+    _show_checks(console, [entry])
+    show_folder(console, out)
+
+
+def show_network_front(data: Mapping[str, Any], out: Path | None) -> None:
+    """Print a network's front, and what its layers' are."""
+    console, points = output.make_console(), data["points"]
+    title = f"{data['network']}, {data['accelerator']}, fronts of latency and energy, {data['cost_model']}"
+    rows = [
+        (one["layer"], one["repeats"], one["status"], len(one["points"]), output.short(one["seconds"]))
+        for one in data["layers"]
+    ]
+    heads = ("layer", "repeats", "status", "points", "seconds")
+    output.print_table(console, title, heads, rows, figures=("repeats", "points", "seconds"))
+    if points:
+        shown, names = _some(points), ("latency", "energy", "EDP")
+        figures = [_figures(point) for point in shown]
+        output.print_table(console, "whole network", names, figures, figures=names)
+        least = min(point["latency"] * point["energy"] for point in points)
+        epsilon = data["epsilon"]
+        near = f", within {epsilon:.2g} of the exact front" if epsilon else ""
+        console.print(
+            f"{len(points):,} points{near}; {len(shown)} shown; least EDP {quantity(least, 'J s', DIGITS)}. "
+            "Every layer has one mapping, however often it repeats",
+            soft_wrap=True,
+        )
+    if data["status"] != "optimal":
+        why = (
+            "no mapping of some layer is feasible"
+            if data["status"] == "infeasible"
+            else ("the time ran out: there may be more points; the same command goes on from here")
+        )
+        console.print(why, style="red", soft_wrap=True)
+    _show_checks(console, data["layers"])
+    show_folder(console, out)
+
+
+def draw_front(data: Mapping[str, Any], folder: Path) -> None:
+    """Write the picture of a front into the folder, if it has points."""
+    from dse.report.plots.files import png
+    from dse.report.plots.front import front_figure
+    from dse.support.files import write_whole
+
+    if data["points"]:
+        title = f"{data.get('network') or data['layer']} on {data['accelerator']}"
+        how = f"front of latency and energy, {data['cost_model']}: no mapping is below and left of it"
+        points = [(point["latency"], point["energy"]) for point in data["points"]]
+        write_whole(folder / PICTURE, png(front_figure(title, how, {"exact front": points})), "figure")
+
+
+def _claim(entry: Mapping[str, Any]) -> str:
+    """What is proven of a layer's front."""
+    proofs, seconds = f"{len(entry['proofs'])} proofs", output.short(entry["seconds"])
+    before = (
+        f" after {output.short(entry['earlier_seconds'])} s of earlier runs"
+        if entry["earlier_seconds"]
+        else ""
+    )
+    if entry["status"] == "infeasible":
+        return "no mapping is feasible: that is proven"
+    if entry["status"] == "optimal":
+        return f"exact front by {proofs} in {seconds} s{before}"
+    left = entry["open"]
+    where = f" at {quantity(left['latency'], 's', DIGITS)} or less" if left["latency"] else ""
+    known, best = left["best"], ""
+    if known:
+        best = f", the best known {quantity(known['energy'], 'J', DIGITS)} (gap {left['gap']:.2%})"
+    return (
+        f"{len(entry['points'])} points of the front are proven; the time ran out ({seconds} s{before}): no "
+        f"mapping{where} takes less than {quantity(left['energy'], 'J', DIGITS)}{best}. The same command "
+        "goes on from here"
+    )
+
+
+def _figures(point: Mapping[str, Any]) -> tuple[str, str, str]:
+    latency, energy = point["latency"], point["energy"]
+    return quantity(latency, "s", DIGITS), quantity(energy, "J", DIGITS), quantity(latency * energy, "J s")
+
+
+def _some(points: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """At most so many of the points, evenly chosen."""
+    count = min(len(points), MOST_SHOWN)
+    return [points[place * (len(points) - 1) // max(count - 1, 1)] for place in range(count)]
+
+
+def _show_checks(console: Console, layers: Sequence[Mapping[str, Any]]) -> None:
+    checks = [check for entry in layers for check in entry.get("verified", [])]
+    if len(layers) == 1:
+        for check in checks:
+            sign = "verified" if check["passed"] else "NOT VERIFIED"
+            console.print(f"{sign}: {check['name']} ({check['seen']})", soft_wrap=True)
+    elif checks:
+        passed = sum(all(check["passed"] for check in entry["verified"]) for entry in layers)
+        console.print(f"verified: {passed} of {len(layers)} layers")

@@ -1,0 +1,224 @@
+"""A layer's exact front: every pair of latency and energy that no mapping has better in both.
+
+The first proof is that of the least energy. Each further one is of the least energy of all mappings that are
+faster, by a cycle at least, than the point before; the last one proves that there are none. So there is no
+point between two. Every proof is kept like any other: a front whose time ran out goes on where it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dse.core.certificate import BOUNDED, INFEASIBLE, OPTIMAL, Certificate, Incumbent
+from dse.core.domains import prover_of
+from dse.core.objective import parse_objectives
+from dse.core.problem import AnyProblem
+from dse.core.proofs import Check
+from dse.optimum import certify, verify
+from dse.support.errors import InputError
+
+FIGURES = ("energy", "latency")
+LEAST_TIME = 0.01
+"""Seconds of a proof that begins when the time is over: some bound is there all the same."""
+RANDOM_MAPPINGS = 20_000
+
+
+@dataclass(frozen=True)
+class Step:
+    """One proof of a front: of the least energy where latency is capped, and its certificate."""
+
+    objective: str
+    certificate: Certificate
+
+
+@dataclass(frozen=True)
+class Front:
+    """A layer's front: `optimal`, `bounded` where the time ran out, or `infeasible`."""
+
+    problem: AnyProblem
+    steps: tuple[Step, ...]
+
+    @property
+    def status(self) -> str:
+        """As of a certificate: that of the last step, which has nothing left if it is proven."""
+        if self.steps[0].certificate.status == INFEASIBLE:
+            return INFEASIBLE
+        return OPTIMAL if self.steps[-1].certificate.status == INFEASIBLE else BOUNDED
+
+    @property
+    def points(self) -> tuple[Incumbent, ...]:
+        """The points that are proven, the fastest first."""
+        proven = [
+            one.certificate.best
+            for one in self.steps
+            if one.certificate.status == OPTIMAL and one.certificate.best
+        ]
+        kept: list[Incumbent] = []
+        for point in reversed(proven):
+            # Where a model's proofs break no ties, a slower one may take as much energy.
+            if not kept or point.energy_nj < kept[-1].energy_nj:
+                kept.append(point)
+        return tuple(kept)
+
+    @property
+    def open(self) -> dict[str, Any] | None:
+        """What is left of a bounded front: up to this latency no mapping takes less than this energy.
+
+        `best` is the mapping of least energy that is known there, `gap` how far it is above, as a share.
+        """
+        if self.status != BOUNDED:
+            return None
+        last = self.steps[-1]
+        caps = parse_objectives(last.objective)[0].caps
+        return {
+            "latency": caps[0][1] if caps else None,
+            "energy": last.certificate.lower_bound,
+            "gap": None if last.certificate.best is None else last.certificate.gap,
+            "best": None if last.certificate.best is None else self._point(last.certificate.best),
+        }
+
+    @property
+    def seconds(self) -> float:
+        """Seconds that its proofs took in this run."""
+        return sum(one.certificate.seconds for one in self.steps if not one.certificate.cached)
+
+    def to_dict(self, layer: str, accelerator: str) -> dict[str, Any]:
+        """The front as plain data, under the names that the user gave."""
+        return {
+            "layer": layer,
+            "accelerator": accelerator,
+            "objective": self.problem.objective,
+            "cost_model": self.problem.model_spec,
+            "status": self.status,
+            "points": [self._point(point) for point in self.points],
+            "open": self.open,
+            "proofs": [
+                {
+                    "objective": one.objective,
+                    "status": one.certificate.status,
+                    "fingerprint": one.certificate.fingerprint,
+                }
+                for one in self.steps
+            ],
+            "seconds": self.seconds,
+            "earlier_seconds": sum(one.certificate.all_seconds for one in self.steps) - self.seconds,
+        }
+
+    def _point(self, point: Incumbent) -> dict[str, Any]:
+        seconds, joules = figures_of(self.problem, point)
+        return {
+            "latency": seconds,
+            "energy": joules,
+            "cycles": point.cycles,
+            "energy_nj": point.energy_nj,
+            "l1_size": point.l1_size,
+            "l2_size": point.l2_size,
+            "genes": list(point.genes),
+            "mapping": point.mapping.to_dict(),
+        }
+
+
+def figures_of(problem: AnyProblem, point: Incumbent) -> tuple[float, float]:
+    """Its seconds and joules."""
+    return point.cycles * problem.accelerator.cycle_seconds, point.energy_nj * 1e-9
+
+
+def refuse_front(problem: AnyProblem) -> None:
+    """InputError unless the problem's front can be proven."""
+    names = tuple(sorted(one.name for one in parse_objectives(problem.objective)))
+    if names != FIGURES:
+        raise InputError(
+            "of several objectives, the front of 'latency, energy' can be certified, got "
+            f"{problem.objective!r}"
+        )
+    prover = prover_of(problem.with_changes(objective="energy"))
+    prover.refuse()
+    if prover.floor_only:
+        raise InputError("a front can be certified of space 'default' and one accelerator only")
+
+
+def certify_front(
+    problem: AnyProblem, time_limit: float | None = None, *, cache: bool | str | Path = True
+) -> Front:
+    """The exact front of latency and energy, or what `time_limit` seconds were enough for.
+
+    `problem` has the objective `latency, energy`; `cache` is as in `dse.certify`. InputError for another.
+    """
+    refuse_front(problem)
+    objective, steps, left = "energy", [], time_limit
+    while True:
+        limit = None if left is None else max(left, LEAST_TIME)
+        found = certify(problem.with_changes(objective=objective), limit, cache=cache)
+        if left is not None and not found.cached:
+            left -= found.seconds
+        steps.append(Step(objective, found))
+        if found.status != OPTIMAL or found.best is None:
+            return Front(problem, tuple(steps))
+        objective = _below(problem, found.best)
+
+
+def verify_front(front: Front, seed: int = 0) -> tuple[Check, ...]:
+    """Check a front: its proofs in other code, that they leave nothing out, and random mappings."""
+    failed = []
+    for step in front.steps:
+        checks = verify(front.problem.with_changes(objective=step.objective), step.certificate, seed)
+        failed += [f"{step.objective}: {one.name}" for one in checks if not one.passed]
+    return (
+        Check("the proofs of the front hold", not failed, "; ".join(failed) or f"{len(front.steps)} proofs"),
+        _whole(front),
+        _undominated(front, np.random.default_rng(seed)),
+    )
+
+
+def as_dict(front: Front, layer: str, accelerator: str, *, check: bool = False) -> dict[str, Any]:
+    """The front as plain data; with `check` it is verified, and `verified` says how."""
+    verified = {"verified": [asdict(one) for one in verify_front(front)]} if check else {}
+    return {**front.to_dict(layer, accelerator), **verified}
+
+
+def _below(problem: AnyProblem, point: Incumbent) -> str:
+    """The objective of the least energy among all mappings that are faster than a point."""
+    if point.cycles <= 1:
+        # Nothing takes less than a cycle: a cap below it is one that all exceed.
+        return f"energy where latency <= {0.5 / float(problem.criteria.hertz)!r}"
+    return f"energy where latency <= {(point.cycles - 1) / float(problem.criteria.hertz)!r}"
+
+
+def _whole(front: Front) -> Check:
+    """Whether each proof begins where the one before it ended, and the last one leaves nothing."""
+    name, asked = "no latency is left out between the proofs", "energy"
+    for step in front.steps:
+        if step.objective != asked:
+            return Check(name, False, f"{step.objective} where {asked} follows")
+        best = step.certificate.best
+        asked = _below(front.problem, best) if best is not None else ""
+    done = front.status != OPTIMAL or front.steps[-1].certificate.status == INFEASIBLE
+    return Check(name, done, f"{len(front.points)} points, {front.status}")
+
+
+def _undominated(front: Front, rng: np.random.Generator) -> Check:
+    """Whether no mapping drawn at random is better in both than the front."""
+    name = "random mappings are not beyond the front"
+    costs = front.problem.price(front.problem.space.sample(rng, RANDOM_MAPPINGS))
+    feasible = costs.reason == 0
+    cycles, energy = costs.cycles[feasible], costs.energy_nj[feasible]
+    if front.open is not None:
+        cap = front.open["latency"]
+        known = cycles > (np.inf if cap is None else cap * float(front.problem.criteria.hertz))
+        cycles, energy = cycles[known], energy[known]
+    beyond = ~covered(front.points, cycles, energy)
+    return Check(name, not beyond.any(), f"{len(cycles):,} feasible ones of {RANDOM_MAPPINGS:,} drawn")
+
+
+def covered(points: Sequence[Incumbent], cycles: Any, energy: Any) -> Any:
+    """Whether, for each of some pairs, a point is no worse in both."""
+    fast = np.array([point.cycles for point in points], dtype=np.float64)
+    cheap = np.array([point.energy_nj for point in points] + [np.inf])
+    # The slowest point that is no slower takes the least energy of those.
+    place = np.searchsorted(fast, cycles, side="right") - 1
+    return cheap[place] <= energy

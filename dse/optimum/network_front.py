@@ -1,0 +1,152 @@
+"""A network's front of total latency and energy, from the exact fronts of its layers.
+
+Every layer has one mapping, as everywhere here, however often it repeats. The totals of all choices are added
+up layer by layer, and what is beaten in both is left out as soon as it is: no point of the front is lost by
+that. Where there are too many, of points whose latencies are within a factor the one of least energy stands
+for all; `epsilon` says by how much, as a share, a point of the exact front may be faster than that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dse.core.certificate import BOUNDED, INFEASIBLE, OPTIMAL
+from dse.core.problem import AnyProblem
+from dse.optimum.front import Front, as_dict, certify_front, figures_of
+from dse.search.network import layer_file
+from dse.support.arrays import FloatArray, IntArray
+from dse.support.files import make_folder, write_json
+
+MOST_POINTS, MOST_PARTIAL = 1000, 50_000
+"""Of a network's front, and of one that is added up so far."""
+FRONT, FRONTS = "front.json", "fronts"
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Points of a front (n,), the fastest first: seconds, joules, and each layer's point (n, layers).
+
+    A point of the exact front is at most a share `epsilon` better in either than one of these.
+    """
+
+    seconds: FloatArray
+    joules: FloatArray
+    choices: IntArray
+    epsilon: float = 0.0
+
+    def __len__(self) -> int:
+        return len(self.seconds)
+
+
+def summed(fronts: Sequence[tuple[FloatArray, FloatArray]], most: int = MOST_POINTS) -> Sums:
+    """The front of sums of a point of each of some fronts, each given by its seconds and joules."""
+    found = Sums(np.zeros(1), np.zeros(1), np.zeros((1, 0), np.int64))
+    for seconds, joules in fronts:
+        before, after = (place.ravel() for place in np.indices((len(found), len(seconds))))
+        kept = undominated(found.seconds[before] + seconds[after], found.joules[before] + joules[after])
+        before, after = before[kept], after[kept]
+        choices = np.concatenate([found.choices[before], after[:, np.newaxis]], axis=1)
+        found = Sums(
+            found.seconds[before] + seconds[after],
+            found.joules[before] + joules[after],
+            choices,
+            found.epsilon,
+        )
+        found = thinned(found, MOST_PARTIAL)
+    return thinned(found, most)
+
+
+def undominated(seconds: FloatArray, joules: FloatArray) -> IntArray:
+    """The places of the points (n,) that none is better than or equal to, the fastest first."""
+    order = np.lexsort((joules, seconds))
+    cheap = joules[order]
+    best = np.minimum.accumulate(cheap)
+    first = np.ones(len(order), dtype=bool)
+    first[1:] = cheap[1:] < best[:-1]
+    return order[first]
+
+
+def thinned(points: Sums, most: int) -> Sums:
+    """At most so many of the points, of which each is near one, with the `epsilon` that this costs."""
+    if len(points) <= most:
+        return points
+    heights = np.log(points.seconds / points.seconds[0])
+    few, many = heights[-1] / len(points) / 16, heights[-1]
+    for _ in range(60):
+        middle = math.sqrt(few * many)
+        few, many = (few, middle) if len(_last_of(heights, middle)) <= most else (middle, many)
+    kept = _last_of(heights, many)
+    epsilon = (1.0 + points.epsilon) * math.exp(many) * (1.0 + 1e-12) - 1.0
+    return Sums(points.seconds[kept], points.joules[kept], points.choices[kept], epsilon)
+
+
+def _last_of(heights: FloatArray, width: float) -> IntArray:
+    """The places of the last point in each interval of the width, and of the first point."""
+    intervals = np.floor(heights / width).astype(np.int64)
+    last: IntArray = np.flatnonzero(np.append(intervals[1:] != intervals[:-1], True))
+    return last if last[0] == 0 else np.append(0, last)
+
+
+def certify_network_front(
+    network: str,
+    accelerator: str,
+    problems: Mapping[str, AnyProblem],
+    *,
+    time_limit: float | None = None,
+    cache: bool | str | Path = True,
+    check: bool = False,
+    out: Path | None = None,
+    observe: Callable[[str], None] = lambda layer: None,
+) -> dict[str, Any]:
+    """Prove the front of each of a network's layers, given by their full names, and add up the network's.
+
+    Plain data: `layers` with the front of each, and `points` with total `latency` (s) and `energy` (J), and
+    by layer which of its points, counted from 0. `time_limit` is of a layer. With a layer whose front is not
+    whole, `status` is `bounded`, and `points` are of what is proven. With `out`, a folder, they are written.
+    """
+    if out is not None:
+        make_folder(out, FRONTS)
+    fronts: list[Front] = []
+    layers = []
+    for place, (spec, problem) in enumerate(problems.items()):
+        fronts.append(certify_front(problem, time_limit, cache=cache))
+        entry = {**as_dict(fronts[-1], spec, accelerator, check=check), "repeats": problem.layer.repeats}
+        layers.append(entry)
+        if out is not None:
+            write_json(out / FRONTS / layer_file(place, spec), entry)
+        observe(spec)
+    statuses = {front.status for front in fronts}
+    status = next((one for one in (INFEASIBLE, BOUNDED) if one in statuses), OPTIMAL)
+    sums = None if any(not front.points for front in fronts) else summed(list(map(_pairs, fronts)))
+    problem = next(iter(problems.values()))
+    data = {
+        "network": network,
+        "accelerator": accelerator,
+        "objective": problem.objective,
+        "cost_model": problem.model_spec,
+        "status": status,
+        "epsilon": sums.epsilon if sums else None,
+        "points": _points(sums) if sums else [],
+        "layers": layers,
+    }
+    if out is not None:
+        write_json(out / FRONT, data)
+    return data
+
+
+def _pairs(front: Front) -> tuple[FloatArray, FloatArray]:
+    """A layer's seconds and joules, by point, times its repeats."""
+    figures = np.array([figures_of(front.problem, point) for point in front.points])
+    seconds, joules = (figures * front.problem.layer.repeats).T
+    return seconds, joules
+
+
+def _points(sums: Sums) -> list[dict[str, Any]]:
+    rows = zip(sums.seconds.tolist(), sums.joules.tolist(), sums.choices.tolist(), strict=True)
+    return [{"latency": seconds, "energy": joules, "layers": choice} for seconds, joules, choice in rows]
