@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import queue
+import signal
+import threading
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
@@ -126,6 +129,8 @@ class DaskExecutor(RemoteExecutor):
         return said
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        # One that somebody has stopped (SIGSTOP) would neither see that it is to end, nor take a signal.
+        self._signal_workers(signal.SIGCONT)
         # Where the scheduler is gone there is nobody to say goodbye to.
         with contextlib.suppress(Exception):
             if cancel_futures and self._out and self._client.status == "running":
@@ -134,8 +139,19 @@ class DaskExecutor(RemoteExecutor):
         with contextlib.suppress(Exception):
             self._client.close(timeout=STOP_SECONDS)
         if self._cluster is not None:
+            # Closing waits without end for a worker that does not go by itself, whatever its timeout.
+            impatience = threading.Timer(STOP_SECONDS, self._signal_workers, [signal.SIGKILL])
+            impatience.start()
             with contextlib.suppress(Exception):
-                self._cluster.close(timeout=STOP_SECONDS)
+                self._cluster.close(timeout=2 * STOP_SECONDS)
+            impatience.cancel()
+
+    def _signal_workers(self, number: signal.Signals) -> None:
+        """Send a signal to the workers of a cluster made here; others are not this process's to end."""
+        for nanny in list(self._cluster.workers.values()) if self._cluster is not None else []:
+            with contextlib.suppress(Exception):
+                if nanny.pid is not None:
+                    os.kill(nanny.pid, number)
 
     def _connect(self, workers: int, scheduler: str | None) -> Client:
         try:

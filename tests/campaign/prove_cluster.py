@@ -94,12 +94,12 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Records:
     return found
 
 
-def start(folder: Path, cluster: Cluster) -> subprocess.Popen[str]:
-    """`dse run` of the campaign on the cluster, into `folder`."""
+def start(folder: Path, cluster: Cluster | None) -> subprocess.Popen[str]:
+    """`dse run` of the campaign on the cluster, or on one of its own, into `folder`."""
     campaign = folder.parent / "killed.toml"
     campaign.write_text(CAMPAIGN)
     command = [sys.executable, "-m", "dse", "run", str(campaign), "--out", str(folder), "--tables-only"]
-    command += ["--executor", "dask", "--scheduler", cluster.address]
+    command += ["--executor", "dask", *(["--scheduler", cluster.address] if cluster else [])]
     return subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
@@ -175,6 +175,26 @@ def test_ctrl_c_stops_the_workers_too_and_keeps_the_samples(
     code, errors = ended(start(folder, cluster))
     assert code == 0, errors
     assert records(folder) == undisturbed
+
+
+def test_ctrl_c_ends_a_cluster_of_the_campaigns_own_though_its_workers_are_stopped(tmp_path: Path) -> None:
+    folder = tmp_path / "campaign"
+    process = start(folder, None)
+    wait_for_samples(process, folder, 1)
+    children = Path(f"/proc/{process.pid}/task").glob("*/children")
+    found = [int(child) for path in children for child in path.read_text().split()]
+    workers = [child for child in found if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]
+    assert workers
+    for worker in workers:
+        os.kill(worker, signal.SIGSTOP)
+    os.kill(process.pid, signal.SIGINT)
+    asked = time.monotonic()
+    code, errors = ended(process)
+    assert code == 130
+    assert time.monotonic() - asked < 10
+    assert "To go on: dse run" in errors
+    assert drawn(folder) > 3000
+    assert not [worker for worker in workers if Path(f"/proc/{worker}").exists()]
 
 
 def test_a_worker_of_another_version_gets_no_cells(

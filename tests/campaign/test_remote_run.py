@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import re
+import signal
+import subprocess
+import sys
 import time
+import unittest.mock
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from pathlib import Path
@@ -159,6 +164,41 @@ def wait_for(found: Callable[[], bool]) -> None:
     while not found():
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+class Stubborn:
+    """A cluster made here. Its worker does not hear that it is to end, and closing waits for it, as Dask's does."""
+
+    def __init__(self) -> None:
+        deaf = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(); time.sleep(1000)"
+        self.worker = subprocess.Popen([sys.executable, "-S", "-c", deaf], stdout=subprocess.PIPE)
+        assert self.worker.stdout is not None
+        self.worker.stdout.read(1)
+        self.workers = {0: self.worker}
+        self.went_on = False
+
+    def close(self, timeout: float) -> None:
+        _, status = os.waitpid(self.worker.pid, os.WCONTINUED | os.WNOHANG)
+        self.went_on = os.WIFCONTINUED(status)
+        self.worker.terminate()
+        self.worker.wait(60)
+
+
+def test_a_stopped_worker_of_our_own_dask_cluster_goes_on_to_end_and_is_killed_where_it_does_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("distributed")
+    from dse.campaign import cluster
+
+    monkeypatch.setattr(cluster, "STOP_SECONDS", 0.2)
+    own = Stubborn()
+    os.kill(own.worker.pid, signal.SIGSTOP)
+    os.waitpid(own.worker.pid, os.WUNTRACED)
+    executor = cluster.DaskExecutor.__new__(cluster.DaskExecutor)
+    executor._cluster, executor._out, executor._client = own, {}, unittest.mock.Mock()
+    executor.shutdown(cancel_futures=True)
+    assert own.went_on
+    assert own.worker.returncode == -signal.SIGKILL
 
 
 def test_a_dask_cluster_runs_cells_and_hands_their_samples_back(

@@ -136,7 +136,8 @@ def test_a_product_of_powers_is_minimised_on_a_machine_of_levels_too(chip: str) 
     assert np.isfinite(cubed.loss).any()
     proven = certify(product, cache=False)
     assert proven.status == "optimal"
-    assert proven.best is not None and proven.best.loss <= cubed.loss.min()
+    assert proven.best is not None
+    assert proven.best.loss <= cubed.loss.min()
     steep = make_problem(LAYER, chip, "latency^8 * energy", "timeloop")
     with pytest.raises(InputError, match="exponents that add up to at most 8 can be certified, got 9"):
         certify(steep, cache=False)
