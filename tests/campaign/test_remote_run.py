@@ -167,7 +167,7 @@ def wait_for(found: Callable[[], bool]) -> None:
 
 
 class Stubborn:
-    """A cluster made here. Its worker does not hear that it is to end, and closing waits for it, as Dask's does."""
+    """A cluster made here, whose worker does not hear that it is to end; closing waits, as Dask's does."""
 
     def __init__(self) -> None:
         deaf = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(); time.sleep(1000)"
