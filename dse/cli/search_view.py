@@ -125,8 +125,8 @@ def _gap(problem: AnyProblem, loss: float) -> str:
     return "the proven optimum" if loss == certificate.lower_bound else f"{above} above the proven optimum"
 
 
-def show_network(data: Mapping[str, Any], out: Path | None) -> None:
-    """Print a network's result: a row a layer, and the totals."""
+def show_network(data: Mapping[str, Any], problems: Mapping[str, AnyProblem], out: Path | None) -> None:
+    """Print a network's result: a row a layer, with its own hardware where that was searched; the totals."""
     from dse.core.cost_models import unit_of
 
     console = output.make_console()
@@ -135,14 +135,19 @@ def show_network(data: Mapping[str, Any], out: Path | None) -> None:
     for entry in data["layers"]:
         best = entry["best"] or {}
         name, figures = entry["layer"].rpartition(":")[2], best_figures(best, unit)
-        rows.append((name, entry["repeats"], *figures, entry.get("infeasible")))
-    heads = ("layer", "repeats", f"best {objective}", "cycles", "energy", "infeasible")
+        hardware = problems[entry["layer"]].hardware_of(best["genes"]) if best else ""
+        rows.append((name, entry["repeats"], *figures, entry.get("infeasible"), hardware))
+    heads = ["layer", "repeats", f"best {objective}", "cycles", "energy", "infeasible"]
+    each_its_own = any(row[-1] for row in rows)
+    rows, heads = (rows, [*heads, "hardware"]) if each_its_own else ([row[:-1] for row in rows], heads)
     title = (
         f"{data['searcher']} on {data['network']}, {data['accelerator']}, cost model {data['cost_model']}, "
         f"{data['budget']:,} samples a layer"
     )
-    output.print_table(console, title, heads, rows, figures=heads[2:])
+    output.print_table(console, title, heads, rows, figures=heads[2:6])
     failures = {entry["layer"]: entry["failure"] for entry in data["layers"] if "failure" in entry}
     output.print_failures(console, failures)
     show_totals(console, data)
+    if each_its_own:
+        console.print("each layer is on hardware of its own; dse codesign finds one machine for all")
     show_folder(console, out)

@@ -65,6 +65,29 @@ def test_a_search_names_the_hardware_that_it_found(dse: Dse) -> None:
     assert f", on {figures}: " in shown.replace("\n", " ")
 
 
+def test_a_networks_layers_are_each_shown_with_the_hardware_found_for_them(dse: Dse) -> None:
+    network = (
+        "search",
+        "--network",
+        "mlp",
+        "--accelerator",
+        "edge",
+        "--searcher",
+        "random",
+        "--budget",
+        "30",
+    )
+    options = ("--hardware", "num_pes=64,128", "--hardware", "l1_size=256,512")
+    layers = dse(*network, *options, "--json").json["layers"]
+    shown = dse(*network, *options).out
+    for entry in layers:
+        figures = "num_pes {num_pes}, l1_size {l1_size}".format(**entry["best"]["accelerator"])
+        (line,) = [line for line in shown.splitlines() if f" {entry['layer'].rpartition(':')[2]} " in line]
+        assert line.rstrip().endswith(figures)
+    assert "each layer is on hardware of its own" in shown
+    assert "hardware" not in dse(*network).out
+
+
 def test_hardware_that_is_fixed_is_not_named_as_found(dse: Dse) -> None:
     assert "accelerator" not in dse(*SEARCH, "--json").json["best"]
 

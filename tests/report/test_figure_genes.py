@@ -14,6 +14,7 @@ import workloads
 from dse.domains.clustered.accelerator import load_accelerator
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.space.genes import GENE_NAMES, ORDERS
+from dse.domains.clustered.space.parts import read_parts, with_hardware
 from dse.report.plots import gene_figure, png, svg
 from dse.report.plots.canvas import COLUMN
 from dse.report.plots.genes import CLASSES, best_holders, occupancy, traces
@@ -32,7 +33,7 @@ def record_of(problem: Problem, samples: int, *, infeasible: bool = False) -> Re
     priced = problem.price(genes)
     if infeasible:
         priced = replace(priced, loss=np.full(samples, np.inf), reason=np.ones(samples, np.uint8))
-    record = Record(len(GENE_NAMES))
+    record = Record(len(problem.space.genes))
     record.append(genes, priced)
     return record
 
@@ -121,6 +122,26 @@ def test_fixed_genes_are_shown_as_the_one_value_that_they_have() -> None:
     assert found["cluster"].names == ("8",)
     assert set(found["outer.parallel"].drawn.tolist()) == {1}
     svg(gene_figure(problem, record))
+
+
+@pytest.mark.parametrize("figures", [1, 2])
+def test_figures_of_the_hardware_are_shown_and_everything_is_inside_the_figure(figures: int) -> None:
+    opened = {"l1_size": (128, 256, 512), "noc_bandwidth": (8, 16, 32)}
+    space = with_hardware(read_parts("default"), dict(list(opened.items())[:figures]))
+    problem = Problem(LAYER, load_accelerator("edge"), "edp", space=space)
+    figure = gene_figure(problem, record_of(problem, 60))
+    with house_style():
+        figure.canvas.draw()
+    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    assert [title for title in titles if title.startswith("hardware")] == [
+        f"hardware {name}" for name in list(opened)[:figures]
+    ]
+    words = [text for text in figure.findobj(Text) if text.get_text() and text.get_visible()]
+    for box in (text.get_window_extent() for text in words):
+        assert box.x0 >= 0
+        assert box.x1 <= figure.bbox.x1
+        assert box.y0 >= 0
+        assert box.y1 <= figure.bbox.y1
 
 
 def test_the_figure_is_small_readable_and_the_same_from_a_file(record: Record, tmp_path: Path) -> None:

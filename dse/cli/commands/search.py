@@ -239,7 +239,7 @@ def _search_network(
     if json:
         output.print_json(data)
     else:
-        show_network(data, out)
+        show_network(data, task.problems, out)
     if any(entry["best"] is None for entry in data["layers"]):
         raise typer.Exit(FAILED)
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from dse.core.evaluation import BufferUse, Evaluation, Line, buffer_line
 from dse.core.layer import Layer
 from dse.core.objective import objectives_of, objectives_under
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.cases import results
-from dse.domains.clustered.cost_model import CostModel
 from dse.domains.clustered.feasibility import FeasibilityRules
 from dse.domains.clustered.mapping import Mapping, MappingBatch
+
+if TYPE_CHECKING:
+    from dse.domains.clustered.problem import Problem
 
 COMPUTE, DATA = "compute", "data movement"
 
@@ -56,22 +56,17 @@ class Breakdown:
         )
 
 
-def evaluate(
-    layer: Layer, accelerator: Accelerator, mapping: Mapping, priced_by: CostModel, objective: str = "latency"
-) -> Evaluation:
-    """Price `mapping` of `layer` under a cost model; no mapping raises.
+def evaluate(problem: Problem, mapping: Mapping) -> Evaluation:
+    """Price `mapping` under the problem's cost model and judge it by its rules; no mapping raises.
 
-    There is a loss by each objective that has a name, and by `objective`, which may be a product or several.
+    There is a loss by each objective with a name, and by the problem's, which may be a product or several.
     """
+    layer, accelerator, model = problem.layer, problem.accelerator, problem.model
     batch = MappingBatch.of([mapping])
-    priced = layer if priced_by.prices_strides else layer.lowered()
-    costs = priced_by.evaluate(priced, accelerator, batch)
-    rules = FeasibilityRules(layer, accelerator, "latency")
-    _, reasons = rules.judge(batch.rows, costs)
-    feasible = bool(reasons[0] == 0)
-    machines = np.array([accelerator.machine_row], dtype=np.int64)
-    needed = replace(costs, area=priced_by.needed_area(priced, machines, batch.rows, costs))
-    named, own = objectives_of(priced_by.name), objectives_under(objective, priced_by.name)
+    costs = model.evaluate(problem.priced_layer, accelerator, batch)
+    feasible = bool(problem.judged(batch, costs).reason[0] == 0)
+    needed = replace(costs, area=problem.needed_area(batch, costs))
+    named, own = objectives_of(model.name), objectives_under(problem.objective, model.name)
     losses = {
         one.name: float(one.value(needed if one.of_need else costs, accelerator.hertz)[0])
         if feasible
@@ -81,11 +76,10 @@ def evaluate(
     figures = next(results(costs))
     breakdown = detail = None
     if figures["status"] == "ok":
-        busiest = int(rules.serial_floors(batch.rows)[0])
-        detail = priced_by.detail(layer, accelerator, mapping) if priced_by.explains else None
+        busiest = int(FeasibilityRules(layer, accelerator, "latency").serial_floors(batch.rows)[0])
+        detail = problem.detail(mapping)
         breakdown = _breakdown(layer, accelerator, figures, busiest, detail.bound if detail else None)
-    refused = "" if costs.valid[0] else priced_by.refusal(priced, accelerator, mapping)
-    reason = None if feasible else refused or rules.explain(batch.rows[0], costs)
+    reason = None if feasible else problem.explain(mapping)
     return Evaluation(figures, feasible, reason, losses, breakdown, detail)
 
 

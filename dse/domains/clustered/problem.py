@@ -242,7 +242,7 @@ class Problem:
         """The mapping judged in full, by every objective (see `dse.domains.clustered.evaluation`)."""
         from dse.domains.clustered.evaluation import evaluate
 
-        return evaluate(self.layer, self.accelerator, mapping, self.model, self.objective)
+        return evaluate(self, mapping)
 
     def case(self, mapping: Mapping) -> dict[str, Any]:
         """The mapping as a case (see `cases`) that costs the same, of the layer priced."""
@@ -281,8 +281,11 @@ class Problem:
         return digest(self.identity)
 
     def _priced(self, batch: MappingBatch) -> Evaluations:
+        return self.judged(batch, self._price_rows(batch.rows, batch.machines))
+
+    def judged(self, batch: MappingBatch, costs: CostBatch) -> Evaluations:
+        """The losses of a batch that costs so much, and why some of it is not feasible."""
         rows, machines = batch.rows, batch.machines
-        costs = self._price_rows(rows, machines)
         if self._needs_area:
             costs = replace(costs, area=self.needed_area(batch, costs))
         losses, reasons = self._rules.judge(rows, costs, machines)

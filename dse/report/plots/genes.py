@@ -31,8 +31,6 @@ BINS = 100
 CLASSES = 16
 """A gene with more values than this shows them in so many ranges."""
 BEST = "#d55e00"
-HEIGHTS = {"order": 0.78, "parallel": 0.5, "tile": 0.78}
-
 HEIGHTS = {"permutation": 0.8, "categorical": 0.46, "ordinal": 0.72}
 """Of the panel of a gene of each kind, in inches."""
 
@@ -62,7 +60,8 @@ def _draw(problem: AnyProblem, record: Record, title: str, width: float) -> Figu
     evaluations = record.evaluations()
     holders = best_holders(evaluations)
     genes, last = _by_part(problem.space.genes)
-    figure, panels = _panels(width, [HEIGHTS[gene.kind] for gene in genes], title)
+    room = max(0.45, 0.1 + 0.068 * max(len(trace.chosen) for trace in found.values()))
+    figure, panels = _panels(width, [HEIGHTS[gene.kind] for gene in genes], title, room)
     for axes, gene in zip(panels, genes, strict=False):
         _draw_trace(axes, found[gene.name], holders, len(record))
     cluster, losses = panels[-2:]
@@ -84,26 +83,32 @@ def _by_part(genes: Sequence[Gene]) -> tuple[list[Gene], Gene]:
     return [gene for gene in every if gene is not last], last
 
 
-def _panels(width: float, heights: Sequence[float], title: str) -> tuple[Figure, list[Axes]]:
-    """Panels of those heights, those of a pair beside each other where there is room, and two for the end."""
-    left, gap, right, top = 0.6, 1.0, 0.5, 0.52
+def _panels(width: float, heights: Sequence[float], title: str, room: float) -> tuple[Figure, list[Axes]]:
+    """Panels of those heights, those of a pair beside each other where there is enough of it, and two last.
+
+    `room` is what the text at a panel's right edge takes, in inches.
+    """
+    left, top, last = 0.6, 0.52, 0.95
     columns = 2 if width >= WIDTH else 1
-    across = (width - left - right - gap * (columns - 1)) / columns
-    last = 0.95
-    rows = [*heights[::columns], last] if columns > 1 else [*heights, last + 0.25, last]
-    figure, down = headed_figure(
+    across = (width - columns * (left + room)) / columns
+    every = [*heights, last, last]
+    rows = [every[at : at + columns] for at in range(0, len(every), columns)]
+    # Behind the last panels but one there are ticks and a label.
+    down = [max(row) + 0.2 for row in rows]
+    labelled = (len(every) - 2) // columns
+    if labelled < len(rows) - 1:
+        down[labelled] += 0.25
+    figure, start = headed_figure(
         width,
-        top + sum(height + 0.2 for height in rows) + 0.3,
+        top + sum(down) + 0.3,
         title,
         "shade: how often it was drawn at that time; line: value of the best sample so far, named at its end",
     )
-    down += top + 0.12
     panels = []
-    for place, height in enumerate([*heights, last, last]):
-        column = place % columns
-        panels.append(add_panel(figure, left + column * (across + gap), down, across, height))
-        if column == columns - 1:
-            down += height + 0.2 + (0.25 if place == len(heights) else 0)
+    for row, place in zip(rows, start + top + 0.12 + np.cumsum([0, *down[:-1]]), strict=True):
+        for column, height in enumerate(row):
+            at = left + column * (across + room + left)
+            panels.append(add_panel(figure, at, float(place), across, height))
     return figure, panels
 
 

@@ -14,6 +14,7 @@ from dse.support.errors import InputError
 
 LAYER = Layer("CONV", 12, 6, 9, 10, 3, 3, (1, 1), (1, 1))
 PAPER = PRESETS["paper"]
+CAPPED = "energy where latency <= 1e-9"
 
 
 def points(problem: Problem, count: int = 100) -> np.ndarray:
@@ -103,3 +104,17 @@ def test_a_single_mapping_has_every_objective_of_its_model() -> None:
         "area_maestro"
         not in Problem(LAYER, PAPER, cost_model="loopnest").judge(problem.space.decode(genes)[0]).loss
     )
+
+
+def test_a_mapping_beyond_the_area_or_the_cap_of_the_objective_is_judged_as_a_search_judges_it() -> None:
+    edge = PRESETS["edge"]
+    for problem in (
+        Problem(LAYER, edge, area_budget=0.001),
+        Problem(LAYER, edge, CAPPED),
+    ):
+        mapping = problem.template("nvdla")
+        judged = problem.judge(mapping)
+        assert problem.evaluate(mapping).reason[0] != 0
+        assert not judged.feasible
+        assert judged.reason == problem.explain(mapping)
+        assert set(judged.loss.values()) == {None}
