@@ -17,11 +17,11 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from dse.campaign.worker import prepare_process
 from dse.core.problem import AnyProblem
 from dse.search.run import Cell, RunTimes, make_ready, run_cell
 from dse.search.searcher import make_searcher
 from dse.support.errors import format_exception
+from dse.support.interrupts import prepare_process
 
 Row = dict[str, Any]
 

@@ -23,8 +23,9 @@ from multiprocessing.process import BaseProcess
 from typing import Any, Protocol
 
 from dse.campaign.remote import RemoteExecutor
-from dse.campaign.worker import Outcome, Task, prepare_process
+from dse.campaign.worker import Outcome, Task
 from dse.support.errors import InputError
+from dse.support.interrupts import prepare_process
 from dse.support.plugins import entry_named, installed, load_entry, names_of
 
 PATIENCE_SECONDS = 5.0

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from multiprocessing import connection, parent_process
 from pathlib import Path
 
 import numpy as np
@@ -179,16 +175,3 @@ def task_journal(task: Task, earlier: Record | None) -> Journal:
     with journal:
         journal.sync(earlier, force=True)
     return open_journal(task.named.cell, task.journal_path)
-
-
-def prepare_process() -> None:
-    """Leave Ctrl-C to the campaign's process, and end when that one is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = parent_process()
-    if parent is not None:
-        threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
-
-
-def _end_with(sentinel: int) -> None:
-    connection.wait([sentinel])
-    os._exit(1)

@@ -1,11 +1,13 @@
-"""Ctrl-C, while there is something to put away."""
+"""Ctrl-C, while there is something to put away, and in worker processes; these end with their parent."""
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing import connection, parent_process
 from types import FrameType
 
 STOPS = (signal.SIGINT, signal.SIGTERM)
@@ -41,3 +43,16 @@ def ignore_interrupts() -> None:
     """From here on, no Ctrl-C."""
     for number in STOPS:
         signal.signal(number, signal.SIG_IGN)
+
+
+def prepare_process() -> None:
+    """Leave Ctrl-C to the process that has started this one, and end when that one is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
+
+
+def _end_with(sentinel: int) -> None:
+    connection.wait([sentinel])
+    os._exit(1)

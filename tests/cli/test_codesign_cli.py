@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
 from tests.conftest import Dse
+
+T = TypeVar("T")
 
 SPACE = """
 name = "small"
@@ -89,3 +98,35 @@ def test_wrong_options_are_refused(
 
 def test_a_space_has_to_be_named(dse: Dse) -> None:
     assert "needs --network NETWORK and --hardware SPACE.toml" in dse("codesign").refused()
+
+
+def test_workers_end_with_the_command_when_it_is_killed(given: tuple[str, ...], tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "dse", "codesign", *given, "--workers", "2"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        workers = wait_for(lambda: [pid for pid in children(process.pid) if spawned(pid)])
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    wait_for(lambda: not any(spawned(pid) for pid in workers))
+
+
+def children(pid: int) -> list[int]:
+    """The processes that a process has started."""
+    found = Path(f"/proc/{pid}/task").glob("*/children")
+    return [int(child) for path in found for child in path.read_text().split()]
+
+
+def spawned(pid: int) -> bool:
+    """Whether a process is a worker, and alive."""
+    try:
+        return b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
+
+
+def wait_for(found: Callable[[], T]) -> T:
+    """What a function returns as soon as that is true."""
+    deadline = time.monotonic() + 60
+    while not (now := found()):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    return now

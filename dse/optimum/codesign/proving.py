@@ -17,7 +17,7 @@ from dse.core.layer import Layer
 from dse.core.problem import AnyProblem
 from dse.domains.codesign.space import Priced
 from dse.optimum import certify
-from dse.support.interrupts import ignore_interrupts
+from dse.support.interrupts import prepare_process
 
 NJ = 1e-9
 
@@ -80,7 +80,7 @@ def prover(workers: int, cache: Cache, seconds: float | None) -> Iterator[Prover
     if workers == 1:
         yield lambda asks: [prove(ask, cache, seconds) for ask in asks]
         return
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=ignore_interrupts) as pool:
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=prepare_process) as pool:
 
         def ask_all(asks: Sequence[Ask]) -> list[Proven]:
             waiting = [pool.submit(prove, ask, cache, seconds) for ask in asks]
