@@ -11,6 +11,8 @@ SEARCHERS: dict[str, str] = {
     "grid": "searchers.grid:Grid",
     "bayesian": "searchers.bayesian:Bayesian",
     "genetic": "searchers.genetic:Genetic",
+    "nsga2": "searchers.nsga2:NSGA2",
+    "weighted-runs": "searchers.weighted_runs:WeightedRuns",
     "gamma": "searchers.gamma:Gamma",
     "cem": "searchers.cem:CEM",
     "ppo": "searchers.ppo:PPO",

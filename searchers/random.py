@@ -24,6 +24,7 @@ class Random:
     aliases: ClassVar[Mapping[str, str]] = {
         "batch": "batch_size",
     }
+    takes_several: ClassVar[bool] = True
     random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:

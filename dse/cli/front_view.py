@@ -1,4 +1,4 @@
-"""What `dse certify` shows of fronts: a layer's points, a network's, and a picture of them."""
+"""What is shown of fronts: a layer's, a network's, that of a search, and a picture of them."""
 
 from __future__ import annotations
 
@@ -8,13 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from dse.cli import output
 from dse.cli.best_view import DIGITS, show_folder
+from dse.core.objective import parse_objectives
+from dse.support.errors import InputError
 from dse.support.quantities import quantity
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from dse.core.problem import AnyProblem
+    from dse.search.api import Result
 
+PROOF_SECONDS = 5.0
+"""How long a proof may take to set a search's front beside it."""
 PICTURE = "front.png"
 MOST_SHOWN = 20
 """Points of a network's front that are shown, its ends among them."""
@@ -72,6 +77,41 @@ def show_network_front(data: Mapping[str, Any], out: Path | None) -> None:
         console.print(why, style="red", soft_wrap=True)
     _show_checks(console, data["layers"])
     show_folder(console, out)
+
+
+def show_found(console: Console, result: Result, layer: str, accelerator: str, out: Path | None) -> None:
+    """Print the front that a search has found, beside the exact one if that is soon had."""
+    from dse.core.cost_models import unit_of
+
+    entry, problem = result.to_dict(layer, accelerator), result.cell.problem
+    names = [one.name for one in parse_objectives(problem.objective)]
+    units = [unit_of(name, problem.model.name) for name in names]
+    rows = [
+        (
+            point["index"],
+            *(quantity(point[name], unit, DIGITS) for name, unit in zip(names, units, strict=True)),
+        )
+        for point in entry["front"]
+    ]
+    heads = ("sample", *names)
+    output.print_table(console, f"front of {len(rows)} points", heads, rows, figures=heads)
+    console.print(_missing(result), soft_wrap=True)
+
+
+def _missing(result: Result) -> str:
+    """How much the found front lacks of the exact one, if that is known within a few seconds."""
+    from dse.optimum.front import certify_front
+    from dse.optimum.front_regret import regret
+
+    problem = result.cell.problem
+    try:
+        exact = certify_front(problem, PROOF_SECONDS)
+        if exact.status == "bounded":
+            return "the exact front takes longer: dse certify with the same objectives"
+        lacks = regret(exact, problem, result.record, [len(result.record)])[0]
+    except InputError as error:
+        return f"no exact front to set it beside: {error}"
+    return f"{lacks:.2%} of the hypervolume of the exact front is missing ({len(exact.points)} points)"
 
 
 def draw_front(data: Mapping[str, Any], folder: Path) -> None:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from dse.campaign.pace import Pace
 from dse.cli import output
 from dse.cli.best_view import DIGITS, best_figures, show_best, show_folder, show_totals
+from dse.cli.front_view import show_found
+from dse.core.objective import several
 from dse.support.errors import InputError
 from dse.support.quantities import quantity
 
@@ -88,7 +90,9 @@ def show_layer(result: Result, layer: str, accelerator: str, out: Path | None, *
         soft_wrap=True,
     )
     best = result.best
-    if best is None:
+    if several(problem.objective) and len(result.pareto()):
+        show_found(console, result, layer, accelerator, out)
+    elif best is None:
         console.print("nothing feasible was found", style="red")
         console.print(f"sample 0: {_first_refusal(result)}", soft_wrap=True)
     else:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from dse.core.figures import Figures
-from dse.core.objective import objective_named
+from dse.core.objective import objective_named, parse_objectives
 from dse.core.reasons import Reason
 from dse.support.arrays import BoolArray, CodeArray, FloatArray, IntArray
 
@@ -110,3 +110,11 @@ class Evaluations(Figures):
         hertz: Any = criteria.hertz
         value = objective_named(criteria.objective).uncapped.value(self, hertz)
         return np.asarray(value, dtype=np.float64)
+
+    @property
+    def objective_values(self) -> FloatArray:
+        """The figure of each objective (n, objectives), in their order; else as `objective_value`."""
+        criteria = self.criteria
+        hertz: Any = criteria.hertz
+        found = [one.uncapped.value(self, hertz) for one in parse_objectives(criteria.objective)]
+        return np.stack([np.asarray(value, dtype=np.float64) for value in found], axis=1)

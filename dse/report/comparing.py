@@ -20,6 +20,7 @@ from dse.campaign.progress import LiveDisplay, NotebookDisplay, make_display
 from dse.campaign.runner import run_campaign
 from dse.campaign.store import Store
 from dse.core.domains import preset_of
+from dse.core.objective import refuse_several
 from dse.core.problem import AnyProblem, is_problem
 from dse.report.writing import Report, make_report
 from dse.search.api import named_cell
@@ -134,6 +135,8 @@ def compare(
     script, run in this process. InputError where something is wrong or no cell has ended.
     """
     plan = _campaign(problems, searchers, budget, seeds, start)
+    for entry in plan.problems:
+        refuse_several(entry.objective)
     workers = whole_number(workers, "workers", most=1024) if workers is not None else os.cpu_count() or 1
     if out is not None:
         return _compared(Path(out), plan, workers)

@@ -49,6 +49,9 @@ class Abilities:
     the problem; `{}` if it always does. Campaigns have their searchers begin alike. None: it cannot."""
     begins: Callable[[Space], str] | None = None
     """A method `begins(space)`: with what else it begins, in a few words for tables, such as "templates"."""
+    takes_several: bool = False
+    """Whether it minimises several objectives too. There is no loss then (it is NaN): `objective_values` of
+    Evaluations has a column for each, and the record's front is what was found."""
     has_policy: bool = False
     """Whether it learns a policy that can be saved. Its `search` then takes a third argument,
     `keep: Keep | None = None`, which must not change what it draws (see `dse.search.keeping`)."""
@@ -84,7 +87,7 @@ def abilities_of(searcher: object, where: str = "") -> Abilities:
     )
     if not isinstance(found["version"], str):
         raise InputError(f"{where}: version must be a text, got {shorten(found['version'])}")
-    for name in ("portable", "plans_for_budget", "has_policy"):
+    for name in ("portable", "plans_for_budget", "takes_several", "has_policy"):
         if not isinstance(found[name], bool):
             raise InputError(f"{where}: {name} must be True or False, got {shorten(found[name])}")
     _check_start(found["random_start"], made, f"{where}: random_start")

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dse.core.objective import parse_objectives, several
 from dse.core.problem import AnyProblem, is_problem
 from dse.core.reasons import Reason
 from dse.search.abilities import abilities_of
 from dse.search.evaluator import Observer, Progress, SearchEnded
+from dse.search.fronts import entries, front_of
 from dse.search.keeping import Held, Kept
 from dse.search.record import Record, count_distinct, read_parquet, write_parquet
 from dse.search.run import Cell, open_journal, run_cell
@@ -60,7 +62,7 @@ class Result:
 
     @cached_property
     def best(self) -> Best | None:
-        """The feasible point with the lowest loss (the first of equals), or None."""
+        """The feasible point with the lowest loss (the first of equals); None of several objectives."""
         index = self.record.best
         if index is None:
             return None
@@ -78,6 +80,16 @@ class Result:
             mapping=self.cell.problem.space.decode(genes)[0],
             accelerator=self.cell.problem.on_machine_of(genes[0]).accelerator,
         )
+
+    def pareto(self) -> pd.DataFrame:
+        """The feasible samples that no other is better than: rows of `history` by their number.
+
+        `index` is that number. There is a column more for each objective by its name, in its unit; the rows
+        ascend by the first. Of equals the first sample stands for all.
+        """
+        rows, values = front_of(self.cell.problem, self.record)
+        names = [one.name for one in parse_objectives(self.cell.problem.objective)]
+        return self.history.iloc[rows].assign(**dict(zip(names, values.T, strict=True)))
 
     @property
     def best_problem(self) -> AnyProblem:
@@ -142,6 +154,7 @@ class Result:
             "distinct": self.distinct,
             "infeasible": sum(self.refusals.values()),
             "best": self._best_dict(),
+            **({"front": entries(cell.problem, self.record)} if several(cell.problem.objective) else {}),
             "record": None if self.path is None else str(self.path),
         }
 

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dse.core.evaluations import Criteria, Evaluations
-from dse.core.objective import refuse_several
 from dse.core.space import Space
 from dse.search.journal import SampleLog
 from dse.search.record import Record
@@ -39,7 +38,7 @@ class ReplayMismatch(InputError):
 class Progress:
     """How far a search is: `samples` spent of `budget`, `replayed` of them answered from a journal.
 
-    `best_loss` is `inf` until a feasible point is found.
+    `best_loss` is `inf` until a feasible point is found, and of several objectives always.
     """
 
     samples: int
@@ -95,7 +94,6 @@ class Evaluator:
         at_once: int = 1,
     ) -> None:
         """`at_once` is how many points the cost model prices at the same time: no slice has fewer."""
-        refuse_several(problem.objective)
         self.__problem = problem
         self.__at_once = at_once
         self.__seconds: float | None = None
@@ -246,7 +244,8 @@ class Evaluator:
         return old if len(held) == len(genes) else old.joined(self.__problem.price(genes[len(held) :]))
 
     def __report(self, evaluations: Evaluations) -> None:
-        self.__best = float(evaluations.loss.min(initial=self.__best))
+        # Of several objectives, where there is no loss, it stays inf.
+        self.__best = float(np.fmin.reduce(evaluations.loss, initial=self.__best))
         samples = len(self.__record)
         held = len(self.__journal.recovered) if self.__journal else 0
         progress = Progress(samples, self.__budget, min(samples, held), self.__best)

@@ -18,7 +18,7 @@ import numpy as np
 from dse.core.cost_model import PricesNothing
 from dse.core.cost_models import model_origin, says_version
 from dse.core.evaluations import Evaluations
-from dse.core.objective import refuse_several
+from dse.core.objective import several
 from dse.core.problem import AnyProblem
 from dse.core.reasons import Reason
 from dse.search.abilities import FIRST, abilities_of
@@ -27,7 +27,7 @@ from dse.search.evaluator import BudgetExhausted, Evaluator, Observer, SearchEnd
 from dse.search.journal import Journal, SampleLog
 from dse.search.keeping import Keep
 from dse.search.record import Record
-from dse.search.searcher import Searcher, searcher_origin
+from dse.search.searcher import Searcher, searcher_origin, searchers_of_several
 from dse.search.start import Points
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, format_exception
@@ -65,7 +65,11 @@ class Cell:
     start: Points = ()
 
     def __post_init__(self) -> None:
-        refuse_several(self.problem.objective)
+        if several(self.problem.objective) and not abilities_of(self.searcher).takes_several:
+            raise InputError(
+                f"searcher {self.name!r} minimises one objective, got {self.problem.objective!r}; take "
+                f"one of them, or a searcher of several: {', '.join(searchers_of_several())}"
+            )
         whole_number(self.seed, "seed", least=0)
         whole_number(self.budget, "budget", most=MOST_SAMPLES)
 

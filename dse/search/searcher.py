@@ -79,6 +79,19 @@ def searchers() -> tuple[str, ...]:
     return names_of(installed(GROUP))
 
 
+def searchers_of_several() -> tuple[str, ...]:
+    """The names of those installed that minimise several objectives."""
+    found = []
+    for name in searchers():
+        try:
+            able = abilities_of(searcher_class(name))
+        except InputError:
+            # Said where it is asked for by its name.
+            continue
+        found += [name] if able.takes_several else []
+    return tuple(found)
+
+
 def default_searcher(role: Literal["searcher", "sampler", "player"] = "searcher") -> str:
     """The searcher taken where none is named: that of the entry point `role` of DEFAULT_GROUP.
 

@@ -8,13 +8,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dse import certify, compare, search
+from dse import certify, compare
 from dse.core.cost_models import unit_of
 from dse.core.objective import canonical_objective, objective_named, parse_objectives
 from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.problem import Problem
-from dse.search.evaluator import Evaluator
 from dse.support.errors import InputError
 from workloads import load_layer
 
@@ -169,10 +168,8 @@ def test_several_objectives_keep_all_figures_and_are_nothing_to_rank_by() -> Non
     assert np.isnan(costs.loss[one.reason == 0]).all()
     assert np.isinf(costs.loss[one.reason != 0]).all()
     for refused in (
-        lambda: search(several, "random", budget=10),
         lambda: certify(several, cache=False),
         lambda: compare([several], ["random"], budget=10),
-        lambda: Evaluator(several, 10),
     ):
         with pytest.raises(InputError, match="is 2 objectives, and one is minimised here: take one of them"):
             refused()

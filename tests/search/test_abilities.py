@@ -48,6 +48,7 @@ class Taught(Plain):
     random_start: ClassVar[dict[str, Any]] = {"taught": 0}
     portable: ClassVar[bool] = False
     plans_for_budget: ClassVar[bool] = True
+    takes_several: ClassVar[bool] = True
     has_policy: ClassVar[bool] = True
     version: ClassVar[str] = "2"
     aliases: ClassVar[dict[str, str]] = {"lessons": "taught"}
@@ -86,6 +87,7 @@ def test_class_variables_fields_and_properties_declare_alike() -> None:
         "portable": False,
         "plans_for_budget": True,
         "samples_elsewhere": 7,
+        "takes_several": True,
         "random_start": {"taught": 0},
         "begins": True,
         "has_policy": True,

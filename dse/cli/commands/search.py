@@ -108,6 +108,7 @@ def command(
     """
     from dse.campaign.network import NetworkSearch
     from dse.core.domains import domain_of, load_space, make_problem
+    from dse.core.objective import several
     from dse.search.flatness import flat_objective
     from dse.search.searcher import default_searcher, make_searcher, parse_settings
     from dse.support.validation import whole_number
@@ -117,6 +118,8 @@ def command(
         raise InputError("--workers is for --network; a single layer is searched by one process")
     if network is not None and detail:
         raise InputError("--detail is of one layer: give --layer, one of the network's")
+    if several(objective) and (network is not None or formats or detail):
+        raise InputError("several objectives are searched for one layer, without --format and --detail")
     if network is not None and save_policy is not None:
         raise InputError("--save-policy is for --layer: each layer of a network has a policy of its own")
     if budget is not None:
@@ -181,10 +184,12 @@ def _search_layer(
     from dse.cli.detail_view import with_breakdown
     from dse.cli.search_view import Bar, show_layer
     from dse.core.cost_models import unit_of
+    from dse.core.objective import several
     from dse.search.api import search, write_result
 
     ((layer, problem),) = task.problems.items()
-    bar = Bar(layer, task.budget, unit_of(problem.objective, problem.model.name))
+    unit = "" if several(problem.objective) else unit_of(problem.objective, problem.model.name)
+    bar = Bar(layer, task.budget, unit)
     try:
         with bar:
             result = search(
@@ -212,7 +217,7 @@ def _search_layer(
         output.print_json(with_breakdown(problem, found, detail=detail))
     else:
         show_layer(result, layer, task.accelerator, out, detail=detail)
-    if result.best is None:
+    if not len(result.pareto()):
         raise typer.Exit(FAILED)
 
 
