@@ -14,6 +14,9 @@ new tokens alone in prefill, and to DEFAULT_KEYS in decode.
 - The vocabulary's product is done for the last token of a sequence in prefill, as for generating text it must
   be (`logits=all`: for all), and for all new tokens in decode.
 
+- Widths: `w=4,i=8,o=32` are bits of weights, activations and sums; `keys=8` those of keys and values, which
+  have the activations' width otherwise. Without any, words are those of the hardware.
+
 Left out is what is no matrix product: embeddings' look-ups, norms, positions, activations, softmax.
 """
 
@@ -25,6 +28,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from dse.core.layer import Layer
+from dse.core.widths import MOST_BITS, Widths
 from dse.support.errors import InputError, shorten, unknown
 from workloads.network import Network
 
@@ -43,6 +47,10 @@ class Run:
     sharing: str = "yes"
     logits: str = "last"
     form: str | None = None
+    w: int | None = None
+    i: int | None = None
+    o: int | None = None
+    keys: int | None = None
 
     @classmethod
     def of(cls, text: str, name: str) -> Run:
@@ -63,7 +71,13 @@ class Run:
             raise InputError(f"{name}: kv counts the new tokens too, and must not be less than they are")
         return run
 
+    def widths(self, product: str) -> Widths:
+        """The bits of the words of a product, by its name."""
+        of_keys = product in ("scores", "context")
+        return Widths((self.keys or self.i) if of_keys else self.w, self.i, self.o)
 
+
+_WIDTHS = ("w", "i", "o", "keys")
 _CHOICES = {"sharing": ("yes", "no"), "logits": ("last", "all"), "form": ("plain", "absorbed")}
 _MOST = 2**31 - 1
 
@@ -75,8 +89,9 @@ def _choice(name: str, key: str, value: str) -> str:
 
 
 def _count(name: str, key: str, value: str) -> int:
-    if not (value.isascii() and value.isdecimal() and len(value) < 11 and 1 <= int(value) <= _MOST):
-        raise InputError(f"{name}: {key} must be a whole number from 1 to {_MOST}, got {shorten(value)}")
+    most = MOST_BITS if key in _WIDTHS else _MOST
+    if not (value.isascii() and value.isdecimal() and len(value) < 11 and 1 <= int(value) <= most):
+        raise InputError(f"{name}: {key} must be a whole number from 1 to {most}, got {shorten(value)}")
     return int(value)
 
 
@@ -146,12 +161,14 @@ class Transformer:
         run = self._completed(Run.of(text, base), base)
         products = self.products(run)
         layers = [
-            Layer.gemm(p.m, p.n, p.k, name=p.name, repeats=p.count * p.layers) for p in products if p.layers
+            Layer.gemm(p.m, p.n, p.k, name=p.name, repeats=p.count * p.layers, bits=run.widths(p.name))
+            for p in products
+            if p.layers
         ]
         if self.patch:
             channels, image, side = self.patch
             stem = Layer("CONV", K=self.hidden, C=channels, Y=image, X=image, R=side, S=side, name="patches",
-                         stride=(side, side), batch=run.batch)  # fmt: skip
+                         stride=(side, side), batch=run.batch, bits=run.widths("patches"))  # fmt: skip
             layers.insert(0, stem)
         return Network.of(name, self.source, layers).in_convention(convention)
 

@@ -34,7 +34,7 @@ def show_detail(console: Console, detail: Detail, *, tensors: bool = False) -> N
     kinds = list(dict.fromkeys(kind for words in detail.words.values() for kind in words))
     rows = [(store, *(words.get(kind) for kind in kinds)) for store, words in detail.words.items()]
     store = "level" if detail.tensors else "to and from"
-    output.print_table(console, "words moved", (store, *kinds), rows)
+    output.print_table(console, f"{detail.unit} moved", (store, *kinds), rows)
     if tensors and detail.tensors:
         _print_tensors(console, detail)
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 PICTURE = "roofline.png"
+UNITS = ("bit", "word")
 
 
 def roofline_line(entry: Mapping[str, Any]) -> str:
@@ -31,14 +32,24 @@ def show_rooflines(console: Console, data: Mapping[str, Any]) -> None:
     if any("roofline" not in entry for entry in data["layers"]):
         console.print(f"cost model {data['cost_model']} has no roofline", soft_wrap=True)
         return
+    units = {unit for entry in data["layers"] for unit in UNITS if f"macs_per_{unit}" in entry["roofline"]}
     rows = []
     for entry in data["layers"]:
         bounds = entry["roofline"]
         above = (_times(bounds["cycles_above"]), _times(bounds["energy_above"]))
         name = entry["layer"].rpartition(":")[2]
-        figures = (f"{bounds['macs_per_word']:.4g}", bounds["bound_by"], bounds["cycles"])
+        work = bounds.get("macs_per_word") or bounds["macs_per_bit"]
+        figures = (f"{work:.4g}", bounds["bound_by"], bounds["cycles"])
         rows.append((name, *figures, above[0], energy(bounds["energy_nj"]), above[1]))
-    heads = ("layer", "MACs a word", "bound by", "cycles", "taken", "energy", "spent")
+    heads = (
+        "layer",
+        f"MACs a {' or '.join(sorted(units))}",
+        "bound by",
+        "cycles",
+        "taken",
+        "energy",
+        "spent",
+    )
     title = "Roofline: what no mapping is below, each word moved once; what is taken and spent, over it"
     output.print_table(console, title, heads, rows, figures=[*heads[1:2], *heads[3:]])
 
@@ -59,9 +70,12 @@ def draw_rooflines(data: Mapping[str, Any], folder: Path) -> None:
         for entry in data["layers"]
         if "roofline" in entry and entry["best"]
     ]
+    units = [unit for unit in UNITS if any(f"macs_per_{unit}" in layer for layer in layers)]
+    if len(units) > 1:  # One axis cannot count both.
+        layers = [layer for layer in layers if "macs_per_bit" in layer]
     if layers:
         how = f"least {data['objective']}, {data['cost_model']}; areas are shares of the network's cycles"
-        figure = roofline_figure(f"{data['network']} on {data['accelerator']}", how, layers)
+        figure = roofline_figure(f"{data['network']} on {data['accelerator']}", how, layers, units[0])
         write_whole(folder / PICTURE, png(figure), "figure")
 
 

@@ -19,8 +19,9 @@ class Detail:
     `energy_nj` (in nanojoule) adds up to the figure, and so do the `cycles`, unless they are `overlapping`:
     then each runs by itself, all at the same time, and the most of them is the figure. `words` are those
     moved, by store and kind; `buffers` are the words that the stores must hold, by tensor, double buffering
-    included. `bound` says on what most cycles go. A model that tells more has `tensors`: the same of each
-    tensor at each store that keeps it; and `leakage_nj`: what remains of a store's energy.
+    included; both count in the `unit`, which may be bits. `bound` says on what most cycles go. A model that
+    tells more has `tensors`: the same of each tensor at each store that keeps it; and `leakage_nj`: what
+    remains of a store's energy.
     """
 
     cycles: dict[str, int] = field(default_factory=dict)
@@ -31,10 +32,13 @@ class Detail:
     tensors: dict[str, dict[str, dict[str, float]]] = field(default_factory=dict)
     leakage_nj: dict[str, float] = field(default_factory=dict)
     overlapping: bool = False
+    unit: str = "words"
 
     def to_dict(self) -> dict[str, Any]:
         """The parts as plain data; of a model that says nothing of tensors without them."""
         parts = {name: value for name, value in asdict(self).items() if name != "overlapping"}
+        if self.unit == "words":
+            del parts["unit"]
         if not self.tensors:
             del parts["tensors"], parts["leakage_nj"]
         return parts
@@ -64,6 +68,8 @@ class AnyCostModel:
     prices_strides: ClassVar[bool] = False
     """Whether strides, paddings and dilations are priced as they are; if not, a Problem hands over
     `layer.lowered()`."""
+    prices_widths: ClassVar[bool] = False
+    """Whether words of a layer may have widths of their own."""
     prices_cases: ClassVar[bool] = False
     """Whether it prices cases, each with a layer, a design and the hardware: `dse evaluate --cases`."""
     explains: ClassVar[bool] = False

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Annotated, Any
 
 from dse.core.reads import Reads, reads_of
+from dse.core.widths import NO_WIDTHS, Widths
 from dse.support.errors import InputError, shorten, unknown, within
 from dse.support.schema import Limits, Schema, read
 from dse.support.validation import INT64_MAX, table, whole_number
@@ -39,8 +40,9 @@ class Layer:
 
     `Y` and `X` are the unpadded input's rows and columns; `stride`, `padding` and `dilation` are (rows,
     columns). K and C are the channels of all `groups` together, `batch` is how many samples share the
-    weights: what is mapped is `folded()`, which has one of each. `name` and `repeats` (how often its network
-    runs the layer) are labels: two layers are equal if their loops are.
+    weights: what is mapped is `folded()`, which has one of each. `bits` are the widths of its words, where it
+    has its own. `name` and `repeats` (how often its network runs the layer) are labels: two layers are equal
+    if their loops and widths are.
     """
 
     type: str
@@ -57,6 +59,7 @@ class Layer:
     dilation: tuple[int, int] = (1, 1)
     groups: int = 1
     batch: int = 1
+    bits: Widths = NO_WIDTHS
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
@@ -76,6 +79,7 @@ class Layer:
         object.__setattr__(self, "dilation", spread)
         for count in ("repeats", "groups", "batch"):
             object.__setattr__(self, count, whole_number(getattr(self, count), f"{label}: {count}"))
+        object.__setattr__(self, "bits", Widths.read(self.bits, f"{label}: bits"))
         self._check_channels(label)
         self._check_sizes(label)
         if self.macs > INT64_MAX:
@@ -109,21 +113,40 @@ class Layer:
                 )
 
     @classmethod
-    def gemm(cls, m: int, n: int, k: int, *, name: str = "", repeats: int = 1, batch: int = 1) -> Layer:
+    def gemm(
+        cls,
+        m: int,
+        n: int,
+        k: int,
+        *,
+        name: str = "",
+        repeats: int = 1,
+        batch: int = 1,
+        bits: Widths = NO_WIDTHS,
+    ) -> Layer:
         """The matrix product (m x k) times (k x n) as a convolution: K = n, C = k, Y = m.
 
         A `batch` of products shares the (k x n) matrix; those that share none are `repeats`.
         """
         for dim, size in (("M", m), ("N", n), ("K", k)):
             whole_number(size, f"{_label(name)}: {dim}", most=MAX_SIZE)
-        return cls("CONV", K=n, C=k, Y=m, X=1, R=1, S=1, name=name, repeats=repeats, batch=batch)
+        return cls("CONV", K=n, C=k, Y=m, X=1, R=1, S=1, name=name, repeats=repeats, batch=batch, bits=bits)
 
     @classmethod
-    def fc(cls, outputs: int, inputs: int, *, name: str = "", repeats: int = 1, batch: int = 1) -> Layer:
+    def fc(
+        cls,
+        outputs: int,
+        inputs: int,
+        *,
+        name: str = "",
+        repeats: int = 1,
+        batch: int = 1,
+        bits: Widths = NO_WIDTHS,
+    ) -> Layer:
         """A fully connected layer on one input vector, or a `batch` of them: K = outputs, C = inputs."""
         for what, size in (("outputs", outputs), ("inputs", inputs)):
             whole_number(size, f"{_label(name)}: {what}", most=MAX_SIZE)
-        return cls.gemm(1, outputs, inputs, name=name, repeats=repeats, batch=batch)
+        return cls.gemm(1, outputs, inputs, name=name, repeats=repeats, batch=batch, bits=bits)
 
     @classmethod
     def from_dict(cls, data: object, where: str = "layer") -> Layer:
@@ -131,7 +154,7 @@ class Layer:
 
         Keys: `type` CONV or DSCONV with K, C, Y, X, R, S (K may be left out of a DSCONV) and optionally
         stride, padding and dilation (a number or [rows, columns]) and, of a CONV, groups; `type` GEMM with M,
-        N, K; `type` FC with outputs, inputs. Always optional: batch, name, repeats.
+        N, K; `type` FC with outputs, inputs. Always optional: batch, name, repeats, bits.
         """
         entry = table(data, where)
         kind = entry.get("type")
@@ -140,6 +163,7 @@ class Layer:
                 raise InputError(f"{where} lacks 'type'; expected one of {', '.join(_KINDS)}")
             raise unknown("type", kind, _KINDS, where)
         values = dict(vars(read(_KINDS[kind], entry, where)))
+        values["bits"] = Widths.read(values["bits"], f"{where}: bits")
         with within(where, _label(values["name"])):
             if kind == "GEMM":
                 return cls.gemm(values["M"], values["N"], values["K"], **_counts(values))
@@ -150,13 +174,14 @@ class Layer:
     def to_dict(self) -> dict[str, Any]:
         """The loops as plain data (without the labels); `from_dict` reads it back.
 
-        What most layers do not have (dilation, groups, batch) is there only where a layer has it.
+        What most layers do not have (dilation, groups, batch, bits) is there only where a layer has it.
         """
         sizes = {dim: getattr(self, dim) for dim in DIMS}
         found = {"type": self.type, **sizes, "stride": list(self.stride), "padding": list(self.padding)}
         if self.dilation != (1, 1):
             found["dilation"] = list(self.dilation)
-        return found | {name: value for name, value in self._counts.items() if value != 1}
+        found |= {name: value for name, value in self._counts.items() if value != 1}
+        return found | ({"bits": self.bits.to_dict()} if self.bits else {})
 
     @property
     def _counts(self) -> dict[str, int]:
@@ -256,12 +281,13 @@ class Layer:
         return " ".join((kind, *(f"{dim}{size}" for dim, size in sizes.items())))
 
     def __str__(self) -> str:
-        """`sizes`, and what else the layer has: stride, padding, dilation, groups, batch."""
+        """`sizes`, and what else the layer has: stride, padding, dilation, groups, batch, bits."""
         steps = [
             f" {name} {_short(pair)}" for name in NO_STEPS if (pair := getattr(self, name)) != NO_STEPS[name]
         ]
         counts = [f" {name} {count}" for name, count in self._counts.items() if count != 1]
-        return f"{self.sizes}{''.join(steps + counts)}"
+        bits = f" of {self.bits} bits" if self.bits else ""
+        return f"{self.sizes}{''.join(steps + counts)}{bits}"
 
 
 def _schema(*sizes: str, **more: tuple[Any, Any]) -> type[Schema]:
@@ -270,6 +296,7 @@ def _schema(*sizes: str, **more: tuple[Any, Any]) -> type[Schema]:
     count = Annotated[int, Limits(ge=1, le=INT64_MAX)]
     optional = [(name, kind, field(default=default)) for name, (kind, default) in more.items()]
     labels = [("name", str, field(default="")), *((name, count, field(default=1)) for name in COUNTS)]
+    labels.append(("bits", Any, field(default=None)))
     fields: list[Any] = [("type", str), *((name, size) for name in sizes), *optional, *labels]
     return make_dataclass("LayerEntry", fields, bases=(Schema,), frozen=True)
 
@@ -288,7 +315,7 @@ _KINDS = {
 
 
 def _counts(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: values[name] for name in ("name", *COUNTS)}
+    return {name: values[name] for name in ("name", *COUNTS, "bits")}
 
 
 def _pair(value: object, what: str, *, least: int) -> tuple[int, int]:

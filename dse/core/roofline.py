@@ -7,6 +7,7 @@ bandwidth) and energy. Both bounds hold for every mapping, whatever the sizes of
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import ceil, gcd, isfinite
 from typing import Any, NamedTuple
 
@@ -25,12 +26,19 @@ class Words(NamedTuple):
         """All words."""
         return sum(self)
 
+    def wide(self, bits: Mapping[str, int] | None) -> Words:
+        """The bits that the words take, by tensor; the words themselves where nobody says."""
+        if bits is None:
+            return self
+        return Words(self.weights * bits["W"], self.inputs * bits["I"], self.outputs * bits["O"])
+
 
 class Roofline(NamedTuple):
     """The bounds of one layer on one machine.
 
     `compute_cycles` and `link_cycles` are what all multiply-accumulates and all `words` take at least;
     `peak` is multiply-accumulates and `bandwidth` words a cycle; `energy_nj` is the least energy of both.
+    Where words have widths, they and the bandwidth are in bits, and the `unit` is that.
     """
 
     macs: int
@@ -40,6 +48,7 @@ class Roofline(NamedTuple):
     compute_cycles: int
     link_cycles: int
     energy_nj: float
+    unit: str = "word"
 
     @property
     def cycles(self) -> int:
@@ -58,12 +67,13 @@ class Roofline(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """The bounds as plain data."""
+        unit = self.unit
         return {
             "macs": self.macs,
-            "words": self.words._asdict(),
-            "macs_per_word": self.intensity,
+            f"{unit}s": self.words._asdict(),
+            f"macs_per_{unit}": self.intensity,
             "peak_macs_per_cycle": self.peak,
-            "words_per_cycle": self.bandwidth if isfinite(self.bandwidth) else None,
+            f"{unit}s_per_cycle": self.bandwidth if isfinite(self.bandwidth) else None,
             "bound_by": self.bound_by,
             "compute_cycles": self.compute_cycles,
             "link_cycles": self.link_cycles,
@@ -84,16 +94,25 @@ def compulsory_words(layer: Layer) -> Words:
     return Words(layer.K * layer.C * layer.R * layer.S, inputs, outputs)
 
 
-def roofline(layer: Layer, peak: float, bandwidth: float, mac_pj: float, word_pj: float) -> Roofline:
+def roofline(
+    layer: Layer,
+    peak: float,
+    bandwidth: float,
+    mac_pj: float,
+    word_pj: float,
+    bits: Mapping[str, int] | None = None,
+) -> Roofline:
     """The bounds of a machine of `peak` MACs and `bandwidth` words a cycle, whatever the tensor.
 
-    `mac_pj` and `word_pj` are the least energies of a multiply-accumulate and of a word moved.
+    `mac_pj` and `word_pj` are the least energies of a multiply-accumulate and of a word moved. With the
+    `bits` of each tensor's words, what is moved is bits.
     """
-    words = compulsory_words(layer)
+    words = compulsory_words(layer).wide(bits)
     energy = 1e-3 * (layer.macs * mac_pj + words.total * word_pj)
     # Floats: a machine may be drawn with any bandwidth, and an unlimited one takes no cycle.
     compute, link = ceil(layer.macs / peak), ceil(words.total / bandwidth)
-    return Roofline(layer.macs, words, peak, bandwidth, compute, link, energy)
+    unit = "word" if bits is None else "bit"
+    return Roofline(layer.macs, words, peak, bandwidth, compute, link, energy, unit)
 
 
 def _read(stride: int, taps: int, dilation: int, padding: int, size: int, outputs: int) -> int:

@@ -75,6 +75,11 @@ class Problem:
         object.__setattr__(self, "fixed", dict(self.fixed))
         # The space and the model are made now, so that what is wrong with them is said now.
         _ = self.space, self.model
+        if self.layer.bits and not self.model.prices_widths:
+            raise InputError(
+                f"cost model {self.model.name!r} has elements of one width, and the layer words of "
+                f"{self.layer.bits} bits; expected a machine of levels, under cost model 'timeloop'"
+            )
         objectives_under(self.objective, self.model.name)
         if self.area_budget is not None:
             object.__setattr__(self, "area_budget", positive_number(self.area_budget, "area budget"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
+from dse.core.widths import Widths
 from dse.domains.levels.machine import (
     MOST_INSTANCES,
     MOST_LETTERS,
@@ -51,6 +52,9 @@ class _LevelTable(Schema):
     bandwidth: _Rate | None = None
     read_bandwidth: _Rate | None = None
     write_bandwidth: _Rate | None = None
+    bandwidth_bytes: _Rate | None = None
+    read_bandwidth_bytes: _Rate | None = None
+    write_bandwidth_bytes: _Rate | None = None
     block: _Count = 1
     cluster: _Count = 1
     access_pj: Any = None
@@ -68,6 +72,7 @@ class _MachineFile(Schema):
     first_fill: str = "elided"
     clock_ghz: _Rate = 1.0
     word_bits: _Bits = 8
+    bits: Any = None
 
 
 def read_machine(path: str) -> Machine:
@@ -84,7 +89,9 @@ def machine_from_dict(data: object, where: str) -> Machine:
         for place, table in enumerate(file.levels)
     )
     try:
-        return Machine(file.name, levels, file.mac_pj, file.first_fill, file.clock_ghz)
+        widths = Widths.read(file.bits, "bits")
+        clock, bits = file.clock_ghz, file.word_bits
+        return Machine(file.name, levels, file.mac_pj, file.first_fill, clock, bits, widths)
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
 
@@ -122,11 +129,12 @@ def _level(table: _LevelTable, word_bits: int, where: str, *, outermost: bool) -
             loops=loops,
             multicast=table.multicast,
             reduction=table.reduction,
-            bandwidth=Bandwidth(table.read_bandwidth, table.write_bandwidth, table.bandwidth),
+            bandwidth=_bandwidth(table, bits, where),
             energy=_energy(table, capacity, bits, where),
             block=table.block,
             leak_pj=table.leak_pj,
             cluster=table.cluster,
+            word_bits=bits,
         )
 
 
@@ -153,6 +161,17 @@ def _capacity(table: _LevelTable, bits: int, where: str) -> int | None:
     if not words:
         raise InputError(f"{where}: size_bytes must hold a word of {bits} bits, got {table.size_bytes}")
     return words
+
+
+def _bandwidth(table: _LevelTable, bits: int, where: str) -> Bandwidth:
+    """The level's words a cycle, as they are or as many as so many bytes are."""
+    found = []
+    for key in ("read_bandwidth", "write_bandwidth", "bandwidth"):
+        words, octets = getattr(table, key), getattr(table, f"{key}_bytes")
+        if words is not None and octets is not None:
+            raise InputError(f"{where}: {key} and {key}_bytes are both there; give it in words or in bytes")
+        found.append(words if octets is None else octets * 8 / bits)
+    return Bandwidth(*found)
 
 
 def _energy(table: _LevelTable, capacity: int | None, bits: int, where: str) -> Energy:

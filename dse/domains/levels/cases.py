@@ -18,6 +18,7 @@ def machine_case(workload: Workload, machine: Machine, mapping: HierarchyMapping
                 tensor.name: {
                     "axes": [dict(axis) for axis in tensor.axes],
                     **({"output": True} if tensor.output else {}),
+                    **({"bits": tensor.bits} if tensor.bits > 1 else {}),
                 }
                 for tensor in workload.tensors
             },

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LevelsBreakdown:
-    """The words that the levels with a capacity hold, and where the cycles go.
+    """What the levels with a capacity hold, in words or bits, and where the cycles go.
 
     `ideal_cycles` are the layer's MACs on all MACs of the machine, `bound` is compute or a level's name.
     """
@@ -27,6 +27,7 @@ class LevelsBreakdown:
     ideal_cycles: int
     utilisation: float
     bound: str
+    unit: str = "words"
 
     @property
     def held(self) -> dict[str, BufferUse]:
@@ -38,7 +39,7 @@ class LevelsBreakdown:
         """All of it, as a table shows it."""
         ideal = f"{self.ideal_cycles:,} cycles on all MACs at once"
         return (
-            *(buffer_line(name, use, "words") for name, use in self.levels.items()),
+            *(buffer_line(name, use, self.unit) for name, use in self.levels.items()),
             Line("utilisation", f"{self.utilisation:.1%}", ideal),
         )
 
@@ -64,11 +65,11 @@ def explain(problem: MachineProblem, mapping: HierarchyMapping) -> str:
     rows = problem.space.layout.encode([mapping])
     reason = Reason(int(problem.price_rows(rows).reason[0]))
     words, wide = (figures[0].tolist() for figures in problem.space.measure(rows))
-    levels = problem.accelerator.levels
+    levels, unit = problem.accelerator.levels, problem.accelerator.unit
     for place, level in enumerate(levels):
         least = int(problem.space.least_spread[place])
         if reason is Reason.LEVEL_TOO_SMALL and words[place] > (level.capacity or words[place]):
-            return f"{level.name} needs {words[place]} of {level.capacity} words"
+            return f"{level.name} needs {words[place]} of {level.capacity} {unit}"
         if reason is Reason.TOO_WIDE and wide[place] > level.fan_out:
             return f"{level.name} spreads over {wide[place]} of {level.fan_out} instances"
         if reason is Reason.TOO_NARROW and wide[place] < least:
@@ -87,4 +88,5 @@ def _breakdown(problem: MachineProblem, detail: Detail, utilisation: float) -> L
         ideal_cycles=-(-problem.layer.macs // problem.accelerator.macs),
         utilisation=utilisation,
         bound=detail.bound,
+        unit=problem.accelerator.unit,
     )

@@ -42,6 +42,9 @@ class LevelsFigures:
         self, hardware: Machine, model: AnyCostModel, values: Mapping[str, float], name: str
     ) -> tuple[Machine, AnyCostModel]:
         """See HardwareFigures."""
+        if hardware.stated:
+            made, model = self.with_figures(hardware.stated, model, values, name)
+            return made.of_widths(hardware.widths), model
         own: dict[str, Any] = {key: float(values[key]) for key in ("mac_pj", "clock_ghz") if key in values}
         levels = []
         for level in hardware.levels:
@@ -58,8 +61,9 @@ class LevelsFigures:
     def needs(self, problem: Any, mapping: Any) -> Mapping[str, int]:
         """See HardwareFigures."""
         words, _ = problem.space.measure(problem.space.layout.encode([mapping]))
+        bits = problem.accelerator.stated is not None
         return {
-            f"levels.{level.name}.size": count
+            f"levels.{level.name}.size": -(-count // level.word_bits) if bits else count
             for level, count in zip(problem.accelerator.levels, words[0].tolist(), strict=True)
             if level.capacity is not None
         }

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from dse.core.widths import NO_WIDTHS, Widths
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.validation import positive_number, whole_number
 
 MOST_INSTANCES = 2**31 - 1
 MOST_WORDS = 2**60
 MOST_LEVELS = 64
+MOST_WORD_BITS = 2**16
 MOST_LETTERS = 100
 MOST_PJ = 1e30
 FIRST_FILLS = ("counted", "elided")
@@ -30,6 +32,10 @@ class Bandwidth:
     read: float | None = None
     write: float | None = None
     shared: float | None = None
+
+    def times(self, by: int) -> Bandwidth:
+        """So many times as much."""
+        return Bandwidth(*(None if words is None else words * by for words in self.each))
 
     @property
     def each(self) -> tuple[float | None, float | None, float | None]:
@@ -60,7 +66,8 @@ class Level:
     the next level (or MACs), over which the dims in `spread` (None: any) may be spread; without `multicast`
     each of them is sent its own copy of what several of them read, and without `reduction` each writes a
     partial sum of its own. The level `keeps` these tensors, and a mapping may have it keep those in
-    `may_keep` (None: any). Mappings that are searched loop over the dims in `loops` (None: any) here.
+    `may_keep` (None: any). Mappings that are searched loop over the dims in `loops` (None: any) here. A word
+    of the level has `word_bits`: that matters where words of tensors have widths.
     """
 
     name: str
@@ -77,6 +84,7 @@ class Level:
     block: int = 1
     leak_pj: float = 0.0
     cluster: int = 1
+    word_bits: int = field(default=8, compare=False)
 
     def __post_init__(self) -> None:
         _named(self.name, "level")
@@ -84,13 +92,14 @@ class Level:
         if self.capacity is not None:
             whole_number(self.capacity, f"{what}: capacity", least=0, most=MOST_WORDS)
         whole_number(self.fan_out, f"{what}: fan_out", most=MOST_INSTANCES)
-        for field in ("block", "cluster"):
-            whole_number(getattr(self, field), f"{what}: {field}", most=MOST_WORDS)
+        for name in ("block", "cluster"):
+            whole_number(getattr(self, name), f"{what}: {name}", most=MOST_WORDS)
+        whole_number(self.word_bits, f"{what}: word_bits", most=MOST_WORD_BITS)
         for kind, words in vars(self.bandwidth).items():
             if words is not None:
                 positive_number(words, f"{what}: {kind} bandwidth")
-        for field, pj in {**vars(self.energy), "leak_pj": self.leak_pj}.items():
-            not_negative(pj, f"{what}: {field}")
+        for name, pj in {**vars(self.energy), "leak_pj": self.leak_pj}.items():
+            not_negative(pj, f"{what}: {name}")
 
     def to_dict(self) -> dict[str, Any]:
         """The level as plain data, by the keys of its table; what is not limited is not there."""
@@ -115,13 +124,28 @@ class Level:
         }
         return {key: value for key, value in entry.items() if value is not None}
 
+    @property
+    def in_bits(self) -> Level:
+        """The level with its room, its rates and its accesses in bits."""
+        capacity = None if self.capacity is None else self.bits_of(self.capacity)
+        rates = self.bandwidth.times(self.word_bits)
+        return replace(self, capacity=capacity, bandwidth=rates, block=self.bits_of(self.block))
+
+    def bits_of(self, words: int) -> int:
+        """The bits of so many of its words, or as many as are ever counted."""
+        return min(words * self.word_bits, MOST_WORDS)
+
 
 @dataclass(frozen=True)
 class Machine:
     """`levels` from the outermost in, then the MACs, one of which takes `mac_pj`.
 
     `first_fill` says whether the words of an output that come down before there is anything to add to are
-    counted as fills (they are never read). `clock_ghz` turns cycles into seconds.
+    counted as fills (they are never read). `clock_ghz` turns cycles into seconds. `widths` are the bits of
+    the tensors' words where the machine says them, and then `word_bits` those of tensors of which it says
+    nothing; `mac_pj` is of operands of `word_bits`. Without widths every word is a word of each level's.
+
+    A machine `of_widths` has levels in bits instead of words, and `stated` is what it was made of.
     """
 
     name: str
@@ -129,6 +153,9 @@ class Machine:
     mac_pj: float
     first_fill: str = "elided"
     clock_ghz: float = 1.0
+    word_bits: int = field(default=8, compare=False)
+    widths: Widths = NO_WIDTHS
+    stated: Machine | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         _named(self.name, "machine")
@@ -144,6 +171,7 @@ class Machine:
             raise unknown("first_fill", self.first_fill, FIRST_FILLS, f"machine {self.name}")
         not_negative(self.mac_pj, f"machine {self.name}: mac_pj")
         positive_number(self.clock_ghz, f"machine {self.name}: clock_ghz")
+        whole_number(self.word_bits, f"machine {self.name}: word_bits", most=MOST_WORD_BITS)
         if self.macs > MOST_INSTANCES:
             raise InputError(f"machine {self.name}: {self.macs} MACs are more than {MOST_INSTANCES}")
 
@@ -160,14 +188,52 @@ class Machine:
         return math.prod(level.fan_out for level in self.levels)
 
     def to_dict(self) -> dict[str, Any]:
-        """The machine as plain data, by the keys of its file."""
-        return {
-            "name": self.name,
-            "mac_pj": self.mac_pj,
-            "first_fill": self.first_fill,
-            "clock_ghz": self.clock_ghz,
-            "levels": [level.to_dict() for level in self.levels],
+        """The machine as plain data, by the keys of its file; bits where words have widths."""
+        said = self.stated or self
+        levels = [level.to_dict() for level in said.levels]
+        found = {
+            "name": said.name,
+            "mac_pj": said.mac_pj,
+            "first_fill": said.first_fill,
+            "clock_ghz": said.clock_ghz,
+            "levels": levels,
         }
+        if not self.widths:
+            return found
+        for entry, level in zip(levels, said.levels, strict=True):
+            entry["word_bits"] = level.word_bits
+        return found | {"word_bits": said.word_bits, "bits": self.widths.to_dict()}
+
+    def of_widths(self, widths: Widths) -> Machine:
+        """The machine for a layer of these widths, which win over its own: in bits, if anybody says any.
+
+        A MAC takes energy by the product of its operands' widths.
+        """
+        said, widths = self.stated or self, widths.over(self.widths)
+        if not widths or (self.stated and widths == self.widths):
+            return self
+        bits = widths.filled(said.word_bits)
+        return replace(
+            said,
+            levels=tuple(level.in_bits for level in said.levels),
+            mac_pj=said.mac_pj * (bits["W"] * bits["I"]) / said.word_bits**2,
+            widths=widths,
+            stated=said,
+        )
+
+    @property
+    def bits(self) -> dict[str, int] | None:
+        """The bits of each tensor's words on a machine `of_widths`; None where levels count words."""
+        return self.widths.filled(self.word_bits) if self.stated else None
+
+    def room(self, level: int, words: int) -> int:
+        """What so many words of a level are in its unit."""
+        return self.levels[level].bits_of(words) if self.stated else words
+
+    @property
+    def unit(self) -> str:
+        """What its levels count."""
+        return "bits" if self.stated else "words"
 
     @property
     def unlimited(self) -> Machine:
@@ -188,7 +254,7 @@ class Machine:
     def summary(self) -> str:
         """Its figures in a line."""
         levels = ", ".join(
-            f"{level.name} {'unlimited' if level.capacity is None else f'{level.capacity:,} words'}"
+            f"{level.name} {'unlimited' if level.capacity is None else f'{level.capacity:,} {self.unit}'}"
             for level in self.levels
             if level.keeps or level.may_keep
         )

@@ -36,7 +36,7 @@ def _levels(
     indent = ""
     for place, (level, mapped) in enumerate(zip(machine.levels, mapping.levels, strict=True)):
         tiles = {
-            tensor.name: tensor.words(boxes[place])
+            tensor.name: tensor.room(boxes[place])
             for tensor in workload.tensors
             if tensor.name in mapped.keep
         }
@@ -44,7 +44,7 @@ def _levels(
             held = " + ".join(f"{words:,} {tensor}" for tensor, words in tiles.items())
             of = "" if level.capacity is None else f" of {level.capacity:,}"
             total = f"{sum(tiles.values()):,}{of}"
-            yield f"{indent}{level.name} holds {total} words = {held}"
+            yield f"{indent}{level.name} holds {total} {machine.unit} = {held}"
         elif mapped.temporal or mapped.spatial:
             yield f"{indent}{level.name}"
         for dim, n in mapped.temporal:

@@ -75,6 +75,8 @@ class MachineProblem:
             raise InputError(f"cost model {self.cost_model!r} needs a machine of levels, as from a TOML file")
         if self.tiles != "factors":
             raise unknown("tiles", self.tiles, ("factors",))
+        machine = self.accelerator.of_widths(self.layer.bits)
+        object.__setattr__(self, "accelerator", machine)
         parts = read_opened(self.parts).of_machine(self.accelerator)
         object.__setattr__(self, "parts", parts)
         if self.area_budget is not None:
@@ -248,7 +250,7 @@ class MachineProblem:
             for level, count in zip(self.accelerator.levels, words[0].tolist(), strict=True)
             if level.capacity is not None and count
         ]
-        return f"{', '.join(held)} words" if held else "no limited level in use"
+        return f"{', '.join(held)} {self.accelerator.unit}" if held else "no limited level in use"
 
     def detail(self, mapping: HierarchyMapping) -> Detail | None:
         """What the mapping's figures are made of, level by level; None if it has no price."""

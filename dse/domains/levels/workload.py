@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from dse.core.layer import MAX_SIZE, Layer
+from dse.core.widths import MOST_BITS
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.validation import keys, table, whole_number
 
@@ -30,11 +31,15 @@ DIM_NAMES = {"Y": "P", "X": "Q"}
 
 @dataclass(frozen=True)
 class Tensor:
-    """An array of `name`, with an axis a dimension; the output is written, the others are only read."""
+    """An array of `name`, with an axis a dimension; the output is written, the others are only read.
+
+    A word of it takes `bits` of what levels count: 1 where that is words.
+    """
 
     name: str
     axes: tuple[Axis, ...]
     output: bool = False
+    bits: int = 1
 
     def coefficients(self, dim: str) -> list[int]:
         """By how many words a step of one along `dim` moves, along each axis."""
@@ -47,6 +52,10 @@ class Tensor:
     def words(self, box: Mapping[str, int]) -> int:
         """How many words a box, which gives each dim a length, touches."""
         return math.prod(self.extents(box))
+
+    def room(self, box: Mapping[str, int]) -> int:
+        """What these words take of a level."""
+        return self.words(box) * self.bits
 
 
 @dataclass(frozen=True)
@@ -65,6 +74,7 @@ class Workload:
             whole_number(size, f"layer: dims.{dim}", most=MAX_SIZE)
         _check_names(self)
         for tensor in self.tensors:
+            whole_number(tensor.bits, f"layer: tensors.{tensor.name}: bits", most=MOST_BITS)
             for axis in tensor.axes:
                 for dim, factor in axis:
                     whole_number(factor, f"layer: tensors.{tensor.name}: the coefficient of {dim}")
@@ -94,7 +104,7 @@ class Workload:
         return math.prod(size for _, size in self.dims)
 
     def _most_words(self) -> int:
-        """No fewer words than any mapping moves between any two levels."""
+        """No fewer words, or bits, than any mapping moves between any two levels."""
         most = self.macs
         for tensor in self.tensors:
             factors = [factor for axis in tensor.axes for _, factor in axis]
@@ -102,7 +112,7 @@ class Workload:
                 self.sizes[dim] ** max(0, sum(map(bool, tensor.coefficients(dim))) - 1) for dim in self.names
             )
             most = max(most, self.macs * math.prod(factors) * again)
-        return most
+        return most * max((tensor.bits for tensor in self.tensors), default=1)
 
 
 def _check_names(workload: Workload) -> None:
@@ -150,14 +160,17 @@ def matrix_product(m: int, k: int, n: int) -> Workload:
     return Workload(*_matrix_product({"M": m, "K": k, "N": n}))
 
 
-def workload_of(layer: Layer) -> Workload:
+def workload_of(layer: Layer, bits: Mapping[str, int] | None = None) -> Workload:
     """The workload of a layer of ours: its outputs are P and Q, its stride and dilation stay, its padding is
-    moved.
+    moved. `bits` are what a word of each tensor takes of a machine's levels, if they do not count words.
     """
     loops = layer.loops
     dims = {"R": layer.R, "S": layer.S, "P": loops["Y"], "Q": loops["X"], "C": layer.C, "K": layer.K}
     make = depthwise if layer.type == "DSCONV" else convolution
-    return make(dims, layer.stride, layer.dilation)
+    found = make(dims, layer.stride, layer.dilation)
+    if bits is None:
+        return found
+    return Workload(found.dims, tuple(replace(one, bits=bits[one.name]) for one in found.tensors))
 
 
 def _convolution(dims: Mapping[str, int], stride: tuple[int, int], dilation: tuple[int, int]) -> Parts:
@@ -227,7 +240,7 @@ def _tensors(entry: Mapping[str, Any], where: str) -> Iterator[Tensor]:
     for name, data in table(entry["tensors"], f"{where}.tensors").items():
         place = f"{where}.tensors.{name}"
         tensor = table(data, place)
-        keys(tensor, place, required=("axes",), optional=("output",))
+        keys(tensor, place, required=("axes",), optional=("output", "bits"))
         output = tensor.get("output", False)
         if not isinstance(output, bool):
             raise InputError(f"{place}.output must be true or false")
@@ -236,7 +249,8 @@ def _tensors(entry: Mapping[str, Any], where: str) -> Iterator[Tensor]:
         axes = [dict(_sizes(axis, f"{place}.axes")) for axis in tensor["axes"]]
         for axis in axes:
             keys(axis, f"{place}.axes", required=(), optional=dims)
-        yield Tensor(name, tuple(tuple(axis.items()) for axis in axes), output)
+        bits = integer(tensor.get("bits", 1), f"{place}.bits")
+        yield Tensor(name, tuple(tuple(axis.items()) for axis in axes), output, bits)
 
 
 def _pair(value: object, where: str) -> tuple[int, int]:

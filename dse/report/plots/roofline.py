@@ -23,17 +23,18 @@ _WIDE, _HIGH = 0.16, 0.05
 
 
 @house_style()
-def roofline_figure(title: str, how: str, layers: Sequence[Mapping[str, Any]]) -> Figure:
+def roofline_figure(title: str, how: str, layers: Sequence[Mapping[str, Any]], unit: str = "word") -> Figure:
     """`layers` have a `name`, a share of the network's `work`, and `macs_per_word`, `macs_per_cycle`,
-    `peak_macs_per_cycle` and `words_per_cycle`; the roof is that of the machine of all."""
+    `peak_macs_per_cycle` and `words_per_cycle`, or the like of bits, as `unit` says; the roof is that of the
+    machine of all."""
     grid = Grid((0.3,), 3.4, above=UNTITLED, below=0.4)
     figure, (axes,) = grid.make(1, title, how)
     frame(axes)
     # What is read and what is written may have links of their own: the roof is that of the fastest mix.
-    slopes = [layer["words_per_cycle"] for layer in layers]
+    slopes = [layer[f"{unit}s_per_cycle"] for layer in layers]
     slope = math.inf if None in slopes else max(slopes)
     peak = max(layer["peak_macs_per_cycle"] for layer in layers)
-    reach = np.array([layer["macs_per_word"] for layer in layers])
+    reach = np.array([layer[f"macs_per_{unit}"] for layer in layers])
     done = np.array([layer["macs_per_cycle"] for layer in layers])
     ridge = peak / slope or float(reach.min())
     low, high = min(float(reach.min()), ridge) / 2, max(float(reach.max()), ridge) * 6
@@ -47,7 +48,7 @@ def roofline_figure(title: str, how: str, layers: Sequence[Mapping[str, Any]]) -
     for place in _named(np.log(reach / low) / math.log(high / low), np.log(done / done.min()), work):
         at_dot = (reach[place], done[place])
         axes.annotate(layers[place]["name"], at_dot, xytext=(6, -8), textcoords="offset points", fontsize=6)
-    axes.set_xlabel("MACs for a word between DRAM and chip, each word moved once", labelpad=2)
+    axes.set_xlabel(f"MACs for a {unit} between DRAM and chip, each word moved once", labelpad=2)
     y_label(axes, "MACs a cycle")
     axes.legend(loc="lower right", frameon=False, fontsize=7)
     return figure

@@ -22,6 +22,8 @@ FORMATS = {
 }
 """The formats that hold any number of levels."""
 
+ONE_WIDTH = ("timeloop", "zigzag")
+
 Written = tuple[Mapping[str, str], list[str]]
 
 
@@ -34,6 +36,9 @@ def export_levels(
     """
     if name not in FORMATS:
         raise InputError(f"format {name} is of two levels; a mapping onto a machine has {', '.join(FORMATS)}")
+    widths = problem.accelerator.widths
+    if problem.accelerator.bits and name in ONE_WIDTH:
+        raise InputError(f"format {name}, as it is written here, has words of one width, not {widths} bits")
     texts, unsaid = import_module(FORMATS[name]).write(problem, mapping)
     make_folder(folder)
     for file, text in texts.items():

@@ -173,6 +173,6 @@ def _longest(workload: Workload, level: Level, dim: str) -> int | None:
     kept = [tensor for tensor in workload.tensors if tensor.name in level.keeps]
     longest = 1
     for length in divisors(workload.sizes[dim]):
-        if sum(tensor.words(box | {dim: length}) for tensor in kept) <= level.capacity:
+        if sum(tensor.room(box | {dim: length}) for tensor in kept) <= level.capacity:
             longest = length
     return longest

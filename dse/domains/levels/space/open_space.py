@@ -43,6 +43,7 @@ class OpenSpace:
     tiles = "factors"
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "machine", self.machine.of_widths(self.layer.bits))
         # Made now, so that what is wrong with the constraints is said now.
         _ = self.widest
 
@@ -150,8 +151,10 @@ class OpenSpace:
         places = [level.name for level in self.machine.levels]
         for figure, (level, kind, values) in enumerate(self.parts.choices):
             if kind in (SIZE, FAN_OUT):
-                column = words if kind == SIZE else widest
-                column[:, places.index(level)] = np.array(values, dtype=np.int64)[picked[:, figure]]
+                place, column = places.index(level), words if kind == SIZE else widest
+                if kind == SIZE:
+                    values = tuple(self.machine.room(place, int(value)) for value in values)
+                column[:, place] = np.array(values, dtype=np.int64)[picked[:, figure]]
         return Limits(words, widest, self.widest.least_children(widest))
 
     @cached_property

@@ -65,7 +65,9 @@ class Opened:
         return Opened(tuple(order))
 
     def machine(self, machine: Machine, values: tuple[float, ...]) -> Machine:
-        """The machine with a value for each figure that is open."""
+        """The machine with a value, in words, for each figure that is open."""
+        if machine.stated:
+            return self.machine(machine.stated, values).of_widths(machine.widths)
         levels = {level.name: level for level in machine.levels}
         for (name, figure, _), value in zip(self.choices, values, strict=True):
             levels[name] = _with_figure(levels[name], figure, value)
@@ -77,7 +79,7 @@ class Opened:
 
     def nearest(self, machine: Machine) -> tuple[int, ...]:
         """For each figure the index of the value nearest to the machine's own, by ratio."""
-        levels = {level.name: level for level in machine.levels}
+        levels = {level.name: level for level in (machine.stated or machine).levels}
         found = []
         for name, figure, values in self.choices:
             own = _figure(levels[name], figure)

@@ -54,6 +54,7 @@ class HierarchySpace:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "fixed", dict(self.fixed))
+        object.__setattr__(self, "machine", self.machine.of_widths(self.layer.bits))
         # Made now, so that what is wrong with the constraints is said now.
         _ = self.chains, self.levels
 
@@ -63,7 +64,7 @@ class HierarchySpace:
     @cached_property
     def workload(self) -> Workload:
         """What is computed."""
-        return workload_of(self.layer)
+        return workload_of(self.layer, self.machine.bits)
 
     @cached_property
     def layout(self) -> Layout:
@@ -162,7 +163,7 @@ class HierarchySpace:
         return genes
 
     def measure(self, rows: RowArray) -> tuple[IntArray, IntArray]:
-        """Of rows (n, columns): the words that each level has to hold, and the children it spreads over.
+        """Of rows (n, columns): what each level has to hold, in its unit, and the children it spreads over.
 
         Both are (n, levels), with the figures of a level side by side in memory.
         """

@@ -56,7 +56,7 @@ class ShapeTables(NamedTuple):
 
     `first_axis` (tensors + 1) and `first_term` (axes + 1) say where those of a tensor and of an axis begin.
     Of a term, the `dim` that moves the axis, and by how many words a step, its `words`. `holds` (levels) says
-    whether a level may keep anything.
+    whether a level may keep anything; a word of a tensor takes `bits` (tensors) of what levels count.
     """
 
     first_axis: IntArray
@@ -66,6 +66,7 @@ class ShapeTables(NamedTuple):
     holds: BoolArray
     sizes: IntArray
     output: int
+    bits: IntArray
 
 
 def shape_tables(workload: Workload, machine: Machine) -> ShapeTables:
@@ -90,6 +91,7 @@ def shape_tables(workload: Workload, machine: Machine) -> ShapeTables:
         ),
         np.array(list(workload.sizes.values()), dtype=np.int64),
         next(place for place, tensor in enumerate(workload.tensors) if tensor.output),
+        np.array([tensor.bits for tensor in workload.tensors], dtype=np.int64),
     )
 
 

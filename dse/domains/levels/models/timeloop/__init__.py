@@ -94,6 +94,7 @@ def prepared(workload: Workload, machine: Machine) -> Callable[..., Priced]:
                 known.layer,
                 known.moves,
                 known.axes,
+                known.bits,
                 known.levels,
                 known.rates,
                 whole,

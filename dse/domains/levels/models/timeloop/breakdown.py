@@ -39,18 +39,22 @@ def break_down(workload: Workload, machine: Machine, mapping: HierarchyMapping) 
         energy_nj={name: pj * 1e-3 for name, pj in costs.level_pj.items() if tensors[name] or pj}
         | {MACS: costs.mac_pj * 1e-3},
         words={
-            level: {kind: sum(int(held[kind]) for held in kept.values()) for kind in ACCESSES}
-            for level, kept in tensors.items()
+            level: {
+                kind: sum(getattr(one, kind) * one.instances * one.bits for one in kept.values())
+                for kind in ACCESSES
+            }
+            for level, kept in costs.counts.items()
             if kept
         },
         buffers={
-            level: {name: counts.tile for name, counts in kept.items()}
+            level: {name: counts.tile * counts.bits for name, counts in kept.items()}
             for level, kept in costs.counts.items()
         },
         bound=max(cycles, key=lambda name: cycles[name]),
         tensors={level: kept for level, kept in tensors.items() if kept},
         leakage_nj=leakage,
         overlapping=True,
+        unit=machine.unit,
     )
 
 

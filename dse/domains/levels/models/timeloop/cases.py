@@ -168,8 +168,13 @@ def _detail(case: HierarchyCase) -> Result:
     if not isinstance(costs, reference.Costs):
         return {"counts": None, "level_energy_uj": None}
     counts = {
-        level: {tensor: asdict(count) for tensor, count in kept.items()}
+        level: {tensor: _plain(count) for tensor, count in kept.items()}
         for level, kept in costs.counts.items()
     }
     energy = {**{level: pj * 1e-6 for level, pj in costs.level_pj.items()}, "MAC": costs.mac_pj * 1e-6}
     return {"counts": counts, "level_energy_uj": energy}
+
+
+def _plain(counts: reference.Counts) -> Result:
+    """The counts as plain data, in words of the tensor."""
+    return {name: value for name, value in asdict(counts).items() if name != "bits"}

@@ -29,7 +29,7 @@ def fault_text(fault: Fault, where: int, need: int, workload: Workload, machine:
     if fault == Fault.CYCLES:
         return "the cycles do not fit in 64 bits"
     level = machine.levels[where]
-    name = level.name
+    name, unit = level.name, machine.unit
     if fault == Fault.ORDER:
         return f"{name}: the order of its loops must name each dim once"
     if fault == Fault.KEEP:
@@ -39,7 +39,7 @@ def fault_text(fault: Fault, where: int, need: int, workload: Workload, machine:
         return f"{name}: {_list(level.spread or ())} may be spread below it, and no other dim"
     if fault == Fault.FAN_OUT:
         return f"{name}: spreads over {need} of {level.fan_out} instances below it"
-    return f"{name}: needs {need} of {level.capacity} words"
+    return f"{name}: needs {need} of {level.capacity} {unit}"
 
 
 def required(workload: Workload, machine: Machine, place: int) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ LARGEST_CYCLES = 2.0**62
 
 
 @njit(**OPTIONS)
-def price_rows(rows, start, stop, layer, moves, axes, levels, rates, whole, energy, counts):
+def price_rows(rows, start, stop, layer, moves, axes, bits, levels, rates, whole, energy, counts):
     """Prices rows `start` to `stop` of mappings, as `Layout` has them, with the arrays of `Tables`.
 
     Writes `whole` (4, n): cycles, and the fault with where it is and what is needed; `energy` (n) in pJ; and
@@ -52,12 +52,12 @@ def price_rows(rows, start, stop, layer, moves, axes, levels, rates, whole, ener
     for place in range(start, stop):
         row = rows[place]
         fault, where, need = read_nest(
-            row, layer, moves, axes, levels, loops, spread, box, extents, by_level, by_tensor, seen
+            row, layer, moves, axes, bits, levels, loops, spread, box, extents, by_level, by_tensor, seen
         )
         whole[CYCLES, place], energy[place] = 0, 0.0
         if fault == 0:
             count_accesses(layer, moves, axes, loops, passes, extents, back, by_level, by_tensor, accesses)
-            cycles = price(levels, rates, passes[0], by_level, by_tensor, accesses, level_pj)
+            cycles = price(levels, rates, bits, passes[0], by_level, by_tensor, accesses, level_pj)
             if cycles < LARGEST_CYCLES:
                 whole[CYCLES, place] = np.int64(cycles)
                 energy[place] = total_pj(rates, cycles, by_level, level_pj)
@@ -162,7 +162,7 @@ def delivered(full, extents, moves, axis_start, axis_end, first, last, loops, pa
 
 
 @njit(**LEAN)
-def price(levels, rates, compute_cycles, by_level, by_tensor, accesses, level_pj):
+def price(levels, rates, bits, compute_cycles, by_level, by_tensor, accesses, level_pj):
     """Cycles as a float; writes the energy of each level's accesses. Doubles, in the reference's order."""
     used = by_level[0]
     cycles = np.float64(compute_cycles)
@@ -175,6 +175,8 @@ def price(levels, rates, compute_cycles, by_level, by_tensor, accesses, level_pj
             if by_tensor[place, 0, tensor] == 0:
                 continue
             reads, fills, updates = accesses[place, tensor]
+            wide = bits[tensor]
+            reads, fills, updates = reads * wide, fills * wide, updates * wide
             read += reads / cycles
             write += (fills + updates) / cycles
             energy += blocks(reads, block, shift) * rates[place, READ_PJ] * rows

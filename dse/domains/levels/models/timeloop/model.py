@@ -42,6 +42,7 @@ class Timeloop(LevelsCostModel):
     name = "timeloop"
     version = "1"
     prices_strides = True
+    prices_widths = True
     prices_cases = True
     explains = True
     proof_module = "dse.domains.levels.models.timeloop.proof.search"
@@ -59,7 +60,8 @@ class Timeloop(LevelsCostModel):
 
     def prepared(self, layer: Layer, machine: Machine) -> PriceRows:
         """See CostModel. Energy is in nJ; power and area are not known, and 0."""
-        workload = workload_of(layer)
+        machine = machine.of_widths(layer.bits)
+        workload = workload_of(layer, machine.bits)
         price_rows = prepare(workload, machine)
 
         def price(rows: RowArray, threads: int = 1) -> CostBatch:
@@ -81,7 +83,8 @@ class Timeloop(LevelsCostModel):
 
     def roofline(self, layer: Layer, hardware: Machine) -> Roofline:
         """See CostModel. The outermost level reads inputs and weights, and is written outputs."""
-        link, words = hardware.levels[0], compulsory_words(layer)
+        hardware = hardware.of_widths(layer.bits)
+        link, words = hardware.levels[0], compulsory_words(layer).wide(hardware.bits)
         read, written = words.weights + words.inputs, words.outputs
         limits = zip((read, written, words.total), link.bandwidth.each, strict=True)
         cycles = max((count / limit for count, limit in limits if limit is not None), default=0.0)
@@ -92,13 +95,15 @@ class Timeloop(LevelsCostModel):
             bandwidth=words.total / cycles if cycles else inf,
             mac_pj=hardware.mac_pj,
             word_pj=energy / words.total,
+            bits=hardware.bits,
         )
 
     def detail(self, layer: Layer, machine: Machine, mapping: HierarchyMapping) -> Detail | None:
         """See CostModel."""
         from dse.domains.levels.models.timeloop.breakdown import break_down
 
-        return break_down(workload_of(layer), machine, mapping)
+        machine = machine.of_widths(layer.bits)
+        return break_down(workload_of(layer, machine.bits), machine, mapping)
 
     def price_lines(self, lines: Iterable[tuple[str, str]], *, detail: bool = False) -> list[dict[str, Any]]:
         """See CostModel; with `detail`, the accesses by level and tensor and the energy by level."""

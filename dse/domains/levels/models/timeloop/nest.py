@@ -23,7 +23,7 @@ FACTORS, ORDER, KEEP, NOT_SPREAD, TOO_WIDE, TOO_LARGE = 1, 2, 3, 4, 5, 6
 
 
 @njit(**LEAN)
-def read_nest(row, layer, moves, axes, levels, loops, spread, box, extents, by_level, by_tensor, seen):
+def read_nest(row, layer, moves, axes, bits, levels, loops, spread, box, extents, by_level, by_tensor, seen):
     """Fills the scratch arrays for one row; returns its fault, where it is, and what is needed.
 
     `loops`: dim, factor and step of the temporal loops, the innermost first. `extents[i]`: of the tiles of
@@ -95,7 +95,7 @@ def read_nest(row, layer, moves, axes, levels, loops, spread, box, extents, by_l
                 tile = 1
                 for axis in range(axes[tensor], axes[tensor + 1]):
                     tile *= current[axis]
-                words += tile
+                words += tile * bits[tensor]
                 by_tensor[place, 0, tensor], by_tensor[place, 1, tensor] = tile, flow[tensor]
                 flow[tensor] = 1
             else:

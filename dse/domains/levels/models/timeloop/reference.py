@@ -27,7 +27,7 @@ class Counts:
     """Of one tensor at one level that keeps it, for one instance: accesses over the run, in words.
 
     `tile` is what the instance holds, `share` the part of the tensor that it works on, `instances` how many
-    are at work.
+    are at work. A word takes `bits` of what levels count.
     """
 
     reads: int
@@ -36,6 +36,7 @@ class Counts:
     tile: int
     share: int
     instances: int
+    bits: int = 1
 
 
 @dataclass(frozen=True)
@@ -164,7 +165,7 @@ def _overfull(
     nest = _Nest(workload, mapping)
     for place, (level, mapped) in enumerate(zip(machine.levels, mapping.levels, strict=True)):
         kept = [tensor for tensor in workload.tensors if tensor.name in mapped.keep]
-        need = sum(tensor.words(nest.boxes[place]) for tensor in kept)
+        need = sum(tensor.room(nest.boxes[place]) for tensor in kept)
         if level.capacity is not None and need > level.capacity:
             return Fault.CAPACITY, place, need
     return None
@@ -248,11 +249,12 @@ def _count(
     fills = 0 if outermost else delivered(tensor, nest.boxes[place], nest.outside(place))
     tile, used = tensor.words(nest.boxes[place]), nest.used(place)
     if not tensor.output:
-        return Counts(served, fills, 0, tile, _input_share(workload, nest, tensor, place), used)
+        share = _input_share(workload, nest, tensor, place)
+        return Counts(served, fills, 0, tile, share, used, tensor.bits)
     share = _output_share(workload, nest, tensor, place)
     if not outermost and machine.first_fill == "elided":
         fills -= share
-    return Counts(served - share, fills, served, tile, share, used)
+    return Counts(served - share, fills, served, tile, share, used, tensor.bits)
 
 
 def _output_share(workload: Workload, nest: _Nest, tensor: Tensor, place: int) -> int:
@@ -280,8 +282,8 @@ def level_cycles(
     """
     read = write = 0.0
     for counts in kept.values():
-        read += counts.reads / compute_cycles
-        write += (counts.fills + counts.updates) / compute_cycles
+        read += counts.reads * counts.bits / compute_cycles
+        write += (counts.fills + counts.updates) * counts.bits / compute_cycles
     slowest = 0.0
     for bandwidth, demand in (
         (level.bandwidth.read, read),
@@ -308,7 +310,7 @@ def _level_pj(level: Level, kept: dict[str, Counts], cycles: int, used: int, ins
 def accesses_pj(level: Level, counts: Counts, rows: float) -> tuple[float, float, float]:
     """Energy of one tensor's reads, fills and updates, whole blocks each, in all rows at work."""
     return (
-        -(-counts.reads // level.block) * level.energy.read_pj * rows,
-        -(-counts.fills // level.block) * level.energy.write_pj * rows,
-        -(-counts.updates // level.block) * level.energy.update_pj * rows,
+        -(-counts.reads * counts.bits // level.block) * level.energy.read_pj * rows,
+        -(-counts.fills * counts.bits // level.block) * level.energy.write_pj * rows,
+        -(-counts.updates * counts.bits // level.block) * level.energy.update_pj * rows,
     )

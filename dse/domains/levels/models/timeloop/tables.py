@@ -31,13 +31,15 @@ class Tables:
     """`layer` (6 + dims), `moves` (tensors, dims, reach, 2), `levels` and `rates` (levels, columns).
 
     `moves` says which axes a dim moves and by how many words a step; axes are numbered through all tensors,
-    and entries that move nothing are of an axis of their own, the last. The last row of `rates` holds the
-    energy of all MACs. Sets of dims or tensors are masks.
+    and entries that move nothing are of an axis of their own, the last. `bits` (tensors) is what a word takes
+    of what levels count. The last row of `rates` holds the energy of all MACs. Sets of dims or tensors are
+    masks.
     """
 
     layer: IntArray
     moves: IntArray
     axes: IntArray
+    bits: IntArray
     levels: IntArray
     rates: FloatArray
 
@@ -52,6 +54,7 @@ def tables(workload: Workload, machine: Machine) -> Tables:
         _layer(workload, machine, moves),
         moves,
         starts.astype(np.int64),
+        np.array([tensor.bits for tensor in workload.tensors], dtype=np.int64),
         np.array([_level(workload, machine, place) for place in range(len(machine.levels))], dtype=np.int64),
         _rates(workload, machine),
     )

@@ -12,7 +12,7 @@ from dse.support.numerics.elementary import log2_of
 
 @njit(**OPTIONS)
 def measure(rows, s, words, wide):
-    """Write the words that each level has to hold (levels, n), and the children that it spreads over."""
+    """Write what each level has to hold (levels, n), and the children that it spreads over."""
     tensors, dims = len(s.first_axis) - 1, len(s.sizes)
     levels = len(s.holds)
     width = 3 * dims + tensors
@@ -30,7 +30,7 @@ def measure(rows, s, words, wide):
             if s.holds[level]:
                 for tensor in range(tensors):
                     if rows[i, base + 3 * dims + tensor]:
-                        held += tile_words(box, s, tensor)
+                        held += tile_words(box, s, tensor) * s.bits[tensor]
             words[level, i], wide[level, i] = held, spread
 
 

@@ -107,7 +107,7 @@ def _fitting(problem: MachineProblem, component: Component) -> Component:
         if level.capacity is not None:
             held = sum(
                 (
-                    tile_words(workload, number, component, place)
+                    tile_words(workload, number, component, place) * tensor.bits
                     for number, tensor in enumerate(workload.tensors)
                     if tensor.name in problem.space.levels[place].keeps
                 ),

@@ -142,8 +142,8 @@ class Terms:
         machine, workload = self.problem.accelerator, self.problem.space.workload
         group = Group(ENERGY)
         for one in kept:
-            pj = _pj_a_word(machine.levels[one.level])
-            output = workload.tensors[one.tensor].output
+            tensor = workload.tensors[one.tensor]
+            pj, output = _pj_a_word(machine.levels[one.level], tensor.bits), tensor.output
             everywhere, first = _instances(one.level), (_still(one.tensor, one.level),)
             parts, delivery = self._served(one)
             update = pj["update"] if output else 0.0
@@ -184,6 +184,7 @@ class Terms:
 
     def _add_transfers(self, group: Group, one: _Kept, reads: bool, writes: bool, cycles: float) -> None:
         machine, workload = self.problem.accelerator, self.problem.space.workload
+        cycles *= workload.tensors[one.tensor].bits
         first: tuple[Part, ...] = (_still(one.tensor, one.level), _over_instances(one.level))
         updates = writes and workload.tensors[one.tensor].output
         parts, delivery = self._served(one)
@@ -210,7 +211,8 @@ class Terms:
             group = Group(LIMIT)
             for tensor in np.flatnonzero(self.keep[place]).tolist():
                 # Of a level without any room nothing fits; a logarithm of 0 is nothing to reckon with.
-                group.add(1 / max(level.capacity, 0.5), (_tile(tensor, place),))
+                wide = self.problem.space.workload.tensors[tensor].bits
+                group.add(wide / max(level.capacity, 0.5), (_tile(tensor, place),))
             found.append(group)
         if level.fan_out > 1:
             found.append(Group(LIMIT, [Term(1 / self._widest(place), (_fan_out(place),))], spreads=True))
@@ -244,9 +246,9 @@ def _caps(objective: Objective, hertz: float, energy: Group, cycles: Sequence[Gr
     return found
 
 
-def _pj_a_word(level: Level) -> dict[str, float]:
+def _pj_a_word(level: Level, bits: int) -> dict[str, float]:
     """The least energy of a word by kind of access: whole blocks, and rows of whole clusters."""
-    shared = level.block * level.cluster
+    shared = level.block * level.cluster / bits
     pj = {"read": level.energy.read_pj, "write": level.energy.write_pj, "update": level.energy.update_pj}
     return {kind: energy / shared for kind, energy in pj.items()}
 
