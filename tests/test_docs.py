@@ -95,6 +95,19 @@ def test_the_learners_that_are_shown_can_be_made() -> None:
         eval(each, dict(known))
 
 
+def test_the_searcher_that_is_shown_improves_on_its_first_points(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "searchers.md").read_text(encoding="utf-8")
+    shown = page[page.index("## Add a searcher") :]
+    (tmp_path / "climb.py").write_text(re.findall(r"```python\n(.*?)```", shown, re.DOTALL)[0])
+    climb = runpy.run_path(str(tmp_path / "climb.py"))["Climb"]
+    problem = Problem(load_layer("resnet18:3"), PRESETS["edge"], "edp")
+    found = search(problem, climb(walkers=8), budget=400)
+    losses = found.record.evaluations().loss
+    assert len(losses) == 400
+    assert found.best is not None
+    assert found.best.loss < losses[:8].min()
+
+
 def test_the_limits_of_files_that_are_shown_are_those_of_their_readers() -> None:
     text = " ".join((ROOT / "docs" / "files.md").read_text(encoding="utf-8").split())
     values, depth = f"{strict_yaml.MOST_NODES:,} values", f"a depth of {strict_yaml.MOST_DEPTH}"

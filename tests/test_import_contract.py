@@ -8,16 +8,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cache
-from importlib.util import resolve_name
 
 import pytest
 
 from dse.search.searcher import searchers
 from tests import ROOT
-
-CODE = ("dse", "searchers", "workloads", "learners", "experiments")
+from tests.import_graph import CODE, Import, imports, imports_of, module_of, room, trees
 
 TIERS: tuple[tuple[str, ...], ...] = (
     ("dse.support",),
@@ -60,71 +56,6 @@ FOR_ALL = {"dse.__version__"}
 
 STILL_UPWARD: set[tuple[str, str]] = set()
 """Arrows upward that are still to be removed. This table only ever shrinks."""
-
-
-@dataclass(frozen=True)
-class Import:
-    """`source` imports `target`, a module or a name in one; for `types` where it never runs."""
-
-    source: str
-    target: str
-    line: int
-    types: bool
-
-    def __str__(self) -> str:
-        return f"{self.source}, line {self.line}, imports {self.target}"
-
-
-@cache
-def trees() -> dict[str, ast.Module]:
-    """The modules of the repository by name, parsed."""
-    found = {}
-    for top in CODE:
-        for path in sorted((ROOT / top).rglob("*.py")):
-            parts = path.relative_to(ROOT).with_suffix("").parts
-            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = ast.parse(path.read_bytes())
-    return found
-
-
-def is_package(module: str) -> bool:
-    return (ROOT.joinpath(*module.split(".")) / "__init__.py").exists()
-
-
-@cache
-def imports() -> tuple[Import, ...]:
-    """Every import of one of our modules by another."""
-    return tuple(
-        Import(module, target, line, types)
-        for module, tree in trees().items()
-        for target, line, types in imports_of(tree, module)
-        if target.partition(".")[0] in CODE
-    )
-
-
-def imports_of(node: ast.AST, module: str, types: bool = False) -> Iterator[tuple[str, int, bool]]:
-    """The imports below `node`: their targets, lines, and whether they are for types alone."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.Import):
-            yield from ((alias.name, child.lineno, types) for alias in child.names)
-        elif isinstance(child, ast.ImportFrom):
-            package = module if is_package(module) else module.rpartition(".")[0]
-            base = resolve_name("." * child.level + (child.module or ""), package)
-            yield from ((f"{base}.{alias.name}", child.lineno, types) for alias in child.names)
-        for_types = isinstance(child, ast.If) and ast.unparse(child.test).endswith("TYPE_CHECKING")
-        yield from imports_of(child, module, types or for_types)
-
-
-def module_of(target: str) -> str:
-    """The module that an import's target is, or lies in."""
-    while target not in trees():
-        target = target.rpartition(".")[0]
-    return target
-
-
-def room(module: str) -> str:
-    """The package that a module belongs to: `dse.core` of `dse.core.layer`."""
-    parts = module.split(".")
-    return ".".join(parts[: 2 if parts[0] == "dse" or parts[:2] == ["searchers", "commands"] else 1])
 
 
 def upward() -> list[Import]:
@@ -382,3 +313,16 @@ def test_an_import_is_found_wherever_it_stands(source: str, found: set[tuple[str
 def test_modules_that_reach_each_other_are_a_circle() -> None:
     graph = {"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}
     assert strongly_connected(graph) == [{"a", "b", "c"}, {"d"}]
+
+
+# Files
+
+LONGEST = 350
+IN_ONE_FILE = {"tests/domains/blocking/dse_blocking.py"}
+"""A kind of designs of another package, that docs show as a single file."""
+
+
+def test_no_file_is_long() -> None:
+    files = [path for top in (*CODE, "tests") for path in (ROOT / top).rglob("*.py")]
+    lengths = {path.relative_to(ROOT).as_posix(): path.read_bytes().count(b"\n") for path in files}
+    assert {name for name, length in lengths.items() if length > LONGEST} == IN_ONE_FILE

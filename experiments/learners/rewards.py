@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from dse.report.plots import png
-from dse.report.plots.learning import curves_figure
 from dse.support.arrays import FloatArray
 from dse.support.files import write_whole
 from experiments.intervals import Verdict, apart, mean_of
+from experiments.learners.curves_plot import curves_figure
 from experiments.learners.returns import BINS, HERE, LONG, SHORT, SLOW
 
 Rows = list[dict[str, str]]

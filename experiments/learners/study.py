@@ -12,7 +12,6 @@ from itertools import pairwise
 import numpy as np
 
 from dse.report.plots import png
-from dse.report.plots.phases import phases_figure
 from dse.support.arrays import FloatArray
 from dse.support.files import write_whole
 from experiments import read_rows
@@ -21,6 +20,7 @@ from experiments.learners.returns import HERE
 from experiments.learners.rewards import LEARNERS, Rows, draw_curves, kept_reward, reward_lines
 from learners.phases import P_LOSS, Q_LOSS, SAMPLING, TARGET_Q
 from learners.profiling import PARTS, PHASES, UPDATING
+from searchers.commands.phases_plot import phases_figure
 
 
 class Phases:

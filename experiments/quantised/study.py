@@ -15,12 +15,12 @@ import pandas as pd
 from scipy.stats import binomtest
 
 from dse.report.plots import png
-from dse.report.plots.bits import Points, bits_figure
 from dse.support.files import write_whole
 from experiments.intervals import Estimate, Verdict, at_least, at_most, mean_of, mean_over_groups
 from experiments.quantised.ptq import HERE
 from experiments.quantised.speed import A_SAMPLE
 from experiments.quantised.taught import DRAWN, EPISODES, PROBLEMS, SEARCHES
+from searchers.commands.bits_plot import Points, bits_figure
 
 MAPPINGS = "mappings"
 

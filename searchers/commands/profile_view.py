@@ -131,7 +131,7 @@ def _ms(seconds: float) -> float:
 
 def figure(data: Mapping[str, Any]) -> Figure:
     """The phases, stacked."""
-    from dse.report.plots.phases import phases_figure
+    from searchers.commands.phases_plot import phases_figure
 
     panels: dict[str, dict[str, list[float]]] = {}
     for row in data["profiles"]:

@@ -81,7 +81,7 @@ def figure(data: Mapping[str, Any]) -> Figure:
     """By how much it is worse, against bits."""
     import numpy as np
 
-    from dse.report.plots.bits import bits_figure
+    from searchers.commands.bits_plot import bits_figure
 
     lines: dict[str, dict[int, tuple[float, float, float]]] = {}
     for row in data["precisions"][1:]:

@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 
 from dse.analysis.analysis import analyse
-from dse.analysis.study import load_study
+from dse.analysis.findings import Findings
+from dse.analysis.study import Study, load_study
 from dse.report.formats import Section, Table
 from dse.report.page import render
 from dse.report.plots import draw, svg
 from dse.report.plots.canvas import COLUMN
 from tests.report.browser import Browser, chromium
+from tests.report.drawn_cases import STUDIES, findings_of
 from tests.report.figure_cases import OURS, PROBLEMS, made_up
 from tests.report.page_cases import nasty, run_small_campaign
 
@@ -75,3 +77,18 @@ def page(window: Browser, pages: Pages) -> Browser:
     window.open(pages.plain)
     window.console(), window.requests()
     return window
+
+
+@pytest.fixture(scope="module")
+def usual() -> tuple[Study, Findings]:
+    return STUDIES["usual"], findings_of(STUDIES["usual"])
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    return load_study(run_small_campaign(tmp_path_factory.mktemp("page")))
+
+
+@pytest.fixture(scope="module")
+def findings(study: Study) -> Findings:
+    return analyse(study, resamples=50)

@@ -6,7 +6,7 @@ import gymnasium
 from stable_baselines3 import PPO
 
 from dse.domains.clustered.mapping import MappingBatch
-from tests.searchers.environments.test_environments import PROBLEM
+from tests.searchers.environments.environment_cases import PROBLEM
 
 
 def test_plain_stable_baselines_learns_on_it() -> None:

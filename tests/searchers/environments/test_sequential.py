@@ -18,7 +18,7 @@ from dse.testing.toy_problem import ToyProblem
 from searchers.environments import SequentialEnv, SequentialParallelEnv
 from searchers.environments.forms import MOVES
 from searchers.environments.view import observe
-from tests.searchers.environments.test_environments import GROUPS, PROBLEM, SIZES, points
+from tests.searchers.environments.environment_cases import GROUPS, PROBLEM, SIZES, points
 
 STAY = MOVES.index("stay")
 

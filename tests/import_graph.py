@@ -1,0 +1,81 @@
+"""The imports among the modules of the repository: all are read, none is run.
+
+Imports in functions and those for types alone count too.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import resolve_name
+
+from tests import ROOT
+
+CODE = ("dse", "searchers", "workloads", "learners", "experiments")
+
+
+@dataclass(frozen=True)
+class Import:
+    """`source` imports `target`, a module or a name in one; for `types` where it never runs."""
+
+    source: str
+    target: str
+    line: int
+    types: bool
+
+    def __str__(self) -> str:
+        return f"{self.source}, line {self.line}, imports {self.target}"
+
+
+@cache
+def trees() -> dict[str, ast.Module]:
+    """The modules of the repository by name, parsed."""
+    found = {}
+    for top in CODE:
+        for path in sorted((ROOT / top).rglob("*.py")):
+            parts = path.relative_to(ROOT).with_suffix("").parts
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = ast.parse(path.read_bytes())
+    return found
+
+
+def is_package(module: str) -> bool:
+    return (ROOT.joinpath(*module.split(".")) / "__init__.py").exists()
+
+
+@cache
+def imports() -> tuple[Import, ...]:
+    """Every import of one of our modules by another."""
+    return tuple(
+        Import(module, target, line, types)
+        for module, tree in trees().items()
+        for target, line, types in imports_of(tree, module)
+        if target.partition(".")[0] in CODE
+    )
+
+
+def imports_of(node: ast.AST, module: str, types: bool = False) -> Iterator[tuple[str, int, bool]]:
+    """The imports below `node`: their targets, lines, and whether they are for types alone."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Import):
+            yield from ((alias.name, child.lineno, types) for alias in child.names)
+        elif isinstance(child, ast.ImportFrom):
+            package = module if is_package(module) else module.rpartition(".")[0]
+            base = resolve_name("." * child.level + (child.module or ""), package)
+            yield from ((f"{base}.{alias.name}", child.lineno, types) for alias in child.names)
+        for_types = isinstance(child, ast.If) and ast.unparse(child.test).endswith("TYPE_CHECKING")
+        yield from imports_of(child, module, types or for_types)
+
+
+def module_of(target: str) -> str:
+    """The module that an import's target is, or lies in."""
+    while target not in trees():
+        target = target.rpartition(".")[0]
+    return target
+
+
+def room(module: str) -> str:
+    """The package that a module belongs to: `dse.core` of `dse.core.layer`."""
+    parts = module.split(".")
+    return ".".join(parts[: 2 if parts[0] == "dse" or parts[:2] == ["searchers", "commands"] else 1])
