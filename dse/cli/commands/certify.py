@@ -27,7 +27,6 @@ from dse.cli.options import (
     WithDetail,
     chosen_model,
 )
-from dse.core.objective import several
 from dse.support.errors import InputError
 
 if TYPE_CHECKING:
