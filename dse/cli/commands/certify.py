@@ -82,6 +82,7 @@ def command(
     code is 1 if a layer has no feasible mapping, or if a proof does not pass --verify.
     """
     from dse.core.domains import domain_of, load_space, make_problem
+    from dse.core.objective import several
     from dse.support.validation import positive_number
 
     layers, formats = _layers(layer, network), check_formats(format, out)
@@ -148,6 +149,7 @@ def _layers(layer: str | None, network: str | None) -> dict[str, Layer]:
 def _refuse(problem: Any, *, roofline: bool, formats: tuple[str, ...]) -> None:
     """Say what cannot be certified before the first proof of a network begins."""
     from dse.core.domains import prover_of
+    from dse.core.objective import several
 
     if several(problem.objective):
         from dse.optimum.front import refuse_front
