@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from dse.domains.clustered.accelerator import PRESETS
-from dse.domains.clustered.mapping import Level, Mapping
+from dse.domains.clustered.mapping import Level, Mapping, MappingBatch
 from dse.domains.clustered.problem import Problem
 from examples.conflicts import price
 from workloads import load_layer
@@ -19,7 +19,7 @@ IDLE_LINKS = replace(PROBLEM.accelerator, noc_bandwidth=10**7, offchip_bandwidth
 def test_a_row_of_eight_meets_in_one_bank_and_a_row_of_seven_in_none() -> None:
     mapping = PROBLEM.template("nvdla")
     times = [
-        price(PROBLEM.layer.lowered(), IDLE_LINKS, PROBLEM.batch(_with_width(mapping, width)))
+        price(PROBLEM.layer.lowered(), IDLE_LINKS, MappingBatch.of([_with_width(mapping, width)]))
         for width in (5, 6)
     ]
     steps = [np.ceil(28 / width) * width for width in (5, 6)]
