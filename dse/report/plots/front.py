@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dse.report.plots.canvas import UNTITLED, Grid, frame, log_axis, y_label
 from dse.report.plots.style import house_style
@@ -43,4 +44,27 @@ def front_figure(title: str, how: str, fronts: Mapping[str, Sequence[tuple[float
     y_label(axes, "energy (J)")
     if len(fronts) > 1:
         axes.legend(loc="upper right", frameon=False, fontsize=7)
+    return figure
+
+
+@house_style()
+def regret_figure(
+    title: str, how: str, after: Sequence[int], bands: Mapping[str, NDArray[np.float64]]
+) -> Figure:
+    """Shares of hypervolume that are missing after so many samples, by searcher: means, and intervals.
+
+    `bands` are arrays (len(after), 3): the mean and the ends of its interval, which may be infinite.
+    """
+    grid = Grid((1.85,), 2.8, above=UNTITLED, below=0.4)
+    figure, (axes,) = grid.make(1, title, how)
+    frame(axes)
+    for colour, (name, band) in zip(_COLOURS[1:], bands.items(), strict=False):
+        middle, low, high = band.T
+        axes.fill_between(after, low.clip(0, 1), high.clip(0, 1), color=colour, alpha=0.13, linewidth=0)
+        axes.plot(after, middle, color=colour, label=name, marker="o", markersize=3)
+    log_axis(axes, "x", after[0], after[-1])
+    axes.set_ylim(0, 1)
+    axes.set_xlabel("samples", labelpad=2)
+    y_label(axes, "regret")
+    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=7)
     return figure
