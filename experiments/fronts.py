@@ -74,8 +74,8 @@ def show(rows: list[tuple[Any, ...]]) -> None:
     """Write the table and the figure of some runs."""
     found = estimates(rows)
     how = (
-        f"{len(LAYERS) * len(MACHINES)} problems, {SEEDS} seeds, {MODEL}: means with Student's 95 % intervals over "
-        "problems"
+        f"{len(LAYERS) * len(MACHINES)} problems, {SEEDS} seeds, {MODEL}: "
+        "means with Student's 95 % intervals over problems"
     )
     bands = {name: np.array([row[:3] for row in of]) for name, of in found.items()}
     figure = regret_figure("Hypervolume missing to the exact front", how, AFTER, bands)
