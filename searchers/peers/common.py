@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from dse.core.objective import several
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import InputError
 from searchers.common.own_draws import Draws, route
@@ -35,18 +36,25 @@ class Peer(Protocol):
         """The next points to evaluate: (n, genes); none if it has none to propose."""
 
     def tell(self, genes: IntArray, values: FloatArray, asked: bool) -> None:
-        """Learn the values (n,), to be minimised, of points that were last `asked` for, or were not."""
+        """Learn the values (n,), or (n, objectives), of points that were last `asked` for, or were not."""
 
 
 class Penalised:
-    """Evaluations as one number each to minimise: log2 of the objective, and penalties that have a slope."""
+    """Evaluations as numbers to minimise: log2 of each objective, and penalties that have a slope."""
 
     def __init__(self) -> None:
         self._worst = 0.0
 
     def __call__(self, evaluations: Evaluations) -> FloatArray:
-        """The numbers: (n,)."""
-        figures = np.where(evaluations.reason == 0, evaluations.loss, evaluations.objective_value)
+        """The numbers: (n,), or of several objectives (n, objectives)."""
+        if several(evaluations.criteria.objective):
+            figures = evaluations.objective_values.T
+            return np.stack([self._penalised(evaluations, one) for one in figures], axis=1)
+        return self._penalised(
+            evaluations, np.where(evaluations.reason == 0, evaluations.loss, evaluations.objective_value)
+        )
+
+    def _penalised(self, evaluations: Evaluations, figures: FloatArray) -> FloatArray:
         priced = np.isfinite(figures) & (figures > 0)
         values = np.log2(figures, where=priced, out=np.zeros(len(figures)))
         limits = zip(evaluations.needs.T, evaluations.capacities.T, strict=True)

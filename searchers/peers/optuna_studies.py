@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 class Study:
-    """One study. Sizes are whole numbers, orders and names categories."""
+    """One study, of one objective or several. Sizes are whole numbers, orders and names categories."""
 
-    def __init__(self, space: Space, sampler: Any, extra: str) -> None:
+    def __init__(self, space: Space, sampler: Any, extra: str, objectives: int = 1) -> None:
         self._optuna: Any = library("optuna", extra)
         self._optuna.logging.set_verbosity(self._optuna.logging.ERROR)
-        self._study = self._optuna.create_study(sampler=sampler)
+        self._study = self._optuna.create_study(sampler=sampler, directions=["minimize"] * objectives)
         kinds = self._optuna.distributions
         self._choices = {
             gene.name: kinds.IntDistribution(0, gene.size - 1)
@@ -37,9 +37,9 @@ class Study:
     def tell(self, genes: IntArray, values: FloatArray, asked: bool) -> None:
         """Finish the trial, or add others."""
         if asked:
-            self._study.tell(self._trial, float(values[0]))
+            self._study.tell(self._trial, values.reshape(len(genes), -1)[0].tolist())
             return
-        for point, value in zip(genes.tolist(), values.tolist(), strict=True):
+        for point, told in zip(genes.tolist(), values.reshape(len(genes), -1).tolist(), strict=True):
             params = dict(zip(self._choices, point, strict=True))
-            trial = self._optuna.trial.create_trial(params=params, distributions=self._choices, value=value)
+            trial = self._optuna.trial.create_trial(params=params, distributions=self._choices, values=told)
             self._study.add_trial(trial)

@@ -1,6 +1,7 @@
 """The tree-structured Parzen estimator of Optuna (Akiba et al., KDD 2019).
 
 Bergstra et al., "Algorithms for Hyper-Parameter Optimization" (NeurIPS 2011); Watanabe, arXiv:2304.11127.
+Of several objectives: Ozaki et al., "Multiobjective Tree-Structured Parzen Estimator" (JAIR 2022).
 With the library's own settings, but multivariate, which is its better form.
 """
 
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from dse.core.objective import parse_objectives
 from dse.support.validation import whole_number
 from searchers.common.settings import MOST_POINTS
 from searchers.peers.common import library, play
@@ -39,6 +41,7 @@ class TPE:
     }
     libraries: ClassVar[tuple[str, ...]] = ("optuna",)
     portable: ClassVar[bool] = False
+    takes_several: ClassVar[bool] = True
     random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
@@ -48,6 +51,7 @@ class TPE:
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Ask and tell, until the budget is spent."""
         samplers = library("optuna.samplers", "tpe")
+        objectives = len(parse_objectives(evaluate.objective))
 
         def make(space: Space, seed: int) -> Study:
             sampler = samplers.TPESampler(
@@ -56,6 +60,6 @@ class TPE:
                 multivariate=self.multivariate,
                 seed=seed,
             )
-            return Study(space, sampler, "tpe")
+            return Study(space, sampler, "tpe", objectives)
 
         play(make, evaluate, rng)

@@ -20,6 +20,7 @@ from dse.search.fronts import front_of, nondominated
 from dse.search.record import Record
 from dse.search.searcher import searchers_of_several
 from dse.support.errors import InputError
+from searchers.peers.common import Penalised
 from searchers.weighted_runs import aims_of, search_one
 from tests.conftest import Dse
 from tests.optimum.certify_cases import real_problem
@@ -84,6 +85,25 @@ def test_a_searcher_of_one_objective_refuses_several_and_says_what_takes_them() 
         dse.search(problem(), "weighted-runs", budget=10, settings={"searcher": "weighted-runs"})
     with pytest.raises(InputError, match="takes products of powers"):
         dse.search(problem("latency, energy + 2 * area"), "weighted-runs", budget=10)
+
+
+def test_the_estimators_of_optuna_take_several_where_it_is_installed() -> None:
+    pytest.importorskip("optuna")
+    first, again = (dse.search(problem(), "tpe", budget=40, start="templates") for _ in range(2))
+    np.testing.assert_array_equal(first.record.genes(), again.record.genes())
+    assert len(first.pareto()) > 1
+
+
+def test_a_peer_is_told_each_figure_and_a_penalty_in_all_of_them() -> None:
+    points = problem().space.sample(np.random.default_rng(0), 400)
+    costs = problem().price(points)
+    told, alone = Penalised()(costs), Penalised()(problem("latency").price(points))
+    assert told.shape == (400, 2)
+    feasible = costs.reason == 0
+    assert 0 < feasible.sum() < 400
+    np.testing.assert_allclose(told[feasible, 0], np.log2(costs.energy_nj[feasible] * 1e-9), rtol=1e-12)
+    fits = feasible | costs.violation.any(axis=1)
+    np.testing.assert_allclose(told[fits, 1], alone[fits])
 
 
 def test_weights_go_from_both_ends_of_the_front_inwards() -> None:

@@ -88,8 +88,8 @@ def command(
     layers, formats = _layers(layer, network), check_formats(format, out)
     if fresh and cache is not None:
         raise InputError("--fresh keeps no proofs, and --cache says where to keep them; choose one")
-    if detail and network is not None:
-        raise InputError("--detail is of one layer: give --layer, one of the network's")
+    if detail and (network is not None or several(objective)):
+        raise InputError("--detail is of one layer and one objective: give --layer, one of the network's")
     if roofline and network is None:
         raise InputError("--roofline is of a network's layers; a layer's own is shown with its proof")
     if time_limit is not None:
