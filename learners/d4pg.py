@@ -30,7 +30,7 @@ from learners.policy import Policy
 from learners.replay import Transitions
 from learners.team import Team
 
-_MOST_ATOMS = 8192
+_MAX_ATOMS = 8192
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class D4PG(FoldedSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         refuse_other_units("critic_net_arch", self.critic_net_arch)
-        whole_number(self.n_atoms, "n_atoms", least=2, most=_MOST_ATOMS)
+        whole_number(self.n_atoms, "n_atoms", least=2, most=_MAX_ATOMS)
         if not -np.inf < self.v_min < self.v_max < np.inf:
             raise InputError(f"v_min must be below v_max, got {self.v_min} and {self.v_max}")
 

@@ -20,8 +20,8 @@ from learners.errors import InputError, positive_number, whole_number
 from learners.phases import UPDATE, Phases
 from learners.replay import Transitions, make_replay
 
-_MOST = 10_000_000
-_MOST_UNITS = 8192
+_MAX = 10_000_000
+_MAX_UNITS = 8192
 
 
 class Folding:
@@ -105,8 +105,8 @@ class FoldedSettings:
 
     def __post_init__(self) -> None:
         for name in ("n_steps", "batch_size", "train_freq", "gradient_steps", "buffer_size"):
-            whole_number(getattr(self, name), name, most=_MOST)
-        whole_number(self.learning_starts, "learning_starts", least=0, most=_MOST)
+            whole_number(getattr(self, name), name, most=_MAX)
+        whole_number(self.learning_starts, "learning_starts", least=0, most=_MAX)
         refuse_other_units("net_arch", self.net_arch)
         for name in ("learning_rate", "max_grad_norm"):
             positive_number(getattr(self, name), name)
@@ -118,7 +118,7 @@ class FoldedSettings:
 def refuse_other_units(name: str, layers: Sequence[int]) -> None:
     """Raise an InputError where hidden layers have units that cannot be."""
     for units in layers:
-        whole_number(units, f"{name}: units of a layer", most=_MOST_UNITS)
+        whole_number(units, f"{name}: units of a layer", most=_MAX_UNITS)
 
 
 class FoldedLearner(ABC):

@@ -31,7 +31,7 @@ from learners.team import Team
 
 FORMAT = "dse-policy-1"
 WEIGHTS, DESCRIPTION = "policy.safetensors", "policy.json"
-_MOST_TEXT, _MOST_BYTES = 16 << 20, 1 << 30
+_MAX_TEXT, _MAX_BYTES = 16 << 20, 1 << 30
 
 
 @dataclass(frozen=True)
@@ -161,8 +161,8 @@ def load_policy(folder: Path) -> SavedPolicy:
     load = safetensors().load
     where = f"policy {str(folder)!r}"
     try:
-        description = read_bounded(folder / DESCRIPTION, where, _MOST_TEXT)
-        content = read_bounded(folder / WEIGHTS, where, _MOST_BYTES)
+        description = read_bounded(folder / DESCRIPTION, where, _MAX_TEXT)
+        content = read_bounded(folder / WEIGHTS, where, _MAX_BYTES)
         place = f"{where}: {DESCRIPTION}"
         described = read_table(description, place)
         if described.get("format") != FORMAT:

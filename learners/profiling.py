@@ -34,7 +34,7 @@ CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "cpu": time
 runs and torch has one thread."""
 
 _RECORDED = 50
-_MOST_STEPS = 1_000_000
+_MAX_STEPS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class _Run:
     def update(self) -> FloatArray:
         """Play until an update is made: the seconds of each of PHASES."""
         before, begun = dict(self._watch.seconds), self._watch.clock()
-        for _ in range(_MOST_STEPS):
+        for _ in range(_MAX_STEPS):
             self._learner.learn(self._step())
             if self._watch.seconds.get((UPDATE,), 0.0) != before.get((UPDATE,), 0.0):
                 break

@@ -41,7 +41,7 @@ from learners.team import Team
 
 Mixing = Literal["qmix", "vdn"]
 Returns = Literal["one-step", "hybrid", "delayed"]
-_MOST = 10_000_000
+_MAX = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -109,8 +109,8 @@ class QMIX:
             "schedule",
             "run",
         ):
-            whole_number(getattr(self, name), name, most=_MOST)
-        whole_number(self.recent_buffer_size, "recent_buffer_size", least=0, most=_MOST)
+            whole_number(getattr(self, name), name, most=_MAX)
+        whole_number(self.recent_buffer_size, "recent_buffer_size", least=0, most=_MAX)
         for name in ("learning_rate", "max_grad_norm", "omega"):
             positive_number(getattr(self, name), name)
         for name in ("tau", "gamma", "exploration_final_eps", "decay"):

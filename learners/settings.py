@@ -10,8 +10,8 @@ from learners.errors import InputError, positive_number, unknown, whole_number
 from learners.replay import REPLAYS
 
 # Beyond these, memory ends before the first step.
-_MOST_HELD = 10_000_000
-_MOST_STEPS, _MOST_UNITS = 100_000, 4096
+_MAX_HELD = 10_000_000
+_MAX_STEPS, _MAX_UNITS = 100_000, 4096
 
 STUDY: dict[str, Any] = {"replay": "per-agent", "stacked": False, "shared_batch": False}
 """How the study of Gogineni et al. computes; its other settings are the defaults of OffPolicy."""
@@ -64,11 +64,11 @@ class OffPolicy:
 
     def __post_init__(self) -> None:
         whole_number(self.train_freq, "train_freq")
-        whole_number(self.buffer_size, "buffer_size", most=_MOST_HELD)
-        whole_number(self.batch_size, "batch_size", most=_MOST_STEPS)
+        whole_number(self.buffer_size, "buffer_size", most=_MAX_HELD)
+        whole_number(self.batch_size, "batch_size", most=_MAX_STEPS)
         whole_number(len(self.net_arch), "net_arch: layers", least=0, most=8)
         for units in self.net_arch:
-            whole_number(units, "net_arch: units of a layer", most=_MOST_UNITS)
+            whole_number(units, "net_arch: units of a layer", most=_MAX_UNITS)
         for name in ("learning_rate", "max_grad_norm"):
             positive_number(getattr(self, name), name)
         for name in ("tau", "gamma"):

@@ -22,7 +22,7 @@ import numpy as np
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.validation import whole_number
 from searchers.common.scores import scores
-from searchers.common.settings import MOST_POINTS, MOST_REPEATS, probability, share
+from searchers.common.settings import MAX_POINTS, MAX_REPEATS, probability, share
 from searchers.common.visited import Visited
 
 if TYPE_CHECKING:
@@ -52,12 +52,12 @@ class CEM:
     random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
-        whole_number(self.batch_size, "batch_size", most=MOST_POINTS)
+        whole_number(self.batch_size, "batch_size", most=MAX_POINTS)
         share(self.elite, "elite")
         share(self.smoothing, "smoothing")
         probability(self.floor, "floor")
         whole_number(self.patience, "patience", least=0)
-        whole_number(self.retries, "retries", least=0, most=MOST_REPEATS)
+        whole_number(self.retries, "retries", least=0, most=MAX_REPEATS)
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Draw, look at the best, and move towards them, until the budget is spent."""

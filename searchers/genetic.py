@@ -24,7 +24,7 @@ from dse.support.errors import InputError
 from dse.support.validation import whole_number
 from searchers.common.own_draws import Draws, route
 from searchers.common.scores import scores
-from searchers.common.settings import MOST_POINTS, MOST_REPEATS, probability
+from searchers.common.settings import MAX_POINTS, MAX_REPEATS, probability
 from searchers.common.visited import Visited
 
 if TYPE_CHECKING:
@@ -70,17 +70,17 @@ class Genetic:
     random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
-        whole_number(self.population_size, "population_size", least=2, most=MOST_POINTS)
+        whole_number(self.population_size, "population_size", least=2, most=MAX_POINTS)
         whole_number(self.elite, "elite", least=0)
         if self.elite >= self.population_size:
             raise InputError(
                 f"elite must be less than the population of {self.population_size}, got {self.elite}"
             )
-        whole_number(self.tournament_size, "tournament_size", most=MOST_POINTS)
+        whole_number(self.tournament_size, "tournament_size", most=MAX_POINTS)
         for name in ("crossover_prob", "swapping_prob", "mutation_prob", "step_prob"):
             probability(getattr(self, name), name)
         whole_number(self.patience, "patience", least=0)
-        whole_number(self.retries, "retries", least=0, most=MOST_REPEATS)
+        whole_number(self.retries, "retries", least=0, most=MAX_REPEATS)
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Breed generation after generation until the budget is spent."""

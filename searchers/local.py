@@ -21,7 +21,7 @@ from dse.support.arrays import IntArray
 from dse.support.validation import whole_number
 from searchers.common.choices import Choices
 from searchers.common.scores import scores
-from searchers.common.settings import MOST_POINTS, probability
+from searchers.common.settings import MAX_POINTS, probability
 from searchers.common.visited import Visited
 
 if TYPE_CHECKING:
@@ -52,8 +52,8 @@ class Local:
     random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
-        whole_number(self.n_startup_trials, "n_startup_trials", most=MOST_POINTS)
-        whole_number(self.candidates, "candidates", most=MOST_POINTS)
+        whole_number(self.n_startup_trials, "n_startup_trials", most=MAX_POINTS)
+        whole_number(self.candidates, "candidates", most=MAX_POINTS)
         probability(self.neighbour_share, "neighbour_share")
         whole_number(self.perturbation, "perturbation", least=2)
         whole_number(self.patience, "patience", least=0)

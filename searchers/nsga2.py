@@ -19,7 +19,7 @@ from dse.support.errors import InputError
 from dse.support.validation import whole_number
 from searchers.common.own_draws import Draws, route
 from searchers.common.scores import BEYOND_ANY_LOSS, scores
-from searchers.common.settings import MOST_POINTS, MOST_REPEATS, probability
+from searchers.common.settings import MAX_POINTS, MAX_REPEATS, probability
 from searchers.common.visited import Visited
 from searchers.genetic import mutate
 
@@ -52,12 +52,12 @@ class NSGA2:
     random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
-        whole_number(self.population_size, "population_size", least=4, most=MOST_POINTS)
+        whole_number(self.population_size, "population_size", least=4, most=MAX_POINTS)
         if self.population_size % 4:
             raise InputError(f"population_size must be a multiple of 4, got {self.population_size}")
         for name in ("crossover_prob", "swapping_prob", "mutation_prob", "step_prob"):
             probability(getattr(self, name), name)
-        whole_number(self.retries, "retries", least=0, most=MOST_REPEATS)
+        whole_number(self.retries, "retries", least=0, most=MAX_REPEATS)
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Breed generation after generation until the budget is spent."""

@@ -31,7 +31,7 @@ from dse.support.errors import InputError, unknown
 from dse.support.validation import positive_number, whole_number
 from searchers.common.play import Game
 from searchers.common.sb3_play import play
-from searchers.common.settings import MOST_POINTS, MOST_REPEATS, MOST_UNITS
+from searchers.common.settings import MAX_POINTS, MAX_REPEATS, MAX_UNITS
 
 if TYPE_CHECKING:
     from dse.search.evaluator import Evaluator
@@ -119,12 +119,12 @@ class PPO:
             if getattr(self, name) not in known:
                 raise unknown(name, getattr(self, name), known)
         for name in ("n_envs", "n_minibatches", "episode_steps"):
-            whole_number(getattr(self, name), name, most=MOST_POINTS)
-        whole_number(self.n_epochs, "n_epochs", most=MOST_REPEATS)
+            whole_number(getattr(self, name), name, most=MAX_POINTS)
+        whole_number(self.n_epochs, "n_epochs", most=MAX_REPEATS)
         whole_number(self.patience, "patience", least=0)
         tuned = self._tuned
-        samples = self.n_envs * whole_number(tuned.n_steps, "n_steps", most=MOST_POINTS)
-        whole_number(samples, "n_envs * n_steps", most=MOST_POINTS)
+        samples = self.n_envs * whole_number(tuned.n_steps, "n_steps", most=MAX_POINTS)
+        whole_number(samples, "n_envs * n_steps", most=MAX_POINTS)
         if samples % self.n_minibatches or samples < 2 * self.n_minibatches:
             raise InputError(
                 f"n_minibatches must be equal parts, of 2 or more, of n_envs * n_steps = {samples} samples, "
@@ -138,7 +138,7 @@ class PPO:
             raise InputError(f"gamma must be between 0 and 1, got {self.gamma}")
         whole_number(len(self.net_arch), "net_arch: layers", least=0, most=8)
         for units in self.net_arch:
-            whole_number(units, "net_arch: units of a layer", most=MOST_UNITS)
+            whole_number(units, "net_arch: units of a layer", most=MAX_UNITS)
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator, keep: Keep | None = None) -> None:
         """Let one agent after another learn until the budget is spent. The last one's policy is kept."""

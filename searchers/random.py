@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dse.support.validation import whole_number
-from searchers.common.settings import MOST_POINTS
+from searchers.common.settings import MAX_POINTS
 
 if TYPE_CHECKING:
     from dse.search.evaluator import Evaluator
@@ -28,7 +28,7 @@ class Random:
     random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
-        whole_number(self.batch_size, "batch_size", most=MOST_POINTS)
+        whole_number(self.batch_size, "batch_size", most=MAX_POINTS)
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Draw until the budget is spent."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from dse.support.errors import InputError
 from dse.support.validation import whole_number
-from searchers.common.settings import MOST_POINTS
+from searchers.common.settings import MAX_POINTS
 
 if TYPE_CHECKING:
     from dse.search.evaluator import Evaluator
@@ -44,7 +44,7 @@ class Walk:
     random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
-        whole_number(self.n_walkers, "n_walkers", most=MOST_POINTS)
+        whole_number(self.n_walkers, "n_walkers", most=MAX_POINTS)
         whole_number(self.patience, "patience")
         if not 0 <= self.uphill_prob <= 1:
             raise InputError(f"uphill_prob must be between 0 and 1, got {self.uphill_prob}")

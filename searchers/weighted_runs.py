@@ -23,7 +23,7 @@ from dse.support.arrays import IntArray
 from dse.support.errors import InputError
 from dse.support.validation import whole_number
 
-MOST_WEIGHTS = 1000
+MAX_WEIGHTS = 1000
 DIGITS = 4
 """Decimals of an exponent."""
 
@@ -43,7 +43,7 @@ class WeightedRuns:
     random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
-        whole_number(self.weights, "weights", most=MOST_WEIGHTS)
+        whole_number(self.weights, "weights", most=MAX_WEIGHTS)
         if isinstance(self._made, WeightedRuns):
             raise InputError("searcher must be one of one objective, got 'weighted-runs'")
 

@@ -25,7 +25,7 @@ from learners.sparse import Sparsity
 from tests import ROOT
 from tests.conftest import Dse
 from workloads import load_layer
-from workloads.models.onnx_functions import MOST_OPERATORS
+from workloads.models.onnx_functions import MAX_OPERATORS
 
 PAGES = sorted(
     page.relative_to(ROOT).as_posix()
@@ -110,8 +110,8 @@ def test_the_searcher_that_is_shown_improves_on_its_first_points(tmp_path: Path)
 
 def test_the_limits_of_files_that_are_shown_are_those_of_their_readers() -> None:
     text = " ".join((ROOT / "docs" / "files.md").read_text(encoding="utf-8").split())
-    values, depth = f"{strict_yaml.MOST_NODES:,} values", f"a depth of {strict_yaml.MOST_DEPTH}"
-    for limit in (f"{strict_yaml.MOST_LETTERS >> 20} MiB", values, depth, f"{MOST_OPERATORS:,} operators"):
+    values, depth = f"{strict_yaml.MAX_NODES:,} values", f"a depth of {strict_yaml.MAX_DEPTH}"
+    for limit in (f"{strict_yaml.MAX_LETTERS >> 20} MiB", values, depth, f"{MAX_OPERATORS:,} operators"):
         assert limit in text
 
 

@@ -29,7 +29,7 @@ def avoided() -> dict[str, str]:
 
 
 def words_of(name: str) -> list[str]:
-    """The words of an identifier: `LocalSearch`, `max_candidates` and `MOST_POINTS` have two each."""
+    """The words of an identifier: `LocalSearch`, `max_candidates` and `MAX_POINTS` have two each."""
     return [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)]
 
 

@@ -28,7 +28,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from dse.core.layer import Layer
-from dse.core.widths import MOST_BITS, Widths
+from dse.core.widths import MAX_BITS, Widths
 from dse.support.errors import InputError, shorten, unknown
 from workloads.network import Network
 
@@ -79,7 +79,7 @@ class Run:
 
 _WIDTHS = ("w", "i", "o", "keys")
 _CHOICES = {"sharing": ("yes", "no"), "logits": ("last", "all"), "form": ("plain", "absorbed")}
-_MOST = 2**31 - 1
+_MAX = 2**31 - 1
 
 
 def _choice(name: str, key: str, value: str) -> str:
@@ -89,7 +89,7 @@ def _choice(name: str, key: str, value: str) -> str:
 
 
 def _count(name: str, key: str, value: str) -> int:
-    most = MOST_BITS if key in _WIDTHS else _MOST
+    most = MAX_BITS if key in _WIDTHS else _MAX
     if not (value.isascii() and value.isdecimal() and len(value) < 11 and 1 <= int(value) <= most):
         raise InputError(f"{name}: {key} must be a whole number from 1 to {most}, got {shorten(value)}")
     return int(value)

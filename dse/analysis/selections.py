@@ -13,7 +13,7 @@ from dse.analysis.study import Study, Triple
 
 RESAMPLES = 500
 """Of each part: there are many, and an interval's end is seen to two digits."""
-MOST = 100
+MAX = 100
 """Parts beyond these are not computed."""
 
 
@@ -32,7 +32,7 @@ def facets(problem: Triple) -> tuple[str, str, str]:
 
 
 def selections(study: Study, resamples: int = RESAMPLES) -> tuple[Selection, ...]:
-    """The parts that one value or any of each facet picks, but for the whole; MOST at most."""
+    """The parts that one value or any of each facet picks, but for the whole; MAX at most."""
     found = [facets(problem) for problem in study.problems]
     parts = dict.fromkeys(
         places
@@ -44,7 +44,7 @@ def selections(study: Study, resamples: int = RESAMPLES) -> tuple[Selection, ...
     runs = Runs(study, resamples)
     return tuple(
         Selection(places, gap(runs, {study.problems[place] for place in places}))
-        for places in itertools.islice(parts, MOST)
+        for places in itertools.islice(parts, MAX)
     )
 
 

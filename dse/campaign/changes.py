@@ -8,7 +8,7 @@ from typing import Any
 from dse.search.searcher import shown_settings
 from dse.support.errors import shorten
 
-MOST_NAMED = 6
+MAX_NAMED = 6
 """Differences that a message names; of the others it says how many there are."""
 
 _ABSENT = object()
@@ -21,8 +21,8 @@ def changes(before: Mapping[str, Any], now: Mapping[str, Any], searcher: str) ->
     """
     found = list(_differences(_by_shown_names(before), _by_shown_names(now), ""))
     named = [f"{_name(path, searcher)} {_shown(old)} -> {_shown(new)}" for path, old, new in found]
-    more = f"; and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
-    return "; ".join(named[:MOST_NAMED]) + more
+    more = f"; and {len(named) - MAX_NAMED} more" if len(named) > MAX_NAMED else ""
+    return "; ".join(named[:MAX_NAMED]) + more
 
 
 def _by_shown_names(identity: Mapping[str, Any]) -> Mapping[str, Any]:

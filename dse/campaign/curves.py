@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dse.campaign.stored import MOST_CELLS, check_about, check_summary, parse
+from dse.campaign.stored import MAX_CELLS, check_about, check_summary, parse
 from dse.campaign.summary import ON_DISK, STEP_TYPES, STEPS, Summary
 from dse.support.errors import InputError
 from dse.support.files import whole_file
@@ -104,8 +104,8 @@ def open_curves(path: Path) -> Curves:
         metadata = arrow.schema.metadata or {}
         if _KEY not in metadata:
             raise InputError(f"{where} does not say what its campaign was")
-        if arrow.num_rows > MOST_CELLS:
-            raise InputError(f"{where} has {arrow.num_rows:,} cells; at most {MOST_CELLS:,}")
+        if arrow.num_rows > MAX_CELLS:
+            raise InputError(f"{where} has {arrow.num_rows:,} cells; at most {MAX_CELLS:,}")
         about = check_about(parse(metadata[_KEY], f"{where}: the campaign"), f"{where}: the campaign")
         return Curves(path, arrow, about, _fingerprints(arrow, where))
     except OSError as error:

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 from dse.campaign.config import LIMITS, Campaign, NamedProblem, Variant
 from dse.campaign.showing import read_showing
-from dse.campaign.stored import MOST_CELLS, MOST_SEEDS
+from dse.campaign.stored import MAX_CELLS, MAX_SEEDS
 from dse.core.cost_models import (
     DEFAULT_COST_MODEL,
     cost_model,
@@ -26,7 +26,7 @@ from dse.core.domains import load_hardware, make_problem, read_space
 from dse.core.layer import Layer
 from dse.core.names import is_network_file, split_name
 from dse.core.objective import canonical_objective, refuse_several
-from dse.search.run import MOST_SAMPLES
+from dse.search.run import MAX_SAMPLES
 from dse.search.searcher import make_searcher, searcher_class
 from dse.search.start import OWN, RANDOM, TEMPLATES, random_settings
 from dse.support.errors import InputError, shorten, unknown, within
@@ -58,8 +58,8 @@ class _CampaignFile(Schema):
     """The keys of a campaign's file. An empty list stands for one that is not there."""
 
     name: Annotated[str, NAME]
-    budget: Annotated[int, Limits(ge=1, le=MOST_SAMPLES)]
-    seeds: Annotated[int, Limits(ge=1, le=MOST_SEEDS)]
+    budget: Annotated[int, Limits(ge=1, le=MAX_SAMPLES)]
+    seeds: Annotated[int, Limits(ge=1, le=MAX_SEEDS)]
     searchers: Annotated[
         dict[str, dict[str, Any]], Limits("one or more tables such as [searchers.random]", min_length=1)
     ]
@@ -213,10 +213,10 @@ def _problems(
 
 
 def _refuse_too_many(problems: int, runs: int, where: str) -> None:
-    if problems * runs > MOST_CELLS:
+    if problems * runs > MAX_CELLS:
         raise InputError(
             f"{where} has {problems * runs:,} cells or more ({problems:,} problems, each with {runs:,} runs "
-            f"of searchers and seeds); at most {MOST_CELLS:,}, so make it several campaigns"
+            f"of searchers and seeds); at most {MAX_CELLS:,}, so make it several campaigns"
         )
 
 

@@ -22,7 +22,7 @@ from dse.support.files import write_whole
 if TYPE_CHECKING:
     from dse.campaign.runner import Display
 
-MOST_DEATHS = 3
+MAX_DEATHS = 3
 """A cell is tried again twice, on another worker where there is one."""
 LOOK_SECONDS = 0.25
 
@@ -135,8 +135,8 @@ class RemoteRun:
             return
         self.deaths[key] += 1
         self.avoid.setdefault(key, []).append(worker)
-        if self.deaths[key] >= MOST_DEATHS:
-            self._fail(named, f"its worker died {MOST_DEATHS} times (killed, or out of memory)")
+        if self.deaths[key] >= MAX_DEATHS:
+            self._fail(named, f"its worker died {MAX_DEATHS} times (killed, or out of memory)")
         else:
             self.display.notice(
                 f"a worker died; {named.label} goes on from {running.journal.samples:,} samples"

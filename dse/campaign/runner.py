@@ -22,7 +22,7 @@ from dse.search.run import make_ready
 from dse.support.errors import InputError
 from dse.support.telling import now_and_then
 
-MOST_DEATHS = 3
+MAX_DEATHS = 3
 """How often the process of a cell may die before the cell counts as failed."""
 LOOK_SECONDS = 0.25
 COMPILE_SECONDS = 5.0
@@ -62,7 +62,7 @@ def run_campaign(
 
     It is written before the first cell too: a run that is killed leaves what the campaign was in full.
 
-    A cell whose searcher raises, or whose process dies MOST_DEATHS times, is entered as failed and the rest
+    A cell whose searcher raises, or whose process dies MAX_DEATHS times, is entered as failed and the rest
     go on. Storage that cannot be written ends the run with an InputError; finished cells are kept.
     """
     waiting = store.unfinished()
@@ -177,7 +177,7 @@ class _Run:
     def _most_at_once(self, waiting: deque[Task]) -> int:
         """A cell that was there at two deaths runs alone, to see whether it is the one that kills."""
         suspects = [*self.out.values(), waiting[0]]
-        return 1 if any(self.deaths[task.named.key] >= MOST_DEATHS - 1 for task in suspects) else self.workers
+        return 1 if any(self.deaths[task.named.key] >= MAX_DEATHS - 1 for task in suspects) else self.workers
 
     def _enter(self, task: Task, outcome: Outcome) -> None:
         if outcome.storage is not None:
@@ -196,8 +196,8 @@ class _Run:
                 self._enter(task, future.result())
                 continue
             self.deaths[key] += 1
-            if self.deaths[key] >= MOST_DEATHS:
-                reason = f"its process died {MOST_DEATHS} times (killed, or out of memory)"
+            if self.deaths[key] >= MAX_DEATHS:
+                reason = f"its process died {MAX_DEATHS} times (killed, or out of memory)"
                 self.store.ledger.fail(key, reason)
                 self.display.ended(task.named, None, reason)
             else:

@@ -14,18 +14,18 @@ from typing import Annotated, Any, ClassVar
 
 from dse.campaign.showing import Look, Published
 from dse.campaign.summary import STEPS, Summary
-from dse.search.run import MOST_SAMPLES
+from dse.search.run import MAX_SAMPLES
 from dse.support.errors import InputError, shorten
 from dse.support.schema import Limits, Schema, read
 from dse.support.validation import INT64_MAX
 
-MOST_SEEDS = 100_000
-MOST_CELLS = 100_000
+MAX_SEEDS = 100_000
+MAX_CELLS = 100_000
 """Of a campaign: a million would take days before the first sample."""
 
 Count = Annotated[int, Limits(ge=0, le=INT64_MAX)]
-Seeds = Annotated[int, Limits(ge=1, le=MOST_SEEDS)]
-Samples = Annotated[int, Limits(ge=1, le=MOST_SAMPLES)]
+Seeds = Annotated[int, Limits(ge=1, le=MAX_SEEDS)]
+Samples = Annotated[int, Limits(ge=1, le=MAX_SAMPLES)]
 Loss = Annotated[float, Limits("a finite number above 0", gt=0, allow_inf_nan=False)]
 Figure = Annotated[float, Limits("a finite number, at least 0", ge=0, allow_inf_nan=False)]
 Names = Annotated[list[str], Limits("a list of one or more names", min_length=1)]

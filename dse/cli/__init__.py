@@ -24,7 +24,7 @@ NEAREST = (
     | dict.fromkeys("\u258d\u258e\u258f", " ")
 )
 """For letters of ours that an encoding may lack (prefixes, bars of blocks), what says the same."""
-MOST_LETTERS = 2000
+MAX_LETTERS = 2000
 """Of a message: arguments, paths and names in it may be as long as anybody likes."""
 COMPLETE = "_DSE_COMPLETE"
 """The variable by which a shell asks for completion."""
@@ -80,7 +80,7 @@ def _exits_refused() -> Iterator[None]:
 
 
 def _refuse(message: str, code: int = WRONG_INPUT) -> int:
-    said = one_line(message[:MOST_LETTERS]) + "..." * (len(message) > MOST_LETTERS)
+    said = one_line(message[:MAX_LETTERS]) + "..." * (len(message) > MAX_LETTERS)
     with suppress(OSError, ValueError):
         print("dse: error:", said, file=sys.stderr, flush=True)
     return code

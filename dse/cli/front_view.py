@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 PROOF_SECONDS = 5.0
 """How long a proof may take to set a search's front beside it."""
 PICTURE = "front.png"
-MOST_SHOWN = 20
+MAX_SHOWN = 20
 """Points of a network's front that are shown, its ends among them."""
 
 
@@ -158,7 +158,7 @@ def _figures(point: Mapping[str, Any]) -> tuple[str, str, str]:
 
 def _some(points: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """At most so many of the points, evenly chosen."""
-    count = min(len(points), MOST_SHOWN)
+    count = min(len(points), MAX_SHOWN)
     return [points[place * (len(points) - 1) // max(count - 1, 1)] for place in range(count)]
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 PIPE_WIDTH, WIDEST = 110, 1000
 SHORT = 12
 """Letters of a text that is not worth a second line."""
-MOST_NAMED = 4
+MAX_NAMED = 4
 
 
 def print_json(value: object) -> None:
@@ -100,8 +100,8 @@ def print_failures(console: Console, failures: Mapping[str, str]) -> None:
     """Print why what failed did, by name: a line a reason, for one that all have is to be read once."""
     for reason in dict.fromkeys(failures.values()):
         names = [name for name, why in failures.items() if why == reason]
-        rest = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-        console.print(f"failed: {', '.join(names[:MOST_NAMED])}{rest}: {reason}", style="red", soft_wrap=True)
+        rest = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+        console.print(f"failed: {', '.join(names[:MAX_NAMED])}{rest}: {reason}", style="red", soft_wrap=True)
 
 
 def shown(value: object) -> str:

@@ -11,7 +11,7 @@ from dse.support.errors import InputError, shorten, unknown
 Counts = dict[str, tuple[int, int]]
 """By dim, how often a loop runs, and how often in the last round."""
 
-MOST_LETTERS = 400
+MAX_LETTERS = 400
 """Of the factors of a directive."""
 _FACTOR = re.compile(r"([A-Za-z]+)\s*=?\s*([0-9]{1,10})(?:,([0-9]{1,10}))?")
 
@@ -20,8 +20,8 @@ def read_factors(given: Any, at: str, names: Mapping[str, str]) -> Counts:
     """`[M=4, C=2]`, or as one text, by our dims, whose `names` in the file say which; left out are 1s."""
     found: Counts = {}
     text = ",".join(map(str, given)) if isinstance(given, list) else str(given)
-    if len(text) > MOST_LETTERS:
-        raise InputError(f"{at}.factors must be at most {MOST_LETTERS} letters, got {shorten(given)}")
+    if len(text) > MAX_LETTERS:
+        raise InputError(f"{at}.factors must be at most {MAX_LETTERS} letters, got {shorten(given)}")
     for name, count, last in _FACTOR.findall(text):
         if name in names:
             found[names[name]] = (int(count), int(last or count))

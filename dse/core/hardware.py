@@ -14,7 +14,7 @@ from typing import Any
 from dse.support.errors import InputError, shorten
 from dse.support.validation import keys
 
-MOST_CHOICES = 4096
+MAX_CHOICES = 4096
 """Values of one figure."""
 
 FIGURE_PREFIX = "hardware."
@@ -29,9 +29,9 @@ def read_choices(given: object, where: str, check: Check) -> Values:
     """The values of one figure, from a list or a table with `from`, `to` and `step`: ascending, distinct."""
     if isinstance(given, Mapping):
         return _read_range(given, where, check)
-    if not isinstance(given, list | tuple) or not 1 <= len(given) <= MOST_CHOICES:
+    if not isinstance(given, list | tuple) or not 1 <= len(given) <= MAX_CHOICES:
         raise InputError(
-            f"{where} must be a list of 1 to {MOST_CHOICES:,} values, or a table with from, to and step, "
+            f"{where} must be a list of 1 to {MAX_CHOICES:,} values, or a table with from, to and step, "
             f"got {shorten(given)}"
         )
     values = tuple(check(value, where) for value in given)
@@ -52,8 +52,8 @@ def _read_range(given: Mapping[str, Any], where: str, check: Check) -> Values:
         raise InputError(f"{where}.to must be at least from, got {ends['to']:g} and {ends['from']:g}")
     each = Decimal(repr(step))
     count = int((last - first) / each) + 1
-    if count > MOST_CHOICES:
-        raise InputError(f"{where} has more than {MOST_CHOICES:,} values; take a larger step")
+    if count > MAX_CHOICES:
+        raise InputError(f"{where} has more than {MAX_CHOICES:,} values; take a larger step")
     whole = all(isinstance(value, int) for value in (given["from"], step))
     numbers = (first + place * each for place in range(count))
     return tuple(check(int(number) if whole else float(number), where) for number in numbers)

@@ -27,7 +27,7 @@ __all__ = [
     "parse_objectives", "refuse_several", "several",
 ]  # fmt: skip
 
-LEAST, MOST, DECIMALS = Decimal("0.01"), Decimal(10), 4
+LEAST, MAX, DECIMALS = Decimal("0.01"), Decimal(10), 4
 """Exponents: smaller ones change nothing, larger ones leave the range of a float."""
 LONGEST = 200
 
@@ -204,9 +204,9 @@ def _exponent(written: str, name: str, text: str) -> Decimal:
 
 
 def _refuse_beyond(power: Decimal, name: str, text: str, written: str) -> None:
-    if not (LEAST <= power <= MOST and power == round(power, DECIMALS)):
+    if not (LEAST <= power <= MAX and power == round(power, DECIMALS)):
         raise InputError(
-            f"objective {shorten(text)}: the exponent of {name} must be a number from {LEAST} to {MOST} with "
+            f"objective {shorten(text)}: the exponent of {name} must be a number from {LEAST} to {MAX} with "
             f"at most {DECIMALS} decimals, got {shorten(written)}"
         )
 

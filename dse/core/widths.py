@@ -9,7 +9,7 @@ from typing import Any
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.validation import whole_number
 
-MOST_BITS = 1024
+MAX_BITS = 1024
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Widths:
         for name, bits in data.items():
             if name not in names:
                 raise unknown("tensor", name, names, where)
-            whole_number(bits, f"{where}.{name}", most=MOST_BITS)
+            whole_number(bits, f"{where}.{name}", most=MAX_BITS)
         return cls(**data)
 
     def __bool__(self) -> bool:

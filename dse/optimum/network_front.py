@@ -23,7 +23,7 @@ from dse.search.network import layer_file
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.files import make_folder, write_json
 
-MOST_POINTS, MOST_PARTIAL = 1000, 50_000
+MAX_POINTS, MAX_PARTIAL = 1000, 50_000
 """Of a network's front, and of one that is added up so far."""
 FRONT, FRONTS = "front.json", "fronts"
 
@@ -44,7 +44,7 @@ class Sums:
         return len(self.seconds)
 
 
-def summed(fronts: Sequence[tuple[FloatArray, FloatArray]], most: int = MOST_POINTS) -> Sums:
+def summed(fronts: Sequence[tuple[FloatArray, FloatArray]], most: int = MAX_POINTS) -> Sums:
     """The front of sums of a point of each of some fronts, each given by its seconds and joules."""
     found = Sums(np.zeros(1), np.zeros(1), np.zeros((1, 0), np.int64))
     for seconds, joules in fronts:
@@ -58,7 +58,7 @@ def summed(fronts: Sequence[tuple[FloatArray, FloatArray]], most: int = MOST_POI
             choices,
             found.epsilon,
         )
-        found = thinned(found, MOST_PARTIAL)
+        found = thinned(found, MAX_PARTIAL)
     return thinned(found, most)
 
 

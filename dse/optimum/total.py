@@ -26,7 +26,7 @@ from dse.core.problem import AnyProblem
 
 SAME = 1e-12
 """Sums of a network's figures are rounded: what is nearer than so much, as a share, counts as equal."""
-MOST_LINES = 200
+MAX_LINES = 200
 
 Prove = Callable[[str, AnyProblem], Certificate]
 """Proves a problem of the layer of that name."""
@@ -139,7 +139,7 @@ class _Search:
             loss = best.value(self.objective)
             corner, pair = self._least_corner()
             closed = corner >= loss * (1.0 - SAME)
-            if closed or len(self.lines) >= MOST_LINES or not self._draw_between(*pair):
+            if closed or len(self.lines) >= MAX_LINES or not self._draw_between(*pair):
                 status = OPTIMAL if closed else BOUNDED
                 bound = loss if closed else corner
                 return Total(status, bound, best, loss, tuple(self.lines), self.proofs)

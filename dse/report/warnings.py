@@ -13,7 +13,7 @@ from dse.report import limits
 from dse.report.formats import counted, names
 
 FEW_SEEDS = 5
-MOST_INFEASIBLE = 0.5
+MAX_INFEASIBLE = 0.5
 LISTED = 3
 """How many problems are named where a sentence is about some of them."""
 
@@ -152,7 +152,7 @@ def _misfits(study: Study) -> Iterator[str]:
 
 def _infeasible(study: Study, ledger: Sequence[LedgerRow]) -> Iterator[str]:
     shares = {row.searcher: sum(row.infeasible.values()) / max(row.samples, 1) for row in ledger}
-    wasted = [f"{share:.0%} of {name}'s" for name, share in shares.items() if share > MOST_INFEASIBLE]
+    wasted = [f"{share:.0%} of {name}'s" for name, share in shares.items() if share > MAX_INFEASIBLE]
     if wasted:
         yield f"Infeasible samples: {names(wasted)}."
     barren = [

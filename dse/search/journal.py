@@ -34,11 +34,11 @@ from dse.core.evaluations import Evaluations
 from dse.search.record import COLUMNS, Record
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, StorageError, shorten
-from dse.support.files import MOST_BYTES, sync_folder
+from dse.support.files import MAX_BYTES, sync_folder
 
 FRAME_ROWS = 256
 FRAME_SECONDS = 0.5
-MOST_ROWS = 4096
+MAX_ROWS = 4096
 COMPRESSION = 1
 
 FORMAT = 1
@@ -115,7 +115,7 @@ class Journal:
     def append(self, record: Record, start: int = 0) -> None:
         """Write the samples of `record` from `start` on, which come next."""
         while start < len(record):
-            stop = min(start + MOST_ROWS, len(record))
+            stop = min(start + MAX_ROWS, len(record))
             frame = self._columns.frame(record.genes(start, stop), record.evaluations(start, stop))
             with self._explaining("written"):
                 self._write(frame)
@@ -165,7 +165,7 @@ class Journal:
         """Read the frames from byte `start` into `recovered`, cut a torn tail, and return where they end."""
         size = os.fstat(self._file).st_size
         # A last frame may never have been filled.
-        if size > start + self._columns.most_bytes(self._most) + self._columns.most_bytes(MOST_ROWS):
+        if size > start + self._columns.most_bytes(self._most) + self._columns.most_bytes(MAX_ROWS):
             raise self._damaged(start)
         offset = start
         while offset < size:
@@ -179,7 +179,7 @@ class Journal:
                 if self._blank(offset, size):
                     break
                 raise self._damaged(offset)
-            if not 0 < rows <= min(MOST_ROWS, self._most - len(self.recovered)):
+            if not 0 < rows <= min(MAX_ROWS, self._most - len(self.recovered)):
                 raise self._damaged(offset)
             payload = os.pread(self._file, length, offset + _FRAME_HEAD)
             if len(payload) < length:
@@ -322,7 +322,7 @@ def _mistaken(path: Path, file: int, header: bytes) -> str:
     _, version, length, checksum = _HEADER.unpack(head)
     if version != FORMAT:
         return f"journal {str(path)!r} has format {version}, this program reads {FORMAT}"
-    text = os.pread(file, min(length, MOST_BYTES), _HEADER.size)
+    text = os.pread(file, min(length, MAX_BYTES), _HEADER.size)
     if len(text) < length or zlib.crc32(text) != checksum:
         return f"journal {str(path)!r} is damaged at byte 0, in its header; remove it to run its cell again"
     difference = _difference(json.loads(text), json.loads(header[_HEADER.size :]))

@@ -42,7 +42,7 @@ points, what is feasible, how the gate counts. It changes when one of these does
 Identities call it `dse-arena`, and it looks like a release: so they did when it was the package's version.
 """
 
-MOST_SAMPLES = 10**9
+MAX_SAMPLES = 10**9
 """Of a search: they are kept in memory, 200 bytes each."""
 
 
@@ -71,7 +71,7 @@ class Cell:
                 f"one of them, or a searcher of several: {', '.join(searchers_of_several())}"
             )
         whole_number(self.seed, "seed", least=0)
-        whole_number(self.budget, "budget", most=MOST_SAMPLES)
+        whole_number(self.budget, "budget", most=MAX_SAMPLES)
 
     @cached_property
     def settings(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import IO, cast
 from dse.support.errors import InputError, shorten
 
 STANDARD_INPUT = "-"
-MOST_LETTERS, MOST_LINES = 1 << 20, 1_000_000
+MAX_LETTERS, MAX_LINES = 1 << 20, 1_000_000
 """Of a line, and of a file."""
 
 
@@ -42,11 +42,11 @@ def numbered_lines(path: str, name: str) -> Iterator[tuple[int, str]]:
     blank = 0
     try:
         with _opened(path) as stream:
-            for number, raw in enumerate(iter(partial(stream.readline, MOST_LETTERS + 1), b""), 1):
-                if len(raw) > MOST_LETTERS:
-                    raise InputError(f"{name} line {number} is longer than {MOST_LETTERS:,} letters")
-                if number > MOST_LINES:
-                    raise InputError(f"{name} has more than {MOST_LINES:,} lines; split it")
+            for number, raw in enumerate(iter(partial(stream.readline, MAX_LETTERS + 1), b""), 1):
+                if len(raw) > MAX_LETTERS:
+                    raise InputError(f"{name} line {number} is longer than {MAX_LETTERS:,} letters")
+                if number > MAX_LINES:
+                    raise InputError(f"{name} has more than {MAX_LINES:,} lines; split it")
                 text = _decoded(raw, f"{name} line {number}")
                 if not text.strip():
                     blank = blank or number

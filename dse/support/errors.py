@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-MOST_BITS = 2**10
+MAX_BITS = 2**10
 """The longest whole number, in bits, that messages write in digits."""
 
 NEAR = 0.6
@@ -130,7 +130,7 @@ def _pieces(value: Any, limit: int) -> Iterator[str]:
     brackets: str = _BRACKETS.get(type(value).__repr__, "")
     if isinstance(value, str | bytes):
         yield repr(value[: limit + 1])
-    elif isinstance(value, int) and abs(value) >> MOST_BITS:
+    elif isinstance(value, int) and abs(value) >> MAX_BITS:
         # Python refuses to write thousands of digits, except in hex.
         spare = max(0, value.bit_length() // 4 - limit - 1)
         yield "-" * (value < 0) + hex(abs(value) >> 4 * spare)

@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from dse.support.errors import InputError, StorageError
 
-MOST_BYTES = 16 << 20
+MAX_BYTES = 16 << 20
 """The size of a file that a user may hand over: a million lines of TOML have no more."""
 PIECE = 1 << 20
 """Bytes that are read at once of what has no size."""
@@ -70,7 +70,7 @@ def make_folder(folder: Path, *parts: str) -> None:
         refuse_links(made)
 
 
-def read_bounded(path: str | Path, where: str, most: int = MOST_BYTES) -> bytes:
+def read_bounded(path: str | Path, where: str, most: int = MAX_BYTES) -> bytes:
     """The content of a file that the user names, which may have no end; an InputError if it is too large.
 
     `where` names the file in messages. OSError is left to the caller.

@@ -12,10 +12,10 @@ from typing import Any, NoReturn
 
 from dse.support.errors import InputError, one_line, shorten
 
-MOST_LETTERS, MOST_NODES, MOST_DEPTH = 4 << 20, 100_000, 100
-MOST_DIGITS = 100
+MAX_LETTERS, MAX_NODES, MAX_DEPTH = 4 << 20, 100_000, 100
+MAX_DIGITS = 100
 """Letters of a number; a longer one is text."""
-MOST_PREFIXES = 100
+MAX_PREFIXES = 100
 """For tags, of a file's own: each is held against all others."""
 TAG = "!"
 """The key under which a table has its tag."""
@@ -26,10 +26,10 @@ _OURS = "tag:yaml.org,2002:"
 def parse(text: str, where: str) -> Any:
     """The data in a YAML text of one document; an InputError that begins with `where` if it is not usable."""
     yaml = library()
-    if len(text) > MOST_LETTERS:
-        raise InputError(f"{where} is not usable YAML: it is longer than {MOST_LETTERS >> 20} MiB")
-    if text.count("%TAG") > MOST_PREFIXES:
-        raise InputError(f"{where} is not usable YAML: it has more than {MOST_PREFIXES} %TAG directives")
+    if len(text) > MAX_LETTERS:
+        raise InputError(f"{where} is not usable YAML: it is longer than {MAX_LETTERS >> 20} MiB")
+    if text.count("%TAG") > MAX_PREFIXES:
+        raise InputError(f"{where} is not usable YAML: it has more than {MAX_PREFIXES} %TAG directives")
     try:
         return _Reader(yaml, text).document()
     except _Refused as error:
@@ -92,8 +92,8 @@ class _Reader:
             return self._named(event)
         before = self._nodes
         self._count(event, 1)
-        if depth > MOST_DEPTH:
-            _refuse(event, f"more than {MOST_DEPTH} tables and lists are within each other")
+        if depth > MAX_DEPTH:
+            _refuse(event, f"more than {MAX_DEPTH} tables and lists are within each other")
         if event.anchor is not None:
             self._anchors[event.anchor] = None
         if isinstance(event, self._yaml.MappingStartEvent):
@@ -108,8 +108,8 @@ class _Reader:
 
     def _count(self, event: Any, nodes: int) -> None:
         self._nodes += nodes
-        if self._nodes > MOST_NODES:
-            _refuse(event, f"it comes to more than {MOST_NODES:,} values, aliases written out,")
+        if self._nodes > MAX_NODES:
+            _refuse(event, f"it comes to more than {MAX_NODES:,} values, aliases written out,")
 
     def _named(self, event: Any) -> Any:
         if event.anchor not in self._anchors:
@@ -152,7 +152,7 @@ class _Reader:
             return event.value
         if known:
             kind = event.tag
-        elif len(event.value) > MOST_DIGITS:
+        elif len(event.value) > MAX_DIGITS:
             return event.value
         else:
             kind = self._plain.resolve(self._yaml.ScalarNode, event.value, (True, False))
@@ -164,7 +164,7 @@ class _Reader:
             return event.value
         node = self._yaml.ScalarNode(f"{_OURS}{kind}", event.value)
         try:
-            if len(event.value) > MOST_DIGITS:
+            if len(event.value) > MAX_DIGITS:
                 raise ValueError
             return getattr(self._plain, f"construct_yaml_{kind}")(node)
         except (ValueError, IndexError, KeyError, OverflowError):

@@ -11,11 +11,11 @@ from typing import Any
 from dse.support.errors import InputError
 from dse.support.files import decoded, read_bounded
 
-MOST_PARTS = 200
+MAX_PARTS = 200
 """Of a dotted key: the parser takes a time that grows with the square of them."""
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
-_LONG_KEY = re.compile(rf"(?<![\w\"'.-])(?:[\w\"'-]++[ \t]*+\.[ \t]*+){{{MOST_PARTS}}}")
+_LONG_KEY = re.compile(rf"(?<![\w\"'.-])(?:[\w\"'-]++[ \t]*+\.[ \t]*+){{{MAX_PARTS}}}")
 
 
 def is_toml(path: str) -> bool:
@@ -30,7 +30,7 @@ def read_toml(path: str, where: str) -> dict[str, Any]:
     except OSError as error:
         raise InputError(f"{where} cannot be read: {error.strerror or error}; name a TOML file") from None
     if _LONG_KEY.search(text):
-        raise InputError(f"{where} is not usable TOML: a key has more than {MOST_PARTS} parts")
+        raise InputError(f"{where} is not usable TOML: a key has more than {MAX_PARTS} parts")
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

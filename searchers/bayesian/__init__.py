@@ -33,7 +33,7 @@ import numpy as np
 from dse.search.searcher import drive
 from dse.support.errors import InputError
 from dse.support.validation import positive_number, whole_number
-from searchers.common.settings import MOST_DATA, MOST_POINTS
+from searchers.common.settings import MAX_DATA, MAX_POINTS
 
 if TYPE_CHECKING:
     from dse.core.space import Space
@@ -70,8 +70,8 @@ class Bayesian:
     random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
-        whole_number(self.n_startup_trials, "n_startup_trials", least=2, most=MOST_POINTS)
-        whole_number(self.max_training_samples, "max_training_samples", least=10, most=MOST_DATA)
+        whole_number(self.n_startup_trials, "n_startup_trials", least=2, most=MAX_POINTS)
+        whole_number(self.max_training_samples, "max_training_samples", least=10, most=MAX_DATA)
         whole_number(self.patience, "patience")
         for name in ("batch_fraction", "late_batch_fraction"):
             if positive_number(getattr(self, name), name) > 1:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _COLOURS = ("#4477aa", "#cc3311", "#ee7733", "#ddaa33", "#aa3377", "#bbbbbb", "#e2e2e2")
-_MOST = 5
+_MAX = 5
 """Panels that fit beside each other."""
 
 
@@ -23,7 +23,7 @@ def phases_figure(
     title: str, how: str, phases: Sequence[str], panels: Mapping[str, Mapping[str, Sequence[float]]]
 ) -> Figure:
     """Milliseconds of each phase: `panels` has a panel's bars, each with figures in the order of `phases`."""
-    columns = min(len(panels), _MOST)
+    columns = min(len(panels), _MAX)
     grid = Grid((0.06,) * columns, 2.0, below=0.9)
     figure, panes = grid.make(len(panels), title, how)
     for place, (axes, (name, bars)) in enumerate(zip(panes, panels.items(), strict=True)):

@@ -10,7 +10,7 @@ from dse.support.errors import InputError
 from dse.support.schema import Limits
 from searchers.common.play import Game, Reward, tell
 from searchers.common.refusals import refusals
-from searchers.common.settings import MOST_UNITS, Count, Finite, Layers, Positive, Repeats, Samples, Share
+from searchers.common.settings import MAX_UNITS, Count, Finite, Layers, Positive, Repeats, Samples, Share
 from searchers.common.torch_apart import torch_apart
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class ActorPlay:
     v_min: Finite = -3.0
     """The lowest return that the critic knows."""
     v_max: Finite = 20.0
-    n_atoms: Annotated[int, Limits(ge=2, le=MOST_UNITS)] = 51
+    n_atoms: Annotated[int, Limits(ge=2, le=MAX_UNITS)] = 51
     """Returns from the lowest to the highest whose chances the critic tells."""
     n_steps: Count = 1
     """Steps whose rewards a target counts as they were."""

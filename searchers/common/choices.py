@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dse.core.space import Block, Space
 
 
-_MOST_LISTED = 4096
+_MAX_LISTED = 4096
 """Settings of a block's genes that are looked at to list its values; of a larger block some are drawn."""
 
 
@@ -80,7 +80,7 @@ class Choices:
         """The distinct values of a block (m, its genes), or None if they are too many to list."""
         genes = list(block.genes)
         sizes = self._space.sizes[genes].tolist()
-        if np.prod(sizes, dtype=np.float64) > _MOST_LISTED:
+        if np.prod(sizes, dtype=np.float64) > _MAX_LISTED:
             return None
         every = np.zeros((int(np.prod(sizes)), len(self._space.sizes)), np.int64)
         every[:, genes] = list(product(*map(range, sizes)))

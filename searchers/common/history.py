@@ -23,7 +23,7 @@ AnyArray = NDArray[Any]
 Describe = Callable[[IntArray], AnyArray]
 """From vectors (n, genes) to the features (n, width) that surrogates see."""
 
-MOST_FACTORS = 4
+MAX_FACTORS = 4
 
 
 def objective_factors(space: Space, objective: str) -> tuple[str, ...]:
@@ -36,7 +36,7 @@ def objective_factors(space: Space, objective: str) -> tuple[str, ...]:
     if found is None or not space.structure:
         return ()
     powers = found.exponents
-    if not powers or any(power % 1 for power in powers.values()) or sum(powers.values()) > MOST_FACTORS:
+    if not powers or any(power % 1 for power in powers.values()) or sum(powers.values()) > MAX_FACTORS:
         return ()
     return tuple(figure.column for name, figure in FIGURES.items() for _ in range(int(powers.get(name, 0))))
 

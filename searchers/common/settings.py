@@ -7,25 +7,25 @@ from typing import Annotated
 from dse.support.errors import InputError, shorten
 from dse.support.schema import Limits
 
-MOST_POINTS = 100_000
+MAX_POINTS = 100_000
 """Points that a searcher may hold or draw at a time: beyond it, memory ends before the first sample."""
-MOST_DATA = 10_000
+MAX_DATA = 10_000
 """Samples that a Gaussian process may learn from: its matrix is their square, its time their cube."""
-MOST_UNITS = 4096
+MAX_UNITS = 4096
 """Units of a hidden layer."""
-MOST_REPEATS = 1000
+MAX_REPEATS = 1000
 """Times that anything may be done between two samples: epochs, retries, moves."""
-MOST_SAMPLES = 10_000_000
+MAX_SAMPLES = 10_000_000
 """Samples that anything may last."""
 
-Count = Annotated[int, Limits(ge=1, le=MOST_POINTS)]
-Repeats = Annotated[int, Limits(ge=1, le=MOST_REPEATS)]
-Samples = Annotated[int, Limits(ge=0, le=MOST_SAMPLES)]
+Count = Annotated[int, Limits(ge=1, le=MAX_POINTS)]
+Repeats = Annotated[int, Limits(ge=1, le=MAX_REPEATS)]
+Samples = Annotated[int, Limits(ge=0, le=MAX_SAMPLES)]
 Share = Annotated[float, Limits(ge=0, le=1)]
 Finite = Annotated[float, Limits(allow_inf_nan=False)]
 Positive = Annotated[float, Limits(gt=0, allow_inf_nan=False)]
 Weight = Annotated[float, Limits(ge=0, allow_inf_nan=False)]
-Layers = Annotated[tuple[Annotated[int, Limits(ge=1, le=MOST_UNITS)], ...], Limits(max_length=8)]
+Layers = Annotated[tuple[Annotated[int, Limits(ge=1, le=MAX_UNITS)], ...], Limits(max_length=8)]
 
 
 def probability(value: float, what: str) -> float:

@@ -12,7 +12,7 @@ from dse.support.errors import InputError
 from dse.support.schema import Limits
 from searchers.common.play import ENDLESS, Form, Game, Reward, tell
 from searchers.common.refusals import refusals
-from searchers.common.settings import MOST_SAMPLES, MOST_UNITS, Count, Samples, Share
+from searchers.common.settings import MAX_SAMPLES, MAX_UNITS, Count, Samples, Share
 from searchers.common.torch_apart import torch_apart
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dse.search.keeping import Keep
     from learners.qmix import QMIX
 
-Steps = Annotated[int, Limits(ge=1, le=MOST_SAMPLES)]
+Steps = Annotated[int, Limits(ge=1, le=MAX_SAMPLES)]
 Density = Annotated[float, Limits(gt=0, le=1)]
 
 
@@ -36,7 +36,7 @@ class ValuePlay:
     """What a point earns (see Options of searchers.environments)."""
     mixing: Literal["qmix", "vdn"] = "qmix"
     """How the agents' values make the team's: by a network, or as their sum."""
-    hidden: Annotated[int, Limits(ge=1, le=MOST_UNITS)] = 64
+    hidden: Annotated[int, Limits(ge=1, le=MAX_UNITS)] = 64
     """Units of each of the agents' two hidden layers."""
     batch_size: Count = 32
     """Runs of steps in a mini-batch."""

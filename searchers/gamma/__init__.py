@@ -35,7 +35,7 @@ from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.validation import whole_number
 from searchers.common.scores import scores
-from searchers.common.settings import MOST_POINTS, MOST_REPEATS, probability, share
+from searchers.common.settings import MAX_POINTS, MAX_REPEATS, probability, share
 from searchers.common.visited import Visited
 from searchers.gamma.operators import Operators
 
@@ -73,8 +73,8 @@ class Rates:
     """How often a mapping that was drawn before takes a small step away."""
 
     def __post_init__(self) -> None:
-        whole_number(self.population_size, "population_size", least=2, most=MOST_POINTS)
-        whole_number(self.loci, "loci", least=0, most=MOST_REPEATS)
+        whole_number(self.population_size, "population_size", least=2, most=MAX_POINTS)
+        whole_number(self.loci, "loci", least=0, most=MAX_REPEATS)
         share(self.parents, "parents")
         share(self.elite, "elite")
         for name in (
@@ -88,7 +88,7 @@ class Rates:
         if not isinstance(self.rank_infeasible, bool):
             raise InputError(f"rank_infeasible must be true or false, got {shorten(self.rank_infeasible)}")
         whole_number(self.patience, "patience", least=0)
-        whole_number(self.retries, "retries", least=0, most=MOST_REPEATS)
+        whole_number(self.retries, "retries", least=0, most=MAX_REPEATS)
 
 
 PRESETS = {

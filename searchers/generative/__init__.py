@@ -24,7 +24,7 @@ from dse.domains.clustered.structure import mappings_of
 from dse.search.evaluator import Known
 from dse.support.arrays import IntArray
 from dse.support.schema import Limits
-from searchers.common.settings import MOST_POINTS
+from searchers.common.settings import MAX_POINTS
 from searchers.common.sub_budget import SubBudget
 from searchers.common.torch_apart import torch_apart
 from searchers.common.visited import Visited
@@ -44,7 +44,7 @@ class Generative:
 
     source: Literal["transformer", "sparse", "nearest"] = "transformer"
     """Where the first mappings come from."""
-    n_generated: Annotated[int, Limits(ge=1, le=MOST_POINTS)] = 128
+    n_generated: Annotated[int, Limits(ge=1, le=MAX_POINTS)] = 128
     """Mappings that are written and evaluated before the local search."""
     target: Annotated[float, Limits(ge=-10, le=10)] = 0.0
     """The target: log2 of the loss over the best that is known."""

@@ -25,7 +25,7 @@ import numpy as np
 from dse.domains.clustered.structure import mappings_of
 from dse.support.errors import InputError
 from dse.support.schema import Limits
-from searchers.common.settings import MOST_POINTS, MOST_REPEATS, MOST_UNITS
+from searchers.common.settings import MAX_POINTS, MAX_REPEATS, MAX_UNITS
 from searchers.common.torch_apart import torch_apart
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 OFFLINE_SAMPLES = 62_720
 """Samples of other layers that the network of `offline` was taught by: see offline.py."""
 
-Points = Annotated[int, Limits(ge=1, le=MOST_POINTS)]
-Repeats = Annotated[int, Limits(ge=1, le=MOST_REPEATS)]
+Points = Annotated[int, Limits(ge=1, le=MAX_POINTS)]
+Repeats = Annotated[int, Limits(ge=1, le=MAX_REPEATS)]
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Gradient:
     """Steps of a descent; eight times as many of the relaxation."""
     batch_size: Points = 8
     """Points evaluated after a round of descents; at least a fiftieth of all samples so far."""
-    hidden: Annotated[int, Limits(ge=1, le=MOST_UNITS)] = 64
+    hidden: Annotated[int, Limits(ge=1, le=MAX_UNITS)] = 64
     """Units of each of the surrogate's two hidden layers."""
     gradient_steps: Repeats = 30
     """Mini-batches of 128 that the surrogate learns from after each round."""

@@ -18,7 +18,7 @@ from dse.support.arrays import FloatArray, IntArray
 if TYPE_CHECKING:
     from dse.core.space import Space
 
-_MOST_VALUES = 32
+_MAX_VALUES = 32
 """Values of a gene without an order among which a descent chooses: of more, some are drawn."""
 
 Slopes = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
@@ -36,8 +36,8 @@ class Relaxed:
         for gene in space.genes:
             ordered = gene.kind == "ordinal"
             values = None if ordered else np.arange(gene.size)
-            if values is not None and len(values) > _MOST_VALUES:
-                values = np.sort(rng.choice(gene.size, _MOST_VALUES, replace=False))
+            if values is not None and len(values) > _MAX_VALUES:
+                values = np.sort(rng.choice(gene.size, _MAX_VALUES, replace=False))
             width = 1 if values is None else len(values)
             self._columns.append(slice(start, start + width))
             self._values.append(values)

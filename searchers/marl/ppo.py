@@ -18,7 +18,7 @@ from dse.support import numerics
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.validation import positive_number, whole_number
-from searchers.common.settings import MOST_POINTS, MOST_REPEATS, MOST_UNITS, share
+from searchers.common.settings import MAX_POINTS, MAX_REPEATS, MAX_UNITS, share
 from searchers.common.visited import Visited
 from searchers.marl.agents import Agents, Clipping
 from searchers.marl.policies import ActionArray, Actions, Policy
@@ -81,11 +81,11 @@ class Learning:
     random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
-        whole_number(self.batch_size, "batch_size", least=2, most=MOST_POINTS)
-        whole_number(self.n_epochs, "n_epochs", most=MOST_REPEATS)
-        whole_number(self.hidden, "hidden", most=MOST_UNITS)
+        whole_number(self.batch_size, "batch_size", least=2, most=MAX_POINTS)
+        whole_number(self.n_epochs, "n_epochs", most=MAX_REPEATS)
+        whole_number(self.hidden, "hidden", most=MAX_UNITS)
         whole_number(self.patience, "patience", least=0)
-        whole_number(self.retries, "retries", least=0, most=MOST_REPEATS)
+        whole_number(self.retries, "retries", least=0, most=MAX_REPEATS)
         share(self.elite, "elite")
         for name in ("learning_rate", "clip_range", "max_grad_norm"):
             positive_number(getattr(self, name), name)

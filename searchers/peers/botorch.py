@@ -15,7 +15,7 @@ import numpy as np
 
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.validation import whole_number
-from searchers.common.settings import MOST_DATA, MOST_POINTS
+from searchers.common.settings import MAX_DATA, MAX_POINTS
 from searchers.common.torch_apart import torch_apart
 from searchers.peers.common import library, play
 
@@ -49,8 +49,8 @@ class BoTorch:
 
     def __post_init__(self) -> None:
         for name in ("n_startup_trials", "num_restarts", "raw_samples"):
-            whole_number(getattr(self, name), name, most=MOST_POINTS)
-        whole_number(self.max_training_samples, "max_training_samples", most=MOST_DATA)
+            whole_number(getattr(self, name), name, most=MAX_POINTS)
+        whole_number(self.max_training_samples, "max_training_samples", most=MAX_DATA)
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Ask and tell, until the budget is spent."""

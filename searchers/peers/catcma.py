@@ -14,7 +14,7 @@ import numpy as np
 
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.validation import whole_number
-from searchers.common.settings import MOST_POINTS
+from searchers.common.settings import MAX_POINTS
 from searchers.peers.common import library, play
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class CatCMA:
     random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
-        whole_number(self.population_size, "population_size", least=0, most=MOST_POINTS)
+        whole_number(self.population_size, "population_size", least=0, most=MAX_POINTS)
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Ask and tell, until the budget is spent."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dse.support.validation import whole_number
-from searchers.common.settings import MOST_DATA, MOST_POINTS
+from searchers.common.settings import MAX_DATA, MAX_POINTS
 from searchers.common.torch_apart import torch_apart
 from searchers.peers.common import library, play
 from searchers.peers.optuna_studies import Study
@@ -40,8 +40,8 @@ class OptunaGP:
     random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
-        whole_number(self.n_startup_trials, "n_startup_trials", most=MOST_POINTS)
-        whole_number(self.trials_per_study, "trials_per_study", most=MOST_DATA)
+        whole_number(self.n_startup_trials, "n_startup_trials", most=MAX_POINTS)
+        whole_number(self.trials_per_study, "trials_per_study", most=MAX_DATA)
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Ask and tell, until the budget is spent."""

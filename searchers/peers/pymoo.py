@@ -14,7 +14,7 @@ import numpy as np
 
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.validation import whole_number
-from searchers.common.settings import MOST_POINTS
+from searchers.common.settings import MAX_POINTS
 from searchers.peers.common import library, play
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Pymoo:
     random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
-        whole_number(self.population_size, "population_size", least=2, most=MOST_POINTS)
+        whole_number(self.population_size, "population_size", least=2, most=MAX_POINTS)
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Breed generation after generation until the budget is spent."""

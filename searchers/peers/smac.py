@@ -16,7 +16,7 @@ import numpy as np
 
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.validation import whole_number
-from searchers.common.settings import MOST_POINTS
+from searchers.common.settings import MAX_POINTS
 from searchers.peers.common import library, play, silenced
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class SMAC:
     random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
-        whole_number(self.n_startup_trials, "n_startup_trials", most=MOST_POINTS)
+        whole_number(self.n_startup_trials, "n_startup_trials", most=MAX_POINTS)
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Ask and tell, until the budget is spent."""

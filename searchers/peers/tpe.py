@@ -15,7 +15,7 @@ import numpy as np
 
 from dse.core.objective import parse_objectives
 from dse.support.validation import whole_number
-from searchers.common.settings import MOST_POINTS
+from searchers.common.settings import MAX_POINTS
 from searchers.peers.common import library, play
 from searchers.peers.optuna_studies import Study
 
@@ -45,8 +45,8 @@ class TPE:
     random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
-        whole_number(self.n_startup_trials, "n_startup_trials", most=MOST_POINTS)
-        whole_number(self.n_ei_candidates, "n_ei_candidates", most=MOST_POINTS)
+        whole_number(self.n_startup_trials, "n_startup_trials", most=MAX_POINTS)
+        whole_number(self.n_ei_candidates, "n_ei_candidates", most=MAX_POINTS)
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Ask and tell, until the budget is spent."""

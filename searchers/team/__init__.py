@@ -51,7 +51,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dse.support.errors import unknown
 from dse.support.validation import INT64_MAX, positive_number, whole_number
-from searchers.common.settings import MOST_DATA, MOST_POINTS, MOST_REPEATS, probability
+from searchers.common.settings import MAX_DATA, MAX_POINTS, MAX_REPEATS, probability
 
 if TYPE_CHECKING:
     import numpy as np
@@ -64,21 +64,21 @@ if TYPE_CHECKING:
 POLICIES = ("critic", "uniform")
 INITIAL_DESIGNS = ("templates", "random")
 _WHOLE = {
-    "n_startup_trials": (2, MOST_POINTS),
-    "n_informed_startup_trials": (1, MOST_POINTS),
-    "n_restart_trials": (1, MOST_POINTS),
-    "n_restricted_startup_trials": (1, MOST_POINTS),
-    "max_training_samples": (10, MOST_DATA),
-    "borrowed_samples": (0, MOST_DATA),
-    "n_teams": (1, MOST_POINTS),
-    "extra_teams": (0, MOST_POINTS),
-    "restricted_teams": (1, MOST_POINTS),
-    "moves": (1, MOST_REPEATS),
-    "early_moves": (1, MOST_REPEATS),
-    "max_candidates": (2, MOST_POINTS),
-    "perturbation": (1, MOST_REPEATS),
-    "max_batch_size": (1, MOST_POINTS),
-    "restricted_batch_size": (1, MOST_POINTS),
+    "n_startup_trials": (2, MAX_POINTS),
+    "n_informed_startup_trials": (1, MAX_POINTS),
+    "n_restart_trials": (1, MAX_POINTS),
+    "n_restricted_startup_trials": (1, MAX_POINTS),
+    "max_training_samples": (10, MAX_DATA),
+    "borrowed_samples": (0, MAX_DATA),
+    "n_teams": (1, MAX_POINTS),
+    "extra_teams": (0, MAX_POINTS),
+    "restricted_teams": (1, MAX_POINTS),
+    "moves": (1, MAX_REPEATS),
+    "early_moves": (1, MAX_REPEATS),
+    "max_candidates": (2, MAX_POINTS),
+    "perturbation": (1, MAX_REPEATS),
+    "max_batch_size": (1, MAX_POINTS),
+    "restricted_batch_size": (1, MAX_POINTS),
     "patience": (1, INT64_MAX),
     "restricted_patience": (1, INT64_MAX),
     "restricted_grace_period": (0, INT64_MAX),

@@ -22,7 +22,7 @@ PENALTY = 20.0
 """log2 of cost that counts for a need of twice a buffer, or a likely refusal, while agents respond."""
 _LEAST_STATED = 1e-3
 """In log2: no critic is calibrated by errors of this size."""
-_RESTLESS, _MOST_RESTLESS = 10.0, 4.0
+_RESTLESS, _MAX_RESTLESS = 10.0, 4.0
 """Samples without improvement after which exploration has doubled, and by what it grows at most."""
 _SPARE = 6
 """Candidates beyond the size of a batch that a team puts forward."""
@@ -128,4 +128,4 @@ class Selection:
         settings = self._settings
         if local_search.restricted or not self._informed:
             return settings.exploration
-        return settings.early_exploration * min(1 + local_search.samples.idle / _RESTLESS, _MOST_RESTLESS)
+        return settings.early_exploration * min(1 + local_search.samples.idle / _RESTLESS, _MAX_RESTLESS)

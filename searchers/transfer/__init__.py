@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dse.support.validation import whole_number
-from searchers.common.settings import MOST_DATA
+from searchers.common.settings import MAX_DATA
 from searchers.team import Team
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Transfer(Team):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        whole_number(self.source_samples, "source_samples", least=1, most=MOST_DATA)
+        whole_number(self.source_samples, "source_samples", least=1, most=MAX_DATA)
         if self.folder:
             from searchers.transfer.source_searches import read_searches
 

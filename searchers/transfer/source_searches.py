@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from dse.core.space import Space
     from searchers.team.features import Features
 
-_MOST_FILES = 10_000
+_MAX_FILES = 10_000
 _SUFFIX = ".parquet"
 _FARTHEST = 6.0
 """Deviations within which what is unusual for a layer may lie, as its critic sees it."""
@@ -75,8 +75,8 @@ def read_searches(folder: Path, digest: str = "") -> SourceSearches:
         raise InputError(f"{where} cannot be read: {error.strerror}") from None
     if not paths:
         raise InputError(f"{where} holds no searches, as dse search --out FOLDER and dse run write them")
-    if len(paths) > _MOST_FILES:
-        raise InputError(f"{where} holds {len(paths):,} searches; at most {_MOST_FILES:,}")
+    if len(paths) > _MAX_FILES:
+        raise InputError(f"{where} holds {len(paths):,} searches; at most {_MAX_FILES:,}")
     seen = hashlib.sha256()
     for path in paths:
         with within(where):

@@ -149,7 +149,7 @@ def test_what_would_unpack_without_bound_is_not_unpacked(folder: Path, dse: Dse,
             "MiB; at most 1, a quarter of this memory; remove the file: `dse run` makes it again" in message
         )
     monkeypatch.undo()
-    monkeypatch.setattr("dse.campaign.curves.MOST_CELLS", 2999)
+    monkeypatch.setattr("dse.campaign.curves.MAX_CELLS", 2999)
     assert all("has 3,000 cells; at most 2,999" in message for message in refusals(dse, folder))
 
 

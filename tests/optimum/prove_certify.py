@@ -30,7 +30,7 @@ from workloads import load
 
 MILLION = 1_000_000
 BATCH = 50_000
-SMALL_PROBLEMS, MOST_VECTORS = 300, 400_000
+SMALL_PROBLEMS, MAX_VECTORS = 300, 400_000
 
 
 @pytest.mark.parametrize("model", proven_models())
@@ -73,7 +73,7 @@ def test_random_small_problems_are_certified_as_brute_force_says() -> None:
     rng, proven = np.random.default_rng(11), 0
     while proven < SMALL_PROBLEMS:
         case = random_case(rng)
-        if case.problem().space.vectors > MOST_VECTORS:
+        if case.problem().space.vectors > MAX_VECTORS:
             continue
         proven += 1
         best = brute_force(case)

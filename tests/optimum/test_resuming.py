@@ -21,7 +21,7 @@ from dse.optimum.verification import failures
 from workloads import load_layer
 
 NO_TIME = 1e-9
-MOST_RUNS = 100
+MAX_RUNS = 100
 PROBLEMS = (
     ("loopnest", "mobilenet_v2:features.14.depthwise", "edge-small"),
     ("maestro", "mobilenet_v2:features.12.depthwise", "eyeriss-small"),
@@ -36,7 +36,7 @@ def problem_of(model: str, layer: str, accelerator: str, objective: str = "edp")
 def runs_of(problem: Problem, folder: Path) -> list[Certificate]:
     """The certificates of runs of next to no time each, until one is of the optimum."""
     found = [certify(problem, NO_TIME, cache=folder)]
-    while found[-1].status == BOUNDED and len(found) < MOST_RUNS:
+    while found[-1].status == BOUNDED and len(found) < MAX_RUNS:
         found.append(certify(problem, NO_TIME, cache=folder))
     return found
 

@@ -17,7 +17,7 @@ from dse.optimum import certify, verify
 from dse.optimum.verification import failures
 from dse.support.arrays import FloatArray
 from dse.support.errors import InputError
-from tests.domains.levels.proof.test_certify_machines import MOST, random_machine
+from tests.domains.levels.proof.test_certify_machines import MAX, random_machine
 from tests.optimum import certify_cases, certify_loopnest_cases
 from tests.optimum.certify_cases import every_pair, real_problem
 
@@ -31,7 +31,7 @@ def few_mappings() -> Iterator[AnyProblem]:
     layer = Layer("CONV", 4, 2, 9, 1, 3, 1, stride=(2, 1))
     machines = (MachineProblem(layer, random_machine(rng)) for _ in range(30))
     # Machines whose fastest mapping takes more energy than the cheapest.
-    yield from [one for one in machines if one.space.vectors <= MOST][:3]
+    yield from [one for one in machines if one.space.vectors <= MAX][:3]
 
 
 def objectives(problem: AnyProblem, cycles: FloatArray, joules: FloatArray) -> list[str]:

@@ -123,7 +123,7 @@ def test_a_file_that_is_too_large_for_its_format_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = written(tmp_path / "m.onnx", model(operator("MatMul", "a b", "y"), a=[5, 6], b=[6, 8]))
-    monkeypatch.setattr(onnx_file, "MOST_BYTES", 20)
+    monkeypatch.setattr(onnx_file, "MAX_BYTES", 20)
     assert "save the model with its weights as external data" in refusal(path)
 
 

@@ -16,7 +16,7 @@ from workloads.models.collected import NoLayerError
 
 Shape = Sequence[int]
 
-MOST_TAPS, MOST_PLACES = 1024, 4096
+MAX_TAPS, MAX_PLACES = 1024, 4096
 """Of a transposed convolution: taps along an axis, and places between two strides. Each is looked at."""
 
 
@@ -82,9 +82,9 @@ def transposed(image: Shape, filters: Shape, steps: Steps, spatial_output: Shape
         )
     ]
     places = len(axes[0]) * len(axes[1])
-    if places > MOST_PLACES:
+    if places > MAX_PLACES:
         raise NoLayerError(
-            f"a transposed convolution with {places:,} places between two strides; at most {MOST_PLACES:,}"
+            f"a transposed convolution with {places:,} places between two strides; at most {MAX_PLACES:,}"
         )
     found = []
     for place, down in axes[0].items():
@@ -123,10 +123,8 @@ def _phases(size: int, taps: int, stride: int, dilation: int, before: int, outpu
 
     Input i and tap r meet in the output i * stride + r * dilation - before.
     """
-    if max(stride, taps) > MOST_TAPS:
-        raise NoLayerError(
-            f"a transposed convolution of stride {stride} and {taps} taps; at most {MOST_TAPS}"
-        )
+    if max(stride, taps) > MAX_TAPS:
+        raise NoLayerError(f"a transposed convolution of stride {stride} and {taps} taps; at most {MAX_TAPS}")
     found = {}
     for place in range(min(stride, outputs)):
         used = [tap for tap in range(taps) if (place + before - tap * dilation) % stride == 0]

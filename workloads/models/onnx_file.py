@@ -17,13 +17,13 @@ from dse.support.files import read_bounded
 from workloads.models.collected import Collected
 from workloads.models.onnx_functions import functions_written_out
 from workloads.models.onnx_operators import Node, read_node
-from workloads.models.onnx_shapes import MOST_VALUES, shapes_of
+from workloads.models.onnx_shapes import MAX_VALUES, shapes_of
 from workloads.network import Network
 
 if TYPE_CHECKING:
     import onnx
 
-MOST_BYTES = 2**31 - 1
+MAX_BYTES = 2**31 - 1
 """No larger message can be read: a larger model has its weights as external data, in files of their own."""
 
 Shapes = Mapping[str, tuple[int, ...]]
@@ -40,9 +40,9 @@ def from_onnx(path: str, inputs: Shapes | None = None) -> Network:
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         raise InputError(f"{where} cannot be read: {why}; name an ONNX file") from None
-    if state.st_size > MOST_BYTES:
+    if state.st_size > MAX_BYTES:
         raise InputError(
-            f"{where} is larger than the {MOST_BYTES >> 20} MiB that can be read; save the model with its "
+            f"{where} is larger than the {MAX_BYTES >> 20} MiB that can be read; save the model with its "
             "weights as external data, which are not needed here"
         )
     changed = state.st_mtime_ns, state.st_size
@@ -86,7 +86,7 @@ def _parsed(path: str, where: str) -> onnx.ModelProto:
             f"{where} needs the package onnx: pip install 'dse-arena[onnx]', or pip install onnx"
         ) from None
     try:
-        content = read_bounded(path, where, MOST_BYTES)
+        content = read_bounded(path, where, MAX_BYTES)
     except OSError as error:
         raise InputError(f"{where} cannot be read: {error.strerror or error}; name an ONNX file") from None
     try:
@@ -107,7 +107,7 @@ def _drop_weights(graph: onnx.GraphProto) -> None:
     kept = []
     for tensor in graph.initializer:
         elsewhere = tensor.data_location == TensorProto.EXTERNAL
-        if prod(tensor.dims) <= MOST_VALUES and not elsewhere:
+        if prod(tensor.dims) <= MAX_VALUES and not elsewhere:
             kept.append(tensor)
         elif tensor.name not in given:
             graph.input.append(helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims))

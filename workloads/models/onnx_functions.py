@@ -10,7 +10,7 @@ from dse.support.errors import InputError, one_line
 if TYPE_CHECKING:
     import onnx
 
-MOST_OPERATORS, MOST_DEPTH = 100_000, 100
+MAX_OPERATORS, MAX_DEPTH = 100_000, 100
 """Of a model written out, and of functions that call functions: thirty that each call the next one twice are
 a billion operators. Large language models have ten thousand."""
 
@@ -25,9 +25,9 @@ def functions_written_out(model: onnx.ModelProto, where: str) -> onnx.ModelProto
     known: dict[_Name, int] = {}
 
     def size(nodes: Iterable[onnx.NodeProto], depth: int) -> int:
-        if depth > MOST_DEPTH:
+        if depth > MAX_DEPTH:
             raise InputError(
-                f"{where}: its functions call each other, or themselves, {MOST_DEPTH} deep or more"
+                f"{where}: its functions call each other, or themselves, {MAX_DEPTH} deep or more"
             )
         found = 0
         for node in _with_inner(nodes):
@@ -37,8 +37,8 @@ def functions_written_out(model: onnx.ModelProto, where: str) -> onnx.ModelProto
             found += known.get(name, 1)
         return found
 
-    if size(model.graph.node, 0) > MOST_OPERATORS:
-        raise InputError(f"{where}: it comes to more than {MOST_OPERATORS:,} operators")
+    if size(model.graph.node, 0) > MAX_OPERATORS:
+        raise InputError(f"{where}: it comes to more than {MAX_OPERATORS:,} operators")
     if not bodies:
         return model
     try:

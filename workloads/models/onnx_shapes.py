@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 STANDARD = ("", "ai.onnx", "ai.onnx.ml", "ai.onnx.preview.training")
 """The domains of the standard's operators."""
 
-MOST_VALUES = 4096
+MAX_VALUES = 4096
 """What a tensor has at most whose values may say something of shapes. Larger ones are weights."""
 
-MOST_LOOKED_AT = 300_000
+MAX_LOOKED_AT = 300_000
 """Operators, in all rounds together: each may settle but one shape, on which the next one depends."""
 
 SMALLER = ("Compress", "NonZero", "Unique")
@@ -49,7 +49,7 @@ def shapes_of(model: onnx.ModelProto, where: str, *, as_saved: bool = False) -> 
         found = _shapes(model.graph)
         missing = {name for node in model.graph.node for name in node.output if name} - set(found)
         looked_at += len(model.graph.node)
-        if not missing or looked_at > MOST_LOOKED_AT or not _work_out(model, found, values):
+        if not missing or looked_at > MAX_LOOKED_AT or not _work_out(model, found, values):
             return found
 
 
@@ -125,7 +125,7 @@ def _values(node: onnx.NodeProto, values: Values, shapes: Shapes, model: onnx.Mo
         return None
     # An output whose size is not known yet may be of any; the next inference may tell.
     sizes = [prod(shapes[name]) if name in shapes else None for name in node.output if name]
-    if node.op_type not in SMALLER and any(size is None or size > MOST_VALUES for size in sizes):
+    if node.op_type not in SMALLER and any(size is None or size > MAX_VALUES for size in sizes):
         return None
     graph = helper.make_graph(
         [node],
@@ -138,4 +138,4 @@ def _values(node: onnx.NodeProto, values: Values, shapes: Shapes, model: onnx.Mo
         found = [np.asarray(value) for value in ReferenceEvaluator(one).run(None, given)]
     except Exception:  # an operator that onnx cannot run, or random ones: its shape may be known all the same
         return None
-    return found if all(value.size <= MOST_VALUES for value in found) else None
+    return found if all(value.size <= MAX_VALUES for value in found) else None

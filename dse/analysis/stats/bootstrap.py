@@ -27,7 +27,7 @@ TAILS = (0.025, 0.975)
 TRIMMED = 0.25
 """The share of runs that the interquartile mean leaves out at either end."""
 
-MOST_DRAWS, LEAST_RESAMPLES = 20_000_000, 200
+MAX_DRAWS, LEAST_RESAMPLES = 20_000_000, 200
 """Of runs in all resamples: beyond ten thousand runs there are fewer resamples, but never fewer than that."""
 
 Curve = tuple[FloatArray, FloatArray, FloatArray]
@@ -41,7 +41,7 @@ def generator(*words: str) -> np.random.Generator:
 
 def affordable(runs: int, resamples: int) -> int:
     """How many of so many resamples are drawn of so many runs: intervals of many are small."""
-    return min(resamples, max(LEAST_RESAMPLES, MOST_DRAWS // max(runs, 1)))
+    return min(resamples, max(LEAST_RESAMPLES, MAX_DRAWS // max(runs, 1)))
 
 
 def resample(rng: np.random.Generator, runs: int, resamples: int) -> CountArray:

@@ -20,7 +20,7 @@ Shape = tuple[tuple[int, ...], str]
 INPUT = re.compile(
     r"(?:(?P<name>.+)=)?(?P<shape>[1-9]\d{0,9}(?:x[1-9]\d{0,9})*)(?::(?P<kind>\w+))?", re.ASCII
 )
-MOST_SHOWN = 5
+MAX_SHOWN = 5
 
 
 def command(
@@ -134,9 +134,9 @@ def _show(network: Network, out: Path) -> None:
             soft_wrap=True,
         )
     plain = [f"{entry.count} x {entry.operator}" for entry in network.left_out if entry.macs == 0]
-    more = f" and {len(plain) - MOST_SHOWN} other kinds" if len(plain) > MOST_SHOWN else ""
+    more = f" and {len(plain) - MAX_SHOWN} other kinds" if len(plain) > MAX_SHOWN else ""
     if plain:
         console.print(
-            f"left out, without a MAC: {', '.join(plain[:MOST_SHOWN])}{more} (dse list layers {out})",
+            f"left out, without a MAC: {', '.join(plain[:MAX_SHOWN])}{more} (dse list layers {out})",
             soft_wrap=True,
         )

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 RANDOM, RANDOM_OUTSIDE = 2_000, 100
 """How many random mappings are tried; fewer under a model that may be slow."""
 CAPACITY = (Reason.L1_TOO_SMALL, Reason.L2_TOO_SMALL)
-MOST_GENES = 2
+MAX_GENES = 2
 """How many fixed genes at once are tried with other values."""
 
 
@@ -123,7 +123,7 @@ def _growth(change: Change) -> float:
 
 def _freed(problem: Problem) -> Iterator[Change]:
     """The fewest fixed genes that make a mapping feasible with other values, each as near as can be."""
-    for count in range(1, MOST_GENES + 1):
+    for count in range(1, MAX_GENES + 1):
         changes = [_nearest(problem, names) for names in combinations(problem.fixed, count)]
         found = [change for change in changes if change is not None]
         if found:

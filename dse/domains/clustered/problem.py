@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os.path
 from collections.abc import Callable, Sequence
 from collections.abc import Mapping as Table
 from dataclasses import dataclass, field, fields, replace
@@ -186,12 +185,11 @@ class Problem:
 
     def find_mapping(self, name: str) -> Mapping:
         """The template of that name, or the mapping in a file: JSON, MAESTRO's text, Timeloop's YAML."""
-        from dse.domains.clustered.formats.registry import SUFFIXES, read_mapping
+        from dse.domains.clustered.formats.registry import names_file, read_mapping
 
         if name in TEMPLATES:
             return self.template(name)
-        path = Path(name)
-        if path.suffix not in SUFFIXES and not os.path.exists(name):
+        if not names_file(name):
             raise unknown("mapping", name, TEMPLATES, "the templates (or name a .json, .m or .yaml file)")
         return read_mapping(name, self.layer, self.accelerator)
 
@@ -307,9 +305,8 @@ class Problem:
 
     def needed_area(self, batch: MappingBatch, costs: CostBatch) -> FloatArray:
         """The area of the hardware that each of some priced mappings needs, in the model's unit."""
-        machines = batch.machines
-        if machines is None:
-            machines = np.array([self.accelerator.machine_row], dtype=np.int64)
+        own = np.array([self.accelerator.machine_row], dtype=np.int64)
+        machines = own if batch.machines is None else batch.machines
         return self.model.needed_area(self.priced_layer, machines, batch.rows, costs)
 
     @cached_property

@@ -21,7 +21,7 @@ Point = tuple[int, ...]
 
 LIMITED = {"area_mm2": "mm2", "power_mw": "mW"}
 """What a machine may be limited in, and its unit."""
-MOST_ROOTS = 4096
+MAX_ROOTS = 4096
 
 
 @dataclass(frozen=True)
@@ -58,11 +58,11 @@ class HardwareSpace:
                         f"{formula.where}: unknown name {name!r}; expected a parameter ({known}) or a figure"
                     )
         _ = self._order
-        if self.roots_count > MOST_ROOTS:
+        if self.roots_count > MAX_ROOTS:
             raise InputError(
                 f"hardware space {self.name!r}: {self.roots_count:,} combinations of "
                 f"{', '.join(self._named(self.structural))} are too many, as each is looked at; at most "
-                f"{MOST_ROOTS:,}"
+                f"{MAX_ROOTS:,}"
             )
         for root in self.roots():
             self._check(root)

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 from dse.core.widths import Widths
 from dse.domains.levels.machine import (
-    MOST_INSTANCES,
-    MOST_LETTERS,
-    MOST_WORDS,
+    MAX_INSTANCES,
+    MAX_LETTERS,
+    MAX_WORDS,
     TENSORS,
     Bandwidth,
     Energy,
@@ -28,8 +28,8 @@ BY_SIZE = "by size"
 
 _Text = Annotated[str, Limits("text", min_length=1)]
 _Bits = Annotated[int, Limits(ge=1, le=2**16)]
-_Words = Annotated[int, Limits(ge=1, le=MOST_WORDS)]
-_Count = Annotated[int, Limits(ge=1, le=MOST_INSTANCES)]
+_Words = Annotated[int, Limits(ge=1, le=MAX_WORDS)]
+_Count = Annotated[int, Limits(ge=1, le=MAX_INSTANCES)]
 _Rate = Annotated[float, Limits("a finite number above 0", gt=0, allow_inf_nan=False)]
 _Picojoules = Annotated[float, Limits("a finite number of 0 or more", ge=0, allow_inf_nan=False)]
 
@@ -110,7 +110,7 @@ def machine_as_written(data: Any, where: str) -> Machine:
 
 
 def _level(table: _LevelTable, word_bits: int, where: str, *, outermost: bool) -> Level:
-    where = f"{where} ({one_line(table.name)[:MOST_LETTERS]})"
+    where = f"{where} ({one_line(table.name)[:MAX_LETTERS]})"
     keeps, may_keep = _kept(table, where, outermost=outermost)
     bits = table.word_bits or word_bits
     capacity = _capacity(table, bits, where)

@@ -11,12 +11,12 @@ from dse.core.widths import NO_WIDTHS, Widths
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.validation import positive_number, whole_number
 
-MOST_INSTANCES = 2**31 - 1
-MOST_WORDS = 2**60
-MOST_LEVELS = 64
-MOST_WORD_BITS = 2**16
-MOST_LETTERS = 100
-MOST_PJ = 1e30
+MAX_INSTANCES = 2**31 - 1
+MAX_WORDS = 2**60
+MAX_LEVELS = 64
+MAX_WORD_BITS = 2**16
+MAX_LETTERS = 100
+MAX_PJ = 1e30
 FIRST_FILLS = ("counted", "elided")
 
 TENSORS = ("W", "I", "O")
@@ -90,11 +90,11 @@ class Level:
         _named(self.name, "level")
         what = f"level {self.name}"
         if self.capacity is not None:
-            whole_number(self.capacity, f"{what}: capacity", least=0, most=MOST_WORDS)
-        whole_number(self.fan_out, f"{what}: fan_out", most=MOST_INSTANCES)
+            whole_number(self.capacity, f"{what}: capacity", least=0, most=MAX_WORDS)
+        whole_number(self.fan_out, f"{what}: fan_out", most=MAX_INSTANCES)
         for name in ("block", "cluster"):
-            whole_number(getattr(self, name), f"{what}: {name}", most=MOST_WORDS)
-        whole_number(self.word_bits, f"{what}: word_bits", most=MOST_WORD_BITS)
+            whole_number(getattr(self, name), f"{what}: {name}", most=MAX_WORDS)
+        whole_number(self.word_bits, f"{what}: word_bits", most=MAX_WORD_BITS)
         for kind, words in vars(self.bandwidth).items():
             if words is not None:
                 positive_number(words, f"{what}: {kind} bandwidth")
@@ -133,7 +133,7 @@ class Level:
 
     def bits_of(self, words: int) -> int:
         """The bits of so many of its words, or as many as are ever counted."""
-        return min(words * self.word_bits, MOST_WORDS)
+        return min(words * self.word_bits, MAX_WORDS)
 
 
 @dataclass(frozen=True)
@@ -161,8 +161,8 @@ class Machine:
         _named(self.name, "machine")
         if not self.levels:
             raise InputError(f"machine {self.name}: no levels; it needs at least one")
-        if len(self.levels) > MOST_LEVELS:
-            raise InputError(f"machine {self.name}: {len(self.levels):,} levels; at most {MOST_LEVELS}")
+        if len(self.levels) > MAX_LEVELS:
+            raise InputError(f"machine {self.name}: {len(self.levels):,} levels; at most {MAX_LEVELS}")
         names = [level.name for level in self.levels]
         for name in names:
             if names.count(name) > 1:
@@ -171,9 +171,9 @@ class Machine:
             raise unknown("first_fill", self.first_fill, FIRST_FILLS, f"machine {self.name}")
         not_negative(self.mac_pj, f"machine {self.name}: mac_pj")
         positive_number(self.clock_ghz, f"machine {self.name}: clock_ghz")
-        whole_number(self.word_bits, f"machine {self.name}: word_bits", most=MOST_WORD_BITS)
-        if self.macs > MOST_INSTANCES:
-            raise InputError(f"machine {self.name}: {self.macs} MACs are more than {MOST_INSTANCES}")
+        whole_number(self.word_bits, f"machine {self.name}: word_bits", most=MAX_WORD_BITS)
+        if self.macs > MAX_INSTANCES:
+            raise InputError(f"machine {self.name}: {self.macs} MACs are more than {MAX_INSTANCES}")
 
     @cached_property
     def instances(self) -> tuple[int, ...]:
@@ -267,9 +267,9 @@ class Machine:
 
 def _named(name: object, what: str) -> None:
     """InputError where a name is none that can be shown: names come from files of others."""
-    if not isinstance(name, str) or not name or not name.isprintable() or len(name) > MOST_LETTERS:
+    if not isinstance(name, str) or not name or not name.isprintable() or len(name) > MAX_LETTERS:
         raise InputError(
-            f"{what}: name must be printable text of 1 to {MOST_LETTERS} letters, got {shorten(name)}"
+            f"{what}: name must be printable text of 1 to {MAX_LETTERS} letters, got {shorten(name)}"
         )
 
 
@@ -279,8 +279,8 @@ def not_negative(value: object, what: str) -> float:
         raise InputError(f"{what} must be a number, got {shorten(value)}")
     if value < 0:
         raise InputError(f"{what} must not be negative, got {shorten(value)}")
-    if value > MOST_PJ:  # sums of such figures would be infinite
-        raise InputError(f"{what} must be at most {MOST_PJ:g}, got {shorten(value)}")
+    if value > MAX_PJ:  # sums of such figures would be infinite
+        raise InputError(f"{what} must be at most {MAX_PJ:g}, got {shorten(value)}")
     return positive_number(value, what) if value else 0.0
 
 

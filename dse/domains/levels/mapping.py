@@ -16,7 +16,7 @@ Loop = tuple[str, int]
 """A dim and how often the loop runs, the outermost loop first in a list of them."""
 
 SPREAD_AXES = ("X", "Y")
-MOST_LETTERS = 1 << 16
+MAX_LETTERS = 1 << 16
 """Of a mapping in one line."""
 
 
@@ -68,8 +68,8 @@ class HierarchyMapping:
     @classmethod
     def parse(cls, text: str) -> HierarchyMapping:
         """The mapping that `text` describes; names of more than one letter are separated by commas."""
-        if len(text) > MOST_LETTERS:
-            raise InputError(f"mapping: it has {len(text):,} letters; at most {MOST_LETTERS:,}")
+        if len(text) > MAX_LETTERS:
+            raise InputError(f"mapping: it has {len(text):,} letters; at most {MAX_LETTERS:,}")
         return cls(tuple(_parse_level(part) for part in _BETWEEN.split(text)))
 
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from dse.core.layer import MAX_SIZE, Layer
-from dse.core.widths import MOST_BITS
+from dse.core.widths import MAX_BITS
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.validation import keys, table, whole_number
 
@@ -21,7 +21,7 @@ CONV_DIMS = ("R", "S", "P", "Q", "C", "K", "N")
 
 MATRIX_DIMS = ("M", "K", "N")
 
-MOST_WORDS = 2**60
+MAX_WORDS = 2**60
 """No count of a workload that is priced exceeds it."""
 
 
@@ -74,13 +74,13 @@ class Workload:
             whole_number(size, f"layer: dims.{dim}", most=MAX_SIZE)
         _check_names(self)
         for tensor in self.tensors:
-            whole_number(tensor.bits, f"layer: tensors.{tensor.name}: bits", most=MOST_BITS)
+            whole_number(tensor.bits, f"layer: tensors.{tensor.name}: bits", most=MAX_BITS)
             for axis in tensor.axes:
                 for dim, factor in axis:
                     whole_number(factor, f"layer: tensors.{tensor.name}: the coefficient of {dim}")
-        if self._most_words() > MOST_WORDS:
+        if self._most_words() > MAX_WORDS:
             raise InputError(
-                f"layer: its counts could exceed {MOST_WORDS:.3g}, more than is counted; shrink its dims"
+                f"layer: its counts could exceed {MAX_WORDS:.3g}, more than is counted; shrink its dims"
             )
 
     @cached_property

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["codesign"]
 
-MOST_WORKERS = 1024
+MAX_WORKERS = 1024
 
 
 def codesign(
@@ -48,7 +48,7 @@ def codesign(
 
     if time_limit is not None:
         positive_number(time_limit, "time_limit")
-    whole_number(workers, "workers", most=MOST_WORKERS)
+    whole_number(workers, "workers", most=MAX_WORKERS)
     space = as_space(hardware)
     name, layers = _layers_of(network)
     wanted = objective_named(objective)

@@ -24,7 +24,7 @@ PANELS = 8
 """Problems in a figure of convergence; more go on in a second one."""
 ROWS = 4
 """Problems in a figure of mean losses."""
-MOST = 16
+MAX = 16
 """Problems that have one: those of a campaign on whole networks would fill a book, and take a minute."""
 
 
@@ -136,7 +136,7 @@ def draw(study: Study, findings: Findings) -> dict[str, Drawing]:
         "What is drawn, and the best of it",
         "The mean loss of the feasible samples that a searcher draws as it learns, beside or above "
         "the best so far. A searcher that learns draws lower losses with time." + _first_of(study),
-        study.problems[:MOST],
+        study.problems[:MAX],
         ROWS,
         lambda problems, width: mean_loss_figure(study, findings, problems, looks, width),
     )
@@ -150,7 +150,7 @@ def _shorter(study: Study) -> str:
 
 def _first_of(study: Study) -> str:
     count = len(study.problems)
-    return f" Shown for the first {MOST} of {count} problems." if count > MOST else ""
+    return f" Shown for the first {MAX} of {count} problems." if count > MAX else ""
 
 
 def _paged(

@@ -21,7 +21,7 @@ LOWERED = (
     f"Without {CURVES} this folder does not keep strides and paddings: layers are priced as if they had "
     "none, padding as data."
 )
-MOST_CLAUSES = 3
+MAX_CLAUSES = 3
 """So many groups of reversed pairs are named; the other pairs are counted."""
 
 
@@ -155,9 +155,9 @@ def _passing(ranking: Ranking) -> str:
     clauses = sorted(together.items(), key=lambda clause: -len(clause[0]) * len(clause[1]))
     said = [
         f"{names(ahead)} {'of' if place else 'would be significantly ahead of'} {names(behind)}"
-        for place, (behind, ahead) in enumerate(clauses[:MOST_CLAUSES])
+        for place, (behind, ahead) in enumerate(clauses[:MAX_CLAUSES])
     ]
-    rest = sum(len(ahead) * len(behind) for behind, ahead in clauses[MOST_CLAUSES:])
+    rest = sum(len(ahead) * len(behind) for behind, ahead in clauses[MAX_CLAUSES:])
     return "; ".join([*said, *([f"and so in {counted(rest, 'more pair')}"] if rest else [])])
 
 

@@ -20,7 +20,7 @@ from dse.domains.levels.problem import MachineProblem
 from dse.optimum import certify, verify
 from dse.support.errors import InputError
 from tests.conftest import Dse
-from tests.domains.levels.proof.test_certify_machines import LAYERS, MOST, least, random_machine
+from tests.domains.levels.proof.test_certify_machines import LAYERS, MAX, least, random_machine
 
 PRODUCT = Layer.gemm(64, 48, 32, name="product")
 CHIP = """
@@ -61,7 +61,7 @@ def test_the_optimum_of_words_of_mixed_widths_is_that_of_all_mappings() -> None:
     for number in range(30):
         layer, objective = LAYERS[number % len(LAYERS)], ("edp", "latency", "energy")[number % 3]
         problem = MachineProblem(layer, with_widths(random_machine(rng), rng), objective, "timeloop")
-        if problem.space.vectors > MOST:
+        if problem.space.vectors > MAX:
             continue
         found = certify(problem, cache=False)
         assert found.lower_bound == least(problem), (number, layer, problem.accelerator)

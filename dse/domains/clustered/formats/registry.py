@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os.path
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -78,6 +79,11 @@ def export(
     for file, text in texts.items():
         write_whole(folder / file, text, f"{name} file")
     return [folder / file for file in texts]
+
+
+def names_file(name: str) -> bool:
+    """Whether a name is that of a file with a mapping, by its end or because it is there."""
+    return Path(name).suffix in SUFFIXES or os.path.exists(name)
 
 
 def read_mapping(path: str, layer: Layer, accelerator: Accelerator) -> DataflowMapping:

@@ -18,17 +18,17 @@ ORDER_TABLE = np.array([[MAPPED_DIMS.index(dim) for dim in order] for order in O
 """The loop orders, as dims from the outermost in: (24, 4)."""
 
 
-MOST_GROUPS = 2**24
+MAX_GROUPS = 2**24
 """Choices of outer tiles and cluster size: the bounds of more would not fit in memory."""
 
 
 def refuse_too_many(problem: Problem) -> None:
     """InputError if there are more groups than can be certified."""
     groups = prod(len(chain.outer_choices) for chain in tile_chains(problem)) * len(cluster_sizes(problem))
-    if groups > MOST_GROUPS:
+    if groups > MAX_GROUPS:
         raise InputError(
             f"{groups:,} choices of outer tiles and cluster size are too many to certify; at most "
-            f"{MOST_GROUPS:,}: fix some by outer.tile.K and the like"
+            f"{MAX_GROUPS:,}: fix some by outer.tile.K and the like"
         )
 
 

@@ -32,7 +32,7 @@ from dse.domains.clustered.mapping import (
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.bounds import Choice, Groups, Rounds, Solution, Value, Winner
 from dse.domains.clustered.proof.choices import (
-    MOST_GROUPS,
+    MAX_GROUPS,
     ORDER_TABLE,
     allowed_orders,
     cluster_sizes,
@@ -78,9 +78,9 @@ def refuse(problem: Problem) -> None:
             f"powers such as 'edp', can be certified, got {problem.objective!r}"
         )
     groups = math.prod(map(len, _choices(problem)))
-    if groups > MOST_GROUPS:
+    if groups > MAX_GROUPS:
         raise InputError(
-            f"{groups:,} choices of tiles and cluster size are too many to certify; at most {MOST_GROUPS:,}: "
+            f"{groups:,} choices of tiles and cluster size are too many to certify; at most {MAX_GROUPS:,}: "
             "fix some by outer.tile.K and the like"
         )
 

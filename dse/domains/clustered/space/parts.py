@@ -19,7 +19,7 @@ from itertools import permutations
 from math import log2
 from typing import Any
 
-from dse.core.hardware import FIGURE_PREFIX, MOST_CHOICES, Values, read_choices
+from dse.core.hardware import FIGURE_PREFIX, MAX_CHOICES, Values, read_choices
 from dse.core.layer import DIMS
 from dse.domains.clustered.accelerator import MACHINE_FIGURES, MAX_PES, Accelerator, checked_figure
 from dse.support.errors import InputError, shorten, unknown
@@ -196,6 +196,6 @@ def _dims(given: object, where: str) -> tuple[str, ...]:
 
 
 def _sizes(given: object, where: str) -> tuple[int, ...]:
-    if not isinstance(given, list | tuple) or not 1 <= len(given) <= MOST_CHOICES:
-        raise InputError(f"{where} must be a list of 1 to {MOST_CHOICES:,} sizes, got {shorten(given)}")
+    if not isinstance(given, list | tuple) or not 1 <= len(given) <= MAX_CHOICES:
+        raise InputError(f"{where} must be a list of 1 to {MAX_CHOICES:,} sizes, got {shorten(given)}")
     return tuple(sorted({whole_number(size, where, most=MAX_PES) for size in given}))

@@ -26,7 +26,7 @@ MOVES = {"W": ("fh", "tl"), "I": ("fh", "tl"), "O": ("fh", "tl", "fl", "th")}
 """From and to the higher and the lower memory, of each tensor."""
 READS = ("tl", "th")
 NAME = re.compile(r"D[1-4]")
-MOST_DIMS = 4
+MAX_DIMS = 4
 """Of the array, in a mapping of ZigZag's."""
 
 Sizes = dict[int, int]
@@ -160,9 +160,9 @@ def memory_sizes(layer: Layer, machine: Machine, mapping: HierarchyMapping) -> S
         found[place] = min(capacity, beyond - 1) if place and beyond is not None else capacity
     for place in found:
         _see_fed(layer, machine, mapping, place, found[place])
-    if len(array(machine)) > MOST_DIMS:
+    if len(array(machine)) > MAX_DIMS:
         raise InputError(
-            f"format zigzag: its mappings have {MOST_DIMS} dims of an array, the machine is spread at "
+            f"format zigzag: its mappings have {MAX_DIMS} dims of an array, the machine is spread at "
             f"{len(array(machine))} levels"
         )
     return found

@@ -13,7 +13,7 @@ from math import inf, log2
 from typing import Any
 
 from dse.core.hardware import Values, read_choices
-from dse.domains.levels.machine import MOST_INSTANCES, MOST_WORDS, Level, Machine
+from dse.domains.levels.machine import MAX_INSTANCES, MAX_WORDS, Level, Machine
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.validation import keys, positive_number, table, whole_number
 
@@ -122,11 +122,11 @@ def with_levels(opened: Opened, given: object, where: str = "hardware") -> Opene
 
 
 def _words(value: object, what: str) -> float:
-    return whole_number(value, what, most=MOST_WORDS)
+    return whole_number(value, what, most=MAX_WORDS)
 
 
 def _instances(value: object, what: str) -> float:
-    return whole_number(value, what, most=MOST_INSTANCES)
+    return whole_number(value, what, most=MAX_INSTANCES)
 
 
 def positive_rate(value: object, what: str) -> float:

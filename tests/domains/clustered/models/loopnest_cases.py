@@ -19,7 +19,7 @@ ORDERS = tuple(permutations(MAPPED))
 STRUCTURES = tuple(product(ORDERS, ORDERS, MAPPED, MAPPED))
 """Every pair of orders with every pair of parallel dims."""
 
-MOST_MACS = 1500
+MAX_MACS = 1500
 MODEL = LoopNest()
 
 
@@ -33,7 +33,7 @@ class Case:
 
 
 def small_layer(rng: np.random.Generator, *, dilated: bool = False) -> Layer:
-    """A layer of at most MOST_MACS: a quarter depthwise, a tenth GEMMs, odd sizes, strides and paddings.
+    """A layer of at most MAX_MACS: a quarter depthwise, a tenth GEMMs, odd sizes, strides and paddings.
 
     If it is to be dilated, it is no GEMM, and has a dilation of up to 4 along an axis or both.
     """
@@ -62,7 +62,7 @@ def small_layer(rng: np.random.Generator, *, dilated: bool = False) -> Layer:
             )
         except InputError:
             continue
-        if layer.macs <= MOST_MACS and dilated == (layer.dilation != (1, 1)):
+        if layer.macs <= MAX_MACS and dilated == (layer.dilation != (1, 1)):
             return layer
 
 

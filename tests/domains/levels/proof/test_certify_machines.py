@@ -27,7 +27,7 @@ LAYERS = (
     Layer.gemm(6, 4, 4),
 )
 
-MOST = 20_000
+MAX = 20_000
 """Vectors of a space that is gone through."""
 
 
@@ -86,7 +86,7 @@ def test_the_optimum_is_that_of_all_mappings_on_random_machines() -> None:
     for number in range(30):
         layer, objective = LAYERS[number % len(LAYERS)], ("edp", "latency", "energy")[number % 3]
         problem = MachineProblem(layer, random_machine(rng), objective, "timeloop")
-        if problem.space.vectors > MOST:
+        if problem.space.vectors > MAX:
             continue
         found = certify(problem, cache=False)
         assert found.status == ("optimal" if found.best else "infeasible")
@@ -111,7 +111,7 @@ def test_the_optimum_is_that_of_all_mappings_where_rows_and_columns_are_gone_thr
     for number in range(16):
         layer, objective = layers[number % 3], ("edp", "latency")[number % 2]
         problem = MachineProblem(layer, square_machine(rng), objective, "timeloop")
-        if problem.space.vectors > MOST:
+        if problem.space.vectors > MAX:
             continue
         assert orders_of(problem).mirror == (1, 0, 3, 2, 4, 5, 6)
         assert certify(problem, cache=False).lower_bound == least(problem), (number, layer)

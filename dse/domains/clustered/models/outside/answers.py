@@ -20,7 +20,7 @@ WHOLE = tuple(name for name, kind in Figures.types().items() if kind().dtype.kin
 AT_LEAST_0 = ("power", "area")
 FILLED_IN = ("l1_size", "l2_size", "macs")
 """Figures that are filled in where nothing is said of them, as 0 says in a CostBatch."""
-MOST_LETTERS = 300
+MAX_LETTERS = 300
 """Of what is said for a refusal."""
 LABELS = ("status", "reason", "id")
 """Keys of an answer that are no figures."""
@@ -100,7 +100,7 @@ def _answer(said: object) -> Answer:
 
 
 def _refused(text: str) -> Refusal:
-    return Refusal(Reason.REFUSED, one_line(text[: 2 * MOST_LETTERS])[:MOST_LETTERS])
+    return Refusal(Reason.REFUSED, one_line(text[: 2 * MAX_LETTERS])[:MAX_LETTERS])
 
 
 def _batch(said: Any, count: int) -> list[Answer] | Refusal:

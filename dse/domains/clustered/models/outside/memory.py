@@ -18,8 +18,8 @@ from dse.support.hashing import digest
 
 LASTING = (Reason.REFUSED, Reason.UNEVEN_TILE)
 """What is refused today is refused tomorrow; a crash need not be repeated."""
-MOST = 1_000_000
-MOST_BYTES = 100_000
+MAX = 1_000_000
+MAX_BYTES = 100_000
 """Of one answer on disk."""
 WAIT_SECONDS = 30.0
 """How long to wait for another process that writes to the same file."""
@@ -46,7 +46,7 @@ class Memory:
         found = {key: self._known[key] for key in keys if key in self._known}
         if self._path:
             select = (
-                f"SELECT CAST(answer AS BLOB) FROM answers WHERE key = ? AND length(answer) < {MOST_BYTES}"
+                f"SELECT CAST(answer AS BLOB) FROM answers WHERE key = ? AND length(answer) < {MAX_BYTES}"
             )
             for key in keys:
                 if key not in found:
@@ -59,7 +59,7 @@ class Memory:
     def keep(self, key: bytes, answer: Answer) -> None:
         """Remember an answer, from any thread."""
         with self._lock:
-            if len(self._known) < MOST:
+            if len(self._known) < MAX:
                 self._known[key] = answer
             if self._path and (not isinstance(answer, Refusal) or answer.reason in LASTING):
                 entry = (self._key(key), _written(self._key(key), answer))

@@ -24,7 +24,7 @@ from dse.core.reasons import Reason
 from dse.domains.clustered.models.outside.answers import Refusal, garbled
 from dse.support.errors import InputError, one_line, shorten
 
-MOST_BYTES = 1 << 20
+MAX_BYTES = 1 << 20
 """Of one line that is said."""
 LAST_WORDS = 400
 """Letters of what a program said on stderr before it died."""
@@ -126,8 +126,8 @@ class LineProcess:
             if not more:
                 return self._died()
             self._read += more
-            if len(self._read) > MOST_BYTES:
-                return garbled(f"a line of more than {MOST_BYTES:,} bytes")
+            if len(self._read) > MAX_BYTES:
+                return garbled(f"a line of more than {MAX_BYTES:,} bytes")
         said, _, self._read = self._read.partition(b"\n")
         if self._read:
             # It is ahead of what it was asked: whose answers these are is not known.

@@ -21,8 +21,8 @@ READ_BANDWIDTH, WRITE_BANDWIDTH, SHARED_BANDWIDTH = 0, 1, 2
 READ_PJ, WRITE_PJ, UPDATE_PJ, LEAK_PJ, ROWS, RATE_COLUMNS = range(3, 9)
 
 UNLIMITED = 2**62
-MOST_DIMS = 62
-MOST_COUNTED = 2**20
+MAX_DIMS = 62
+MAX_COUNTED = 2**20
 """Children of one instance up to which data that several loops of one axis move can be told apart."""
 
 
@@ -46,8 +46,8 @@ class Tables:
 
 def tables(workload: Workload, machine: Machine) -> Tables:
     """The tables of `workload` on `machine`; InputError where one does not suit the other."""
-    if max(len(workload.dims), len(workload.tensors)) > MOST_DIMS:
-        raise InputError(f"layer: more than {MOST_DIMS} dims or tensors")
+    if max(len(workload.dims), len(workload.tensors)) > MAX_DIMS:
+        raise InputError(f"layer: more than {MAX_DIMS} dims or tensors")
     starts = np.cumsum([0, *(len(tensor.axes) for tensor in workload.tensors)])
     moves = _moves(workload, starts.tolist())
     return Tables(
@@ -83,9 +83,9 @@ def _layer(workload: Workload, machine: Machine, moves: IntArray) -> IntArray:
     places = 0
     if crowded or moves.shape[2] > 1:
         most = min(max(level.fan_out for level in machine.levels), workload.macs)
-        if most > MOST_COUNTED:
+        if most > MAX_COUNTED:
             raise InputError(
-                f"layer: axes of three dims or more need fan-outs of at most {MOST_COUNTED}, got {most}"
+                f"layer: axes of three dims or more need fan-outs of at most {MAX_COUNTED}, got {most}"
             )
         places = 1 << (2 * most).bit_length()
     sizes = workload.sizes.values()

@@ -21,8 +21,8 @@ from typing import Any
 
 from dse.domains.levels.architecture import machine_as_written
 from dse.domains.levels.machine import (
-    MOST_LEVELS,
-    MOST_WORDS,
+    MAX_LEVELS,
+    MAX_WORDS,
     TENSORS,
     Bandwidth,
     Energy,
@@ -39,7 +39,7 @@ from dse.support.notes import noted
 ENDINGS = (".yaml", ".yml")
 DRAM_PJ_A_BIT = 8.0
 DEFAULT_BITS = 8
-MOST_NODES = 4 * MOST_LEVELS
+MAX_NODES = 4 * MAX_LEVELS
 SPACES = {"weights": "W", "inputs": "I", "outputs": "O"}
 MESHES = ("meshX", "meshY")
 DIMS = {"M": "K"}
@@ -94,8 +94,8 @@ _INSTANCES = re.compile(r"\[[^\[\]]*\]")
 
 
 def _nodes(nodes: list[Any], where: str) -> Iterator[_Node]:
-    if len(nodes) > MOST_NODES:
-        raise InputError(f"{where}: it has {len(nodes):,} nodes; at most {MOST_NODES}")
+    if len(nodes) > MAX_NODES:
+        raise InputError(f"{where}: it has {len(nodes):,} nodes; at most {MAX_NODES}")
     inherited: dict[str, Any] = {}
     for place, data in enumerate(nodes):
         if not isinstance(data, Mapping) or not isinstance(data.get("name"), str):
@@ -294,8 +294,8 @@ def _number(value: Any, where: str) -> float:
 
 def _whole(number: float, where: str) -> int:
     """The whole part of a number, which must be at least 1."""
-    if not 1 <= number <= MOST_WORDS:
-        raise InputError(f"{where} must be 1 to {MOST_WORDS}, got {number:g}")
+    if not 1 <= number <= MAX_WORDS:
+        raise InputError(f"{where} must be 1 to {MAX_WORDS}, got {number:g}")
     return int(number)
 
 

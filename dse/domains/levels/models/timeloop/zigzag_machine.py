@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from dse.domains.levels.machine import MOST_WORDS, Bandwidth, Energy, Level, Machine, not_negative
+from dse.domains.levels.machine import MAX_WORDS, Bandwidth, Energy, Level, Machine, not_negative
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.validation import table, whole_number
 
@@ -77,8 +77,8 @@ def _memory(data: Any, dims: Mapping[str, int], where: str) -> tuple[set[str], d
         if operand not in TENSOR_OF:
             raise unknown("operand", operand, list(TENSOR_OF), where)
     words = whole_number(entry.get("size"), f"{where}.size") // WORD_BITS
-    if not 1 <= words <= MOST_WORDS:
-        raise InputError(f"{where}.size must be bits of 1 to {MOST_WORDS} words, got {entry['size']}")
+    if not 1 <= words <= MAX_WORDS:
+        raise InputError(f"{where}.size must be bits of 1 to {MAX_WORDS} words, got {entry['size']}")
     bandwidth, block, share = _ports(_list(entry, "ports", where), f"{where}.ports")
     read, write = (share * not_negative(entry.get(key), f"{where}.{key}") for key in ("r_cost", "w_cost"))
     return set(own), {

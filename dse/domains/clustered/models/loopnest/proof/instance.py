@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 MODEL = "loopnest"
 FIGURES, COLUMNS = ("latency", "energy"), ("cycles", "energy_nj")
 """What products can be certified of: area is the machine's, and power is least for the slowest mapping."""
-MOST_READ = 2**22
+MAX_READ = 2**22
 """Input rows, and columns, of a layer: which of them are read is written down one by one."""
 
 
@@ -94,10 +94,10 @@ def refuse(problem: Problem) -> None:
     refuse_too_many(problem)
     sizes = (problem.layer.loops[dim] for dim in "YX")
     read = [size * axis.stride + axis.window for size, axis in zip(sizes, problem.layer.reads, strict=True)]
-    if max(read) > MOST_READ:
+    if max(read) > MAX_READ:
         raise InputError(
             f"layer {problem.layer} is too large to certify: its input rows and columns are counted one by "
-            f"one, at most {MOST_READ:,}"
+            f"one, at most {MAX_READ:,}"
         )
     # The model says of any mapping that the counts of a layer could leave 64 bits.
     anything = problem.price(np.zeros((1, len(problem.space.genes)), dtype=np.int64))

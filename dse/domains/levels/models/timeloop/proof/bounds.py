@@ -9,17 +9,17 @@ from dse.domains.levels.problem import MachineProblem
 from dse.support.errors import InputError
 
 GROUP = "loop orders with factors"
-MOST_BYPASSES, MOST_ORDERS, MOST_CHAINS = 256, 10_000, 200_000
-MOST_POWERS = 8
+MAX_BYPASSES, MOST_ORDERS, MAX_CHAINS = 256, 10_000, 200_000
+MAX_POWERS = 8
 """Of larger ones the losses, in pJ and cycles, could leave the range of floats."""
 
 
 def refuse(problem: MachineProblem) -> None:
     """InputError unless the problem's optimum can be proven."""
     degree = objective_named(problem.objective).degree
-    if degree > MOST_POWERS:
+    if degree > MAX_POWERS:
         raise InputError(
-            f"under cost model 'timeloop' exponents that add up to at most {MOST_POWERS} can be certified, "
+            f"under cost model 'timeloop' exponents that add up to at most {MAX_POWERS} can be certified, "
             f"got {degree:g} in {problem.objective!r}"
         )
     if problem.parts.hardware:
@@ -32,13 +32,11 @@ def refuse(problem: MachineProblem) -> None:
             "LEVEL.order or LEVEL.stationary"
         )
     choices = 2 ** sum(len(level.open) for level in levels)
-    if choices > MOST_BYPASSES:
+    if choices > MAX_BYPASSES:
         raise InputError(
-            f"{choices:,} choices of what is kept are too many to certify; at most {MOST_BYPASSES}: fix some "
+            f"{choices:,} choices of what is kept are too many to certify; at most {MAX_BYPASSES}: fix some "
             "by LEVEL.keep"
         )
     chains = max(chain.count for chain in problem.space.chains)
-    if chains > MOST_CHAINS:
-        raise InputError(
-            f"{chains:,} ways to factor one dim are too many to certify; at most {MOST_CHAINS:,}"
-        )
+    if chains > MAX_CHAINS:
+        raise InputError(f"{chains:,} ways to factor one dim are too many to certify; at most {MAX_CHAINS:,}")

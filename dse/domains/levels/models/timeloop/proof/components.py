@@ -16,7 +16,7 @@ from dse.domains.levels.workload import Workload
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import InputError
 
-MOST_CHAINS = 1_000_000
+MAX_CHAINS = 1_000_000
 """Chains of one component up to which optima are proven."""
 
 
@@ -65,14 +65,14 @@ def components_of(problem: MachineProblem) -> list[Component]:
         for dim in dims:
             chains = factors[dim]
             count = len(temporal) * len(chains)
-            if count > 4 * MOST_CHAINS:
+            if count > 4 * MAX_CHAINS:
                 raise _too_many(workload, dims, count)
             left = np.repeat(np.arange(len(temporal)), len(chains))
             right = np.tile(np.arange(len(chains)), len(temporal))
             temporal = np.concatenate([temporal[left], chains[right, np.newaxis, :, 0]], axis=1)
             spatial = np.concatenate([spatial[left], chains[right, np.newaxis, :, 1]], axis=1)
         component = _fitting(problem, Component(dims, temporal, spatial))
-        if len(component) > MOST_CHAINS:
+        if len(component) > MAX_CHAINS:
             raise _too_many(workload, dims, len(component))
         found.append(component)
     return found
@@ -81,7 +81,7 @@ def components_of(problem: MachineProblem) -> list[Component]:
 def _too_many(workload: Workload, dims: tuple[int, ...], count: int) -> InputError:
     names = " and ".join(workload.names[dim] for dim in dims)
     return InputError(
-        f"{count:,} ways to factor {names} are too many to certify; at most {MOST_CHAINS:,}: fix some "
+        f"{count:,} ways to factor {names} are too many to certify; at most {MAX_CHAINS:,}: fix some "
         "factors, as LEVEL.temporal.DIM, or say in the machine which dims a level loops over"
     )
 

@@ -31,10 +31,10 @@ ROUNDS = 24
 """Of the relaxation, for one node."""
 AT_ONCE = 8
 """Nodes that are settled in a round. What they have to beat is the same for all, whatever the cores."""
-MOST_LOOKED = 50_000
+MAX_LOOKED = 50_000
 """Choices of factors up to which a node is enumerated."""
 PRICED_AT_ONCE = 256
-MOST_TIED = 200_000
+MAX_TIED = 200_000
 """Mappings equal to the best but for rounding, up to which each is priced: beyond, one of them is enough."""
 
 
@@ -113,7 +113,7 @@ class Proof:
             return math.log(best - 1 + 1e-6) if best > 1 else -math.inf
         if best <= 0:
             return -math.inf
-        return math.log(best) + (SLACK if self.tied <= MOST_TIED else -SLACK)
+        return math.log(best) + (SLACK if self.tied <= MAX_TIED else -SLACK)
 
     def run(self, clock: Clock, unsettled: bytes = b"") -> None:
         """Settle every node, or those that the time is enough for; `unsettled` are those left before."""
@@ -185,7 +185,7 @@ class Proof:
                 part for part in chosen if part is not None and not branch.orders.is_second(part.pattern)
             ]
         else:
-            found, step.looked = branch.whole(node, target, MOST_LOOKED)
+            found, step.looked = branch.whole(node, target, MAX_LOOKED)
             if found is not None:
                 step.found.append((node.pattern, found))
                 step.enumerated = True
