@@ -9,14 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.report.plots.canvas import UNTITLED, Grid, frame, log_axis, y_label
+from dse.report.plots.scales import unit_scale
 from dse.report.plots.style import house_style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _COLOURS = ("#222222", "#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377")
-_ROOM = 1.15
-"""By what the axes go beyond the points."""
+_ROOM = 0.06
+"""How far the axes go beyond the points, as a share of their length, on a logarithmic scale."""
 _DOTS = 60
 """Points up to which each has a dot."""
 
@@ -31,17 +32,21 @@ def front_figure(title: str, how: str, fronts: Mapping[str, Sequence[tuple[float
     figure, (axes,) = grid.make(1, title, how)
     frame(axes)
     every = np.array([point for points in fronts.values() for point in points])
-    low, high = every.min(axis=0) / _ROOM, every.max(axis=0) * _ROOM
+    low, high = every.min(axis=0), every.max(axis=0)
+    room = np.maximum((high / low) ** _ROOM, 1.001)
+    low, high = low / room, high * room
     for colour, (name, points) in zip(_COLOURS * len(fronts), fronts.items(), strict=False):
         seconds, joules = np.array(sorted(points)).T
         seconds, joules = np.append(seconds, high[0]), np.append(joules, joules.min())
         axes.step(seconds, joules, where="post", color=colour, linewidth=1, label=name)
         if len(points) <= _DOTS:
             axes.scatter(seconds[:-1], joules[:-1], 10, color=colour, linewidth=0)
-    log_axis(axes, "x", float(low[0]), float(high[0]))
-    log_axis(axes, "y", float(low[1]), float(high[1]))
-    axes.set_xlabel("latency (s)", labelpad=2)
-    y_label(axes, "energy (J)")
+    second, latency = unit_scale("latency", "s", float(low[0]))
+    joule, energy = unit_scale("energy", "J", float(low[1]))
+    log_axis(axes, "x", float(low[0]), float(high[0]), scale=second)
+    log_axis(axes, "y", float(low[1]), float(high[1]), scale=joule)
+    axes.set_xlabel(latency, labelpad=2)
+    y_label(axes, energy)
     if len(fronts) > 1:
         axes.legend(loc="upper right", frameon=False, fontsize=7)
     return figure
