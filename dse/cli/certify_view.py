@@ -104,6 +104,8 @@ def show_network(data: Mapping[str, Any], out: Path | None, *, kept: bool, roofl
     heads = ("layer", "repeats", "status", *gap, f"least {objective}", "cycles", "energy", "seconds")
     title = f"{data['network']}, {data['accelerator']}, least {objective}, cost model {data['cost_model']}"
     output.print_table(console, title, heads, rows, figures=heads[3:])
+    for source in dict.fromkeys(said for entry in data["layers"] for said in entry.get("energies", ())):
+        console.print(f"energy: {source}", soft_wrap=True)
     if roofline:
         show_rooflines(console, data)
     show_totals(console, data)

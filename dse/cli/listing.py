@@ -200,6 +200,20 @@ def cost_models() -> list[Entry]:
     ]
 
 
+def technologies() -> list[Entry]:
+    """The tables of published energies: each figure, and where they are from."""
+    from dse.core.technology import load_technology, technologies
+
+    found = []
+    for name in technologies():
+        table = load_technology(name)
+        unit = "times a MAC" if table.times_a_mac else "pJ"
+        figures = [f"{one} {one.pj:g} {unit}{f' ({one.note})' * bool(one.note)}" for one in table.figures]
+        entry = {"process_nm": table.process_nm, "source": table.source, "figures": figures}
+        found.append({"name": name, **entry, "sentence": table.source})
+    return found
+
+
 def campaigns() -> list[Entry]:
     """The campaigns that come along, and the files under results/campaigns of the current directory."""
     from dse.campaign.reading import named_campaigns
@@ -241,6 +255,7 @@ def kinds() -> dict[str, Callable[[], list[Entry]]]:
         **hardware,
         "objectives": objectives,
         "cost-models": cost_models,
+        "technologies": technologies,
         "campaigns": campaigns,
     }
 

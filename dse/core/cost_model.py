@@ -109,5 +109,9 @@ class AnyCostModel:
         bound."""
         return None
 
+    def energy_sources(self, layer: Layer, hardware: Any) -> tuple[str, ...]:
+        """What the energies of the hardware were made of, a sentence each; empty where nobody says."""
+        return ()
+
     def trust(self) -> None:
         """It has priced some mappings of a search already: what fails from now on is the mappings' fault."""

@@ -36,6 +36,9 @@ def certify_layer(
     """One layer's certificate, and as plain data; with `check` it is verified, and `verified` says how."""
     found = certify(problem, time_limit, cache=cache)
     entry = found.to_dict(problem, spec, accelerator) | _beside_roofline(problem, found)
+    sources = problem.model.energy_sources(problem.layer, problem.accelerator)
+    if sources:
+        entry["energies"] = list(sources)
     if check:
         entry["verified"] = [asdict(one) for one in verify(problem, found)]
     return found, entry

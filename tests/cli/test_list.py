@@ -33,6 +33,7 @@ def test_list_names_what_there_is(dse: Dse, tmp_path: Path, monkeypatch: pytest.
         "machines",
         "objectives",
         "cost-models",
+        "technologies",
         "campaigns",
     ]
     assert [entry["name"] for entry in found["workloads"]] == list(NETWORKS)

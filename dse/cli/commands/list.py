@@ -22,7 +22,7 @@ def command(
         str,
         typer.Argument(
             help="One of searchers, workloads (or networks), accelerators (or presets), machines, "
-            "objectives, cost-models, campaigns; by default all. Or layers, and a network.",
+            "objectives, cost-models, technologies, campaigns; by default all. Or layers, and a network.",
             metavar="[KIND]",
         ),
     ] = "",

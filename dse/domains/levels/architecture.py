@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 from dse.core.widths import Widths
+from dse.domains.levels.energies import BY_TABLE, Energies
 from dse.domains.levels.machine import (
     MAX_INSTANCES,
     MAX_LETTERS,
@@ -67,8 +68,9 @@ class _LevelTable(Schema):
 @dataclass(frozen=True)
 class _MachineFile(Schema):
     name: _Text
-    mac_pj: _Picojoules
     levels: Annotated[list[_LevelTable], Limits("one or more [[levels]] tables", min_length=1)]
+    mac_pj: _Picojoules | None = None
+    technology: _Text | None = None
     first_fill: str = "elided"
     clock_ghz: _Rate = 1.0
     word_bits: _Bits = 8
@@ -84,14 +86,17 @@ def read_machine(path: str) -> Machine:
 def machine_from_dict(data: object, where: str) -> Machine:
     """The machine that parsed TOML describes; `where` names the place in messages."""
     file = read(_MachineFile, data, where)
+    with within(where):
+        energies = Energies(file.technology, file.mac_pj, file.word_bits)
     levels = tuple(
-        _level(table, file.word_bits, f"{where}: levels[{place}]", outermost=place == 0)
+        _level(table, file.word_bits, f"{where}: levels[{place}]", energies, outermost=place == 0)
         for place, table in enumerate(file.levels)
     )
     try:
         widths = Widths.read(file.bits, "bits")
         clock, bits = file.clock_ghz, file.word_bits
-        return Machine(file.name, levels, file.mac_pj, file.first_fill, clock, bits, widths)
+        made = Machine(file.name, levels, energies.mac_pj, file.first_fill, clock, bits, widths)
+        return replace(made, sources=tuple(energies.sources))
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
 
@@ -109,7 +114,7 @@ def machine_as_written(data: Any, where: str) -> Machine:
     return replace(machine, levels=tuple(levels), **rest)
 
 
-def _level(table: _LevelTable, word_bits: int, where: str, *, outermost: bool) -> Level:
+def _level(table: _LevelTable, word_bits: int, where: str, energies: Energies, *, outermost: bool) -> Level:
     where = f"{where} ({one_line(table.name)[:MAX_LETTERS]})"
     keeps, may_keep = _kept(table, where, outermost=outermost)
     bits = table.word_bits or word_bits
@@ -118,6 +123,7 @@ def _level(table: _LevelTable, word_bits: int, where: str, *, outermost: bool) -
         None if dims is None else _names(dims, DIMS, "dim", f"{where}: {key}")
         for key, dims in (("spread", table.spread), ("loops", table.loops))
     )
+    bandwidth, energy = _bandwidth(table, bits, where), _energy(table, capacity, bits, where, energies)
     with within(where):
         return Level(
             name=table.name,
@@ -129,8 +135,8 @@ def _level(table: _LevelTable, word_bits: int, where: str, *, outermost: bool) -
             loops=loops,
             multicast=table.multicast,
             reduction=table.reduction,
-            bandwidth=_bandwidth(table, bits, where),
-            energy=_energy(table, capacity, bits, where),
+            bandwidth=bandwidth,
+            energy=energy,
             block=table.block,
             leak_pj=table.leak_pj,
             cluster=table.cluster,
@@ -174,24 +180,33 @@ def _bandwidth(table: _LevelTable, bits: int, where: str) -> Bandwidth:
     return Bandwidth(*found)
 
 
-def _energy(table: _LevelTable, capacity: int | None, bits: int, where: str) -> Energy:
+def _energy(table: _LevelTable, capacity: int | None, bits: int, where: str, energies: Energies) -> Energy:
     """What accesses take: one figure for all kinds, one each (0 where there is none), or by the size."""
     each = {"read_pj": table.read_pj, "write_pj": table.write_pj, "update_pj": table.update_pj}
     given = {key: pj for key, pj in each.items() if pj is not None}
     if table.access_pj is None:
+        for key, pj in given.items():
+            energies.own(f"{table.name}, {key}", pj)
         return Energy(**given)
     if given:
         raise InputError(
             f"{where}: access_pj and {next(iter(given))} are both there; give one for all or one each"
         )
+    if table.access_pj in BY_TABLE:
+        with within(where):
+            return Energy.of_any(energies.access(table.access_pj, table.name, capacity, table.block, bits))
     if table.access_pj != BY_SIZE:
         if isinstance(table.access_pj, str):
-            wanted = f"a number or {BY_SIZE!r}"
+            wanted = f"a number, {BY_SIZE!r}, or {' or '.join(BY_TABLE)} of a technology"
             raise InputError(f"{where}: access_pj must be {wanted}, got {shorten(table.access_pj)}")
-        return Energy.of_any(not_negative(table.access_pj, f"{where}: access_pj"))
+        pj = not_negative(table.access_pj, f"{where}: access_pj")
+        energies.own(f"{table.name}, an access", pj)
+        return Energy.of_any(pj)
     if capacity is None:
         raise InputError(f"{where}: access_pj is {BY_SIZE!r}, but there is no size; give size or size_bytes")
-    return Energy.of_any(sram_pj(capacity / table.block, table.block * bits))
+    pj = sram_pj(capacity / table.block, table.block * bits)
+    energies.own(f"{table.name}, an access", pj, "by size, after Eyeriss's table")
+    return Energy.of_any(pj)
 
 
 def _names(names: list[str], known: tuple[str, ...], kind: str, where: str) -> tuple[str, ...]:

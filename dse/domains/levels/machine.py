@@ -145,6 +145,8 @@ class Machine:
     the tensors' words where the machine says them, and then `word_bits` those of tensors of which it says
     nothing; `mac_pj` is of operands of `word_bits`. Without widths every word is a word of each level's.
 
+    `sources` say what its energies were made of.
+
     A machine `of_widths` has levels in bits instead of words, and `stated` is what it was made of.
     """
 
@@ -156,6 +158,7 @@ class Machine:
     word_bits: int = field(default=8, compare=False)
     widths: Widths = NO_WIDTHS
     stated: Machine | None = field(default=None, compare=False, repr=False)
+    sources: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         _named(self.name, "machine")
@@ -213,10 +216,13 @@ class Machine:
         if not widths or (self.stated and widths == self.widths):
             return self
         bits = widths.filled(said.word_bits)
+        mac_pj = said.mac_pj * (bits["W"] * bits["I"]) / said.word_bits**2
+        by_bits = f"MAC of {bits['W']} x {bits['I']} bits {mac_pj:.4g} pJ: by the product of the bits"
         return replace(
             said,
             levels=tuple(level.in_bits for level in said.levels),
-            mac_pj=said.mac_pj * (bits["W"] * bits["I"]) / said.word_bits**2,
+            mac_pj=mac_pj,
+            sources=(*said.sources, by_bits) if said.sources else (),
             widths=widths,
             stated=said,
         )

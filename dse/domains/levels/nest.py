@@ -20,6 +20,7 @@ def machine_nest(layer: Layer, workload: Workload, machine: Machine, mapping: Hi
         f"{name}{layer}, {workload.macs:,} MACs",
         *([naming_line(layer, DIM_NAMES)] if layer.product else []),
         f"{machine.name}: {used:,} of {machine.macs:,} MACs at work",
+        *(f"energy: {source}" for source in machine.sources),
         "",
         *_levels(workload, machine, mapping, dim_names(layer, DIM_NAMES)),
         "",

@@ -107,7 +107,10 @@ def test_a_file_describes_every_level(tmp_path: Path) -> None:
         (f"{HEAD}{DRAM}size_bytes = 1\nword_bits = 16", "must hold a word of 16 bits, got 1"),
         (f"{HEAD}{DRAM}bandwidth = 0", "levels[0].bandwidth must be"),
         (f"{HEAD}{DRAM}bandwidth = nan", "levels[0].bandwidth must be"),
-        (f"{HEAD}{DRAM}access_pj = 'by sze'", "access_pj must be a number or 'by size', got 'by sze'"),
+        (
+            f"{HEAD}{DRAM}access_pj = 'by sze'",
+            "access_pj must be a number, 'by size', or sram or dram of a technology, got 'by sze'",
+        ),
         (f"{HEAD}{DRAM}access_pj = 'by size'", "there is no size; give size or size_bytes"),
         (f"{HEAD}{DRAM}access_pj = -1", "access_pj must not be negative, got -1"),
         (f"{HEAD}{DRAM}access_pj = 1e308", "access_pj must be at most 1e+30, got 1e+308"),

@@ -81,6 +81,10 @@ class Timeloop(LevelsCostModel):
 
         return price
 
+    def energy_sources(self, layer: Layer, hardware: Machine) -> tuple[str, ...]:
+        """See CostModel: what the machine's file took from a table."""
+        return hardware.of_widths(layer.bits).sources
+
     def roofline(self, layer: Layer, hardware: Machine) -> Roofline:
         """See CostModel. The outermost level reads inputs and weights, and is written outputs."""
         hardware = hardware.of_widths(layer.bits)

@@ -1,0 +1,1 @@
+"""Published energies by process, as data files: see `dse.core.technology`."""

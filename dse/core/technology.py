@@ -1,0 +1,144 @@
+"""Energies with their source: published figures of a process, and how those in between follow from them.
+
+A table has figures of multiplications, additions, and accesses to SRAM and DRAM. Of other widths a
+multiplication takes energy by the square of its bits, all else in proportion to them. SRAM of a size between
+two figures lies on the line through them in logarithms, and beyond them goes with the square root of its
+size. A MAC is a multiplication of its operands and an addition of SUM_BITS.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any
+
+from dse.support.errors import InputError, unknown
+from dse.support.schema import Limits, Schema, read
+from dse.support.toml import is_toml, read_toml
+
+KINDS = ("multiply", "add", "sram", "dram")
+SUM_BITS = 32
+
+_Text = Annotated[str, Limits("text", min_length=1)]
+_Count = Annotated[int, Limits(ge=1, le=2**50)]
+_Above = Annotated[float, Limits("a finite number above 0", gt=0, le=1e12, allow_inf_nan=False)]
+
+
+@dataclass(frozen=True)
+class Figure(Schema):
+    """One published energy of so many bits, of SRAM that holds so many bytes."""
+
+    what: _Text
+    bits: _Count
+    pj: _Above
+    bytes: _Count | None = None
+    note: str = ""
+
+    def __str__(self) -> str:
+        of = f" in {self.bytes:,} bytes" if self.bytes else ""
+        return f"{self.what} of {self.bits} bits{of}"
+
+
+@dataclass(frozen=True)
+class _File(Schema):
+    source: _Text
+    process_nm: _Above
+    figures: Annotated[list[Figure], Limits("one or more figures", min_length=1)] = field(
+        default_factory=list
+    )
+    times_a_mac: bool = False
+
+
+@dataclass(frozen=True)
+class Energy:
+    """An energy in pJ, and what it was made of."""
+
+    pj: float
+    source: str
+
+
+@dataclass(frozen=True)
+class Technology:
+    """The figures of one table; where they are `times_a_mac`, they are no pJ but multiples of a MAC's."""
+
+    name: str
+    source: str
+    process_nm: float
+    figures: tuple[Figure, ...]
+    times_a_mac: bool = False
+
+    def mac(self, bits: int) -> Energy:
+        """The energy of a MAC of operands of so many bits. InputError where the table says none."""
+        if self.times_a_mac:
+            raise InputError(f"technology {self.name} has energies in times of a MAC: give mac_pj")
+        parts = [
+            self._scaled("multiply", bits, lambda ratio: ratio**2),
+            self._scaled("add", SUM_BITS, lambda ratio: ratio),
+        ]
+        return Energy(sum(part.pj for part in parts), " + ".join(part.source for part in parts))
+
+    def dram(self, bits: int, mac_pj: float) -> Energy:
+        """The energy of an access to DRAM of so many bits."""
+        return self._times(self._scaled("dram", bits, lambda ratio: ratio), mac_pj)
+
+    def sram(self, bits: int, size: float, mac_pj: float) -> Energy:
+        """The energy of an access of so many bits to SRAM of `size` bytes."""
+        points = sorted((one.bytes or 0, one) for one in self._of("sram"))
+        below = [one for at, one in points if at <= size][-1:]
+        above = [one for at, one in points if at > size][:1]
+        used = (*below, *above)
+        if below and above:
+            low, high = used[0].pj / used[0].bits, used[1].pj / used[1].bits
+            first, last = used[0].bytes or 1, used[1].bytes or 1
+            share = math.log(size / first) / math.log(last / first)
+            a_bit, rule = low * (high / low) ** share, " and "
+        else:
+            a_bit, rule = used[0].pj / used[0].bits * math.sqrt(size / (used[0].bytes or 1)), ""
+        said = rule.join(f"{one.pj:g} for {one}" for one in used)
+        return self._times(Energy(a_bit * bits, said), mac_pj)
+
+    def _of(self, kind: str) -> list[Figure]:
+        found = [one for one in self.figures if one.what == kind]
+        if not found:
+            raise InputError(f"technology {self.name} has no figure of {kind}")
+        return found
+
+    def _scaled(self, kind: str, bits: int, rule: Callable[[float], float]) -> Energy:
+        """From the figure with the nearest width, by ratio."""
+        nearest = min(self._of(kind), key=lambda one: abs(math.log(one.bits / bits)))
+        return Energy(nearest.pj * rule(bits / nearest.bits), f"{nearest.pj:g} for {nearest}")
+
+    def _times(self, found: Energy, mac_pj: float) -> Energy:
+        if not self.times_a_mac:
+            return found
+        return Energy(found.pj * mac_pj, f"{mac_pj:g} pJ of a MAC times {found.source}")
+
+
+def technologies() -> list[str]:
+    """The tables that come along, by name."""
+    folder = files("dse.core.technologies")
+    return sorted(item.name.removesuffix(".toml") for item in folder.iterdir() if is_toml(item.name))
+
+
+def load_technology(name: str) -> Technology:
+    """The table of a name, or in a TOML file. InputError in one line where there is none, or it is wrong."""
+    if name in technologies():
+        path = str(files("dse.core.technologies") / f"{name}.toml")
+        return _made(name, read_toml(path, f"technology {name!r}"), f"technology {name!r}")
+    if not is_toml(name):
+        raise unknown("technology", name, [*technologies(), "FILE.toml"])
+    where = f"technology file {name!r}"
+    return _made(Path(name).stem, read_toml(name, where), where)
+
+
+def _made(name: str, data: Any, where: str) -> Technology:
+    found = read(_File, data, where)
+    for place, figure in enumerate(found.figures):
+        if figure.what not in KINDS:
+            raise unknown("what", figure.what, KINDS, f"{where}: figures[{place}]")
+        if (figure.what == "sram") != (figure.bytes is not None):
+            raise InputError(f"{where}: figures[{place}]: bytes are of sram, and sram has them")
+    return Technology(name, found.source, found.process_nm, tuple(found.figures), found.times_a_mac)

@@ -1,0 +1,50 @@
+"""The energies of a machine that its file takes from a table of published ones, with their sources."""
+
+from __future__ import annotations
+
+from dse.core.technology import Technology, load_technology
+from dse.support.errors import InputError
+
+SRAM, DRAM = "sram", "dram"
+BY_TABLE = (SRAM, DRAM)
+"""What an access may be of, instead of a number."""
+
+
+class Energies:
+    """A machine's energy of a MAC, and those of accesses by a table; `sources` gathers what is used."""
+
+    def __init__(self, technology: str | None, mac_pj: float | None, word_bits: int) -> None:
+        self._table: Technology | None = None if technology is None else load_technology(technology)
+        self.sources: list[str] = []
+        if self._table is None and mac_pj is None:
+            raise InputError("lacks 'mac_pj', and a technology that says it")
+        if self._table is not None and mac_pj is None:
+            found = self._table.mac(word_bits)
+            mac_pj = found.pj
+            self._say(f"MAC of {word_bits} bits", found.pj, found.source)
+        elif self._table is not None:
+            self.own(f"MAC of {word_bits} bits", mac_pj or 0.0)
+        self.mac_pj = mac_pj or 0.0
+
+    def own(self, what: str, pj: float, how: str = "as the file says") -> None:
+        """Say of an energy that it is the file's own, where others are a table's."""
+        if self._table is not None:
+            self.sources.append(f"{what} {pj:.4g} pJ: {how}")
+
+    def access(self, kind: str, level: str, capacity: int | None, block: int, bits: int) -> float:
+        """The pJ of one access of a level whose words have `bits`: `block` of them."""
+        if self._table is None:
+            raise InputError(f"access_pj is {kind!r}, but the machine names no technology")
+        if kind == DRAM:
+            found = self._table.dram(block * bits, self.mac_pj)
+        elif capacity is None:
+            raise InputError(f"access_pj is {kind!r}, but there is no size; give size or size_bytes")
+        else:
+            found = self._table.sram(block * bits, capacity * bits / 8, self.mac_pj)
+        self._say(f"{level}, an access of {block * bits:,} bits", found.pj, found.source)
+        return found.pj
+
+    def _say(self, what: str, pj: float, source: str) -> None:
+        table = self._table
+        assert table is not None
+        self.sources.append(f"{what} {pj:.4g} pJ: {source} ({table.name})")

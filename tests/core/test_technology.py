@@ -1,0 +1,132 @@
+"""Energies by published figures: what follows from them, which figure made what, and wrong tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dse.core.domains import make_problem
+from dse.core.technology import load_technology, technologies
+from dse.domains.levels.models.timeloop.presets import load_machine
+from tests.conftest import Dse
+from workloads import load_layer
+
+CHIP = """
+name = "chip"
+technology = "horowitz-45nm"
+[[levels]]
+name = "DRAM"
+access_pj = "dram"
+block = 4
+[[levels]]
+name = "Buffer"
+size_bytes = 65536
+block = 8
+access_pj = "sram"
+"""
+TABLE = """
+source = "measured"
+process_nm = 5
+figures = [{what = "multiply", bits = 8, pj = 0.1}, {what = "add", bits = 16, pj = 0.02},
+           {what = "sram", bits = 8, bytes = 1024, pj = 1.0}, {what = "dram", bits = 8, pj = 30}]
+"""
+
+
+@pytest.fixture
+def chip(tmp_path: Path) -> Path:
+    path = tmp_path / "chip.toml"
+    path.write_text(CHIP)
+    return path
+
+
+def test_published_figures_are_what_they_are_at_their_own_widths_and_sizes() -> None:
+    table = load_technology("horowitz-45nm")
+    assert table.mac(8).pj == pytest.approx(0.2 + 0.1)
+    assert table.mac(32).pj == pytest.approx(3.1 + 0.1)
+    assert [table.sram(64, size, 0).pj for size in (8192, 32768, 2**20)] == pytest.approx([10, 20, 100])
+    assert table.dram(64, 0).pj == 1300
+
+
+def test_between_figures_energies_follow_by_the_stated_rules() -> None:
+    table = load_technology("horowitz-45nm")
+    assert table.mac(4).pj == pytest.approx(0.2 / 4 + 0.1)
+    assert table.sram(32, 8192, 0).pj == pytest.approx(5)
+    assert table.sram(64, 16384, 0).pj == pytest.approx((10 * 20) ** 0.5)
+    assert table.sram(64, 2048, 0).pj == pytest.approx(5)
+    assert table.sram(64, 2**22, 0).pj == pytest.approx(200)
+    assert load_technology("eyeriss-65nm").dram(32, 2.0).pj == pytest.approx(200 * 2 * 2)
+
+
+def test_a_machine_says_which_figure_made_an_energy(chip: Path, dse: Dse) -> None:
+    machine = load_machine(chip)
+    assert machine.mac_pj == pytest.approx(0.3)
+    assert machine.levels[0].energy.read_pj == pytest.approx(1300 * 32 / 64)
+    assert machine.levels[1].energy.read_pj == pytest.approx(20 * 5**0.2)
+    assert len(machine.sources) == 3
+    given = ("--layer", "alexnet:fc8", "--accelerator", str(chip), "--cost-model", "timeloop")
+    shown = dse("certify", *given, "--fresh").out
+    assert "energy: DRAM, an access of 32 bits 650 pJ: 1300 for dram of 64 bits (horowitz-45nm)" in shown
+    assert "technology" not in str(
+        make_problem(load_layer("alexnet:fc8"), str(chip), "edp", "timeloop").identity
+    )
+
+
+def test_a_table_of_ones_own_is_read(chip: Path) -> None:
+    (chip.parent / "mine.toml").write_text(TABLE)
+    chip.write_text(CHIP.replace("horowitz-45nm", str(chip.parent / "mine.toml")))
+    machine = load_machine(chip)
+    assert machine.mac_pj == pytest.approx(0.1 + 0.02 * 2)
+    assert machine.levels[1].energy.read_pj == pytest.approx(8 * 64**0.5)
+    assert "(mine)" in machine.sources[0]
+
+
+def test_every_table_that_comes_along_is_listed_with_its_figures_and_source(dse: Dse) -> None:
+    found = dse("list", "technologies", "--json").json["technologies"]
+    assert [entry["name"] for entry in found] == technologies()
+    assert all(entry["figures"] and entry["source"] for entry in found)
+
+
+def test_a_decoded_token_of_llama_is_proven_on_a_chip_with_the_sources_of_its_energies(dse: Dse) -> None:
+    given = ("--network", "llama3-8b@decode=1,kv=2048", "--accelerator", "examples/phone.toml")
+    found = dse("certify", *given, "--cost-model", "timeloop", "--objective", "edp", "--roofline").out
+    assert "energy: DRAM, an access of 64 bits 1300 pJ: 1300 for dram of 64 bits (horowitz-45nm)" in found
+    assert "energy: MAC of 4 x 8 bits 0.15 pJ: by the product of the bits" in found
+    assert "whole network: 59.9664 ms, 770.506 mJ, EDP 0.0462045 J s" in found
+    assert "no mappings of its layers have a lower total edp than 0.0462045 J s" in found
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        (("horowitz-45nm", "horowitz-45"), "did you mean 'horowitz-45nm'"),
+        (('technology = "horowitz-45nm"', ""), "lacks 'mac_pj'"),
+        (('technology = "horowitz-45nm"', "mac_pj = 1"), "the machine names no technology"),
+        (("horowitz-45nm", "eyeriss-65nm"), "in times of a MAC: give mac_pj"),
+        (("size_bytes = 65536", ""), "access_pj is 'sram', but there is no size"),
+        (('"sram"', '"flash"'), "or sram or dram of a technology"),
+        (("horowitz-45nm", "none.toml"), "none.toml"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_line(chip: Path, dse: Dse, change: tuple[str, str], line: str) -> None:
+    chip.write_text(CHIP.replace(*change))
+    given = ("--layer", "alexnet:fc8", "--accelerator", str(chip), "--cost-model", "timeloop")
+    assert line in dse("certify", *given).refused()
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        (('"multiply"', '"divide"'), "unknown what 'divide'"),
+        (("bytes = 1024, ", ""), "bytes are of sram"),
+        (("pj = 30", "pj = -1"), "pj"),
+        (('source = "measured"', ""), "source"),
+    ],
+)
+def test_what_is_wrong_with_a_table_is_said_in_a_line(
+    chip: Path, dse: Dse, change: tuple[str, str], line: str
+) -> None:
+    (chip.parent / "mine.toml").write_text(TABLE.replace(*change))
+    chip.write_text(CHIP.replace("horowitz-45nm", str(chip.parent / "mine.toml")))
+    given = ("--layer", "alexnet:fc8", "--accelerator", str(chip), "--cost-model", "timeloop")
+    assert line in dse("certify", *given).refused()
