@@ -4,13 +4,17 @@ A table has figures of multiplications, additions, and accesses to SRAM and DRAM
 multiplication takes energy by the square of its bits, all else in proportion to them. SRAM of a size between
 two figures lies on the line through them in logarithms, and beyond them goes with the square root of its
 size. A MAC is a multiplication of its operands and an addition of SUM_BITS.
+
+To another process and voltage energies go by Stillmaker and Baas, "Scaling equations for the accurate
+prediction of CMOS device performance from 180 nm to 7 nm", Integration 58 (2017): by the ratio of a V^2 + b V
++ c of both, with their coefficients for high-performance transistors. DRAM, which is another chip, does not.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,6 +25,21 @@ from dse.support.toml import is_toml, read_toml
 
 KINDS = ("multiply", "add", "sram", "dram")
 SUM_BITS = 32
+SCALING = {
+    180: (0.0, 24.64, -17.98),
+    130: (7.171, -6.709, 2.904),
+    90: (4.762, -4.781, 2.092),
+    65: (3.755, -4.398, 1.975),
+    45: (1.018, -0.3107, 0.1539),
+    32: (0.8367, -0.4341, 0.1701),
+    20: (0.373, -0.1582, 0.04104),
+    16: (0.2958, -0.1241, 0.03024),
+    14: (0.2363, -0.09675, 0.02239),
+    10: (0.2068, -0.09311, 0.02375),
+    7: (0.1776, -0.09097, 0.02447),
+}
+"""By process in nm: a, b and c."""
+VOLTS = (0.5, 1.8)
 
 _Text = Annotated[str, Limits("text", min_length=1)]
 _Count = Annotated[int, Limits(ge=1, le=2**50)]
@@ -50,6 +69,7 @@ class _File(Schema):
         default_factory=list
     )
     times_a_mac: bool = False
+    volts: _Above | None = None
 
 
 @dataclass(frozen=True)
@@ -69,6 +89,24 @@ class Technology:
     process_nm: float
     figures: tuple[Figure, ...]
     times_a_mac: bool = False
+    volts: float | None = None
+
+    def at(self, process_nm: float, volts: float) -> Technology:
+        """The table for another process and voltage. InputError where nobody says how it scales."""
+        if self.times_a_mac or self.volts is None:
+            raise InputError(f"technology {self.name} has no energies at a voltage that could be scaled")
+        for node in (self.process_nm, process_nm):
+            if node not in SCALING:
+                known = ", ".join(map(str, SCALING))
+                raise InputError(f"process_nm must be one of {known} for energies to scale, got {node:g}")
+        if not VOLTS[0] <= volts <= VOLTS[1]:
+            raise InputError(f"volts must be from {VOLTS[0]} to {VOLTS[1]}, got {volts:g}")
+        ratio = _switching(process_nm, volts) / _switching(self.process_nm, self.volts)
+        figures = tuple(
+            one if one.what == "dram" else replace(one, pj=one.pj * ratio) for one in self.figures
+        )
+        name = f"{self.name} at {process_nm:g} nm and {volts:g} V"
+        return replace(self, name=name, process_nm=process_nm, volts=volts, figures=figures)
 
     def mac(self, bits: int) -> Energy:
         """The energy of a MAC of operands of so many bits. InputError where the table says none."""
@@ -117,6 +155,11 @@ class Technology:
         return Energy(found.pj * mac_pj, f"{mac_pj:g} pJ of a MAC times {found.source}")
 
 
+def _switching(process_nm: float, volts: float) -> float:
+    a, b, c = SCALING[int(process_nm)]
+    return a * volts**2 + b * volts + c
+
+
 def technologies() -> list[str]:
     """The tables that come along, by name."""
     folder = files("dse.core.technologies")
@@ -141,4 +184,6 @@ def _made(name: str, data: Any, where: str) -> Technology:
             raise unknown("what", figure.what, KINDS, f"{where}: figures[{place}]")
         if (figure.what == "sram") != (figure.bytes is not None):
             raise InputError(f"{where}: figures[{place}]: bytes are of sram, and sram has them")
-    return Technology(name, found.source, found.process_nm, tuple(found.figures), found.times_a_mac)
+    return Technology(
+        name, found.source, found.process_nm, tuple(found.figures), found.times_a_mac, found.volts
+    )

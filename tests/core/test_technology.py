@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dse.core.domains import make_problem
-from dse.core.technology import load_technology, technologies
+from dse.core.technology import SCALING, load_technology, technologies
 from dse.domains.levels.models.timeloop.presets import load_machine
 from tests.conftest import Dse
 from workloads import load_layer
@@ -58,6 +58,20 @@ def test_between_figures_energies_follow_by_the_stated_rules() -> None:
     assert load_technology("eyeriss-65nm").dram(32, 2.0).pj == pytest.approx(200 * 2 * 2)
 
 
+def test_energies_scale_between_processes_by_stillmaker_and_baas_but_for_dram() -> None:
+    table = load_technology("horowitz-45nm")
+    there = table.at(16, 0.8)
+    at_16, at_45 = 0.2958 * 0.64 - 0.1241 * 0.8 + 0.03024, 1.018 * 0.81 - 0.3107 * 0.9 + 0.1539
+    assert there.mac(8).pj == pytest.approx(0.3 * at_16 / at_45)
+    assert there.sram(64, 8192, 0).pj == pytest.approx(10 * at_16 / at_45)
+    assert there.dram(64, 0).pj == 1300
+    assert table.at(45, 0.9).mac(8).pj == pytest.approx(0.3)
+    # The same at a lower voltage, and in each smaller process, takes less.
+    assert table.at(16, 0.7).mac(8).pj < there.mac(8).pj
+    taken = [table.at(node, 0.9).mac(8).pj for node in SCALING if node <= 130]
+    assert taken == sorted(taken, reverse=True)
+
+
 def test_a_machine_says_which_figure_made_an_energy(chip: Path, dse: Dse) -> None:
     machine = load_machine(chip)
     assert machine.mac_pj == pytest.approx(0.3)
@@ -106,6 +120,10 @@ def test_a_decoded_token_of_llama_is_proven_on_a_chip_with_the_sources_of_its_en
         (("size_bytes = 65536", ""), "access_pj is 'sram', but there is no size"),
         (('"sram"', '"flash"'), "or sram or dram of a technology"),
         (("horowitz-45nm", "none.toml"), "none.toml"),
+        (('-45nm"', '-45nm"\nprocess_nm = 5\nvolts = 0.8'), "process_nm must be one of 180, 130, 90"),
+        (('-45nm"', '-45nm"\nprocess_nm = 7\nvolts = 8'), "volts must be from 0.5 to 1.8, got 8"),
+        (('-45nm"', '-45nm"\nvolts = 0.8'), "belong together: one of them is missing"),
+        (('"horowitz-45nm"', '"eyeriss-65nm"\nmac_pj = 1\nprocess_nm = 7\nvolts = 0.8'), "could be scaled"),
     ],
 )
 def test_what_is_wrong_is_said_in_a_line(chip: Path, dse: Dse, change: tuple[str, str], line: str) -> None:

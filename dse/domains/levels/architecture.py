@@ -71,6 +71,8 @@ class _MachineFile(Schema):
     levels: Annotated[list[_LevelTable], Limits("one or more [[levels]] tables", min_length=1)]
     mac_pj: _Picojoules | None = None
     technology: _Text | None = None
+    process_nm: _Rate | None = None
+    volts: _Rate | None = None
     first_fill: str = "elided"
     clock_ghz: _Rate = 1.0
     word_bits: _Bits = 8
@@ -87,7 +89,7 @@ def machine_from_dict(data: object, where: str) -> Machine:
     """The machine that parsed TOML describes; `where` names the place in messages."""
     file = read(_MachineFile, data, where)
     with within(where):
-        energies = Energies(file.technology, file.mac_pj, file.word_bits)
+        energies = Energies(file.technology, file.mac_pj, file.word_bits, (file.process_nm, file.volts))
     levels = tuple(
         _level(table, file.word_bits, f"{where}: levels[{place}]", energies, outermost=place == 0)
         for place, table in enumerate(file.levels)

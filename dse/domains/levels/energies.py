@@ -13,8 +13,19 @@ BY_TABLE = (SRAM, DRAM)
 class Energies:
     """A machine's energy of a MAC, and those of accesses by a table; `sources` gathers what is used."""
 
-    def __init__(self, technology: str | None, mac_pj: float | None, word_bits: int) -> None:
+    def __init__(
+        self,
+        technology: str | None,
+        mac_pj: float | None,
+        word_bits: int,
+        scaled: tuple[float | None, float | None] = (None, None),
+    ) -> None:
         self._table: Technology | None = None if technology is None else load_technology(technology)
+        process_nm, volts = scaled
+        if process_nm is not None and volts is not None and self._table is not None:
+            self._table = self._table.at(process_nm, volts)
+        elif scaled != (None, None):
+            raise InputError("a technology, process_nm and volts belong together: one of them is missing")
         self.sources: list[str] = []
         if self._table is None and mac_pj is None:
             raise InputError("lacks 'mac_pj', and a technology that says it")
