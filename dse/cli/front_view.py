@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 PROOF_SECONDS = 5.0
 """How long a proof may take to set a search's front beside it."""
-PICTURE = "front.png"
+PICTURE, PAGE = "front.png", "front.html"
 MAX_SHOWN = 20
 """Points of a network's front that are shown, its ends among them."""
 
@@ -114,8 +114,8 @@ def _missing(result: Result) -> str:
     return f"{lacks:.2%} of the hypervolume of the exact front is missing ({len(exact.points)} points)"
 
 
-def draw_front(data: Mapping[str, Any], folder: Path) -> None:
-    """Write the picture of a front into the folder, if it has points."""
+def draw_front(problem: AnyProblem | None, data: Mapping[str, Any], folder: Path) -> None:
+    """Write the picture of a front, and of a layer's the page, into the folder, if it has points."""
     from dse.report.plots.files import png
     from dse.report.plots.front import front_figure
     from dse.support.files import write_whole
@@ -125,6 +125,23 @@ def draw_front(data: Mapping[str, Any], folder: Path) -> None:
         how = f"front of latency and energy, {data['cost_model']}: no mapping is below and left of it"
         points = [(point["latency"], point["energy"]) for point in data["points"]]
         write_whole(folder / PICTURE, png(front_figure(title, how, {"exact front": points})), "figure")
+        if problem is not None:
+            write_page(problem, title, how, data["points"], folder)
+
+
+def write_page(
+    problem: AnyProblem, title: str, how: str, points: Sequence[Mapping[str, Any]], folder: Path
+) -> None:
+    """Write the page of a layer's front, with its mappings, into the folder, if it has points."""
+    from dse.report.page.front import Shown, front_page
+    from dse.support.files import write_whole
+
+    if points:
+        shown = [
+            Shown(point["latency"], point["energy"], problem.nest(problem.read_mapping(point["mapping"])))
+            for point in points
+        ]
+        write_whole(folder / PAGE, front_page(title, how, shown), "page")
 
 
 def _claim(entry: Mapping[str, Any]) -> str:

@@ -125,7 +125,7 @@ class Front:
 
 def figures_of(problem: AnyProblem, point: Incumbent) -> tuple[float, float]:
     """Its seconds and joules."""
-    return point.cycles * problem.accelerator.cycle_seconds, point.energy_nj * 1e-9
+    return point.cycles / float(problem.criteria.hertz), point.energy_nj * 1e-9
 
 
 def refuse_front(problem: AnyProblem) -> None:

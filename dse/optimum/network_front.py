@@ -18,7 +18,7 @@ import numpy as np
 
 from dse.core.certificate import BOUNDED, INFEASIBLE, OPTIMAL
 from dse.core.problem import AnyProblem
-from dse.optimum.front import Front, as_dict, certify_front, figures_of
+from dse.optimum.front import Front, as_dict, certify_front
 from dse.search.network import layer_file
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.files import make_folder, write_json
@@ -30,30 +30,30 @@ FRONT, FRONTS = "front.json", "fronts"
 
 @dataclass(frozen=True)
 class Sums:
-    """Points of a front (n,), the fastest first: seconds, joules, and each layer's point (n, layers).
+    """Points of a front (n,), the fastest first: cycles, joules, and each layer's point (n, layers).
 
     A point of the exact front is at most a share `epsilon` better in either than one of these.
     """
 
-    seconds: FloatArray
+    cycles: FloatArray
     joules: FloatArray
     choices: IntArray
     epsilon: float = 0.0
 
     def __len__(self) -> int:
-        return len(self.seconds)
+        return len(self.cycles)
 
 
 def summed(fronts: Sequence[tuple[FloatArray, FloatArray]], most: int = MAX_POINTS) -> Sums:
-    """The front of sums of a point of each of some fronts, each given by its seconds and joules."""
+    """The front of sums of a point of each of some fronts, each given by its cycles and joules."""
     found = Sums(np.zeros(1), np.zeros(1), np.zeros((1, 0), np.int64))
-    for seconds, joules in fronts:
-        before, after = (place.ravel() for place in np.indices((len(found), len(seconds))))
-        kept = undominated(found.seconds[before] + seconds[after], found.joules[before] + joules[after])
+    for cycles, joules in fronts:
+        before, after = (place.ravel() for place in np.indices((len(found), len(cycles))))
+        kept = undominated(found.cycles[before] + cycles[after], found.joules[before] + joules[after])
         before, after = before[kept], after[kept]
         choices = np.concatenate([found.choices[before], after[:, np.newaxis]], axis=1)
         found = Sums(
-            found.seconds[before] + seconds[after],
+            found.cycles[before] + cycles[after],
             found.joules[before] + joules[after],
             choices,
             found.epsilon,
@@ -62,9 +62,9 @@ def summed(fronts: Sequence[tuple[FloatArray, FloatArray]], most: int = MAX_POIN
     return thinned(found, most)
 
 
-def undominated(seconds: FloatArray, joules: FloatArray) -> IntArray:
+def undominated(cycles: FloatArray, joules: FloatArray) -> IntArray:
     """The places of the points (n,) that none is better than or equal to, the fastest first."""
-    order = np.lexsort((joules, seconds))
+    order = np.lexsort((joules, cycles))
     cheap = joules[order]
     best = np.minimum.accumulate(cheap)
     first = np.ones(len(order), dtype=bool)
@@ -76,14 +76,14 @@ def thinned(points: Sums, most: int) -> Sums:
     """At most so many of the points, of which each is near one, with the `epsilon` that this costs."""
     if len(points) <= most:
         return points
-    heights = np.log(points.seconds / points.seconds[0])
+    heights = np.log(points.cycles / points.cycles[0])
     few, many = heights[-1] / len(points) / 16, heights[-1]
     for _ in range(60):
         middle = math.sqrt(few * many)
         few, many = (few, middle) if len(_last_of(heights, middle)) <= most else (middle, many)
     kept = _last_of(heights, many)
     epsilon = (1.0 + points.epsilon) * math.exp(many) * (1.0 + 1e-12) - 1.0
-    return Sums(points.seconds[kept], points.joules[kept], points.choices[kept], epsilon)
+    return Sums(points.cycles[kept], points.joules[kept], points.choices[kept], epsilon)
 
 
 def _last_of(heights: FloatArray, width: float) -> IntArray:
@@ -91,6 +91,25 @@ def _last_of(heights: FloatArray, width: float) -> IntArray:
     intervals = np.floor(heights / width).astype(np.int64)
     last: IntArray = np.flatnonzero(np.append(intervals[1:] != intervals[:-1], True))
     return last if last[0] == 0 else np.append(0, last)
+
+
+def certify_layer_front(
+    spec: str,
+    accelerator: str,
+    problem: AnyProblem,
+    *,
+    time_limit: float | None = None,
+    cache: bool | str | Path = True,
+    check: bool = False,
+    out: Path | None = None,
+) -> dict[str, Any]:
+    """Prove the front of one layer, as plain data, its repeats left out; with `out`, it is written."""
+    if out is not None:
+        make_folder(out)
+    entry = as_dict(certify_front(problem, time_limit, cache=cache), spec, accelerator, check=check)
+    if out is not None:
+        write_json(out / FRONT, entry)
+    return entry
 
 
 def certify_network_front(
@@ -132,7 +151,7 @@ def certify_network_front(
         "cost_model": problem.model_spec,
         "status": status,
         "epsilon": sums.epsilon if sums else None,
-        "points": _points(sums) if sums else [],
+        "points": _points(sums, float(problem.criteria.hertz)) if sums else [],
         "layers": layers,
     }
     if out is not None:
@@ -141,12 +160,12 @@ def certify_network_front(
 
 
 def _pairs(front: Front) -> tuple[FloatArray, FloatArray]:
-    """A layer's seconds and joules, by point, times its repeats."""
-    figures = np.array([figures_of(front.problem, point) for point in front.points])
-    seconds, joules = (figures * front.problem.layer.repeats).T
-    return seconds, joules
+    """A layer's cycles and joules, by point, times its repeats."""
+    figures = np.array([(point.cycles, point.energy_nj * 1e-9) for point in front.points])
+    cycles, joules = (figures * front.problem.layer.repeats).T
+    return cycles, joules
 
 
-def _points(sums: Sums) -> list[dict[str, Any]]:
-    rows = zip(sums.seconds.tolist(), sums.joules.tolist(), sums.choices.tolist(), strict=True)
+def _points(sums: Sums, hertz: float) -> list[dict[str, Any]]:
+    rows = zip((sums.cycles / hertz).tolist(), sums.joules.tolist(), sums.choices.tolist(), strict=True)
     return [{"latency": seconds, "energy": joules, "layers": choice} for seconds, joules, choice in rows]

@@ -102,13 +102,10 @@ def test_a_networks_front_is_that_of_all_choices_of_its_layers_mappings(model: s
     totals = {(0.0, 0.0)}
     for problem in problems.values():
         times = problem.layer.repeats
-        own = [
-            (times * c * problem.accelerator.cycle_seconds, times * e * 1e-9)
-            for c, e in front_of_all(problem)
-        ]
+        own = [(times * c, times * e * 1e-9) for c, e in front_of_all(problem)]
         totals = {(s + more, j + spent) for s, j in totals for more, spent in own}
     left = sorted(one for one in totals if not any(o != one and _no_worse(o, one) for o in totals))
-    found = [(point["latency"], point["energy"]) for point in data["points"]]
+    found = [(point["latency"] * problem.criteria.hertz, point["energy"]) for point in data["points"]]
     assert (data["status"], data["epsilon"]) == ("optimal", 0.0)
     np.testing.assert_allclose(found, left, rtol=1e-12)
     fronts = [entry["points"] for entry in data["layers"]]
@@ -131,8 +128,8 @@ def test_a_front_of_too_many_points_is_thinned_to_within_the_epsilon_that_it_sta
     assert len(exact) > 1000 >= 40 >= len(few) > 10
     assert exact.epsilon == 0.0
     assert 0 < few.epsilon < 0.1
-    for seconds, joules in zip(exact.seconds, exact.joules, strict=True):
-        near = (few.seconds <= seconds * (1 + few.epsilon)) & (few.joules <= joules)
+    for seconds, joules in zip(exact.cycles, exact.joules, strict=True):
+        near = (few.cycles <= seconds * (1 + few.epsilon)) & (few.joules <= joules)
         assert near.any()
     assert thinned(exact, len(exact)) is exact
 
@@ -144,7 +141,15 @@ def test_a_front_is_shown_written_and_verified(dse: Dse, tmp_path: Path) -> None
     assert "exact front by 2 proofs" in outcome.out
     assert outcome.out.count("verified: ") == 3
     assert (tmp_path / "front.png").stat().st_size > 5000
-    assert json.loads((tmp_path / "front.json").read_text())["status"] == "optimal"
+    data = json.loads((tmp_path / "front.json").read_text())
+    assert (data["status"], data["layer"]) == ("optimal", "mlp:1")
+    (point,) = data["points"]
+    assert point["latency"] == point["cycles"] / 1e9
+    page = (tmp_path / "front.html").read_text(encoding="utf-8")
+    assert page.count("<circle") == page.count("<details") == 1
+    assert f"{point['latency'] * 1e3:.5f} ms" in page
+    assert page.count("mlp:1") == 3
+    assert "<script" not in page
 
 
 @pytest.mark.parametrize(

@@ -234,21 +234,26 @@ def _certify_fronts(
 ) -> None:
     from dse.cli.certify_view import LayerBar
     from dse.cli.front_view import draw_front, show_front, show_network_front
-    from dse.optimum.network_front import certify_network_front
+    from dse.optimum.network_front import certify_layer_front, certify_network_front
 
     name = network or next(iter(problems))
     with LayerBar(name, len(problems)) as bar, _compiling_said():
-        data = certify_network_front(name, accelerator, problems, out=out, observe=bar, **options)
-    shown = data if network is not None else data["layers"][0]
+        shown = (
+            certify_layer_front(name, accelerator, problems[name], out=out, **options)
+            if network is None
+            else certify_network_front(name, accelerator, problems, out=out, observe=bar, **options)
+        )
     if out is not None:
-        draw_front(shown, out)
+        draw_front(None if network else problems[name], shown, out)
     if json:
         output.print_json(shown)
     elif network is None:
-        show_front(next(iter(problems.values())), shown, out)
+        show_front(problems[name], shown, out)
     else:
-        show_network_front(data, out)
-    _exit([{**entry, "best": entry["status"] != "infeasible" or None} for entry in data["layers"]])
+        show_network_front(shown, out)
+    _exit(
+        [{**entry, "best": entry["status"] != "infeasible" or None} for entry in shown.get("layers", [shown])]
+    )
 
 
 def _exit(entries: list[dict[str, Any]]) -> None:

@@ -211,6 +211,13 @@ def _search_layer(
         _fail(error, task.searcher)
     if out is not None:
         write_result(result, out, layer, task.accelerator)
+        if sorted(problem.objective.split(", ")) == ["energy", "latency"]:
+            from dse.cli.front_view import write_page
+
+            found = result.to_dict(layer, task.accelerator)
+            title = f"{layer} on {task.accelerator}: {task.searcher}"
+            how = f"found by {len(result.record):,} samples, {problem.model_spec}"
+            write_page(result.best_problem, title, how, found["front"], out)
         export_best(formats, problem, result.to_dict(layer, task.accelerator)["best"], out)
     if json:
         found = result.to_dict(layer, task.accelerator)
