@@ -159,7 +159,8 @@ def test_check_prints_a_sentence_a_rule(dse: Dse) -> None:
     assert outcome.code == 0, outcome
     lines = outcome.out.splitlines()
     assert lines[0] == "random:"
-    assert lines[1] == "      declares random_start = {}, takes_several = True, aliases = {'batch': 'batch_size'}"
+    declared = "random_start = {}, takes_several = True, aliases = {'batch': 'batch_size'}"
+    assert lines[1] == f"      declares {declared}"
     assert lines[2:-1:2] == [f"pass  {rule.sentence}" for rule in RULES]
     assert lines[-1] == f"random keeps all {len(RULES)} rules"
     assert outcome.err == ""
