@@ -11,7 +11,7 @@ that fits, or where the optimum (of `any`: among perfect factors) is not proven.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -101,11 +101,11 @@ def classes() -> dict[str, tuple[Layer, ...]]:
     return {name: tuple(make()) for name, make in CLASSES.items()}
 
 
-def _conv(**sizes: Any) -> Layer:
+def conv(**sizes: Any) -> Layer:
     return Layer(type="CONV", **sizes)
 
 
-def _depthwise(**sizes: Any) -> Layer:
+def depthwise(**sizes: Any) -> Layer:
     return Layer(type="DSCONV", K=1, **sizes)
 
 
@@ -124,7 +124,7 @@ def gpt2() -> Iterator[Layer]:
 
 def vit() -> Iterator[Layer]:
     """ViT-B/16 over 197 tokens (Dosovitskiy et al. 2021)."""
-    yield _conv(K=768, C=3, Y=224, X=224, R=16, S=16, stride=(16, 16), name="vit.patches")
+    yield conv(K=768, C=3, Y=224, X=224, R=16, S=16, stride=(16, 16), name="vit.patches")
     for name, shape in {"qkv": (197, 2304, 768), "scores": (197, 197, 64), "context": (197, 64, 197)}.items():
         yield Layer.gemm(*shape, name=f"vit.{name}")
     yield Layer.gemm(197, 3072, 768, name="vit.mlp")
@@ -132,29 +132,29 @@ def vit() -> Iterator[Layer]:
 
 def inception() -> Iterator[Layer]:
     """Inception-v3 (Szegedy et al. 2016): its rectangular windows."""
-    yield _conv(K=64, C=48, Y=35, X=35, R=5, S=5, padding=(2, 2), name="inception.5x5")
-    yield _conv(K=192, C=160, Y=17, X=17, R=1, S=7, padding=(0, 3), name="inception.1x7")
-    yield _conv(K=192, C=192, Y=17, X=17, R=7, S=1, padding=(3, 0), name="inception.7x1")
-    yield _conv(K=384, C=384, Y=8, X=8, R=1, S=3, padding=(0, 1), name="inception.1x3")
-    yield _conv(K=320, C=2048, Y=8, X=8, R=1, S=1, name="inception.branch1x1")
+    yield conv(K=64, C=48, Y=35, X=35, R=5, S=5, padding=(2, 2), name="inception.5x5")
+    yield conv(K=192, C=160, Y=17, X=17, R=1, S=7, padding=(0, 3), name="inception.1x7")
+    yield conv(K=192, C=192, Y=17, X=17, R=7, S=1, padding=(3, 0), name="inception.7x1")
+    yield conv(K=384, C=384, Y=8, X=8, R=1, S=3, padding=(0, 1), name="inception.1x3")
+    yield conv(K=320, C=2048, Y=8, X=8, R=1, S=1, name="inception.branch1x1")
 
 
 def convnext() -> Iterator[Layer]:
     """ConvNeXt-T (Liu et al. 2022)."""
-    yield _conv(K=96, C=3, Y=224, X=224, R=4, S=4, stride=(4, 4), name="convnext.stem")
-    yield _depthwise(C=96, Y=56, X=56, R=7, S=7, padding=(3, 3), name="convnext.depthwise1")
-    yield _depthwise(C=384, Y=14, X=14, R=7, S=7, padding=(3, 3), name="convnext.depthwise3")
-    yield _conv(K=192, C=96, Y=56, X=56, R=2, S=2, stride=(2, 2), name="convnext.downsample")
-    yield _conv(K=3072, C=768, Y=7, X=7, R=1, S=1, name="convnext.expand4")
+    yield conv(K=96, C=3, Y=224, X=224, R=4, S=4, stride=(4, 4), name="convnext.stem")
+    yield depthwise(C=96, Y=56, X=56, R=7, S=7, padding=(3, 3), name="convnext.depthwise1")
+    yield depthwise(C=384, Y=14, X=14, R=7, S=7, padding=(3, 3), name="convnext.depthwise3")
+    yield conv(K=192, C=96, Y=56, X=56, R=2, S=2, stride=(2, 2), name="convnext.downsample")
+    yield conv(K=3072, C=768, Y=7, X=7, R=1, S=1, name="convnext.expand4")
 
 
 def efficientnet() -> Iterator[Layer]:
     """EfficientNet-B4 at 380 pixels (Tan and Le 2019), which no other campaign has."""
-    yield _conv(K=48, C=3, Y=380, X=380, R=3, S=3, stride=(2, 2), padding=(1, 1), name="efficientnet_b4.stem")
-    yield _conv(K=144, C=24, Y=190, X=190, R=1, S=1, name="efficientnet_b4.expand2")
-    yield _depthwise(C=336, Y=48, X=48, R=5, S=5, padding=(2, 2), name="efficientnet_b4.depthwise3")
-    yield _conv(K=160, C=672, Y=24, X=24, R=1, S=1, name="efficientnet_b4.project5")
-    yield _conv(K=1792, C=448, Y=12, X=12, R=1, S=1, name="efficientnet_b4.head")
+    yield conv(K=48, C=3, Y=380, X=380, R=3, S=3, stride=(2, 2), padding=(1, 1), name="efficientnet_b4.stem")
+    yield conv(K=144, C=24, Y=190, X=190, R=1, S=1, name="efficientnet_b4.expand2")
+    yield depthwise(C=336, Y=48, X=48, R=5, S=5, padding=(2, 2), name="efficientnet_b4.depthwise3")
+    yield conv(K=160, C=672, Y=24, X=24, R=1, S=1, name="efficientnet_b4.project5")
+    yield conv(K=1792, C=448, Y=12, X=12, R=1, S=1, name="efficientnet_b4.head")
 
 
 def fully_connected() -> Iterator[Layer]:
@@ -165,9 +165,9 @@ def fully_connected() -> Iterator[Layer]:
 
 def odd() -> Iterator[Layer]:
     """Sizes with few divisors, as pruning and cropping leave them."""
-    yield _conv(K=61, C=37, Y=53, X=53, R=3, S=3, padding=(1, 1), name="odd.conv")
+    yield conv(K=61, C=37, Y=53, X=53, R=3, S=3, padding=(1, 1), name="odd.conv")
     yield Layer.gemm(127, 509, 251, name="odd.gemm")
-    yield _conv(K=101, C=67, Y=29, X=31, R=5, S=3, name="odd.window")
+    yield conv(K=101, C=67, Y=29, X=31, R=5, S=3, name="odd.window")
     yield Layer.gemm(1021, 31, 113, name="odd.tall")
 
 
@@ -222,7 +222,8 @@ def main() -> None:
     """Write the layers, the machines and the campaigns."""
     rng = np.random.default_rng(SEED)
     SMALL.mkdir(exist_ok=True)
-    _write_layers(SMALL / "layers.toml")
+    layers = [layer for made in classes().values() for layer in made]
+    write_layers(SMALL / "layers.toml", "draw_small.py", layers)
     used: dict[str, set[str]] = {model: set() for model in MODELS}
     for campaign, count in CAMPAIGNS.items():
         for model in MODELS:
@@ -230,7 +231,7 @@ def main() -> None:
             parts = [HEAD.format(name=name, model=model, what=WHAT[campaign], seeds=SEEDS[campaign])]
             for place, (problem, tiles) in enumerate(draw(model, count, rng, used[model]), 1):
                 file = SMALL / f"{name}-{place}.toml"
-                _write_machine(file, problem.accelerator)
+                write_machine(file, problem.accelerator)
                 lines = {
                     "layer": f"small/layers.toml:{problem.layer.name}",
                     "accelerator": f"small/{file.name}",
@@ -244,18 +245,17 @@ def main() -> None:
             print(name)
 
 
-def _write_layers(path: Path) -> None:
-    parts = ['# Written by draw_small.py, which names the sources of the sizes.\nname = "unseen"\n']
-    for layers in classes().values():
-        for layer in layers:
-            entry = {"name": layer.name} | layer.to_dict()
-            parts.append(
-                "[[layers]]\n" + "".join(f"{key} = {_toml(value)}\n" for key, value in entry.items())
-            )
+def write_layers(path: Path, script: str, layers: Iterable[Layer]) -> None:
+    """Write layers as a network of a user's own, with the script that names their sources."""
+    parts = [f'# Written by {script}, which names the sources of the sizes.\nname = "unseen"\n']
+    for layer in layers:
+        entry = {"name": layer.name} | layer.to_dict()
+        parts.append("[[layers]]\n" + "".join(f"{key} = {_toml(value)}\n" for key, value in entry.items()))
     path.write_text("\n".join(parts), encoding="utf-8")
 
 
-def _write_machine(path: Path, machine: Accelerator) -> None:
+def write_machine(path: Path, machine: Accelerator) -> None:
+    """Write a machine as a file that a campaign names."""
     entry = machine.to_dict()
     path.write_text("".join(f"{key} = {_toml(value)}\n" for key, value in entry.items()), encoding="utf-8")
 
