@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from dse.core.edges import Chain, Edge, chains_of, see_edges
 from dse.core.layer import Layer
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.validation import INT64_MAX
@@ -39,7 +40,8 @@ class Network:
     Groups and batches are folded into repeats (`Layer.folded`). Layers with equal loops are one: it has the
     name of the first and the repeats of all. `members[i]` holds the names of all layers that `layers[i]`
     stands for, `wholes[i]` those layers as they were before folding. `source` says where the table comes
-    from, `left_out` what of a model is no layer.
+    from, `left_out` what of a model is no layer. `in_order` are all layers as the network runs them, and
+    `edges` which of them reads what another makes, as far as that is known.
     """
 
     name: str
@@ -48,10 +50,21 @@ class Network:
     members: tuple[tuple[str, ...], ...]
     wholes: tuple[tuple[Layer, ...], ...]
     left_out: tuple[LeftOut, ...] = ()
+    in_order: tuple[Layer, ...] = ()
+    edges: tuple[Edge, ...] = ()
 
     @classmethod
-    def of(cls, name: str, source: str, layers: Iterable[Layer], left_out: Iterable[LeftOut] = ()) -> Network:
+    def of(
+        cls,
+        name: str,
+        source: str,
+        layers: Iterable[Layer],
+        left_out: Iterable[LeftOut] = (),
+        edges: Iterable[Edge] = (),
+    ) -> Network:
         """The network of some named layers, in the order in which it runs them."""
+        layers, edges = tuple(layers), tuple(edges)
+        see_edges(edges, [layer.name for layer in layers], name)
         groups: dict[Layer, list[Layer]] = {}
         repeats: dict[Layer, int] = {}
         for layer in layers:
@@ -70,6 +83,8 @@ class Network:
             tuple(tuple(layer.name for layer in group) for group in groups.values()),
             tuple(map(tuple, groups.values())),
             tuple(left_out),
+            layers,
+            edges,
         )
 
     def in_convention(self, convention: str) -> Network:
@@ -78,6 +93,11 @@ class Network:
             return self
         layers = (unpadded(layer) for group in self.wholes for layer in group)
         return Network.of(self.name, self.source, layers, self.left_out)
+
+    @property
+    def chains(self) -> tuple[Chain, ...]:
+        """The layers that read each other, groups and batches folded."""
+        return chains_of([layer.folded() for layer in self.in_order], self.edges)
 
     @property
     def macs(self) -> int:

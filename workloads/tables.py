@@ -8,6 +8,7 @@ from typing import Protocol
 
 from dse.core.layer import Layer
 from dse.support.errors import InputError
+from workloads import edges
 from workloads.convolutions import alexnet, efficientnet_b0, mobilenet_v2, resnet18, resnet50, vgg16
 from workloads.network import Network, unpadded
 from workloads.products import bert_base, gpt2_block, mlp
@@ -28,12 +29,13 @@ class Table:
     """A network's layers in the order in which it runs them.
 
     `classifier` names the fully connected layers at the end of a convolutional network: the tables of the
-    `gamma` convention hold convolutions only.
+    `gamma` convention hold convolutions only. `edges` says which layer reads what, of their true sizes.
     """
 
     source: str
     layers: Callable[[], Iterable[Layer]]
     classifier: tuple[str, ...] = ()
+    edges: edges.Edges = edges.in_a_row
 
     def network(self, name: str, convention: str) -> Network:
         """The network in one of the two conventions. InputError where the name says how it is run."""
@@ -46,7 +48,8 @@ class Table:
         layers = list(self.layers())
         if convention == "gamma":
             layers = [unpadded(layer) for layer in layers if layer.name not in self.classifier]
-        return Network.of(name, self.source, layers)
+            return Network.of(name, self.source, layers)
+        return Network.of(name, self.source, layers, edges=self.edges(layers))
 
 
 NETWORKS: Mapping[str, Known] = {
@@ -64,31 +67,37 @@ NETWORKS: Mapping[str, Known] = {
         "He et al. 2015 (arXiv:1512.03385); torchvision.models.resnet18",
         resnet18,
         ("fc",),
+        edges.resnet,
     ),
     "resnet50": Table(
         "He et al. 2015 (arXiv:1512.03385), v1.5 with the stride in the 3x3; torchvision.models.resnet50",
         resnet50,
         ("fc",),
+        edges.resnet,
     ),
     "mobilenet_v2": Table(
         "Sandler et al. 2018 (arXiv:1801.04381); torchvision.models.mobilenet_v2",
         mobilenet_v2,
         ("classifier",),
+        edges.mobilenet_v2,
     ),
     "efficientnet_b0": Table(
         "Tan and Le 2019 (arXiv:1905.11946), squeeze and excitation included; "
         "torchvision.models.efficientnet_b0",
         efficientnet_b0,
         ("classifier",),
+        edges.efficientnet,
     ),
     "bert_base": Table(
         "Devlin et al. 2018 (arXiv:1810.04805), the encoder's products at sequence length 512",
         bert_base,
+        edges=edges.attention,
     ),
     "gpt2_block": Table(
         "Radford et al. 2019 (Language Models are Unsupervised Multitask Learners), one block of the "
         "117M-parameter model at its context of 1024",
         gpt2_block,
+        edges=edges.gpt2_block,
     ),
     "mlp": Table(
         "Naumov et al. 2019 (arXiv:1906.00091), the perceptrons of MLPerf's DLRM at its mini-batch of 2048",

@@ -10,6 +10,11 @@ type = "CONV"
 operator = "Softmax"
 count = 12
 macs = 0                    # left out where they are not known
+
+A layer that reads what another one makes says so: `reads = "scores"`, or of a product of two layers'
+outputs `reads = ["queries", "keys"]`, of which one may be "". `beside = ["shortcut"]` is read by an operator
+that is no layer, such as a sum, as the layer makes its output; `whole_rows = true` says that an operator
+before the layer needs whole rows, such as a softmax.
 """
 
 from __future__ import annotations
@@ -18,6 +23,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
+from dse.core.edges import BESIDE, INPUT, WEIGHT, Edge
 from dse.core.layer import Layer
 from dse.support.errors import InputError, shorten, within
 from dse.support.schema import Limits, Schema, read
@@ -50,14 +56,15 @@ def read_network(path: str, convention: str) -> Network:
     file = read(_NetworkFile, read_toml(path, where), where)
     name = _line(file.name, f"{where}: name")
     source = path if file.source is None else _line(file.source, f"{where}: source")
-    layers = _named(file.layers, where)
+    edges: list[Edge] = []
+    layers = _named(file.layers, where, edges)
     left_out = [LeftOut(**vars(entry)) for entry in file.left_out]
     with within(where):
-        return Network.of(name, source, layers, left_out).in_convention(convention)
+        return Network.of(name, source, layers, left_out, edges).in_convention(convention)
 
 
-def _named(entries: Iterable[object], where: str) -> list[Layer]:
-    """The layers of all entries, each with a name of its own."""
+def _named(entries: Iterable[object], where: str, edges: list[Edge]) -> list[Layer]:
+    """The layers of all entries, each with a name of its own; what they read is added to the edges."""
     places: dict[str, str] = {}
     layers = []
     for index, entry in enumerate(entries):
@@ -65,13 +72,46 @@ def _named(entries: Iterable[object], where: str) -> list[Layer]:
         label = entry.get("name") if isinstance(entry, dict) else None
         if isinstance(label, str) and label:
             place += f" {shorten(label)}"
+        said, entry = _said_of_edges(entry)
         layer = Layer.from_dict(entry, place)
         name = _layer_name(layer.name or f"layer{index}", place)
         if name in places:
             raise InputError(f"{place}: the name {shorten(name)} is taken by {places[name]}; rename one")
         places[name] = f"layers[{index}]"
         layers.append(replace(layer, name=name))
+        edges += _edges(name, said, place)
     return layers
+
+
+def _said_of_edges(entry: object) -> tuple[dict[str, Any], object]:
+    """What a layer's table says of what it reads, and the rest of the table."""
+    if not isinstance(entry, dict):
+        return {}, entry
+    said = {key: value for key, value in entry.items() if key in ("reads", "beside", "whole_rows")}
+    return said, {key: value for key, value in entry.items() if key not in said}
+
+
+def _edges(name: str, said: dict[str, Any], place: str) -> list[Edge]:
+    """The edges to a layer, of what its table says."""
+    rows = said.get("whole_rows", False)
+    if not isinstance(rows, bool):
+        raise InputError(f"{place}: whole_rows must be true or false, got {shorten(rows)}")
+    read = _layers_named(said.get("reads", []), f"{place}: reads")
+    if len(read) > 2:
+        raise InputError(
+            f"{place}: reads names {len(read)} layers; a product has two operands, others beside"
+        )
+    beside = _layers_named(said.get("beside", []), f"{place}: beside")
+    operands = zip(read, (INPUT, WEIGHT), strict=False)
+    found = [Edge(source, name, operand, rows) for source, operand in operands if source]
+    return [*found, *(Edge(source, name, BESIDE) for source in beside)]
+
+
+def _layers_named(value: object, what: str) -> list[str]:
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, list) or not all(isinstance(one, str) for one in names):
+        raise InputError(f"{what} must be the name of a layer or a list of names, got {shorten(value)}")
+    return names
 
 
 def _layer_name(name: str, place: str) -> str:

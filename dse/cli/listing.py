@@ -8,16 +8,18 @@ from dataclasses import MISSING, Field, asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dse.core.edges import BESIDE, INPUT, WEIGHT
 from dse.support.errors import InputError
 from dse.support.toml import read_toml
 
 if TYPE_CHECKING:
     from dse.core.cost_models import Ability
+    from dse.core.edges import Chain
     from dse.core.layer import Layer
 
 Entry = dict[str, Any]
 
-LAYERS, LEFT_OUT = "layers", "left_out"
+LAYERS, LEFT_OUT, CHAINS = "layers", "left_out", "chains"
 """What is listed of one network only."""
 FOLDS = ("groups", "batch")
 """What a layer has before it is folded into repeats."""
@@ -99,7 +101,18 @@ def network_parts(spec: str) -> dict[str, list[Entry]]:
     known = network.macs + sum(entry["macs"] or 0 for entry in left_out)
     for entry in left_out:
         entry["share"] = None if entry["macs"] is None else entry["macs"] / known
-    return found | ({LEFT_OUT: left_out} if left_out else {})
+    chains = [] if chosen else [_chain(chain) for chain in network.chains]
+    return found | ({LEFT_OUT: left_out} if left_out else {}) | ({CHAINS: chains} if chains else {})
+
+
+def _chain(chain: Chain) -> Entry:
+    """A chain: what each layer reads of the others, `a` as its input, `*a` as its weights, `+a` beside it."""
+    signs = {INPUT: "", WEIGHT: "*", BESIDE: "+"}
+    reads = {
+        layer.name: [f"{signs[edge.operand]}{edge.source}" for edge in chain.read_by(layer.name)]
+        for layer in chain.layers
+    }
+    return {"layers": len(chain.layers), "times": chain.times, "reads": reads}
 
 
 def _layer(name: str, layer: Layer, wholes: tuple[Layer, ...]) -> Entry:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from dse.core.layer import Layer
 from dse.support.errors import InputError
+from workloads.models.traced import Traced
 from workloads.network import INDEX, LeftOut, Network
 
 NO_SUM = ""
@@ -30,18 +31,20 @@ class Collected:
     """The operators of a model, as they are met in the order in which it runs them."""
 
     layers: list[Layer] = field(default_factory=list)
+    traced: Traced = field(default_factory=Traced)
     _left_out: dict[tuple[str, str], list[int | None]] = field(default_factory=dict)
     _names: dict[str, int] = field(default_factory=dict)
     """The names that are taken, each with the last number that was put behind it."""
 
-    def add(self, name: str, operator: str, layers: Sequence[Layer]) -> None:
-        """The layers of an operator, named after it, or after what it is if it has no name."""
+    def add(self, name: str, operator: str, layers: Sequence[Layer]) -> list[str]:
+        """The layers of an operator, named after it, or after what it is if it has no name: their names."""
         name = _plain(name) or operator
         # Behind a colon, a number is a layer's place.
         name = f"{operator}.{name}" if INDEX.fullmatch(name) else name
         for part, layer in enumerate(layers):
             own = layer.name or (str(part) if len(layers) > 1 else "")
             self.layers.append(replace(layer, name=self._free(f"{name}.{own}" if own else name)))
+        return [layer.name for layer in self.layers[len(self.layers) - len(layers) :]]
 
     def leave_out(self, operator: str, macs: int | None, reason: str = NO_SUM) -> None:
         """An operator that is no layer."""
@@ -63,7 +66,7 @@ class Collected:
                 f"{source}: it has no convolution and no matrix product that can be mapped; it has {seen}"
             )
         unknown_first = sorted(entries, key=lambda one: (one.macs is not None, -(one.macs or 0), -one.count))
-        return Network.of(name, source, self.layers, unknown_first)
+        return Network.of(name, source, self.layers, unknown_first, self.traced.edges)
 
     def _free(self, name: str) -> str:
         """The name, with a number behind it if another layer has it."""

@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from dse.core.edges import INPUT, WEIGHT
 from dse.core.layer import Layer
 from dse.support.errors import InputError
 from workloads.models.collected import Collected, NoLayerError
 from workloads.models.convolutions import Steps, convolution, transposed
 from workloads.models.onnx_shapes import STANDARD
 from workloads.models.products import attention, einsum, product, recurrent
+from workloads.models.traced import ATTENTION
 
 if TYPE_CHECKING:
     import onnx
@@ -73,15 +75,24 @@ def read_node(node: Node, found: Collected) -> None:
     operator = node.operator
     try:
         if operator in OPERATORS:
-            found.add(node.proto.name, node.proto.op_type, OPERATORS[operator](node))
+            names = found.add(node.proto.name, node.proto.op_type, OPERATORS[operator](node))
+            found.traced.layers(names, _operands(node), node.proto.output)
         elif node.proto.domain not in STANDARD:
             raise NoLayerError("an operator beyond the standard, which is not read")
         elif operator in UNREAD:
             raise NoLayerError(UNREAD[operator])
         else:
             found.leave_out(operator, 0)
+            found.traced.passes(operator, node.proto.input, node.proto.output)
     except NoLayerError as error:
         found.leave_out(operator, error.macs, error.reason)
+
+
+def _operands(node: Node) -> dict[str, str]:
+    """The tensors that an operator reads, by what its layers read them as."""
+    names, ways = list(node.proto.input), ATTENTION if node.operator == "Attention" else (INPUT, WEIGHT)
+    places = (0, 3) if node.operator in ("QLinearConv", "QLinearMatMul") else range(len(names))
+    return dict(zip(ways, (names[place] for place in places if place < len(names)), strict=False))
 
 
 def _steps(node: Node, window: Shape) -> tuple[Shape, Shape, Shape, Shape]:

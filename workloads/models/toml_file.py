@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from dse.core.edges import BESIDE, INPUT, WEIGHT, Edge
 from dse.core.layer import DIMS, NO_STEPS, Layer
 from dse.support.toml import toml_value
 from workloads.network import Network
 
 
 def network_toml(network: Network) -> str:
-    """The text: every layer as it was before groups and batch were folded, equal ones once."""
+    """The text: every layer as it was before groups and batch were folded, equal ones once where nobody
+    knows which layer reads what.
+    """
     head = [f"name = {toml_value(network.name)}", f"source = {toml_value(network.source)}"]
     groups: dict[Layer, list[Layer]] = {}
-    for layer in (layer for group in network.wholes for layer in group):
-        groups.setdefault(layer, []).append(layer)
-    tables = [_table("layers", _entry(alike), alike[1:]) for alike in groups.values()]
+    if network.edges:
+        tables = [
+            _table("layers", _entry([layer]) | _read(layer.name, network.edges)) for layer in network.in_order
+        ]
+    else:
+        for layer in (layer for group in network.wholes for layer in group):
+            groups.setdefault(layer, []).append(layer)
+        tables = [_table("layers", _entry(alike), alike[1:]) for alike in groups.values()]
     tables += [
         _table("left_out", {name: value for name, value in vars(entry).items() if value not in (None, "")})
         for entry in network.left_out
@@ -35,6 +43,18 @@ def _entry(alike: list[Layer]) -> dict[str, Any]:
     layer, repeats = alike[0], sum(layer.repeats for layer in alike)
     counts = {"repeats": repeats, "batch": layer.batch}
     return {"name": layer.name, **dict(_sizes(layer)), **{key: n for key, n in counts.items() if n > 1}}
+
+
+def _read(name: str, edges: Sequence[Edge]) -> dict[str, Any]:
+    """What a layer reads, as its table says it."""
+    mine = [edge for edge in edges if edge.reader == name]
+    by_operand = {edge.operand: edge.source for edge in mine}
+    read = [by_operand.get(INPUT, ""), by_operand[WEIGHT]] if WEIGHT in by_operand else []
+    read = read or ([by_operand[INPUT]] if INPUT in by_operand else [])
+    beside = [edge.source for edge in mine if edge.operand == BESIDE]
+    found: dict[str, Any] = {"reads": read[0] if len(read) == 1 else read} if read else {}
+    found |= {"beside": beside} if beside else {}
+    return found | ({"whole_rows": True} if any(edge.whole_rows for edge in mine) else {})
 
 
 def _sizes(layer: Layer) -> Iterator[tuple[str, Any]]:

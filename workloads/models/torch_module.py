@@ -73,6 +73,8 @@ def _read_graph(graph: torch.fx.GraphModule, found: Collected, name: str) -> Non
         if node.op == "call_function":
             if hasattr(node.target, "_schema"):
                 _read_call(Call(node, name), found)
+            elif getattr(node.target, "__name__", "") == "getitem":
+                found.traced.passes("getitem", node.all_input_nodes, [node])
             elif hasattr(node.target, "namespace"):
                 _read_wrapper(graph, node, found, name)
 
@@ -92,11 +94,13 @@ def _read_call(call: Call, found: Collected) -> None:
     operator = call.operator
     try:
         if operator in OPERATORS:
-            found.add(call.name, operator.partition("::")[2], OPERATORS[operator](call))
+            names = found.add(call.name, operator.partition("::")[2], OPERATORS[operator](call))
+            found.traced.layers(names, call.operands, [call.node])
         elif not operator.startswith(("aten::", "prims::")):
             raise NoLayerError("an operator beyond torch's own, which is not read")
         else:
             _leave_out(call, found)
+            found.traced.passes(operator, call.node.all_input_nodes, [call.node])
     except NoLayerError as error:
         found.leave_out(operator, error.macs, error.reason)
     except InputError as error:

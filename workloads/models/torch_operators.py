@@ -10,15 +10,19 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
+from dse.core.edges import INPUT, WEIGHT
 from dse.core.layer import Layer
 from dse.support.errors import InputError
 from workloads.models.convolutions import Steps, convolution, transposed
 from workloads.models.products import attention, einsum, product, recurrent
+from workloads.models.traced import ATTENTION
 
 if TYPE_CHECKING:
     import torch
 
 Shape = tuple[int, ...]
+LEFT, RIGHT = ("mat1", "batch1", "input", "self"), ("mat2", "batch2", "other", "weight", "vec", "tensor")
+"""How operators call the two tensors whose products they sum; another `self` is added."""
 BODY = "what the graphs that it runs do is not read"
 OTHER_SUMS = ("fft_", "stft", "istft", "linalg_", "cdist", "pdist", "bilinear", "trilinear", "cholesky")
 """How the names of operators begin that sum products, but are no layers."""
@@ -60,6 +64,18 @@ class Call:
         defaults = {item.name: item.default_value for item in names if item.has_default_value()}
         given = dict(zip((item.name for item in names), self.node.args, strict=False))
         return {**defaults, **given, **self.node.kwargs}
+
+    @property
+    def operands(self) -> dict[str, Any]:
+        """The tensors that it reads, by what its layers read them as; of attention by ATTENTION."""
+        given = self.arguments
+        if "query" in given:
+            return {name: given[name] for name in ATTENTION}
+        if "tensors" in given:
+            return dict(zip((INPUT, WEIGHT), given["tensors"], strict=False))
+        left = next((given[name] for name in LEFT if name in given), None)
+        right = next((given[name] for name in RIGHT if name in given), None)
+        return {INPUT: left, WEIGHT: right}
 
     def __getitem__(self, name: str) -> Any:
         return self.arguments[name]

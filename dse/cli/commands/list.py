@@ -8,7 +8,7 @@ import typer
 
 from dse.cli import output
 from dse.cli.completion import complete_network
-from dse.cli.listing import LAYERS, Entry, aliases, kinds, network_parts
+from dse.cli.listing import CHAINS, LAYERS, Entry, aliases, kinds, network_parts
 from dse.cli.networks import merged_layers, merged_text
 from dse.cli.options import Json
 from dse.support.errors import InputError, unknown
@@ -128,9 +128,20 @@ def _show_one(console: Console, found: dict[str, list[Entry]]) -> None:
 
 def _show_layers(console: Console, found: dict[str, list[Entry]]) -> None:
     for name, entries in found.items():
+        if name == CHAINS:
+            _show_chains(console, entries)
+            continue
         columns = [column for column in entries[0] if column not in HIDDEN and _telling(column, entries)]
         rows = [[_shown(entry[column]) for column in columns] for entry in entries]
         output.print_table(console, name, [HEADS.get(column, column) for column in columns], rows)
+
+
+def _show_chains(console: Console, chains: list[Entry]) -> None:
+    """Who reads whom: `*` as weights, `+` beside what is made, by an operator that is no layer."""
+    for chain in chains:
+        output.print_heading(console, f"chain of {chain['layers']} layers, run {chain['times']:,} times")
+        for layer, read in chain["reads"].items():
+            console.print(f"  {layer}" + (f" reads {', '.join(read)}" if read else ""), soft_wrap=True)
 
 
 def _telling(column: str, entries: list[Entry]) -> bool:

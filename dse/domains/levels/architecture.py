@@ -63,6 +63,7 @@ class _LevelTable(Schema):
     write_pj: _Picojoules | None = None
     update_pj: _Picojoules | None = None
     leak_pj: _Picojoules = 0.0
+    holds: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -143,6 +144,7 @@ def _level(table: _LevelTable, word_bits: int, where: str, energies: Energies, *
             leak_pj=table.leak_pj,
             cluster=table.cluster,
             word_bits=bits,
+            holds=_names(table.holds, TENSORS, "tensor", f"{where}: holds"),
         )
 
 

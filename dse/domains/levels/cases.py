@@ -49,5 +49,6 @@ def _level(machine: Machine, place: int) -> dict[str, Any]:
         "leak_pj": level.leak_pj,
         "multicast": level.multicast,
         "reduction": level.reduction,
+        "holds": list(level.holds) or None,
     }
     return {key: value for key, value in entry.items() if value is not None}

@@ -18,6 +18,8 @@ MAX_WORD_BITS = 2**16
 MAX_LETTERS = 100
 MAX_PJ = 1e30
 FIRST_FILLS = ("counted", "elided")
+RETURNED = "returned"
+"""As `first_fill`: partial sums of an earlier run are added to, and nothing is a first visit."""
 
 TENSORS = ("W", "I", "O")
 """Weights, inputs, outputs: what every layer of ours has."""
@@ -68,6 +70,9 @@ class Level:
     partial sum of its own. The level `keeps` these tensors, and a mapping may have it keep those in
     `may_keep` (None: any). Mappings that are searched loop over the dims in `loops` (None: any) here. A word
     of the level has `word_bits`: that matters where words of tensors have widths.
+
+    What it `holds` is in the level before the layer begins, or stays there when it ends: no level outside of
+    it keeps that, nothing fills or drains it, and `capacity` is what is left beside it.
     """
 
     name: str
@@ -85,6 +90,7 @@ class Level:
     leak_pj: float = 0.0
     cluster: int = 1
     word_bits: int = field(default=8, compare=False)
+    holds: Names = ()
 
     def __post_init__(self) -> None:
         _named(self.name, "level")
@@ -121,6 +127,7 @@ class Level:
             "cluster": self.cluster,
             **vars(self.energy),
             "leak_pj": self.leak_pj,
+            "holds": list(self.holds) or None,
         }
         return {key: value for key, value in entry.items() if value is not None}
 
@@ -170,8 +177,9 @@ class Machine:
         for name in names:
             if names.count(name) > 1:
                 raise InputError(f"machine {self.name}: level {name!r} is there twice")
-        if self.first_fill not in FIRST_FILLS:
+        if self.first_fill not in (*FIRST_FILLS, RETURNED):
             raise unknown("first_fill", self.first_fill, FIRST_FILLS, f"machine {self.name}")
+        _see_held(self)
         not_negative(self.mac_pj, f"machine {self.name}: mac_pj")
         positive_number(self.clock_ghz, f"machine {self.name}: clock_ghz")
         whole_number(self.word_bits, f"machine {self.name}: word_bits", most=MAX_WORD_BITS)
@@ -184,6 +192,23 @@ class Machine:
         return tuple(
             math.prod(level.fan_out for level in self.levels[:place]) for place in range(len(self.levels))
         )
+
+    @cached_property
+    def homes(self) -> dict[str, int]:
+        """The levels that hold tensors, by tensor."""
+        return {name: place for place, level in enumerate(self.levels) for name in level.holds}
+
+    def must_keep(self, place: int, tensors: Names) -> Names:
+        """What of some tensors a level has to keep: the outermost one all that is held nowhere further in."""
+        level = self.levels[place]
+        named = tensors if place == 0 else (*level.keeps, *level.holds)
+        return tuple(name for name in tensors if name in named and self.homes.get(name, 0) <= place)
+
+    def may_keep(self, place: int, tensors: Names) -> Names:
+        """What of some tensors a mapping may have a level keep."""
+        level, must = self.levels[place], self.must_keep(place, tensors)
+        named = tensors if level.may_keep is None else (*must, *level.may_keep)
+        return tuple(name for name in tensors if name in named and self.homes.get(name, 0) <= place)
 
     @cached_property
     def macs(self) -> int:
@@ -269,6 +294,20 @@ class Machine:
     def called(self, given: str) -> str:
         """What a user named it by, such as a file, with its own name if that is another."""
         return given if self.name == given else f"{given} ({self.name})"
+
+
+def _see_held(machine: Machine) -> None:
+    """InputError where a tensor is held by two levels, or by one of several instances."""
+    held = [name for level in machine.levels for name in level.holds]
+    for place, level in enumerate(machine.levels):
+        for name in level.holds:
+            if held.count(name) > 1:
+                raise InputError(f"machine {machine.name}: {name} is held by two levels; name it in one")
+        if level.holds and machine.instances[place] > 1:
+            raise InputError(
+                f"machine {machine.name}: level {level.name} has {machine.instances[place]} instances; only "
+                "one that is there once can hold a tensor"
+            )
 
 
 def _named(name: object, what: str) -> None:

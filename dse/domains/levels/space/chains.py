@@ -137,7 +137,7 @@ def factor_chains(
 
 def has_loops(level: Level, dim: str, *, outermost: bool) -> bool:
     """Whether there may be temporal loops over a dim at a level: only where something may be kept."""
-    holds = outermost or level.keeps or level.may_keep is None or level.may_keep
+    holds = outermost or level.keeps or level.may_keep is None or level.may_keep or level.holds
     return bool(holds) and (level.loops is None or dim in level.loops)
 
 
@@ -170,7 +170,9 @@ def _longest(workload: Workload, level: Level, dim: str) -> int | None:
     if level.capacity is None or not level.keeps:
         return None
     box = dict.fromkeys(workload.names, 1)
-    kept = [tensor for tensor in workload.tensors if tensor.name in level.keeps]
+    kept = [
+        tensor for tensor in workload.tensors if tensor.name in level.keeps and tensor.name not in level.holds
+    ]
     longest = 1
     for length in divisors(workload.sizes[dim]):
         if sum(tensor.room(box | {dim: length}) for tensor in kept) <= level.capacity:

@@ -94,8 +94,7 @@ def _names(value: object, known: tuple[str, ...], kind: str, what: str) -> tuple
 def _kept(value: object, workload: Workload, machine: Machine, place: int, what: str) -> tuple[str, ...]:
     level = machine.levels[place]
     names = _names([] if value in ("", "none") else value, workload.tensor_names, "tensor", what)
-    must = workload.tensor_names if place == 0 else level.keeps
-    may = workload.tensor_names if level.may_keep is None else (*must, *level.may_keep)
+    must, may = (one(place, workload.tensor_names) for one in (machine.must_keep, machine.may_keep))
     wrong = [name for name in must if name not in names] or [name for name in names if name not in may]
     if wrong:
         besides = ", ".join(name for name in may if name not in must) or "nothing"

@@ -76,6 +76,9 @@ def level_choices(
         else:
             keeps = workload.tensor_names if place == 0 else level.keeps
             may = workload.tensor_names if level.may_keep is None else level.may_keep
+            if machine.homes:
+                keeps = machine.must_keep(place, workload.tensor_names)
+                may = machine.may_keep(place, workload.tensor_names)
             open_ = tuple(name for name in may if name not in keeps)
         orders = _orders(workload, machine, chains, constraints, place)
         permuted = constraints.orders == ALL and len(orders) > 1
@@ -94,7 +97,8 @@ def _orders(
         return (completed(workload, constraints.order[place]),)
     level = machine.levels[place]
     below = any(
-        inner.keeps or inner.may_keep is None or inner.may_keep for inner in machine.levels[place + 1 :]
+        inner.keeps or inner.may_keep is None or inner.may_keep or inner.holds
+        for inner in machine.levels[place + 1 :]
     )
     # Where nothing inside is kept, whatever is asked for is asked for at every step.
     looped = [chain.dim for chain in chains if _loops(chain, place)] if below else []

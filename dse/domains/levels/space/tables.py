@@ -56,7 +56,8 @@ class ShapeTables(NamedTuple):
 
     `first_axis` (tensors + 1) and `first_term` (axes + 1) say where those of a tensor and of an axis begin.
     Of a term, the `dim` that moves the axis, and by how many words a step, its `words`. `holds` (levels) says
-    whether a level may keep anything; a word of a tensor takes `bits` (tensors) of what levels count.
+    whether a level may keep anything, `beside` (levels, tensors) whether a tensor is held by it, beside its
+    tiles; a word of a tensor takes `bits` (tensors) of what levels count.
     """
 
     first_axis: IntArray
@@ -67,6 +68,7 @@ class ShapeTables(NamedTuple):
     sizes: IntArray
     output: int
     bits: IntArray
+    beside: BoolArray
 
 
 def shape_tables(workload: Workload, machine: Machine) -> ShapeTables:
@@ -85,13 +87,14 @@ def shape_tables(workload: Workload, machine: Machine) -> ShapeTables:
         np.array([words for _, words in flat], dtype=np.int64),
         np.array(
             [
-                place == 0 or bool(level.keeps) or level.may_keep is None or bool(level.may_keep)
+                place == 0 or bool(level.keeps or level.holds or level.may_keep) or level.may_keep is None
                 for place, level in enumerate(machine.levels)
             ]
         ),
         np.array(list(workload.sizes.values()), dtype=np.int64),
         next(place for place, tensor in enumerate(workload.tensors) if tensor.output),
         np.array([tensor.bits for tensor in workload.tensors], dtype=np.int64),
+        np.array([[name in level.holds for name in workload.tensor_names] for level in machine.levels]),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dse.domains.levels.machine import FIRST_FILLS, Bandwidth, Energy, Level, Machine
+from dse.domains.levels.machine import FIRST_FILLS, RETURNED, Bandwidth, Energy, Level, Machine
 from dse.domains.levels.workload import integer
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.validation import keys, table
@@ -23,7 +23,7 @@ def read_hardware(data: object, where: str) -> dict[str, Any]:
     keys(entry, where, required=("macs", "mac_pj", "levels"), optional=("name", "first_fill"))
     integer(entry["macs"], f"{where}.macs")
     _number(entry["mac_pj"], f"{where}.mac_pj")
-    if entry.get("first_fill", FIRST_FILLS[0]) not in FIRST_FILLS:
+    if entry.get("first_fill", FIRST_FILLS[0]) not in (*FIRST_FILLS, RETURNED):
         raise unknown("first_fill", entry["first_fill"], FIRST_FILLS, where)
     if not isinstance(entry.get("name", ""), str):
         raise InputError(f"{where}.name must be text, got {shorten(entry['name'])}")
@@ -36,7 +36,7 @@ def read_hardware(data: object, where: str) -> dict[str, Any]:
 
 def _check_level(data: object, where: str) -> None:
     level = table(data, where)
-    optional = (*WORDS, *COUNTS, *NUMBERS, *FLAGS)
+    optional = (*WORDS, *COUNTS, *NUMBERS, *FLAGS, "holds")
     keys(level, where, required=("name", "instances"), optional=optional)
     if not isinstance(level["name"], str):
         raise InputError(f"{where}.name must be text, got {shorten(level['name'])}")
@@ -47,6 +47,9 @@ def _check_level(data: object, where: str) -> None:
     for key in NUMBERS:
         if level.get(key) is not None:
             _number(level[key], f"{where}.{key}")
+    held = level.get("holds", [])
+    if not isinstance(held, list) or not all(isinstance(name, str) for name in held):
+        raise InputError(f"{where}.holds must be a list of tensors, got {shorten(held)}")
     for key in FLAGS:
         if not isinstance(level.get(key, True), bool):
             raise InputError(f"{where}.{key} must be true or false, got {shorten(level[key])}")
@@ -82,4 +85,5 @@ def _level(data: dict[str, Any], instances: int, below: int) -> Level:
     known = {key: value for key, value in data.items() if key != "instances" and value is not None}
     bandwidth = Bandwidth(*(known.pop(key, None) for key in BANDWIDTHS))
     energy = Energy(*(known.pop(key, 0.0) for key in ENERGIES))
+    known["holds"] = tuple(known.pop("holds", ()))
     return Level(fan_out=below // instances, bandwidth=bandwidth, energy=energy, **known)

@@ -34,7 +34,10 @@ def fault_text(fault: Fault, where: int, need: int, workload: Workload, machine:
         return f"{name}: the order of its loops must name each dim once"
     if fault == Fault.KEEP:
         text = f"{name}: must keep {_list(required(workload, machine, where))}"
-        return text if level.may_keep is None else f"{text} and may keep {_list(level.may_keep)} besides"
+        if level.may_keep is None and not machine.homes:
+            return text
+        may = level.may_keep if not machine.homes else machine.may_keep(where, workload.tensor_names)
+        return f"{text} and may keep {_list(may or ())} besides"
     if fault == Fault.SPREAD:
         return f"{name}: {_list(level.spread or ())} may be spread below it, and no other dim"
     if fault == Fault.FAN_OUT:
@@ -43,8 +46,8 @@ def fault_text(fault: Fault, where: int, need: int, workload: Workload, machine:
 
 
 def required(workload: Workload, machine: Machine, place: int) -> tuple[str, ...]:
-    """The tensors that a level has to keep: the outermost one keeps all of them."""
-    return workload.tensor_names if place == 0 else machine.levels[place].keeps
+    """The tensors that a level has to keep: the outermost one keeps all that are held nowhere further in."""
+    return machine.must_keep(place, workload.tensor_names)
 
 
 def _list(names: tuple[str, ...]) -> str:

@@ -10,6 +10,7 @@ from dse.domains.levels.models.timeloop.tables import (
     AXES,
     BLOCK,
     FIRST_FILL,
+    HELD,
     LEAK_PJ,
     OUTPUT,
     READ_BANDWIDTH,
@@ -25,6 +26,7 @@ from dse.domains.levels.models.timeloop.tables import (
 from dse.support.jit import INLINED, LEAN, OPTIONS
 
 CYCLES, FAULT, WHERE, NEED, WHOLE_FIGURES = range(5)
+ELIDED, RETURNED = 1, 2
 TOO_MANY_CYCLES = 7
 LARGEST_CYCLES = 2.0**62
 
@@ -56,7 +58,9 @@ def price_rows(rows, start, stop, layer, moves, axes, bits, levels, rates, whole
         )
         whole[CYCLES, place], energy[place] = 0, 0.0
         if fault == 0:
-            count_accesses(layer, moves, axes, loops, passes, extents, back, by_level, by_tensor, accesses)
+            count_accesses(
+                layer, moves, axes, loops, passes, extents, back, by_level, by_tensor, levels, accesses
+            )
             cycles = price(levels, rates, bits, passes[0], by_level, by_tensor, accesses, level_pj)
             if cycles < LARGEST_CYCLES:
                 whole[CYCLES, place] = np.int64(cycles)
@@ -69,7 +73,7 @@ def price_rows(rows, start, stop, layer, moves, axes, bits, levels, rates, whole
 
 
 @njit(**LEAN)
-def count_accesses(layer, moves, axes, loops, passes, extents, back, by_level, by_tensor, accesses):
+def count_accesses(layer, moves, axes, loops, passes, extents, back, by_level, by_tensor, levels, accesses):
     """Reads, fills and updates of every level and tensor, 0 where it is not kept."""
     places, tensors = accesses.shape[0], accesses.shape[1]
     parts, first = by_level[1], by_level[2]
@@ -77,11 +81,15 @@ def count_accesses(layer, moves, axes, loops, passes, extents, back, by_level, b
     passes[last] = 1
     for loop in range(last - 1, -1, -1):
         passes[loop] = passes[loop + 1] * loops[1, loop]
-    output, counted = layer[OUTPUT], layer[FIRST_FILL]
+    output, first_fill = layer[OUTPUT], layer[FIRST_FILL]
     below = by_tensor[places, 0]
     for tensor in range(tensors):
         below[tensor] = passes[0]
-    words = by_tensor[0, 0, output]
+    words = 0
+    if first_fill != RETURNED:
+        words = 1
+        for axis in range(axes[output], axes[output + 1]):
+            words *= extents[places, axis]
     for place in range(places - 1, -1, -1):
         for tensor in range(tensors):
             tile, through = by_tensor[place, 0, tensor], by_tensor[place, 1, tensor]
@@ -90,7 +98,8 @@ def count_accesses(layer, moves, axes, loops, passes, extents, back, by_level, b
                 continue
             served = below[tensor] * through
             fills = 0
-            if place > 0:
+            held = levels[place, HELD] >> tensor & 1
+            if place > 0 and not held:
                 fills = delivered(
                     tile,
                     extents[place],
@@ -107,7 +116,8 @@ def count_accesses(layer, moves, axes, loops, passes, extents, back, by_level, b
             if tensor == output:
                 share = words // parts[place] if parts[place] > 1 else words
                 accesses[place, tensor, 0] = served - share
-                accesses[place, tensor, 1] = fills if counted or place == 0 else fills - share
+                elided = first_fill == ELIDED and place > 0 and not held
+                accesses[place, tensor, 1] = fills - share if elided else fills
                 accesses[place, tensor, 2] = served
             else:
                 accesses[place, tensor, 0] = served

@@ -8,6 +8,7 @@ from dse.domains.levels.models.timeloop.tables import (
     ALLOWED,
     CAPACITY,
     FAN_OUT,
+    HELD,
     MULTICAST,
     OUTPUT,
     OUTPUT_DIMS,
@@ -95,7 +96,8 @@ def read_nest(row, layer, moves, axes, bits, levels, loops, spread, box, extents
                 tile = 1
                 for axis in range(axes[tensor], axes[tensor + 1]):
                     tile *= current[axis]
-                words += tile * bits[tensor]
+                if not levels[place, HELD] >> tensor & 1:
+                    words += tile * bits[tensor]
                 by_tensor[place, 0, tensor], by_tensor[place, 1, tensor] = tile, flow[tensor]
                 flow[tensor] = 1
             else:

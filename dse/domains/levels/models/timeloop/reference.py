@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
-from dse.domains.levels.machine import Level, Machine
+from dse.domains.levels.machine import RETURNED, Level, Machine
 from dse.domains.levels.mapping import HierarchyMapping
 from dse.domains.levels.models.timeloop.faults import Fault, fault_text, required
 from dse.domains.levels.workload import Tensor, Workload
@@ -147,7 +147,7 @@ def _misfit(workload: Workload, machine: Machine, mapping: HierarchyMapping) -> 
             return Fault.FACTORS, place, 0
     for place, (level, mapped) in enumerate(zip(machine.levels, mapping.levels, strict=True)):
         must, kept = set(required(workload, machine, place)), set(mapped.keep)
-        closed = level.may_keep is not None and kept - must - set(level.may_keep)
+        closed = kept - set(machine.may_keep(place, workload.tensor_names))
         if must - kept or closed:
             return Fault.KEEP, place, 0
         if level.spread is not None and any(n > 1 and dim not in level.spread for dim, n in mapped.spatial):
@@ -164,7 +164,11 @@ def _overfull(
     """The outermost level whose tiles do not fit."""
     nest = _Nest(workload, mapping)
     for place, (level, mapped) in enumerate(zip(machine.levels, mapping.levels, strict=True)):
-        kept = [tensor for tensor in workload.tensors if tensor.name in mapped.keep]
+        kept = [
+            tensor
+            for tensor in workload.tensors
+            if tensor.name in mapped.keep and tensor.name not in level.holds
+        ]
         need = sum(tensor.room(nest.boxes[place]) for tensor in kept)
         if level.capacity is not None and need > level.capacity:
             return Fault.CAPACITY, place, need
@@ -251,7 +255,7 @@ def _count(
     if not tensor.output:
         share = _input_share(workload, nest, tensor, place)
         return Counts(served, fills, 0, tile, share, used, tensor.bits)
-    share = _output_share(workload, nest, tensor, place)
+    share = 0 if machine.first_fill == RETURNED else _output_share(workload, nest, tensor, place)
     if not outermost and machine.first_fill == "elided":
         fills -= share
     return Counts(served - share, fills, served, tile, share, used, tensor.bits)

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dse.domains.levels.machine import Machine
-from dse.domains.levels.models.timeloop.faults import required
+from dse.domains.levels.machine import FIRST_FILLS, RETURNED, Machine
 from dse.domains.levels.workload import Workload
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import InputError, unknown
@@ -15,7 +14,9 @@ from dse.support.errors import InputError, unknown
 # Of the layer as a whole; the dims' sizes follow.
 AXES, OUTPUT, OUTPUT_DIMS, FIRST_FILL, TABLE, SIZES = range(6)
 # Of a level.
-CAPACITY, FAN_OUT, BLOCK, SHIFT, SPREAD, REQUIRED, ALLOWED, MULTICAST, REDUCTION, LEVEL_COLUMNS = range(10)
+CAPACITY, FAN_OUT, BLOCK, SHIFT, SPREAD, REQUIRED, ALLOWED, MULTICAST, REDUCTION, HELD, LEVEL_COLUMNS = range(
+    11
+)
 # Of a level, in floats.
 READ_BANDWIDTH, WRITE_BANDWIDTH, SHARED_BANDWIDTH = 0, 1, 2
 READ_PJ, WRITE_PJ, UPDATE_PJ, LEAK_PJ, ROWS, RATE_COLUMNS = range(3, 9)
@@ -90,18 +91,17 @@ def _layer(workload: Workload, machine: Machine, moves: IntArray) -> IntArray:
         places = 1 << (2 * most).bit_length()
     sizes = workload.sizes.values()
     axes = sum(len(tensor.axes) for tensor in workload.tensors)
-    counted = machine.first_fill == "counted"
-    return np.array([axes, output, output_dims, counted, places, *sizes], dtype=np.int64)
+    first = (*FIRST_FILLS, RETURNED).index(machine.first_fill)
+    return np.array([axes, output, output_dims, first, places, *sizes], dtype=np.int64)
 
 
 def _level(workload: Workload, machine: Machine, place: int) -> list[int]:
     level = machine.levels[place]
     tensors, dims = workload.tensor_names, workload.names
-    for name in (*level.keeps, *(level.may_keep or ())):
+    for name in (*level.keeps, *(level.may_keep or ()), *level.holds):
         if name not in tensors:
             raise unknown("tensor", name, tensors, f"level {level.name}, for this layer")
-    must = required(workload, machine, place)
-    may = tensors if level.may_keep is None else (*must, *level.may_keep)
+    must, may = machine.must_keep(place, tensors), machine.may_keep(place, tensors)
     spread = dims if level.spread is None else level.spread
     power_of_two = level.block & (level.block - 1) == 0
     return [
@@ -114,6 +114,7 @@ def _level(workload: Workload, machine: Machine, place: int) -> list[int]:
         _mask([place for place, name in enumerate(tensors) if name in may]),
         int(level.multicast),
         int(level.reduction),
+        _mask([place for place, name in enumerate(tensors) if name in level.holds]),
     ]
 
 

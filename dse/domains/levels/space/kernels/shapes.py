@@ -29,7 +29,7 @@ def measure(rows, s, words, wide):
             held = 0
             if s.holds[level]:
                 for tensor in range(tensors):
-                    if rows[i, base + 3 * dims + tensor]:
+                    if rows[i, base + 3 * dims + tensor] and not s.beside[level, tensor]:
                         held += tile_words(box, s, tensor) * s.bits[tensor]
             words[level, i], wide[level, i] = held, spread
 

@@ -109,7 +109,7 @@ def _fitting(problem: MachineProblem, component: Component) -> Component:
                 (
                     tile_words(workload, number, component, place) * tensor.bits
                     for number, tensor in enumerate(workload.tensors)
-                    if tensor.name in problem.space.levels[place].keeps
+                    if tensor.name in problem.space.levels[place].keeps and tensor.name not in level.holds
                 ),
                 np.zeros(len(component)),
             )

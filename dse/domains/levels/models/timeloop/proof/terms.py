@@ -17,7 +17,7 @@ from itertools import pairwise
 import numpy as np
 
 from dse.core.objective import Objective, objective_named
-from dse.domains.levels.machine import Level
+from dse.domains.levels.machine import RETURNED, Level
 from dse.domains.levels.models.timeloop.proof.counts import Counts
 from dse.domains.levels.problem import MachineProblem
 from dse.support.arrays import BoolArray, FloatArray
@@ -162,7 +162,9 @@ class Terms:
         """The first visit of an output's words; None of other tensors'."""
         workload = self.problem.space.workload
         tensor = workload.tensors[one.tensor]
-        return First(coefficient, float(tensor.words(workload.sizes)), parts) if tensor.output else None
+        if not tensor.output or self.problem.accelerator.first_fill == RETURNED:
+            return None
+        return First(coefficient, float(tensor.words(workload.sizes)), parts)
 
     def _is_filled(self, one: _Kept) -> bool:
         """Whether a level is not the outermost that keeps a tensor."""
@@ -210,6 +212,8 @@ class Terms:
         if level.capacity is not None:
             group = Group(LIMIT)
             for tensor in np.flatnonzero(self.keep[place]).tolist():
+                if self.problem.space.workload.tensors[tensor].name in level.holds:
+                    continue
                 # Of a level without any room nothing fits; a logarithm of 0 is nothing to reckon with.
                 wide = self.problem.space.workload.tensors[tensor].bits
                 group.add(wide / max(level.capacity, 0.5), (_tile(tensor, place),))

@@ -1,0 +1,153 @@
+"""Networks keep which layer reads what: in files, models, and the tables that come along."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+
+from dse.core.edges import BESIDE, INPUT, WEIGHT, Edge
+from dse.support.errors import InputError
+from tests.conftest import Dse
+from tests.workloads.onnx_cases import model, operator, written
+from workloads import from_torch, load
+from workloads.models.toml_file import network_toml
+
+CHAIN = """
+name = "head"
+[[layers]]
+name = "queries"
+type = "GEMM"
+M = 8
+N = 4
+K = 6
+[[layers]]
+name = "keys"
+type = "GEMM"
+M = 10
+N = 4
+K = 6
+[[layers]]
+name = "scores"
+type = "GEMM"
+M = 8
+N = 10
+K = 4
+reads = ["queries", "keys"]
+[[layers]]
+name = "sum"
+type = "GEMM"
+M = 8
+N = 4
+K = 10
+reads = "scores"
+whole_rows = true
+beside = ["queries"]
+"""
+EDGES = (
+    Edge("queries", "scores", INPUT),
+    Edge("keys", "scores", WEIGHT),
+    Edge("scores", "sum", INPUT, True),
+    Edge("queries", "sum", BESIDE),
+)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    found = tmp_path / "head.toml"
+    found.write_text(CHAIN)
+    return found
+
+
+def test_a_file_says_what_a_layer_reads_and_is_written_so_again(path: Path) -> None:
+    network = load(str(path))
+    assert network.edges == EDGES
+    (chain,) = network.chains
+    assert chain.names == ("queries", "keys", "scores", "sum")
+    assert chain.times == 1
+    again = path.with_name("again.toml")
+    again.write_text(network_toml(network))
+    assert load(str(again)).edges == EDGES
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('reads = "scores"', 'reads = "score"', "did you mean 'scores'"),
+        ('reads = "scores"', 'reads = "sum"', "must stand before it"),
+        ('reads = "scores"', "reads = 3", "must be the name of a layer"),
+        ('reads = "scores"', 'reads = ["scores", "keys", "queries"]', "has two operands"),
+        ("whole_rows = true", "whole_rows = 1", "must be true or false"),
+    ],
+)
+def test_what_cannot_be_read_is_said(path: Path, old: str, new: str, said: str) -> None:
+    path.write_text(CHAIN.replace(old, new))
+    with pytest.raises(InputError, match=said):
+        load(str(path))
+
+
+def test_edges_of_an_onnx_model_go_through_what_is_no_layer(tmp_path: Path) -> None:
+    made = model(
+        operator("MatMul", "x wq", "q"),
+        operator("MatMul", "x wk", "k"),
+        operator("Transpose", "k", "kt", perm=[1, 0]),
+        operator("MatMul", "q kt", "s"),
+        operator("Softmax", "s", "p"),
+        operator("MatMul", "p v", "o"),
+        operator("Add", "o q", "y"),
+        x=[8, 6],
+        wq=[6, 4],
+        wk=[6, 4],
+        v=[8, 4],
+    )
+    network = load(written(tmp_path / "head.onnx", made))
+    q, k, s, o = (layer.name for layer in network.in_order)
+    assert set(network.edges) == {Edge(q, s), Edge(k, s, WEIGHT), Edge(s, o, INPUT, True), Edge(q, o, BESIDE)}
+
+
+class Block(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.up, self.down = nn.Linear(8, 16), nn.Linear(16, 8)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        first = self.up(x)
+        second = self.down(functional.gelu(first))
+        return functional.scaled_dot_product_attention(second, second, second) + x
+
+
+def test_edges_of_a_torch_module_go_through_what_is_no_layer() -> None:
+    network = from_torch(Block(), torch.zeros(1, 4, 8))
+    names = [layer.name for layer in network.in_order]
+    up, down, scores, context = names
+    assert set(network.edges) == {
+        Edge(up, down),
+        Edge(down, scores),
+        Edge(down, scores, WEIGHT),
+        Edge(scores, context, INPUT, True),
+        Edge(down, context, WEIGHT),
+    }
+
+
+def test_a_transformer_is_a_chain_run_once_a_block() -> None:
+    (chain,) = load("llama3-8b").chains
+    assert chain.times == 32
+    assert "lm_head" not in chain.names
+    assert [edge.source for edge in chain.read_by("scores")] == ["q_proj", "k_proj"]
+    assert {layer.name: layer.repeats // chain.times for layer in chain.layers}["scores"] == 8
+
+
+def test_a_residual_block_adds_what_it_read() -> None:
+    (chain,) = load("mobilenet_v2").chains
+    beside = [edge for edge in chain.edges if edge.operand == BESIDE]
+    assert len(beside) == 10
+    assert beside[0] == Edge("features.2.project", "features.3.project", BESIDE)
+
+
+def test_dse_list_layers_shows_chains(dse: Dse, path: Path) -> None:
+    shown = dse("list", "layers", str(path)).out
+    assert "chain of 4 layers, run 1 times" in shown
+    assert "sum reads scores, +queries" in shown

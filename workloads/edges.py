@@ -1,0 +1,105 @@
+"""Which layer reads what in the networks that come along, by their layers' names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+
+from dse.core.edges import BESIDE, INPUT, WEIGHT, Edge
+from dse.core.layer import Layer
+
+Edges = Callable[[Sequence[Layer]], Iterator[Edge]]
+
+
+def in_a_row(layers: Sequence[Layer]) -> Iterator[Edge]:
+    """Each layer reads the one before it, if it has the channels for that."""
+    for before, layer in pairwise(layers):
+        if outputs_of(before) == layer.C:
+            yield Edge(before.name, layer.name)
+
+
+def mobilenet_v2(layers: Sequence[Layer]) -> Iterator[Edge]:
+    """In a row; a block of equal channels and size adds what it read to what it makes."""
+    yield from in_a_row(layers)
+    made: Layer | None = None
+    for layer in layers:
+        if layer.name.endswith(".project"):
+            if made is not None and (made.K, made.output) == (layer.K, layer.output):
+                yield Edge(made.name, layer.name, BESIDE)
+            made = layer
+
+
+def efficientnet(layers: Sequence[Layer]) -> Iterator[Edge]:
+    """As there; the projection reads the filtered channels, each times what squeeze and excitation made."""
+    rest = [layer for layer in layers if not layer.name.endswith((".squeeze", ".excite"))]
+    yield from mobilenet_v2(rest)
+    for before, squeeze, excite, project in zip(layers, layers[1:], layers[2:], layers[3:], strict=False):
+        if squeeze.name.endswith(".squeeze"):
+            yield Edge(before.name, squeeze.name)
+            yield Edge(squeeze.name, excite.name)
+            yield Edge(excite.name, project.name, BESIDE)
+
+
+def resnet(layers: Sequence[Layer]) -> Iterator[Edge]:
+    """Blocks in a row; what a block reads is added, by way of a 1 x 1 convolution where there is one."""
+    names = [layer.name for layer in layers]
+    blocks = list(dict.fromkeys(name.rpartition(".")[0] for name in names if "." in name))
+    last = names[0]
+    for block in blocks:
+        inside = [name for name in names if name.startswith(f"{block}.conv")]
+        short, before = f"{block}.downsample", last
+        # Behind the first convolution there is a pooling, which makes another tensor.
+        if before != names[0]:
+            yield Edge(before, inside[0])
+        for one, two in pairwise(inside):
+            yield Edge(one, two)
+        last = inside[-1]
+        if short in names:
+            if before != names[0]:
+                yield Edge(before, short)
+            # The shortcut runs last, and adds what the block has made.
+            yield Edge(last, short, BESIDE)
+            last = short
+        elif before != names[0]:
+            yield Edge(before, last, BESIDE)
+
+
+def attention(layers: Sequence[Layer]) -> Iterator[Edge]:
+    """The products of a block of a transformer, by the names that they have in any of ours.
+
+    Between scores and context is a softmax, and before a feed-forward part a norm: both need whole rows.
+    """
+    names = {layer.name for layer in layers}
+
+    def first(*candidates: str) -> str | None:
+        return next((name for name in candidates if name in names), None)
+
+    wanted = (
+        (first("q_proj", "query"), "scores", INPUT, False),
+        (first("k_proj", "key"), "scores", WEIGHT, False),
+        ("scores", "context", INPUT, True),
+        (first("v_proj", "value"), "context", WEIGHT, False),
+        ("context", first("o_proj", "attention_output"), INPUT, False),
+        (first("o_proj", "attention_output"), first("gate_proj"), INPUT, True),
+        (first("o_proj", "attention_output"), first("up_proj", "intermediate"), INPUT, True),
+        (first("gate_proj"), "up_proj", BESIDE, False),
+        (first("up_proj", "intermediate"), first("down_proj", "output"), INPUT, False),
+        (first("o_proj", "attention_output"), first("down_proj", "output"), BESIDE, False),
+    )
+    for source, reader, operand, rows in wanted:
+        if source in names and reader in names:
+            yield Edge(str(source), str(reader), operand, rows)
+
+
+def gpt2_block(layers: Sequence[Layer]) -> Iterator[Edge]:
+    """One product makes queries, keys and values: its parts are read by two others."""
+    yield Edge("attn.scores", "attn.context", INPUT, True)
+    yield Edge("attn.context", "attn.c_proj")
+    yield Edge("attn.c_proj", "mlp.c_fc", INPUT, True)
+    yield Edge("mlp.c_fc", "mlp.c_proj")
+    yield Edge("attn.c_proj", "mlp.c_proj", BESIDE)
+
+
+def outputs_of(layer: Layer) -> int:
+    """A layer's output channels."""
+    return layer.C if layer.type == "DSCONV" else layer.K
