@@ -16,6 +16,7 @@ from dse.analysis.stats.trajectories import part_ends
 from dse.analysis.study import Study, Triple
 from dse.analysis.targets import target_ratios
 from dse.analysis.versus import comparisons, efficiency, improvement
+from dse.core.objective import several
 from dse.support.arrays import FloatArray, IntArray
 
 PROFILE_POINTS = 100
@@ -72,6 +73,18 @@ def gap_seeds(runs: Runs) -> dict[str, FloatArray]:
     return found
 
 
+def fronts(runs: Runs) -> dict[str, Band]:
+    """Interquartile means of the share of the exact front's hypervolume that is missing."""
+    found, problems = {}, [problem for problem in runs.targets if several(problem[2])]
+    for searcher in runs.aggregated if problems else ():
+        strata = [stratum for problem, stratum in runs.of(searcher) if problem in problems]
+        grid = runs.grid_of(searcher)
+        missing = [np.minimum(stratum.losses(grid) - 1.0, 1.0) for stratum in strata]
+        counts = side_by_side([stratum.counts for stratum in strata])
+        found[searcher] = Band(grid, *interquartile_curve(np.concatenate(missing), counts))
+    return found
+
+
 def ecdf(runs: Runs) -> dict[str, tuple[IntArray, FloatArray]]:
     """Shares of targets reached, as far as each searcher's budget goes: beyond it nothing is known."""
     found = {}
@@ -111,6 +124,7 @@ def analyse(study: Study, resamples: int = RESAMPLES) -> Findings:
         mean_losses=mean_losses(runs),
         gap=bands,
         gap_seeds=gap_seeds(runs),
+        fronts=fronts(runs),
         ecdf=ecdf(runs),
         profiles=profiles(runs),
         improvement=improvement(runs),

@@ -265,6 +265,9 @@ class Findings:
     gap_seeds: dict[str, FloatArray]
     """Final ratio of every cell, (problems, seeds): `inf` where infeasible, NaN where a cell is not done or
     its budget is not the campaign's."""
+    fronts: dict[str, Band]
+    """Share of the exact front's hypervolume that is missing: the interquartile mean over the problems of
+    several objectives x seeds; only searchers with runs on every problem."""
     ecdf: dict[str, tuple[IntArray, FloatArray]]
     """Samples, and the share of (problem, seed, target) triples reached by then, for targets of 1 to 11 times
     the best known; only searchers with runs on every problem."""

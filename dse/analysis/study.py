@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from dse.analysis.fronts import judged
 from dse.analysis.reduction import Group, NamedTriple, budgets_up_to, groups, problem_of
 from dse.analysis.sources import read_folder
 from dse.campaign.curves import CURVES
 from dse.campaign.summary import Summary
 from dse.core.cost_models import unit_of
 from dse.core.domains import problem_from_definition
-from dse.core.objective import known_objective
+from dse.core.objective import known_objective, several
 from dse.core.problem import AnyProblem
 from dse.support.errors import InputError, format_exception, shorten
 
@@ -216,7 +217,8 @@ class Study:
     def _target(self, problem: Triple, found: float) -> tuple[float, bool]:
         optimum = self.about.get("optima", {}).get(self.label(problem))
         if optimum is None:
-            return found, False
+            # Of several objectives, 1 is the best known by what it is.
+            return min(found, 1.0) if several(problem[2]) and np.isfinite(found) else found, False
         if optimum["status"] == OPTIMAL and found >= optimum["lower_bound"]:
             return float(optimum["lower_bound"]), True
         return min(found, float(optimum["loss"])), False
@@ -226,7 +228,7 @@ def load_study(folder: Path) -> Study:
     """The study of the campaign in `folder`; InputError where there is none or what is there is damaged."""
     summaries, about = read_folder(folder)
     path = folder / CURVES
-    study = Study(folder, about, tuple(summaries))
+    study = Study(folder, about, tuple(judged(summaries, about)))
     try:
         problems, searchers = set(study.problems), set(study.searchers)
         _ = study.seeds, study.name, study.budgets, study.cost_model, study.reference, study.planned

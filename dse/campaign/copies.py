@@ -15,6 +15,7 @@ from dse.campaign.changes import only_grown
 from dse.campaign.stored import check_record
 from dse.campaign.summary import Summary, progress
 from dse.core.domains import problem_from_identity
+from dse.core.objective import several
 from dse.core.reasons import Reason
 from dse.search.journal import Journal
 from dse.search.record import COLUMNS, Record, read_parquet
@@ -118,7 +119,9 @@ def _read(path: Path, cell: Expected) -> Record:
         raise InputError(f"{where} has {len(record):,} of {identity['budget']:,} samples")
     losses, reasons = record.evaluations().loss, record.evaluations().reason
     known = np.isin(reasons, [reason.value for reason in Reason])
-    if not known.all() or not np.array_equal(np.isinf(losses), reasons != 0) or not (losses >= 0).all():
+    # Of several objectives there is no loss.
+    wrong = np.isnan(losses) != (reasons == 0) if several(identity["problem"]["objective"]) else losses < 0
+    if not known.all() or not np.array_equal(np.isinf(losses), reasons != 0) or wrong.any():
         raise InputError(f"{where} has losses or reasons that no sample has")
     return record
 

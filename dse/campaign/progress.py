@@ -15,6 +15,7 @@ from dse.campaign.pace import in_words, shown_rate
 from dse.campaign.store import Store
 from dse.campaign.summary import Summary
 from dse.core.cost_models import unit_of
+from dse.core.objective import several
 from dse.support.errors import one_line
 from dse.support.quantities import quantity
 
@@ -213,6 +214,8 @@ def make_display() -> LineDisplay | LiveDisplay:
 
 def _best(cell: NamedCell, loss: float) -> str:
     objective = cell.problem.objective
+    if several(objective):
+        return "a front"
     if not np.isfinite(loss):
         return "nothing feasible"
     return f"best {objective} {quantity(loss, _unit(objective, cell.problem.problem.model.name))}"

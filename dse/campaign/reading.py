@@ -13,6 +13,8 @@ from math import prod
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
+
 from dse.campaign.config import LIMITS, Campaign, NamedProblem, Variant
 from dse.campaign.showing import read_showing
 from dse.campaign.stored import MAX_CELLS, MAX_SEEDS
@@ -25,7 +27,8 @@ from dse.core.cost_models import (
 from dse.core.domains import load_hardware, make_problem, read_space
 from dse.core.layer import Layer
 from dse.core.names import is_network_file, split_name
-from dse.core.objective import canonical_objective, refuse_several
+from dse.core.objective import canonical_objective, several
+from dse.core.problem import AnyProblem
 from dse.search.run import MAX_SAMPLES
 from dse.search.searcher import make_searcher, searcher_class
 from dse.search.start import OWN, RANDOM, TEMPLATES, random_settings
@@ -37,6 +40,8 @@ from dse.support.validation import INT64_MAX, whole_number
 FindLayers = Callable[[str], Mapping[str, Layer]]
 """From a layer's or a network's name to the layers it stands for, by their full names."""
 
+FRONT = "energy, latency"
+"""Of several objectives, those that a campaign may have: of these there are exact fronts."""
 LISTS = ("layers", "accelerators", "objectives")
 NAME = Limits("letters, digits, '.', '-' or '_'", pattern="^[A-Za-z0-9][A-Za-z0-9._-]*$")
 PRINTABLE = r"^[^\p{C}\p{Zl}\p{Zp}]+$"
@@ -186,7 +191,7 @@ def _problems(
         _refuse_too_many(max(asked, len(named)), runs, where)
         with within(place):
             objective = canonical_objective(entry.objective)
-            refuse_several(objective)
+            _refuse_other_fronts(objective)
             found = find_layers(_beside(entry.layer, folder))
             machine = load_hardware(_beside(entry.accelerator, folder), model)
             own = read_space(file.space, model, entry.hardware) if entry.hardware else space
@@ -202,6 +207,7 @@ def _problems(
                     own,
                     file.area_budget,
                 )
+                _refuse_own_clocks(problem)
                 key = (name, entry.accelerator, objective)
                 known = named.get(key)
                 if known is not None and known.problem != problem:
@@ -210,6 +216,19 @@ def _problems(
                 named[key] = NamedProblem(name, entry.accelerator, problem, whole_too)
     _refuse_too_many(len(named), runs, where)
     return tuple(named.values())
+
+
+def _refuse_other_fronts(objective: str) -> None:
+    """Of several objectives records are told by latency and energy, of which there are exact fronts."""
+    if several(objective) and objective != FRONT:
+        raise InputError(f"of several objectives a campaign takes 'latency, energy', got {objective!r}")
+
+
+def _refuse_own_clocks(problem: AnyProblem) -> None:
+    """See that all points of a problem with a front have one clock: a record has cycles."""
+    zeros = np.zeros((1, len(problem.space.sizes)), np.int64)
+    if several(problem.objective) and isinstance(problem.criteria.of_points(zeros).hertz, np.ndarray):
+        raise InputError("several objectives need hardware of one clock, and here it is a gene")
 
 
 def _refuse_too_many(problems: int, runs: int, where: str) -> None:

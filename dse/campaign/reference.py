@@ -6,11 +6,14 @@ from collections.abc import Container
 from typing import Any
 
 from dse.campaign.config import Campaign, NamedProblem
+from dse.core.objective import several
 from dse.support.errors import InputError
 from dse.support.telling import Tell, nobody
 
 OPTIMUM_SECONDS = 30.0
 """How long the proof of one problem's optimum may take; a bound is kept if it takes longer."""
+FRONT_SECONDS = 120.0
+"""The same of the proofs of a front."""
 
 
 def template_figures(campaign: Campaign) -> dict[str, dict[str, dict[str, Any]]]:
@@ -19,7 +22,7 @@ def template_figures(campaign: Campaign) -> dict[str, dict[str, dict[str, Any]]]
     So are problems priced by something outside: a price may take minutes there, or never come.
     """
     found: dict[str, dict[str, dict[str, Any]]] = {}
-    problems = [problem for problem in campaign.problems if not problem.problem.model.outside]
+    problems = [one for one in campaign.problems if not (one.problem.model.outside or several(one.objective))]
     for name in dict.fromkeys(name for problem in problems for name in problem.problem.templates):
         points = {
             problem.label: _figures(problem, name)
@@ -48,6 +51,9 @@ def optimum_figures(
 ) -> dict[str, dict[str, Any]]:
     """By problem label: `status`, `lower_bound` and `loss` of the certificate.
 
+    Of several objectives `front` has the cycles and nanojoules of the exact front's points, `front_genes`
+    their genes, and 1 is the loss of one that lacks nothing (see `dse.analysis.fronts`).
+
     Tiles of any size cannot be certified: of them the best among perfect factors is known, and no bound (0).
     Problems that are `known`, or of which nothing can be said, are left out.
     """
@@ -59,6 +65,9 @@ def optimum_figures(
         if named.label in known:
             continue
         tell(f"proving the optimum of {named.label}, {place:,} of {len(campaign.problems):,}")
+        if several(named.objective):
+            found |= _front(named)
+            continue
         whole = named.problem.options["tiles"] == "factors"
         try:
             of_factors = named.problem if whole else named.problem.with_changes(tiles="factors")
@@ -72,3 +81,25 @@ def optimum_figures(
                 "loss": certificate.best.loss,
             }
     return found
+
+
+def _front(named: NamedProblem) -> dict[str, dict[str, Any]]:
+    """The exact front of a problem, or what is proven of it within the time; nothing where nothing can be."""
+    from dse.core.certificate import INFEASIBLE, OPTIMAL
+    from dse.optimum.front import certify_front
+
+    try:
+        front = certify_front(named.problem, FRONT_SECONDS)
+    except InputError:
+        return {}
+    if front.status == INFEASIBLE:
+        return {}
+    return {
+        named.label: {
+            "status": front.status,
+            "lower_bound": 1.0 if front.status == OPTIMAL else 0.0,
+            "loss": 1.0,
+            "front": [[float(point.cycles), point.energy_nj] for point in front.points],
+            "front_genes": [list(point.genes) for point in front.points],
+        }
+    }

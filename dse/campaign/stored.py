@@ -45,6 +45,10 @@ class _Optimum(_Stored):
     status: str
     lower_bound: Figure
     loss: Loss
+    front: list[Annotated[list[Loss], Limits("cycles and nanojoules", min_length=2, max_length=2)]] = field(
+        default_factory=list
+    )
+    front_genes: list[list[Count]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,14 @@ from typing import Any
 import numpy as np
 
 from dse.campaign.config import NamedCell
+from dse.core.evaluations import Evaluations
 from dse.core.problem import AnyProblem
 from dse.core.reasons import Reason
 from dse.search.abilities import abilities_of
+from dse.search.fronts import entering, nondominated
 from dse.search.record import Record, count_distinct
 from dse.search.run import RunTimes
+from dse.support.arrays import FloatArray, IntArray
 
 STEPS = ("index", "loss", "cycles", "energy_nj", "l1_size", "l2_size")
 """What is kept of each improvement: the sample that made it (from 0), and its figures."""
@@ -34,7 +37,9 @@ class Summary:
     `clock_ghz` is 0 where points have clocks of their own, as genes say them.
     `genes` is the best point (empty where nothing feasible was found), `infeasible` counts samples by reason,
     `mean_losses` are those of the feasible samples in each of up to 100 equal parts of the run, `inf` where
-    there is none.
+    there is none. Of several objectives, latency and energy, `steps` are the samples that moved the front,
+    with 0 for a loss; `genes` are those of the whole front, one point after another, the fastest first, and
+    `mean_losses` are none.
     """
 
     key: str
@@ -133,8 +138,9 @@ def _clock_ghz(problem: AnyProblem, record: Record) -> float:
 def progress(record: Record) -> dict[str, Any]:
     """What a Summary has of the record alone, by its names."""
     evaluations = record.evaluations()
+    several = bool(np.isnan(evaluations.loss).any())
     before = np.minimum.accumulate(np.concatenate([[np.inf], evaluations.loss[:-1]]))
-    better = np.flatnonzero(evaluations.loss < before)
+    better = _moving(evaluations) if several else np.flatnonzero(evaluations.loss < before)
     steps = {"index": better.tolist()} | {
         name: getattr(evaluations, name)[better].tolist() for name in STEPS[1:]
     }
@@ -144,9 +150,31 @@ def progress(record: Record) -> dict[str, Any]:
         "samples": len(record),
         "infeasible": {Reason(code).name.lower(): int(n) for code, n in zip(reasons, counts, strict=True)},
         "genes": [] if best is None else record.genes(best, best + 1)[0].tolist(),
-        "mean_losses": _mean_losses(evaluations.loss),
+        "mean_losses": [] if several else _mean_losses(evaluations.loss),
         "steps": steps,
+    } | (_front(record, better) if several else {})
+
+
+def _moving(evaluations: Evaluations) -> IntArray:
+    """The samples that moved the front of cycles and energy."""
+    feasible = np.flatnonzero(evaluations.reason == 0)
+    found: IntArray = feasible[entering(_figures(evaluations)[feasible])]
+    return found
+
+
+def _front(record: Record, moving: IntArray) -> dict[str, Any]:
+    """What a Summary has of several objectives alone."""
+    evaluations = record.evaluations().take(moving)
+    front = moving[nondominated(_figures(evaluations))]
+    steps = {"index": moving.tolist(), "loss": [0.0] * len(moving)} | {
+        name: getattr(evaluations, name).tolist() for name in STEPS[2:]
     }
+    return {"genes": record.genes()[front].ravel().tolist(), "steps": steps}
+
+
+def _figures(evaluations: Evaluations) -> FloatArray:
+    """Cycles and energy: (n, 2)."""
+    return np.column_stack([evaluations.cycles.astype(np.float64), evaluations.energy_nj])
 
 
 def _mean_losses(losses: np.ndarray) -> list[float]:

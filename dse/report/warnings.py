@@ -9,6 +9,7 @@ from dse.analysis.findings import Comparison, Findings, LedgerRow
 from dse.analysis.reduction import problem_of
 from dse.analysis.significance import CHANCE
 from dse.analysis.study import Study
+from dse.core.objective import several
 from dse.report import limits
 from dse.report.formats import counted, names
 
@@ -130,7 +131,8 @@ def _targets(study: Study) -> Iterator[str]:
 def _misfits(study: Study) -> Iterator[str]:
     """Which dataflow templates are feasible nowhere, or on some problems only, as fitted to the layers."""
     alike: dict[tuple[str, ...], list[str]] = {}
-    labels = [study.label(problem) for problem in study.problems]
+    # Of several objectives a dataflow is one point of a front.
+    labels = [study.label(problem) for problem in study.problems if not several(problem[2])]
     for template, figures in study.about.get("templates", {}).items():
         without = tuple(label for label in labels if label not in figures)
         if without:

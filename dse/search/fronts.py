@@ -25,6 +25,16 @@ def nondominated(values: FloatArray) -> IntArray:
     return rows[np.lexsort(values[rows].T[::-1])]
 
 
+def entering(values: FloatArray) -> IntArray:
+    """The rows of (n, objectives) that no earlier one is better than or equal to: those that move a front."""
+    known, rows = np.empty((0, values.shape[1])), []
+    for row, value in enumerate(values):
+        if not (known <= value).all(axis=1).any():
+            known = np.concatenate([known[~(value <= known).all(axis=1)], value[np.newaxis]])
+            rows.append(row)
+    return np.array(rows, dtype=np.int64)
+
+
 def front_of(problem: AnyProblem, record: Record) -> tuple[IntArray, FloatArray]:
     """The samples on the front of a record, and their figures (n, objectives)."""
     feasible, values = feasible_values(problem, record)

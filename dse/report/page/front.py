@@ -34,11 +34,16 @@ details {{ border-top: 1px solid var(--rule); padding: .3rem 0; }} pre {{ overfl
 
 @dataclass(frozen=True)
 class Shown:
-    """A point of a front: seconds, joules, and its mapping as a nest of loops."""
+    """A point of a front: seconds, joules, and its mapping as a nest of loops.
+
+    Where there are several fronts, `of` says whose it is, and `colour` is theirs.
+    """
 
     seconds: float
     joules: float
     nest: str
+    of: str = ""
+    colour: str = ""
 
     @property
     def words(self) -> str:
@@ -60,13 +65,13 @@ def front_page(title: str, how: str, points: Sequence[Shown]) -> str:
         style=Markup(Path(__file__).with_name("page.css").read_text(encoding="utf-8")),
         width=WIDTH,
         height=HEIGHT,
-        drawn=_drawn(points),
+        drawn=drawn(points),
         points=found,
     )
 
 
-def _drawn(points: Sequence[Shown]) -> Markup:
-    """Both axes, logarithmic, and the dots."""
+def drawn(points: Sequence[Shown], *, linked: bool = True) -> Markup:
+    """Both axes, logarithmic, and the dots; `linked` to the points' places on the page."""
     across = _axis([point.seconds for point in points], LEFT, WIDTH - 12)
     up = _axis([point.joules for point in points], HEIGHT - BELOW, 12)
     parts = [
@@ -83,11 +88,15 @@ def _drawn(points: Sequence[Shown]) -> Markup:
             ),
         ]
     for place, point in enumerate(points):
-        parts.append(
-            Markup('<a href="#p{}"><circle cx="{}" cy="{}" r="5"/><title>{}</title></a>').format(
-                place, across[0](point.seconds), up[0](point.joules), f"{point.words}\n{point.nest}"
-            )
+        colour = Markup(' style="fill:{}"').format(point.colour) if point.colour else ""
+        dot = Markup('<circle cx="{}" cy="{}" r="5"{}/><title>{}</title>').format(
+            across[0](point.seconds),
+            up[0](point.joules),
+            colour,
+            f"{point.of}{': ' if point.of else ''}{point.words}\n{point.nest}",
         )
+        link = Markup('<a href="#p{}">{}</a>').format(place, dot)
+        parts.append(link if linked else Markup("<g>{}</g>").format(dot))
     return Markup("\n").join(parts)
 
 

@@ -15,6 +15,7 @@ from dse.analysis.problems import Made
 from dse.analysis.study import OPTIMAL, Study, Triple
 from dse.campaign.summary import Summary
 from dse.core.evaluation import Evaluation
+from dse.core.objective import several
 from dse.core.problem import AnyProblem, Design
 from dse.report.page.breakdown import Breakdown, break_down
 from dse.report.page.commands import check_command, search_command
@@ -133,6 +134,8 @@ def _best(study: Study, problem: Triple, made: Made) -> BestMapping:
 
 def _priced(study: Study, cell: Summary, made: Made) -> tuple[Priced | None, str]:
     """The cell's best mapping, or why it cannot be had: a folder may be damaged or hand-made."""
+    if several(cell.objective):
+        return None, "It is a front: its mappings are in the picture of fronts."
     if made.problem is None:
         return None, made.why_not
     try:

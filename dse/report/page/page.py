@@ -27,6 +27,7 @@ from dse.report.conclusions import conclude
 from dse.report.formats import Table
 from dse.report.page.captions import captions
 from dse.report.page.explorer import as_markup, explorer_data, filters, legend, marks
+from dse.report.page.fronts import page_fronts
 from dse.report.page.mappings import BestMapping, best_mappings
 from dse.report.page.markup import breakable, nest_markup
 from dse.report.page.numbers import NONE, energy, quantity, ratio_text
@@ -135,6 +136,7 @@ def _context(
         ],
         "overview": _overview(mappings),
         "mappings": mappings,
+        "fronts": page_fronts(study, problems),
         "repriced": page_repriced(study, repriced),
         "origin": origin,
         "data": as_markup(explorer_data(study, findings)),

@@ -138,6 +138,27 @@ def gap_figure(study: Study, findings: Findings, looks: Looks | None = None, wid
     return figure
 
 
+@house_style()
+def fronts_figure(
+    study: Study, findings: Findings, looks: Looks | None = None, width: float = WIDTH
+) -> Figure:
+    """Over all problems of several objectives: the share of the exact front's hypervolume that is missing."""
+    looks = looks or styles_of(study)
+    names = labelled(study)
+    few = len(findings.fronts) <= MANY
+    beside, height = _room(names, [findings.fronts], few), max(2.9, high_enough(len(findings.fronts)))
+    grid = Grid((beside,), height, above=UNTITLED, width=width)
+    how = f"interquartile mean over problems and {seeds(study)}; {_how(study, few)}"
+    figure, (axes,) = grid.make(1, "Hypervolume missing to the exact front", how)
+    frame(axes)
+    sample_axis(axes, study.budget)
+    y_label(axes, "regret")
+    axes.set_ylim(0, 1)
+    draw_bands(axes, findings.fronts, looks, few)
+    end_labels(axes, ends(findings.fronts), looks, names, not few, early(study))
+    return figure
+
+
 def draw_bands(axes: Axes, bands: Bands, looks: Looks, few: bool, steps: bool = True) -> None:
     """Every searcher's curve, and intervals: of all if they are `few`, else of the reference alone.
 

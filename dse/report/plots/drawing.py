@@ -11,7 +11,7 @@ from dse.analysis.study import Study, Triple
 from dse.report.limits import missing, without
 from dse.report.plots.canvas import WIDTH
 from dse.report.plots.contests import distribution_figure, efficiency_figure
-from dse.report.plots.convergence import convergence_figure, gap_figure, mean_loss_figure
+from dse.report.plots.convergence import convergence_figure, fronts_figure, gap_figure, mean_loss_figure
 from dse.report.plots.matrix import improvement_figure
 from dse.report.plots.shares import ecdf_figure, profile_figure
 from dse.report.plots.style import house_style, styles_of
@@ -35,6 +35,7 @@ NAMES = (
     "profiles",
     "ecdf",
     "time",
+    "fronts",
     "improvement",
     "efficiency",
     "returns",
@@ -112,6 +113,17 @@ def draw(study: Study, findings: Findings) -> dict[str, Drawing]:
             lambda width: time_figure(study, findings, looks, width=width),
         ),
     ]
+    if findings.fronts:
+        drawings.append(
+            Drawing(
+                "fronts",
+                "What fronts lack",
+                "The share of the exact front's hypervolume that each searcher has not found, against the "
+                "samples spent: the regret of several objectives. The lower curve is better; 0 has the whole "
+                "front.",
+                lambda width: fronts_figure(study, findings, looks, width=width),
+            )
+        )
     if len(study.searchers) > 1:
         drawings += [
             Drawing(

@@ -1,4 +1,4 @@
-"""A report's seven tables, a module each: every one answers a question, which is its files' first line."""
+"""A report's tables, a module each: every one answers a question, which is its files' first line."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dse.analysis.reduction import Reduction
 from dse.analysis.repriced import Repriced
 from dse.analysis.study import Study
 from dse.report.formats import Table
+from dse.report.tables.fronts import fronts_table
 from dse.report.tables.layers import layers_table
 from dse.report.tables.ledger import ledger_table
 from dse.report.tables.reduction import reduction_table
@@ -17,7 +18,7 @@ from dse.report.tables.standing import standing_table
 from dse.report.tables.targets import targets_table
 from dse.report.tables.versus import versus_table
 
-NAMES = ("standing", "reduction", "versus", "targets", "layers", "ledger", "repriced")
+NAMES = ("standing", "reduction", "versus", "targets", "layers", "ledger", "fronts", "repriced")
 """The tables' names, in the order in which a page shows them."""
 
 
@@ -35,5 +36,6 @@ def make_tables(
         targets_table(study, findings),
         layers_table(study, findings),
         ledger_table(findings),
+        *([fronts_table(study, findings)] if findings.fronts else []),
         *([repriced_table(study, repriced)] if study.reprice else []),
     )

@@ -8,7 +8,7 @@ from dataclasses import fields
 
 from dse.analysis.reduction import Group, Reduction, network_of
 from dse.analysis.study import Study
-from dse.core.objective import known_objective
+from dse.core.objective import known_objective, several
 from dse.report.formats import Section, Table, counted, figure, ratio
 from dse.report.limits import without
 
@@ -64,6 +64,8 @@ def _made_of(group: Group, layers: int) -> str:
     """How a network's figure is made of its layers'."""
     found = counted(layers, "distinct layer")
     objective = known_objective(group.objective)
+    if several(group.objective):
+        return f"Mean over {found}, each as often as it repeats"
     if objective is not None and not objective.part_that_adds_up.terms:
         return f"The largest of {found}"
     total = f"Total over {found}, each as often as it repeats"
@@ -98,5 +100,5 @@ def _ratio_shown(row: Reduction) -> str:
 
 
 def _unit(study: Study, objective: str) -> str:
-    unit = study.unit(objective)
+    unit = "1 + missing hypervolume" if several(objective) else study.unit(objective)
     return f"{objective} ({unit})" if unit else objective
