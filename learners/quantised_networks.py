@@ -7,13 +7,16 @@ than small layers.
 
 Activations of n bits have 2^n - 1 steps there, over the range of all rows of a call, where the formula of
 learners.quantised has 2^n over the range of a row. n is 8, but 7 beside weights of 8 bits where the CPU has
-no VNNI instructions (`activation_bits`). QuantisedNetworks simulate the formula, `as_executed` the layers.
+no VNNI instructions (`activation_bits`), and weights are what the engine holds (`_held`): on Arm that is
+QNNPACK, with zero points of a byte. QuantisedNetworks simulate the formula, `as_executed` the layers.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -63,8 +66,45 @@ def activation_bits(weights: int) -> int:
     """
     if weights > 8:
         return FULL
-    adds_in_16_bits = torch.backends.quantized.engine in ("x86", "fbgemm")
+    adds_in_16_bits = engine() != QNNPACK
     return 7 if weights == 8 and adds_in_16_bits and not torch.cpu._is_vnni_supported() else 8
+
+
+QNNPACK = "qnnpack"
+
+
+def engine() -> str:
+    """The engine of torch that layers of whole numbers compute with: torch's own choice where it can.
+
+    On Arm torch chooses oneDNN, which refuses zero points other than 0.
+    """
+    chosen = str(torch.backends.quantized.engine)
+    return chosen if chosen in ("x86", "fbgemm") else QNNPACK
+
+
+@contextmanager
+def _engine_chosen() -> Iterator[None]:
+    """Layers that are packed meanwhile are those of `engine`."""
+    before = torch.backends.quantized.engine
+    torch.backends.quantized.engine = engine()
+    try:
+        yield
+    finally:
+        torch.backends.quantized.engine = before
+
+
+def _held(matrix: Integers) -> Integers:
+    """A matrix as the engine holds it.
+
+    Weights none of which is positive go from -2^n to -1. In 8 bits QNNPACK has no zero point for these, and
+    the lowest is taken for the one above it, as the highest is where weights go from 0.
+    """
+    if engine() != QNNPACK or matrix.bits < 8:
+        return matrix
+    lowest = matrix.lowest.clamp(min=1 - 2**matrix.bits)
+    # In 16 bits: in bytes 0 - 1 would be 255.
+    stored = (matrix.stored.short() + (matrix.lowest - lowest)).clamp_(min=0).to(torch.uint8)
+    return replace(matrix, stored=stored, lowest=lowest)
 
 
 class Executed:
@@ -82,7 +122,7 @@ class Executed:
         self._activate = ACTIVATIONS[activation]
         self._bits = weights.bits
         self.activations = activation_bits(weights.bits) if activations is None else activations
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _engine_chosen():
             # Torch is to lose its quantised tensors one day; the operators have no other way in yet.
             warnings.simplefilter("ignore")
             self._packed = [
@@ -135,7 +175,12 @@ def as_executed(networks: QuantisedNetworks, activations: int) -> Networks:
 
     Activations are of so many bits: see `Executed.activations`.
     """
-    weights = [weight.detach() for weight in networks.weights]
+    tensors = {
+        name: _held(tensor) if isinstance(tensor, Integers) else tensor
+        for name, tensor in networks.quantised.tensors.items()
+    }
+    plain = QuantisedWeights(tensors, networks.quantised.bits).dequantise()
+    weights = [tensor for layer in range(len(plain) // 2) for tensor in _layer(plain, layer)]
     return Networks(weights, networks.activation, _AsExecuted(Precision(activations=activations)))
 
 
@@ -148,6 +193,7 @@ def _packed(matrix: Tensor | Integers, bias: Tensor | Integers, agent: int, bits
             return matrix[agent], bias[agent]
         layer = torch.ops.quantized.linear_prepack_fp16(matrix[agent].float(), bias[agent])
         return layer
+    matrix = _held(matrix)
     # Torch's are signed, half of their range less, with a zero point in place of a lowest number.
     half = 2 ** (bits - 1)
     signed = (matrix.stored[agent].short() - half).to(torch.int8)

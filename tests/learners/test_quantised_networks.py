@@ -73,13 +73,28 @@ def test_layers_of_whole_numbers_do_what_is_simulated_with_as_many_bits(
 
 
 @pytest.mark.skipif("qnnpack" not in torch.backends.quantized.supported_engines, reason="needs QNNPACK")
-@pytest.mark.parametrize("shift", [0.0, 0.1])
-def test_8_bits_by_8_are_what_is_simulated_also_on_a_cpu_without_vnni(
-    shift: float, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("per_channel", [False, True], ids=["tensor", "channel"])
+@pytest.mark.parametrize(("weights", "sign"), [(8, 0), (8, -1), (7, -1), (8, 1)])
+def test_qnnpack_does_what_is_simulated_also_with_weights_of_one_sign(
+    weights: int, sign: int, per_channel: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where FBGEMM cannot do it another engine of torch can, which adds in 32 bits."""
+    """It adds in 32 bits, on any CPU, and has no zero point for 8 bits none of which is positive."""
     monkeypatch.setattr(torch.backends.quantized, "engine", "qnnpack")
-    assert_simulated(quantised_networks(networks(shift), Precision(8, 8)), 8)
+    drawn = [sign * weight.abs() if sign else weight for weight in networks().weights]
+    few = quantised_networks(Networks(drawn, "tanh"), Precision(weights, 8, per_channel))
+    assert_simulated(few, 8)
+    held, plain = as_executed(few, 8).weights[0], few.weights[0].detach()
+    assert bool((held == plain).all()) == ((weights, sign) != (8, -1))
+    assert float((held - plain).abs().max()) <= 1.01 * float(plain.abs().max()) / 255
+
+
+def test_an_engine_that_has_no_zero_points_is_not_used_and_the_choice_is_left_as_it_was(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    other = next((one for one in torch.backends.quantized.supported_engines if one == "onednn"), "none")
+    monkeypatch.setattr(torch.backends.quantized, "engine", other)
+    assert_simulated(quantised_networks(networks(), Precision(8, 8)), 8)
+    assert torch.backends.quantized.engine == other
 
 
 @pytest.mark.parametrize("vnni", [False, True])
