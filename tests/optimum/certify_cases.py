@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -138,6 +139,11 @@ OF_WORK = ("latency", "energy", "edp", *PRODUCTS)
 
 def every_pair(problem: AnyProblem) -> tuple[FloatArray, FloatArray]:
     """The cycles and energies in nanojoule of every feasible mapping, each pair once."""
+    return _every_pair(problem.with_changes(objective="edp"))
+
+
+@cache
+def _every_pair(problem: AnyProblem) -> tuple[FloatArray, FloatArray]:
     found = [
         np.stack([costs.cycles, costs.energy_nj])[:, costs.reason == 0] for costs in every_price(problem)
     ]

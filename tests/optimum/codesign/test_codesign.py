@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import dse
 from dse.core.domains import make_problem
 from dse.core.layer import Layer
 from dse.domains.codesign.space import Box, HardwareSpace
+from dse.domains.levels.models.timeloop.proof import proof
 from dse.optimum import certify
 from dse.optimum.verification import codesign as verification
 from dse.optimum.verification.codesign import verify_codesign
@@ -25,20 +27,38 @@ from tests.optimum.codesign.enumerated import LAYERS, every_point, least_of_netw
 KB = [0.0625, 0.125, 1]
 
 
+@pytest.fixture(autouse=True)
+def a_proof_begins_with_few_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So many as small spaces need: the proofs come to the same."""
+    monkeypatch.setattr(proof, "FIRST_POINTS", 64)
+    monkeypatch.setattr(proof, "STEPS_DOWN", 10)
+
+
+@pytest.fixture(scope="module")
+def proofs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache: what one test has proven is proven for the next."""
+    return tmp_path_factory.mktemp("proofs")
+
+
 def small() -> HardwareSpace:
     return gemmini([2, 4], KB, KB)
 
 
-def test_the_best_machine_is_that_of_going_through_all_machines_and_mappings() -> None:
+def assert_the_best(objectives: Sequence[str], cache: Path) -> None:
+    """Co-design finds what going through all machines and mappings does."""
     space = small()
     sums = [sums_of_network(LAYERS, space.machine(point)) for point in every_point(space)]
-    for objective in ("edp", "latency", "energy", "energy*latency^2", "energy + 0.001 * latency"):
-        found = dse.codesign(LAYERS, space, objective, cache=False)
+    for objective in objectives:
+        found = dse.codesign(LAYERS, space, objective, cache=cache)
         assert (found.status, found.gap) == ("optimal", 0)
         assert found.best is not None
         least = min(least_of_network(one, 1e-9, objective) for one in sums)
         assert found.best["value"] == pytest.approx(least, rel=1e-12)
         assert found.lower_bound == found.best["value"]
+
+
+def test_the_best_machine_is_that_of_going_through_all_machines_and_mappings(proofs: Path) -> None:
+    assert_the_best(("edp", "energy + 0.001 * latency"), proofs)
 
 
 @pytest.mark.parametrize(
@@ -127,21 +147,23 @@ def test_no_mapping_is_better_on_a_machine_than_on_the_one_its_box_is_relaxed_to
 
 
 def test_a_run_that_was_stopped_goes_on_from_its_proofs(tmp_path: Path) -> None:
-    whole = dse.codesign(LAYERS, small(), "edp", cache=False)
-    first = dse.codesign(LAYERS, small(), "edp", cache=tmp_path, time_limit=1e-9)
+    space = gemmini([2, 4], KB[:2], KB[:2])
+    first = dse.codesign(LAYERS, space, "edp", cache=tmp_path, time_limit=1e-9)
     assert first.status == "bounded"
+    whole = dse.codesign(LAYERS, space, "edp", cache=tmp_path)
+    assert whole.status == "optimal"
     assert first.lower_bound <= whole.lower_bound
-    dse.codesign(LAYERS, small(), "edp", cache=tmp_path)
-    again = dse.codesign(LAYERS, small(), "edp", cache=tmp_path)
+    assert whole.proofs > whole.proofs_kept
+    again = dse.codesign(LAYERS, space, "edp", cache=tmp_path)
     assert again.proofs == again.proofs_kept > 0
     assert again.best == whole.best
 
 
-def test_ctrl_c_ends_with_the_best_so_far() -> None:
+def test_ctrl_c_ends_with_the_best_so_far(proofs: Path) -> None:
     def interrupt(state: Any) -> None:
         raise KeyboardInterrupt
 
-    found = dse.codesign(LAYERS, small(), "edp", cache=False, observe=interrupt)
+    found = dse.codesign(LAYERS, small(), "edp", cache=proofs, observe=interrupt)
     assert found.interrupted
     assert found.status == "bounded"
     assert found.best is not None
@@ -157,10 +179,12 @@ def test_that_there_is_no_machine_is_proven() -> None:
     assert (narrow.status, narrow.best, narrow.machines_excluded) == ("infeasible", None, 0)
 
 
-def test_a_result_is_verified_and_one_that_was_changed_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_result_is_verified_and_one_that_was_changed_is_not(
+    monkeypatch: pytest.MonkeyPatch, proofs: Path
+) -> None:
     monkeypatch.setattr(verification, "DRAWN_NETWORKS", 3)
     monkeypatch.setattr(verification, "DRAWN_LEMMAS", 20)
-    found = dse.codesign(LAYERS, small(), "edp", cache=False)
+    found = dse.codesign(LAYERS, small(), "edp", cache=proofs)
     assert all(check.passed for check in verify_codesign(found))
     assert found.best is not None
 
