@@ -71,11 +71,12 @@ def test_bench_cost_times_a_maestro_executable_that_is_named(
 ) -> None:
     monkeypatch.setattr(others, "PROGRAM", 2)
     monkeypatch.setenv(VARIABLE, fake_program(tmp_path / "maestro", code=0))
-    report = dse("bench", "cost", "--json").json
+    report = dse("bench", "cost", "--cost-model", "maestro", "--json").json
     timed = [row for row in report["baselines"] if row["name"] == "maestro program"]
     assert [row["tiles"] for row in timed] == ["factors", "any"]
     assert all(row["milliseconds"] > 0 for row in timed)
     monkeypatch.setenv(VARIABLE, fake_program(tmp_path / "broken", code=1))
-    assert "ended with code 1: no such option" in dse("bench", "cost").refused()
+    said = dse("bench", "cost", "--cost-model", "maestro").refused()
+    assert "ended with code 1: no such option" in said
     monkeypatch.setenv(VARIABLE, str(tmp_path / "absent"))
-    assert "is not there" in dse("bench", "cost").refused()
+    assert "is not there" in dse("bench", "cost", "--cost-model", "maestro").refused()

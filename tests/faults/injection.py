@@ -17,6 +17,8 @@ from tests.faults.faults import Fault
 
 CODE = ("dse", "searchers", "learners", "workloads", "experiments", "tests", "pyproject.toml")
 
+WITHOUT = ("-p", "no:cacheprovider", "-p", "no:xdist")
+
 # Each run is a fork of a process that has imported the libraries once, and none of our code.
 _FORKS = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(["tests.faults.libraries"])
@@ -67,7 +69,8 @@ def _run(folder: Path, said: Path, tests: list[str], compiled: bool) -> None:
         import numba
 
         numba.config.DISABLE_JIT, os.environ["NUMBA_DISABLE_JIT"] = True, "1"
-    sys.exit(pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]))
+    # What fails need not be explained: to compare long lists takes longer than the tests.
+    sys.exit(pytest.main(["-x", "-q", "--assert=plain", "--tb=line", *WITHOUT, *tests]))
 
 
 def inject(fault: Fault, folder: Path) -> Ran:

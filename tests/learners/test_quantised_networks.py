@@ -83,7 +83,7 @@ def test_qnnpack_does_what_is_simulated_also_with_weights_of_one_sign(
     drawn = [sign * weight.abs() if sign else weight for weight in networks().weights]
     few = quantised_networks(Networks(drawn, "tanh"), Precision(weights, 8, per_channel))
     assert_simulated(few, 8)
-    held, plain = as_executed(few, 8).weights[0], few.weights[0].detach()
+    held, plain = as_executed(few, 8).weights[0].detach(), few.weights[0].detach()
     assert bool((held == plain).all()) == ((weights, sign) != (8, -1))
     assert float((held - plain).abs().max()) <= 1.01 * float(plain.abs().max()) / 255
 
