@@ -15,18 +15,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from dse.core.certificate import BOUNDED, OPTIMAL, Certificate, Incumbent, gap_between
-from dse.core.objective import Objective, objective_named
+from dse.core.certificate import Certificate, Incumbent, gap_between
+from dse.core.objective import objective_named
 from dse.core.problem import AnyProblem
-
-SAME = 1e-12
-"""Sums of a network's figures are rounded: what is nearer than so much, as a share, counts as equal."""
-MAX_LINES = 200
+from dse.optimum.lines import SAME, Choice, Line, LineSearch
 
 Prove = Callable[[str, AnyProblem], Certificate]
 """Proves a problem of the layer of that name."""
@@ -36,38 +32,6 @@ def has_total(problems: Mapping[str, AnyProblem]) -> bool:
     """Whether a network's objective is a product of total energy and latency, for several layers."""
     objective = objective_named(next(iter(problems.values())).objective)
     return len(problems) > 1 and not objective.caps and objective.exponents.keys() == {"energy", "latency"}
-
-
-@dataclass(frozen=True)
-class Choice:
-    """A mapping for each layer, and what they come to, each times its repeats."""
-
-    mappings: tuple[Incumbent, ...]
-    seconds: float
-    joules: float
-
-    def value(self, objective: Objective) -> float:
-        """The objective's total."""
-        return objective.total({"energy": self.joules, "latency": self.seconds})
-
-
-@dataclass(frozen=True)
-class Line:
-    """No choice has `energy * joules + latency * seconds` below `least`; `choice` comes nearest.
-
-    `own` are the layers' parts of `least`, of one run each.
-    """
-
-    energy: float
-    latency: float
-    least: float
-    choice: Choice
-    own: tuple[float, ...]
-
-    @property
-    def slope(self) -> float:
-        """What a second counts, in joules."""
-        return self.latency / self.energy if self.energy else math.inf
 
 
 @dataclass(frozen=True)
@@ -115,58 +79,19 @@ def least_total(problems: Mapping[str, AnyProblem], own: Sequence[Incumbent], pr
     return search.run(own)
 
 
-@dataclass
-class _Search:
-    problems: Mapping[str, AnyProblem]
-    prove: Prove
-    lines: list[Line] = field(default_factory=list)
-    proofs: dict[tuple[str, str], Certificate] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.objective = objective_named(next(iter(self.problems.values())).objective)
+class _Search(LineSearch):
+    def __init__(self, problems: Mapping[str, AnyProblem], prove: Prove) -> None:
+        super().__init__(objective_named(next(iter(problems.values())).objective))
+        self.problems, self.prove = problems, prove
+        self.proofs: dict[tuple[str, str], Certificate] = {}
 
     def run(self, own: Sequence[Incumbent]) -> Total | None:
-        powers = self.objective.exponents
-        best = self._choice(own)
-        slope = powers["latency"] * best.joules / (powers["energy"] * best.seconds)
-        for energy, latency in ((1.0, slope), (1.0, 0.0), (0.0, 1.0)):
-            if not self._draw(energy, latency):
-                return None
-        while True:
-            best = min(
-                (best, *(line.choice for line in self.lines)), key=lambda one: one.value(self.objective)
-            )
-            loss = best.value(self.objective)
-            corner, pair = self._least_corner()
-            closed = corner >= loss * (1.0 - SAME)
-            if closed or len(self.lines) >= MAX_LINES or not self._draw_between(*pair):
-                status = OPTIMAL if closed else BOUNDED
-                bound = loss if closed else corner
-                return Total(status, bound, best, loss, tuple(self.lines), self.proofs)
+        found = self.close(self._choice(own))
+        if found is None:
+            return None
+        return Total(found.status, found.lower_bound, found.best, found.loss, tuple(self.lines), self.proofs)
 
-    def _least_corner(self) -> tuple[float, tuple[Line, Line]]:
-        """The least value at a corner of what the lines leave, and the two lines that meet there."""
-        self.lines.sort(key=lambda line: line.slope)
-        found = [(math.inf, (self.lines[0], self.lines[-1]))]
-        for one, two in combinations(self.lines, 2):
-            point = _meeting(one, two)
-            if all(_at(line, *point) >= line.least * (1.0 - SAME) for line in self.lines):
-                joules, seconds = point
-                value = self.objective.total({"energy": joules, "latency": seconds})
-                found.append((value, (one, two)))
-        return min(found, key=lambda entry: entry[0])
-
-    def _draw_between(self, one: Line, two: Line) -> bool:
-        """Draw the line along the edge between the choices of two lines; False if there is none between."""
-        less, more = one.choice, two.choice
-        seconds = less.seconds - more.seconds
-        slope = (more.joules - less.joules) / seconds if seconds > 0 else math.nan
-        between = one.slope * (1 + SAME) < slope < two.slope * (1 - SAME)
-        # Where proofs ran out of time, lines need not touch their choices.
-        new = all(abs(line.slope - slope) > SAME * slope for line in self.lines)
-        return between and new and self._draw(1.0, slope)
-
-    def _draw(self, energy: float, latency: float) -> bool:
+    def draw(self, energy: float, latency: float) -> bool:
         """Prove all layers with these weights; False if one has no mapping."""
         text = f"energy + {latency!r} * latency" if energy and latency else "energy" if energy else "latency"
         least, chosen = [], []
@@ -217,16 +142,3 @@ class _Search:
 
     def _repeats(self, place: int) -> int:
         return list(self.problems.values())[place].layer.repeats
-
-
-def _at(line: Line, joules: float, seconds: float) -> float:
-    """What a line's figure is there."""
-    return line.energy * joules + line.latency * seconds
-
-
-def _meeting(one: Line, two: Line) -> tuple[float, float]:
-    """Joules and seconds of the point where two lines of different slopes meet."""
-    scale = one.energy * two.latency - two.energy * one.latency
-    joules = (one.least * two.latency - two.least * one.latency) / scale
-    seconds = (one.energy * two.least - two.energy * one.least) / scale
-    return joules, seconds

@@ -73,6 +73,12 @@ def command(
             "--roofline", help="Show how far a network's layers are from the roofline; --out has a picture."
         ),
     ] = False,
+    chains: Annotated[
+        bool,
+        typer.Option(
+            "--chains", help="Let what a network's layers make stay on chip for those that read it."
+        ),
+    ] = False,
     detail: WithDetail = False,
     json: Json = False,
 ) -> None:
@@ -92,6 +98,10 @@ def command(
         raise InputError("--detail is of one layer and one objective: give --layer, one of the network's")
     if roofline and network is None:
         raise InputError("--roofline is of a network's layers; a layer's own is shown with its proof")
+    if chains and (network is None or fix or hardware or formats or roofline or several(objective)):
+        raise InputError(
+            "--chains is of a --network and one objective, without --fix, --hardware, --format and --roofline"
+        )
     if time_limit is not None:
         positive_number(time_limit, "--time-limit")
     model = chosen_model(cost_model, constants)
@@ -110,7 +120,15 @@ def command(
     note_merged(network or layer or "")
     options = {"time_limit": time_limit, "cache": False if fresh else cache or True, "check": verify}
     try:
-        if several(objective):
+        if chains:
+            from dse.cli.chains_view import certify_chains
+
+            with _compiling_said():
+                entry = certify_chains(
+                    str(network), accelerator, problems, kind.residence, json, options, out
+                )
+            _exit([entry])
+        elif several(objective):
             _certify_fronts(network, accelerator, problems, out, json, options)
         elif network is None:
             _certify_layer(accelerator, problems, out, formats, json, options, detail=detail)

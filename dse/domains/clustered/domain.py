@@ -36,6 +36,7 @@ class Clustered:
         "l2_size": "L2",
     }
     hardware_figures = ClusteredFigures()
+    residence = None
     proof_seconds = None
     bench_hardware = ("edge",)
 

@@ -39,13 +39,16 @@ def _levels(
         tiles = {
             tensor.name: tensor.room(boxes[place])
             for tensor in workload.tensors
-            if tensor.name in mapped.keep
+            if tensor.name in mapped.keep and tensor.name not in level.holds
         }
+        beside = f", beside {', '.join(level.holds)} whole" if level.holds else ""
         if tiles:
             held = " + ".join(f"{words:,} {tensor}" for tensor, words in tiles.items())
             of = "" if level.capacity is None else f" of {level.capacity:,}"
             total = f"{sum(tiles.values()):,}{of}"
-            yield f"{indent}{level.name} holds {total} {machine.unit} = {held}"
+            yield f"{indent}{level.name} holds {total} {machine.unit} = {held}{beside}"
+        elif beside:
+            yield f"{indent}{level.name} holds {beside[2:]}"
         elif mapped.temporal or mapped.spatial:
             yield f"{indent}{level.name}"
         for dim, n in mapped.temporal:

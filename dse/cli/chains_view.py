@@ -1,0 +1,135 @@
+"""`dse certify --chains`: which intermediates stay on chip, the loops, the gain, and the proof."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dse.cli import output
+from dse.core.cost_models import unit_of
+from dse.support.errors import InputError
+from dse.support.quantities import energy, quantity
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from dse.core.layer import Layer
+    from dse.core.problem import AnyProblem
+    from dse.core.residence import Residence
+    from dse.optimum.chains.result import ChainProof
+
+DIGITS = 6
+
+
+def certify_chains(
+    network: str,
+    accelerator: str,
+    problems: Mapping[str, AnyProblem],
+    residence: Residence | None,
+    json: bool,
+    options: Mapping[str, Any],
+    out: Path | None,
+) -> dict[str, Any]:
+    """Prove a network's chains, and show what was found; `problems` are those of its layers."""
+    from rich.console import Console
+
+    from dse.optimum.chains.network import certify_network_chains, parts_of
+    from workloads import load
+
+    first = next(iter(problems.values()))
+    if residence is None:
+        raise InputError(f"--chains is not known of cost model {first.model.name!r}; timeloop has it")
+    found = load(network)
+    parts = parts_of(found.chains, [layer.folded() for layer in found.in_order])
+    by_layer = {problem.layer: problem for problem in problems.values()}
+
+    def make(layer: Layer) -> AnyProblem:
+        return by_layer[layer]
+
+    with Console(stderr=True).status(f"proving the chains of {network}") as status:
+        proof, data = certify_network_chains(
+            network, accelerator, parts, make, residence, out=out, observe=_says(status), **options
+        )
+    if json:
+        output.print_json(data)
+    else:
+        show_chains(proof, data, residence, out)
+    return {
+        "layer": network,
+        "best": data["totals"],
+        **({"verified": data["verified"]} if "verified" in data else {}),
+    }
+
+
+def _says(status: Any) -> Any:
+    return lambda layer: status.update(f"proving {layer}")
+
+
+def show_chains(proof: ChainProof, data: Mapping[str, Any], residence: Residence, out: Path | None) -> None:
+    """Print what stays, each layer's loops, and the totals beside those of layers by themselves."""
+    console, best = output.make_console(), proof.best
+    unit = unit_of(proof.objective, proof.problem.model.name)
+    machine = proof.problem.accelerator.called(data["accelerator"])
+    output.print_heading(console, f"{data['network']}, {machine}, cost model {data['cost_model']}")
+    if best is None:
+        console.print("some layer has no feasible mapping", style="red")
+        return
+    claim = data["status"] if data["gap"] == 0 else f"{data['status']}, gap {data['gap']:.2%}"
+    console.print(f"{claim} {proof.objective} {quantity(best.loss, unit, DIGITS)}", style="green")
+    _show_staying(console, proof)
+    _show_runs(console, proof, residence)
+    _show_gain(console, data)
+    console.print(f"proof of {data['proofs']} phases in {output.short(data['seconds'])} s", soft_wrap=True)
+    for check in data.get("verified", []):
+        console.print(
+            f"{'verified' if check['passed'] else 'FAILED'}: {check['name']}: {check['seen']}", soft_wrap=True
+        )
+    if out is not None:
+        console.print(f"written to {out}", soft_wrap=True)
+
+
+def _show_staying(console: Console, proof: ChainProof) -> None:
+    home, best = proof.home, proof.best
+    if home is None:
+        console.print(
+            "no level of the hardware keeps inputs and outputs: nothing can stay on chip", soft_wrap=True
+        )
+        return
+    assert best is not None
+    sizes = {
+        program.chain.names[one.maker]: one.words
+        for program in proof.programs
+        for one in program.tensors.values()
+    }
+    stays = [f"{name} ({sizes[name]:,} {home.unit})" for name in best.staying]
+    goes = [name for name in sizes if name not in best.staying]
+    console.print(
+        f"stays in {home.level}, of {home.room:,} {home.unit}: {', '.join(stays) or 'nothing'}",
+        soft_wrap=True,
+    )
+    if goes:
+        console.print(f"goes off the chip: {', '.join(goes)}", soft_wrap=True)
+
+
+def _show_runs(console: Console, proof: ChainProof, residence: Residence) -> None:
+    assert proof.best is not None
+    for run in proof.best.runs:
+        console.print()
+        held = f", {'+'.join(run.phase.held)} in place" if run.phase.held else ""
+        spent = energy(run.best.energy_nj, DIGITS)
+        line = f"{run.name} x {run.count:,}: {run.best.cycles:,} cycles, {spent}{held}"
+        console.print(line, style="bold", soft_wrap=True)
+        problem = residence.problem(proof.problem, run.phase)
+        assert problem is not None
+        console.print(problem.nest(run.best.mapping).strip(), soft_wrap=True)
+
+
+def _show_gain(console: Console, data: Mapping[str, Any]) -> None:
+    """The totals beside those of layers by themselves."""
+    console.print()
+    rows = []
+    for name, unit in (("latency", "s"), ("energy", "J"), ("edp", "J s")):
+        before, after, times = (data[key][name] for key in ("layer_by_layer", "totals", "gain"))
+        rows.append((name, quantity(before, unit, DIGITS), quantity(after, unit, DIGITS), f"{times:.4g}"))
+    output.print_table(console, "whole network", ["figure", "layer by layer", "chains", "gain"], rows)

@@ -1,0 +1,67 @@
+"""What a domain brings to chains: tensors that stay in a level of the hardware, as problems of one layer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from dse.core.layer import Layer
+from dse.core.problem import AnyProblem
+from dse.support.arrays import FloatArray
+
+
+@dataclass(frozen=True)
+class Home:
+    """The level of the hardware where whole tensors can stay, and its `room` in words (or what it counts)."""
+
+    level: str
+    room: int
+    unit: str = "words"
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A layer, or a part of one, that is run while some tensors stay in the home.
+
+    `held` are those of its own operands (W, I, O) that do; `taken` is the room of all that stay, whoever's
+    they are. With `returned` it adds to partial sums of an earlier part.
+    """
+
+    layer: Layer
+    held: tuple[str, ...] = ()
+    taken: int = 0
+    returned: bool = False
+
+    def relaxes(self, other: Phase) -> bool:
+        """Whether nothing that the other may do costs more here."""
+        return (
+            self.layer == other.layer
+            and set(self.held) >= set(other.held)
+            and self.taken <= other.taken
+            and self.returned <= other.returned
+        )
+
+
+class Residence(Protocol):
+    """What tensors that stay on chip mean to problems of a domain."""
+
+    def home(self, problem: AnyProblem) -> Home | None:
+        """Where inputs and outputs of layers can stay; None where no level keeps both."""
+        ...
+
+    def sizes(self, problem: AnyProblem) -> Mapping[str, int]:
+        """What each tensor of the problem's layer takes of the home: W, I, O."""
+        ...
+
+    def problem(self, problem: AnyProblem, phase: Phase) -> AnyProblem | None:
+        """The problem of a phase, of a layer of the same kind; None where the room is taken."""
+        ...
+
+    def demands(self, problem: AnyProblem, mapping: object) -> FloatArray:
+        """Cycles that computing and each port of the hardware take, for a mapping: the longest counts."""
+        ...
+
+    def moved(self, problem: AnyProblem, tensor: str, words: int) -> tuple[float, FloatArray]:
+        """Energy (nJ) and `demands` of moving words between the home and what is beyond it, once."""
+        ...

@@ -1,0 +1,109 @@
+"""Tensors that stay in a level of a machine: the layer's problem where that level holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dse.core.residence import Home, Phase
+from dse.domains.levels.machine import RETURNED, TENSORS, Level, Machine
+from dse.domains.levels.problem import MachineProblem
+from dse.support.arrays import FloatArray
+
+OUTPUT = "O"
+
+
+class LevelsResidence:
+    """See Residence. The home is the outermost level on the chip that is there once and may keep I and O."""
+
+    def home(self, problem: Any) -> Home | None:
+        """See Residence."""
+        machine: Machine = problem.accelerator
+        place = _home(machine)
+        if place is None:
+            return None
+        level = machine.levels[place]
+        return Home(level.name, level.capacity or 0, machine.unit)
+
+    def sizes(self, problem: Any) -> Mapping[str, int]:
+        """See Residence."""
+        workload = problem.space.workload
+        return {tensor.name: tensor.room(workload.sizes) for tensor in workload.tensors}
+
+    def problem(self, problem: Any, phase: Phase) -> MachineProblem | None:
+        """See Residence."""
+        changed: MachineProblem = replace(problem, layer=phase.layer)
+        if not (phase.held or phase.taken or phase.returned):
+            return changed
+        machine: Machine = changed.accelerator
+        # A machine in bits is made of one in words, which is what is changed.
+        said = machine.stated or machine
+        place = _home(said)
+        if place is None or said.levels[place].capacity is None:
+            return None
+        level = said.levels[place]
+        words = level.word_bits if machine.stated else 1
+        left = (int(level.capacity or 0) * words - phase.taken) // words
+        if left < 0:
+            return None
+        levels = list(said.levels)
+        levels[place] = replace(level, capacity=left, holds=tuple(sorted(phase.held)))
+        first_fill = RETURNED if phase.returned else said.first_fill
+        machine = replace(said, levels=tuple(levels), first_fill=first_fill)
+        return changed.with_changes(accelerator=machine)
+
+    def demands(self, problem: Any, mapping: Any) -> FloatArray:
+        """See Residence: computing, then of each level its reads, its writes, and both."""
+        from dse.domains.levels.models.timeloop import reference
+
+        costs = reference.evaluate(problem.space.workload, problem.accelerator, mapping)
+        assert isinstance(costs, reference.Costs)
+        steps = 1
+        for level in mapping.levels:
+            for _, count in level.temporal:
+                steps *= count
+        found = [float(steps)]
+        for level in problem.accelerator.levels:
+            kept = costs.counts.get(level.name, {}).values()
+            read = sum(one.reads * one.bits for one in kept)
+            written = sum((one.fills + one.updates) * one.bits for one in kept)
+            found += _cycles(level, read, written)
+        return np.array(found)
+
+    def moved(self, problem: Any, tensor: str, words: int) -> tuple[float, FloatArray]:
+        """See Residence. Inputs are read outside and written here; outputs the other way round, for which
+        nothing is read here: as everywhere under these rules, a drain is a write of the outer level.
+        """
+        machine: Machine = problem.accelerator
+        home = machine.levels[_home(machine) or 0]
+        outer = machine.levels[0]
+        drained = tensor == OUTPUT
+        pj = -(-words // outer.block) * (outer.energy.update_pj if drained else outer.energy.read_pj)
+        if not drained:
+            pj += -(-words // home.block) * home.energy.write_pj
+        found = [0.0]
+        for level in machine.levels:
+            read = words if level is outer and not drained else 0
+            written = words if (level is outer) == drained and level in (outer, home) else 0
+            found += _cycles(level, read, written)
+        return pj * 1e-3, np.array(found)
+
+
+def _home(machine: Machine) -> int | None:
+    """The outermost level on the chip that is there once and may keep inputs and outputs."""
+    for place, level in enumerate(machine.levels):
+        if not place or machine.instances[place] > 1 or level.capacity is None:
+            continue
+        may = {*machine.may_keep(place, TENSORS)}
+        if {"I", "O"} <= may:
+            return place
+    return None
+
+
+def _cycles(level: Level, read: float, written: float) -> list[float]:
+    rates = (level.bandwidth.read, level.bandwidth.write, level.bandwidth.shared)
+    words = (read, written, read + written)
+    return [0.0 if rate is None else count / rate for rate, count in zip(rates, words, strict=True)]

@@ -1,0 +1,1 @@
+"""Chains of layers whose intermediates may stay on chip: the least cost, with the proof."""

@@ -1,0 +1,105 @@
+"""A chain as it is run: which of its tensors can stay on chip, and in which layers each takes room.
+
+Neighbours that are matrix products of equally many runs, such as the heads of attention, are run turn by
+turn: what one of them makes in a run and another reads in the same run takes the room of that run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from dse.core.edges import BESIDE, INPUT, OUTPUT, WEIGHT, Chain
+from dse.core.layer import Layer
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """What layer `maker` makes: `words` of the home, from layer `first` to layer `last`, by place."""
+
+    maker: int
+    words: int
+    first: int
+    last: int
+
+    def alive(self, place: int) -> bool:
+        """Whether it takes room while a layer is run."""
+        return self.first <= place <= self.last
+
+
+@dataclass(frozen=True)
+class Program:
+    """A chain and what its layers' tensors take of the home: `sizes` by layer."""
+
+    chain: Chain
+    sizes: Mapping[Layer, Mapping[str, int]]
+
+    @cached_property
+    def runs(self) -> tuple[int, ...]:
+        """How often each layer is run in one run of the chain."""
+        return tuple(layer.repeats // self.chain.times for layer in self.chain.layers)
+
+    @cached_property
+    def turns(self) -> tuple[tuple[int, int], ...]:
+        """Of each layer the first and the last of those that are run turn by turn with it."""
+        layers, found, start = self.chain.layers, [], 0
+        for place in range(1, len(layers) + 1):
+            together = (
+                place < len(layers)
+                and self.runs[place] == self.runs[start] > 1
+                and all(layers[one].product is not None for one in (start, place))
+            )
+            if not together:
+                found += [(start, place - 1)] * (place - start)
+                start = place
+        return tuple(found)
+
+    @cached_property
+    def tensors(self) -> dict[int, Tensor]:
+        """What can stay on chip, by its maker: outputs that others read just as they are, or beside."""
+        found = {}
+        for place, layer in enumerate(self.chain.layers):
+            edges = self.chain.readers_of(layer.name)
+            readers = [self.chain.place(edge.reader) for edge in edges]
+            if edges and all(
+                self._fits(place, reader, edge.operand) for reader, edge in zip(readers, edges, strict=True)
+            ):
+                found[place] = self._tensor(place, max(readers))
+        return found
+
+    def held(self, place: int, staying: frozenset[int]) -> tuple[str, ...]:
+        """Which operands of a layer stay on chip, where the tensors of these makers do."""
+        edges = self.chain.read_by(self.chain.layers[place].name)
+        found = {edge.operand for edge in edges if self.chain.place(edge.source) in staying} - {BESIDE}
+        return tuple(sorted(found | ({OUTPUT} if place in staying else set())))
+
+    def taken(self, place: int, staying: frozenset[int]) -> int:
+        """The room that staying tensors take while a layer is run."""
+        return sum(self.tensors[one].words for one in staying if self.tensors[one].alive(place))
+
+    def alive(self, place: int) -> tuple[int, ...]:
+        """The makers of the tensors that take room while a layer is run, if they stay."""
+        return tuple(maker for maker, tensor in self.tensors.items() if tensor.alive(place))
+
+    def _fits(self, maker: int, reader: int, operand: str) -> bool:
+        """Whether a layer reads all that another makes, and no more."""
+        made = self._count(maker, OUTPUT) * self.runs[maker]
+        return operand == BESIDE or self._count(reader, operand) * self.runs[reader] == made
+
+    def _count(self, place: int, operand: str) -> int:
+        """Elements of a layer's operand, padding left out."""
+        layer = self.chain.layers[place]
+        if operand == INPUT:
+            return layer.C * layer.Y * layer.X
+        if operand == WEIGHT:
+            return layer.K * layer.C * layer.R * layer.S
+        rows, columns = layer.output
+        return (layer.C if layer.type == "DSCONV" else layer.K) * rows * columns
+
+    def _tensor(self, maker: int, last: int) -> Tensor:
+        words = self.sizes[self.chain.layers[maker]][OUTPUT]
+        (start, end), (_, last_end) = self.turns[maker], self.turns[last]
+        if start < end and last <= end:
+            return Tensor(maker, words, maker, last)
+        return Tensor(maker, words * self.runs[maker], start, last_end)

@@ -1,0 +1,116 @@
+"""The proof of a chain: what stays on chip, what it costs, and what nothing is below."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dse.core.certificate import BOUNDED, OPTIMAL, Certificate, Incumbent, gap_between
+from dse.core.problem import AnyProblem
+from dse.core.residence import Home, Phase
+from dse.optimum.chains.program import Program
+
+
+@dataclass(frozen=True)
+class Run:
+    """One layer of the best schedule: the phase it is run as, its mapping, and how often."""
+
+    name: str
+    phase: Phase
+    count: int
+    best: Incumbent
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Which tensors stay (by the layers that make them), and each layer's run; totals of all runs."""
+
+    staying: tuple[str, ...]
+    runs: tuple[Run, ...]
+    joules: float
+    seconds: float
+    loss: float
+
+    def totals(self) -> dict[str, float]:
+        """The totals as plain data."""
+        return {"latency": self.seconds, "energy": self.joules, "edp": self.seconds * self.joules}
+
+
+@dataclass(frozen=True)
+class ChainProof:
+    """The least cost of chains, one after another: no schedule of those considered is below `lower_bound`.
+
+    `alone` is the least where nothing stays. `known` are the proofs that it stands on, by objective and
+    phase; None of one for which there is no room. `lines` are weights of energy and latency, of a product.
+    """
+
+    programs: tuple[Program, ...]
+    problem: AnyProblem
+    home: Home | None
+    objective: str
+    lower_bound: float
+    best: Schedule | None
+    alone: Schedule | None
+    known: Mapping[str, Mapping[Phase, Certificate | None]]
+    lines: tuple[tuple[float, float], ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def status(self) -> str:
+        """As of a certificate."""
+        return OPTIMAL if self.best is not None and self.lower_bound >= self.best.loss else BOUNDED
+
+    @property
+    def gap(self) -> float | None:
+        """How far the best is above the bound, as a share."""
+        return None if self.best is None else gap_between(self.best.loss, self.lower_bound)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The proof as plain data."""
+        home = self.home
+        return {
+            "chains": [self._chain(program) for program in self.programs if len(program.chain.layers) > 1],
+            "home": None if home is None else vars(home),
+            "objective": self.objective,
+            "status": self.status,
+            "lower_bound": self.lower_bound,
+            "gap": self.gap,
+            "stays": list(self.best.staying) if self.best else None,
+            "totals": self.best.totals() if self.best else None,
+            "layer_by_layer": self.alone.totals() if self.alone else None,
+            "gain": gain(self.alone, self.best, self.objective),
+            "runs": [_run(run) for run in self.best.runs] if self.best else None,
+            "proofs": sum(map(len, self.known.values())),
+            "seconds": self.seconds,
+        }
+
+    def _chain(self, program: Program) -> dict[str, Any]:
+        chain = program.chain
+        tensors = program.tensors.values() if self.home else ()
+        return {
+            "layers": list(chain.names),
+            "times": chain.times,
+            "could_stay": {chain.names[one.maker]: one.words for one in tensors},
+        }
+
+
+def gain(alone: Schedule | None, best: Schedule | None, objective: str) -> dict[str, float] | None:
+    """How many times less each figure is than layer by layer."""
+    if alone is None or best is None:
+        return None
+    before, after = alone.totals(), best.totals()
+    found = {name: before[name] / after[name] for name in before}
+    return found | {"objective": alone.loss / best.loss}
+
+
+def _run(run: Run) -> dict[str, Any]:
+    return {
+        "layer": run.name,
+        "count": run.count,
+        "held": list(run.phase.held),
+        "taken": run.phase.taken,
+        "energy_nj": run.best.energy_nj,
+        "cycles": run.best.cycles,
+        "mapping": run.best.mapping.to_dict(),
+    }

@@ -1,0 +1,158 @@
+"""Proving the least cost of a chain whose intermediates may stay on chip."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from math import inf
+
+from dse.core.certificate import Certificate
+from dse.core.edges import Chain
+from dse.core.layer import Layer
+from dse.core.objective import Objective, objective_named
+from dse.core.problem import AnyProblem
+from dse.core.residence import Home, Phase, Residence
+from dse.optimum.chains.program import Program
+from dse.optimum.chains.proofs import Proofs, Prove
+from dse.optimum.chains.result import ChainProof, Run, Schedule
+from dse.optimum.chains.whole import Path, phase_of, settle
+from dse.optimum.lines import Choice, Closed, Line, LineSearch
+from dse.support.errors import InputError
+
+
+def certify_chains(
+    chains: Sequence[Chain],
+    make: Callable[[Layer], AnyProblem],
+    residence: Residence,
+    prove: Prove,
+) -> ChainProof:
+    """The least cost of all runs of a network's chains, one after another; a lone layer is a chain of one.
+
+    `make` gives each layer's problem, `prove` proves one. Energy and latency are sums over layers: layers do
+    not overlap. A product of both is closed by lines, as a network's total is. InputError for another
+    objective.
+    """
+    began = time.perf_counter()
+    problems = {layer: make(layer) for chain in chains for layer in chain.layers}
+    problem = problems[chains[0].layers[0]]
+    objective = refuse_objective(problem.objective)
+    home = residence.home(problem)
+    sizes = {layer: residence.sizes(one) for layer, one in problems.items()}
+    programs = tuple(Program(chain, sizes if home else {}) for chain in chains)
+    work = _Work(programs, problem, residence, home, prove)
+    if set(objective.exponents) == {"energy", "latency"}:
+        found = _product(work, objective)
+    else:
+        found = _sum(work, objective.name)
+    return replace(found, seconds=time.perf_counter() - began)
+
+
+def refuse_objective(text: str) -> Objective:
+    """The objective, if it adds up over layers or is a product of what does; InputError of another."""
+    objective = objective_named(text)
+    exponents = set(objective.exponents)
+    plain = exponents in ({"energy"}, {"latency"}) and all(
+        power == 1 for power in objective.exponents.values()
+    )
+    if objective.caps or not (plain or exponents == {"energy", "latency"} or objective.weights):
+        raise InputError(
+            f"--chains is of energy, latency, weighted sums of them or products such as edp, got {text!r}"
+        )
+    return objective
+
+
+@dataclass
+class _Work:
+    programs: tuple[Program, ...]
+    problem: AnyProblem
+    residence: Residence
+    home: Home | None
+    prove: Prove
+    known: dict[str, dict[Phase, Certificate | None]] = field(default_factory=dict)
+
+    def settle(self, text: str, room: int) -> tuple[float, list[Path], Proofs]:
+        """The least bound of all, and the best known path of one run of each chain, under a sum."""
+        proofs = Proofs(self.residence, self.problem, text, self.prove, self.known.setdefault(text, {}))
+        found = [settle(program, proofs, room) for program in self.programs]
+        bound = sum(one * program.chain.times for (one, _), program in zip(found, self.programs, strict=True))
+        return bound, [path for _, path in found], proofs
+
+    def schedule(self, paths: list[Path], proofs: Proofs, objective: Objective) -> Schedule | None:
+        """The paths with each layer's mapping; None where one has none."""
+        runs, staying = [], []
+        for path, program in zip(paths, self.programs, strict=True):
+            chain = program.chain
+            if path.cost == inf:
+                return None
+            for place, layer in enumerate(chain.layers):
+                phase = phase_of(program, place, path.staying)
+                certificate = proofs.known[phase]
+                assert certificate is not None
+                assert certificate.best is not None
+                runs.append(Run(layer.name, phase, program.runs[place] * chain.times, certificate.best))
+            staying += [chain.names[one] for one in sorted(path.staying)]
+        return scheduled(tuple(staying), runs, self.problem, objective)
+
+
+def scheduled(
+    staying: tuple[str, ...], runs: list[Run], problem: AnyProblem, objective: Objective
+) -> Schedule:
+    """A schedule with its totals."""
+    joules = sum(run.best.energy_nj * 1e-9 * run.count for run in runs)
+    cycles = sum(run.best.cycles * run.count for run in runs)
+    seconds = cycles * problem.accelerator.cycle_seconds
+    loss = objective.total({"energy": joules, "latency": seconds})
+    return Schedule(staying, tuple(runs), joules, seconds, loss)
+
+
+def _sum(work: _Work, text: str) -> ChainProof:
+    """The proof of a sum over layers."""
+    objective = objective_named(text)
+    room = work.home.room if work.home else 0
+    schedules = []
+    for most in (0, room):
+        lower, paths, proofs = work.settle(text, most)
+        schedules.append(work.schedule(paths, proofs, objective))
+    alone, best = schedules
+    # Sums that are equal may be rounded otherwise.
+    if best is not None and lower >= best.loss * (1 - 1e-12):
+        lower = best.loss
+    return ChainProof(work.programs, work.problem, work.home, text, lower, best, alone, work.known)
+
+
+class _Lines(LineSearch):
+    """Lines of a chain: each the least of a weighted sum of its energy and latency."""
+
+    def __init__(self, work: _Work, objective: Objective, room: int) -> None:
+        super().__init__(objective)
+        self.work, self.room = work, room
+
+    def draw(self, energy: float, latency: float) -> bool:
+        """See LineSearch."""
+        text = f"energy + {latency!r} * latency" if energy and latency else "energy" if energy else "latency"
+        bound, paths, proofs = self.work.settle(text, self.room)
+        schedule = self.work.schedule(paths, proofs, self.objective)
+        if schedule is None:
+            return False
+        choice = Choice((schedule,), schedule.seconds, schedule.joules)
+        self.lines.append(Line(energy, latency, bound, choice, ()))
+        return True
+
+
+def _product(work: _Work, objective: Objective) -> ChainProof:
+    """The proof of a product of totals."""
+    found: list[Closed | None] = []
+    lines: tuple[tuple[float, float], ...] = ()
+    for room in (0, work.home.room if work.home else 0):
+        search = _Lines(work, objective, room)
+        _, paths, proofs = work.settle("energy", room)
+        first = work.schedule(paths, proofs, objective)
+        closed = search.close(Choice((first,), first.seconds, first.joules)) if first else None
+        found.append(closed)
+        lines = tuple((line.energy, line.latency) for line in search.lines)
+    alone, best = (one.best.mappings[0] if one else None for one in found)
+    lower = found[-1].lower_bound if found[-1] else inf
+    return ChainProof(
+        work.programs, work.problem, work.home, objective.name, lower, best, alone, work.known, lines
+    )

@@ -1,0 +1,126 @@
+"""The least value of a product such as EDP over sums of choices, by lines that no sum is below.
+
+What is least of a product of powers of energy and latency is at a vertex of the lower hull of all sums (see
+`dse.optimum.total`). A line is the least of a weighted sum of both; whoever proves such sums draws lines, and
+the corner that they leave lowest says which is drawn next.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+from dse.core.certificate import BOUNDED, OPTIMAL
+from dse.core.objective import Objective
+
+SAME = 1e-12
+"""Sums of a network's figures are rounded: what is nearer than so much, as a share, counts as equal."""
+MAX_LINES = 200
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A mapping for each layer, and what they come to, each times its repeats."""
+
+    mappings: tuple[Any, ...]
+    seconds: float
+    joules: float
+
+    def value(self, objective: Objective) -> float:
+        """The objective's total."""
+        return objective.total({"energy": self.joules, "latency": self.seconds})
+
+
+@dataclass(frozen=True)
+class Line:
+    """No choice has `energy * joules + latency * seconds` below `least`; `choice` comes nearest.
+
+    `own` are the layers' parts of `least`, of one run each.
+    """
+
+    energy: float
+    latency: float
+    least: float
+    choice: Choice
+    own: tuple[float, ...]
+
+    @property
+    def slope(self) -> float:
+        """What a second counts, in joules."""
+        return self.latency / self.energy if self.energy else math.inf
+
+
+@dataclass(frozen=True)
+class Closed:
+    """The least value, `optimal`, or `bounded` where lines do not touch their choices."""
+
+    status: str
+    lower_bound: float
+    best: Choice
+    loss: float
+
+
+@dataclass
+class LineSearch:
+    """Draws lines until the least value is known; who inherits says how one is drawn."""
+
+    objective: Objective
+    lines: list[Line] = field(default_factory=list)
+
+    def draw(self, energy: float, latency: float) -> bool:
+        """Add the line of these weights; False if there is no choice at all."""
+        raise NotImplementedError
+
+    def close(self, best: Choice) -> Closed | None:
+        """Draw lines, from some choice on, until no corner is below the best; None if there is none."""
+        powers = self.objective.exponents
+        slope = powers["latency"] * best.joules / (powers["energy"] * best.seconds)
+        for energy, latency in ((1.0, slope), (1.0, 0.0), (0.0, 1.0)):
+            if not self.draw(energy, latency):
+                return None
+        while True:
+            best = min(
+                (best, *(line.choice for line in self.lines)), key=lambda one: one.value(self.objective)
+            )
+            loss = best.value(self.objective)
+            corner, pair = self._least_corner()
+            closed = corner >= loss * (1.0 - SAME)
+            if closed or len(self.lines) >= MAX_LINES or not self._draw_between(*pair):
+                return Closed(OPTIMAL if closed else BOUNDED, loss if closed else corner, best, loss)
+
+    def _least_corner(self) -> tuple[float, tuple[Line, Line]]:
+        """The least value at a corner of what the lines leave, and the two lines that meet there."""
+        self.lines.sort(key=lambda line: line.slope)
+        found = [(math.inf, (self.lines[0], self.lines[-1]))]
+        for one, two in combinations(self.lines, 2):
+            point = _meeting(one, two)
+            if all(_at(line, *point) >= line.least * (1.0 - SAME) for line in self.lines):
+                joules, seconds = point
+                value = self.objective.total({"energy": joules, "latency": seconds})
+                found.append((value, (one, two)))
+        return min(found, key=lambda entry: entry[0])
+
+    def _draw_between(self, one: Line, two: Line) -> bool:
+        """Draw the line along the edge between the choices of two lines; False if there is none between."""
+        less, more = one.choice, two.choice
+        seconds = less.seconds - more.seconds
+        slope = (more.joules - less.joules) / seconds if seconds > 0 else math.nan
+        between = one.slope * (1 + SAME) < slope < two.slope * (1 - SAME)
+        # Where proofs ran out of time, lines need not touch their choices.
+        new = all(abs(line.slope - slope) > SAME * slope for line in self.lines)
+        return between and new and self.draw(1.0, slope)
+
+
+def _at(line: Line, joules: float, seconds: float) -> float:
+    """What a line's figure is there."""
+    return line.energy * joules + line.latency * seconds
+
+
+def _meeting(one: Line, two: Line) -> tuple[float, float]:
+    """Joules and seconds of the point where two lines of different slopes meet."""
+    scale = one.energy * two.latency - two.energy * one.latency
+    joules = (one.least * two.latency - two.least * one.latency) / scale
+    seconds = (one.energy * two.least - two.energy * one.least) / scale
+    return joules, seconds

@@ -1,0 +1,104 @@
+"""Small chains, machines for them, and the least cost of a chain by going through everything."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from itertools import product
+
+import numpy as np
+
+import dse
+from dse.core.certificate import Certificate
+from dse.core.domains import domain_of, make_problem
+from dse.core.edges import BESIDE, WEIGHT, Chain, Edge
+from dse.core.layer import Layer
+from dse.core.objective import objective_named
+from dse.core.problem import AnyProblem
+from dse.core.residence import Phase
+from dse.domains.levels.machine import TENSORS, Bandwidth, Energy, Level, Machine
+from dse.optimum.chains.result import ChainProof
+from dse.optimum.chains.solve import certify_chains
+
+RESIDENCE = domain_of("timeloop").residence
+assert RESIDENCE is not None
+
+
+def machine(room: int) -> Machine:
+    """DRAM, a buffer of so many words, and an array with registers."""
+    shared, rates = Bandwidth(shared=1.0), Bandwidth(4.0, 3.0)
+    dram = Level("DRAM", keeps=TENSORS, may_keep=(), bandwidth=shared, energy=Energy.of_any(20.0))
+    buffer = Level("B", room, 2, TENSORS, (), ("K",), bandwidth=rates, energy=Energy(1.0, 1.5, 2.0))
+    registers = Level("R", 2, keeps=("W",), may_keep=(), loops=("P",), energy=Energy.of_any(0.1))
+    return Machine("small", (dram, buffer, registers), 0.5)
+
+
+ROW = Chain(
+    tuple(Layer.gemm(4, n, k, name=name) for name, n, k in (("a", 4, 2), ("b", 2, 4), ("c", 4, 2))),
+    (Edge("a", "b"), Edge("b", "c"), Edge("a", "c", BESIDE)),
+)
+HEADS = Chain(
+    (
+        Layer.gemm(2, 4, 2, name="q", repeats=3),
+        Layer.gemm(2, 2, 2, name="s", repeats=6),
+        Layer.gemm(2, 2, 2, name="v", repeats=6),
+        Layer.gemm(2, 2, 4, name="o", repeats=3),
+    ),
+    (Edge("q", "s", WEIGHT), Edge("s", "v"), Edge("v", "o")),
+    3,
+)
+
+
+def prove(problem: AnyProblem) -> Certificate:
+    return dse.certify(problem, cache=False)
+
+
+def proven(chain: Chain, room: int, objective: str) -> ChainProof:
+    hardware = machine(room)
+
+    def make(layer: Layer) -> AnyProblem:
+        return make_problem(layer, hardware, objective, "timeloop")
+
+    return certify_chains([chain], make, RESIDENCE, prove)
+
+
+def by_hand(chain: Chain, room: int, objective: str, alive: Sequence[dict[str, int]]) -> float:
+    """The least cost over all tensors that may stay and all vertices of layers' mappings; `alive` says which
+    tensors take how much room while each layer is run, made by hand.
+    """
+    goal, hardware = objective_named(objective), machine(room)
+
+    @cache
+    def points(layer: Layer, held: tuple[str, ...], taken: int) -> tuple[tuple[float, float], ...]:
+        """The front of a layer's energy and latency, from every mapping of its space."""
+
+        problem = RESIDENCE.problem(
+            make_problem(layer, hardware, "energy", "timeloop"), Phase(layer, held, taken)
+        )
+        if problem is None:
+            return ()
+        every = np.array(list(product(*map(range, problem.space.sizes.tolist()))))
+        prices = problem.price(np.unique(problem.space.canonical(every), axis=0))
+        fits = prices.reason == 0
+        found = sorted(set(zip(prices.energy_nj[fits].tolist(), prices.cycles[fits].tolist(), strict=True)))
+        front, fewest = [], float("inf")
+        for spent, cycles in found:
+            if cycles < fewest:
+                front.append((spent * 1e-9, cycles * hardware.cycle_seconds))
+                fewest = cycles
+        return tuple(front)
+
+    names = sorted({name for here in alive for name in here})
+    best = float("inf")
+    for chosen in product((False, True), repeat=len(names)):
+        staying = {name for name, stays in zip(names, chosen, strict=True) if stays}
+        totals = {(0.0, 0.0)}
+        for layer, here in zip(chain.layers, alive, strict=True):
+            taken = sum(words for name, words in here.items() if name in staying)
+            held = {edge.operand for edge in chain.read_by(layer.name) if edge.source in staying} - {BESIDE}
+            held |= {"O"} if layer.name in staying else set()
+            own = points(replace(layer), tuple(sorted(held)), taken) if taken <= room else ()
+            totals = {(e + x * layer.repeats, t + y * layer.repeats) for e, t in totals for x, y in own}
+        best = min([best, *(goal.total({"energy": e, "latency": t}) for e, t in totals)])
+    return best

@@ -1,0 +1,88 @@
+"""Whole intermediates that stay on chip: the proof is what going through everything finds, and is checked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dse.core.edges import Chain
+from dse.optimum.chains.check import check_chain
+from tests.conftest import Dse
+from tests.optimum.chains.small_chains import HEADS, RESIDENCE, ROW, by_hand, proven
+
+ALIVE = {
+    # a is read beside c, so that it is alive to the end.
+    "row": (ROW, [{"a": 16}, {"a": 16, "b": 8}, {"a": 16, "b": 8}]),
+    # s and v take turns: of s there is one at a time, all of v from the first on.
+    "heads": (HEADS, [{"q": 8}, {"q": 8, "s": 4, "v": 8}, {"q": 8, "s": 4, "v": 8}, {"v": 8}]),
+}
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fewer mappings are drawn by the check of each layer's proof, which has tests of its own."""
+    monkeypatch.setattr("dse.optimum.verification.RANDOM_MAPPINGS", 100)
+    monkeypatch.setattr("dse.domains.levels.models.timeloop.check.claims.NEIGHBOURS", 3)
+
+
+@pytest.mark.parametrize("name", ALIVE)
+@pytest.mark.parametrize("objective", ["energy", "latency", "edp"])
+@pytest.mark.usefixtures("quick")
+def test_a_chain_costs_what_going_through_everything_finds(name: str, objective: str) -> None:
+    chain, alive = ALIVE[name]
+    for room in (12, 24) if objective == "energy" else (24,):
+        found = proven(chain, room, objective)
+        assert found.status == "optimal"
+        assert found.best is not None
+        assert found.lower_bound == pytest.approx(by_hand(chain, room, objective, alive), rel=1e-9)
+        assert found.alone is not None
+        assert found.best.loss <= found.alone.loss
+    failed = [check for check in check_chain(found, RESIDENCE) if not check.passed]
+    assert not failed
+
+
+def test_what_has_no_room_goes_to_dram_and_the_proof_says_so() -> None:
+    small, large = (proven(ROW, room, "energy") for room in (12, 48))
+    assert small.best is not None
+    assert large.best is not None
+    assert "a" not in small.best.staying
+    assert set(large.best.staying) == {"a", "b"}
+    assert large.best.joules < small.best.joules
+
+
+@pytest.mark.usefixtures("quick")
+def test_the_check_sees_what_is_wrong_with_a_proof() -> None:
+    found = proven(ROW, 24, "energy")
+    assert found.best is not None
+    failing = {
+        "no choice of what stays is below the bound": replace(found, lower_bound=found.lower_bound * 1.001),
+        "what stays has its room": replace(
+            found, best=replace(found.best, staying=(*found.best.staying, "a", "b"))
+        ),
+        "the schedule costs what is claimed": replace(
+            found, best=replace(found.best, loss=found.best.loss * 2)
+        ),
+    }
+    for name, wrong in failing.items():
+        assert name in [check.name for check in check_chain(wrong, RESIDENCE) if not check.passed]
+
+
+def test_a_lone_layer_is_a_chain_of_one() -> None:
+    layer = ROW.layers[0]
+    found = proven(Chain((layer,), ()), 24, "energy")
+    assert found.best == found.alone
+
+
+def test_dse_certify_chains_says_what_stays(dse: Dse, tmp_path: object) -> None:
+    run = dse(
+        *("certify", "--network", "mlp", "--chains", "--accelerator", "examples/systolic.toml"),
+        *("--cost-model", "timeloop", "--objective", "energy", "--json", "--fresh"),
+    )
+    data = run.json
+    assert data["status"] == "optimal"
+    assert {"bottom1", "bottom2"} <= set(data["stays"])
+    assert data["gain"]["energy"] > 1.03
+    refused = dse("certify", "--network", "mlp", "--chains", "--accelerator", "edge", "--objective", "energy")
+    assert refused.code == 2
+    assert "timeloop has it" in refused.err
