@@ -62,8 +62,9 @@ def complete() -> None:
 
 
 def loopnest() -> None:
-    """What uses `loopnest`: the proof first, while the other process compiles the space; a report's means."""
-    certify(Problem(LAYER, ACCELERATOR, "edp", "loopnest"), cache=False)
+    """What uses `loopnest`: the proofs first, while the other process compiles the space; means."""
+    for tiles in ("factors", "any"):
+        certify(Problem(LAYER, ACCELERATOR, "edp", "loopnest", tiles=tiles), cache=False)
     price("loopnest")
     interquartile_curve(np.ones((1, 1)), np.ones((1, 1), np.int32))
 

@@ -28,7 +28,7 @@ def certify(
     the user's own, or False. A proof whose time ran out goes on from what is kept, and Ctrl-C ends its time
     too. Of a space of other parts than the default's, and of objective `area`, there is a bound and a good
     mapping, and an optimum where these meet. InputError for a problem that cannot be certified: only
-    `factors` tiles under cost models with a `proof_module` can.
+    cost models with a `proof_module` can, and tiles of any size under those whose proofs hold for them.
     """
     from dse.core.clock import Clock
     from dse.optimum.cache import load, user_folder

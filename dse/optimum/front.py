@@ -136,6 +136,9 @@ def refuse_front(problem: AnyProblem) -> None:
             "of several objectives, the front of 'latency, energy' can be certified, got "
             f"{problem.objective!r}"
         )
+    if problem.options["tiles"] != "factors":
+        # Its steps rest on ties: of mappings with the least energy, the fastest.
+        raise InputError("only tiles 'factors' can be certified of a front, got 'any'")
     prover = prover_of(problem.with_changes(objective="energy"))
     prover.refuse()
     if prover.floor_only:

@@ -50,11 +50,14 @@ SMALLEST_SHARE = 256
 
 
 @cache
-def load_kernels(name: str) -> ModuleType:
-    """The module of kernels of this name, imported when it is first needed, none of them stale."""
-    package = import_module(name.rpartition(".")[0])
+def load_kernels(name: str, *uses: str) -> ModuleType:
+    """The module of kernels of this name, imported when it is first needed, none of them stale.
+
+    `uses` are other packages whose kernels are compiled into these.
+    """
+    folders = [Path(import_module(package).__path__[0]) for package in (name.rpartition(".")[0], *uses)]
     if OPTIONS["cache"]:
-        drop_stale(Path(package.__path__[0]))
+        drop_stale(*folders)
     else:
         _say_uncached()
     return import_module(name)
@@ -70,13 +73,16 @@ def _say_uncached() -> None:
         )
 
 
-def drop_stale(package: Path) -> None:
+def drop_stale(package: Path, *uses: Path) -> None:
     """Forgets the compiled kernels of a package that are older than any of its sources, or than the numerics.
+
+    The sources of the packages that it uses count too.
 
     Numba looks at the file of the compiled function only, not at the files of the functions that it calls.
     Processes may do so at the same time: what another one has removed meanwhile is gone, and that is well.
     """
-    sources = [*package.glob("*.py"), *(Path(__file__).parent / "numerics").glob("*.py")]
+    sources = [source for folder in (package, *uses) for source in folder.glob("*.py")]
+    sources += [*(Path(__file__).parent / "numerics").glob("*.py")]
     newest = max(source.stat().st_mtime for source in sources)
     for index in package.glob("__pycache__/*.nbi"):
         with suppress(FileNotFoundError):

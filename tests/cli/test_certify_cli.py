@@ -154,14 +154,17 @@ def test_a_layer_that_fits_nowhere_fails_and_says_that_it_is_proven(dse: Dse) ->
 
 def test_wrong_input_is_refused_in_a_line(dse: Dse, network: str) -> None:
     for arguments, words in (
-        ((*RESNET, "--tiles", "any"), "only tiles 'factors' can be certified"),
+        ((*RESNET, "--tiles", "any", "--cost-model", "maestro"), "only tiles 'factors' can be certified"),
         (("--accelerator", "edge"), "--layer LAYER or --network NETWORK"),
         ((*RESNET, "--network", network), "--layer LAYER or --network NETWORK"),
         ((*RESNET, "--objective", "speed"), "unknown objective 'speed'"),
         ((*RESNET, "--time-limit", "0"), "--time-limit must be a finite number above 0"),
         ((*RESNET, "--fix", "cluster=7"), "does not divide the 256 PEs"),
         ((*RESNET, "--fresh", "--cache", "somewhere"), "choose one"),
-        (("--network", network, "--accelerator", "edge", "--tiles", "any"), "tiny.toml:conv: only tiles"),
+        (
+            ("--network", network, "--accelerator", "edge", "--tiles", "any", "--cost-model", "maestro"),
+            "tiny.toml:conv: under cost model 'maestro' only tiles",
+        ),
     ):
         outcome = dse("certify", *arguments)
         assert outcome.code == 2, arguments

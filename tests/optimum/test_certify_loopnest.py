@@ -141,7 +141,7 @@ def test_what_cannot_be_certified_is_refused_in_a_line() -> None:
     layer, edge = load_layer("resnet18:1"), PRESETS["edge"]
     huge = Layer("CONV", 2**19, 2**19, 1000, 1000, 3, 3)
     for problem, words in (
-        (Problem(layer, edge, cost_model=MODEL, tiles="any"), "only tiles 'factors' can be certified"),
+        (Problem(layer, edge, "area", MODEL, tiles="any"), "choose tiles 'factors'"),
         (Problem(layer, edge, "power", MODEL), "can be certified, got 'power'"),
         (Problem(huge, edge, cost_model=MODEL), "too large to certify"),
     ):

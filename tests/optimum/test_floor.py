@@ -8,7 +8,7 @@ import pytest
 from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import PRESETS, Accelerator
 from dse.domains.clustered.problem import Problem
-from dse.domains.clustered.proof import floor
+from dse.domains.clustered.proof import descent, floor
 from dse.domains.clustered.proof.solver import solve
 from dse.optimum import certify, verify
 from dse.optimum.verification import failures
@@ -23,8 +23,8 @@ PARTS = {"dims": "KCYXRS", "cluster": "fit", "num_pes": [4, 6, 16]}
 @pytest.fixture(autouse=True)
 def few_points(monkeypatch: pytest.MonkeyPatch) -> None:
     """So many are enough for a small layer."""
-    monkeypatch.setattr(floor, "DRAWN", 2000)
-    monkeypatch.setattr(floor, "STARTS", 2)
+    monkeypatch.setattr(descent, "DRAWN", 2000)
+    monkeypatch.setattr(descent, "STARTS", 2)
 
 
 @pytest.mark.parametrize("model", ["maestro", "loopnest"])

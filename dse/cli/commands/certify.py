@@ -84,7 +84,7 @@ def command(
 ) -> None:
     """Prove which mapping of a layer, or of each layer of a network, is best; of 'latency, energy' the front.
 
-    Only perfect factors can be certified, under cost models that bring proofs. The exit
+    Cost models that bring proofs can be certified, for tiles of any size under some. The exit
     code is 1 if a layer has no feasible mapping, or if a proof does not pass --verify.
     """
     from dse.core.domains import domain_of, load_space, make_problem

@@ -67,12 +67,14 @@ class Solution(NamedTuple):
 class Rounds(NamedTuple):
     """How groups are taken in: `blocks` at a time, side by side and with the same value to beat.
 
-    A block has `first` groups, in each round twice as many as in the one before, and at most `most`.
+    A block has `first` groups, in each round twice as many as in the one before, and at most `most`; `part`
+    of them are solved between two looks at the clock.
     """
 
     first: int
     most: int
     blocks: int
+    part: int = 8
 
 
 class Bounds(Protocol):
@@ -115,7 +117,7 @@ class Certifier(Protocol):
     GROUP: str
 
     def refuse(self, problem: Problem) -> None:
-        """InputError unless the optimum of the problem, of perfect factors, can be proven."""
+        """InputError unless the optimum of the problem can be proven, over its tiles."""
         ...
 
     def make_bounds(self, problem: Problem) -> Bounds:

@@ -30,8 +30,6 @@ def refuse(problem: Problem) -> None:
     """InputError unless the optimum of the problem can be proven, or its floor is known."""
     certifier = certifier_of(problem)
     refuse_several(problem.objective)
-    if problem.tiles != "factors":
-        raise InputError(f"only tiles 'factors' can be certified, got {problem.tiles!r}")
     if problem.area_budget is not None:
         raise InputError("a problem with an area budget cannot be certified: leave it out")
     if has_floor_only(problem):

@@ -37,6 +37,7 @@ from dse.domains.clustered.proof.choices import (
     allowed_orders,
     cluster_sizes,
     parallel_dims,
+    refuse_any_tiles,
     tile_chains,
 )
 from dse.support.arrays import FloatArray, IntArray
@@ -72,6 +73,7 @@ def enumerated(lower_bound: LowerBound, *, orders: bool = True) -> Proof:
 
 def refuse(problem: Problem) -> None:
     """InputError for an objective of other figures than cycles and energy, or for too many groups."""
+    refuse_any_tiles(problem)
     if not objective_named(problem.objective).figures.keys() <= set(FIGURES):
         raise InputError(
             f"under cost model {problem.model.name!r} only {' and '.join(FIGURES)}, and products of their "

@@ -16,24 +16,24 @@ The mapping is the best that a few descents find. Where it meets the floor it is
 
 from __future__ import annotations
 
-import math
-
-import numpy as np
-
 from dse.core.certificate import BOUNDED, OPTIMAL, Certificate, Counts, priced_point
 from dse.core.clock import Clock
 from dse.core.objective import objective_named
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.certifiers import certifier_of
-from dse.support.arrays import IntArray
+from dse.domains.clustered.proof.descent import descend
 from dse.support.errors import InputError
 
 FIGURES = ("latency", "energy", "area")
-DRAWN, STARTS, STEPS_DOWN = 20_000, 8, 200
 
 
 def refuse_floor(problem: Problem) -> None:
-    """InputError for an objective that has no floor."""
+    """InputError for an objective that has no floor, or for tiles of any size."""
+    if problem.tiles != "factors":
+        raise InputError(
+            "of tiles 'any' the area that a mapping needs, and other spaces, cannot be certified; choose "
+            "tiles 'factors'"
+        )
     if not objective_named(problem.objective).figures.keys() <= set(FIGURES):
         raise InputError(
             f"in the space {problem.parts.name or 'of these parts'!r} {', '.join(FIGURES)} and "
@@ -50,7 +50,7 @@ def solve(problem: Problem, clock: Clock | None = None, known: Certificate | Non
     objective = objective_named(problem.objective)
     # No mapping is below the product of what its figures are not below.
     floor = objective.total({figure: _least(problem, figure) for figure in objective.figures})
-    point = _descend(problem, floor, clock)
+    point = descend(problem, floor, clock)
     best = None if point is None else priced_point(problem, point)
     return Certificate(
         fingerprint=problem.fingerprint,
@@ -72,24 +72,3 @@ def _least(problem: Problem, figure: str) -> float:
     certifier = certifier_of(known)
     certifier.refuse(known)
     return certifier.make_bounds(known).floor()
-
-
-def _descend(problem: Problem, floor: float, clock: Clock) -> IntArray | None:
-    """The best point, (genes,), of descents from the best of random ones; None if none was feasible."""
-    space, rng = problem.space, np.random.default_rng(0)
-    points = space.sample(rng, DRAWN)
-    losses = problem.price(points).loss
-    least, best = math.inf, None
-    for place in np.argsort(losses, kind="stable")[:STARTS].tolist():
-        here, loss = points[place], float(losses[place])
-        for _ in range(STEPS_DOWN):
-            if loss < least:
-                least, best = loss, here
-            if least <= floor or clock.over:
-                return best
-            near = np.concatenate([block.neighbours(here) for block in space.blocks])
-            found = problem.price(near).loss
-            if not found.min(initial=math.inf) < loss:
-                break
-            here, loss = near[int(found.argmin())], float(found.min())
-    return best

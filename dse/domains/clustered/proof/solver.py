@@ -39,6 +39,7 @@ from dse.domains.clustered.mapping import Level, Mapping
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.bounds import Bounds, Choice, Groups, Solution, Value, Winner
 from dse.domains.clustered.proof.certifiers import certifier_of, has_floor_only, refuse
+from dse.domains.clustered.proof.descent import good_mapping
 from dse.domains.clustered.space.genes import LEVELS, MAPPED_DIMS, ORDERS
 from dse.support.arrays import FloatArray
 from dse.support.errors import InputError
@@ -48,9 +49,6 @@ Result = TypeVar("Result")
 
 BLOCK, STRETCH, BOUNDED_ANYWAY = 4096, 2**16, 2**17
 """Groups that one thread bounds at a time, that all do between two looks at the clock, and without a look."""
-PART = 8
-"""Groups that are solved between two looks at the clock."""
-
 NOTHING: Value = (math.inf, -math.inf)
 """No mapping: of one above a cap the loss is inf too, and it is no better."""
 
@@ -70,7 +68,7 @@ def solve(
     refuse(problem)
     if has_floor_only(problem):
         raise InputError("the solver takes the default space only, and not the area that a mapping needs")
-    warm(problem.model.name)
+    warm(problem.model.name, problem.tiles)
     bounds = certifier_of(problem).make_bounds(problem)
     bounded = bound_groups(bounds, clock, threads)
     if known and known.settled and not bounded.complete:
@@ -95,9 +93,9 @@ def solve(
 
 
 @cache
-def warm(model: str) -> None:
+def warm(model: str, tiles: str) -> None:
     """Prove a first optimum: every proof after it finds its kernels loaded, and once compiled."""
-    problem = Problem(Layer.fc(2, 2), Accelerator(2, 32, 64, 2, 2), cost_model=model)
+    problem = Problem(Layer.fc(2, 2), Accelerator(2, 32, 64, 2, 2), cost_model=model, tiles=tiles)
     bounds = certifier_of(problem).make_bounds(problem)
     solve_groups(bounds, bound_groups(bounds, Clock(), threads=1), Clock(), 1, Found())
 
@@ -168,9 +166,10 @@ class Found:
 
 
 def begin(problem: Problem, known: Certificate | None) -> Found:
-    """What an earlier run found; nothing without one."""
+    """What an earlier run found; without one nothing, or a good mapping where tiles are of any size."""
     if known is None:
-        return Found()
+        best = good_mapping(problem) if problem.tiles == "any" else None
+        return Found() if best is None else Found((best.loss, best.tie_break(problem.objective)), best=best)
     best, value = known.best, NOTHING
     if best is not None:
         value = (best.loss, best.tie_break(problem.objective))
@@ -193,10 +192,11 @@ def solve_groups(bounds: Bounds, bounded: Bounded, clock: Clock, threads: int, f
     def solve_block(start: int) -> Found | None:
         """What is found in a block; None if the time was over before its end."""
         block, stop = Found(found.value), min(start + size, len(queue))
-        for place in range(start, stop, PART):
+        part = bounds.rounds.part
+        for place in range(start, stop, part):
             if place > begun and clock.over:
                 return None
-            block.add(bounds.solve(queue.part(place, min(place + PART, stop)), block.value))
+            block.add(bounds.solve(queue.part(place, min(place + part, stop)), block.value))
         return block
 
     while first < len(queue) and (losses[first], tie_breaks[first]) < found.value:

@@ -32,6 +32,7 @@ from dse.domains.clustered.mapping import (
     OUTER_TILE,
     MappingBatch,
 )
+from dse.domains.clustered.models.loopnest.check.any_size import any_checks
 from dse.domains.clustered.models.loopnest.check.coverage import Coverage, cover
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.space.genes import MAPPED_DIMS
@@ -46,6 +47,8 @@ Shape = tuple[tuple[int, ...], int, str]
 
 def checks(problem: Problem, certificate: Certificate, rng: np.random.Generator) -> tuple[Check, ...]:
     """Check what only `loopnest` certificates claim."""
+    if problem.tiles == "any":
+        return any_checks(problem, certificate, rng)
     best = certificate.best
     target = (certificate.lower_bound, -math.inf)
     if certificate.status == OPTIMAL and best is not None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
+from dse.domains.clustered.models.loopnest.proof.boxes.bounds import BoxBounds
 from dse.domains.clustered.models.loopnest.proof.instance import refuse
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.bounds import Choice, Groups, Rounds, Solution, Value, Winner
@@ -30,7 +31,9 @@ if TYPE_CHECKING:
 
 __all__ = ["GROUP", "LoopNestBounds", "least_area", "make_bounds", "refuse"]
 
-GROUP = "outer tiles, cluster size and outer parallel dim"
+BOXES = "dse.domains.clustered.models.loopnest.proof.boxes.kernels"
+USED_BY_BOXES = ("dse.domains.clustered.models.loopnest",)
+GROUP = "outer tiles, cluster size and parallel dims"
 
 
 @dataclass(frozen=True)
@@ -89,8 +92,10 @@ class LoopNestBounds:
         return float(self.kernels.floor(instance.facts, instance.constants, instance.terms, instance.real))
 
 
-def make_bounds(problem: Problem) -> LoopNestBounds:
-    """The problem's shapes, if it is not refused."""
+def make_bounds(problem: Problem) -> LoopNestBounds | BoxBounds:
+    """The problem's shapes, or its boxes where tiles are of any size, if it is not refused."""
+    if problem.tiles == "any":
+        return BoxBounds(problem, load_kernels(BOXES, *USED_BY_BOXES))
     kernels = load_kernels("dse.domains.clustered.models.loopnest.proof.kernels")
     return LoopNestBounds(kernels.make_instance(problem), kernels)
 

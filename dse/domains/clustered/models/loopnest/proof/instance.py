@@ -91,6 +91,16 @@ def refuse(problem: Problem) -> None:
             f"under cost model {MODEL!r} only {' and '.join(FIGURES)}, and products of their powers such as "
             f"'edp', can be certified, got {problem.objective!r}"
         )
+    if problem.tiles == "factors":
+        _refuse_too_large(problem)
+    # The model says of any mapping that the counts of a layer could leave 64 bits.
+    anything = problem.price(np.zeros((1, len(problem.space.genes)), dtype=np.int64))
+    if anything.reason[0] == int(Reason.OUT_OF_RANGE):
+        raise InputError(f"layer {problem.layer} is too large to certify: its counts could leave 64 bits")
+
+
+def _refuse_too_large(problem: Problem) -> None:
+    """InputError for what tables of perfect factors cannot hold."""
     refuse_too_many(problem)
     sizes = (problem.layer.loops[dim] for dim in "YX")
     read = [size * axis.stride + axis.window for size, axis in zip(sizes, problem.layer.reads, strict=True)]
@@ -99,10 +109,6 @@ def refuse(problem: Problem) -> None:
             f"layer {problem.layer} is too large to certify: its input rows and columns are counted one by "
             f"one, at most {MAX_READ:,}"
         )
-    # The model says of any mapping that the counts of a layer could leave 64 bits.
-    anything = problem.price(np.zeros((1, len(problem.space.genes)), dtype=np.int64))
-    if anything.reason[0] == int(Reason.OUT_OF_RANGE):
-        raise InputError(f"layer {problem.layer} is too large to certify: its counts could leave 64 bits")
 
 
 def make_instance(problem: Problem) -> Instance:
@@ -110,13 +116,13 @@ def make_instance(problem: Problem) -> Instance:
     chains, clusters = tile_chains(problem), cluster_sizes(problem)
     return Instance(
         facts=_facts(problem),
-        constants=_constants(problem),
+        constants=constants_of(problem),
         terms=objective_named(problem.objective).rows(COLUMNS),
         outer_tiles=counted([chain.outer_choices for chain in chains]),
         inner_tiles=_fitting(problem, chains),
         clusters=clusters,
         parallels=counted(parallel_dims(problem)),
-        orders=np.array([_distinct_orders(allowed) for allowed in allowed_orders(problem)]),
+        orders=np.array([distinct_orders(allowed) for allowed in allowed_orders(problem)]),
         real=_real_inputs(problem, chains, clusters),
     )
 
@@ -145,13 +151,14 @@ def _facts(problem: Problem) -> IntArray:
     return facts
 
 
-def _constants(problem: Problem) -> FloatArray:
+def constants_of(problem: Problem) -> FloatArray:
+    """Energies of an access in pJ, and the clock."""
     constants = cast("LoopNest", problem.model).constants
     energies = (constants.mac_pj, constants.l1_pj, constants.noc_pj, constants.l2_pj, constants.dram_pj)
     return np.array([*energies, problem.accelerator.hertz], dtype=np.float64)
 
 
-def _distinct_orders(allowed: Sequence[int]) -> IntArray:
+def distinct_orders(allowed: Sequence[int]) -> IntArray:
     """One order for each class of orders that cost the same: (16, 25), by the dims that have many steps."""
     ways = (nestings(allowed, [dim for dim in range(4) if many >> dim & 1]) for many in range(16))
     table = np.zeros((16, len(ORDERS) + 1), dtype=np.int64)

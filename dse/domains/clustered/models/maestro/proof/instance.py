@@ -22,6 +22,7 @@ from dse.domains.clustered.proof.choices import (
     counted,
     nestings,
     parallel_dims,
+    refuse_any_tiles,
     refuse_too_many,
     tile_chains,
 )
@@ -132,6 +133,7 @@ def make_instance(problem: Problem) -> Instance:
 
 def refuse(problem: Problem) -> None:
     """InputError unless the optimum of the problem can be proven."""
+    refuse_any_tiles(problem)
     figures = objective_named(problem.objective).figures.keys()
     if not (figures <= WORK or figures <= BUFFERS):
         raise InputError(

@@ -1,0 +1,129 @@
+"""The bound of a box of mappings: of one cluster size and the same parallel dims, tiles in intervals."""
+
+from __future__ import annotations
+
+from numba import njit
+
+from dse.domains.clustered.models.loopnest.facts import (
+    DEPTHWISE,
+    FILTER,
+    LANES,
+    LATENCY,
+    LAYER_MACS,
+    NOC,
+    OFFCHIP,
+    OVERLAPS,
+    PES,
+    PITCHES,
+    SIZES,
+)
+from dse.domains.clustered.models.loopnest.proof.boxes.dims import (
+    FIRST,
+    FIRST_WINDOW,
+    LAST_SPAN,
+    OUTER_STEPS,
+    PIECE,
+    SERIAL,
+    SPAN,
+    measure_box,
+)
+from dse.domains.clustered.models.loopnest.proof.boxes.inner import AT_L2, TO_PES, bound_inner
+from dse.domains.clustered.models.loopnest.proof.boxes.outer import bound_outer
+from dse.support.jit import INLINED, LEAN
+from dse.support.numerics.losses import loss_value
+
+K, C, Y, X = range(4)
+# Constants: energies of an access in pJ, and the clock.
+MAC_PJ, L1_PJ, NOC_PJ, L2_PJ, DRAM_PJ, HERTZ = range(6)
+# A box: the least and the most of the outer and of the inner tiles of a dim.
+LOW, HIGH, LEAST, MOST = range(4)
+
+value_of = njit(**INLINED)(loss_value)
+
+
+@njit(**LEAN)
+def loss_of(facts, constants, terms, cycles, to_pes, at_l2, at_dram):
+    """The loss, by the model's own operations in their order."""
+    macs = float(facts[LAYER_MACS])
+    energy = (
+        macs * constants[MAC_PJ]
+        + (4.0 * macs + to_pes) * constants[L1_PJ]
+        + to_pes * constants[NOC_PJ]
+        + (at_l2 + at_dram) * constants[L2_PJ]
+        + at_dram * constants[DRAM_PJ]
+    ) * 1e-3
+    return value_of(terms, (cycles / constants[HERTZ], energy))
+
+
+@njit(**LEAN)
+def cycles_of(amount, rate):
+    """Whole cycles for an amount at a rate."""
+    return (amount + rate - 1) // rate
+
+
+@njit(**LEAN)
+def boxes_of(dims, facts, column):
+    """Elements of inputs, weights and outputs that so many indices of each dim need."""
+    inputs, weights, outputs = 1, facts[FILTER], 1
+    for dim in range(4):
+        indices = dims[dim, column]
+        if dim >= Y:
+            inputs *= indices * facts[PITCHES + dim - Y] + facts[OVERLAPS + dim - Y]
+        elif dim == C:
+            inputs *= indices
+        if dim <= C:
+            weights *= indices
+        if dim != C or facts[DEPTHWISE] == 1:
+            outputs *= indices
+    return inputs, weights, outputs
+
+
+@njit(**LEAN)
+def measure(box, choice, facts, dims, shares):
+    """Measures all dims of a box; `choice` has the cluster size and the parallel dims."""
+    cluster, outer, inner = choice[0], choice[1], choice[2]
+    clusters = facts[PES] // cluster
+    for dim in range(4):
+        pitch = facts[PITCHES + dim - Y] if dim >= Y else 1
+        overlap = facts[OVERLAPS + dim - Y] if dim >= Y else 0
+        measure_box(
+            dims, shares, dim, facts[SIZES + dim], box[dim, LOW], box[dim, HIGH], box[dim, LEAST],
+            box[dim, MOST], clusters if dim == outer else 1, cluster if dim == inner else 1, pitch, overlap,
+        )  # fmt: skip
+
+
+@njit(**LEAN)
+def bound_box(box, choice, facts, sizes, constants, terms, orders, dims, shares, fills, cases):
+    """A loss that no feasible mapping of the box is below; inf if none fits. `sizes` are of L1 and L2."""
+    measure(box, choice, facts, dims, shares)
+    inputs, weights, outputs = boxes_of(dims, facts, PIECE)
+    if 2 * (inputs + weights + outputs) > sizes[0]:
+        return float("inf")
+    inputs, weights, outputs = boxes_of(dims, facts, SPAN)
+    if 2 * (inputs + weights + outputs) > sizes[1]:
+        return float("inf")
+    dram, link = bound_outer(dims, facts, orders, fills)
+    written, work, steps, last = 1, facts[FILTER], 1, facts[FILTER]
+    first_inputs, first_weights = 1, facts[FILTER]
+    for dim in range(4):
+        if dim != C or facts[DEPTHWISE] == 1:
+            written *= dims[dim, LAST_SPAN]
+        work *= dims[dim, SERIAL]
+        steps *= dims[dim, OUTER_STEPS]
+        if dim != K:
+            first_inputs *= dims[dim, FIRST_WINDOW] if dim >= Y else dims[dim, FIRST]
+        if dim <= C:
+            first_weights *= dims[dim, FIRST]
+    noc, offchip, latency = facts[NOC], facts[OFFCHIP], facts[LATENCY]
+    ends = cycles_of(first_inputs + first_weights, noc) + 1
+    link_ends = cycles_of(inputs + weights, offchip) + cycles_of(written, offchip)
+    waits = (steps - 1) * latency
+    busy = ends + cycles_of(work, facts[LANES])
+    linked = cycles_of(link, offchip) + ends + cycles_of(last, facts[LANES])
+    least = float("inf")
+    for case in range(bound_inner(dims, shares, facts, cases)):
+        moved = cycles_of(cases[case, AT_L2], noc)
+        cycles = 2 * latency + max(linked, link_ends + waits + max(busy, moved))
+        loss = loss_of(facts, constants, terms, cycles, cases[case, TO_PES], cases[case, AT_L2], dram)
+        least = min(least, loss)
+    return least

@@ -1,0 +1,213 @@
+"""The best mapping of boxes: they are split in two until a bound rules them out or one is left."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from dse.domains.clustered.mapping import (
+    CLUSTER,
+    COLUMNS,
+    INNER_ORDER,
+    INNER_PARALLEL,
+    INNER_TILE,
+    OUTER_ORDER,
+    OUTER_PARALLEL,
+    OUTER_TILE,
+)
+from dse.domains.clustered.models.loopnest.facts import FILTER_ROWS, PES, SIZES
+from dse.domains.clustered.models.loopnest.kernel import price_rows
+from dse.domains.clustered.models.loopnest.proof.boxes.box import (
+    HIGH,
+    LEAST,
+    LOW,
+    MOST,
+    bound_box,
+    value_of,
+)
+from dse.domains.clustered.models.loopnest.proof.boxes.dims import CAN_MOVE, OUTER_STEPS, SHARES, quotient
+from dse.domains.clustered.models.loopnest.proof.boxes.dims import COLUMNS as DIM_COLUMNS
+from dse.domains.clustered.models.loopnest.proof.boxes.inner import CASES
+from dse.support.jit import LEAN, OPTIONS
+
+ORDERS, DEPTH = 24, 1024
+# What was done: boxes bounded, points whose orders were priced.
+BOUNDED, PRICED = range(2)
+DONE = 2
+
+
+@njit(**LEAN)
+def read_group(number, sizes, clusters, parallels, classes, box, choice):
+    """Sets a group's box and choice; False if it is the same as another one."""
+    inner = number % parallels[1, 0]
+    rest = number // parallels[1, 0]
+    outer = rest % parallels[0, 0]
+    rest //= parallels[0, 0]
+    cluster = rest % len(clusters)
+    rest //= len(clusters)
+    choice[0] = clusters[cluster]
+    choice[1], choice[2] = parallels[0, 1 + outer], parallels[1, 1 + inner]
+    for place in range(4):
+        dim = 3 - place
+        row = rest % classes[dim, 0, 0]
+        rest //= classes[dim, 0, 0]
+        box[dim, LOW], box[dim, HIGH] = classes[dim, 1 + row, 0], classes[dim, 1 + row, 1]
+        box[dim, LEAST], box[dim, MOST] = classes[dim, 0, 2], min(classes[dim, 0, 3], box[dim, HIGH])
+    alone = (sizes[2] // choice[0] == 1 and outer > 0) or (choice[0] == 1 and inner > 0)
+    return not alone
+
+
+@njit(**OPTIONS)
+def bound_groups(start, stop, facts, sizes, constants, terms, clusters, parallels, classes, orders, losses):
+    """Writes the bounds of the groups from `start` up to `stop`; inf where nothing fits."""
+    box, choice = np.zeros((4, 4), np.int64), np.zeros(3, np.int64)
+    dims, shares = np.zeros((4, DIM_COLUMNS), np.int64), np.zeros((4, SHARES))
+    fills, cases = np.zeros((2, 4, 3), np.int64), np.zeros((CASES, 2), np.int64)
+    for number in range(start, stop):
+        losses[number - start] = np.inf
+        if read_group(number, sizes, clusters, parallels, classes, box, choice):
+            losses[number - start] = bound_box(
+                box, choice, facts[0], sizes, constants, terms, orders, dims, shares, fills, cases
+            )
+
+
+@njit(**LEAN)
+def widest(box, choice, facts):
+    """The dim and the level (0 outer, 1 inner) to split a box at; -1 if it is a point."""
+    found, level, most = -1, 0, 0.0
+    clusters = facts[PES] // choice[0]
+    for dim in range(4):
+        low, high, least, greatest = box[dim, LOW], box[dim, HIGH], box[dim, LEAST], box[dim, MOST]
+        if low < high:
+            across = clusters if dim == choice[1] else 1
+            size = facts[SIZES + dim]
+            wide = quotient(size, low * across) / quotient(size, high * across)
+            wide = max(wide, 1.0 + 0.1 * (high / low - 1.0))
+            if wide > most:
+                found, level, most = dim, 0, wide
+        if least < greatest:
+            wide = greatest / least
+            if wide > most:
+                found, level, most = dim, 1, wide
+    return found, level
+
+
+@njit(**LEAN)
+def middle(box, dim, level, choice, facts):
+    """The last tile of the lower half of a box's interval."""
+    if level == 1:
+        least, most = box[dim, LEAST], box[dim, MOST]
+        return min(max(int(np.sqrt(float(least) * most)), least), most - 1)
+    low, high, size = box[dim, LOW], box[dim, HIGH], facts[SIZES + dim]
+    across = facts[PES] // choice[0] if dim == choice[1] else 1
+    half = min(max(int(np.sqrt(float(low) * high)), low), high - 1)
+    steps = quotient(size, half * across)
+    # Where the outer steps change, if they do.
+    if steps > 1:
+        last = (size - 1) // ((steps - 1) * across)
+        if last < high:
+            return last
+    first = quotient(size, steps * across) - 1
+    if first >= low:
+        return first
+    return half
+
+
+@njit(**{**OPTIONS, "cache": False})
+def price_point(
+    box, choice, facts, sizes, constants, terms, orders, order_table, dims, rows, integers, floats, reasons,
+    details, known, best, row_of_best,
+):  # fmt: skip
+    """Prices every order of a point, and keeps the best."""
+    outer_moves = inner_moves = 0
+    for dim in range(4):
+        outer_moves |= int(dims[dim, OUTER_STEPS] > 1) << dim
+        inner_moves |= int(dims[dim, CAN_MOVE] > 0) << dim
+    outer, inner = orders[0, outer_moves], orders[1, inner_moves]
+    count = 0
+    for first in range(outer[0]):
+        for second in range(inner[0]):
+            row = rows[count]
+            for dim in range(4):
+                row[OUTER_ORDER + dim] = order_table[outer[1 + first], dim]
+                row[INNER_ORDER + dim] = order_table[inner[1 + second], dim]
+                row[OUTER_TILE + dim], row[INNER_TILE + dim] = box[dim, LOW], box[dim, LEAST]
+            row[OUTER_PARALLEL], row[INNER_PARALLEL], row[CLUSTER] = choice[1], choice[2], choice[0]
+            count += 1
+    price_rows(facts, known, rows, 0, count, details, integers, floats, reasons)
+    for index in range(count):
+        if reasons[index] != 0 or integers[2, index] > sizes[0] or integers[3, index] > sizes[1]:
+            continue
+        loss = value_of(terms, (integers[0, index] / constants[5], floats[0, index]))
+        if loss < best[0]:
+            best[0] = loss
+            for column in range(COLUMNS):
+                row_of_best[column] = rows[index, column]
+
+
+@njit(**OPTIONS)
+def search_groups(
+    numbers, losses, facts, known, sizes, constants, terms, clusters, parallels, classes, orders,
+    outer_orders, order_table, best, row_of_best, done,
+):  # fmt: skip
+    """Searches groups whose bounds rise, while they are below the best loss, `best[0]`."""
+    choice = np.zeros(3, np.int64)
+    dims, shares = np.zeros((4, DIM_COLUMNS), np.int64), np.zeros((4, SHARES))
+    fills, cases = np.zeros((2, 4, 3), np.int64), np.zeros((CASES, 2), np.int64)
+    boxes, bounds = np.zeros((DEPTH, 4, 4), np.int64), np.zeros(DEPTH)
+    rows = np.zeros((ORDERS * ORDERS, COLUMNS), np.int64)
+    for row in range(len(rows)):
+        for level in range(2):
+            order, tile = (OUTER_ORDER, OUTER_TILE) if level == 0 else (INNER_ORDER, INNER_TILE)
+            for axis in range(2):
+                rows[row, order + 4 + axis] = 4 + axis
+                rows[row, tile + 4 + axis] = facts[0, FILTER_ROWS + axis]
+    integers, floats = np.zeros((4, len(rows)), np.int64), np.zeros((3, len(rows)))
+    reasons, details = np.zeros(len(rows), np.uint8), np.zeros((0, 18), np.int64)
+    for index in range(len(numbers)):
+        if not losses[index] < best[0]:
+            return
+        read_group(numbers[index], sizes, clusters, parallels, classes, boxes[0], choice)
+        bounds[0], depth = losses[index], 1
+        while depth > 0:
+            depth -= 1
+            if not bounds[depth] < best[0]:
+                continue
+            box = boxes[depth]
+            dim, level = widest(box, choice, facts[0])
+            if dim < 0:
+                done[PRICED] += 1
+                bound_box(
+                    box, choice, facts[0], sizes, constants, terms, outer_orders, dims, shares, fills, cases
+                )
+                price_point(
+                    box, choice, facts, sizes, constants, terms, orders, order_table, dims, rows, integers,
+                    floats, reasons, details, known, best, row_of_best,
+                )  # fmt: skip
+                continue
+            half = middle(box, dim, level, choice, facts[0])
+            # The lower half stays in its place, the upper one is above it.
+            for each in range(4):
+                for column in range(4):
+                    boxes[depth + 1, each, column] = boxes[depth, each, column]
+            if level == 0:
+                boxes[depth, dim, HIGH], boxes[depth + 1, dim, LOW] = half, half + 1
+                boxes[depth, dim, MOST] = min(boxes[depth, dim, MOST], half)
+            else:
+                boxes[depth, dim, MOST], boxes[depth + 1, dim, LEAST] = half, half + 1
+                boxes[depth + 1, dim, LOW] = max(boxes[depth + 1, dim, LOW], half + 1)
+            for side in range(2):
+                bounds[depth + side] = bound_box(
+                    boxes[depth + side], choice, facts[0], sizes, constants, terms, outer_orders, dims,
+                    shares, fills, cases,
+                )  # fmt: skip
+            done[BOUNDED] += 2
+            if bounds[depth] < bounds[depth + 1]:
+                # The better one is looked at first.
+                bounds[depth], bounds[depth + 1] = bounds[depth + 1], bounds[depth]
+                for each in range(4):
+                    for column in range(4):
+                        kept = boxes[depth, each, column]
+                        boxes[depth, each, column] = boxes[depth + 1, each, column]
+                        boxes[depth + 1, each, column] = kept
+            depth += 2

@@ -1,0 +1,117 @@
+"""Small problems with tiles of any size, drawn at random, and what pricing every mapping of them finds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from dse.core.layer import DIMS, Layer
+from dse.domains.clustered.accelerator import Accelerator
+from dse.domains.clustered.mapping import (
+    CLUSTER,
+    COLUMNS,
+    INNER_ORDER,
+    INNER_PARALLEL,
+    INNER_TILE,
+    OUTER_ORDER,
+    OUTER_PARALLEL,
+    OUTER_TILE,
+    MappingBatch,
+)
+from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.space.genes import MAPPED_DIMS, ORDERS
+
+CHUNK = 1 << 17
+
+
+def random_problem(
+    rng: np.random.Generator, objective: str, most: int, cost_model: str = "loopnest"
+) -> Problem:
+    """A problem of at most so many mappings: strides, paddings, depthwise, products, odd machines."""
+    while True:
+        problem = Problem(_layer(rng), _machine(rng), objective, cost_model, tiles="any", fixed=_fixed(rng))
+        if count(problem) <= most:
+            return problem
+
+
+def _layer(rng: np.random.Generator) -> Layer:
+    def up_to(most: int) -> int:
+        return int(rng.integers(1, most + 1))
+
+    kind = rng.random()
+    if kind < 0.2:
+        return Layer.gemm(up_to(8), up_to(8), up_to(8))
+    rows, columns = up_to(3), up_to(3)
+    stride, padding = (up_to(3), up_to(2)), (int(rng.integers(rows)), int(rng.integers(columns)))
+    height, width = rows + up_to(6), columns + up_to(3)
+    if kind < 0.45:
+        return Layer("DSCONV", 1, up_to(7), height, width, rows, columns, stride=stride, padding=padding)
+    return Layer("CONV", up_to(6), up_to(5), height, width, rows, columns, stride=stride, padding=padding)
+
+
+def _machine(rng: np.random.Generator) -> Accelerator:
+    pes, l1, l2, noc, offchip, latency, lanes = rng.integers(
+        [1, 12, 40, 1, 1, 0, 1], [8, 120, 400, 6, 4, 3, 3]
+    ).tolist()
+    return Accelerator(pes, l1, max(l1, l2), noc, offchip, latency, lanes)
+
+
+def _fixed(rng: np.random.Generator) -> dict[str, Any]:
+    fixed: dict[str, Any] = {}
+    if rng.random() < 0.7:
+        fixed[f"{rng.choice(['outer', 'inner'])}.order"] = "".join(ORDERS[int(rng.integers(24))])
+    if rng.random() < 0.3:
+        fixed["outer.parallel"] = str(rng.choice(list(MAPPED_DIMS)))
+    return fixed
+
+
+def count(problem: Problem) -> int:
+    """How many rows `every_row` has."""
+    pairs = math.prod(size * (size + 1) // 2 for size in _sizes(problem))
+    loops = math.prod(len(choices) for choices in _loops(problem))
+    return pairs * loops
+
+
+def _sizes(problem: Problem) -> list[int]:
+    return [problem.layer.loops[dim] for dim in MAPPED_DIMS]
+
+
+def _loops(problem: Problem) -> list[list[Any]]:
+    fixed = problem.space.fixed
+    orders = [
+        [order for order in ORDERS if fixed.get(f"{level}.order") in (None, list(order))]
+        for level in ("outer", "inner")
+    ]
+    parallels = [
+        [place for place, dim in enumerate(MAPPED_DIMS) if fixed.get(f"{level}.parallel") in (None, dim)]
+        for level in ("outer", "inner")
+    ]
+    return [list(problem.accelerator.cluster_sizes), *parallels, *orders]
+
+
+def every_row(problem: Problem) -> Iterator[np.ndarray[Any, np.dtype[np.int64]]]:
+    """Every mapping of the space, as rows of a MappingBatch, some at a time."""
+    tiles = [
+        [(outer, inner) for outer in range(1, size + 1) for inner in range(1, outer + 1)]
+        for size in _sizes(problem)
+    ]
+    choices = np.array(list(product(*tiles)))
+    layer = problem.layer
+    for cluster, outer, inner, outer_order, inner_order in product(*_loops(problem)):
+        rows = np.empty((len(choices), COLUMNS), dtype=np.int64)
+        rows[:, CLUSTER], rows[:, OUTER_PARALLEL], rows[:, INNER_PARALLEL] = cluster, outer, inner
+        for column, order in ((OUTER_ORDER, outer_order), (INNER_ORDER, inner_order)):
+            rows[:, column : column + 6] = [DIMS.index(dim) for dim in (*order, "R", "S")]
+        for column, level in ((OUTER_TILE, 0), (INNER_TILE, 1)):
+            rows[:, column : column + 4] = choices[:, :, level]
+            rows[:, column + 4 : column + 6] = layer.R, layer.S
+        yield rows
+
+
+def least_loss(problem: Problem) -> float:
+    """The least loss of all mappings; inf if none is feasible."""
+    return min(float(problem.evaluate(MappingBatch(rows)).loss.min()) for rows in every_row(problem))

@@ -1,0 +1,69 @@
+"""Optima over tiles of any size under `loopnest`: equal to brute force, with bounds below every price."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from dse.core.certificate import BOUNDED, OPTIMAL
+from dse.core.clock import Clock
+from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.models.loopnest.proof.boxes.bounds import intervals
+from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.proof.solver import solve
+from dse.optimum import certify, verify
+from dse.optimum.front import certify_front
+from dse.optimum.verification import failures
+from dse.support.errors import InputError
+from tests.optimum.any_cases import least_loss, random_problem
+from workloads import load_layer
+
+PROBLEMS, MOST = 8, 40_000
+
+
+@pytest.mark.parametrize("objective", ["latency", "energy", "edp"])
+def test_the_certificate_is_what_pricing_every_mapping_finds(objective: str) -> None:
+    for seed in range(PROBLEMS):
+        problem = random_problem(np.random.default_rng(seed), objective, MOST)
+        found, least = solve(problem, threads=1), least_loss(problem)
+        assert (found.lower_bound, found.best.loss if found.best else math.inf) == (least, least), problem
+
+
+def test_tiles_of_any_size_are_never_worse_than_perfect_factors() -> None:
+    layer, edge = load_layer("mobilenet_v2:3"), PRESETS["edge"]
+    problem = Problem(layer, edge, "edp", "loopnest", tiles="any")
+    found, factors = (
+        certify(problem, cache=False),
+        certify(problem.with_changes(tiles="factors"), cache=False),
+    )
+    assert found.status == factors.status == OPTIMAL
+    assert found.lower_bound < factors.lower_bound
+    assert not failures(verify(problem, found))
+
+
+def test_a_proof_whose_time_runs_out_has_a_bound_and_goes_on() -> None:
+    layer, fixed = load_layer("resnet18:3"), {"cluster": 16}
+    problem = Problem(layer, PRESETS["edge"], "energy", "loopnest", tiles="any", fixed=fixed)
+    first = solve(problem, Clock(1e-9), threads=1)
+    assert (first.status, first.best is not None) == (BOUNDED, True)
+    assert first.best is not None
+    assert 0.8 < first.lower_bound / first.best.loss < 1
+    second = solve(problem, Clock(0.2), first, threads=1)
+    assert second.settled > first.settled > 0
+    assert second.lower_bound >= first.lower_bound
+
+
+def test_every_tile_is_in_one_interval() -> None:
+    for size in range(1, 200):
+        for least, most in ((1, size), (min(3, size), size), (size, size), (1, 1)):
+            tiles = [tile for low, high in intervals(size, least, most) for tile in range(low, high + 1)]
+            assert tiles == list(range(least, most + 1)), size
+
+
+def test_a_front_over_tiles_of_any_size_is_refused() -> None:
+    layer, edge = load_layer("resnet18:3"), PRESETS["edge"]
+    problem = Problem(layer, edge, "latency, energy", "loopnest", tiles="any")
+    with pytest.raises(InputError, match="of a front"):
+        certify_front(problem)
