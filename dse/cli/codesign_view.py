@@ -11,7 +11,10 @@ from dse.core.cost_models import unit_of
 from dse.support.quantities import energy, quantity
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from dse.optimum.codesign.result import Codesign
+    from dse.optimum.codesign.searched import SearchedCodesign
 
 NAMES = {"area_mm2": "mm2", "power_mw": "mW"}
 
@@ -29,28 +32,8 @@ def show(found: Codesign, entry: dict[str, Any], out: Path | None, *, kept: bool
         words = "no machine was found in time" if found.status == "bounded" else _no_machine(found)
         console.print(words, style="red", soft_wrap=True)
     else:
-        rows = [
-            (layer["layer"], layer["repeats"], layer["cycles"], energy(layer["energy_nj"]))
-            for layer in best["layers"]
-        ]
-        output.print_table(
-            console, title, ("layer", "repeats", "cycles", "energy"), rows, figures=("energy",)
-        )
         claim = "optimal" if found.status == "optimal" else f"best found, gap {found.gap:.3%}:"
-        machine = ", ".join(f"{name} {value:,.10g}" for name, value in best["parameters"].items())
-        for name, of in NAMES.items():
-            machine += f", {best[name]:.4g} {of}" if name in best else ""
-        console.print(
-            f"{claim} {found.objective} {quantity(best['value'], unit, DIGITS)}, on {machine}",
-            style="green",
-            soft_wrap=True,
-        )
-        totals = best["totals"]
-        console.print(
-            f"whole network: {best['cycles']:,} cycles, {quantity(totals['latency'], 's', DIGITS)}, "
-            f"{quantity(totals['energy'], 'J', DIGITS)}, EDP {quantity(totals['edp'], 'J s', DIGITS)}",
-            soft_wrap=True,
-        )
+        _show_best(console, title, claim, found, best)
     if found.status == "bounded":
         more = "; the same command goes on from here" if kept else ""
         bound = quantity(found.lower_bound, unit, DIGITS)
@@ -66,6 +49,52 @@ def show(found: Codesign, entry: dict[str, Any], out: Path | None, *, kept: bool
         sign, style = ("verified", "green") if check["passed"] else ("NOT VERIFIED", "red")
         console.print(f"{sign}: {check['name']} ({check['seen']})", style=style, soft_wrap=True)
     show_folder(console, out)
+
+
+def show_searched(found: SearchedCodesign, out: Path | None) -> None:
+    """Print what a searcher has found, and what it was charged."""
+    console, best = output.make_console(), found.best
+    title = f"{found.network}, {found.objective}, {found.searcher} on {found.space.machines:,} machines of "
+    title += f"{found.space.name}, cost model {found.space.model.spec}"
+    if best is None:
+        output.print_heading(console, title)
+        console.print("nothing feasible was found", style="red")
+    else:
+        _show_best(console, title, f"best found, evaluation {best['evaluation']:,}:", found, best)
+    inner = f"; {found.inner} inside" if found.inner else ""
+    proofs = f" and {found.proofs:,} proofs, no samples" if found.proofs else ""
+    console.print(
+        f"{found.evaluations:,} network evaluations, {found.pricings:,} pricings of layers{proofs}{inner}. "
+        "Nothing is proven; without --searcher it is",
+        soft_wrap=True,
+    )
+    show_folder(console, out)
+
+
+def _show_best(
+    console: Console, title: str, claim: str, found: Codesign | SearchedCodesign, best: dict[str, Any]
+) -> None:
+    """Print a machine, the network's mappings and what they cost."""
+    unit = unit_of(found.objective, found.space.model.name)
+    rows = [
+        (layer["layer"], layer["repeats"], layer["cycles"], energy(layer["energy_nj"]))
+        for layer in best["layers"]
+    ]
+    output.print_table(console, title, ("layer", "repeats", "cycles", "energy"), rows, figures=("energy",))
+    machine = ", ".join(f"{name} {value:,.10g}" for name, value in best["parameters"].items())
+    for name, of in NAMES.items():
+        machine += f", {best[name]:.4g} {of}" if name in best else ""
+    console.print(
+        f"{claim} {found.objective} {quantity(best['value'], unit, DIGITS)}, on {machine}",
+        style="green",
+        soft_wrap=True,
+    )
+    totals = best["totals"]
+    console.print(
+        f"whole network: {best['cycles']:,} cycles, {quantity(totals['latency'], 's', DIGITS)}, "
+        f"{quantity(totals['energy'], 'J', DIGITS)}, EDP {quantity(totals['edp'], 'J s', DIGITS)}",
+        soft_wrap=True,
+    )
 
 
 def _no_machine(found: Codesign) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dse.cli import output
+from dse.cli.completion import complete_searcher
 from dse.cli.networks import note_merged
 from dse.cli.options import ConstantsFile, CostModelName, Json, NetworkName, Objective, chosen_model
 from dse.support.errors import InputError
@@ -15,7 +16,7 @@ from dse.support.errors import InputError
 if TYPE_CHECKING:
     from dse.optimum.codesign.result import Codesign
 
-FAILED = 1
+FAILED, INTERRUPTED = 1, 130
 RESULT, CERTIFICATE, MAPPINGS = "codesign.json", "certificate.json", "mappings"
 
 
@@ -36,6 +37,29 @@ def command(
         float | None, typer.Option(help="Seconds; the next call goes on from there.", metavar="S")
     ] = None,
     workers: Annotated[int, typer.Option(help="Processes that prove.", metavar="N")] = 1,
+    searcher: Annotated[
+        str | None,
+        typer.Option(
+            help="Search instead of proving: machine and mappings together, or with --inner machines alone.",
+            metavar="SEARCHER",
+            autocompletion=complete_searcher,
+        ),
+    ] = None,
+    budget: Annotated[
+        int | None, typer.Option(help="A searcher's network evaluations, as many of each layer.", metavar="N")
+    ] = None,
+    inner: Annotated[
+        str | None,
+        typer.Option(help="Who finds a machine's mappings; certify proves them.", metavar="SEARCHER|certify"),
+    ] = None,
+    inner_budget: Annotated[
+        int | None, typer.Option(help="Its samples of each layer; by default 50.", metavar="N")
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="A setting of the searcher; repeatable.", metavar="NAME=VALUE"),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Which of the searcher's runs.", metavar="N")] = 0,
     verify: Annotated[
         bool, typer.Option("--verify", help="Check the proof in code that shares nothing with the solver.")
     ] = False,
@@ -53,7 +77,8 @@ def command(
 ) -> None:
     """Find the machine of a space, and the mappings, that are best for a whole network, with the proof.
 
-    The exit code is 1 if no machine runs every layer within the limits: that is proven then.
+    Or let a searcher find good ones within a budget, without a proof. The exit code is 1 if no machine runs
+    every layer within the limits, which is proven then, or if a searcher finds none.
     """
     from dse.domains.codesign.reading import read_space
     from dse.optimum.codesign import codesign
@@ -74,6 +99,12 @@ def command(
     if out is not None:
         make_folder(out, MAPPINGS)
     note_merged(network)
+    if searcher is not None or budget is not None or inner is not None or inner_budget is not None:
+        if verify:
+            raise InputError("--verify is of a proof: a search has none")
+        asked = {"inner": inner, "inner_budget": inner_budget, "budget": budget, "seed": seed}
+        _search(layers, space, objective, searcher, settings, asked, time_limit, out, json)
+        return
     with Progress(time_limit) as progress:
         found = codesign(
             layers,
@@ -101,6 +132,53 @@ def command(
         raise typer.Exit(FAILED)
 
 
+def _search(
+    layers: Any,
+    space: Any,
+    objective: str,
+    searcher: str | None,
+    settings: list[str] | None,
+    asked: dict[str, Any],
+    time_limit: float | None,
+    out: Path | None,
+    json: bool,
+) -> None:
+    """Let a searcher find it."""
+    from dse.cli.codesign_view import show_searched
+    from dse.cli.search_view import Bar
+    from dse.core.cost_models import unit_of
+    from dse.optimum.codesign import codesign
+    from dse.search.searcher import parse_settings
+
+    bar = Bar(layers.name, asked["budget"] or 0, unit_of(objective, space.model.name))
+    try:
+        with bar:
+            found = codesign(
+                layers,
+                space,
+                objective,
+                time_limit=time_limit,
+                searcher=searcher,
+                settings=parse_settings(settings or []),
+                observers=[bar],
+                out=out,
+                **asked,
+            )
+    except KeyboardInterrupt:
+        again = "its samples are lost without --out DIR" if out is None else "the same command goes on"
+        typer.echo(f"stopped after {bar.samples:,} samples; {again}", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    entry = found.to_dict()
+    if out is not None:
+        write_best(entry, out)
+    if json:
+        output.print_json(entry)
+    else:
+        show_searched(found, out)
+    if found.best is None:
+        raise typer.Exit(FAILED)
+
+
 def _verified(found: Codesign) -> list[dict[str, Any]]:
     from dataclasses import asdict
 
@@ -111,12 +189,19 @@ def _verified(found: Codesign) -> list[dict[str, Any]]:
 
 def write(found: Codesign, entry: dict[str, Any], out: Path) -> None:
     """Write what was found, its certificate, and a file for each layer's mapping."""
+    from dse.support.files import write_json
+
+    write_json(out / CERTIFICATE, output.plain(found.certificate))
+    write_best(entry, out)
+
+
+def write_best(entry: dict[str, Any], out: Path) -> None:
+    """Write the machine and what it costs, and a file for each layer's mapping."""
     from dse.search.network import layer_file
     from dse.support.files import write_json
 
     write_json(out / RESULT, output.plain(entry))
-    write_json(out / CERTIFICATE, output.plain(found.certificate))
-    for place, layer in enumerate(found.best["layers"] if found.best else []):
+    for place, layer in enumerate(entry["best"]["layers"] if entry["best"] else []):
         write_json(out / MAPPINGS / layer_file(place, layer["layer"]), layer["mapping"])
 
 

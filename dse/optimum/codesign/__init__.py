@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from dse.support.validation import positive_number, whole_number
 
 if TYPE_CHECKING:
     from dse.optimum.codesign.branch import State
-    from dse.optimum.codesign.result import Codesign
+    from dse.search.evaluator import Observer
 
 __all__ = ["codesign"]
 
@@ -33,7 +33,15 @@ def codesign(
     workers: int = 1,
     cache: bool | str | Path = True,
     observe: Callable[[State], None] = lambda state: None,
-) -> Codesign:
+    searcher: str | None = None,
+    budget: int | None = None,
+    seed: int = 0,
+    settings: Mapping[str, Any] | None = None,
+    inner: str | None = None,
+    inner_budget: int | None = None,
+    observers: Iterable[Observer] = (),
+    out: str | Path | None = None,
+) -> Any:
     """The machine of a space of hardware, and the mappings, that are best for a network, with the proof.
 
     `network` is one of `workloads`, or layers with their repeats; `hardware` a space, its TOML file or that
@@ -41,6 +49,11 @@ def codesign(
     their repeats, and products of powers of them are minimised. After `time_limit` seconds, or Ctrl-C, there
     is the best so far and a bound; proofs are kept as those of `certify` are (`cache`), and the same call
     goes on from them. `observe` is told the State after every few boxes.
+
+    That is a `Codesign`. With a `searcher` it is a `SearchedCodesign`, without a proof: the searcher has
+    a `budget` of network evaluations, from `seed`, for machine and mappings together; or for machines alone,
+    whose mappings the searcher `inner` finds with `inner_budget` pricings of each layer, or `certify` proves
+    (see `dse.optimum.codesign.searched`). A search with `out`, a folder, goes on there.
     """
     from dse.optimum.codesign.branch import Search
     from dse.optimum.codesign.proving import prover
@@ -56,6 +69,24 @@ def codesign(
         raise InputError(
             f"objective {wanted.name!r} is no product of powers, and no sum, of latency and energy, which a "
             "network has"
+        )
+    _refuse_mixed(searcher, budget, inner, time_limit)
+    if searcher is not None:
+        from dse.optimum.codesign.searched import search_codesign
+
+        return search_codesign(
+            name,
+            layers,
+            space,
+            wanted.name,
+            searcher,
+            budget=budget or 0,
+            seed=seed,
+            settings=settings,
+            inner=inner,
+            inner_budget=inner_budget,
+            observers=observers,
+            out=None if out is None else Path(out),
         )
     _refuse(layers, space)
     begun = time.perf_counter()
@@ -88,6 +119,18 @@ def _layers_of(network: Any) -> tuple[str, tuple[Layer, ...]]:
             f"network must be one of workloads, as load('resnet50'), or layers, got {shorten(network)}"
         )
     return str(getattr(network, "name", "network")), layers
+
+
+def _refuse_mixed(
+    searcher: str | None, budget: int | None, inner: str | None, time_limit: float | None
+) -> None:
+    """See that what is asked for is a search or a proof."""
+    if searcher is None and (budget is not None or inner is not None):
+        raise InputError("a budget and an inner searcher are a searcher's: name one, or leave them out")
+    if searcher is not None and budget is None:
+        raise InputError(f"searcher {searcher!r} needs a budget of network evaluations")
+    if searcher is not None and time_limit is not None:
+        raise InputError("a time limit is of proofs: a searcher has a budget")
 
 
 def _refuse(layers: Sequence[Layer], space: HardwareSpace) -> None:

@@ -1,0 +1,178 @@
+"""Co-design by a searcher, without a proof: the best machine and mappings that a budget finds.
+
+A network evaluation is a machine with a mapping of each layer, priced: as many layers' pricings as there are
+layers. With joint genes each sample is one. With two levels, a machine has `inner_budget` pricings of each
+layer, which are as many network evaluations, and the outer searcher has the budget's share of machines. Where
+each layer's optimum is proven instead, a machine is one network evaluation, and proofs are declared apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dse.core.layer import Layer
+from dse.core.objective import objective_named
+from dse.domains.codesign.joint import Joint
+from dse.domains.codesign.space import HardwareSpace
+from dse.optimum.codesign.networks import CERTIFY, JointNetwork, TwoLevels
+from dse.search.evaluator import Observer
+from dse.search.record import Record, write_parquet
+from dse.search.run import Cell, open_journal, run_cell
+from dse.search.searcher import make_searcher
+from dse.support.errors import InputError
+from dse.support.files import make_folder
+from dse.support.validation import whole_number
+
+RECORD, JOURNAL = "record.parquet", "record.journal"
+INNER_BUDGET = 50
+
+
+@dataclass(frozen=True)
+class SearchedCodesign:
+    """What a searcher has found: the best machine with the network's mappings, and what it was charged.
+
+    `best` is as that of a `Codesign`, with `evaluation`, the network evaluations until it was found; None
+    where nothing feasible was found. `pricings` are those of layers, `proofs` those of inner optima.
+    """
+
+    network: str
+    objective: str
+    space: HardwareSpace
+    searcher: str
+    inner: str | None
+    inner_budget: int
+    seed: int
+    budget: int
+    evaluations: int
+    pricings: int
+    proofs: int
+    best: dict[str, Any] | None
+    record: Record
+
+    def after(self, evaluations: int) -> float:
+        """The lowest value after so many network evaluations; inf before the first feasible one."""
+        losses = self.record.evaluations(0, evaluations // self.inner_budget).loss
+        return float(losses.min(initial=float("inf")))
+
+    def to_dict(self) -> dict[str, Any]:
+        """It as plain data, without the record."""
+        names = ("network", "objective", "searcher", "inner", "seed", "budget", "evaluations")
+        return {name: getattr(self, name) for name in names} | {
+            "cost_model": self.space.model.spec,
+            "space": self.space.name,
+            "machines": self.space.machines,
+            "pricings": self.pricings,
+            "proofs": self.proofs,
+            "best": self.best,
+        }
+
+
+def search_codesign(
+    network: str,
+    layers: tuple[Layer, ...],
+    space: HardwareSpace,
+    objective: str,
+    searcher: str,
+    *,
+    budget: int,
+    seed: int = 0,
+    settings: Mapping[str, Any] | None = None,
+    inner: str | None = None,
+    inner_budget: int | None = None,
+    observers: Iterable[Observer] = (),
+    out: Path | None = None,
+) -> SearchedCodesign:
+    """Search a space of machines with a network's mappings: see the top of this module.
+
+    With `out`, a folder, samples are journalled, and a search that was interrupted goes on.
+    """
+    whole_number(budget, "budget")
+    whole_number(seed, "seed", least=0)
+    each = _charged(inner, inner_budget, budget)
+    name = objective_named(objective).name
+    joint = Joint(space, layers, name)
+    problem = JointNetwork(joint)
+    if inner is not None:
+        machines = Joint(space, (), name)
+        problem = TwoLevels(machines, layers_space=joint, inner=inner, samples=each, seed=seed)
+        if inner != CERTIFY:
+            make_searcher(inner)
+    # A cell asks a problem for what JointNetwork has of one, and no more.
+    cell = Cell(problem, searcher, make_searcher(searcher, settings), seed, budget // each)  # type: ignore[arg-type]
+    record = _run(cell, observers, out)
+    return SearchedCodesign(
+        network=network,
+        objective=name,
+        space=space,
+        searcher=searcher,
+        inner=inner,
+        inner_budget=each,
+        seed=seed,
+        budget=budget,
+        evaluations=len(record) * each,
+        pricings=0 if inner == CERTIFY else len(record) * each * len(layers),
+        proofs=len(record) * len(layers) if inner == CERTIFY else 0,
+        best=_best(problem, joint, record, each),
+        record=record,
+    )
+
+
+def _charged(inner: str | None, inner_budget: int | None, budget: int) -> int:
+    """The network evaluations that a sample of the outer search is."""
+    if inner is None or inner == CERTIFY:
+        if inner_budget is not None:
+            raise InputError("an inner budget is of an inner searcher: name one, and not 'certify'")
+        return 1
+    each = whole_number(INNER_BUDGET if inner_budget is None else inner_budget, "inner budget")
+    if each > budget:
+        raise InputError(f"the inner budget must be at most the budget of {budget:,}, got {each:,}")
+    return each
+
+
+def _run(cell: Cell, observers: Iterable[Observer], out: Path | None) -> Record:
+    if out is None:
+        return run_cell(cell, observers=observers)
+    make_folder(out)
+    with open_journal(cell, out / JOURNAL) as journal:
+        record = run_cell(cell, journal, observers)
+        if len(record) == cell.budget:
+            write_parquet(record, out / RECORD, {"identity": cell.identity})
+    return record
+
+
+def _best(problem: JointNetwork, joint: Joint, record: Record, each: int) -> dict[str, Any] | None:
+    if record.best is None:
+        return None
+    genes = record.genes(record.best, record.best + 1)[0]
+    point = record.evaluations(record.best, record.best + 1)
+    at, found = joint.at(genes), problem.network_at(genes)
+    assert at.priced is not None
+    place = tuple(genes[joint.parts[0]].tolist())
+    seconds, joules = (
+        int(point.cycles[0]) * at.priced.hardware.cycle_seconds,
+        float(point.energy_nj[0]) * 1e-9,
+    )
+    mappings = found.mappings or problem.designs_at(genes)
+    layers = zip(joint.layers, found.cycles, found.energies, mappings, strict=True)
+    return {
+        "value": float(point.loss[0]),
+        "evaluation": (record.best + 1) * each,
+        **joint.hardware.described(place),
+        "hardware": at.priced.hardware.to_dict(),
+        "cost_model": at.priced.model.spec,
+        "totals": {"latency": seconds, "energy": joules, "edp": seconds * joules},
+        "cycles": int(point.cycles[0]),
+        "layers": [
+            {
+                "layer": layer.name or str(layer),
+                "repeats": layer.repeats,
+                "cycles": cycles,
+                "energy_nj": energy,
+                "mapping": mapping.to_dict(),
+            }
+            for layer, cycles, energy, mapping in layers
+        ],
+    }
