@@ -54,7 +54,7 @@ def gap(runs: Runs, problems: Collection[Triple] | None = None) -> dict[str, Ban
         grid = runs.grid_of(searcher)
         logs = [np.log(stratum.losses(grid) / runs.targets[problem]) for problem, stratum in strata]
         counts = side_by_side([stratum.counts for _, stratum in strata])
-        curve = interquartile_curve(np.concatenate(logs), counts)
+        curve = interquartile_curve(np.concatenate(logs), counts, len(strata))
         found[searcher] = Band(grid, *(np.exp(part) for part in curve))
     return found
 
@@ -109,9 +109,9 @@ def profiles(runs: Runs) -> dict[str, Profile]:
     at = 1 + np.concatenate([[0.0], np.geomspace(1e-3, max(widest - 1, 0.1), PROFILE_POINTS)])
     found = {}
     for searcher, ratio in ratios.items():
-        counts = side_by_side([stratum.counts for _, stratum in runs.of(searcher)])
+        counts = [stratum.counts for _, stratum in runs.of(searcher)]
         within = ratio[:, None] <= at * (1 + TOLERANCE)
-        found[searcher] = Profile(at, *share_curve(within, counts))
+        found[searcher] = Profile(at, *share_curve(within, side_by_side(counts), len(counts)))
     return found
 
 

@@ -58,7 +58,7 @@ def standing(runs: Runs, bands: Mapping[str, Band]) -> Iterator[Standing]:
         for place, budget in enumerate(budgets.tolist()):
             column = np.concatenate([found[:, place] for found in logs])
             ratio = bands[name].at(budget)
-            low, high = interval(np.exp(resampled_interquartile_means(column, wide)))
+            low, high = interval(np.exp(resampled_interquartile_means(column, wide)), len(strata))
             medians = _medians(runs, strata, budget)
             yield Standing(name, budget, ratio, Interval(ratio.value, low, high), *medians, seeds, *spent)
 
@@ -72,8 +72,9 @@ def _medians(runs: Runs, strata: Sequence[tuple[Triple, Stratum]], budget: int) 
         draws.append(np.log(median_draws(losses, stratum.counts) / runs.targets[problem]))
     centre, drawn = float(np.exp(np.mean(logs))), np.array(draws)
     wide = Redraw(*drawn.shape).figures(drawn).mean(axis=1)
-    narrow = Interval(centre, *interval(np.exp(drawn.mean(axis=0))))
-    return narrow, Interval(centre, *interval(np.exp(wide)))
+    seeds = min(len(stratum.cells) for _, stratum in strata)
+    narrow = Interval(centre, *interval(np.exp(drawn.mean(axis=0)), seeds, len(strata)))
+    return narrow, Interval(centre, *interval(np.exp(wide), len(strata)))
 
 
 def _turned(chance: Interval) -> Interval:

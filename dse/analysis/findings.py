@@ -1,8 +1,9 @@
 """What a study comes to: every figure that tables, plots and the page show, as plain arrays.
 
-Intervals are 95 % confidence intervals (percentiles) of a seeded bootstrap in which each problem's seeds are
-drawn anew, apart from the other problems' (stratified): they are about these problems. Where a figure has a
-second one, `over_problems`, problems are drawn too: that one is about problems like these, and wider.
+Intervals are 95 % confidence intervals of a seeded bootstrap (see `stats.bootstrap`) in which each problem's
+seeds are drawn anew, apart from the other problems' (stratified): they are about these problems. Where a
+figure has a second one, `over_problems`, problems are drawn too: that one is about problems like these, and
+wider.
 
 A run that has found nothing feasible counts as `inf`: medians, trimmed means and ranks bear it, and come out
 `inf` where too much of it is there. A ratio is always a loss over the problem's target (`Study.target`): 1 is

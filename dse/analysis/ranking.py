@@ -16,8 +16,7 @@ from itertools import combinations
 import numpy as np
 
 from dse.analysis.reduction import ratio_interval
-from dse.analysis.significance import LEAST_SEEDS
-from dse.analysis.stats.bootstrap import interval
+from dse.analysis.stats.bootstrap import LEAST_SEEDS, interval
 from dse.analysis.stats.comparing import order_of
 from dse.analysis.stats.runtimes import TOLERANCE
 from dse.support.arrays import FloatArray
@@ -115,7 +114,10 @@ def rank(network: str, objective: str, problems: int, entries: Mapping[str, Cont
         if kind == "discordant":
             first, last = (one, other) if after < 0 else (other, one)
             passes[first].append(last)
-    places = [_places([getattr(entry, which) for entry in entries.values()]) for which in ("own", "other")]
+    seeds = [entry.seeds for entry in entries.values()]
+    places = [
+        _places([getattr(entry, which) for entry in entries.values()], seeds) for which in ("own", "other")
+    ]
     rows = [
         Ranked(name, own, other, entry.seeds, entry.winners, entry.infeasible, tuple(passes[name]))
         for (name, entry), own, other in zip(entries.items(), *places, strict=True)
@@ -138,14 +140,15 @@ def _ahead(one: Contender, other: Contender, which: str) -> int:
     """-1 if `one` is ahead under that model, 1 if `other` is, 0 if the difference is not significant."""
     if min(one.seeds, other.seeds) < LEAST_SEEDS:
         return 0
-    low, high = ratio_interval(getattr(one, which).draws, getattr(other, which).draws)
+    mine, theirs = (getattr(each, which).draws for each in (one, other))
+    low, high = ratio_interval(mine, theirs, min(one.seeds, other.seeds))
     return int(low > 1 + TOLERANCE) - int(high < 1 - TOLERANCE)
 
 
-def _places(figures: Sequence[Resampled]) -> list[Place]:
+def _places(figures: Sequence[Resampled], seeds: Sequence[int]) -> list[Place]:
     values = np.array([figure.value for figure in figures])
     ranks = 1 + (order_of(values[:, None], values[None, :]) > 0).sum(axis=1)
     return [
-        Place(figure.value, *interval(figure.draws), int(place))
-        for figure, place in zip(figures, ranks, strict=True)
+        Place(figure.value, *interval(figure.draws, count), int(place))
+        for figure, place, count in zip(figures, ranks, seeds, strict=True)
     ]

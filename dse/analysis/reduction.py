@@ -207,7 +207,7 @@ def _rows(
         row = _row(group, budget, name, found, reference, seeds=len(figures[name]))
         seeds = min(len(figures[name]), len(figures[base])) if base in figures else 0
         if name != base and seeds > 1 and not np.isnan(row.ratio_median):
-            ends = ratio_interval(medians[name], medians[base])
+            ends = ratio_interval(medians[name], medians[base], seeds)
             row = replace(row, low=ends[0], high=ends[1])
         rows.append(row)
     return rows
@@ -223,12 +223,12 @@ def resampled_medians(group: Group, searcher: str, figures: FloatArray, cells: i
     return np.asarray(np.sort(figures)[middle_places(counts)].mean(axis=1), np.float64)
 
 
-def ratio_interval(medians: FloatArray, reference: FloatArray) -> tuple[float, float]:
-    """The 95 % confidence interval of the ratio of two resampled figures."""
+def ratio_interval(medians: FloatArray, reference: FloatArray, seeds: int) -> tuple[float, float]:
+    """The 95 % confidence interval of the ratio of two figures, each resampled from so many seeds."""
     with np.errstate(invalid="ignore"):
         ratios = medians / reference
     # Where neither has found anything feasible, neither is better.
-    return interval(np.where(np.isnan(ratios), 1.0, ratios))
+    return interval(np.where(np.isnan(ratios), 1.0, ratios), seeds, groups=2)
 
 
 def template_rows(

@@ -16,10 +16,10 @@ from math import comb
 from typing import Literal
 
 from dse.analysis.findings import Band, Improvement, Interval
+from dse.analysis.stats.bootstrap import LEAST_SEEDS
 
 Verdict = Literal["significant", "reversed", "not significant", "inconclusive"]
 """Of a lead: `reversed` is a significant difference the other way round."""
-LEAST_SEEDS = 3
 CHANCE = 0.05
 
 

@@ -12,6 +12,7 @@ from dse.analysis.stats.bootstrap import Redraw, interval
 from dse.analysis.stats.efficiency import typical
 from dse.analysis.stats.runtimes import time_within, times_to
 from dse.analysis.study import Triple
+from dse.analysis.versus import fewest
 from dse.support.arrays import FloatArray
 
 
@@ -23,6 +24,7 @@ def target_ratios(runs: Runs) -> Iterator[TargetRatio]:
         if other == reference or not pairs:
             continue
         budget = min(map(runs.study.budget_of, (reference, other)))
+        seeds = fewest([pair[1:] for pair in pairs])
         times = [
             tuple(_running_times(stratum, runs.targets[problem], budget) for stratum in (mine, theirs))
             for problem, mine, theirs in pairs
@@ -30,14 +32,15 @@ def target_ratios(runs: Runs) -> Iterator[TargetRatio]:
         for place, tau in enumerate(TABLE_TAUS):
             at = [(a[place], b[place]) for a, b in times]
             mine, theirs = (_missed(pairs, at, side) for side in (0, 1))
-            yield TargetRatio(reference, other, tau, budget, *_ratio(at), mine, theirs, _known(at), len(at))
+            ratios = _ratio(at, seeds)
+            yield TargetRatio(reference, other, tau, budget, *ratios, mine, theirs, _known(at), len(at))
 
 
 Times = tuple[FloatArray, FloatArray]
 """Both searchers' expected running times on a problem: of the runs first, then of resamples."""
 
 
-def _ratio(at: list[Times]) -> tuple[Interval | None, Interval | None]:
+def _ratio(at: list[Times], seeds: int) -> tuple[Interval | None, Interval | None]:
     """The median ratio over problems, with runs resampled and with problems too."""
     # Where neither gets there, nothing is known of the ratio, not even that it is 1.
     known = [(a, b) for a, b in at if np.isfinite(a[0]) or np.isfinite(b[0])]
@@ -48,7 +51,8 @@ def _ratio(at: list[Times]) -> tuple[Interval | None, Interval | None]:
     values = typical(ratios.T)
     wide = typical(Redraw(len(known), ratios.shape[1] - 1).figures(ratios[:, 1:]))
     centre = float(values[0])
-    return Interval(centre, *interval(values[1:])), Interval(centre, *interval(wide))
+    narrow = Interval(centre, *interval(values[1:], seeds, len(known)))
+    return narrow, Interval(centre, *interval(wide, len(known)))
 
 
 def _missed(

@@ -52,7 +52,13 @@ def ends_lower(pairs: Sequence[tuple[Stratum, Stratum]], budget: int) -> tuple[I
         found.append(resampled)
     draws, centre = np.array(found), float(np.mean(values))
     wide = Redraw(*draws.shape).figures(draws).mean(axis=1)
-    return Interval(centre, *interval(draws.mean(axis=0))), Interval(centre, *interval(wide))
+    narrow = interval(draws.mean(axis=0), fewest(pairs), len(pairs))
+    return Interval(centre, *narrow), Interval(centre, *interval(wide, len(pairs)))
+
+
+def fewest(pairs: Sequence[tuple[Stratum, Stratum]]) -> int:
+    """The fewest runs that either has on a problem."""
+    return min(len(stratum.cells) for pair in pairs for stratum in pair)
 
 
 def efficiency(runs: Runs) -> Iterator[Efficiency]:
@@ -67,20 +73,20 @@ def efficiency(runs: Runs) -> Iterator[Efficiency]:
 def _efficiency(runs: Runs, searcher: str, other: str) -> Efficiency:
     # Beyond the smaller budget one of them is unknown, and neither may win by going on.
     budget = min(map(runs.study.budget_of, (searcher, other)))
-    values, draws = [], []
+    values, draws, pairs = [], [], []
     for _, mine, theirs in runs.shared(searcher, other):
         pair = mine.within(budget), theirs.within(budget)
         value = speedup(*pair, budget)
         if not np.isnan(value):
+            pairs.append((mine, theirs))
             values.append(value)
             draws.append(resampled_speedup(*pair, budget, mine.counts, theirs.counts))
     ratio = over_problems = None
     centre = float(typical(np.array(values))) if values else 0.0
     if centre > 0:
-        ratio = Interval(centre, *interval(typical(np.stack(draws, axis=-1))))
-        over_problems = Interval(
-            centre, *interval(typical(Redraw(*np.shape(draws)).figures(np.array(draws))))
-        )
+        wide = typical(Redraw(*np.shape(draws)).figures(np.array(draws)))
+        ends = interval(typical(np.stack(draws, axis=-1)), fewest(pairs), len(pairs))
+        ratio, over_problems = Interval(centre, *ends), Interval(centre, *interval(wide, len(pairs)))
     reached = sum(value > 0 for value in values)
     censored = reached < len(values)
     enough = _enough([(a, b) for _, a, b in runs.shared(searcher, other)])

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dse.analysis.findings import Comparison, Findings, LedgerRow
 from dse.analysis.reduction import problem_of
 from dse.analysis.significance import CHANCE
+from dse.analysis.stats.bootstrap import LEAST_SEEDS
 from dse.analysis.study import Study
 from dse.core.objective import several
 from dse.report import limits
@@ -90,7 +91,11 @@ def _few_seeds(study: Study) -> Iterator[str]:
     if few:
         least, most = min(few.values()), max(few.values())
         count = f"{least:,} to " * (least < most) + counted(most, "seed")
-        yield f"Only {count} a problem{whose(list(few))}: confidence intervals from so few are too narrow."
+        none = "" if least >= LEAST_SEEDS else ", and two seeds have none"
+        yield (
+            f"Only {count} a problem{whose(list(few))}: confidence intervals of single problems take losses "
+            f"for log-normal{none}."
+        )
 
 
 def _powerless(comparisons: Sequence[Comparison]) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """What the paper's claims are judged by, as pure functions of campaigns' studies.
 
-Intervals are 95 % percentile intervals of the report's own bootstrap: each problem's seeds are drawn anew.
+Intervals are those of the report's own bootstrap: each problem's seeds are drawn anew.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def budget_over_samples(study: Study, one: str, other: str) -> Contest:
     if not values:
         return Contest(one, other, None, seeds, problems)
     centre = float(typical(np.array(values)))
-    ends = interval(typical(np.stack(draws, axis=-1)))
+    ends = interval(typical(np.stack(draws, axis=-1)), seeds, problems)
     spread = f"{min(values):.3g} to {max(values):.3g} on single problems"
     return Contest(one, other, Interval(centre, *ends), seeds, problems, spread)
 
@@ -116,7 +116,7 @@ def loss_ratio(study: Study, one: str, other: str, samples: int) -> Contest:
         draws.append(_difference(logs[0][1], logs[1][1]))
     if not values:
         return Contest(one, other, None, seeds, problems)
-    ends = interval(np.exp(np.mean(draws, axis=0)))
+    ends = interval(np.exp(np.mean(draws, axis=0)), seeds, problems)
     return Contest(one, other, Interval(float(np.exp(np.mean(values))), *ends), seeds, problems)
 
 

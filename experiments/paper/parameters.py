@@ -178,7 +178,7 @@ def _resampled(figure: Callable[[IntArray, IntArray], float], *sizes: int) -> In
     """The figure of two sets of runs, by their places, with a 95 % interval over runs."""
     rng = np.random.default_rng(0)
     drawn = [figure(*(rng.integers(size, size=size) for size in sizes)) for _ in range(RESAMPLES)]
-    return Interval(figure(*(np.arange(size) for size in sizes)), *interval(np.array(drawn)))
+    return Interval(figure(*(np.arange(size) for size in sizes)), *interval(np.array(drawn), min(sizes)))
 
 
 def _times(found: Interval, factor: float) -> Interval:

@@ -205,7 +205,10 @@ def test_tables_have_a_dash_beyond_and_say_why(report: Report) -> None:
     assert "genetic |" not in after
     assert "2 to 4 seeds" in files["standing.md"]
     assert "over 2 problems and 4 seeds" in files["repriced.md"]
-    narrow = "Only 2 to 4 seeds a problem: confidence intervals from so few are too narrow."
+    narrow = (
+        "Only 2 to 4 seeds a problem: confidence intervals of single problems take losses for log-normal, "
+        "and two seeds have none."
+    )
     assert narrow in report.conclusions.warnings
     note = next(note for note in report.conclusions.warnings if note.startswith("genetic"))
     assert note.startswith("genetic has 300 of 600 samples a run, and 2 of 4 seeds, as the campaign says")

@@ -16,6 +16,7 @@ from dse.analysis.stats.bootstrap import (
     resample,
     share_curve,
     side_by_side,
+    tail,
 )
 from dse.analysis.stats.trajectories import best_so_far, part_ends, sample_grid
 
@@ -77,15 +78,27 @@ def test_resamples_depend_on_what_is_named_and_on_nothing_else() -> None:
     assert (one.sum(axis=1) == 10).all()
 
 
-def test_an_interval_holds_95_percent_and_does_not_interpolate() -> None:
-    assert interval(np.arange(1.0, 1001.0)) == (25.0, 975.0)
-    assert interval(np.array([1.0] * 900 + [INF] * 100)) == (1.0, INF)
+def test_an_interval_of_many_holds_95_percent_and_does_not_interpolate() -> None:
+    assert interval(np.arange(1.0, 1001.0), 1_000_000) == (25.0, 976.0)
+    assert interval(np.array([1.0] * 900 + [INF] * 100), 10_000) == (1.0, INF)
+
+
+def test_an_interval_of_few_is_as_much_wider_as_students_is() -> None:
+    # Resamples of six normal values have 5 / 6 of their variance, of three 2 / 3.
+    normal = stats.norm.ppf((np.arange(100_000) + 0.5) / 100_000)
+    six, three = normal * np.sqrt(5 / 6), normal * np.sqrt(2 / 3)
+    assert interval(six, 6)[1] == pytest.approx(stats.t.ppf(0.975, 5), rel=1e-3)
+    assert interval(three, 3, groups=2)[1] == pytest.approx(stats.t.ppf(0.975, 4), rel=1e-3)
+
+
+def test_what_is_drawn_of_one_is_itself() -> None:
+    assert interval(np.full(100, 3.0), 1) == (3.0, 3.0)
 
 
 # Medians
 
 
-@pytest.mark.parametrize("runs", [1, 2, 3, 4, 5, 10])
+@pytest.mark.parametrize("runs", [6, 7, 10])
 @pytest.mark.parametrize("barren", [0, 1])
 def test_medians_and_their_intervals_are_those_of_the_resamples_written_out(runs: int, barren: int) -> None:
     values = losses(runs, barren=barren)
@@ -94,20 +107,41 @@ def test_medians_and_their_intervals_are_those_of_the_resamples_written_out(runs
     np.testing.assert_allclose(centre, np.median(values, axis=0))
     # Which column is which run makes no difference to a median: columns count the sorted values.
     medians = np.array([np.median(sample, axis=0) for sample in drawn(np.sort(values, axis=0), counts)])
-    np.testing.assert_allclose(low, np.quantile(medians, 0.025, axis=0, method="inverted_cdf"))
-    np.testing.assert_allclose(high, np.quantile(medians, 0.975, axis=0, method="inverted_cdf"))
+    beyond = tail(runs)
+    np.testing.assert_allclose(low, np.quantile(medians, beyond, axis=0, method="inverted_cdf"))
+    np.testing.assert_allclose(high, np.quantile(medians, 1 - beyond, axis=0, method="inverted_cdf"))
 
 
-def test_a_median_of_five_seeds_has_the_interval_that_the_binomial_gives_it() -> None:
-    # A resample's median is the lowest of five if three or more draws are: P(Bin(5, 1/5) >= 3) = 0.058.
-    assert stats.binom.sf(2, 5, 1 / 5) > 0.025
-    values = np.array([[1.0], [2.0], [3.0], [4.0], [5.0]])
-    centre, low, high = median_curve(values, resample(generator("five"), 5, 20_000))
-    assert (centre[0], low[0], high[0]) == (3, 1, 5)
-    # Of nine, the lowest is it with 0.0017 only, the second lowest with 0.036.
-    assert stats.binom.sf(4, 9, 1 / 9) < 0.025 < stats.binom.sf(4, 9, 2 / 9)
+def test_a_median_of_nine_seeds_has_the_interval_that_the_binomial_gives_it() -> None:
+    # A resample's median is the lowest of nine with 0.0017 only, and the second lowest or it with 0.036.
+    assert stats.binom.sf(4, 9, 1 / 9) < tail(9) < stats.binom.sf(4, 9, 2 / 9)
     centre, low, high = median_curve(np.arange(1.0, 10.0)[:, None], resample(generator("nine"), 9, 20_000))
     assert (centre[0], low[0], high[0]) == (5, 2, 8)
+
+
+def test_a_median_of_few_seeds_has_students_interval_of_logarithms() -> None:
+    values = np.array([[1.0], [4.0], [2.0]])
+    centre, low, high = median_curve(values, resample(generator("three"), 3, 400))
+    theirs = stats.ttest_1samp(np.log(values[:, 0]), 0).confidence_interval()
+    assert centre[0] == 2
+    np.testing.assert_allclose((low[0], high[0]), np.exp((theirs.low, theirs.high)))
+
+
+@pytest.mark.parametrize(
+    ("values", "ends"),
+    [
+        ([1.0], (1, 1)),
+        ([1.0, 2.0], (1.5, 1.5)),
+        ([2.0, 2.0, 2.0], (2, 2)),
+        ([1.0, 2.0, INF], (1, INF)),
+        ([0.0, 1.0, 2.0], (0, 2)),
+        ([INF, INF, INF], (INF, INF)),
+    ],
+)
+def test_seeds_without_an_interval(values: list[float], ends: tuple[float, float]) -> None:
+    column = np.array(values)[:, None]
+    _, low, high = median_curve(column, resample(generator("few"), len(values), 100))
+    assert (low[0], high[0]) == ends
 
 
 def test_half_of_the_runs_without_anything_feasible_make_the_median_infinite() -> None:
@@ -140,8 +174,9 @@ def test_interquartile_intervals_are_those_of_the_resamples_written_out(runs: in
     centre, low, high = interquartile_curve(values, counts)
     means = np.array([interquartile_mean(sample) for sample in drawn(values, counts)])
     np.testing.assert_array_equal(centre, interquartile_mean(values))
-    np.testing.assert_allclose(low, np.quantile(means, 0.025, axis=0, method="inverted_cdf"))
-    np.testing.assert_allclose(high, np.quantile(means, 0.975, axis=0, method="inverted_cdf"))
+    beyond = tail(runs)
+    np.testing.assert_allclose(low, np.quantile(means, beyond, axis=0, method="inverted_cdf"))
+    np.testing.assert_allclose(high, np.quantile(means, 1 - beyond, axis=0, method="inverted_cdf"))
 
 
 def test_the_interval_agrees_with_scipys_bootstrap() -> None:
@@ -149,7 +184,7 @@ def test_the_interval_agrees_with_scipys_bootstrap() -> None:
     _, low, high = interquartile_curve(values, resample(generator("scipy"), 24, 20_000))
     theirs = stats.bootstrap(
         (values[:, 0],), lambda x, axis: stats.trim_mean(x, 0.25, axis=axis), n_resamples=20_000,
-        method="percentile", rng=np.random.default_rng(0),
+        method="percentile", rng=np.random.default_rng(0), confidence_level=1 - 2 * tail(24),
     ).confidence_interval  # fmt: skip
     width = theirs.high - theirs.low
     assert low[0] == pytest.approx(theirs.low, abs=0.05 * width)
@@ -173,8 +208,10 @@ def test_shares_and_their_intervals() -> None:
     holds = np.array([[True, False], [True, True], [True, False], [True, False]])
     centre, low, high = share_curve(holds, resample(generator("share"), 4, 4000))
     assert centre.tolist() == [1, 0.25]
-    # Resampled, one in four is drawn k times of four: none with 0.32, three or more with 0.051.
-    assert (low.tolist(), high.tolist()) == ([1, 0], [1, 0.75])
+    # Resampled, one in four is drawn k times of four: none with 0.32, three or more with 0.051, four with
+    # 0.0039.
+    assert tail(4) < 1 / 256
+    assert (low.tolist(), high.tolist()) == ([1, 0], [1, 1])
 
 
 # Problems drawn too

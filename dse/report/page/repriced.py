@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dse.analysis.repriced import Repriced
-from dse.analysis.significance import LEAST_SEEDS
+from dse.analysis.stats.bootstrap import LEAST_SEEDS
 from dse.analysis.study import Study
 from dse.report.formats import Section
 from dse.report.page.tables import PageTable, page_table

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dse.analysis.findings import Interval
 from dse.analysis.ranking import Pairs, Place, Ranking
 from dse.analysis.repriced import Repriced
-from dse.analysis.significance import LEAST_SEEDS
+from dse.analysis.stats.bootstrap import LEAST_SEEDS
 from dse.analysis.study import Study
 from dse.campaign.curves import CURVES
 from dse.core.cost_models import unit_of

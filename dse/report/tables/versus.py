@@ -9,7 +9,7 @@ from itertools import permutations
 from dse.analysis.findings import Findings
 from dse.analysis.significance import verdict_of
 from dse.analysis.study import Study
-from dse.report.formats import NOTHING, Section, Table, probability
+from dse.report.formats import NOTHING, Section, Table, counted, probability
 from dse.report.limits import without
 from dse.report.tables.cells import ENDS, PROBLEMS_TOO, at_budgets, dashes, numbers
 
@@ -66,7 +66,8 @@ def _by_budget(study: Study, findings: Findings) -> Iterator[Section]:
     last = {row.searcher: row for row in findings.versus}
     title = f"Probability that a run of {me} is lower after so many samples"
     note = (
-        "Than one of the other searcher, ties half, with 95 % confidence intervals. Wins, ties and losses "
+        f"Than one of the other searcher, ties half, mean over {_problems(findings)}, with 95 % confidence "
+        "intervals. Wins, ties and losses "
         "are problems, by the median loss at the end; p is that of Wilcoxon's signed-rank test over them, "
         f"corrected by Holm. {dashes(study)}"
     ).strip()
@@ -90,6 +91,12 @@ def _by_budget(study: Study, findings: Findings) -> Iterator[Section]:
                 ]
             )
         yield Section(title + PROBLEMS_TOO * wide, heads, cells, note)
+
+
+def _problems(findings: Findings) -> str:
+    """How many problems the pairs share: "12 problems", "8 to 12 problems"."""
+    shared = [row.problems for row in findings.versus] or [0]
+    return f"{min(shared):,} to " * (min(shared) < max(shared)) + counted(max(shared), "problem")
 
 
 def _all_pairs(study: Study, findings: Findings) -> Section:
