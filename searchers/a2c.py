@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from searchers.common.play import Game, Reward
+from searchers.common.play import Game, Reward, version_of
 from searchers.common.sb3_play import play
 from searchers.common.settings import Count, Layers, Positive, Samples, Share, Weight
 
@@ -57,6 +57,11 @@ class A2C:
     portable: ClassVar[bool] = False
     has_policy: ClassVar[bool] = True
     random_start: ClassVar[dict[str, Any]] = {}
+
+    @property
+    def version(self) -> str:
+        """Another one where episodes have a time limit."""
+        return version_of(self.episode_steps > 1)
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator, keep: Keep | None = None) -> None:
         """Let one agent after another learn until the budget is spent. The last one's policy is kept."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from searchers.common.actor_play import ActorPlay
+from searchers.common.play import version_of
 from searchers.common.settings import Count
 
 if TYPE_CHECKING:
@@ -28,6 +29,11 @@ class ActorQ(ActorPlay):
     """What the policy is sent in and executed in: whole numbers, or floating point of 16 or 32 bits."""
     pull_every: Count = 4
     """Steps of each actor between two pulls."""
+
+    @property
+    def version(self) -> str:
+        """Another one where episodes have a time limit."""
+        return version_of(self.episode_steps > 1)
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator, keep: Keep | None = None) -> None:
         """Let one learner after another learn until the budget is spent. The last one's policy is kept."""

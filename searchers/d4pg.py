@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from searchers.common.actor_play import ActorPlay
+from searchers.common.play import version_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class D4PG(ActorPlay):
     """Actors that do at every step what the learner has learned."""
+
+    @property
+    def version(self) -> str:
+        """Another one where episodes have a time limit."""
+        return version_of(self.episode_steps > 1)
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator, keep: Keep | None = None) -> None:
         """Let one learner after another learn until the budget is spent. The last one's policy is kept."""

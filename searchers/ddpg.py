@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from searchers.common.play import Game, Reward
+from searchers.common.play import Game, Reward, version_of
 from searchers.common.sb3_play import LONG, play
 from searchers.common.settings import Count, Layers, Positive, Repeats, Samples, Share, Weight
 
@@ -67,6 +67,11 @@ class DDPG:
     portable: ClassVar[bool] = False
     has_policy: ClassVar[bool] = True
     random_start: ClassVar[dict[str, Any]] = {}
+
+    @property
+    def version(self) -> str:
+        """Another one where episodes have a time limit."""
+        return version_of(self.episode_steps > 1)
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator, keep: Keep | None = None) -> None:
         """Let one agent after another learn until the budget is spent. The last one's policy is kept."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from searchers.common.play import Reward
+from searchers.common.play import Reward, version_of
 from searchers.common.team_play import TeamPlay
 
 if TYPE_CHECKING:
@@ -37,6 +37,11 @@ class MADDPG(TeamPlay):
     """How much less a reward counts for each step that it is later."""
     train_freq: int = 4
     """Samples between updates; the first is made when a mini-batch of steps is held."""
+
+    @property
+    def version(self) -> str:
+        """Another one where episodes have a time limit."""
+        return version_of(self.form == "refine")
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator, keep: Keep | None = None) -> None:
         """Let a team learn until the budget is spent."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dse.support.errors import InputError
-from searchers.common.play import Form
+from searchers.common.play import Form, version_of
 from searchers.common.team_play import TeamPlay
 
 if TYPE_CHECKING:
@@ -50,6 +50,11 @@ class MASAC(TeamPlay):
         super().__post_init__()
         if not 0 <= self.ent_coef < np.inf:
             raise InputError(f"ent_coef must be a finite number of at least 0, got {self.ent_coef}")
+
+    @property
+    def version(self) -> str:
+        """Another one where episodes have a time limit."""
+        return version_of(self.form == "refine")
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator, keep: Keep | None = None) -> None:
         """Let a team learn until the budget is spent."""

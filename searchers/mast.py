@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from dse.support.schema import Limits
-from searchers.common.play import Reward
+from searchers.common.play import Reward, version_of
 from searchers.common.settings import Count, Share
 from searchers.common.value_play import Density, Steps, ValuePlay
 
@@ -33,3 +33,8 @@ class MAST(ValuePlay):
     learning_rate: Annotated[float, Limits(gt=0, allow_inf_nan=False)] = 0.0005
     gamma: Share = 0.5
     exploration_final_eps: Share = 0.2
+
+    @property
+    def version(self) -> str:
+        """Another one where episodes have a time limit."""
+        return version_of(self.form == "refine")

@@ -29,7 +29,7 @@ import numpy as np
 
 from dse.support.errors import InputError, unknown
 from dse.support.validation import positive_number, whole_number
-from searchers.common.play import Game
+from searchers.common.play import Game, version_of
 from searchers.common.sb3_play import play
 from searchers.common.settings import MAX_POINTS, MAX_REPEATS, MAX_UNITS
 
@@ -139,6 +139,11 @@ class PPO:
         whole_number(len(self.net_arch), "net_arch: layers", least=0, most=8)
         for units in self.net_arch:
             whole_number(units, "net_arch: units of a layer", most=MAX_UNITS)
+
+    @property
+    def version(self) -> str:
+        """Another one where episodes have a time limit."""
+        return version_of(self.episode_steps > 1)
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator, keep: Keep | None = None) -> None:
         """Let one agent after another learn until the budget is spent. The last one's policy is kept."""

@@ -8,9 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from searchers.common.play import version_of
 from searchers.common.value_play import ValuePlay
 
 
 @dataclass(frozen=True)
 class QMIX(ValuePlay):
     """Agents that learn what moves are worth, off-policy, their values mixed into one (QMIX)."""
+
+    @property
+    def version(self) -> str:
+        """Another one where episodes have a time limit."""
+        return version_of(self.form == "refine")

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from dse.search.abilities import FIRST
 from dse.support.errors import InputError, StorageError, unknown
 from dse.support.files import make_folder
 from searchers.common.refusals import refusals
@@ -93,6 +94,14 @@ class Game:
         return SequentialParallelEnv(
             groups, self.form, "best" if self.form == "refine" else "anywhere", **options
         )
+
+
+def version_of(has_time_limit: bool) -> str:
+    """The version of a searcher that learns from episodes, which may have a time limit.
+
+    In the first a time limit counted as an end, after which nothing is worth anything.
+    """
+    return "2" if has_time_limit else FIRST
 
 
 def tell(keep: Keep, learned: Callable[[], Policy], game: Game) -> None:

@@ -13,7 +13,10 @@ from searchers.environments import MappingVectorEnv
 
 
 class StableBaselinesEnv(VecEnv):
-    """A MappingVectorEnv as a VecEnv: one call to the evaluator a step. Its infos are empty.
+    """A MappingVectorEnv as a VecEnv: one call to the evaluator a step.
+
+    Infos are empty, but where a time limit ends an episode: then they say so, and what was observed last, for
+    what could follow to count.
 
     `idle` is the number of points drawn since the last one that was rewarded more than all before it.
     """
@@ -37,11 +40,14 @@ class StableBaselinesEnv(VecEnv):
 
     def step_wait(self) -> tuple[SingleArray, NDArray[Any], NDArray[Any], list[dict[str, Any]]]:
         """Draw the points; where an episode ends, the observation is of the next one."""
-        observations, rewards, ended, _, _ = self._env.step(self._actions)
+        observations, rewards, terminated, truncated, said = self._env.step(self._actions)
         highest = float(rewards.max())
         self.idle = 0 if highest > self._best else self.idle + self.num_envs
         self._best = max(self._best, highest)
-        return observations, rewards, ended, [{} for _ in range(self.num_envs)]
+        infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        for place in np.flatnonzero(truncated & ~terminated):
+            infos[place] = {"TimeLimit.truncated": True, "terminal_observation": said["final_obs"][place]}
+        return observations, rewards, terminated | truncated, infos
 
     def close(self) -> None:
         """Nothing is open."""

@@ -24,11 +24,15 @@ STEPS = 25
 
 
 class Outcome(NamedTuple):
-    """What a step led to; `evaluations` only where a point was drawn, and `genes` are those it left."""
+    """What a step led to; `evaluations` only where a point was drawn, and `genes` are those it left.
+
+    `ended` says that nothing follows, `cut` that a time limit ends the episode though moves could go on.
+    """
 
     observation: Observations
     reward: float
     ended: bool
+    cut: bool
     genes: IntArray
     evaluations: Evaluations | None
 
@@ -71,10 +75,10 @@ class Construct:
         ended = self.turn == len(self._groups)
         self.turn %= len(self._groups)
         if not ended and not self._view.exhausted:
-            return Outcome(self._seen(), 0.0, False, self._genes, None)
+            return Outcome(self._seen(), 0.0, False, False, self._genes, None)
         # Where no sample is left, the owner of the evaluator hears it at the first step.
         drawn = self._view.draw(self._genes[np.newaxis].copy())
-        return Outcome(self._seen(), float(drawn.rewards[0]), ended, self._genes, drawn.evaluations)
+        return Outcome(self._seen(), float(drawn.rewards[0]), ended, False, self._genes, drawn.evaluations)
 
     def _seen(self) -> Observations:
         """The genes that are set, from 0 to 1, and which ones they are."""
@@ -112,15 +116,15 @@ class Refine:
         self._genes = np.where(self._ordinal, np.clip(moved, 0, sizes - 1), moved % sizes)
         drawn = self._view.draw(self._genes[np.newaxis])
         self._steps += 1
-        ended = self._steps >= self._view.episode_steps
+        cut = self._steps >= self._view.episode_steps
         if drawn.evaluations is None:
-            return Outcome(self._seen(drawn.observations[0]), 0.0, ended, self._genes, None)
+            return Outcome(self._seen(drawn.observations[0]), 0.0, False, cut, self._genes, None)
         reward, before = float(drawn.rewards[0]), self._reward
         self._reward = reward
         figures = drawn.observations[0]
         if self._best is None or reward > self._best[0]:
             self._best = reward, self._genes, figures
-        return Outcome(self._seen(figures), reward - before, ended, self._genes, drawn.evaluations)
+        return Outcome(self._seen(figures), reward - before, False, cut, self._genes, drawn.evaluations)
 
     def _seen(self, figures: Observations) -> Observations:
         shares = self._genes / np.maximum(self._view.sizes - 1, 1)

@@ -74,9 +74,9 @@ class MappingEnv(gymnasium.Env[Observations, Actions]):
         genes = self._view.genes(np.asarray(action)[np.newaxis])
         drawn = self._view.draw(genes)
         self._steps += 1
-        ended = self._steps >= self._view.episode_steps
+        terminated, truncated = self._view.over(self._steps)
         info = info_of(genes, drawn.evaluations)
-        return drawn.observations[0], float(drawn.rewards[0]), ended, self._view.exhausted, info
+        return drawn.observations[0], float(drawn.rewards[0]), terminated, truncated, info
 
 
 class MappingVectorEnv(VectorEnv[Observations, Actions, NDArray[Any]]):
@@ -129,13 +129,13 @@ class MappingVectorEnv(VectorEnv[Observations, Actions, NDArray[Any]]):
             raise ValueError(f"actions must be {self.num_envs}, one an environment, got {len(genes)}")
         observations, rewards, evaluations = self._view.draw(genes)
         self._steps += 1
-        ended, exhausted = self._steps >= self._view.episode_steps, self._view.exhausted
+        terminated, truncated = self._view.over(self._steps)
         infos = self._infos(genes, evaluations)
-        if ended or exhausted:
+        if terminated or truncated:
             infos |= {"final_obs": observations, "_final_obs": self._all(True)}
             observations = self._view.begin(self.np_random, self.num_envs)
             self._steps = 0
-        return observations, rewards, self._all(ended), self._all(exhausted), infos
+        return observations, rewards, self._all(terminated), self._all(truncated), infos
 
     def _infos(self, genes: IntArray, evaluations: Evaluations | None) -> dict[str, Any]:
         """The infos in arrays, each with a mask of the environments that drew something."""
@@ -230,14 +230,14 @@ class MappingParallelEnv(ParallelEnv[str, Observations, Any]):  # type: ignore[m
         genes = self._view.genes(self._joint(actions)[np.newaxis])
         drawn = self._view.draw(genes)
         self._steps += 1
-        ended, exhausted = self._steps >= self._view.episode_steps, self._view.exhausted
-        if ended or exhausted:
+        terminated, truncated = self._view.over(self._steps)
+        if terminated or truncated:
             self.agents = []
         return (
             {agent: drawn.observations[0].copy() for agent in agents},
             dict.fromkeys(agents, float(drawn.rewards[0])),
-            dict.fromkeys(agents, ended),
-            dict.fromkeys(agents, exhausted),
+            dict.fromkeys(agents, terminated),
+            dict.fromkeys(agents, truncated),
             {agent: info_of(genes, drawn.evaluations) for agent in agents},
         )
 

@@ -6,7 +6,8 @@
 - `refine`: an episode begins at a mapping that costs nothing to look at. Each step moves every gene at once,
   by one of MOVES, and draws where that leads: a sample a step. What is observed is the last point's figures
   and its genes. The reward is by how much the point's own, as in Options, is above that of the point before;
-  the first is measured against the reference.
+  the first is measured against the reference. Its length is a time limit: the last step is `truncated`, not
+  terminated, for moves could go on.
 
 Importing this module registers `dse/Construct-v0` and `dse/Refine-v0`. What becomes of a spent budget, and
 the options, are as in searchers.environments.
@@ -88,7 +89,7 @@ class SequentialEnv(gymnasium.Env[Observations, Any]):
         outcome = self._game.step(self._chosen(action))
         exhausted = self._view.exhausted
         said = _said(outcome, exhausted)
-        return outcome.observation, outcome.reward, outcome.ended, exhausted, said
+        return outcome.observation, outcome.reward, outcome.ended, outcome.cut or exhausted, said
 
     def _chosen(self, action: Any) -> IntArray:
         """The action as a choice for each gene."""
@@ -182,14 +183,14 @@ class SequentialParallelEnv(ParallelEnv[str, Observations, Any]):  # type: ignor
                 raise InputError(f"no action for agent {agent!r} within {self.action_spaces[agent]}")
             chosen[list(part)] = actions[agent]
         outcome, exhausted = self._game.step(chosen), self._view.exhausted
-        if outcome.ended or exhausted:
+        if outcome.ended or outcome.cut or exhausted:
             self.agents = []
         observation = self._seen(outcome.observation)
         return (
             {agent: observation.copy() for agent in agents},
             dict.fromkeys(agents, outcome.reward),
             dict.fromkeys(agents, outcome.ended),
-            dict.fromkeys(agents, exhausted),
+            dict.fromkeys(agents, outcome.cut or exhausted),
             {agent: _said(outcome, exhausted) for agent in agents},
         )
 

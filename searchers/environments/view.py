@@ -68,6 +68,7 @@ class Options(TypedDict, total=False):
       `discrete` actions the first episodes begin there.
     - `episode_steps`: an episode's length. The default is 1: a point's cost does not depend on the points
       before it, so each step is a decision of its own and crediting it with later rewards only adds noise.
+      Such an episode is `terminated`; a longer one has a time limit, and is `truncated`.
       ArchGym has 100, at the price of that noise, so that the agent sees the last point's figures. With
       `discrete` actions, which go on from the last point, the default is 32.
     - `render_mode`: None (the default), or `ansi`: `render()` returns the best mapping so far as a text.
@@ -173,6 +174,12 @@ class View:
             self._points[: len(self._begun)] = self._begun[:n]
             self._begun = self._begun[n:]
         return self._observations(None, n)
+
+    def over(self, steps: int) -> tuple[bool, bool]:
+        """Whether an episode of so many steps is terminated, and whether it is truncated: by its time limit,
+        or because no sample is left."""
+        full, alone = steps >= self.episode_steps, self.episode_steps == 1
+        return full and alone, (full and not alone) or self.exhausted
 
     def observation_space(self) -> spaces.Space[Any]:
         """Numbers from 0 to 1."""

@@ -63,7 +63,10 @@ def test_committed_records_are_of_the_cells_that_the_campaign_has_today(name: st
     then, settings = kept.about["versions"], kept.about["settings"]
     compared = 0
     for one in load(name).cells():
-        versions, variant = one.cell.common["versions"], one.variant
+        versions, variant = dict(one.cell.common["versions"]), one.variant
+        for raised in [key for key in versions if key.startswith("searcher ") and key not in then]:
+            # Its samples have changed since: the record is of its first version, which no identity mentions.
+            del versions[raised]
         same = settings[variant.name] == {"type": variant.type, **plain(one.cell.recorded_settings)}
         # Searchers have got settings, and identities a CPU, since some of the campaigns were run.
         if one.key in kept.fingerprints and same and versions.keys() <= then.keys():

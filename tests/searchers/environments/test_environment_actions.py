@@ -184,8 +184,9 @@ def test_long_episodes_show_the_last_point_and_blank_at_their_beginning() -> Non
     seen, last = env.reset()[0], observe(PROBLEM.price(genes))
     for step in range(1, 10):
         assert (seen == (0 if step % 3 == 1 else last)).all()
-        seen, _, terminated, _, infos = env.step(genes)
-        assert (terminated == (step % 3 == 0)).all()
+        seen, _, terminated, truncated, infos = env.step(genes)
+        assert not terminated.any()
+        assert (truncated == (step % 3 == 0)).all()
         assert ("final_obs" in infos) == (step % 3 == 0)
 
 

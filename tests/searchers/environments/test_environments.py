@@ -143,10 +143,11 @@ def test_discrete_actions_set_one_gene_of_the_last_point(steps: int | None) -> N
     for action in (0, 23, 24, len(every) - 1, *range(30, 57)):
         gene, value = every[action]
         last[gene] = value
-        observation, _, terminated, _, info = env.step(action)
+        observation, _, terminated, truncated, info = env.step(action)
         np.testing.assert_array_equal(info["genes"], last)
         np.testing.assert_allclose(observation[4:], last / np.maximum(SIZES - 1, 1), rtol=1e-6)
-        assert terminated == (len(env.record) >= (steps or 32))
+        assert not terminated
+        assert truncated == (len(env.record) >= (steps or 32))
     with pytest.raises(ValueError, match=f"an action must be a number from 0 to {len(every) - 1}"):
         env.step(len(every))
     with pytest.raises(InputError, match="actions are categorical or gaussian"):
