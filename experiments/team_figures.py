@@ -61,7 +61,7 @@ def with_few(study: Study) -> list[str]:
     kept = tuple(cell for cell in study.summaries if cell.searcher != "bayesian" or cell.seed < FEW)
     runs = Runs(replace(study, summaries=kept), RESAMPLES)
     pairs = [(mine, theirs) for _, mine, theirs in runs.shared("team", "bayesian")]
-    found = [(budget, ends_lower(pairs, budget)) for budget in study.budgets_of("team", "bayesian")]
+    found = [(budget, ends_lower(pairs, budget)[0]) for budget in study.budgets_of("team", "bayesian")]
     return [f"{budget:,} samples: {x.value:.3f} [{x.low:.3f}, {x.high:.3f}]" for budget, x in found]
 
 

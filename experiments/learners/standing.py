@@ -13,6 +13,8 @@ from __future__ import annotations
 import numpy as np
 
 from dse.analysis.study import Study, load_study
+from dse.search.abilities import FIRST, abilities_of
+from dse.search.searcher import make_searcher
 from dse.support.arrays import FloatArray
 from dse.support.files import write_whole
 from experiments import RESULTS
@@ -62,6 +64,7 @@ def lines_of(campaign: str) -> list[str]:
             cells = [*map(factor, found), *["-"] * (len(SAMPLES) - len(found))]
             lines.append(f"| {searcher} | {found[0].shape[1]} | {' | '.join(cells)} |")
     last = SAMPLES[-1]
+    made = [line for study, _ in parts[:-1] for line in older(study)]
     team, own, masac = (logs(ours, name, last, targets) for name in OURS)
     others = {name: logs(whole, name, last, targets) for name in OTHERS}
     lines += [
@@ -70,8 +73,21 @@ def lines_of(campaign: str) -> list[str]:
         f"maddpg / marl {factor(team - others['marl'])}; masac / marl {factor(masac - others['marl'])}; "
         f"maddpg / random {factor(team - others['random'])}.",
         "",
+        *([" ".join(made), ""] if made else []),
     ]
     return lines
+
+
+def older(study: Study) -> list[str]:
+    """The searchers of a campaign whose samples have changed since it was run, in a sentence each."""
+    found = []
+    for name, settings in study.about["settings"].items():
+        given = {key: value for key, value in settings.items() if key != "type"}
+        version = abilities_of(make_searcher(settings["type"], given)).version or FIRST
+        then = study.about["versions"].get(f"searcher {settings['type']}", FIRST)
+        if version != then:
+            found.append(f"{name} ran in version {then} of {settings['type']}, which is {version} by now.")
+    return found
 
 
 def main() -> None:
