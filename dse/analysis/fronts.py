@@ -21,6 +21,8 @@ from dse.optimum.front_regret import BEYOND
 from dse.search.fronts import hypervolume, nondominated, volumes
 from dse.support.arrays import FloatArray
 
+MISSING = "1 + missing hypervolume"
+"""The name of that loss."""
 ROUNDING = 1e-12
 """Sums of volumes may be rounded otherwise: within this, a run has the whole front."""
 

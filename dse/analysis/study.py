@@ -86,6 +86,11 @@ class Study:
         return unit_of(objective, self.cost_model) if known_objective(objective) else ""
 
     @cached_property
+    def of_fronts(self) -> bool:
+        """Whether the problems have several objectives: all have, or none has."""
+        return any(several(objective) for _, _, objective in self.problems)
+
+    @cached_property
     def searchers(self) -> tuple[str, ...]:
         """The searchers' names in the campaign's order."""
         return tuple(self.about["searchers"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os.path
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from itertools import product
@@ -215,6 +215,7 @@ def _problems(
                 whole_too = whole or (known is not None and known.whole)
                 named[key] = NamedProblem(name, entry.accelerator, problem, whole_too)
     _refuse_too_many(len(named), runs, where)
+    _refuse_a_mixture([one.problem.objective for one in named.values()], where)
     return tuple(named.values())
 
 
@@ -222,6 +223,16 @@ def _refuse_other_fronts(objective: str) -> None:
     """Of several objectives records are told by latency and energy, of which there are exact fronts."""
     if several(objective) and objective != FRONT:
         raise InputError(f"of several objectives a campaign takes 'latency, energy', got {objective!r}")
+
+
+def _refuse_a_mixture(objectives: Sequence[str], where: str) -> None:
+    """What is missing to a front and ratios to an optimum have no mean in common."""
+    fronts = list(map(several, objectives))
+    if any(fronts) and not all(fronts):
+        alone = objectives[fronts.index(False)]
+        raise InputError(
+            f"{where}: a campaign compares fronts or optima: {FRONT!r} and {alone!r} need one campaign each"
+        )
 
 
 def _refuse_own_clocks(problem: AnyProblem) -> None:

@@ -86,15 +86,15 @@ def _nearest(study: Study, best: Lead, final: Mapping[str, Interval]) -> str:
     over, after = problems(len(study.solved), None), f"after {counted(study.budget, 'sample')}"
     nearest, end = f"nearest to {goal(study)}", final[best.searcher]
     if len(best.level) > 1:
-        all_at = f"{'both' if len(best.level) == 2 else 'all'} at {over_target(end.value)} times it"
+        all_at = f"{'both' if len(best.level) == 2 else 'all'} {_at(study, end.value)}"
         ahead = f"{names(best.level)} are {nearest} {after}, {all_at} ({STATISTIC})"
     else:
-        ahead = f"{best.searcher} is {nearest} {after}, at {_times(end, STATISTIC)}"
+        ahead = f"{best.searcher} is {nearest} {after}, {_interval(study, end, STATISTIC)}"
     others = {name: found.value for name, found in final.items() if name not in best.level and found.finite}
     if not others:
         return f"{over}, {ahead}."
     second = min(others, key=lambda name: others[name])
-    return f"{over}, {ahead}; next is {second}, at {over_target(others[second])} times it."
+    return f"{over}, {ahead}; next is {second}, {_at(study, others[second])}."
 
 
 def _lead(best: Lead) -> str:
@@ -128,13 +128,22 @@ def _reference(study: Study, final: Mapping[str, Interval]) -> str:
         return f"{subject} has not run on all problems."
     if not final[name].finite:
         return f"{subject} has found nothing feasible in its typical run."
-    return f"{subject} is at {_times(final[name])}."
+    return f"{subject} {'ends' if study.of_fronts else 'is'} {_interval(study, final[name])}."
 
 
-def _times(end: Interval, statistic: str = "") -> str:
-    """A ratio to the best known, and in brackets which statistic it is and its confidence interval."""
-    between = (
-        f"95 % confidence interval {over_target(end.low)} to {over_target(end.high)}" if end.wide else ""
-    )
-    more = ", ".join(filter(None, (statistic, between)))
-    return f"{over_target(end.value)} times it" + (f" ({more})" if more else "")
+def _interval(study: Study, end: Interval, statistic: str = "") -> str:
+    """Where a searcher ends, and in brackets which statistic it is and its confidence interval."""
+    low, high = (_figure(study, value) for value in (end.low, end.high))
+    more = ", ".join(filter(None, (statistic, f"95 % confidence interval {low} to {high}" * end.wide)))
+    return _at(study, end.value) + (f" ({more})" if more else "")
+
+
+def _at(study: Study, value: float) -> str:
+    """How far it is from the optimum, or what is missing to the front."""
+    if study.of_fronts:
+        return f"with {_figure(study, value)} of its hypervolume missing"
+    return f"at {_figure(study, value)} times it"
+
+
+def _figure(study: Study, value: float) -> str:
+    return f"{value - 1:.1%}" if study.of_fronts else over_target(value)

@@ -23,6 +23,7 @@ from dse.campaign.worker import RECORDS
 from dse.cli.commands.run import find_layers
 from dse.optimum.front import certify_front
 from dse.optimum.front_regret import regret
+from dse.report.conclusions import conclude
 from dse.report.page.page import render
 from dse.report.plots import fronts_figure
 from dse.report.writing import make_report, table_files
@@ -85,6 +86,15 @@ def test_the_table_has_it_over_samples_with_intervals(folder: Path) -> None:
     assert float(last["missing"]) == pytest.approx(np.mean(finals))
 
 
+def test_the_headline_says_what_is_missing_and_names_no_ratio_to_an_optimum(folder: Path) -> None:
+    study = load_study(folder)
+    findings = analyse(study, 10)
+    said = conclude(study, findings).headline
+    best = min(band.at(study.budget).value for band in findings.fronts.values())
+    assert f"nearest to the exact front after 100 samples, with {best:.1%} of its hypervolume missing" in said
+    assert "times" not in said
+
+
 def test_a_figure_shows_it(folder: Path) -> None:
     study = load_study(folder)
     figure = fronts_figure(study, analyse(study, 10))
@@ -105,6 +115,7 @@ def test_the_page_has_the_fronts_with_their_mappings(folder: Path) -> None:
     [
         ("latency, area", "nsga2", "of several objectives a campaign takes 'latency, energy'"),
         ("latency, energy", "genetic", "searcher 'genetic' minimises one objective"),
+        ('latency, energy", "edp', "nsga2", "'energy, latency' and 'edp' need one campaign each"),
     ],
 )
 def test_what_has_no_exact_front_is_refused(

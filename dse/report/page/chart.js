@@ -117,8 +117,8 @@ class Chart {
     make(svg, "line", { x1: left, x2: right, y1: bottom, y2: bottom, class: "axis" });
     make(svg, "text", { x: (left + right) / 2, y: height - 4, "text-anchor": "middle", class: "tick" }, "samples");
     const objective = this.over ? "" : (this.problem.objective === "edp" ? "EDP" : this.problem.objective);
-    const base = this.view.data.proven ? "proven optimum" : "best known";
-    make(svg, "text", { x: 2, y: 12, class: "tick" }, this.over ? `times the ${base}` : `${objective}${unit ? `, ${unit}` : ""}`);
+    const { measure, proven } = this.view.data, base = measure || `times the ${proven ? "proven optimum" : "best known"}`;
+    make(svg, "text", { x: 2, y: 12, class: "tick" }, this.over || measure ? base : `${objective}${unit ? `, ${unit}` : ""}`);
   }
 
   target(value, limits) {
@@ -126,7 +126,7 @@ class Chart {
     const { left, right } = this.area, down = this.y(value);
     make(this.svg, "line", { x1: left, x2: right, y1: down, y2: down, class: "target" });
     const proven = this.over ? this.view.data.proven : this.problem.proven;
-    make(this.svg, "text", { x: left + 4, y: down - 4, class: "tick" }, proven ? "proven optimum" : "best known");
+    make(this.svg, "text", { x: left + 4, y: down - 4, class: "tick" }, proven ? (this.view.data.measure ? "exact front" : "proven optimum") : "best known");
   }
 
   line(parent, who, px, py, leading) {

@@ -12,6 +12,7 @@ import numpy as np
 from markupsafe import Markup
 
 from dse.analysis.findings import Band, Findings
+from dse.analysis.fronts import MISSING
 from dse.analysis.selections import facets, selections
 from dse.analysis.study import Study, Triple
 from dse.report.page.standing import CLOSE
@@ -78,6 +79,7 @@ def explorer_data(study: Study, findings: Findings) -> dict[str, Any]:
         "budget": study.budget,
         "reference": place[study.reference],
         "proven": all(study.target(problem)[1] for problem in study.problems),
+        "measure": MISSING if study.of_fronts else "",
         "searchers": [
             {"name": one.name, "colour": one.colour, "text": one.text, "dash": one.dash}
             | ({"cut": True} if one.name in study.cut else {})

@@ -11,7 +11,7 @@ from dse.analysis.findings import Findings
 from dse.analysis.study import Study
 from dse.report.limits import missing
 from dse.report.page.numbers import NONE, counted, percent, ratio_text
-from dse.report.tables.standing import BEST, goal, leading
+from dse.report.tables.standing import BEST, goal, leading, measure
 
 CLOSE = 1.01
 """A run whose final loss is at most this times the best known has come close."""
@@ -56,6 +56,7 @@ class Standings:
     least: str
     most: str
     base: str
+    measure: str
     lacking: str
     rest: str
     best: str
@@ -85,7 +86,8 @@ def standings(study: Study, findings: Findings, brief: bool = False) -> Standing
     )
     others = [ends[name][0] for name in order if name not in shown]
     rest = f"{counted(len(others), 'other')}: {_range(others[0], others[-1])}" if others else ""
-    return Standings(rows, ratio_text(least), ratio_text(most), goal(study), missing(study), rest, best)
+    names = goal(study), measure(study)
+    return Standings(rows, ratio_text(least), ratio_text(most), *names, missing(study), rest, best)
 
 
 def _range(low: float, high: float) -> str:

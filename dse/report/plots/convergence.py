@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dse.analysis.findings import Band, Findings
+from dse.analysis.fronts import MISSING
 from dse.analysis.study import Study, Triple
 from dse.report import limits as bounds
 from dse.report.plots.canvas import (
@@ -124,10 +125,11 @@ def gap_figure(study: Study, findings: Findings, looks: Looks | None = None, wid
     grid = Grid((beside,), height, above=UNTITLED, width=width)
     over = counted(len(study.problems), "problem")
     how = f"interquartile mean of logarithms over {over} and {seeds(study)}; {_how(study, few)}"
-    figure, (axes,) = grid.make(1, "Best loss so far, as a multiple of the best known", how)
+    title = f"{MISSING}, so far" if study.of_fronts else "Best loss so far, as a multiple of the best known"
+    figure, (axes,) = grid.make(1, title, how)
     frame(axes)
     sample_axis(axes, study.budget)
-    y_label(axes, "best so far / best known")
+    y_label(axes, MISSING if study.of_fronts else "best so far / best known")
     if not finite(_finals(findings.gap)):
         note(axes, "no searcher has runs with a feasible sample on most problems")
         return figure

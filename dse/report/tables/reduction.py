@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import fields
 
+from dse.analysis.fronts import MISSING
 from dse.analysis.reduction import Group, Reduction, network_of
 from dse.analysis.study import Study
 from dse.core.objective import known_objective, several
@@ -100,5 +101,5 @@ def _ratio_shown(row: Reduction) -> str:
 
 
 def _unit(study: Study, objective: str) -> str:
-    unit = "1 + missing hypervolume" if several(objective) else study.unit(objective)
+    unit = MISSING if several(objective) else study.unit(objective)
     return f"{objective} ({unit})" if unit else objective

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dse.analysis.findings import Findings, Standing
+from dse.analysis.fronts import MISSING
 from dse.analysis.significance import Lead, ends, lead
 from dse.analysis.study import Study
 from dse.report.formats import NOTHING, Section, Table, counted, over_target
@@ -42,10 +43,10 @@ def standing_table(study: Study, findings: Findings) -> Table:
         )
         for row in found
     ]
-    over, of = f"over {goal(study)} after so many samples", counted(len(study.solved), "problem")
+    of, what = counted(len(study.solved), "problem"), f"{measure(study)} after so many samples"
     sections = (
-        *_means(study, found, best, f"Best loss {over}", f"over {of} and {seeds(study)}"),
-        *_medians(study, found, f"Median best loss {over}", f"over {of} of medians over seeds"),
+        *_means(study, found, best, what[0].upper() + what[1:], f"over {of} and {seeds(study)}"),
+        *_medians(study, found, f"Median {what}", f"over {of} of medians over seeds"),
     )
     return Table.of("standing", QUESTION, COLUMNS, rows, sections, brief=1)
 
@@ -112,7 +113,14 @@ def _verdict(best: Lead, name: str) -> str:
 
 def goal(study: Study) -> str:
     """What ratios are to, in a few words."""
+    if study.of_fronts:
+        return "the best known front" if _proven(study) else "the exact front"
     return "the best known" if _proven(study) else "the proven optimum"
+
+
+def measure(study: Study) -> str:
+    """What is compared, in a few words."""
+    return f"{MISSING} to {goal(study)}" if study.of_fronts else f"best loss over {goal(study)}"
 
 
 def _proven(study: Study) -> str:
