@@ -18,7 +18,7 @@ from dse.search.record import read_parquet
 
 CAMPAIGN = """
 name = "killed"
-budget = 12_000
+budget = 8_000
 seeds = 1
 cost_model = "maestro"
 objectives = ["edp"]
@@ -175,7 +175,7 @@ def test_a_full_disk_is_said_in_one_line_and_loses_nothing(tmp_path: Path, undis
     folder = tmp_path / "campaign"
 
     def small_disk() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
 
     process = start(folder, workers=1, preexec_fn=small_disk)
     _, errors = process.communicate(timeout=300)

@@ -204,7 +204,7 @@ class Reader:
             assert (float(found[2].replace(",", "")) > 1) == (value > 1)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(campaigns)
 def test_every_sentence_says_what_its_table_says(study: Study) -> None:
     reader = Reader(study)
@@ -218,7 +218,7 @@ def test_every_sentence_says_what_its_table_says(study: Study) -> None:
             reader.efficiency(row["sentence"])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(campaigns)
 def test_no_sentence_of_a_report_contradicts_another(study: Study) -> None:
     reader = Reader(study)
@@ -233,7 +233,7 @@ def test_no_sentence_of_a_report_contradicts_another(study: Study) -> None:
 
 
 @given(campaigns)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_titles_are_lines_and_what_else_is_to_be_read_is_a_note(study: Study) -> None:
     for table in Reader(study).tables.values():
         for section in table.sections:

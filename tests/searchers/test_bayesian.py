@@ -75,7 +75,7 @@ def test_what_fits_in_the_buffers_is_learned_from_what_does_not() -> None:
 
 
 def test_the_same_seed_draws_the_same_and_another_does_not() -> None:
-    assert (run(70).genes() == usual().genes(0, 70)).all()
+    assert (run(50).genes() == usual().genes(0, 50)).all()
     assert (run(10, seed=4).genes() != usual().genes(0, 10)).any()
 
 

@@ -78,12 +78,12 @@ def test_any_objective_is_learned(objective: str) -> None:
 def test_with_few_samples_it_beats_the_same_without_learning() -> None:
     others = Local(), Team(policy="uniform", initial_design="random")
     best = [
-        [usual().evaluations().loss[:120].min()],
-        *([run(searcher, 120).evaluations().loss.min()] for searcher in others),
+        [usual().evaluations().loss[:60].min()],
+        *([run(searcher, 60).evaluations().loss.min()] for searcher in others),
     ]
     for seed in (1, 2):
         for searcher, losses in zip((Team(), *others), best, strict=True):
-            losses.append(run(searcher, 120, seed=seed).evaluations().loss.min())
+            losses.append(run(searcher, 60, seed=seed).evaluations().loss.min())
     assert np.median(best[0]) < 0.85 * np.median(best[1])
     assert np.median(best[0]) < 0.6 * np.median(best[2])
 
@@ -113,7 +113,7 @@ def test_no_mapping_is_evaluated_twice_and_a_small_space_is_seen_whole() -> None
 
 
 def test_a_smaller_budget_draws_the_beginning_of_a_larger_one() -> None:
-    np.testing.assert_array_equal(run(Team(), 150).genes(), usual().genes(0, 150))
+    np.testing.assert_array_equal(run(Team(), 80).genes(), usual().genes(0, 80))
 
 
 def worked_example() -> np.ndarray:

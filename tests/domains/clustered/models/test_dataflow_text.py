@@ -7,7 +7,7 @@ import itertools
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dse.core.layer import DIMS, Layer
@@ -168,6 +168,7 @@ def test_a_text_that_is_no_dataflow_gets_one_line(text: str) -> None:
     assert "expected Network" in refusal(lambda: read_maestro_text(text))
 
 
+@settings(max_examples=40)
 @given(st.text())
 def test_any_text_is_read_or_refused(text: str) -> None:
     with pytest.raises(InputError):

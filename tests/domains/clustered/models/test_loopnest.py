@@ -27,7 +27,7 @@ from tests.domains.clustered.models.loopnest_cases import (
 )
 from workloads import load_layer
 
-EXECUTED, DILATED, COUNTED, REAL = 700, 150, 2500, 25
+EXECUTED, DILATED, COUNTED, REAL = 300, 100, 1000, 15
 REAL_LAYERS = ("resnet18:0", "resnet18:1", "resnet18:3", "mobilenet_v2:1", "vgg16:conv4_2", "bert_base:1")
 
 
