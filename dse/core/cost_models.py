@@ -42,7 +42,9 @@ DEFAULT_COST_MODEL = "loopnest"
 FUNCTIONS = "python"
 """The model that prices by a function, as in `my_package.costs:price` or `./my_costs.py:price`."""
 
-Ability = Literal["prices_strides", "prices_cases", "explains", "proof_module", "settings_type", "outside"]
+Ability = Literal[
+    "prices_strides", "prices_cases", "prices_widths", "explains", "proof_module", "settings_type", "outside"
+]
 """What a model declares: see AnyCostModel."""
 
 

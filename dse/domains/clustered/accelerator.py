@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from os import PathLike, fspath
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.core.widths import NO_WIDTHS, Widths
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.schema import Schema, read
@@ -37,7 +38,13 @@ CLOCK_GHZ = (1e-6, 1e6)
 """Slowest and fastest clock: beyond them, seconds and joules would leave the range of a float."""
 
 
-def checked_figure(name: str, value: object, what: str) -> float:
+IN_WORDS = ("l1_size", "l2_size", "noc_bandwidth", "offchip_bandwidth")
+"""The figures that count elements: bits on an AcceleratorInBits."""
+WORD_BITS = 16
+"""Bits of an element where nobody says: those that the constants of `loopnest` are of."""
+
+
+def checked_figure(name: str, value: object, what: str, most: int = MAX_FIGURE) -> float:
     """The value of a figure of an accelerator, within its range; InputError that begins with `what`."""
     if name == "clock_ghz":
         number = positive_number(value, what)
@@ -48,7 +55,7 @@ def checked_figure(name: str, value: object, what: str) -> float:
         return number
     if name == "num_pes":
         return whole_number(value, what, most=MAX_PES)
-    return whole_number(value, what, least=int(name != "noc_latency"), most=MAX_FIGURE)
+    return whole_number(value, what, least=int(name != "noc_latency"), most=most)
 
 
 def figure_column(machines: IntArray, name: str) -> NDArray[Any]:
@@ -66,8 +73,9 @@ def figure_code(name: str, value: float) -> int:
 class Accelerator(Schema):
     """Sizes in elements, bandwidths in elements per cycle, latency in cycles, clock in GHz.
 
-    `l1_size` is one PE's buffer, `l2_size` the shared one, `simd_lanes` a PE's MACs per cycle. `name` is a
-    label: two accelerators are equal if their figures are.
+    `l1_size` is one PE's buffer, `l2_size` the shared one, `simd_lanes` a PE's MACs per cycle. An element has
+    `word_bits`, which matters where words have `bits` of their own. `name` is a label: two accelerators are
+    equal if their figures are.
     """
 
     num_pes: int
@@ -79,27 +87,68 @@ class Accelerator(Schema):
     simd_lanes: int = 1
     clock_ghz: float = 1.0
     name: str = field(default="", compare=False)
+    word_bits: int = WORD_BITS
+    bits: Widths = NO_WIDTHS
+
+    unit: ClassVar[str] = "elements"
+    """What sizes and bandwidths count."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.isprintable():
             raise InputError(f"accelerator: name must be printable text, got {shorten(self.name)}")
-        for item in fields(self):
-            if item.name != "name":
-                what = f"accelerator: {item.name}"
-                number = checked_figure(item.name, getattr(self, item.name), what)
-                object.__setattr__(self, item.name, number)
+        whole_number(self.word_bits, "accelerator: word_bits", most=MAX_WORD_BITS)
+        object.__setattr__(self, "bits", Widths.read(self.bits, "accelerator: bits"))
+        for name in MACHINE_FIGURES:
+            number = checked_figure(name, getattr(self, name), f"accelerator: {name}", self._most)
+            object.__setattr__(self, name, number)
+
+    @property
+    def _most(self) -> int:
+        return MAX_FIGURE
 
     @classmethod
     def from_dict(cls, data: object, where: str = "accelerator") -> Accelerator:
         """The accelerator that parsed JSON or TOML describes; `where` names the place in messages.
 
-        Sizes may be in bytes instead: `l1_bytes`, `l2_bytes`, with the `word_bits` of an element.
+        Sizes and bandwidths may be in bytes instead: `l1_bytes`, `noc_bytes`, with the `word_bits` of an
+        element.
         """
-        return read(cls, _in_elements(data, where), where, "accelerator")
+        entry = _in_elements(data, where)
+        bits = entry.pop("bits", None) if isinstance(entry, dict) else None
+        found: Accelerator = read(Accelerator, entry, where, "accelerator")
+        return replace(found, bits=Widths.read(bits, f"{where}: bits")) if bits is not None else found
 
     def to_dict(self) -> dict[str, Any]:
-        """The figures as plain data (without the name); `from_dict` reads it back."""
-        return {name: value for name, value in asdict(self).items() if name != "name"}
+        """The figures as plain data (without the name); `from_dict` reads it back.
+
+        What elements and words have in bits is there only where somebody says it.
+        """
+        figures = {name: getattr(self, name) for name in MACHINE_FIGURES}
+        said = {"word_bits": self.word_bits} if self.word_bits != WORD_BITS or self.bits else {}
+        return figures | said | ({"bits": self.bits.to_dict()} if self.bits else {})
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """The figures that decide what mappings cost: of words that all have one width, in no bits."""
+        return {name: getattr(self, name) for name in MACHINE_FIGURES}
+
+    def of_widths(self, widths: Widths) -> Accelerator:
+        """The accelerator for a layer of these widths, which win over its own: in bits, if there are any."""
+        widths = widths.over(self.bits)
+        if not widths:
+            return self
+        scaled: dict[str, Any] = {name: getattr(self, name) * self.word_bits for name in IN_WORDS}
+        others = {item.name: getattr(self, item.name) for item in fields(self) if item.name not in IN_WORDS}
+        return AcceleratorInBits(**(others | scaled | {"bits": Widths(**widths.filled(self.word_bits))}))
+
+    @property
+    def tensor_bits(self) -> dict[str, int] | None:
+        """The bits of each tensor's words on an accelerator `of_widths`; None where all count elements."""
+        return None
+
+    def in_elements(self, figure: str, value: int) -> int:
+        """A figure's value in elements, rounded up: what a user says."""
+        return value
 
     def called(self, given: str) -> str:
         """What a user named it by, such as a file, with its own name if it has one."""
@@ -111,8 +160,9 @@ class Accelerator(Schema):
         if self.l1_size == self.l2_size == UNLIMITED:
             return f"{self.num_pes:,} PEs, buffers and bandwidths without limit"
         return (
-            f"{self.num_pes:,} PEs; L1 {_size(self.l1_size)} a PE and L2 {_size(self.l2_size)} elements; "
-            f"NoC {_size(self.noc_bandwidth)} and off-chip {_size(self.offchip_bandwidth)} elements a cycle"
+            f"{self.num_pes:,} PEs; L1 {_size(self.l1_size)} a PE and L2 {_size(self.l2_size)} {self.unit}; "
+            f"NoC {_size(self.noc_bandwidth)} and off-chip {_size(self.offchip_bandwidth)} {self.unit} "
+            "a cycle"
         )
 
     @cached_property
@@ -142,8 +192,50 @@ class Accelerator(Schema):
         return 1.0 / self.hertz
 
 
+@dataclass(frozen=True)
+class AcceleratorInBits(Accelerator):
+    """An accelerator for words of any `bits`, of all tensors: its sizes and bandwidths are in bits."""
+
+    unit: ClassVar[str] = "bits"
+
+    @property
+    def _most(self) -> int:
+        return MAX_FIGURE * self.word_bits
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """See Accelerator."""
+        return self.to_dict()
+
+    def to_dict(self) -> dict[str, Any]:
+        """See Accelerator: what is said is in elements."""
+        scaled = {name: getattr(self, name) // self.word_bits for name in IN_WORDS}
+        figures = {name: getattr(self, name) for name in MACHINE_FIGURES} | scaled
+        return figures | {"word_bits": self.word_bits, "bits": self.bits.to_dict()}
+
+    def of_widths(self, widths: Widths) -> Accelerator:
+        """See Accelerator."""
+        if not widths or widths.over(self.bits) == self.bits:
+            return self
+        return replace(Accelerator.from_dict(self.to_dict()), name=self.name).of_widths(widths)
+
+    @property
+    def tensor_bits(self) -> dict[str, int] | None:
+        """See Accelerator."""
+        return self.bits.filled(self.word_bits)
+
+    def in_elements(self, figure: str, value: int) -> int:
+        """See Accelerator."""
+        return -(-value // self.word_bits) if figure in IN_WORDS else value
+
+
 def _size(value: int) -> str:
     return "without limit" if value == UNLIMITED else f"{value:,}"
+
+
+RATES_IN_BYTES = {"noc_bytes": "noc_bandwidth", "offchip_bytes": "offchip_bandwidth"}
+IN_BYTES = {"l1_bytes": "l1_size", "l2_bytes": "l2_size", **RATES_IN_BYTES}
+"""What a file may say in bytes, and what it is in elements."""
 
 
 def _in_elements(data: object, where: str) -> object:
@@ -154,25 +246,22 @@ def _in_elements(data: object, where: str) -> object:
         raise InputError(
             f"{where} is a machine of levels, for a cost model of such machines (--cost-model timeloop)"
         )
-    given = {name: f"{name[:2]}_size" for name in ("l1_bytes", "l2_bytes") if name in data}
-    if not given and "word_bits" not in data:
-        return data
-    if not given:
-        raise InputError(
-            f"{where}: word_bits goes with l1_bytes or l2_bytes; sizes are in elements otherwise"
-        )
-    if "word_bits" not in data:
+    given = {name: figure for name, figure in IN_BYTES.items() if name in data}
+    if given and "word_bits" not in data:
         raise InputError(f"{where}: {', '.join(given)} needs word_bits, the bits of an element")
-    bits = whole_number(data["word_bits"], f"{where}: word_bits", most=MAX_WORD_BITS)
-    found = {name: value for name, value in data.items() if name not in given and name != "word_bits"}
-    for name, size in given.items():
-        if size in found:
-            raise InputError(f"{where} has both {size!r} and {name!r}; keep one of them")
-        found[size] = whole_number(data[name], f"{where}: {name}", most=8 * MAX_FIGURE) * 8 // bits
-        if not found[size]:
+    bits = whole_number(data.get("word_bits", WORD_BITS), f"{where}: word_bits", most=MAX_WORD_BITS)
+    found = {name: value for name, value in data.items() if name not in given}
+    for name, figure in given.items():
+        if figure in found:
+            raise InputError(f"{where} has both {figure!r} and {name!r}; keep one of them")
+        room = whole_number(data[name], f"{where}: {name}", most=8 * MAX_FIGURE) * 8
+        found[figure] = room // bits
+        if not found[figure]:
             raise InputError(
                 f"{where}: {name} must hold at least one element of {bits} bits, got {data[name]}"
             )
+        if name in RATES_IN_BYTES and room % bits:
+            raise InputError(f"{where}: {name} must move whole elements of {bits} bits, got {data[name]}")
     return found
 
 

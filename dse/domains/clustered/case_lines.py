@@ -7,6 +7,8 @@ from operator import itemgetter
 from typing import Any
 
 from dse.core.layer import DIMS, TYPES
+from dse.core.widths import Widths
+from dse.domains.clustered.accelerator import WORD_BITS
 from dse.domains.clustered.mapping import Mapping, MappingBatch
 from dse.support import strict_json
 from dse.support.errors import InputError, shorten, unknown
@@ -15,10 +17,11 @@ from dse.support.validation import INT64_MAX, keys, table, whole_number
 INT64_MIN = -INT64_MAX - 1
 HARDWARE = ("num_pes", "noc_bandwidth", "offchip_bandwidth", "noc_latency", "simd_lanes")
 CAPACITIES = ("l1_size", "l2_size")
+WIDTHS = ("W", "I", "O", "word_bits")
 STEPS = ("stride", "padding", "dilation")
 
 CaseRow = tuple[list[int], float]
-"""A line as integers (layer, hardware, mapping, paddings, dilations, capacities) and its clock."""
+"""A line as integers (layer, hardware, mapping, paddings, dilations, capacities, widths) and its clock."""
 
 
 def case_row(text: str, where: str) -> CaseRow:
@@ -37,19 +40,22 @@ def _checked_row(case: object, where: str) -> CaseRow:
     if missing:
         raise InputError(f"{where} lacks {', '.join(repr(key) for key in missing)}")
     mapping = Mapping.from_dict(entry["mapping"], f"{where}: mapping")
-    layer, extent = _layer_row(entry["layer"], f"{where}: layer")
+    layer, extent, bits = _layer_row(entry["layer"], f"{where}: layer")
     hardware, capacities, clock = _hardware_row(entry["hardware"], f"{where}: hardware")
-    return [*layer, *hardware, *MappingBatch.of([mapping]).rows[0].tolist(), *extent, *capacities], clock
+    element = whole_number(entry["hardware"].get("word_bits", WORD_BITS), f"{where}: hardware.word_bits")
+    widths = [*Widths.read(bits, f"{where}: layer.bits").filled(element).values(), element]
+    row = MappingBatch.of([mapping]).rows[0].tolist()
+    return [*layer, *hardware, *row, *extent, *capacities, *(widths if bits else (0, 0, 0, 0))], clock
 
 
-def _layer_row(data: object, where: str) -> tuple[list[int], tuple[int, ...]]:
-    """The columns of a layer; and what is padding of its Y and X, on each side, and the dilations."""
+def _layer_row(data: object, where: str) -> tuple[list[int], tuple[int, ...], Any]:
+    """The columns of a layer; what is padding of its Y and X, on each side, and the dilations; its bits."""
     entry = table(data, where)
     kind = entry.get("type", TYPES[0])
     if kind not in TYPES:
         raise unknown("type", kind, TYPES, where)
     channels = DIMS if kind == "CONV" else DIMS[1:]
-    keys(entry, where, required=("type", *channels), optional=("K", *STEPS, "name", "repeats"))
+    keys(entry, where, required=("type", *channels), optional=("K", *STEPS, "name", "repeats", "bits"))
     sizes = {dim: _integer(entry.get(dim, 1), f"{where}.{dim}") for dim in DIMS}
     padding = _pair(entry.get("padding", 0), f"{where}.padding")
     for dim, pad in zip(("Y", "X"), padding, strict=True):
@@ -57,13 +63,13 @@ def _layer_row(data: object, where: str) -> tuple[list[int], tuple[int, ...]]:
         sizes[dim] = min(sizes[dim] + 2 * pad, INT64_MAX) if pad >= 0 else 0
     stride = _pair(entry.get("stride", 1), f"{where}.stride")
     dilation = _pair(entry.get("dilation", 1), f"{where}.dilation")
-    return [TYPES.index(kind), *sizes.values(), *stride], (*padding, *dilation)
+    return [TYPES.index(kind), *sizes.values(), *stride], (*padding, *dilation), entry.get("bits")
 
 
 def _hardware_row(data: object, where: str) -> tuple[list[int], list[int], float]:
     """The columns of HARDWARE, those of CAPACITIES (0: it is not said, -1: it is below 1), and the clock."""
     entry = table(data, where)
-    keys(entry, where, required=HARDWARE[:3], optional=(*HARDWARE[3:], *CAPACITIES, "clock_ghz"))
+    keys(entry, where, required=HARDWARE[:3], optional=(*HARDWARE[3:], *CAPACITIES, "clock_ghz", "word_bits"))
     capacities = [0, 0]
     for place, name in enumerate(CAPACITIES):
         if name in entry:
@@ -117,7 +123,7 @@ def _quick_row(case: Any) -> CaseRow:
     usual = len(layer) == 8 and len(mapping) == 3 and len(hardware) == 5 and len(layer["stride"]) == 2
     if not usual or set(map(type, row)) != {int} or min(row) < INT64_MIN or max(row) > INT64_MAX:
         raise ValueError
-    return [TYPES.index(layer["type"]), *row, 0, 0, 1, 1, 0, 0], 1.0
+    return [TYPES.index(layer["type"]), *row, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0], 1.0
 
 
 def _quick_level(level: Any) -> list[int]:

@@ -19,7 +19,7 @@ from dse.core.figures import CostBatch
 from dse.core.layer import DIMS, TYPES, Layer
 from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import CLOCK_GHZ, Accelerator
-from dse.domains.clustered.case_lines import CAPACITIES, HARDWARE, case_row
+from dse.domains.clustered.case_lines import CAPACITIES, HARDWARE, WIDTHS, case_row
 from dse.domains.clustered.cost_model import CaseExtras, CostModel
 from dse.domains.clustered.mapping import COLUMNS as ROW_COLUMNS
 from dse.domains.clustered.mapping import Level, Mapping, MappingBatch
@@ -37,7 +37,8 @@ class Cases:
 
     `layers` (n, 9): type (position in TYPES), K, C, Y, X, R, S, stride rows, stride columns; the padding is
     part of Y and X. `hardware` (n, 5): the columns of HARDWARE. `mappings`: the rows of a MappingBatch.
-    `extras`: what of Y and X is padding, the capacities and the clock, for cost models that know them.
+    `extras`: what of Y and X is padding, the capacities, the clock and the widths, for cost models that
+    know them.
     """
 
     layers: IntArray
@@ -69,10 +70,11 @@ def parse_cases(lines: Iterable[tuple[int, str]], name: str) -> Cases:
         empty = np.empty((0, LAYER_COLUMNS), np.int64), np.empty((0, len(HARDWARE)), np.int64)
         return Cases(*empty, nothing, CaseExtras.none(0))
     array = np.array([integers for integers, _ in rows], dtype=np.int64)
-    widths = (LAYER_COLUMNS, len(HARDWARE), ROW_COLUMNS, 2, 2, len(CAPACITIES))
+    widths = (LAYER_COLUMNS, len(HARDWARE), ROW_COLUMNS, 2, 2, len(CAPACITIES), len(WIDTHS))
     parts = np.split(array, np.cumsum(widths)[:-1], axis=1)
-    layers, hardware, mappings, paddings, dilations, capacities = (part.copy() for part in parts)
-    extras = CaseExtras(paddings, dilations, capacities, np.array([clock for _, clock in rows]))
+    layers, hardware, mappings, paddings, dilations, capacities, bits = (part.copy() for part in parts)
+    clocks = np.array([clock for _, clock in rows])
+    extras = CaseExtras(paddings, dilations, capacities, clocks, bits)
     return Cases(layers, hardware, MappingBatch(mappings), extras)
 
 
@@ -83,9 +85,11 @@ def case_line(
 
     With `whole` it has the accelerator's capacities and clock too, which some cost models ask for.
     """
-    names = accelerator.to_dict() if whole else HARDWARE
-    hardware = {name: getattr(accelerator, name) for name in names}
-    return {"layer": layer.to_dict(), "mapping": mapping.to_dict(), "hardware": hardware}
+    figures = accelerator.figures
+    bits = figures.pop("bits", None)
+    hardware = figures if whole else {name: figures[name] for name in HARDWARE}
+    said = layer.to_dict() | ({} if bits is None else {"bits": bits})
+    return {"layer": said, "mapping": mapping.to_dict(), "hardware": hardware}
 
 
 def results(costs: CostBatch) -> Iterator[dict[str, Any]]:
@@ -101,6 +105,8 @@ def results(costs: CostBatch) -> Iterator[dict[str, Any]]:
 
 def price_cases(model: CostModel, cases: Cases) -> Iterator[dict[str, Any]]:
     """The result of each case under a cost model, as `results` has it; a reason names the field."""
+    if cases.extras.bits.any() and not model.prices_widths:
+        raise InputError(f"cost model {model.name!r} has elements of one width: its cases have no 'bits'")
     costs = model.price_cases(cases.layers, cases.hardware, cases.mappings.rows, cases.extras)
     # No figure of some models depends on the clock, but no machine has such a one.
     impossible = ~((cases.extras.clocks >= CLOCK_GHZ[0]) & (cases.extras.clocks <= CLOCK_GHZ[1]))

@@ -30,19 +30,21 @@ class CaseExtras:
 
     `paddings` (n, 2): of the input's rows and columns, those on each side that are padding. `dilations`
     (n, 2): of the filter's rows and columns. `capacities` (n, 2): the elements of an L1 and of L2, 0 where a
-    case does not say. `clocks` (n), in GHz.
+    case does not say. `clocks` (n), in GHz. `bits` (n, 4): of a weight, an input, an output and an element, 0
+    where words have no widths.
     """
 
     paddings: IntArray
     dilations: IntArray
     capacities: IntArray
     clocks: FloatArray
+    bits: IntArray
 
     @classmethod
     def none(cls, n: int) -> CaseExtras:
         """Of cases that say nothing more: no padding, no dilation, unknown buffers, 1 GHz."""
         nothing = np.zeros((n, 2), np.int64)
-        return cls(nothing, nothing + 1, nothing, np.ones(n))
+        return cls(nothing, nothing + 1, nothing, np.ones(n), np.zeros((n, 4), np.int64))
 
 
 def on_each_machine(accelerator: Accelerator, ready: Callable[[Accelerator], PriceSome]) -> PriceRows:

@@ -37,6 +37,7 @@ class Breakdown:
     busy_pes: float
     busy_time: float
     bound: str
+    unit: str = "elements"
 
     @property
     def held(self) -> dict[str, BufferUse]:
@@ -48,8 +49,8 @@ class Breakdown:
         """All of it, as a table shows it."""
         ideal = f"{self.ideal_cycles:,} cycles on all PEs at once"
         return (
-            buffer_line("L1", self.l1, "elements per PE"),
-            buffer_line("L2", self.l2, "elements"),
+            buffer_line("L1", self.l1, f"{self.unit} per PE"),
+            buffer_line("L2", self.l2, self.unit),
             Line("utilisation", f"{self.utilisation:.1%}", ideal),
             Line("busy PEs", f"{self.busy_pes:.1%}", f"{self.busiest_pe_cycles:,} cycles on the busiest PE"),
             Line("busy time", f"{self.busy_time:.1%}", f"the rest waits for data; bound by {self.bound}"),
@@ -97,4 +98,5 @@ def _breakdown(
         busy_pes=ideal / busiest,
         busy_time=busiest / cycles,
         bound=bound or (COMPUTE if 2 * busiest >= cycles else DATA),
+        unit=accelerator.unit,
     )

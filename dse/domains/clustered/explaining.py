@@ -18,6 +18,7 @@ import numpy as np
 
 from dse.core.explanation import Change, Explanation
 from dse.core.reasons import Reason
+from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.mapping import Mapping as DataflowMapping
 from dse.domains.clustered.mapping import MappingBatch
 from dse.support.arrays import IntArray
@@ -109,8 +110,10 @@ def _with_hardware(problem: Problem, mapping: DataflowMapping, needs: Mapping[st
     }
     if not values:
         return None
-    larger = replace(machine, name="", **{name: need for name, (_, need) in values.items()})
+    in_file = {name: machine.in_elements(name, need) for name, (_, need) in values.items()}
+    larger = Accelerator.from_dict(machine.to_dict() | in_file)
     with_it = replace(problem, accelerator=larger, fixed={})
+    values = {name: (machine.in_elements(name, old), in_file[name]) for name, (old, _) in values.items()}
     return Change(values, mapping) if not with_it.evaluate(mapping).reason[0] else None
 
 

@@ -99,9 +99,9 @@ class FeasibilityRules:
         _, reasons = self.judge(row[np.newaxis], costs.take(slice(index, index + 1)))
         reason, cycles = Reason(int(reasons[0])), costs.cycles[index]
         if reason is Reason.L1_TOO_SMALL:
-            return f"L1 needs {costs.l1_size[index]} of {self._accelerator.l1_size} elements"
+            return f"L1 needs {costs.l1_size[index]} of {self._accelerator.l1_size} {self._accelerator.unit}"
         if reason is Reason.L2_TOO_SMALL:
-            return f"L2 needs {costs.l2_size[index]} of {self._accelerator.l2_size} elements"
+            return f"L2 needs {costs.l2_size[index]} of {self._accelerator.l2_size} {self._accelerator.unit}"
         if reason is Reason.WORK_DROPPED:
             return f"the cost model counts {costs.macs[index]} MACs, the layer has {self._layer.macs}"
         if reason is Reason.BELOW_COMPUTE_FLOOR:

@@ -93,8 +93,8 @@ class ClusteredFigures:
 
     def needs(self, problem: Any, mapping: Any) -> Mapping[str, int]:
         """See HardwareFigures."""
-        priced = problem.evaluate(mapping)
-        return {name: int(getattr(priced, name)[0]) for name in SIZES}
+        priced, machine = problem.evaluate(mapping), problem.accelerator
+        return {name: machine.in_elements(name, int(getattr(priced, name)[0])) for name in SIZES}
 
 
 _BY_SIZE = {

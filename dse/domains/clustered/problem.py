@@ -28,6 +28,7 @@ from dse.domains.clustered.space.field import SPACE, SpaceField
 from dse.domains.clustered.space.mapping_space import MappingSpace
 from dse.domains.clustered.space.parts import PES, Parts
 from dse.domains.clustered.templates import TEMPLATES
+from dse.domains.clustered.widths import in_elements, refuse_widths
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.hashing import digest
@@ -72,13 +73,11 @@ class Problem:
     def __post_init__(self) -> None:
         object.__setattr__(self, "objective", canonical_objective(self.objective))
         object.__setattr__(self, "fixed", dict(self.fixed))
+        if isinstance(self.accelerator, Accelerator):
+            object.__setattr__(self, "accelerator", self.accelerator.of_widths(self.layer.bits))
         # The space and the model are made now, so that what is wrong with them is said now.
         _ = self.space, self.model
-        if self.layer.bits and not self.model.prices_widths:
-            raise InputError(
-                f"cost model {self.model.name!r} has elements of one width, and the layer words of "
-                f"{self.layer.bits} bits; expected a machine of levels, under cost model 'timeloop'"
-            )
+        refuse_widths(self)
         objectives_under(self.objective, self.model.name)
         if self.area_budget is not None:
             object.__setattr__(self, "area_budget", positive_number(self.area_budget, "area budget"))
@@ -237,9 +236,9 @@ class Problem:
         return loop_nest(self.layer, mapping, self.accelerator, self.model)
 
     def needs(self, mapping: Mapping) -> str:
-        """The elements that the buffers have to hold, in words."""
+        """What the buffers have to hold, in words."""
         figures = self.evaluate(mapping)
-        return f"L1 {figures.l1_size[0]:,} and L2 {figures.l2_size[0]:,} elements"
+        return f"L1 {figures.l1_size[0]:,} and L2 {figures.l2_size[0]:,} {self.accelerator.unit}"
 
     def judge(self, mapping: Mapping) -> Evaluation:
         """The mapping judged in full, by every objective (see `dse.domains.clustered.evaluation`)."""
@@ -270,7 +269,7 @@ class Problem:
         loops = {"type": self.layer.type, **self.layer.loops}
         return {
             "layer": self.layer.to_dict() if self.model.prices_strides else loops,
-            "accelerator": self.accelerator.to_dict(),
+            "accelerator": self.accelerator.figures,
             "space": self.space.identity,
             "objective": self.objective,
             "cost_model": self.model.identity,
@@ -307,7 +306,8 @@ class Problem:
         """The area of the hardware that each of some priced mappings needs, in the model's unit."""
         own = np.array([self.accelerator.machine_row], dtype=np.int64)
         machines = own if batch.machines is None else batch.machines
-        return self.model.needed_area(self.priced_layer, machines, batch.rows, costs)
+        needs = in_elements(costs, self.accelerator)
+        return self.model.needed_area(self.priced_layer, machines, batch.rows, needs)
 
     @cached_property
     def criteria(self) -> Criteria:

@@ -16,9 +16,9 @@ fetched again whenever a loop moves at or outside the innermost one that changes
 not finished is written and read again.
 
 The layer is as it is priced: with its stride under a cost model that prices strides, lowered under others
-(`Problem.template` sees to that). Padding counts as input. Along a dim of stride s and filter F (as wide as
-its dilation makes it), n outputs need `n min(s, F) + F - min(s, F)` input rows: with a stride beyond the
-filter, some rows are skipped.
+(`Problem.template` sees to that). Padding counts as input. Where words have widths, so do tiles and
+traffic, in bits. Along a dim of stride s and filter F (as wide as its dilation makes it), n outputs need `n
+min(s, F) + F - min(s, F)` input rows: with a stride beyond the filter, some rows are skipped.
 
 Where not even the smallest tiles fit, a template is the mapping of smallest tiles in one cluster, and
 pricing says what does not fit.
@@ -135,10 +135,10 @@ def fit(dataflow: Dataflow, layer: Layer, accelerator: Accelerator, output_halo:
 def _fit_outer(dataflow: Dataflow, layer: Layer, accelerator: Accelerator) -> dict[str, int] | None:
     """Step 1: the outer tiles and the cluster size; None if nothing fits L2."""
     parallel, inner_parallel = dataflow.parallel(layer)
-    tiles = {dim: divisors(layer.loops[dim]) for dim in MAPPED_DIMS}
+    tiles, bits = {dim: divisors(layer.loops[dim]) for dim in MAPPED_DIMS}, _tensor_bits(accelerator)
 
     def cut(options: Options) -> _Cut:
-        return _Cut(layer, layer.loops, options, parallel, accelerator.num_pes // options["cluster"])
+        return _Cut(layer, layer.loops, options, parallel, accelerator.num_pes // options["cluster"], bits)
 
     options = _grid({**tiles, "cluster": accelerator.cluster_sizes})
     options = _where(options, cut(options).l2_need() <= accelerator.l2_size)
@@ -153,16 +153,22 @@ def _fit_inner(
     dataflow: Dataflow, layer: Layer, accelerator: Accelerator, outer: dict[str, int], output_halo: bool
 ) -> dict[str, int] | None:
     """Step 2: the inner tiles; None if nothing fits L1."""
-    parallel = dataflow.parallel(layer)[1]
+    parallel, bits = dataflow.parallel(layer)[1], _tensor_bits(accelerator)
 
     def cut(options: Options) -> _Cut:
-        return _Cut(layer, outer, options, parallel, np.array(outer["cluster"]))
+        return _Cut(layer, outer, options, parallel, np.array(outer["cluster"]), bits)
 
     options = _grid({dim: divisors(1 if dim in dataflow.single else outer[dim]) for dim in MAPPED_DIMS})
     options = _where(options, cut(options).l1_need(output_halo) <= accelerator.l1_size)
     times = cut(options).times(np.array(1 / accelerator.simd_lanes), accelerator.noc_bandwidth)
     options = _where(options, _least(times))
     return _cheapest(options, cut, dataflow.inner_order)
+
+
+def _tensor_bits(accelerator: Accelerator) -> Table[str, int]:
+    """What a word of each tensor takes: an element, or its bits."""
+    bits = accelerator.tensor_bits or dict.fromkeys("IWO", 1)
+    return {tensor: bits[tensor[0].upper()] for tensor in TENSORS}
 
 
 def _grid(choices: Table[str, tuple[int, ...]]) -> Options:
@@ -203,8 +209,8 @@ def _cheapest(options: Options, cut: Callable[[Options], _Cut], order: str) -> d
 class _Cut:
     """Many ways to cut loops of `sizes` into `tiles`, with `units` tiles of the parallel dim at a time.
 
-    `tiles` and `units` are arrays of one length, or of length 1. Floats, because products of sizes may
-    pass 64 bits; figures that could fit a buffer are exact.
+    `tiles` and `units` are arrays of one length, or of length 1, `bits` what a word of each tensor takes.
+    Floats, because products of sizes may pass 64 bits; figures that could fit a buffer are exact.
     """
 
     layer: Layer
@@ -212,6 +218,7 @@ class _Cut:
     tiles: Options
     parallel: str
     units: FloatArray
+    bits: Table[str, int]
 
     def trips(self, dim: str) -> FloatArray:
         """Steps of the loop over `dim`."""
@@ -236,7 +243,7 @@ class _Cut:
     def l1_need(self, output_halo: bool) -> FloatArray:
         """The L1 need of a PE that holds such tiles."""
         inputs, weights, outputs = (
-            self._volume(dims, halo=tensor != "output" or output_halo)
+            self.bits[tensor] * self._volume(dims, halo=tensor != "output" or output_halo)
             for tensor, dims in zip(TENSORS, COUPLED[self.layer.type], strict=True)
         )
         return 2 * (inputs + weights + outputs)
@@ -268,7 +275,9 @@ class _Cut:
         """Elements of each tensor's tiles in all units together: shared ones are there once."""
         busy = np.minimum(self.units, self.sizes[self.parallel] // self.tiles[self.parallel])
         return [
-            self._volume(dims, halo=tensor == "input") * (busy if self.parallel in dims else 1)
+            self.bits[tensor]
+            * self._volume(dims, halo=tensor == "input")
+            * (busy if self.parallel in dims else 1)
             for tensor, dims in zip(TENSORS, COUPLED[self.layer.type], strict=True)
         ]
 

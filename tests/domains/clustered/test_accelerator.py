@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -152,7 +153,7 @@ def test_sizes_may_be_in_bytes(tmp_path: Path) -> None:
     both = write(tmp_path, **others, l1_bytes=1024, l2_bytes=216_000, word_bits=16)
     assert load_accelerator(both) == PRESETS["eyeriss"]
     mixed = write(tmp_path, **others, l1_size=512, l2_bytes=108_000, word_bits=8)
-    assert load_accelerator(mixed) == PRESETS["eyeriss"]
+    assert load_accelerator(mixed) == replace(PRESETS["eyeriss"], word_bits=8)
     rounded = write(tmp_path, **others, l1_bytes=100, l2_size=9, word_bits=12)
     assert load_accelerator(rounded).l1_size == 66
 
@@ -162,7 +163,9 @@ def test_sizes_may_be_in_bytes(tmp_path: Path) -> None:
     [
         ({"l1_size": 1, "l1_bytes": 2, "l2_size": 3, "word_bits": 8}, "has both 'l1_size' and 'l1_bytes'"),
         ({"l1_bytes": 2, "l2_size": 3}, "l1_bytes needs word_bits"),
-        ({"l1_size": 2, "l2_size": 3, "word_bits": 8}, "word_bits goes with l1_bytes or l2_bytes"),
+        ({"l1_size": 2, "l2_size": 3, "bits.W": 0}, "bits.W must be at least 1, got 0"),
+        ({"l1_size": 2, "l2_size": 3, "bits.K": 1}, "unknown tensor 'K'"),
+        ({"l1_size": 2, "l2_size": 3, "bits": 8}, "bits must be a table such as"),
         ({"l1_bytes": 2, "word_bits": 8}, "lacks 'l2_size'"),
         ({"l1_bytes": 2.5, "l2_size": 3, "word_bits": 8}, "l1_bytes must be a whole number, got 2.5"),
         ({"l1_bytes": 1, "l2_size": 3, "word_bits": 16}, "must hold at least one element of 16 bits, got 1"),

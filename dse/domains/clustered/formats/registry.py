@@ -11,7 +11,7 @@ from pathlib import Path
 from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.mapping import Mapping as DataflowMapping
-from dse.support.errors import unknown
+from dse.support.errors import InputError, unknown
 from dse.support.files import make_folder, read_text, write_whole
 
 Write = Callable[[Layer, Accelerator, DataflowMapping], Mapping[str, str]]
@@ -63,6 +63,10 @@ SUFFIXES = {entry.suffix: entry for entry in FORMATS.values() if entry.suffix} |
 """By what files end in, the format that they are read as."""
 
 
+ONE_WIDTH = ("timeloop", "zigzag")
+"""Formats whose files, as they are written here, say of elements what they take."""
+
+
 def named(name: str) -> Format:
     """The format of that name; InputError if there is none."""
     if name not in FORMATS:
@@ -74,6 +78,10 @@ def export(
     name: str, layer: Layer, accelerator: Accelerator, mapping: DataflowMapping, folder: Path
 ) -> list[Path]:
     """Write a mapping's files into the folder: their paths. InputError for what the format cannot say."""
+    if accelerator.tensor_bits is not None and name in ONE_WIDTH:
+        raise InputError(
+            f"format {name}, as it is written here, has words of one width, not {accelerator.bits} bits"
+        )
     texts = named(name).write(layer, accelerator, mapping)
     make_folder(folder)
     for file, text in texts.items():

@@ -120,7 +120,7 @@ class MappingSpace:
         parts = {} if self.parts == SPACES["default"] else {"parts": self.parts.to_dict()}
         return {
             "layer": self.layer.to_dict(),
-            "accelerator": self.accelerator.to_dict(),
+            "accelerator": self.accelerator.figures,
             "tiles": self.tiles,
             "fixed": copy.deepcopy(self.fixed),
             **parts,

@@ -20,6 +20,7 @@ from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.mapping import Mapping
 
 MAPPED = ("K", "C", "Y", "X")
+ONE = {"I": 1, "W": 1, "O": 1}
 Span = range
 Box = dict[str, Span]
 Element = tuple[int, ...]
@@ -159,6 +160,7 @@ class Simulator:
         self.nest, self.layer, self.accelerator = Nest(layer, accelerator, mapping), layer, accelerator
         self.pes = [Pe(c, q) for c in range(self.nest.clusters) for q in range(self.nest.cluster_size)]
         self.done = Simulated()
+        self.input, self.weight, self.output = map((accelerator.tensor_bits or ONE).__getitem__, "IWO")
         rng = np.random.default_rng(seed)
         (rows, columns), channels = layer.padding, 1 if layer.type == "DSCONV" else layer.K
         self.image = np.zeros((layer.C, layer.Y + 2 * rows, layer.X + 2 * columns), np.int64)
@@ -172,8 +174,7 @@ class Simulator:
 
     def run(self) -> Simulated:
         """Walk all steps; what a step needs is fetched while the step before it runs."""
-        accelerator, done, nest = self.accelerator, self.done, self.nest
-        steps = list(nest.steps())
+        accelerator, done, steps = self.accelerator, self.done, list(self.nest.steps())
         offchip, noc = self._move_to(steps[0], new_outer=True)
         done.cycles += ceil(offchip, accelerator.offchip_bandwidth)
         done.cycles += ceil(noc, accelerator.noc_bandwidth) + accelerator.noc_latency
@@ -230,22 +231,25 @@ class Simulator:
         noc = self._send_psums(step)
         if new_outer:
             box = self.nest.outer_box(step.outer)
-            offchip = self._fill_l2(box) + self._write_back(self.nest.outputs(box))
-            offchip += self._read_back(self.nest.outputs(box))
+            outputs = self.nest.outputs(box)
+            offchip = self._fill_l2(box) + self._write_back(outputs) + self._read_back(outputs)
         noc += self._fill_l1(step) + self._start_psums(step)
         return offchip, noc
 
     def _fill_l2(self, box: Box) -> int:
         """Inputs and weights of an outer step; zeros of the padding take time but are not in DRAM."""
         inputs, weights = self.nest.inputs(box), self.nest.weights(box)
-        new, moved = inputs - self.l2_inputs, self.done.moved
-        moved["dram input"] += sum(map(self._is_real, new))
-        moved["dram weight"] += len(weights - self.l2_weights)
-        words = len(new) + len(weights - self.l2_weights)
+        new, brought = inputs - self.l2_inputs, self.weight * len(weights - self.l2_weights)
+        self.done.moved["dram input"] += self.input * sum(map(self._is_real, new))
+        self.done.moved["dram weight"] += brought
         self.l2_inputs, self.l2_weights = inputs, weights
-        need = len(inputs) + len(weights) + len(self.nest.outputs(box))
-        self.done.l2_need = max(self.done.l2_need, 2 * need)
-        return words
+        self.done.l2_need = max(self.done.l2_need, 2 * self._room(inputs, weights, box))
+        return self.input * len(new) + brought
+
+    def _room(self, inputs: frozenset[Element], weights: frozenset[Element], box: Box) -> int:
+        """What these and the outputs of a box take."""
+        sums = self.output * len(self.nest.outputs(box))
+        return self.input * len(inputs) + self.weight * len(weights) + sums
 
     def _is_real(self, element: Element) -> bool:
         _, row, column = element
@@ -257,16 +261,16 @@ class Simulator:
         leaving = [element for element in self.l2_psums if element not in kept]
         for element in leaving:
             self.dram_psums[element] = self.l2_psums.pop(element)
-        self.done.moved["dram output up"] += len(leaving)
-        return len(leaving)
+        self.done.moved["dram output up"] += self.output * len(leaving)
+        return self.output * len(leaving)
 
     def _read_back(self, needed: frozenset[Element]) -> int:
         """Partial sums that come back from DRAM; an output that was never there starts from zero."""
         coming = [e for e in needed if e in self.dram_psums and e not in self.l2_psums]
         for element in coming:
             self.l2_psums[element] = self.dram_psums[element]
-        self.done.moved["dram output down"] += len(coming)
-        return len(coming)
+        self.done.moved["dram output down"] += self.output * len(coming)
+        return self.output * len(coming)
 
     def _fill_l1(self, step: Step) -> int:
         """Inputs and weights of the PEs that work; an idle PE keeps what it has. Words that L2 sends."""
@@ -280,13 +284,12 @@ class Simulator:
             assert weights <= self.l2_weights
             for tensor, new in (("input", inputs - pe.inputs), ("weight", weights - pe.weights)):
                 sent[tensor, self.nest.group(tensor, pe.cluster, pe.place)] |= new
-                self.done.moved[f"pe {tensor}"] += len(new)
+                self.done.moved[f"pe {tensor}"] += getattr(self, tensor) * len(new)
             pe.inputs, pe.weights = inputs, weights
-            need = len(inputs) + len(weights) + len(self.nest.outputs(box))
-            self.done.l1_need = max(self.done.l1_need, 2 * need)
+            self.done.l1_need = max(self.done.l1_need, 2 * self._room(inputs, weights, box))
         for (tensor, _), elements in sent.items():
-            self.done.moved[f"l2 {tensor}"] += len(elements)
-        return sum(map(len, sent.values()))
+            self.done.moved[f"l2 {tensor}"] += getattr(self, tensor) * len(elements)
+        return sum(getattr(self, tensor) * len(elements) for (tensor, _), elements in sent.items())
 
     def _groups(self) -> dict[Key, list[Pe]]:
         """PEs that add to the same outputs, the first of each group first."""
@@ -304,9 +307,9 @@ class Simulator:
             for element in {element for pe in group for element in pe.psums} - kept:
                 assert element in group[0].psums
                 parts = [pe.psums.pop(element) for pe in group if element in pe.psums]
-                self.done.moved["pe output up"] += len(parts)
+                self.done.moved["pe output up"] += self.output * len(parts)
                 self.l2_psums[element] = sum(parts)
-                words += 1
+                words += self.output
         self.done.moved["l2 output up"] += words
         return words
 
@@ -319,7 +322,7 @@ class Simulator:
                 for element in (self.nest.outputs(box) if box else frozenset()) - pe.psums.keys():
                     back = pe is group[0] and element in self.l2_psums
                     pe.psums[element] = self.l2_psums[element] if back else 0
-                    words += back
+                    words += self.output * back
         self.done.moved["l2 output down"] += words
         return words
 
@@ -337,11 +340,11 @@ class Simulator:
 
 
 def ceil(words: int, rate: int) -> int:
-    """Whole cycles for `words` at `rate` a cycle."""
+    """Whole cycles."""
     return -(-words // rate)
 
 
 def simulate(layer: Layer, accelerator: Accelerator, mapping: Mapping) -> Simulated:
     """Run the mapping; tiles above a dim are cut to it. R and S stay whole inside a PE."""
     assert all(mapping.outer[dim] >= getattr(layer, dim) for dim in DIMS[4:])
-    return Simulator(layer, accelerator, mapping).run()
+    return Simulator(layer, accelerator.of_widths(layer.bits), mapping).run()

@@ -25,6 +25,7 @@ from dse.domains.clustered.models.loopnest.constants import Constants
 from dse.domains.clustered.models.loopnest.counts import COUNTS, Counts
 from dse.domains.clustered.models.loopnest.coverage import working_pes
 from dse.domains.clustered.models.loopnest.facts import machine_facts, on_machines
+from dse.domains.clustered.models.loopnest.units import in_units, l1_a_mac
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.jit import load_kernels, share_out
 
@@ -48,6 +49,7 @@ class LoopNest(CostModel):
     prices_strides = True
     prices_cases = True
     explains = True
+    prices_widths = True
     proof_module = "dse.domains.clustered.models.loopnest.proof.bounds"
     check_module = "dse.domains.clustered.models.loopnest.check.claims"
     bench_module = "dse.domains.clustered.models.loopnest.others"
@@ -66,10 +68,12 @@ class LoopNest(CostModel):
 
     def prepared(self, layer: Layer, accelerator: Accelerator) -> PriceRows:
         """See CostModel; rows that bring a machine each are priced together."""
-        known = machine_facts(layer, _machines(accelerator), self.constants)
+        accelerator = accelerator.of_widths(layer.bits)
+        known = machine_facts(layer, accelerator, self.constants)
+        per = in_units(self.constants, accelerator)
 
         def price(rows: IntArray, machines: IntArray | None = None, threads: int = 1) -> CostBatch:
-            there = known if machines is None else on_machines(*known, layer, machines, self.constants)
+            there = known if machines is None else on_machines(*known, layer, machines, per)
             return _price(*there, rows, threads)
 
         return price
@@ -77,13 +81,15 @@ class LoopNest(CostModel):
     def roofline(self, layer: Layer, hardware: Accelerator) -> Roofline:
         """See CostModel. A MAC reads three operands of L1 and writes one; a word of DRAM goes through L2, the
         NoC and an L1 at least once (docs, section 6)."""
-        fixed = self.constants
+        hardware = hardware.of_widths(layer.bits)
+        per = in_units(self.constants, hardware)
         return roofline(
             layer,
             peak=hardware.num_pes * hardware.simd_lanes,
             bandwidth=hardware.offchip_bandwidth,
-            mac_pj=fixed.mac_pj + 4 * fixed.l1_pj,
-            word_pj=fixed.dram_pj + 2 * fixed.l2_pj + fixed.noc_pj + fixed.l1_pj,
+            mac_pj=per.mac_pj + l1_a_mac(hardware) * per.l1_pj,
+            word_pj=per.dram_pj + 2 * per.l2_pj + per.noc_pj + per.l1_pj,
+            bits=hardware.tensor_bits,
         )
 
     def needed_area(self, layer: Layer, machines: IntArray, rows: IntArray, costs: CostBatch) -> FloatArray:
@@ -111,9 +117,12 @@ class LoopNest(CostModel):
         return cost_cases(self, layers, hardware, rows, extras)
 
     def count(self, layer: Layer, accelerator: Accelerator, mapping: Mapping) -> Counts | None:
-        """What the figures of one mapping are made of; None if it is not valid."""
+        """What the figures of one mapping are made of; None if it is not valid.
+
+        Words are counted, or bits where they have widths.
+        """
         rows = MappingBatch.of([mapping]).rows
-        known = machine_facts(layer, _machines(accelerator), self.constants)
+        known = machine_facts(layer, accelerator.of_widths(layer.bits), self.constants)
         details = np.empty((1, len(COUNTS)), dtype=np.int64)
         reasons = np.empty(1, dtype=np.uint8)
         outputs = np.empty((4, 1), dtype=np.int64), np.empty((3, 1), dtype=np.float64)
@@ -125,12 +134,9 @@ class LoopNest(CostModel):
         from dse.domains.clustered.models.loopnest.breakdown import detail_of
 
         counts = self.count(layer, accelerator, mapping)
-        return detail_of(layer, accelerator, mapping, counts, self.constants) if counts else None
-
-
-def _machines(accelerator: Accelerator) -> IntArray:
-    """The accelerator as the only one of its kind: (1, figures)."""
-    return np.array([accelerator.machine_row], dtype=np.int64)
+        if counts is None:
+            return None
+        return detail_of(layer, accelerator.of_widths(layer.bits), mapping, counts, self.constants)
 
 
 def _price(facts: IntArray, constants: FloatArray, rows: IntArray, threads: int) -> CostBatch:

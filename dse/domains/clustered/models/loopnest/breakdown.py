@@ -8,6 +8,7 @@ from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.mapping import Mapping
 from dse.domains.clustered.models.loopnest.constants import Constants
 from dse.domains.clustered.models.loopnest.counts import Counts
+from dse.domains.clustered.models.loopnest.units import in_units, l1_a_mac, of_tensors
 
 COMPUTE, NOC, DRAM = "compute", "NoC", "DRAM"
 
@@ -17,7 +18,7 @@ def detail_of(
 ) -> Detail:
     """The detail of a valid mapping's costs, from its counts."""
     noc_wait = counts.cycles - counts.fill - counts.compute - counts.dram_wait - counts.drain
-    energy = energy_parts(counts, layer.macs, constants)
+    energy = energy_parts(counts, layer.macs, in_units(constants, accelerator), l1_a_mac(accelerator))
     return Detail(
         cycles={
             "compute": counts.compute,
@@ -37,14 +38,17 @@ def detail_of(
     )
 
 
-def energy_parts(counts: Counts, macs: int, constants: Constants) -> dict[str, float]:
-    """Energy in pJ by where it is spent (docs, section 6); their sum, in this order, is the model's."""
+def energy_parts(counts: Counts, macs: int, constants: Constants, l1_a_mac: int = 4) -> dict[str, float]:
+    """Energy in pJ by where it is spent (docs, section 6); their sum, in this order, is the model's.
+
+    The constants are of what the counts are in; `l1_a_mac` is what a MAC takes of its L1.
+    """
     delivered = counts.pe_input + counts.pe_weight + counts.pe_output_up + counts.l2_output_down
     l2 = counts.l2_input + counts.l2_weight + counts.l2_output_up + counts.l2_output_down
     dram = counts.dram_input + counts.dram_weight + counts.dram_output_up + counts.dram_output_down
     return {
         "MACs": macs * constants.mac_pj,
-        "L1": (4.0 * macs + delivered) * constants.l1_pj,
+        "L1": (float(l1_a_mac) * macs + delivered) * constants.l1_pj,
         "NoC": delivered * constants.noc_pj,
         "L2": (l2 + dram) * constants.l2_pj,
         "DRAM": dram * constants.dram_pj,
@@ -59,16 +63,18 @@ def _buffers(layer: Layer, accelerator: Accelerator, mapping: Mapping) -> dict[s
     outer = {dim: min(max(mapping.outer[dim], 1), layer.loops[dim]) for dim in "KCYX"}
     inner = {dim: min(max(mapping.inner[dim], 1), tile) for dim, tile in outer.items()}
     outer[parallel] = min(outer[parallel] * clusters, layer.loops[parallel])
-    return {"L1": _boxes(layer, inner), "L2": _boxes(layer, outer)}
+    of = of_tensors(layer, accelerator)
+    return {"L1": _boxes(layer, inner, of), "L2": _boxes(layer, outer, of)}
 
 
-def _boxes(layer: Layer, sizes: dict[str, int]) -> dict[str, int]:
-    """Elements of each tensor, doubled, that a box of these sizes needs."""
-    windows = 1
+def _boxes(layer: Layer, sizes: dict[str, int], of: tuple[int, int, int]) -> dict[str, int]:
+    """What a box of these sizes needs of each tensor, doubled."""
+    of_input, of_weights, of_output = of
+    windows = of_input
     for dim, reads in zip("YX", layer.reads, strict=True):
         windows *= sizes[dim] * reads.pitch + reads.overlap
-    weights = sizes["K"] * sizes["C"] * layer.R * layer.S
-    outputs = sizes["C" if layer.type == "DSCONV" else "K"] * sizes["Y"] * sizes["X"]
+    weights = of_weights * sizes["K"] * sizes["C"]
+    outputs = of_output * sizes["C" if layer.type == "DSCONV" else "K"] * sizes["Y"] * sizes["X"]
     return {"input": 2 * sizes["C"] * windows, "weight": 2 * weights, "output": 2 * outputs}
 
 

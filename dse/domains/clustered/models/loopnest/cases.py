@@ -14,8 +14,10 @@ import numpy as np
 from dse.core.figures import CostBatch
 from dse.core.layer import TYPES, Layer
 from dse.core.reasons import Reason
-from dse.domains.clustered.accelerator import Accelerator
+from dse.core.widths import NO_WIDTHS, Widths
+from dse.domains.clustered.accelerator import WORD_BITS, Accelerator
 from dse.domains.clustered.cost_model import CaseExtras
+from dse.domains.clustered.widths import in_elements
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError
 
@@ -32,8 +34,9 @@ def cost_cases(
     costs = CostBatch.zeros(len(rows))
     for places in _alike(layers, hardware, extras):
         first = int(places[0])
-        layer = _layer(layers[first], extras.paddings[first], extras.dilations[first])
-        machine = _machine(hardware[first], extras.capacities[first], float(extras.clocks[first]))
+        bits = extras.bits[first]
+        layer = _layer(layers[first], extras.paddings[first], extras.dilations[first], bits)
+        machine = _machine(hardware[first], extras.capacities[first], float(extras.clocks[first]), bits)
         if layer is None or machine is None:
             costs.reason[places] = Reason.BAD_LAYER if layer is None else Reason.BAD_HARDWARE
             continue
@@ -41,7 +44,8 @@ def cost_cases(
         for name, column in costs.columns().items():
             column[places] = getattr(found, name)
         if not extras.capacities[first].all():
-            _fit_buffers(model, machine, extras.capacities[first], costs, places[found.valid])
+            wide = machine.of_widths(layer.bits)
+            _fit_buffers(model, wide, extras.capacities[first], costs, places[found.valid])
     return costs
 
 
@@ -49,9 +53,10 @@ def _fit_buffers(
     model: LoopNest, machine: Accelerator, capacities: IntArray, costs: CostBatch, places: IntArray
 ) -> None:
     """Area and power of a machine whose unknown buffers are as large as each mapping needs."""
+    needs = in_elements(costs, machine)
     l1, l2 = (
         capacity or need[places]
-        for capacity, need in zip(capacities.tolist(), (costs.l1_size, costs.l2_size), strict=True)
+        for capacity, need in zip(capacities.tolist(), (needs.l1_size, needs.l2_size), strict=True)
     )
     area = model.constants.area_of(machine.num_pes, machine.simd_lanes, l1, l2)
     dynamic = costs.energy_nj[places] * 1e3 * machine.clock_ghz / costs.cycles[places]
@@ -64,30 +69,37 @@ def _alike(layers: IntArray, hardware: IntArray, extras: CaseExtras) -> Iterator
     if not len(layers):
         return
     clocks = extras.clocks[:, np.newaxis].view(np.int64)
-    columns = np.hstack([layers, hardware, extras.paddings, extras.dilations, extras.capacities, clocks])
+    others = (extras.paddings, extras.dilations, extras.capacities, extras.bits)
+    columns = np.hstack([layers, hardware, *others, clocks])
     _, group, sizes = np.unique(columns, axis=0, return_inverse=True, return_counts=True)
     order = np.argsort(group.reshape(-1), kind="stable")
     yield from np.split(order, np.cumsum(sizes)[:-1])
 
 
-def _layer(row: IntArray, padding: IntArray, dilation: IntArray) -> Layer | None:
+def _layer(row: IntArray, padding: IntArray, dilation: IntArray, bits: IntArray) -> Layer | None:
     """The layer of a case, whose Y and X are those of the padded input; None if there is no such layer."""
     kind, k, c, y, x, r, s, *stride = row.tolist()
     rows, columns = padding.tolist()
     sizes = (k, c, y - 2 * rows, x - 2 * columns, r, s)
     try:
         return Layer(
-            TYPES[kind], *sizes, (stride[0], stride[1]), (rows, columns), dilation=tuple(dilation.tolist())
+            TYPES[kind],
+            *sizes,
+            (stride[0], stride[1]),
+            (rows, columns),
+            dilation=tuple(dilation.tolist()),
+            bits=Widths(*bits[:3].tolist()) if bits.any() else NO_WIDTHS,
         )
     except InputError:
         return None
 
 
-def _machine(row: IntArray, capacities: IntArray, clock: float) -> Accelerator | None:
+def _machine(row: IntArray, capacities: IntArray, clock: float, bits: IntArray) -> Accelerator | None:
     """The machine of a case; None if there is no such machine. Unknown buffers have one element."""
     pes, noc, offchip, latency, lanes = row.tolist()
     l1, l2 = (capacity or 1 for capacity in capacities.tolist())
     try:
-        return Accelerator(pes, l1, l2, noc, offchip, latency, lanes, clock)
+        element = int(bits[3]) or WORD_BITS
+        return Accelerator(pes, l1, l2, noc, offchip, latency, lanes, clock, word_bits=element)
     except InputError:
         return None

@@ -38,7 +38,17 @@ from dse.domains.clustered.models.loopnest.extents import (
     OUTER_STEPS,
     UNIFORM,
 )
-from dse.domains.clustered.models.loopnest.facts import DEPTHWISE, FILTER, LANES, LATENCY, NOC, OFFCHIP
+from dse.domains.clustered.models.loopnest.facts import (
+    DEPTHWISE,
+    FILTER,
+    LANES,
+    LATENCY,
+    NOC,
+    OF_INPUT,
+    OF_OUTPUT,
+    OF_WEIGHTS,
+    OFFCHIP,
+)
 from dse.domains.clustered.models.loopnest.timing import (
     AT_START,
     COMPUTE,
@@ -124,24 +134,26 @@ def add_steps(tables, runs, orders, level, step, facts, groups, inside, outer, a
     dim, reduced, window = active[0, level], facts[DEPTHWISE] == 0, facts[FILTER]
     copy(outer, level, WORKING)
     times_next(outer, WORKING, tables, dim, reduced, before, after)
+    of_input, of_weights, of_output = facts[OF_INPUT], facts[OF_WEIGHTS], facts[OF_OUTPUT]
     inactive, outside = tables[C, OUTER_STEPS] == 1, outer[level, KINDS] >> C & 1 == 0
     for index in range(GROUPS, GROUPS + count):
         kinds = outer[index, KINDS] | outer[level, KINDS] | before << dim
         know(tables, runs, orders, kinds, facts, groups, inside, active, times)
-        words = outer[index, IN_NEW] * outer[WORKING, IN_NEW]
-        words -= outer[index, IN_KEPT] * outer[WORKING, IN_KEPT]
-        words += window * outer[index, W_NEW] * outer[WORKING, W_NEW]
-        words -= window * outer[index, W_KEPT] * outer[WORKING, W_KEPT]
+        arriving = outer[index, IN_NEW] * outer[WORKING, IN_NEW]
+        arriving -= outer[index, IN_KEPT] * outer[WORKING, IN_KEPT]
+        weights = outer[index, W_NEW] * outer[WORKING, W_NEW] - outer[index, W_KEPT] * outer[WORKING, W_KEPT]
         stay = outer[index, OUT_STAY] * outer[WORKING, OUT_STAY]
-        words += outer[index, OUT_LEFT] * outer[WORKING, OUT_LEFT] - stay
-        link = outer[index, L2_IN] * outer[WORKING, L2_IN]
-        link -= outer[index, L2_IN_KEPT] * outer[WORKING, L2_IN_KEPT]
-        link += window * outer[index, L2_W] * outer[WORKING, L2_W]
-        link -= window * outer[index, L2_W_KEPT] * outer[WORKING, L2_W_KEPT]
+        sent = outer[index, OUT_LEFT] * outer[WORKING, OUT_LEFT] - stay
+        words = of_input * arriving + of_weights * weights + of_output * sent
+        arriving = outer[index, L2_IN] * outer[WORKING, L2_IN]
+        arriving -= outer[index, L2_IN_KEPT] * outer[WORKING, L2_IN_KEPT]
+        weights = outer[index, L2_W] * outer[WORKING, L2_W]
+        weights -= outer[index, L2_W_KEPT] * outer[WORKING, L2_W_KEPT]
         l2_stay = outer[index, L2_STAY] * outer[WORKING, L2_STAY]
-        link += outer[index, L2_LEFT] * outer[WORKING, L2_LEFT] - l2_stay
-        begun = outer[index, OUT_NEW] * outer[WORKING, OUT_NEW] - stay
-        l2_begun = outer[index, L2_OUT] * outer[WORKING, L2_OUT] - l2_stay
+        sent = outer[index, L2_LEFT] * outer[WORKING, L2_LEFT] - l2_stay
+        link = of_input * arriving + of_weights * weights + of_output * sent
+        begun = of_output * (outer[index, OUT_NEW] * outer[WORKING, OUT_NEW] - stay)
+        l2_begun = of_output * (outer[index, L2_OUT] * outer[WORKING, L2_OUT] - l2_stay)
         busiest = cycles_of(window * outer[index, BUSY] * outer[WORKING, BUSY], facts[LANES])
         if not reduced or inactive:
             occurs = alike * outer[index, COUNT]

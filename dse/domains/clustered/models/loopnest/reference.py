@@ -19,6 +19,7 @@ from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.mapping import Mapping
 from dse.domains.clustered.models.loopnest.counts import MOVED, Counts
 from dse.domains.clustered.models.loopnest.reference_dims import Dim, Fill, Move, Outer, Profile
+from dse.domains.clustered.models.loopnest.units import of_tensors
 
 DIMS = ("K", "C", "Y", "X")
 INDEXES = {
@@ -59,7 +60,8 @@ class _Run:
     """One mapping: the kinds of transitions, how often each occurs, what it moves, how long its step is."""
 
     def __init__(self, layer: Layer, accelerator: Accelerator, mapping: Mapping) -> None:
-        self.layer, self.machine = layer, accelerator
+        self.layer, self.machine = layer, accelerator.of_widths(layer.bits)
+        self.of_input, self.of_weights, self.of_output = of_tensors(layer, self.machine)
         self.dims = _dims(layer, accelerator, mapping)
         self.indexes = INDEXES[layer.type]
         self.outer_order = [dim for dim in mapping.outer.order if dim in DIMS]
@@ -83,11 +85,12 @@ class _Run:
         )
 
     def _need(self, spans: dict[str, tuple[int, int]]) -> int:
-        """Elements that a step over these spans needs, doubled; the first step is the largest."""
+        """What a step over these spans needs, doubled; the first step is the largest."""
         inputs, weights, outputs = (self.indexes[name] for name in ("input", "weight", "output"))
         windows = math.prod(spans[dim][dim in "YX"] for dim in inputs)
         channels = math.prod(spans[dim][0] for dim in weights)
-        return 2 * (windows + self._filter * channels + math.prod(spans[dim][0] for dim in outputs))
+        sums = math.prod(spans[dim][0] for dim in outputs)
+        return 2 * (self.of_input * windows + self.of_weights * channels + self.of_output * sums)
 
     @property
     def _filter(self) -> int:
@@ -104,8 +107,9 @@ class _Run:
     def _drain(self) -> int:
         """Cycles after the last step, until the last outputs are in DRAM."""
         ends = {dim: found.end() for dim, found in self.dims.items()}
-        noc = math.prod(ends[dim][0] for dim in self.indexes["output"])
-        link = math.prod(ends[dim][1] for dim in self.indexes["output"])
+        noc, link = (
+            self.of_output * math.prod(ends[dim][part] for dim in self.indexes["output"]) for part in (0, 1)
+        )
         self._add(Counter({"l2_output_up": noc, "dram_output_up": link}), 1)
         return self._noc_cycles(noc) + self.machine.noc_latency + self._offchip_cycles(link)
 
@@ -159,7 +163,7 @@ class _Run:
     def _noc(self, moves: dict[str, Move]) -> Counter[str]:
         """Words that a transition moves between L2 and PEs: on L2's side and on the PEs'."""
         moved: Counter[str] = Counter()
-        for tensor, size in (("input", 1), ("weight", self._filter)):
+        for tensor, size in (("input", self.of_input), ("weight", self.of_weights)):
             of = {dim: move for dim, move in moves.items() if dim in self.indexes[tensor]}
             after = math.prod(move.window if dim in "YX" else move.needed for dim, move in of.items())
             kept = math.prod(move.window_kept if dim in "YX" else move.kept for dim, move in of.items())
@@ -171,7 +175,8 @@ class _Run:
         stay = math.prod(move.stay for move in outputs)
         begun = math.prod(move.needed for move in outputs) - stay
         adders = math.prod(move.pieces for dim, move in moves.items() if dim not in self.indexes["output"])
-        moved["l2_output_up"] = math.prod(move.left for move in outputs) - stay
+        moved["l2_output_up"] = self.of_output * (math.prod(move.left for move in outputs) - stay)
+        begun *= self.of_output
         moved["l2_output_down"] = begun if self._resumed(moves["C"].first) else 0
         # Each sum that a PE begins it sends once: counted here, it is sent when its outputs leave.
         moved["pe_output_up"] = begun * adders
@@ -184,15 +189,15 @@ class _Run:
         weights = math.prod(fill.needed for fill in of) - math.prod(fill.kept for fill in of)
         outputs = [fills[dim] for dim in self.indexes["output"]]
         stay = math.prod(fill.kept for fill in outputs)
-        begun = math.prod(fill.needed for fill in outputs) - stay
+        begun = self.of_output * (math.prod(fill.needed for fill in outputs) - stay)
         moved = Counter(
-            dram_input=c.needed * y.real * x.real - c.kept * y.real_kept * x.real_kept,
-            dram_weight=self._filter * weights,
-            dram_output_up=math.prod(fill.left for fill in outputs) - stay,
+            dram_input=self.of_input * (c.needed * y.real * x.real - c.kept * y.real_kept * x.real_kept),
+            dram_weight=self.of_weights * weights,
+            dram_output_up=self.of_output * (math.prod(fill.left for fill in outputs) - stay),
             dram_output_down=begun if self._resumed(c.first) else 0,
         )
         padded = c.needed * y.window * x.window - c.kept * y.window_kept * x.window_kept
-        return moved.total() - moved["dram_input"] + padded, moved
+        return moved.total() - moved["dram_input"] + self.of_input * padded, moved
 
     def _resumed(self, first_channels: bool) -> bool:
         """Whether sums that begin have been begun before: over channels, and not at the first of them."""

@@ -28,7 +28,15 @@ from dse.domains.clustered.models.loopnest.extents import (
     WINDOW,
     WINDOW_KEPT,
 )
-from dse.domains.clustered.models.loopnest.facts import DEPTHWISE, FILTER, LANES, NOC
+from dse.domains.clustered.models.loopnest.facts import (
+    DEPTHWISE,
+    FILTER,
+    LANES,
+    NOC,
+    OF_INPUT,
+    OF_OUTPUT,
+    OF_WEIGHTS,
+)
 from dse.domains.clustered.models.loopnest.traffic import C, K
 from dse.support.jit import INLINED, LEAN
 
@@ -115,7 +123,8 @@ def time_inside(tables, runs, orders, kinds, facts, groups, inside, active, time
     if lanes == 1 or even:
         compute = (steps - 1) * least if even else window * (extents - busy)
         # Where not even the first step's whole need would take longer than the shortest step.
-        if inside[4, IN_NEW] + window * inside[4, W_NEW] + 2 * inside[4, OUT_NEW] <= least * noc:
+        first = facts[OF_INPUT] * inside[4, IN_NEW] + facts[OF_WEIGHTS] * inside[4, W_NEW]
+        if first + 2 * facts[OF_OUTPUT] * inside[4, OUT_NEW] <= least * noc:
             times[kinds, AT_START] = times[kinds, FURTHER] = compute * noc
             times[kinds, COMPUTE] = compute
             return
@@ -159,8 +168,8 @@ def add_transitions(tables, runs, level, dim, between, kinds, facts, groups, cou
         w_new, w_kept = needed * w_new, 0
     if dim != C or not reduced:
         up, down, stay = runs[dim, kind, before, RUN_NEEDED] * up, needed * down, 0
-    inputs, weights = in_new - in_kept, window * (w_new - w_kept)
-    up, down = up - stay, down - stay if reduced else 0
+    inputs, weights = facts[OF_INPUT] * (in_new - in_kept), facts[OF_WEIGHTS] * (w_new - w_kept)
+    up, down = facts[OF_OUTPUT] * (up - stay), facts[OF_OUTPUT] * (down - stay) if reduced else 0
     work = window * runs[dim, kind, before, RUN_BUSIEST] * inside[level, BUSY]
     at_start = further = computing = 0
     for index in range(count):

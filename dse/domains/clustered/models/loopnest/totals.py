@@ -22,8 +22,8 @@ from dse.domains.clustered.models.loopnest.facts import (
     DEPTHWISE,
     DRAM_PJ,
     END_REAL,
-    FILTER,
     FIRST_REAL,
+    L1_A_MAC,
     L1_PJ,
     L2_PJ,
     LATENCY,
@@ -31,6 +31,9 @@ from dse.domains.clustered.models.loopnest.facts import (
     MACS,
     NOC,
     NOC_PJ,
+    OF_INPUT,
+    OF_OUTPUT,
+    OF_WEIGHTS,
     OFFCHIP,
     SIZES,
 )
@@ -65,36 +68,34 @@ COUNT_COLUMNS = 18
 @njit(**LEAN)
 def count_l1(tables, facts, orders, sums, kinds, counts):
     """Words between L2 and the PEs."""
-    depthwise, window = facts[DEPTHWISE] == 1, facts[FILTER]
-    everything = 1
+    depthwise, everything = facts[DEPTHWISE] == 1, facts[OF_OUTPUT]
     for dim in range(4):
         add_up(tables, sums, facts[SIZES + dim], dim)
         if dim != C or depthwise:
             everything *= facts[SIZES + dim]
     kinds[0], kinds[1], kinds[2], kinds[3] = STEPS_ONLY, INDICES, WINDOWS, WINDOWS
-    counts[L2_INPUT] = counts[PE_INPUT] = new_words(sums, kinds, orders)
+    counts[L2_INPUT] = counts[PE_INPUT] = facts[OF_INPUT] * new_words(sums, kinds, orders)
     if sums[K, PES_ONLY, ALL] != sums[K, STEPS_ONLY, ALL]:
         kinds[0] = PES_ONLY
-        counts[PE_INPUT] = new_words(sums, kinds, orders)
+        counts[PE_INPUT] = facts[OF_INPUT] * new_words(sums, kinds, orders)
     kinds[0], kinds[1], kinds[2], kinds[3] = INDICES, INDICES, STEPS_ONLY, STEPS_ONLY
-    counts[L2_WEIGHT] = counts[PE_WEIGHT] = window * new_words(sums, kinds, orders)
+    counts[L2_WEIGHT] = counts[PE_WEIGHT] = facts[OF_WEIGHTS] * new_words(sums, kinds, orders)
     shared = sums[2, PES_ONLY, ALL] != sums[2, STEPS_ONLY, ALL]
     if shared or sums[3, PES_ONLY, ALL] != sums[3, STEPS_ONLY, ALL]:
         kinds[2] = kinds[3] = PES_ONLY
-        counts[PE_WEIGHT] = window * new_words(sums, kinds, orders)
+        counts[PE_WEIGHT] = facts[OF_WEIGHTS] * new_words(sums, kinds, orders)
     kinds[0], kinds[1], kinds[2], kinds[3] = OUTPUTS, OUTPUTS if depthwise else STEPS_ONLY, OUTPUTS, OUTPUTS
-    counts[L2_UP] = counts[PE_UP] = new_words(sums, kinds, orders)
+    counts[L2_UP] = counts[PE_UP] = facts[OF_OUTPUT] * new_words(sums, kinds, orders)
     counts[L2_DOWN] = counts[L2_UP] - everything
     if not depthwise and sums[C, PES_ONLY, ALL] != sums[C, STEPS_ONLY, ALL]:
         kinds[1] = PES_ONLY
-        counts[PE_UP] = new_words(sums, kinds, orders)
+        counts[PE_UP] = facts[OF_OUTPUT] * new_words(sums, kinds, orders)
 
 
 @njit(**LEAN)
 def count_dram(tables, facts, orders, fills, counts):
     """Words between DRAM and L2."""
-    depthwise, window = facts[DEPTHWISE] == 1, facts[FILTER]
-    everything = 1
+    depthwise, everything = facts[DEPTHWISE] == 1, facts[OF_OUTPUT]
     for dim in range(4):
         size, steps = facts[SIZES + dim], tables[dim, OUTER_STEPS]
         whole = size if steps == 1 else 0
@@ -112,16 +113,16 @@ def count_dram(tables, facts, orders, fills, counts):
             set_fill(fills, 2, dim, steps, steps - 1, 1)
         else:
             everything *= size
-    counts[DRAM_INPUT] = new_in_l2(fills, 0, orders)
-    counts[DRAM_WEIGHT] = window * new_in_l2(fills, 1, orders)
-    counts[DRAM_UP] = new_in_l2(fills, 2, orders)
+    counts[DRAM_INPUT] = facts[OF_INPUT] * new_in_l2(fills, 0, orders)
+    counts[DRAM_WEIGHT] = facts[OF_WEIGHTS] * new_in_l2(fills, 1, orders)
+    counts[DRAM_UP] = facts[OF_OUTPUT] * new_in_l2(fills, 2, orders)
     counts[DRAM_DOWN] = counts[DRAM_UP] - everything
 
 
 @njit(**INLINED)
 def need(tables, facts, column):
-    """Elements that the first step needs, which is the largest: of the first PE or in L2 (PIECE or SPAN)."""
-    inputs, weights, outputs = 1, facts[FILTER], 1
+    """What the first step needs, which is the largest: of the first PE or in L2 (PIECE or SPAN)."""
+    inputs, weights, outputs = facts[OF_INPUT], facts[OF_WEIGHTS], facts[OF_OUTPUT]
     for dim in range(4):
         indices = tables[dim, column]
         if dim != K:
@@ -141,7 +142,8 @@ def begin_and_end(tables, facts, counts):
     inputs, weights, outputs = need(tables, facts, SPAN)
     counts[L2_NEED] = 2 * (inputs + weights + outputs)
     counts[FILL] = facts[LATENCY] + cycles_of(inputs + weights, facts[OFFCHIP])
-    inputs, weights, sent, written = 1, facts[FILTER], 1, 1
+    inputs, weights = facts[OF_INPUT], facts[OF_WEIGHTS]
+    sent = written = facts[OF_OUTPUT]
     for dim in range(4):
         at = first_kind(tables, dim) * KIND_COLUMNS
         if dim != K:
@@ -164,7 +166,7 @@ def energy_pj(counts, constants):
     macs = constants[MACS]
     return (
         macs * constants[MAC_PJ]
-        + (4.0 * macs + delivered) * constants[L1_PJ]
+        + (constants[L1_A_MAC] * macs + delivered) * constants[L1_PJ]
         + delivered * constants[NOC_PJ]
         + (l2 + dram) * constants[L2_PJ]
         + dram * constants[DRAM_PJ]

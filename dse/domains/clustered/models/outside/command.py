@@ -77,7 +77,7 @@ class Command(OutsideModel):
     ) -> Iterator[tuple[int, Answer]]:
         """What the program says of each mapping."""
         free = _processes(self._words, self.settings.processes, os.getpid())
-        about = {"layer": layer.to_dict(), "hardware": accelerator.to_dict()}
+        about = {"layer": layer.to_dict(), "hardware": accelerator.figures}
 
         def ask(item: tuple[int, Mapping]) -> Answer:
             number, mapping = item

@@ -111,7 +111,7 @@ class OutsideModel(CostModel):
             "model": self.identity,
             "version": self.version,
             "layer": layer.to_dict(),
-            "accelerator": accelerator.to_dict(),
+            "accelerator": accelerator.figures,
         }
         return Memory(identity, self.cache)
 

@@ -11,6 +11,7 @@ import numpy as np
 from dse.core.objective import objective_named
 from dse.domains.clustered.check.enumeration import Groups, allowed_orders, allowed_parallels, group_keys
 from dse.domains.clustered.models.loopnest.check.outer_check import Outer, output_words
+from dse.domains.clustered.models.loopnest.units import in_units, l1_a_mac, of_tensors
 from dse.domains.clustered.problem import Problem
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 
@@ -66,14 +67,15 @@ def _below(found: tuple[FloatArray, FloatArray], target: tuple[float, float]) ->
 def figures(problem: Problem, cycles: IntArray, dram: IntArray) -> tuple[FloatArray, FloatArray]:
     """The least loss and its tie break: every word goes over the NoC, each once."""
     layer = problem.layer
-    inputs = layer.C
+    of_input, of_weights, of_output = of_tensors(layer, problem.accelerator)
+    inputs = layer.C * of_input
     for outputs, (stride, window, *_) in zip(layer.output, layer.reads, strict=True):
         inputs *= outputs * min(stride, window) + max(window - stride, 0)
-    words = inputs + layer.K * layer.C * layer.R * layer.S + output_words(layer)
-    constants = cast("LoopNest", problem.model).constants
+    words = inputs + layer.K * layer.C * of_weights + of_output * output_words(layer)
+    constants = in_units(cast("LoopNest", problem.model).constants, problem.accelerator)
     energy = 1e-3 * (
         layer.macs * constants.mac_pj
-        + (4.0 * layer.macs + words) * constants.l1_pj
+        + (float(l1_a_mac(problem.accelerator)) * layer.macs + words) * constants.l1_pj
         + words * constants.noc_pj
         + (words + dram) * constants.l2_pj
         + dram * constants.dram_pj

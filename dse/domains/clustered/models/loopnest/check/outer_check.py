@@ -16,6 +16,7 @@ import numpy as np
 
 from dse.core.layer import Layer
 from dse.domains.clustered.check.enumeration import allowed_parallels
+from dse.domains.clustered.models.loopnest.units import of_tensors
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.space.genes import MAPPED_DIMS
 from dse.support.arrays import BoolArray, IntArray
@@ -41,6 +42,11 @@ class Outer:
     @property
     def _layer(self) -> Layer:
         return self.problem.layer
+
+    @cached_property
+    def _of(self) -> tuple[int, int, int]:
+        """What an input, the weights of a pair of channels and an output take."""
+        return of_tensors(self._layer, self.problem.accelerator)
 
     @cached_property
     def spans(self) -> Sizes:
@@ -111,8 +117,9 @@ class Outer:
         steps = np.ones_like(self.clusters)
         for dim in MAPPED_DIMS:
             steps = steps * self.steps[dim]
-        words = layer.K * layer.C * layer.R * layer.S + output_words(layer)
-        inputs = layer.C
+        of_input, of_weights, of_output = self._of
+        words = layer.K * layer.C * of_weights + of_output * output_words(layer)
+        inputs = layer.C * of_input
         for dim in "YX":
             inputs *= real_rows(layer, dim, layer.loops[dim])[0]
         cycles = steps * (self.work + machine.noc_latency) + machine.noc_latency
@@ -135,7 +142,8 @@ class Outer:
                     (move.times - move.begun_before, move.inputs + move.weights + move.up),
                 ):
                     cycles = cycles + times * np.maximum(self.work + latency, -(-link // rate))
-        return cycles, self._real_inputs(order) + weights_moved + 2 * up - output_words(self._layer)
+        final = self._of[2] * output_words(self._layer)
+        return cycles, self._real_inputs(order) + weights_moved + 2 * up - final
 
     def _transitions(
         self, outside: tuple[str, ...], dim: str, inside: tuple[str, ...]
@@ -222,11 +230,12 @@ class Outer:
         return np.maximum(overlap - gap * pitch, 0)
 
     def _boxes(self, sizes: Sizes, windows: Sizes) -> tuple[IntArray, IntArray, IntArray]:
-        """Elements of inputs, weights and outputs."""
-        inputs = sizes["C"] * windows["Y"] * windows["X"]
-        weights = self._layer.R * self._layer.S * sizes["K"] * sizes["C"]
+        """What inputs, weights and outputs take."""
+        of_input, of_weights, of_output = self._of
+        inputs = of_input * sizes["C"] * windows["Y"] * windows["X"]
+        weights = of_weights * sizes["K"] * sizes["C"]
         channels = sizes["C"] if self._layer.type == "DSCONV" else sizes["K"]
-        return inputs, weights, channels * sizes["Y"] * sizes["X"]
+        return inputs, weights, of_output * channels * sizes["Y"] * sizes["X"]
 
     def _real_inputs(self, order: tuple[str, ...]) -> IntArray:
         """Inputs that DRAM sends, without padding: of each step what the one before it had not."""
@@ -249,7 +258,7 @@ class Outer:
             for other in order[level + 1 :]:
                 kept = kept * back[other]
             stays = stays + kept
-        return whole["K"] * whole["C"] * whole["Y"] * whole["X"] - stays
+        return self._of[0] * (whole["K"] * whole["C"] * whole["Y"] * whole["X"] - stays)
 
 
 class _Transition(NamedTuple):

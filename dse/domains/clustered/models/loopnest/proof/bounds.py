@@ -20,6 +20,7 @@ import numpy as np
 
 from dse.domains.clustered.models.loopnest.proof.boxes.bounds import BoxBounds
 from dse.domains.clustered.models.loopnest.proof.instance import refuse
+from dse.domains.clustered.models.loopnest.units import in_units, of_tensors
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.bounds import Choice, Groups, Rounds, Solution, Value, Winner
 from dse.support.arrays import FloatArray
@@ -104,7 +105,9 @@ def least_area(problem: Problem) -> float:
     """The area of one PE with buffers for tiles of one output, which every mapping needs."""
     layer = problem.layer
     # A window of inputs, its weights and the output, all of them twice.
-    need = 2 * (2 * layer.R * layer.S + 1)
-    constants = cast("LoopNest", problem.model).constants
+    taps, machine = layer.R * layer.S, problem.accelerator
+    of_input, of_weights, of_output = of_tensors(layer, machine)
+    need = 2 * (taps * of_input + of_weights + of_output)
+    constants = in_units(cast("LoopNest", problem.model).constants, machine)
     lanes = min(problem.parts.values_of("simd_lanes", problem.accelerator))
     return float(constants.area_of(1, lanes, need, need))

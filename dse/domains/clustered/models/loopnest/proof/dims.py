@@ -17,7 +17,9 @@ DIMS = 4
 # Facts about a layer on a machine: those of the four dims begin at SIZES, PITCHES and OVERLAPS.
 SIZES, PITCHES, OVERLAPS = 0, 4, 8
 DEPTHWISE, FILTER, PES, NOC, OFFCHIP, LATENCY, LANES, L1, L2, TIES_BY_CYCLES, MACS, OUTPUTS = range(12, 24)
-FACTS = 24
+# What an input, the weights of a pair of channels and an output take (OUTPUTS: all): elements or bits.
+OF_INPUT, OF_WEIGHTS, OF_OUTPUT = range(24, 27)
+FACTS = 27
 
 # Columns of a dim. TILE, CLUSTERS, LAST_CLUSTERS: the outer tile, the clusters at work in any outer step but
 # the last, and in the last one; SPAN, LAST_SPAN: the indices of those steps. Both are the last step's where

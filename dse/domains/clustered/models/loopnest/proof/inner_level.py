@@ -10,12 +10,14 @@ from dse.domains.clustered.models.loopnest.proof.dims import (
     BACK,
     DEPTHWISE,
     DIMS,
-    FILTER,
     FIRST_PLACES,
     LAST_PLACES,
     LEFT,
     NEEDED,
     NOC,
+    OF_INPUT,
+    OF_OUTPUT,
+    OF_WEIGHTS,
     OVERLAPS,
     PIECE,
     PITCHES,
@@ -94,7 +96,7 @@ def time_inner(dims, order, facts, cycles, clusters, within, around, level):
     `cycles` are those of a step. `clusters` (2, 3) has the clusters at work, in any outer step and in the
     last one, by which the words of inputs, weights and outputs are multiplied; 1 where they are shared.
     """
-    depthwise, window = facts[DEPTHWISE] == 1, facts[FILTER]
+    depthwise, of_input, of_weights = facts[DEPTHWISE] == 1, facts[OF_INPUT], facts[OF_WEIGHTS]
     least = cycles * facts[NOC]
     two_kinds = False
     for tensor in range(3):
@@ -149,10 +151,10 @@ def time_inner(dims, order, facts, cycles, clusters, within, around, level):
             for state in range(states):
                 count = times * around[state, COUNT]
                 first = times * around[state, FIRST] if dim != C else 0
-                inputs = around[state, IN] * (in_new - in_kept)
-                weights = window * around[state, W] * (w_new - w_kept)
-                up = around[state, OUT] * (left - out_stay)
-                begun = around[state, OUT] * (out_new - out_stay)
+                inputs = of_input * around[state, IN] * (in_new - in_kept)
+                weights = of_weights * around[state, W] * (w_new - w_kept)
+                up = facts[OF_OUTPUT] * around[state, OUT] * (left - out_stay)
+                begun = facts[OF_OUTPUT] * around[state, OUT] * (out_new - out_stay)
                 level[INPUTS] += count * inputs
                 level[WEIGHTS] += count * weights
                 level[UP] += count * up

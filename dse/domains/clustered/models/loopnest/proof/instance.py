@@ -12,6 +12,7 @@ from dse.core.chains import Chain, divisors
 from dse.core.objective import objective_named
 from dse.core.reasons import Reason
 from dse.domains.clustered.models.loopnest.proof import dims
+from dse.domains.clustered.models.loopnest.units import in_units, l1_a_mac, of_tensors
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.choices import (
     ORDER_TABLE,
@@ -43,13 +44,13 @@ class Instance:
     """The arrays that the kernels take.
 
     `facts` are the layer's and the machine's figures (see `dims`), `constants` the energies of an access in
-    pJ and the clock, `terms` the objective's, for COLUMNS. `outer_tiles` (4, n) hold how many tiles a dim
-    has, then which; `inner_tiles` (n, 4) are all those that fit in L1, the smallest first, whatever outer
-    tiles they divide. `parallels` (2, n), by level, hold how many dims may be parallel, then which, and
-    `orders` (2, 16, 25), by level and set of dims with more than one step, how many orders differ, then
-    which. `real` (2, tiles, clusters + 1, 3) has, by Y and X, outer tile and cluster size (the last: not
-    parallel), the input rows or columns that are no padding: those of all outer steps, those that stay as
-    they advance, and as they go back.
+    pJ, the clock and what a MAC takes of its L1, `terms` the objective's, for COLUMNS. `outer_tiles` (4, n)
+    hold how many tiles a dim has, then which; `inner_tiles` (n, 4) are all those that fit in L1, the smallest
+    first, whatever outer tiles they divide. `parallels` (2, n), by level, hold how many dims may be parallel,
+    then which, and `orders` (2, 16, 25), by level and set of dims with more than one step, how many orders
+    differ, then which. `real` (2, tiles, clusters + 1, 3) has, by Y and X, outer tile and cluster size (the
+    last: not parallel), the input rows or columns that are no padding: those of all outer steps, those that
+    stay as they advance, and as they go back.
     """
 
     facts: IntArray
@@ -137,8 +138,10 @@ def _facts(problem: Problem) -> IntArray:
         facts[dims.PITCHES + dims.Y + axis] = pitch
         facts[dims.OVERLAPS + dims.Y + axis] = window - pitch
     outputs = layer.K * layer.loops["Y"] * layer.loops["X"] * (layer.C if layer.type == "DSCONV" else 1)
+    of = of_tensors(layer, machine)
+    facts[dims.OF_INPUT : dims.FACTS] = of
     # No transition moves more words than this: a faster NoC or DRAM link changes nothing.
-    most = layer.K * layer.C * layer.R * layer.S + 3 * layer.macs
+    most = layer.K * layer.C * of[1] + 3 * layer.macs * max(of[0], of[1], of[2])
     facts[dims.DEPTHWISE] = layer.type == "DSCONV"
     facts[dims.FILTER] = layer.R * layer.S
     facts[dims.PES] = machine.num_pes
@@ -147,15 +150,16 @@ def _facts(problem: Problem) -> IntArray:
     facts[dims.LATENCY], facts[dims.LANES] = machine.noc_latency, machine.simd_lanes
     facts[dims.L1], facts[dims.L2] = machine.l1_size, machine.l2_size
     facts[dims.TIES_BY_CYCLES] = objective_named(problem.objective).of_energy_alone
-    facts[dims.MACS], facts[dims.OUTPUTS] = layer.macs, outputs
+    facts[dims.MACS], facts[dims.OUTPUTS] = layer.macs, outputs * of[2]
     return facts
 
 
 def constants_of(problem: Problem) -> FloatArray:
-    """Energies of an access in pJ, and the clock."""
-    constants = cast("LoopNest", problem.model).constants
-    energies = (constants.mac_pj, constants.l1_pj, constants.noc_pj, constants.l2_pj, constants.dram_pj)
-    return np.array([*energies, problem.accelerator.hertz], dtype=np.float64)
+    """Energies of an access in pJ, the clock, and what a MAC takes of its L1."""
+    machine = problem.accelerator
+    per = in_units(cast("LoopNest", problem.model).constants, machine)
+    energies = (per.mac_pj, per.l1_pj, per.noc_pj, per.l2_pj, per.dram_pj)
+    return np.array([*energies, machine.hertz, l1_a_mac(machine)], dtype=np.float64)
 
 
 def distinct_orders(allowed: Sequence[int]) -> IntArray:
@@ -202,6 +206,8 @@ def _fitting(problem: Problem, chains: Sequence[Chain]) -> IntArray:
         pitch = min(stride, window)
         windows.append(tile * pitch + window - pitch)
     outputs = (c if depthwise else k) * y * x
-    need: IntArray = 2 * (c * windows[0] * windows[1] + layer.R * layer.S * k * c + outputs)
+    of_input, of_weights, of_output = of_tensors(layer, problem.accelerator)
+    inputs = c * windows[0] * windows[1]
+    need: IntArray = 2 * (of_input * inputs + of_weights * k * c + of_output * outputs)
     tiles: IntArray = np.stack([k, c, y, x], axis=1)[need <= problem.accelerator.l1_size]
     return tiles

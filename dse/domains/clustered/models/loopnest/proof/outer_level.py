@@ -10,7 +10,6 @@ from dse.domains.clustered.models.loopnest.proof.dims import (
     CLUSTERS,
     DEPTHWISE,
     DIMS,
-    FILTER,
     FIRST_PLACES,
     L2_BACK,
     LAST_CLUSTERS,
@@ -20,6 +19,9 @@ from dse.domains.clustered.models.loopnest.proof.dims import (
     NEEDED,
     NEXT,
     NOC,
+    OF_INPUT,
+    OF_OUTPUT,
+    OF_WEIGHTS,
     OFFCHIP,
     OUTER_BACK,
     OUTER_STEPS,
@@ -150,7 +152,8 @@ def time_outer(dims, order, facts, cycles, level, real, within, around, totals):
     Y and X the input rows or columns that are no padding: those of all outer steps, those that stay as they
     advance, and as they go back.
     """
-    noc, depthwise, window = facts[NOC], facts[DEPTHWISE] == 1, facts[FILTER]
+    noc, depthwise = facts[NOC], facts[DEPTHWISE] == 1
+    of_input, of_weights, of_output = facts[OF_INPUT], facts[OF_WEIGHTS], facts[OF_OUTPUT]
     base = within[DIMS]
     for column in range(PRODUCTS):
         base[column] = 1
@@ -166,15 +169,15 @@ def time_outer(dims, order, facts, cycles, level, real, within, around, totals):
                 within[place, column] = base[column]
             times_back(base, dims, dim, facts)
             base[KIND] |= int(dims[dim, CLUSTERS] != dims[dim, LAST_CLUSTERS])
-    inputs, weights = base[IN_NEW], window * base[W_NEW]
-    total = 2 * facts[LATENCY] + ceil_div(inputs + weights, noc) + ceil_div(base[OUT_LEFT], noc)
-    total += ceil_div(base[L2_IN] + window * base[L2_W], facts[OFFCHIP])
-    total += ceil_div(base[L2_LEFT], facts[OFFCHIP])
+    inputs, weights, up = of_input * base[IN_NEW], of_weights * base[W_NEW], of_output * base[OUT_LEFT]
+    dram, dram_up = of_weights * base[L2_W], of_output * base[L2_LEFT]
+    total = 2 * facts[LATENCY] + ceil_div(inputs + weights, noc) + ceil_div(up, noc)
+    total += ceil_div(of_input * base[L2_IN] + dram, facts[OFFCHIP]) + ceil_div(dram_up, facts[OFFCHIP])
     steady = TIME + 2 + int(dims[C, OUTER_STEPS] > 1)
     total += ceil_div(level[steady], noc) + cycles
-    at_pes = inputs * base[K_PLACES] + weights * base[YX_PLACES] + base[OUT_NEW] * base[C_PLACES]
-    at_l2, up = inputs + weights, base[OUT_LEFT]
-    dram, dram_up = window * base[L2_W], base[L2_LEFT]
+    at_pes = inputs * base[K_PLACES] + weights * base[YX_PLACES]
+    at_pes += of_output * base[OUT_NEW] * base[C_PLACES]
+    at_l2 = inputs + weights
     states, outside_c = 1, False
     for place in range(DIMS):
         dim = order[place]
@@ -194,15 +197,17 @@ def time_outer(dims, order, facts, cycles, level, real, within, around, totals):
             kind_inside = within[place, KIND]
             for state in range(states):
                 of = around[state]
-                inputs = of[IN_NEW] * step[IN_NEW] - of[IN_KEPT] * step[IN_KEPT]
-                weights = window * (of[W_NEW] * step[W_NEW] - of[W_KEPT] * step[W_KEPT])
+                inputs = of_input * (of[IN_NEW] * step[IN_NEW] - of[IN_KEPT] * step[IN_KEPT])
+                weights = of_weights * (of[W_NEW] * step[W_NEW] - of[W_KEPT] * step[W_KEPT])
                 stay = of[OUT_STAY] * step[OUT_STAY]
-                sent, begun = of[OUT_LEFT] * step[OUT_LEFT] - stay, of[OUT_NEW] * step[OUT_NEW] - stay
-                link_weights = window * (of[L2_W] * step[L2_W] - of[L2_W_KEPT] * step[L2_W_KEPT])
+                sent = of_output * (of[OUT_LEFT] * step[OUT_LEFT] - stay)
+                begun = of_output * (of[OUT_NEW] * step[OUT_NEW] - stay)
+                link_weights = of_weights * (of[L2_W] * step[L2_W] - of[L2_W_KEPT] * step[L2_W_KEPT])
                 l2_stay = of[L2_STAY] * step[L2_STAY]
-                written = of[L2_LEFT] * step[L2_LEFT] - l2_stay
-                link = of[L2_IN] * step[L2_IN] - of[L2_IN_KEPT] * step[L2_IN_KEPT] + link_weights + written
-                l2_begun = of[L2_OUT] * step[L2_OUT] - l2_stay
+                written = of_output * (of[L2_LEFT] * step[L2_LEFT] - l2_stay)
+                link = of_input * (of[L2_IN] * step[L2_IN] - of[L2_IN_KEPT] * step[L2_IN_KEPT])
+                link += link_weights + written
+                l2_begun = of_output * (of[L2_OUT] * step[L2_OUT] - l2_stay)
                 count = alike * of[COUNT]
                 words = inputs + weights + sent
                 at_pes += count * (
@@ -294,4 +299,4 @@ def real_inputs(dims, order, facts, real):
         stay = ahead * inside + needed * stay
         inside *= back
         everything *= needed
-    return everything - stay
+    return facts[OF_INPUT] * (everything - stay)

@@ -15,11 +15,13 @@ from dse.domains.clustered.models.loopnest.proof.dims import (
     COLUMNS,
     DEPTHWISE,
     DIMS,
-    FILTER,
     LAST_CLUSTERS,
     LAST_SPAN,
     LATENCY,
     NOC,
+    OF_INPUT,
+    OF_OUTPUT,
+    OF_WEIGHTS,
     OFFCHIP,
     OVERLAPS,
     PIECE,
@@ -83,7 +85,7 @@ RISING = 6
 @njit(**ARRAYLESS)
 def link_ends(dims, facts):
     """Cycles before the first outer step and after the last one, without those of the NoC."""
-    inputs, weights, written = 1, facts[FILTER], 1
+    inputs, weights, written = facts[OF_INPUT], facts[OF_WEIGHTS], facts[OF_OUTPUT]
     for dim in range(DIMS):
         span = dims[dim, SPAN]
         if dim != K:

@@ -21,6 +21,9 @@ from dse.domains.clustered.models.loopnest.proof.dims import (
     LAST_CLUSTERS,
     MACS,
     NOC,
+    OF_INPUT,
+    OF_OUTPUT,
+    OF_WEIGHTS,
     OFFCHIP,
     OUTER_STEPS,
     OUTPUTS,
@@ -49,8 +52,8 @@ from dse.domains.clustered.models.loopnest.proof.outer_level import (
 from dse.support.jit import ARRAYLESS, INLINED, OPTIONS
 from dse.support.numerics.losses import loss_value
 
-# Constants: energies of an access in pJ, and the clock.
-MAC_PJ, L1_PJ, NOC_PJ, L2_PJ, DRAM_PJ, HERTZ = range(6)
+# Constants: energies of an access in pJ, the clock, and what a MAC takes of its L1.
+MAC_PJ, L1_PJ, NOC_PJ, L2_PJ, DRAM_PJ, HERTZ, L1_A_MAC = range(7)
 # Columns of the bound of an outer order.
 LEAST_CYCLES, DRAM_WORDS = 0, 1
 MOST_ORDERS = 24
@@ -64,7 +67,7 @@ def loss_of(facts, constants, terms, cycles, to_pes, at_l2, at_dram):
     macs = float(facts[MACS])
     energy = (
         macs * constants[MAC_PJ]
-        + (4.0 * macs + to_pes) * constants[L1_PJ]
+        + (constants[L1_A_MAC] * macs + to_pes) * constants[L1_PJ]
         + to_pes * constants[NOC_PJ]
         + (at_l2 + at_dram) * constants[L2_PJ]
         + at_dram * constants[DRAM_PJ]
@@ -102,7 +105,7 @@ def set_shape(choice, facts, outer_tiles, clusters, parallels, real, dims, real_
     across = facts[PES] // cluster
     if across == 1 and choice[5] > 0:
         return False
-    inputs, weights, outputs = 1, facts[FILTER], 1
+    inputs, weights, outputs = facts[OF_INPUT], facts[OF_WEIGHTS], facts[OF_OUTPUT]
     for dim in range(DIMS):
         set_outer(dims, dim, outer_tiles[dim, 1 + choice[dim]], across if dim == parallel else 1, facts)
         span = dims[dim, SPAN]
@@ -180,7 +183,7 @@ def bound_orders(
 @njit(**ARRAYLESS)
 def least_ends(dims, facts, inner_tiles):
     """Cycles of the NoC before the first step and after the last one, of one PE a cluster and small tiles."""
-    inputs, weights, sent = 1, facts[FILTER], 1
+    inputs, weights, sent = facts[OF_INPUT], facts[OF_WEIGHTS], facts[OF_OUTPUT]
     for dim in range(DIMS):
         piece, clusters = inner_tiles[0, dim], dims[dim, CLUSTERS]
         if dim != K:
@@ -195,7 +198,7 @@ def least_ends(dims, facts, inner_tiles):
 @njit(**ARRAYLESS)
 def every_word(facts):
     """Words that any mapping sends over the NoC: all that its filters cover, the weights and the outputs."""
-    inputs, weights = 1, facts[FILTER]
+    inputs, weights = facts[OF_INPUT], facts[OF_WEIGHTS]
     for dim in range(DIMS):
         if dim != K:
             inputs *= facts[SIZES + dim] * facts[PITCHES + dim] + facts[OVERLAPS + dim]
@@ -214,8 +217,8 @@ def floor(facts, constants, terms, real):
     cycles = max(work, -(-words // int(facts[NOC])), -(-words // int(facts[OFFCHIP])))
     # Rows that all outer steps need, less those that one has from the one before.
     rows, columns = (int(real[axis, 0, -1, 0] - real[axis, 0, -1, 1]) for axis in range(2))
-    inputs = int(facts[SIZES + C]) * rows * columns
-    dram = inputs + int(facts[FILTER] * facts[SIZES + K] * facts[SIZES + C] + facts[OUTPUTS])
+    inputs = int(facts[OF_INPUT] * facts[SIZES + C]) * rows * columns
+    dram = inputs + int(facts[OF_WEIGHTS] * facts[SIZES + K] * facts[SIZES + C] + facts[OUTPUTS])
     return float(loss_of.py_func(facts, constants, terms, cycles, words, words, dram)[0])
 
 

@@ -25,6 +25,9 @@ from dse.domains.clustered.models.loopnest.proof.dims import (
     LEFT,
     NEEDED,
     NOC,
+    OF_INPUT,
+    OF_OUTPUT,
+    OF_WEIGHTS,
     OUTER_STEPS,
     OUTPUTS,
     PIECE,
@@ -61,7 +64,8 @@ def remaining(words, share):
 @njit(**ARRAYLESS)
 def set_figures(dims, facts, figures):
     """Fills `figures` for the tiles that `dims` holds."""
-    inputs, weights, sent, size, steps, outer = 1, facts[FILTER], 1, facts[FILTER], 1, 1
+    inputs, weights, sent = facts[OF_INPUT], facts[OF_WEIGHTS], facts[OF_OUTPUT]
+    size, steps, outer = facts[FILTER], 1, 1
     for dim in range(DIMS):
         first = dims[dim, WINDOW] * dims[dim, CLUSTERS]
         if dim != K:
@@ -90,7 +94,7 @@ def bound_cases(dims, facts, cases):
         dims_of = moving & (WITH_X if innermost == Y else 1 << innermost)
         if dims_of == 0 and (moving > 0 or innermost != Y):
             continue
-        in_l2, in_pes = bound_inputs(dims, moving, innermost)
+        in_l2, in_pes = bound_inputs(dims, facts, moving, innermost)
         w_l2, w_pes = bound_weights(dims, facts, moving, innermost)
         up, out_pes = bound_outputs(dims, facts, moving, innermost)
         down = up - facts[OUTPUTS]
@@ -101,9 +105,9 @@ def bound_cases(dims, facts, cases):
 
 
 @njit(**ARRAYLESS)
-def bound_inputs(dims, moving, innermost):
+def bound_inputs(dims, facts, moving, innermost):
     """Inputs that L2 sends and that PEs get, at least: each tile once for all K, if they can stay."""
-    words = dims[C, EVERY_WINDOW] * dims[Y, EVERY_WINDOW] * dims[X, EVERY_WINDOW]
+    words = facts[OF_INPUT] * dims[C, EVERY_WINDOW] * dims[Y, EVERY_WINDOW] * dims[X, EVERY_WINDOW]
     share = float(max(dims[C, SHARED], max(dims[Y, SHARED], dims[X, SHARED])))
     if moving & WITH_INPUTS == 0:
         at_l2, to_pes = words, words * dims[K, CLUSTERS] * dims[K, FIRST_PLACES]
@@ -120,7 +124,7 @@ def bound_inputs(dims, moving, innermost):
 @njit(**ARRAYLESS)
 def bound_weights(dims, facts, moving, innermost):
     """Weights that L2 sends and that PEs get, at least: once for all Y and X, if they can stay."""
-    words = facts[FILTER] * facts[SIZES + K] * facts[SIZES + C]
+    words = facts[OF_WEIGHTS] * facts[SIZES + K] * facts[SIZES + C]
     share = float(max(dims[K, SHARED], dims[C, SHARED]))
     outer_steps = dims[Y, OUTER_STEPS] * dims[X, OUTER_STEPS]
     if moving & WITH_WEIGHTS == 0:

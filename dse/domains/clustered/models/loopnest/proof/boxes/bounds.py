@@ -73,8 +73,8 @@ class BoxBounds:
 
     @cached_property
     def _facts(self) -> tuple[IntArray, FloatArray]:
-        machine = np.array([self.problem.accelerator.machine_row], dtype=np.int64)
-        return machine_facts(self.problem.layer, machine, cast("LoopNest", self.problem.model).constants)
+        problem, model = self.problem, cast("LoopNest", self.problem.model)
+        return machine_facts(problem.layer, problem.accelerator, model.constants)
 
     @cached_property
     def _figures(self) -> tuple[IntArray, FloatArray, FloatArray]:

@@ -11,6 +11,9 @@ from dse.domains.clustered.models.loopnest.facts import (
     LATENCY,
     LAYER_MACS,
     NOC,
+    OF_INPUT,
+    OF_OUTPUT,
+    OF_WEIGHTS,
     OFFCHIP,
     OVERLAPS,
     PES,
@@ -33,8 +36,8 @@ from dse.support.jit import INLINED, LEAN
 from dse.support.numerics.losses import loss_value
 
 K, C, Y, X = range(4)
-# Constants: energies of an access in pJ, and the clock.
-MAC_PJ, L1_PJ, NOC_PJ, L2_PJ, DRAM_PJ, HERTZ = range(6)
+# Constants: energies of an access in pJ, the clock, and what a MAC takes of its L1.
+MAC_PJ, L1_PJ, NOC_PJ, L2_PJ, DRAM_PJ, HERTZ, L1_A_MAC = range(7)
 # A box: the least and the most of the outer and of the inner tiles of a dim.
 LOW, HIGH, LEAST, MOST = range(4)
 
@@ -47,7 +50,7 @@ def loss_of(facts, constants, terms, cycles, to_pes, at_l2, at_dram):
     macs = float(facts[LAYER_MACS])
     energy = (
         macs * constants[MAC_PJ]
-        + (4.0 * macs + to_pes) * constants[L1_PJ]
+        + (constants[L1_A_MAC] * macs + to_pes) * constants[L1_PJ]
         + to_pes * constants[NOC_PJ]
         + (at_l2 + at_dram) * constants[L2_PJ]
         + at_dram * constants[DRAM_PJ]
@@ -63,8 +66,8 @@ def cycles_of(amount, rate):
 
 @njit(**LEAN)
 def boxes_of(dims, facts, column):
-    """Elements of inputs, weights and outputs that so many indices of each dim need."""
-    inputs, weights, outputs = 1, facts[FILTER], 1
+    """What inputs, weights and outputs of so many indices of each dim take."""
+    inputs, weights, outputs = facts[OF_INPUT], facts[OF_WEIGHTS], facts[OF_OUTPUT]
     for dim in range(4):
         indices = dims[dim, column]
         if dim >= Y:
@@ -103,8 +106,8 @@ def bound_box(box, choice, facts, sizes, constants, terms, orders, dims, shares,
     if 2 * (inputs + weights + outputs) > sizes[1]:
         return float("inf")
     dram, link = bound_outer(dims, facts, orders, fills)
-    written, work, steps, last = 1, facts[FILTER], 1, facts[FILTER]
-    first_inputs, first_weights = 1, facts[FILTER]
+    written, work, steps, last = facts[OF_OUTPUT], facts[FILTER], 1, facts[FILTER]
+    first_inputs, first_weights = facts[OF_INPUT], facts[OF_WEIGHTS]
     for dim in range(4):
         if dim != C or facts[DEPTHWISE] == 1:
             written *= dims[dim, LAST_SPAN]

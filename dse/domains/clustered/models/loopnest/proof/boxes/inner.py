@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from dse.domains.clustered.models.loopnest.facts import DEPTHWISE, FILTER, OVERLAPS, PITCHES, SIZES
+from dse.domains.clustered.models.loopnest.facts import (
+    DEPTHWISE,
+    OF_INPUT,
+    OF_OUTPUT,
+    OF_WEIGHTS,
+    OVERLAPS,
+    PITCHES,
+    SIZES,
+)
 from dse.domains.clustered.models.loopnest.proof.boxes.dims import (
     AGAIN,
     ALIKE,
@@ -44,21 +52,22 @@ def often(once, some, every, again, in_some, in_every):
 @njit(**LEAN)
 def bound_inner(dims, shares, facts, cases):
     """Fills `cases` (4, 2) with the fewest words to and from PEs, and at L2; returns how many there are."""
-    depthwise, window = facts[DEPTHWISE] == 1, facts[FILTER]
-    channels = facts[SIZES + C]
-    outputs = facts[SIZES + Y] * facts[SIZES + X] * (channels if depthwise else facts[SIZES + K])
-    filters = window * channels * facts[SIZES + K]
+    depthwise, channels = facts[DEPTHWISE] == 1, facts[SIZES + C]
+    outputs = facts[OF_OUTPUT] * facts[SIZES + Y] * facts[SIZES + X]
+    outputs *= channels if depthwise else facts[SIZES + K]
+    filters = facts[OF_WEIGHTS] * channels * facts[SIZES + K]
+    in_channels = facts[OF_INPUT] * channels
     # Halos are kept along Y or along X, but for loops that move in some outer steps only.
     rows_y, rows_x, all_y, all_x = dims[Y, ROWS], dims[X, ROWS], dims[Y, NEEDS], dims[X, NEEDS]
     if shares[Y, ALIKE] == 1.0 and shares[X, ALIKE] == 1.0:
-        sliding = min(float(rows_y) * all_x, float(all_y) * rows_x) * channels
+        sliding = min(float(rows_y) * all_x, float(all_y) * rows_x) * in_channels
     else:
-        sliding = float(rows_y) * rows_x * channels
+        sliding = float(rows_y) * rows_x * in_channels
     # The rows and columns that are used at all, each once.
-    distinct = 1.0 * channels
+    distinct = 1.0 * in_channels
     for dim in (Y, X):
         distinct *= facts[SIZES + dim] * facts[PITCHES + dim - Y] + facts[OVERLAPS + dim - Y]
-    whole = float(all_y) * all_x * channels
+    whole = float(all_y) * all_x * in_channels
     in_again = min(shares[C, AGAIN], min(shares[Y, AGAIN], shares[X, AGAIN]))
     w_again = min(shares[K, AGAIN], shares[C, AGAIN])
     in_moves = max(shares[C, MOVES], max(shares[Y, MOVES], shares[X, MOVES]))

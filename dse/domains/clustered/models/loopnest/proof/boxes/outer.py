@@ -7,8 +7,10 @@ from numba import njit
 from dse.domains.clustered.models.loopnest.facts import (
     DEPTHWISE,
     END_REAL,
-    FILTER,
     FIRST_REAL,
+    OF_INPUT,
+    OF_OUTPUT,
+    OF_WEIGHTS,
     OVERLAPS,
     PITCHES,
     SIZES,
@@ -83,8 +85,9 @@ def bound_outer(dims, facts, orders, fills):
     """The fewest words of DRAM and the fewest of its link, over `orders` (n, 4)."""
     depthwise = facts[DEPTHWISE] == 1
     channels = facts[SIZES + C]
-    filters = facts[FILTER] * channels * facts[SIZES + K]
-    outputs = facts[SIZES + Y] * facts[SIZES + X] * (channels if depthwise else facts[SIZES + K])
+    filters = facts[OF_WEIGHTS] * channels * facts[SIZES + K]
+    outputs = facts[OF_OUTPUT] * facts[SIZES + Y] * facts[SIZES + X]
+    outputs *= channels if depthwise else facts[SIZES + K]
     set_fills(dims, facts, fills)
     least_dram = least_link = 2**62
     for number in range(len(orders)):
@@ -103,6 +106,6 @@ def bound_outer(dims, facts, orders, fills):
             for_weights |= dim <= C
             for_outputs |= dim != C or depthwise
         both = weights + 2 * up - outputs
-        least_dram = min(least_dram, both + new_inputs(fills, REAL, order))
-        least_link = min(least_link, both + new_inputs(fills, PADDED, order))
+        least_dram = min(least_dram, both + facts[OF_INPUT] * new_inputs(fills, REAL, order))
+        least_link = min(least_link, both + facts[OF_INPUT] * new_inputs(fills, PADDED, order))
     return least_dram, least_link

@@ -1,0 +1,39 @@
+"""Problems whose words have bits of their own: which there are, and what their figures are in elements."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from dse.core.cost_models import models_with
+from dse.core.figures import CostBatch
+from dse.domains.clustered.accelerator import IN_WORDS, Accelerator
+from dse.support.errors import InputError
+
+if TYPE_CHECKING:
+    from dse.domains.clustered.problem import Problem
+
+
+def refuse_widths(problem: Problem) -> None:
+    """InputError where words have widths, and the problem's model or space counts elements."""
+    if problem.accelerator.tensor_bits is None:
+        return
+    bits = problem.accelerator.bits
+    if not problem.model.prices_widths:
+        able = " or ".join(repr(name) for name in models_with("prices_widths"))
+        raise InputError(
+            f"cost model {problem.model.name!r} has elements of one width, and words have {bits} bits; "
+            f"expected {able}"
+        )
+    for name in problem.parts.figures:
+        if name in IN_WORDS:
+            raise InputError(f"{name} is open, in elements of one width, and words have {bits} bits")
+
+
+def in_elements(costs: CostBatch, accelerator: Accelerator) -> CostBatch:
+    """The costs with what buffers need in elements, of which an accelerator's area is."""
+    if accelerator.tensor_bits is None:
+        return costs
+    element = accelerator.word_bits
+    l1_size, l2_size = -(-costs.l1_size // element), -(-costs.l2_size // element)
+    return replace(costs, l1_size=l1_size, l2_size=l2_size)
