@@ -137,7 +137,8 @@ class Shard:
 class Campaign:
     """Problems x searchers x seeds; `showing` is what reports are handed over, as `read_showing` has it.
 
-    `start` is where its searchers begin, but for variants that have another.
+    `start` is where its searchers begin, but for variants that have another. `budgets` are those of cells by
+    their problem's label, where they are not the campaign's.
     """
 
     name: str
@@ -147,6 +148,7 @@ class Campaign:
     variants: tuple[Variant, ...]
     showing: Mapping[str, Any] = field(default_factory=dict)
     start: str = OWN
+    budgets: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def cost_model(self) -> str:
@@ -192,6 +194,7 @@ class Campaign:
         for problem in self.problems:
             for variant in self.variants:
                 seeds, budget = self._has(variant).values()
+                budget = self.budgets.get(problem.label, budget)
                 start = self.starts[variant.start, problem.label] if variant.has_points else ()
                 cell = Cell(problem.problem, variant.type, variant.searcher, self.seeds[0], budget, start)
                 rows.append((problem, variant, seeds, cell))

@@ -23,6 +23,7 @@ from dse.search.network import MAPPINGS, NETWORK, layer_file, totals
 from dse.search.record import read_parquet
 from dse.search.searcher import make_searcher
 from dse.search.start import OWN, RANDOM, random_settings
+from dse.support.errors import InputError
 from dse.support.files import make_folder, write_json
 
 SAMPLES = "samples"
@@ -41,6 +42,18 @@ class NetworkSearch:
     budget: int
     seed: int
     start: str | None = None
+    shared: bool = False
+    """Whether `budget` is the whole network's: layers have equal shares, the first ones a sample more."""
+
+    @property
+    def budgets(self) -> tuple[int, ...]:
+        """The samples of each layer."""
+        count = len(self.problems)
+        if not self.shared:
+            return (self.budget,) * count
+        if self.budget < count:
+            raise InputError(f"a budget for {count} layers must be at least {count}, got {self.budget}")
+        return tuple(self.budget // count + (place < self.budget % count) for place in range(count))
 
 
 def search_network(
@@ -78,6 +91,7 @@ def _about(search: NetworkSearch) -> dict[str, Any]:
         "cost_model": problem.model_spec,
         "seed": search.seed,
         "budget": search.budget,
+        **({"shared": True} if search.shared else {}),
     }
 
 
@@ -91,7 +105,10 @@ def _campaign(search: NetworkSearch) -> Campaign:
     settings = random_settings(search.searcher, settings) if start == RANDOM else settings
     searcher = make_searcher(search.searcher, settings)
     variant = Variant(search.searcher, search.searcher, searcher, start=start)
-    return Campaign(_short(search.network), search.budget, (search.seed,), problems, (variant,))
+    budgets = {one.label: budget for one, budget in zip(problems, search.budgets, strict=True)}
+    return Campaign(
+        _short(search.network), max(search.budgets), (search.seed,), problems, (variant,), budgets=budgets
+    )
 
 
 def _entries(search: NetworkSearch, store: Store, *, kept: bool) -> list[dict[str, Any]]:

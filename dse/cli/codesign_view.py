@@ -13,6 +13,7 @@ from dse.support.quantities import energy, quantity
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from dse.optimum.codesign.fronts import MachineFront
     from dse.optimum.codesign.result import Codesign
     from dse.optimum.codesign.searched import SearchedCodesign
 
@@ -66,6 +67,37 @@ def show_searched(found: SearchedCodesign, out: Path | None) -> None:
     console.print(
         f"{found.evaluations:,} network evaluations, {found.pricings:,} pricings of layers{proofs}{inner}. "
         "Nothing is proven; without --searcher it is",
+        soft_wrap=True,
+    )
+    show_folder(console, out)
+
+
+def show_front(found: MachineFront, out: Path | None) -> None:
+    """Print the front over machines: a row a chip."""
+    console = output.make_console()
+    rows = []
+    for point in found.points:
+        best = point.best or {}
+        totals, area = best["totals"], best.get("area_mm2")
+        rows.append(
+            (
+                quantity(totals["latency"], "s", DIGITS),
+                quantity(totals["energy"], "J", DIGITS),
+                quantity(totals["edp"], "J s", DIGITS),
+                "-" if area is None else f"{area:.4g} mm2",
+                ", ".join(f"{name} {value:,.10g}" for name, value in best["parameters"].items()),
+            )
+        )
+    network = found.points[0].network if found.points else "no machine runs the network"
+    title = f"{network}, front of {' and '.join(found.objectives)}, {found.space.machines:,} machines of "
+    title += f"{found.space.name}, cost model {found.space.model.spec}"
+    heads = ("latency", "energy", "EDP", "area", "machine")
+    output.print_table(console, title, heads, rows, figures=heads[:4])
+    part = "the convex part of the front" if found.convex else "the exact front"
+    claim = f"{part} of all machines and mappings" if found.status == "optimal" else "the time ran out"
+    console.print(
+        f"{len(rows):,} points, each with its proof: {claim}; {found.proofs:,} proofs of layers, "
+        f"{output.short(found.seconds)} s",
         soft_wrap=True,
     )
     show_folder(console, out)

@@ -146,7 +146,7 @@ def show_network(data: Mapping[str, Any], problems: Mapping[str, AnyProblem], ou
     rows, heads = (rows, [*heads, "hardware"]) if each_its_own else ([row[:-1] for row in rows], heads)
     title = (
         f"{data['searcher']} on {data['network']}, {data['accelerator']}, cost model {data['cost_model']}, "
-        f"{data['budget']:,} samples a layer"
+        f"{data['budget']:,} samples {'in all' if data.get('shared') else 'a layer'}"
     )
     output.print_table(console, title, heads, rows, figures=heads[2:6])
     failures = {entry["layer"]: entry["failure"] for entry in data["layers"] if "failure" in entry}

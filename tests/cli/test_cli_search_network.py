@@ -200,3 +200,25 @@ def test_a_tight_accelerator_makes_a_network_without_totals(dse: Dse, network: s
     )  # fmt: skip
     assert outcome.code == 1
     assert "no totals: some layer has no feasible mapping" in outcome.out
+
+
+def test_a_budget_may_be_that_of_the_whole_network(dse: Dse, network: str, tmp_path: Path) -> None:
+    asked = (
+        "search",
+        "--network",
+        network,
+        "--accelerator",
+        "edge",
+        "--searcher",
+        "random",
+        "--workers",
+        "1",
+    )
+    out = tmp_path / "out"
+    found = dse(*asked, "--budget", "41", "--shared", "--json", "--out", str(out)).json
+    assert (found["budget"], found["shared"]) == (41, True)
+    assert [layer["samples"] for layer in found["layers"]] == [21, 20]
+    assert [len(read_parquet(Path(layer["record"]))[0]) for layer in found["layers"]] == [21, 20]
+    assert "at least 2" in dse(*asked, "--budget", "1", "--shared").refused()
+    layer = ("search", "--layer", f"{network}:first", "--accelerator", "edge", "--budget", "5", "--shared")
+    assert "--shared is for --network" in dse(*layer).refused()

@@ -130,3 +130,13 @@ def wait_for(found: Callable[[], T]) -> T:
         assert time.monotonic() < deadline
         time.sleep(0.02)
     return now
+
+
+def test_one_machine_for_several_networks(dse: Dse, given: tuple[str, ...]) -> None:
+    network = given[1]
+    found = dse("codesign", *given, "--also", f"{network}=3", "--objective", "latency", "--json").json
+    alone = dse("codesign", *given, "--objective", "latency", "--json").json
+    assert found["network"] == "tiny + 3 x tiny"
+    assert found["best"]["cycles"] == 4 * alone["best"]["cycles"]
+    assert "--also must be like" in dse("codesign", *given, "--also", f"{network}=few").refused()
+    assert "at least 1" in dse("codesign", *given, "--also", f"{network}=0").refused()

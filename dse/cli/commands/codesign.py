@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dse.optimum.codesign.result import Codesign
 
 FAILED, INTERRUPTED = 1, 130
-RESULT, CERTIFICATE, MAPPINGS = "codesign.json", "certificate.json", "mappings"
+RESULT, CERTIFICATE, MAPPINGS, FRONT = "codesign.json", "certificate.json", "mappings", "front.json"
 
 
 def command(
@@ -25,6 +25,13 @@ def command(
     hardware: Annotated[
         str | None,
         typer.Option("--hardware", help="The space of hardware, see docs/codesign.md.", metavar="SPACE.toml"),
+    ] = None,
+    also: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Another network on the same machine, and how many runs count; repeatable.",
+            metavar="NETWORK[=RUNS]",
+        ),
     ] = None,
     objective: Objective = "edp",
     area: Annotated[
@@ -80,8 +87,9 @@ def command(
     Or let a searcher find good ones within a budget, without a proof. The exit code is 1 if no machine runs
     every layer within the limits, which is proven then, or if a searcher finds none.
     """
+    from dse.core.objective import several
     from dse.domains.codesign.reading import read_space
-    from dse.optimum.codesign import codesign
+    from dse.optimum.codesign import codesign, together
     from dse.support.files import make_folder
     from dse.support.validation import positive_number
     from workloads import load
@@ -96,9 +104,16 @@ def command(
     }
     model = None if cost_model is None and constants is None else chosen_model(cost_model, constants)
     space, layers = read_space(hardware, model, limits), load(network)
+    if also:
+        layers = together([(layers, 1), *map(_runs, also)])
     if out is not None:
         make_folder(out, MAPPINGS)
     note_merged(network)
+    if several(objective) and searcher is None:
+        if verify:
+            raise InputError("--verify is of one objective's proof: a front has many")
+        _front(layers, space, objective, time_limit, workers, False if fresh else cache or True, out, json)
+        return
     if searcher is not None or budget is not None or inner is not None or inner_budget is not None:
         if verify:
             raise InputError("--verify is of a proof: a search has none")
@@ -130,6 +145,57 @@ def command(
         raise KeyboardInterrupt
     if found.status == "infeasible" or not all(check["passed"] for check in entry.get("verified", [])):
         raise typer.Exit(FAILED)
+
+
+def _front(
+    layers: Any,
+    space: Any,
+    objective: str,
+    time_limit: float | None,
+    workers: int,
+    cache: Any,
+    out: Path | None,
+    json: bool,
+) -> None:
+    """Prove the front over machines."""
+    from rich.console import Console
+
+    from dse.cli.codesign_view import show_front
+    from dse.optimum.codesign.fronts import codesign_front
+    from dse.support.files import write_json
+
+    points = 0
+    with Console(stderr=True).status("proving the first point") as status:
+
+        def observe(point: Any) -> None:
+            nonlocal points
+            points += 1
+            status.update(f"{points:,} points are proven")
+
+        found = codesign_front(
+            layers, space, objective, time_limit=time_limit, workers=workers, cache=cache, observe=observe
+        )
+    entry = output.plain(found.to_dict())
+    if out is not None:
+        write_json(out / FRONT, entry)
+    if json:
+        output.print_json(entry)
+    else:
+        show_front(found, out)
+    if not found.points:
+        raise typer.Exit(FAILED)
+
+
+def _runs(text: str) -> tuple[Any, int]:
+    """A network with how many runs count, as in `resnet50=3`."""
+    from workloads import load
+
+    name, given, count = text.rpartition("=")
+    if not given:
+        return load(text), 1
+    if not count.isdecimal() or len(count) > 9:
+        raise InputError(f"--also must be like resnet50=3, a network and how many runs count, got {text!r}")
+    return load(name), int(count)
 
 
 def _search(

@@ -56,6 +56,9 @@ def command(
     budget: Annotated[
         int | None, typer.Option(help="Samples, for each layer; by default 2,000.", metavar="N")
     ] = None,
+    shared: Annotated[
+        bool, typer.Option("--shared", help="The budget is the whole network's, in equal shares.")
+    ] = False,
     settings: Annotated[
         list[str] | None,
         typer.Option(
@@ -122,6 +125,8 @@ def command(
         raise InputError("several objectives are searched for one layer, without --format and --detail")
     if network is not None and save_policy is not None:
         raise InputError("--save-policy is for --layer: each layer of a network has a policy of its own")
+    if network is None and shared:
+        raise InputError("--shared is for --network: a single layer has the whole budget")
     if budget is not None:
         whole_number(budget, "--budget")
     whole_number(seed, "--seed", least=0)
@@ -134,7 +139,7 @@ def command(
     model = chosen_model(cost_model, constants)
     kind = domain_of(model)
     machine, parts = kind.load_hardware(accelerator, model), load_space(space, model, hardware or [])
-    shared: dict[str, Any] = {
+    options: dict[str, Any] = {
         "cost_model": model,
         "tiles": tiles,
         "fixed": kind.parse_fixed(fix or [], parts),
@@ -144,7 +149,7 @@ def command(
     problems = {}
     for spec, found in layers.items():
         try:
-            problems[spec] = make_problem(found, machine, objective, **shared)
+            problems[spec] = make_problem(found, machine, objective, **options)
         except InputError as error:
             raise InputError(f"{spec}: {error}" if network else str(error)) from None
     note_merged(network or layer or "")
@@ -154,7 +159,8 @@ def command(
     if not chosen_here:
         note = f"searching with {searcher} and {budget:,} samples; --searcher and --budget take others"
         typer.echo(note, err=True)
-    task = NetworkSearch(network or "", accelerator, problems, searcher, chosen, budget, seed, start)
+    task = NetworkSearch(network or "", accelerator, problems, searcher, chosen, budget, seed, start, shared)
+    _ = task.budgets
     if network is None:
         _search_layer(task, out, save_policy, formats, json, detail=detail)
     else:

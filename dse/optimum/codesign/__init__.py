@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["codesign"]
 
 MAX_WORKERS = 1024
+MAX_RUNS = 1_000_000
 
 
 def codesign(
@@ -44,11 +46,12 @@ def codesign(
 ) -> Any:
     """The machine of a space of hardware, and the mappings, that are best for a network, with the proof.
 
-    `network` is one of `workloads`, or layers with their repeats; `hardware` a space, its TOML file or that
-    file's table (see `dse.domains.codesign.reading`). Energy and latency are sums over the layers, times
-    their repeats, and products of powers of them are minimised. After `time_limit` seconds, or Ctrl-C, there
-    is the best so far and a bound; proofs are kept as those of `certify` are (`cache`), and the same call
-    goes on from them. `observe` is told the State after every few boxes.
+    `network` is one of `workloads`, layers with their repeats, or several networks by `together`; `hardware`
+    a space, its TOML file or that file's table (see `dse.domains.codesign.reading`). Energy and latency are
+    sums over the layers, times their repeats, and products of powers of them are minimised. After
+    `time_limit` seconds, or Ctrl-C, there is the best so far and a bound; proofs are kept as those of
+    `certify` are (`cache`), and the same call goes on from them. `observe` is told the State after every few
+    boxes.
 
     That is a `Codesign`. With a `searcher` it is a `SearchedCodesign`, without a proof: the searcher has
     a `budget` of network evaluations, from `seed`, for machine and mappings together; or for machines alone,
@@ -119,6 +122,22 @@ def _layers_of(network: Any) -> tuple[str, tuple[Layer, ...]]:
             f"network must be one of workloads, as load('resnet50'), or layers, got {shorten(network)}"
         )
     return str(getattr(network, "name", "network")), layers
+
+
+def together(runs: Sequence[tuple[Any, int]]) -> Any:
+    """Networks that share one machine, each with how many runs count: the sums are over all of these."""
+    from types import SimpleNamespace
+
+    found, names = [], []
+    for network, count in runs:
+        name, layers = _layers_of(network)
+        whole_number(count, f"runs of network {name!r}", most=MAX_RUNS)
+        names.append(f"{count:,} x {name}" if count > 1 else name)
+        found += [
+            replace(layer, name=f"{name}:{layer.name or layer}", repeats=layer.repeats * count)
+            for layer in layers
+        ]
+    return SimpleNamespace(name=" + ".join(names), layers=tuple(found))
 
 
 def _refuse_mixed(

@@ -142,6 +142,8 @@ class TwoLevels(JointNetwork):
     inner: str = field(kw_only=True)
     samples: int = field(kw_only=True)
     seed: int = field(kw_only=True)
+    known: dict[Any, Any] = field(kw_only=True, default_factory=dict, compare=False, repr=False)
+    """What inner searches have come to, which is the same again: it saves time, and is charged anew."""
 
     @property
     def way(self) -> dict[str, Any]:
@@ -155,6 +157,13 @@ class TwoLevels(JointNetwork):
 
     def network_at(self, genes: IntArray) -> Priced:
         """The network with the mappings that the inner searches find, or that are proven."""
+        key = (*genes.tolist(), self.inner, self.samples, self.seed)
+        if key not in self.known:
+            self.known[key] = self._network_at(genes)
+        found: Priced = self.known[key]
+        return found
+
+    def _network_at(self, genes: IntArray) -> Priced:
         at: Ready = self.layers_space.at(genes)
         cycles, energies, mappings = [], [], []
         for problem in at.problems:

@@ -18,6 +18,7 @@ from dse.core.layer import Layer
 from dse.domains.codesign.space import Box, HardwareSpace
 from dse.domains.levels.models.timeloop.proof import proof
 from dse.optimum import certify
+from dse.optimum.codesign import together
 from dse.optimum.verification import codesign as verification
 from dse.optimum.verification.codesign import verify_codesign
 from dse.support.errors import InputError
@@ -225,3 +226,14 @@ def test_wrong_input_is_refused_in_a_line(changes: dict[str, Any], said: str) ->
         dse.codesign(**{"network": LAYERS, "hardware": small(), **changes})
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_one_machine_for_several_networks_is_that_of_all_their_runs() -> None:
+    first, second = LAYERS[:1], LAYERS[1:]
+    both = dse.codesign(together([(first, 3), (second, 1)]), small(), "edp", cache=False)
+    layers = [replace(layer, repeats=3 * layer.repeats) for layer in first] + list(second)
+    alone = dse.codesign(layers, small(), "edp", cache=False)
+    assert both.best["value"] == alone.best["value"]
+    assert both.network == "3 x network + network"
+    with pytest.raises(InputError, match="runs of network"):
+        together([(first, 0)])
