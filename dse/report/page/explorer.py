@@ -22,8 +22,6 @@ from dse.report.plots.style import styles
 DIGITS, END_DIGITS = 5, 4
 """Of a figure in the data, and of the ends of its interval: a screen shows fewer."""
 FACETS = ("network", "accelerator", "objective")
-EMPHASISED = 5
-"""Where there are more searchers than so many, the page offers to show the best of them alone."""
 
 
 @dataclass(frozen=True)

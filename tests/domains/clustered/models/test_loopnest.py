@@ -90,7 +90,7 @@ def test_figures_follow_from_the_counts_bit_by_bit(tiles: str) -> None:
         assert costs.cycles[index] == counts.cycles
         assert (costs.l1_size[index], costs.l2_size[index]) == (counts.l1_need, counts.l2_need)
         assert costs.macs[index] == problem.layer.macs
-        leakage = constants.leakage_mw(problem.accelerator)
+        leakage = constants.area_mm2(problem.accelerator) * constants.leakage_mw_per_mm2
         assert costs.power[index] == pytest.approx(energy * 1e3 / counts.cycles + leakage, rel=1e-12)
         assert costs.area[index] == constants.area_mm2(problem.accelerator)
 

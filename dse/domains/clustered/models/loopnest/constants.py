@@ -50,7 +50,3 @@ class Constants(ModelConstants):
         """The area in mm2 of that many PEs with buffers of these sizes, in elements: numbers or arrays."""
         pe = simd_lanes * self.mac_um2 + l1_size * self.element_um2
         return (num_pes * pe + l2_size * self.element_um2) * 1e-6
-
-    def leakage_mw(self, accelerator: Accelerator) -> float:
-        """The power that an accelerator takes without doing anything."""
-        return self.area_mm2(accelerator) * self.leakage_mw_per_mm2

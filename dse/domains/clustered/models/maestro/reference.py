@@ -207,7 +207,7 @@ class _Pricer:
         cycles = macs = counted = l1_size = 0
         busy = 0.0
         reads = {INPUT: 0, WEIGHT: 0}
-        output_writes = output_accesses = 0
+        output_writes = 0
         accepted = False
         for count, case in level.cases(self.sizes):
             if not accepted:
@@ -215,7 +215,6 @@ class _Pricer:
                 need_outputs = 2 * case.egress()
             egress, work, psums = case.egress(), case.macs(), case.critical_psums()
             output_writes += count * egress
-            output_accesses += count * work
             if psums <= 0:
                 continue
             fetched = {tensor: case.ingress(tensor) for tensor in reads}
