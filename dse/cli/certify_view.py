@@ -111,6 +111,10 @@ def show_network(data: Mapping[str, Any], out: Path | None, *, kept: bool, roofl
     show_totals(console, data)
     if "total" in data:
         console.print(_of_total(data), soft_wrap=True)
+    if data["time_limit"] is not None:
+        console.print(
+            f"all proofs took {output.short(data['seconds'])} of {output.short(data['time_limit'])} s"
+        )
     if open_:
         layers = len(data["layers"])
         # A floor is all that there is to know; it has no groups.

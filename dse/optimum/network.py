@@ -12,6 +12,7 @@ from dse.core.objective import objective_named
 from dse.core.problem import AnyProblem
 from dse.core.proofs import Check
 from dse.optimum import certify, verify
+from dse.optimum.network_time import NetworkTime
 from dse.optimum.total import Total, has_total, least_total
 from dse.optimum.total_check import check_total
 from dse.search.network import MAPPINGS, NETWORK, layer_file, totals
@@ -20,7 +21,6 @@ from dse.support.files import make_folder, write_json
 CERTIFICATES = "certificates"
 """The certificates in the folder of a network, beside the totals and the best mapping of each layer."""
 CERTIFICATE = "certificate.json"
-LEAST_TIME = 0.01
 """Seconds that a proof of the total has where its layer's time is over: some bound is there all the same."""
 
 
@@ -65,6 +65,7 @@ def certify_network(
     *,
     out: Path | None = None,
     observe: Callable[[str], None] = lambda layer: None,
+    in_all: float | None = None,
     **options: Any,
 ) -> dict[str, Any]:
     """Certify each of a network's layers, given by their full names, one after another.
@@ -73,15 +74,21 @@ def certify_network(
     layer has no mapping) and of the total objective `status`, `lower_bound` and `gap`, as a certificate has
     them. Of a product such as EDP the total's own optimum is proven (see `dse.optimum.total`): `best` of each
     layer is then the mapping that it has there, `own` the layer's own best where that is another, and
-    `layer_by_layer` the totals of the layers' own. `options` are those of `certify_layer`, for each layer.
+    `layer_by_layer` the totals of the layers' own. `options` are those of `certify_layer`, for each layer;
+    all proofs together have `in_all` seconds, and `seconds` says what they took.
     With `out`, a folder, mappings and certificates are written to it; a run that was interrupted finds in the
     cache how far its proofs were. `observe` is told the name of each layer that is done.
     """
     if out is not None:
         make_folder(out, MAPPINGS, CERTIFICATES)
     layers, proofs = [], []
+    limit = options.pop("time_limit", None)
+    # The total's proofs have as much time as the layers' own.
+    time = NetworkTime(limit, in_all, len(problems) * (1 + has_total(problems)))
     for place, (spec, problem) in enumerate(problems.items()):
-        found, entry = certify_layer(spec, accelerator, problem, **options)
+        found, entry = certify_layer(spec, accelerator, problem, time_limit=time.of_next(spec), **options)
+        time.note(spec, found)
+        time.parts -= 1
         layers.append({**entry, "repeats": problem.layer.repeats})
         proofs.append(found)
         if out is not None:
@@ -91,7 +98,7 @@ def certify_network(
     problem = next(iter(problems.values()))
     own = total = totals(problems, layers)
     status, bound = bound_of_total(problems, proofs, own)
-    least = _least_total(problems, proofs, options) if own else None
+    least = _least_total(problems, proofs, time, options.get("cache", True)) if own else None
     if least is not None:
         _choose(problems, layers, proofs, least, out)
         total = totals(problems, layers)
@@ -108,6 +115,8 @@ def certify_network(
         "status": status,
         "lower_bound": bound,
         "gap": gap_between(total[problem.objective], bound) if total and bound is not None else None,
+        "seconds": time.seconds,
+        "time_limit": in_all,
     }
     if least is not None:
         checks = [asdict(one) for one in _verified(problems, least)] if options.get("check") else []
@@ -119,7 +128,10 @@ def certify_network(
 
 
 def _least_total(
-    problems: Mapping[str, AnyProblem], proofs: Sequence[Certificate], options: Mapping[str, Any]
+    problems: Mapping[str, AnyProblem],
+    proofs: Sequence[Certificate],
+    time: NetworkTime,
+    cache: bool | str | Path,
 ) -> Total | None:
     """The least product of the totals, if the objective is one; its proofs have what the layers' left of
     their time.
@@ -127,16 +139,13 @@ def _least_total(
     own = [proof.best for proof in proofs if proof.best is not None and proof.counts.groups]
     if len(own) < len(proofs) or not has_total(problems):
         return None
-    limit, cache = options.get("time_limit"), options.get("cache", True)
-    spent = {name: 0.0 if one.cached else one.seconds for name, one in zip(problems, proofs, strict=True)}
 
     def prove(name: str, problem: AnyProblem) -> Certificate:
-        left = None if limit is None else max(limit - spent[name], LEAST_TIME)
-        found = certify(problem, left, cache=cache)
-        spent[name] += 0.0 if found.cached else found.seconds
+        found = certify(problem, time.of_next(name), cache=cache)
+        time.note(name, found)
         return found
 
-    return least_total(problems, own, prove)
+    return least_total(problems, own, prove, lambda: time.over)
 
 
 def _choose(

@@ -70,19 +70,25 @@ class Total:
         }
 
 
-def least_total(problems: Mapping[str, AnyProblem], own: Sequence[Incumbent], prove: Prove) -> Total | None:
+def least_total(
+    problems: Mapping[str, AnyProblem],
+    own: Sequence[Incumbent],
+    prove: Prove,
+    over: Callable[[], bool] = lambda: False,
+) -> Total | None:
     """The least total of a network; `own` is some mapping of each layer, such as its own best, to begin with.
 
-    None if a proof found no mapping in its time. The condition is that of `has_total`.
+    No line is begun once the time is `over`. None if a proof found no mapping in its time, or there was none
+    for the first three lines. The condition is that of `has_total`.
     """
-    search = _Search(problems, prove)
+    search = _Search(problems, prove, over)
     return search.run(own)
 
 
 class _Search(LineSearch):
-    def __init__(self, problems: Mapping[str, AnyProblem], prove: Prove) -> None:
+    def __init__(self, problems: Mapping[str, AnyProblem], prove: Prove, over: Callable[[], bool]) -> None:
         super().__init__(objective_named(next(iter(problems.values())).objective))
-        self.problems, self.prove = problems, prove
+        self.problems, self.prove, self.over = problems, prove, over
         self.proofs: dict[tuple[str, str], Certificate] = {}
 
     def run(self, own: Sequence[Incumbent]) -> Total | None:
@@ -92,10 +98,12 @@ class _Search(LineSearch):
         return Total(found.status, found.lower_bound, found.best, found.loss, tuple(self.lines), self.proofs)
 
     def draw(self, energy: float, latency: float) -> bool:
-        """Prove all layers with these weights; False if one has no mapping."""
+        """Prove all layers with these weights; False if one has no mapping, or the time is over."""
         text = f"energy + {latency!r} * latency" if energy and latency else "energy" if energy else "latency"
         least, chosen = [], []
         for place, (name, problem) in enumerate(self.problems.items()):
+            if self.over():
+                return False
             value, mapping = self._known(place, energy, latency) or self._proven(name, problem, text)
             if mapping is None:
                 return False

@@ -10,7 +10,9 @@ import pytest
 
 from dse.core.objective import objective_named
 from dse.core.problem import AnyProblem
+from dse.optimum import certify
 from dse.optimum.network import certify_network
+from dse.optimum.network_time import NetworkTime
 from tests.optimum import certify_cases, certify_loopnest_cases
 from tests.optimum.certify_cases import every_pair
 
@@ -71,8 +73,24 @@ def test_a_total_whose_proofs_ran_out_of_time_has_a_bound_below_the_optimum() ->
     assert 0 < data["lower_bound"] <= least * (1 + 1e-12) <= data["totals"]["edp"] * (1 + 2e-12)
 
 
+def test_the_time_of_a_network_is_shared_by_all_its_proofs_and_told() -> None:
+    time = NetworkTime(60.0, 20.0, parts=4)
+    assert time.of_next("one") == 5.0
+    proof = certify(next(iter(three_layers("loopnest", "edp").values())), cache=False)
+    time.note("one", replace(proof, seconds=8.0, cached=False))
+    time.note("one", replace(proof, seconds=9.0, cached=True))
+    time.parts -= 1
+    assert (time.of_next("two"), time.seconds, time.over) == (4.0, 8.0, False)
+    assert NetworkTime(60.0, None, 4, {"one": 50.0}).of_next("one") == 10.0
+    assert NetworkTime(None, None, 4).of_next("one") is None
+    problems = three_layers("loopnest", "edp")
+    data = certify_network("small", "any", problems, cache=False, in_all=1e-9)
+    assert data["time_limit"] == 1e-9
+    assert data["seconds"] >= sum(entry["certificate"]["seconds"] for entry in data["layers"]) > 0
+    assert 0 < data["lower_bound"] <= least_of_all_choices(problems, "edp") * (1 + 1e-12)
+
+
 def test_a_check_of_a_total_fails_where_its_bound_says_too_much() -> None:
-    from dse.optimum.network import certify
     from dse.optimum.total import least_total
     from dse.optimum.total_check import check_total
 

@@ -45,7 +45,8 @@ def command(
     time_limit: Annotated[
         float | None,
         typer.Option(
-            help="Seconds for a layer; the next call goes on from there. 60 on machines of levels.",
+            help="Seconds for a layer, or for all of --network; the next call goes on from there. By default "
+            "60 for a layer on machines of levels.",
             metavar="S",
         ),
     ] = None,
@@ -116,7 +117,7 @@ def command(
         except InputError as error:
             raise InputError(f"{spec}: {error}" if network else str(error)) from None
     # Where none is given: some spaces may be too large for a proof.
-    time_limit = kind.proof_seconds if time_limit is None else time_limit
+    given, time_limit = time_limit, kind.proof_seconds if time_limit is None else time_limit
     note_merged(network or layer or "")
     options = {"time_limit": time_limit, "cache": False if fresh else cache or True, "check": verify}
     try:
@@ -133,7 +134,10 @@ def command(
         elif network is None:
             _certify_layer(accelerator, problems, out, formats, json, options, detail=detail)
         else:
-            _certify_network(network, accelerator, problems, out, formats, json, options, roofline=roofline)
+            in_all = {"time_limit": None, "in_all": given} if given is not None else {}
+            _certify_network(
+                network, accelerator, problems, out, formats, json, options | in_all, roofline=roofline
+            )
     except KeyboardInterrupt:
         if not fresh:
             typer.echo("dse: what is proven is kept; the same command goes on from there", err=True)
