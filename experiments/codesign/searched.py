@@ -27,7 +27,6 @@ WAYS: dict[str, tuple[str, str | None, int | None]] = {
     "genetic, joint": ("genetic", None, None),
     "local, joint": ("local", None, None),
     "local, local inside (100)": ("local", "local", 100),
-    "random, team inside (50)": ("random", "team", 50),
     "team, team inside (50)": ("team", "team", 50),
 }
 """The outer searcher, the inner one, and its samples of each layer on a machine."""

@@ -32,7 +32,7 @@ from experiments.intervals import mean_of
 GRID = Path(__file__).with_name("vaesa_grid.csv.gz")
 PARAMETERS = ("arith_meshX", "arith_ins", "mem1_ent", "mem2_ent", "mem3_ent", "mem4_ent")
 NETWORKS = ("resnet50", "alexnet", "deepbench", "resnext50_32x4d")
-SEARCHERS = ("random", "grid", "walk", "local", "genetic", "cem", "tpe", "bayesian", "team")
+SEARCHERS = ("random", "grid", "walk", "local", "genetic", "cem", "tpe", "team")
 BUDGET, SEEDS = 100, 10
 AFTER = (10, 20, 50, 100)
 
