@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dse.cli import output
 from dse.core.cost_models import unit_of
+from dse.optimum.chains.sharing import described
 from dse.support.errors import InputError
 from dse.support.quantities import energy, quantity
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from dse.core.layer import Layer
     from dse.core.problem import AnyProblem
     from dse.core.residence import Residence
-    from dse.optimum.chains.result import ChainProof
+    from dse.optimum.chains.result import ChainProof, Run
 
 DIGITS = 6
 
@@ -103,7 +104,12 @@ def _show_staying(console: Console, proof: ChainProof) -> None:
         for one in program.tensors.values()
     }
     stays = [f"{name} ({sizes[name]:,} {home.unit})" for name in best.staying]
-    goes = [name for name in sizes if name not in best.staying]
+    tiles = {layer.name for shared in best.shared for layer in shared.group.layers[:-1]}
+    if tiles:
+        console.print(
+            f"stays tile by tile: {', '.join(name for name in sizes if name in tiles)}", soft_wrap=True
+        )
+    goes = [name for name in sizes if name not in (*best.staying, *tiles)]
     console.print(
         f"stays in {home.level}, of {home.room:,} {home.unit}: {', '.join(stays) or 'nothing'}",
         soft_wrap=True,
@@ -113,16 +119,31 @@ def _show_staying(console: Console, proof: ChainProof) -> None:
 
 
 def _show_runs(console: Console, proof: ChainProof, residence: Residence) -> None:
+    """Each layer's loops; of layers that share tiles, the loops that they share, and then their parts'."""
     assert proof.best is not None
     for run in proof.best.runs:
+        _show_run(console, run, proof, residence)
+    for shared in proof.best.shared:
         console.print()
-        held = f", {'+'.join(run.phase.held)} in place" if run.phase.held else ""
-        spent = energy(run.best.energy_nj, DIGITS)
-        line = f"{run.name} x {run.count:,}: {run.best.cycles:,} cycles, {spent}{held}"
-        console.print(line, style="bold", soft_wrap=True)
-        problem = residence.problem(proof.problem, run.phase)
-        assert problem is not None
-        console.print(problem.nest(run.best.mapping).strip(), soft_wrap=True)
+        for line in described(shared.tiling, shared.group):
+            console.print(line, style="bold", soft_wrap=True)
+        spent = energy(shared.joules * 1e9, DIGITS)
+        line = f"together x {shared.count:,}: {shared.cycles:,.0f} cycles, {spent}"
+        console.print(line, soft_wrap=True)
+        for run in shared.runs:
+            _show_run(console, run, proof, residence)
+
+
+def _show_run(console: Console, run: Run, proof: ChainProof, residence: Residence) -> None:
+    held = f", {'+'.join(run.phase.held)} in place" if run.phase.held else ""
+    held += ", adding to earlier sums" if run.phase.returned else ""
+    spent = energy(run.best.energy_nj, DIGITS)
+    console.print()
+    line = f"{run.name} x {run.count:,}: {run.best.cycles:,} cycles, {spent}{held}"
+    console.print(line, style="bold", soft_wrap=True)
+    problem = residence.problem(proof.problem, run.phase)
+    assert problem is not None
+    console.print(problem.nest(run.best.mapping).strip(), soft_wrap=True)
 
 
 def _show_gain(console: Console, data: Mapping[str, Any]) -> None:

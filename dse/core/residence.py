@@ -13,11 +13,32 @@ from dse.support.arrays import FloatArray
 
 @dataclass(frozen=True)
 class Home:
-    """The level of the hardware where whole tensors can stay, and its `room` in words (or what it counts)."""
+    """The level of the hardware where whole tensors can stay, its `room` in words (or what it counts), and
+    the tensors that can be held there.
+    """
 
     level: str
     room: int
     unit: str = "words"
+    may_hold: tuple[str, ...] = ("W", "I", "O")
+
+
+@dataclass(frozen=True)
+class Rates:
+    """What a word costs that comes in, by tensor, and an output's that goes out; and its `bits` of room.
+
+    Tensors that are not `kept` by the home in any case may go by it: they take no room, and come once.
+    """
+
+    comes: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    goes: float = 1.0
+    bits: tuple[int, int, int] = (1, 1, 1)
+    kept: frozenset[str] = frozenset("WIO")
+
+    def of(self, tensor: str) -> tuple[float, int]:
+        """What a word of it costs that comes, and its room."""
+        place = "IWO".index(tensor)
+        return self.comes[place], self.bits[place]
 
 
 @dataclass(frozen=True)
@@ -60,6 +81,14 @@ class Residence(Protocol):
 
     def demands(self, problem: AnyProblem, mapping: object) -> FloatArray:
         """Cycles that computing and each port of the hardware take, for a mapping: the longest counts."""
+        ...
+
+    def rates(self, problem: AnyProblem) -> tuple[Rates, tuple[Rates, ...]]:
+        """What words that move over the edge of the home cost at least: in J, and in s by each port."""
+        ...
+
+    def first_visits(self, problem: AnyProblem) -> float:
+        """No less than what a first sum costs less than one that comes back, in J a word of an output."""
         ...
 
     def moved(self, problem: AnyProblem, tensor: str, words: int) -> tuple[float, FloatArray]:

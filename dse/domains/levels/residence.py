@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dse.core.residence import Home, Phase
+from dse.core.residence import Home, Phase, Rates
 from dse.domains.levels.machine import RETURNED, TENSORS, Level, Machine
 from dse.domains.levels.problem import MachineProblem
 from dse.support.arrays import FloatArray
@@ -26,7 +26,7 @@ class LevelsResidence:
         if place is None:
             return None
         level = machine.levels[place]
-        return Home(level.name, level.capacity or 0, machine.unit)
+        return Home(level.name, level.capacity or 0, machine.unit, machine.may_keep(place, TENSORS))
 
     def sizes(self, problem: Any) -> Mapping[str, int]:
         """See Residence."""
@@ -73,6 +73,38 @@ class LevelsResidence:
             found += _cycles(level, read, written)
         return np.array(found)
 
+    def rates(self, problem: Any) -> tuple[Rates, tuple[Rates, ...]]:
+        """See Residence. A drain costs the outer level's write, and nothing here."""
+        machine: Machine = problem.accelerator
+        place = _home(machine) or 0
+        outer, home = machine.levels[0], machine.levels[place]
+        tensors = {tensor.name: tensor for tensor in problem.space.workload.tensors}
+        wide = tuple(tensors[name].bits for name in ("I", "W", "O"))
+        kept = frozenset(machine.must_keep(place, TENSORS))
+        pj = outer.energy.read_pj / outer.block + home.energy.write_pj / home.block
+        joules = _rates([pj * 1e-12] * 3, outer.energy.update_pj / outer.block * 1e-12, wide, kept)
+        rates = outer.bandwidth
+        ports = ((rates.read, 1, 0), (rates.write, 0, 1), (rates.shared, 1, 1))
+        second = machine.cycle_seconds
+        seconds = tuple(
+            _rates([comes * second / rate] * 3, goes * second / rate, wide, kept)
+            for rate, comes, goes in ports
+            if rate is not None
+        )
+        return joules, seconds
+
+    def first_visits(self, problem: Any) -> float:
+        """See Residence: a read at the home, a read and a fill at every instance of a level inside."""
+        machine: Machine = problem.accelerator
+        place, bits = _home(machine) or 0, machine.bits
+        pj = machine.levels[place].energy.read_pj / machine.levels[place].block
+        for inner in range(place + 1, len(machine.levels)):
+            level = machine.levels[inner]
+            if OUTPUT in machine.may_keep(inner, TENSORS):
+                each = (level.energy.read_pj + level.energy.write_pj) / level.block
+                pj += each * machine.instances[inner]
+        return pj * 1e-12 * (bits[OUTPUT] if bits else 1)
+
     def moved(self, problem: Any, tensor: str, words: int) -> tuple[float, FloatArray]:
         """See Residence. Inputs are read outside and written here; outputs the other way round, for which
         nothing is read here: as everywhere under these rules, a drain is a write of the outer level.
@@ -101,6 +133,14 @@ def _home(machine: Machine) -> int | None:
         if {"I", "O"} <= may:
             return place
     return None
+
+
+def _rates(comes: list[float], goes: float, wide: tuple[int, ...], kept: frozenset[str]) -> Rates:
+    """Rates a word of each tensor; those that the home need not keep cost nothing here."""
+    names = ("I", "W", "O")
+    each = [rate * bits if name in kept else 0.0 for name, rate, bits in zip(names, comes, wide, strict=True)]
+    of_output = goes * wide[2] if OUTPUT in kept else 0.0
+    return Rates((each[0], each[1], each[2]), of_output, (wide[0], wide[1], wide[2]), kept)
 
 
 def _cycles(level: Level, read: float, written: float) -> list[float]:

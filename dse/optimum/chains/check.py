@@ -6,25 +6,23 @@ last layer back, every set of tensors that may stay, with what the proofs of pha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cache
-from math import inf
-from typing import Any
+from collections.abc import Iterator, Sequence
+from math import ceil, inf
 
 from dse.core.edges import Chain
 from dse.core.objective import objective_named
 from dse.core.proofs import Check
 from dse.core.residence import Residence
 from dse.optimum import verify
-from dse.optimum.chains.result import ChainProof, Schedule
+from dse.optimum.chains.check_bound import Bound, Moments, operands, runs_of
+from dse.optimum.chains.check_tiles import needs
+from dse.optimum.chains.result import ChainProof, Schedule, Shared
 
 ROUNDED = 1e-9
 MOST_TURNS = 4
 """Runs of layers in turns that are gone through: from the second on each is as the one before."""
 
-Parts = list[tuple[Chain, "Moments"]]
-Moments = list[tuple[int, dict[int, int]]]
-"""In running order: a layer, and the room of every tensor that may be alive then, by its maker."""
+Parts = list[tuple[Chain, Moments]]
 
 
 def check_chain(proof: ChainProof, residence: Residence) -> tuple[Check, ...]:
@@ -36,7 +34,7 @@ def check_chain(proof: ChainProof, residence: Residence) -> tuple[Check, ...]:
         _phases(proof, residence),
         _room(proof, proof.best, parts),
         _cost(proof, proof.best, residence),
-        _bound(proof, parts),
+        _bound(proof, residence, parts),
     )
 
 
@@ -68,7 +66,7 @@ def _moments(proof: ChainProof, chain: Chain) -> Moments:
         reads = [at for at, (place, _) in enumerate(order) if chain.names[place] in readers]
         together = [_turn(order, at) for at in makes] and all(_turn(order, at) is not None for at in makes)
         inside = together and all(_turn(order, at) == _turn(order, makes[0]) for at in reads)
-        count = _runs(chain, maker)
+        count = runs_of(chain, maker)
         for at in range(makes[0], max(reads) + 1):
             if inside:
                 turn = order[at][1]
@@ -82,18 +80,14 @@ def _moments(proof: ChainProof, chain: Chain) -> Moments:
     return found
 
 
-def _runs(chain: Chain, place: int) -> int:
-    return chain.layers[place].repeats // chain.times
-
-
 def _order(chain: Chain) -> list[tuple[int, int]]:
     """The runs of one run of the chain: layer and turn. Neighbours of equally many runs take turns."""
     found: list[tuple[int, int]] = []
     place, names = 0, len(chain.layers)
     while place < names:
-        runs, end = _runs(chain, place), place + 1
+        runs, end = runs_of(chain, place), place + 1
         if runs > 1 and chain.layers[place].product:
-            while end < names and _runs(chain, end) == runs and chain.layers[end].product:
+            while end < names and runs_of(chain, end) == runs and chain.layers[end].product:
                 end += 1
         turns = min(runs, MOST_TURNS) if end - place > 1 else 1
         found += [(layer, turn) for turn in range(turns) for layer in range(place, end)]
@@ -122,27 +116,57 @@ def _room(proof: ChainProof, best: Schedule, parts: Parts) -> Check:
     """What each run says that is taken must be no less than what is alive, beside a tile that fits."""
     wrong = []
     runs = {run.name: run for run in best.runs}
+    for shared in best.shared:
+        wrong += list(_shared_room(proof, shared))
     for chain, moments in parts:
         staying = {place for place, name in enumerate(chain.names) if name in best.staying}
         for layer, alive in moments:
-            run = runs[chain.names[layer]]
             need = sum(words for maker, words in alive.items() if maker in staying)
+            if chain.names[layer] not in runs:
+                wrong += _in_a_group(best, chain, layer, staying, need)
+                continue
+            run = runs[chain.names[layer]]
             if need > run.phase.taken or (proof.home and need > proof.home.room):
                 wrong.append(f"{run.name}: {need} alive, {run.phase.taken} taken")
-            wanted = _operands(chain, layer, staying)
+            wanted = operands(chain, layer, staying)
             if set(run.phase.held) != wanted:
                 wrong.append(f"{run.name}: holds {run.phase.held}, not {sorted(wanted)}")
     most = max((run.phase.taken for run in best.runs), default=0)
     return Check("what stays has its room", not wrong, "; ".join(wrong[:3]) or f"at most {most:,} taken")
 
 
-def _operands(chain: Chain, layer: int, staying: set[int]) -> set[str]:
-    name = chain.layers[layer].name
-    held = {"O"} if layer in staying else set()
-    for edge in chain.edges:
-        if edge.reader == name and edge.operand and chain.place(edge.source) in staying:
-            held.add(edge.operand)
-    return held
+def _in_a_group(best: Schedule, chain: Chain, layer: int, staying: set[int], need: int) -> list[str]:
+    """What is wrong with the group that a layer is in, of what stays outside of it."""
+    name = chain.names[layer]
+    found = [one for one in best.shared if name in (layer.name for layer in one.group.layers)]
+    if len(found) != 1:
+        return [f"{name}: run in {len(found)} groups"]
+    group = found[0].group
+    names = [one.name for one in group.layers]
+    held, place = operands(chain, layer, staying), names.index(name)
+    said = {"W"} if place in group.weights else set()
+    said |= {"I"} if place == 0 and group.reads else set()
+    said |= {"O"} if name == names[-1] and group.makes else set()
+    wrong = [] if held == said else [f"{name}: holds {sorted(said)}, not {sorted(held)}"]
+    return wrong + ([f"{name}: {need} alive, {group.taken} taken"] if need > group.taken else [])
+
+
+def _shared_room(proof: ChainProof, shared: Shared) -> Iterator[str]:
+    """What is wrong with the room of a group's parts, and with how often they are run."""
+    tiling, group = shared.tiling, shared.group
+    kept = frozenset(f"W{one.place}" if one.tensor == "W" else one.tensor for one in tiling.moves)
+    work = dict.fromkeys(range(len(group.layers)), 0)
+    for part in tiling.parts:
+        need, held = needs(group, tiling.rows, tiling.columns, kept, tiling.columns_outside, part.place)
+        name = group.layers[part.place].name
+        if need > part.phase.taken or (proof.home and need > proof.home.room):
+            yield f"{name}: {need} alive, {part.phase.taken} taken"
+        if not set(part.phase.held) <= held:
+            yield f"{name}: holds {part.phase.held}, not {sorted(held)}"
+        work[part.place] += part.count * part.phase.layer.macs
+    for place, macs in work.items():
+        if macs != group.layers[place].macs:
+            yield f"{group.layers[place].name}: {macs} MACs of {group.layers[place].macs}"
 
 
 def _cost(proof: ChainProof, best: Schedule, residence: Residence) -> Check:
@@ -157,15 +181,41 @@ def _cost(proof: ChainProof, best: Schedule, residence: Residence) -> Check:
             return Check("the schedule costs what is claimed", False, f"{run.name}: not feasible")
         joules += float(figures.energy_nj[0]) * 1e-9 * run.count
         cycles += float(figures.cycles[0]) * run.count
+    for shared in best.shared:
+        spent, time = _shared_cost(proof, shared, residence)
+        joules, cycles = joules + spent * shared.count, cycles + time * shared.count
     seconds = cycles * proof.problem.accelerator.cycle_seconds
     loss = objective_named(proof.objective).total({"energy": joules, "latency": seconds})
     same = abs(loss - best.loss) <= ROUNDED * loss and best.loss >= proof.lower_bound * (1 - ROUNDED)
     return Check("the schedule costs what is claimed", same, f"{loss:.9g}")
 
 
-def _bound(proof: ChainProof, parts: Parts) -> Check:
+def _shared_cost(proof: ChainProof, shared: Shared, residence: Residence) -> tuple[float, float]:
+    """Energy and cycles of one run of a group, its parts' mappings judged anew; inf if one does not fit."""
+    joules = cycles = 0.0
+    moves = list(shared.tiling.moves)
+    for place, (part, run) in enumerate(zip(shared.tiling.parts, shared.runs, strict=True)):
+        problem = residence.problem(proof.problem, part.phase)
+        if problem is None or problem.evaluate(run.best.mapping).reason[0] != 0:
+            return inf, inf
+        figures = problem.evaluate(run.best.mapping)
+        joules += part.count * float(figures.energy_nj[0]) * 1e-9
+        ports = part.count * residence.demands(problem, run.best.mapping)
+        last = all(one.place != part.place for one in shared.tiling.parts[place + 1 :])
+        for move in [one for one in moves if one.place == part.place and (one.tensor != "O" or last)]:
+            moves.remove(move)
+            spent, more = residence.moved(problem, move.tensor, move.words)
+            joules, ports = joules + move.count * spent * 1e-9, ports + move.count * more
+        cycles += max(ceil(max(ports) - ROUNDED), part.count * int(figures.cycles[0]))
+    return joules, cycles
+
+
+def _bound(proof: ChainProof, residence: Residence, parts: Parts) -> Check:
     """No choice of what stays is below the bound, by what the proofs imply; of a product, no corner."""
-    least = {text: sum(_least(proof, text, *part) * part[0].times for part in parts) for text in proof.known}
+    claims = {text: _claimed(proof, text) for text in proof.known}
+    least = {
+        text: _sum(proof, residence, text, parts, claimed) for text, claimed in claims.items() if claimed
+    }
     name = "no choice of what stays is below the bound"
     if not proof.lines:
         found = least[proof.objective]
@@ -173,6 +223,22 @@ def _bound(proof: ChainProof, parts: Parts) -> Check:
         weights = [(text, _weights(text)) for text in least]
         found = _least_corner(proof, [(*pair, least[text]) for text, pair in weights])
     return Check(name, found >= proof.lower_bound * (1 - ROUNDED), f"{found:.9g} of {proof.lower_bound:.9g}")
+
+
+def _claimed(proof: ChainProof, text: str) -> float:
+    """What a sum is said not to be below: of a product, its line."""
+    if not proof.lines:
+        return proof.lower_bound if text == proof.objective else 0.0
+    return proof.lines.get(_weights(text), 0.0)
+
+
+def _sum(proof: ChainProof, residence: Residence, text: str, parts: Parts, claimed: float) -> float:
+    """The least sum of all chains under an objective."""
+    bounds = [Bound(proof, residence, text, _weights(text), *part) for part in parts]
+    total = sum(one.least(0.0) * one.chain.times for one in bounds)
+    if total < claimed * (1 - ROUNDED):
+        total = sum(one.least(inf) * one.chain.times for one in bounds)
+    return total
 
 
 def _weights(text: str) -> tuple[float, float]:
@@ -195,69 +261,3 @@ def _least_corner(proof: ChainProof, lines: list[tuple[float, float, float]]) ->
         if at >= floor * (1 - ROUNDED)
     ]
     return min(values)
-
-
-def _least(proof: ChainProof, text: str, chain: Chain, moments: Moments) -> float:
-    """The least sum of a run of the chain that the proofs of an objective allow, from the last layer back."""
-    known = [
-        (phase, inf if certificate is None else certificate.lower_bound)
-        for phase, certificate in proof.known[text].items()
-    ]
-    room = proof.home.room if proof.home else 0
-    need: list[dict[int, int]] = [{} for _ in chain.layers]
-    for layer, alive in moments:
-        for maker, words in alive.items():
-            need[layer][maker] = max(need[layer].get(maker, 0), words)
-    may = _may_stay(proof, chain)
-
-    @cache
-    def cost(layer: int, held: frozenset[str], taken: int) -> float:
-        if taken > room:
-            return inf
-        implied = [
-            bound
-            for phase, bound in known
-            if phase.layer == chain.layers[layer]
-            and held <= set(phase.held)
-            and phase.taken <= taken
-            and not phase.returned
-        ]
-        return max(implied, default=0.0)
-
-    @cache
-    def after(layer: int, staying: frozenset[int]) -> float:
-        if layer == len(chain.layers):
-            return 0.0
-        here = [one for one in need[layer] if one in may and not any(one in need[at] for at in range(layer))]
-        least = inf
-        for mask in range(2 ** len(here)):
-            now = staying | {one for bit, one in enumerate(here) if mask >> bit & 1}
-            taken = sum(words for maker, words in need[layer].items() if maker in now)
-            value = cost(layer, frozenset(_operands(chain, layer, set(now))), taken) * _runs(chain, layer)
-            later = frozenset(
-                one for one in now if any(one in need[at] for at in range(layer + 1, len(need)))
-            )
-            least = min(least, value + after(layer + 1, later)) if value < inf else least
-        return least
-
-    return after(0, frozenset())
-
-
-def _may_stay(proof: ChainProof, chain: Chain) -> set[int]:
-    """Tensors that each reader takes whole, counted anew from the layers' sizes."""
-    found = set()
-    for maker, layer in enumerate(chain.layers):
-        rows, columns = layer.output
-        made = (layer.K if layer.type == "CONV" else layer.C) * rows * columns * _runs(chain, maker)
-        edges = [edge for edge in chain.edges if edge.source == layer.name]
-        whole = [_takes(chain, edge.reader, edge.operand, made) for edge in edges]
-        if edges and all(whole) and proof.home:
-            found.add(maker)
-    return found
-
-
-def _takes(chain: Chain, reader: str, operand: str, made: int) -> bool:
-    place = chain.place(reader)
-    layer: Any = chain.layers[place]
-    sizes = {"I": layer.Y * layer.X * layer.C, "W": layer.R * layer.S * layer.K * layer.C}
-    return not operand or sizes[operand] * _runs(chain, place) == made

@@ -12,6 +12,10 @@ from functools import cached_property
 
 from dse.core.edges import BESIDE, INPUT, OUTPUT, WEIGHT, Chain
 from dse.core.layer import Layer
+from dse.optimum.chains.tilings import Group, size_of
+
+MAX_GROUP = 3
+"""Layers that share tiles, at most."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,8 @@ class Program:
 
     chain: Chain
     sizes: Mapping[Layer, Mapping[str, int]]
+    most: int = MAX_GROUP
+    """Layers that share tiles, at most; 1 if none do."""
 
     @cached_property
     def runs(self) -> tuple[int, ...]:
@@ -67,6 +73,46 @@ class Program:
             ):
                 found[place] = self._tensor(place, max(readers))
         return found
+
+    @cached_property
+    def groups(self) -> tuple[tuple[int, int], ...]:
+        """Neighbours that may share tiles: products of equal rows, each read by the next one alone."""
+        last, found = len(self.chain.layers), []
+        for start in range(last):
+            for end in range(start + 1, min(start + self.most, last)):
+                if not self._linked(end - 1, end):
+                    break
+                found.append((start, end))
+        return tuple(found)
+
+    def group(self, place: int, end: int, staying: frozenset[int]) -> Group:
+        """The group from one layer to another, where these tensors stay."""
+        layers = self.chain.layers[place : end + 1]
+        edges = [self.chain.read_by(layer.name) for layer in layers[1:]]
+        whole_rows = tuple(any(edge.whole_rows for edge in one if edge.operand == INPUT) for one in edges)
+        reads, makes = INPUT in self.held(place, staying), end in staying
+        taken = max(self.taken(at, staying) for at in range(place, end + 1))
+        first = self.sizes[layers[0]]
+        bits = tuple(first[name] // self._count(place, name) for name in (INPUT, WEIGHT, OUTPUT))
+        weights = tuple(at for at in range(len(layers)) if WEIGHT in self.held(place + at, staying))
+        return Group(layers, whole_rows, reads, makes, taken, (bits[0], bits[1], bits[2]), weights)
+
+    def begins(self, place: int, end: int) -> tuple[int, ...]:
+        """The makers of the tensors that may stay from one of these layers on, but what they hand on."""
+        return tuple(
+            maker
+            for maker, tensor in self.tensors.items()
+            if place <= tensor.first <= end and not place <= maker < end
+        )
+
+    def _linked(self, one: int, two: int) -> bool:
+        """Whether a layer's output is read by the next alone, and both are products of the same rows."""
+        before, after = self.chain.layers[one], self.chain.layers[two]
+        edges = [(edge.reader, edge.operand) for edge in self.chain.readers_of(before.name)]
+        if one not in self.tensors or edges != [(after.name, INPUT)] or self.runs[one] != self.runs[two]:
+            return False
+        rows, columns, _ = size_of(before)
+        return is_product(before) and is_product(after) and size_of(after)[::2] == (rows, columns)
 
     def held(self, place: int, staying: frozenset[int]) -> tuple[str, ...]:
         """Which operands of a layer stay on chip, where the tensors of these makers do."""
@@ -103,3 +149,9 @@ class Program:
         if start < end and last <= end:
             return Tensor(maker, words, maker, last)
         return Tensor(maker, words * self.runs[maker], start, last_end)
+
+
+def is_product(layer: Layer) -> bool:
+    """Whether a layer is a matrix product, or a convolution that reads one place for each of its outputs."""
+    plain = (layer.R, layer.S, layer.groups) == (1, 1, 1) and layer.type == "CONV"
+    return plain and (layer.stride, layer.padding) == ((1, 1), (0, 0))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from dse.core.certificate import BOUNDED, OPTIMAL, Certificate, Incumbent, gap_between
 from dse.core.problem import AnyProblem
 from dse.core.residence import Home, Phase
 from dse.optimum.chains.program import Program
+from dse.optimum.chains.tilings import Group, Tiling
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,18 @@ class Run:
 
 
 @dataclass(frozen=True)
+class Shared:
+    """Layers that share tiles: how, each part's run, and what one run of the group costs."""
+
+    group: Group
+    tiling: Tiling
+    count: int
+    runs: tuple[Run, ...]
+    joules: float
+    cycles: float
+
+
+@dataclass(frozen=True)
 class Schedule:
     """Which tensors stay (by the layers that make them), and each layer's run; totals of all runs."""
 
@@ -31,6 +44,7 @@ class Schedule:
     joules: float
     seconds: float
     loss: float
+    shared: tuple[Shared, ...] = ()
 
     def totals(self) -> dict[str, float]:
         """The totals as plain data."""
@@ -42,7 +56,8 @@ class ChainProof:
     """The least cost of chains, one after another: no schedule of those considered is below `lower_bound`.
 
     `alone` is the least where nothing stays. `known` are the proofs that it stands on, by objective and
-    phase; None of one for which there is no room. `lines` are weights of energy and latency, of a product.
+    phase; None of one for which there is no room. `lines` are what sums are not below, of a
+    product, by their weights of energy and latency.
     """
 
     programs: tuple[Program, ...]
@@ -53,7 +68,7 @@ class ChainProof:
     best: Schedule | None
     alone: Schedule | None
     known: Mapping[str, Mapping[Phase, Certificate | None]]
-    lines: tuple[tuple[float, float], ...] = ()
+    lines: Mapping[tuple[float, float], float] = field(default_factory=dict)
     seconds: float = 0.0
 
     @property
@@ -81,6 +96,7 @@ class ChainProof:
             "layer_by_layer": self.alone.totals() if self.alone else None,
             "gain": gain(self.alone, self.best, self.objective),
             "runs": [_run(run) for run in self.best.runs] if self.best else None,
+            "shared": [_shared(one) for one in self.best.shared] if self.best else None,
             "proofs": sum(map(len, self.known.values())),
             "seconds": self.seconds,
         }
@@ -102,6 +118,21 @@ def gain(alone: Schedule | None, best: Schedule | None, objective: str) -> dict[
     before, after = alone.totals(), best.totals()
     found = {name: before[name] / after[name] for name in before}
     return found | {"objective": alone.loss / best.loss}
+
+
+def _shared(one: Shared) -> dict[str, Any]:
+    tiling = one.tiling
+    return {
+        "layers": [layer.name for layer in one.group.layers],
+        "count": one.count,
+        "rows": tiling.rows,
+        "columns": list(tiling.columns),
+        "columns_outside": tiling.columns_outside,
+        "held": list(tiling.held),
+        "energy_nj": one.joules * 1e9,
+        "cycles": one.cycles,
+        "runs": [_run(run) for run in one.runs],
+    }
 
 
 def _run(run: Run) -> dict[str, Any]:

@@ -13,10 +13,11 @@ from dse.core.layer import Layer
 from dse.core.objective import Objective, objective_named
 from dse.core.problem import AnyProblem
 from dse.core.residence import Home, Phase, Residence
-from dse.optimum.chains.program import Program
+from dse.optimum.chains.program import MAX_GROUP, Program
 from dse.optimum.chains.proofs import Proofs, Prove
-from dse.optimum.chains.result import ChainProof, Run, Schedule
-from dse.optimum.chains.whole import Path, phase_of, settle
+from dse.optimum.chains.result import ChainProof, Run, Schedule, Shared
+from dse.optimum.chains.sharing import Sharing
+from dse.optimum.chains.whole import Path, Settling, phase_of
 from dse.optimum.lines import Choice, Closed, Line, LineSearch
 from dse.support.errors import InputError
 
@@ -26,12 +27,14 @@ def certify_chains(
     make: Callable[[Layer], AnyProblem],
     residence: Residence,
     prove: Prove,
+    *,
+    most: int = MAX_GROUP,
 ) -> ChainProof:
     """The least cost of all runs of a network's chains, one after another; a lone layer is a chain of one.
 
-    `make` gives each layer's problem, `prove` proves one. Energy and latency are sums over layers: layers do
-    not overlap. A product of both is closed by lines, as a network's total is. InputError for another
-    objective.
+    At most so many neighbours share tiles. `make` gives each layer's problem, `prove` proves one. Energy and
+    latency are sums over layers: layers do not overlap. A product of both is closed by lines, as a network's
+    total is. InputError for another objective.
     """
     began = time.perf_counter()
     problems = {layer: make(layer) for chain in chains for layer in chain.layers}
@@ -39,7 +42,7 @@ def certify_chains(
     objective = refuse_objective(problem.objective)
     home = residence.home(problem)
     sizes = {layer: residence.sizes(one) for layer, one in problems.items()}
-    programs = tuple(Program(chain, sizes if home else {}) for chain in chains)
+    programs = tuple(Program(chain, sizes if home else {}, most) for chain in chains)
     work = _Work(programs, problem, residence, home, prove)
     if set(objective.exponents) == {"energy", "latency"}:
         found = _product(work, objective)
@@ -70,40 +73,76 @@ class _Work:
     home: Home | None
     prove: Prove
     known: dict[str, dict[Phase, Certificate | None]] = field(default_factory=dict)
+    settlings: dict[str, list[Settling]] = field(default_factory=dict)
 
-    def settle(self, text: str, room: int) -> tuple[float, list[Path], Proofs]:
+    def settle(self, text: str, room: int) -> tuple[float, list[Path], list[Settling]]:
         """The least bound of all, and the best known path of one run of each chain, under a sum."""
-        proofs = Proofs(self.residence, self.problem, text, self.prove, self.known.setdefault(text, {}))
-        found = [settle(program, proofs, room) for program in self.programs]
+        settlings = self._settlings(text)
+        found = [one.settle(room) for one in settlings]
         bound = sum(one * program.chain.times for (one, _), program in zip(found, self.programs, strict=True))
-        return bound, [path for _, path in found], proofs
+        return bound, [path for _, path in found], settlings
 
-    def schedule(self, paths: list[Path], proofs: Proofs, objective: Objective) -> Schedule | None:
+    def _settlings(self, text: str) -> list[Settling]:
+        """What proves each chain under an objective."""
+        if text not in self.settlings:
+            proofs = Proofs(self.residence, self.problem, text, self.prove, self.known.setdefault(text, {}))
+            self.settlings[text] = [Settling(program, proofs, self.home) for program in self.programs]
+        return self.settlings[text]
+
+    def schedule(self, paths: list[Path], settlings: list[Settling], objective: Objective) -> Schedule | None:
         """The paths with each layer's mapping; None where one has none."""
-        runs, staying = [], []
-        for path, program in zip(paths, self.programs, strict=True):
-            chain = program.chain
-            if path.cost == inf:
-                return None
-            for place, layer in enumerate(chain.layers):
+        if any(path.cost == inf for path in paths):
+            return None
+        runs: list[Run] = []
+        shared: list[Shared] = []
+        staying: list[str] = []
+        for path, one in zip(paths, settlings, strict=True):
+            chain, program = one.program.chain, one.program
+            for step in path.steps:
+                place, end = step
+                count = program.runs[place] * chain.times
+                if place < end:
+                    shared.append(_shared(one.sharing(step, path.staying), count))
+                    continue
                 phase = phase_of(program, place, path.staying)
-                certificate = proofs.known[phase]
+                certificate = one.proofs.known[phase]
                 assert certificate is not None
                 assert certificate.best is not None
-                runs.append(Run(layer.name, phase, program.runs[place] * chain.times, certificate.best))
-            staying += [chain.names[one] for one in sorted(path.staying)]
-        return scheduled(tuple(staying), runs, self.problem, objective)
+                runs.append(Run(chain.names[place], phase, count, certificate.best))
+            staying += [chain.names[maker] for maker in sorted(path.staying)]
+        return scheduled(tuple(staying), runs, shared, self.problem, objective)
+
+
+def _shared(sharing: Sharing, count: int) -> Shared:
+    """The best tiling of a group, with its mappings."""
+    _, tiling = sharing.best
+    assert tiling is not None
+    cost = sharing.figures(tiling)
+    assert cost is not None
+    names = [layer.name for layer in sharing.group.layers]
+    runs = []
+    for part in tiling.parts:
+        certificate = sharing.proofs.known[part.phase]
+        assert certificate is not None
+        assert certificate.best is not None
+        runs.append(Run(names[part.place], part.phase, part.count * count, certificate.best))
+    return Shared(sharing.group, tiling, count, tuple(runs), cost.joules, cost.cycles)
 
 
 def scheduled(
-    staying: tuple[str, ...], runs: list[Run], problem: AnyProblem, objective: Objective
+    staying: tuple[str, ...],
+    runs: list[Run],
+    shared: list[Shared],
+    problem: AnyProblem,
+    objective: Objective,
 ) -> Schedule:
     """A schedule with its totals."""
     joules = sum(run.best.energy_nj * 1e-9 * run.count for run in runs)
-    cycles = sum(run.best.cycles * run.count for run in runs)
+    joules += sum(one.joules * one.count for one in shared)
+    cycles = sum(run.best.cycles * run.count for run in runs) + sum(one.cycles * one.count for one in shared)
     seconds = cycles * problem.accelerator.cycle_seconds
     loss = objective.total({"energy": joules, "latency": seconds})
-    return Schedule(staying, tuple(runs), joules, seconds, loss)
+    return Schedule(staying, tuple(runs), joules, seconds, loss, tuple(shared))
 
 
 def _sum(work: _Work, text: str) -> ChainProof:
@@ -143,14 +182,14 @@ class _Lines(LineSearch):
 def _product(work: _Work, objective: Objective) -> ChainProof:
     """The proof of a product of totals."""
     found: list[Closed | None] = []
-    lines: tuple[tuple[float, float], ...] = ()
+    lines: dict[tuple[float, float], float] = {}
     for room in (0, work.home.room if work.home else 0):
         search = _Lines(work, objective, room)
         _, paths, proofs = work.settle("energy", room)
         first = work.schedule(paths, proofs, objective)
         closed = search.close(Choice((first,), first.seconds, first.joules)) if first else None
         found.append(closed)
-        lines = tuple((line.energy, line.latency) for line in search.lines)
+        lines = {(line.energy, line.latency): line.least for line in search.lines}
     alone, best = (one.best.mappings[0] if one else None for one in found)
     lower = found[-1].lower_bound if found[-1] else inf
     return ChainProof(

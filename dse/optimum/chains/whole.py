@@ -1,52 +1,71 @@
-"""Which tensors of a chain stay on chip whole: the least sum, by dynamic programming over its layers.
+"""Which tensors of a chain stay on chip, and which layers share tiles: the least sum, by dynamic programming.
 
 The state between two layers is which of the tensors that are alive there stay. A layer's cost depends on
-which of its own do, and on the room that all of them take: each such phase is a problem of its own. Phases
-are proven only where a least path goes through one that is not: until then it has the bound of what relaxes
-it, so that no path is below what is said.
+which of its own do, and on the room that all of them take: each such phase is a problem of its own. A group
+of layers that share tiles is a step over all of them. Phases and groups are proven only where a least path
+goes through one that is not: until then it has the bound of what relaxes it, so that no path is below what is
+said.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from itertools import chain as joined
 from itertools import combinations
 from math import inf
 
-from dse.core.residence import Phase
+from dse.core.residence import Home, Phase
 from dse.optimum.chains.program import Program
 from dse.optimum.chains.proofs import Proofs
+from dse.optimum.chains.sharing import Sharing
+from dse.optimum.chains.tilings import Group
+from dse.optimum.lines import SAME
 
-Cost = Callable[[Phase], float]
+Step = tuple[int, int]
+"""The first and the last layer of what is run as one: a layer, or a group that shares tiles."""
 
 
 @dataclass(frozen=True)
 class Path:
-    """Of a chain run once: the makers of the tensors that stay, and what it costs."""
+    """Of a chain run once: the makers of the tensors that stay, its steps, and what it costs."""
 
     staying: frozenset[int]
     cost: float
+    steps: tuple[Step, ...] = ()
+
+
+Cost = Callable[[Step, frozenset[int]], float]
+"""What one run of a step costs, where tensors of these makers stay."""
 
 
 def least_path(program: Program, cost: Cost, room: int) -> Path:
-    """The choice of tensors that stay of the least sum of costs; `cost` inf of all if nothing is possible."""
-    states: dict[frozenset[int], Path] = {frozenset(): Path(frozenset(), 0.0)}
+    """The steps and the tensors that stay of the least sum of costs; of cost inf if none is possible."""
+    states: list[dict[frozenset[int], Path]] = [{} for _ in range(len(program.chain.layers) + 1)]
+    states[0][frozenset()] = Path(frozenset(), 0.0)
     for place in range(len(program.chain.layers)):
-        alive = frozenset(program.alive(place))
-        begins = [maker for maker in alive if program.tensors[maker].first == place]
-        grown: dict[frozenset[int], Path] = {}
-        for path in states.values():
-            for more in subsets(begins):
-                staying = path.staying | more
-                if program.taken(place, staying) > room:
-                    continue
-                least = path.cost + program.runs[place] * cost(phase_of(program, place, staying))
-                after = frozenset(maker for maker in staying & alive if program.tensors[maker].last > place)
-                if least < grown.get(after, Path(frozenset(), inf)).cost or after not in grown:
-                    grown[after] = Path(staying, least)
-        states = grown
-    return min(states.values(), key=lambda path: path.cost)
+        steps = [(place, place), *(one for one in program.groups if one[0] == place and room)]
+        for path in states[place].values():
+            for step in steps:
+                for grown in _grown(program, path, step, cost, room):
+                    _, end = step
+                    after = frozenset(one for one in grown.staying if program.tensors[one].last > end)
+                    if after not in states[end + 1] or grown.cost < states[end + 1][after].cost:
+                        states[end + 1][after] = grown
+    return min(states[-1].values(), key=lambda path: path.cost)
+
+
+def _grown(program: Program, path: Path, step: Step, cost: Cost, room: int) -> Iterator[Path]:
+    """The path with one more step, for each choice of the tensors that may stay from there on."""
+    place, end = step
+    if any(place <= one < end for one in path.staying):
+        return
+    for more in subsets(program.begins(place, end)):
+        staying = path.staying | more
+        if any(program.taken(at, staying) > room for at in range(place, end + 1)):
+            continue
+        least = path.cost + program.runs[place] * cost(step, staying)
+        yield Path(staying, least, (*path.steps, step))
 
 
 def phase_of(program: Program, place: int, staying: frozenset[int]) -> Phase:
@@ -55,10 +74,11 @@ def phase_of(program: Program, place: int, staying: frozenset[int]) -> Phase:
     return Phase(program.chain.layers[place], held, taken)
 
 
-def subsets(items: list[int]) -> Iterator[frozenset[int]]:
+def subsets(items: Iterable[int]) -> Iterator[frozenset[int]]:
     """All subsets, the smallest first."""
+    items = sorted(items)
     sizes = range(len(items) + 1)
-    return map(frozenset, joined.from_iterable(combinations(sorted(items), size) for size in sizes))
+    return map(frozenset, joined.from_iterable(combinations(items, size) for size in sizes))
 
 
 def relaxed(program: Program, place: int) -> Phase:
@@ -66,19 +86,59 @@ def relaxed(program: Program, place: int) -> Phase:
     return Phase(program.chain.layers[place], program.held(place, frozenset(program.tensors)), 0)
 
 
-def settle(program: Program, proofs: Proofs, room: int) -> tuple[float, Path]:
-    """The least that a run of the chain may cost, and the best that is known: equal where all is proven."""
-    for place in range(len(program.chain.layers)):
-        for phase in (phase_of(program, place, frozenset()), relaxed(program, place)):
-            proofs.settle(phase)
-    while True:
-        least = least_path(program, proofs.bound, room)
-        open_ = [
-            phase
-            for place in range(len(program.chain.layers))
-            if (phase := phase_of(program, place, least.staying)) not in proofs.known
-        ]
-        if not open_ or least.cost == inf:
-            return least.cost, least_path(program, proofs.best, room)
-        for phase in open_:
-            proofs.settle(phase)
+@dataclass
+class Settling:
+    """Proves a chain under one objective, a sum; `groups` are those met so far."""
+
+    program: Program
+    proofs: Proofs
+    home: Home | None
+    groups: dict[Group, Sharing] = field(default_factory=dict)
+
+    def sharing(self, step: Step, staying: frozenset[int]) -> Sharing:
+        """The group of a step."""
+        group = self.program.group(*step, staying)
+        if group not in self.groups:
+            assert self.home is not None
+            self.groups[group] = Sharing(group, self.home, self.proofs)
+        return self.groups[group]
+
+    def bound(self, step: Step, staying: frozenset[int]) -> float:
+        """What one run of a step costs at least."""
+        if step[0] == step[1]:
+            return self.proofs.bound(phase_of(self.program, step[0], staying))
+        return self.sharing(step, staying).bound()
+
+    def best(self, step: Step, staying: frozenset[int]) -> float:
+        """What the best that is known of it costs."""
+        if step[0] == step[1]:
+            return self.proofs.best(phase_of(self.program, step[0], staying))
+        group = self.program.group(*step, staying)
+        return self.groups[group].best[0] if group in self.groups else inf
+
+    def settle(self, room: int) -> tuple[float, Path]:
+        """The least that a run may cost, and the best that is known: equal where all is proven."""
+        for place in range(len(self.program.chain.layers)):
+            self.proofs.settle(phase_of(self.program, place, frozenset()))
+            self.proofs.settle(relaxed(self.program, place))
+        while True:
+            least = least_path(self.program, self.bound, room)
+            known = least_path(self.program, self.best, room)
+            # Sums that are equal may be rounded otherwise.
+            if known.cost <= least.cost * (1 + SAME) or not self._refine(least):
+                return min(least.cost, known.cost), known
+
+    def _refine(self, path: Path) -> bool:
+        """Prove what the path goes through and is not proven; False if all is."""
+        more = False
+        for step in path.steps:
+            if step[0] == step[1]:
+                phase = phase_of(self.program, step[0], path.staying)
+                more |= phase not in self.proofs.known
+                self.proofs.settle(phase)
+            else:
+                sharing = self.sharing(step, path.staying)
+                if not sharing.closed:
+                    sharing.refine()
+                    more = True
+        return more

@@ -54,13 +54,13 @@ def prove(problem: AnyProblem) -> Certificate:
     return dse.certify(problem, cache=False)
 
 
-def proven(chain: Chain, room: int, objective: str) -> ChainProof:
+def proven(chain: Chain, room: int, objective: str, most: int = 1) -> ChainProof:
     hardware = machine(room)
 
     def make(layer: Layer) -> AnyProblem:
         return make_problem(layer, hardware, objective, "timeloop")
 
-    return certify_chains([chain], make, RESIDENCE, prove)
+    return certify_chains([chain], make, RESIDENCE, prove, most=most)
 
 
 def by_hand(chain: Chain, room: int, objective: str, alive: Sequence[dict[str, int]]) -> float:

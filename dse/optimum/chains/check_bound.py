@@ -1,0 +1,193 @@
+"""A bound of a chain, found again from the last layer back, by what the proofs of phases imply."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import inf
+from typing import Any
+
+from dse.core.edges import Chain
+from dse.core.residence import Phase, Residence
+from dse.optimum.chains.check_tiles import Floor
+from dse.optimum.chains.result import ChainProof
+from dse.optimum.chains.tilings import Group
+
+Moments = list[tuple[int, dict[int, int]]]
+"""In running order: a layer, and the room of every tensor that may be alive then, by its maker."""
+Found = tuple[float, tuple[Group, ...]]
+"""A least sum, and the groups that it has."""
+ROUNDED = 1e-9
+
+
+@dataclass
+class Bound:
+    """The least sum of a run of one chain under an objective, whose weights are of energy and latency."""
+
+    proof: ChainProof
+    residence: Residence
+    text: str
+    weights: tuple[float, float]
+    chain: Chain
+    moments: Moments
+    floors: dict[Group, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.known = [
+            (phase, inf if certificate is None else certificate.lower_bound)
+            for phase, certificate in self.proof.known[self.text].items()
+        ]
+        self.most = self.proof.programs[0].most
+        self.room = self.proof.home.room if self.proof.home else 0
+        self.need: list[dict[int, int]] = [{} for _ in self.chain.layers]
+        for layer, alive in self.moments:
+            for maker, words in alive.items():
+                self.need[layer][maker] = max(self.need[layer].get(maker, 0), words)
+        self.may = may_stay(self.proof, self.chain)
+        problem = self.proof.problem.with_changes(objective=self.text)
+        self.floor = Floor(problem, self.residence, self.room, self.weights, self.implied)
+
+    def least(self, claimed: float) -> float:
+        """The least sum; groups have a cheap floor until a sum below what is claimed goes through them."""
+        while True:
+            self.memo: dict[tuple[int, frozenset[int]], Found] = {}
+            found, groups = self._after(0, frozenset())
+            loose = [group for group in groups if group not in self.floors]
+            if found >= claimed * (1 - ROUNDED) or not loose:
+                return found
+            for group in loose:
+                self.floors[group] = self.floor.exact(group)
+
+    def implied(self, phase: Phase) -> float:
+        """What the proofs say that a phase is not below."""
+        if phase.taken > self.room:
+            return inf
+        bounds = [
+            bound
+            for one, bound in self.known
+            if one.layer == phase.layer
+            and set(phase.held) <= set(one.held)
+            and one.taken <= phase.taken
+            and (phase.returned or not one.returned)
+        ]
+        return max(bounds, default=0.0)
+
+    def _after(self, layer: int, staying: frozenset[int]) -> Found:
+        """The least of the layers from one on, where these tensors stay from before."""
+        if layer == len(self.chain.layers):
+            return 0.0, ()
+        key = layer, staying
+        if key not in self.memo:
+            steps = (self._step(layer, end, staying) for end in self._ends(layer))
+            options = [one for step in steps for one in step]
+            self.memo[key] = min(options, key=lambda one: one[0], default=(inf, ()))
+        return self.memo[key]
+
+    def _ends(self, layer: int) -> Iterator[int]:
+        """The last layers of what may be run as one from a layer on."""
+        yield layer
+        if not self.proof.home:
+            return
+        for end in range(layer + 1, min(layer + self.most, len(self.chain.layers))):
+            if not self._handed_on(end - 1):
+                return
+            yield end
+
+    def _handed_on(self, maker: int) -> bool:
+        """Whether the next layer alone reads what one makes, as its input, and both are plain products."""
+        one, two = self.chain.layers[maker : maker + 2]
+        reading = [(edge.reader, edge.operand) for edge in self.chain.edges if edge.source == one.name]
+        plain = all(
+            layer.type == "CONV"
+            and layer.R == layer.S == layer.groups == layer.stride[0] == layer.stride[1] == 1
+            and not any(layer.padding)
+            for layer in (one, two)
+        )
+        runs = runs_of(self.chain, maker) == runs_of(self.chain, maker + 1)
+        same = one.Y * one.X == two.Y * two.X and one.K == two.C
+        return plain and runs and same and reading == [(two.name, "I")] and maker in self.may
+
+    def _step(self, layer: int, end: int, staying: frozenset[int]) -> Iterator[Found]:
+        """One step, for each choice of what stays from it on."""
+        inside = set(range(layer, end))
+        if inside & staying:
+            return
+        new = {maker for at in range(layer, end + 1) for maker in self.need[at]} & self.may - inside
+        new -= {maker for at in range(layer) for maker in self.need[at]}
+        here = sorted(new)
+        for mask in range(2 ** len(here)):
+            now = staying | {one for bit, one in enumerate(here) if mask >> bit & 1}
+            taken = max(
+                sum(words for maker, words in self.need[at].items() if maker in now)
+                for at in range(layer, end + 1)
+            )
+            if taken > self.room:
+                continue
+            value, groups = self._cost(layer, end, now, taken)
+            later = frozenset(
+                one for one in now if any(one in self.need[at] for at in range(end + 1, len(self.need)))
+            )
+            rest, more = self._after(end + 1, later)
+            total = value * runs_of(self.chain, layer) + rest
+            if total < inf:
+                yield total, (*groups, *more)
+
+    def _cost(self, layer: int, end: int, now: frozenset[int], taken: int) -> Found:
+        if layer == end:
+            held = operands(self.chain, layer, set(now))
+            return self.implied(Phase(self.chain.layers[layer], tuple(sorted(held)), taken)), ()
+        group = self._group(layer, end, now, taken)
+        if group not in self.floors:
+            return self.floor.cheap(group), (group,)
+        return self.floors[group], ()
+
+    def _group(self, layer: int, end: int, now: frozenset[int], taken: int) -> Group:
+        """The group of some layers, told by what stays."""
+        layers = self.chain.layers[layer : end + 1]
+        held = [operands(self.chain, at, set(now)) for at in range(layer, end + 1)]
+        rows = tuple(
+            any(
+                edge.whole_rows for edge in self.chain.edges if (edge.reader, edge.operand) == (one.name, "I")
+            )
+            for one in layers[1:]
+        )
+        sizes, first = self.proof.programs[0].sizes[layers[0]], layers[0]
+        count = {"I": first.Y * first.X * first.C, "W": first.K * first.C, "O": first.Y * first.X * first.K}
+        wide = tuple(sizes[name] // count[name] for name in ("I", "W", "O"))
+        weights = tuple(at for at, one in enumerate(held) if "W" in one)
+        return Group(layers, rows, "I" in held[0], end in now, taken, (wide[0], wide[1], wide[2]), weights)
+
+
+def runs_of(chain: Chain, place: int) -> int:
+    """How often a layer is run in one run of the chain."""
+    return chain.layers[place].repeats // chain.times
+
+
+def operands(chain: Chain, layer: int, staying: set[int]) -> set[str]:
+    """Which operands of a layer stay."""
+    name = chain.layers[layer].name
+    held = {"O"} if layer in staying else set()
+    for edge in chain.edges:
+        if edge.reader == name and edge.operand and chain.place(edge.source) in staying:
+            held.add(edge.operand)
+    return held
+
+
+def may_stay(proof: ChainProof, chain: Chain) -> set[int]:
+    """Tensors that each reader takes whole, counted anew from the layers' sizes."""
+    found = set()
+    for maker, layer in enumerate(chain.layers):
+        rows, columns = layer.output
+        made = (layer.K if layer.type == "CONV" else layer.C) * rows * columns * runs_of(chain, maker)
+        edges = [edge for edge in chain.edges if edge.source == layer.name]
+        whole = [_takes(chain, edge.reader, edge.operand, made) for edge in edges]
+        if edges and all(whole) and proof.home:
+            found.add(maker)
+    return found
+
+
+def _takes(chain: Chain, reader: str, operand: str, made: int) -> bool:
+    place = chain.place(reader)
+    layer: Any = chain.layers[place]
+    sizes = {"I": layer.Y * layer.X * layer.C, "W": layer.R * layer.S * layer.K * layer.C}
+    return not operand or sizes[operand] * runs_of(chain, place) == made

@@ -1,0 +1,180 @@
+"""A bound of a group that shares tiles, found again: every tiling, by formulas of its own.
+
+Of a product with tiles of a x b x k in the home and loops outside over M/a, N/b and K/k, the innermost of
+these leaves one tensor in place; the others come again with every step of the loop that they do not have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import chain as joined
+from itertools import combinations, pairwise, product
+from math import inf
+
+import numpy as np
+
+from dse.core.problem import AnyProblem
+from dse.core.residence import Phase, Rates, Residence
+from dse.optimum.chains.tilings import Group, part_of
+
+Implied = Callable[[Phase], float]
+"""What the proofs say that a phase is not below."""
+
+
+@dataclass(frozen=True)
+class Floor:
+    """What the bounds of a group stand on; `weights` are those of energy and latency."""
+
+    problem: AnyProblem
+    residence: Residence
+    room: int
+    weights: tuple[float, float]
+    implied: Implied
+
+    def cheap(self, group: Group) -> float:
+        """Without any tiling: what the layers cost inside the home."""
+        return sum(self._inside(size, 1) for size in group.sizes)
+
+    def exact(self, group: Group) -> float:
+        """The least over all tilings."""
+        return min((self._tiling(group, *one) for one in _all(group)), default=inf)
+
+    def _inside(self, size: tuple[int, int, int], rounds: int) -> float:
+        """A product inside the home, its sums begun in one of so many rounds."""
+        must = self.residence.rates(self.problem)[0].kept
+        held = tuple(name for name in ("I", "O", "W") if name != "W" or "W" in must)
+        begun = self.implied(Phase(part_of(size), held, 0))
+        if rounds == 1:
+            return begun
+        again = self.implied(Phase(part_of(size), held, 0, returned=True))
+        saved = self.residence.first_visits(self.problem) * size[0] * size[1] * self.weights[0]
+        first = 0.0 if self.weights[1] else max(0.0, again / rounds - saved)
+        return again * (rounds - 1) / rounds + first
+
+    def _tiling(
+        self, group: Group, rows: int, splits: tuple[int, ...], kept: frozenset[str], outside: bool
+    ) -> float:
+        """A bound of one tiling; `kept` are held weights (W0, W1, ...) and the ends of pairs (I, O)."""
+        sizes, joules = group.sizes, self.residence.rates(self.problem)[0]
+        across = len(sizes)
+        total, proven, moved = 0.0, 0.0, 0.0
+        for place, (_, columns, sums) in enumerate(sizes):
+            before = splits[place - 1] if place else 1
+            behind = splits[place] if place + 1 < across else 1
+            count = max(before, behind)
+            part = (sizes[0][0] // rows, columns // behind, sums // before)
+            need, held = needs(group, rows, splits, kept, outside, place)
+            if need > self.room:
+                return inf
+            for returned, times in ((False, 1), (True, before - 1)):
+                if not times:
+                    continue
+                times *= rows * (count if before == 1 else 1)
+                phase = Phase(part_of(part), tuple(sorted(held)), need, returned)
+                words = _words(part, self.room - need, held, returned, joules)
+                total += times * words * self.weights[0]
+                proven += times * self.implied(phase)
+            total += self._inside(sizes[place], before)
+            if f"W{place}" in kept:
+                moved += columns * sums * joules.comes[1]
+        first, last = sizes[0], sizes[-1]
+        if "I" in kept:
+            moved += first[0] * first[2] * joules.comes[0]
+        if "O" in kept:
+            moved += last[0] * last[1] * joules.goes
+        return max(total, proven) + moved * self.weights[0]
+
+
+def _all(group: Group) -> Iterator[tuple[int, tuple[int, ...], frozenset[str], bool]]:
+    """Parts of the rows, of each intermediate's columns, what is held, and whether columns are outside."""
+    sizes, across = group.sizes, len(group.layers)
+    weights = [f"W{place}" for place in range(across) if place not in group.weights]
+    for rows in _divisors(sizes[0][0]):
+        columns = [
+            (1,) if whole else _divisors(size[1])
+            for whole, size in zip(group.whole_rows, sizes[:-1], strict=True)
+        ]
+        for splits in product(*columns):
+            if any(one > 1 and two > 1 for one, two in pairwise(splits)) or rows == max(splits) == 1:
+                continue
+            ends = [] if splits[0] == 1 or group.reads else ["I"]
+            ends += [] if splits[-1] == 1 or group.makes else ["O"]
+            for kept in _subsets([*(weights if rows > 1 else []), *ends]):
+                yield rows, splits, kept, False
+            if across == 2 and rows > 1 and splits[0] > 1:
+                for kept in _subsets([*weights, *ends]):
+                    yield rows, splits, kept, True
+
+
+def _subsets(names: list[str]) -> Iterator[frozenset[str]]:
+    every = joined.from_iterable(combinations(names, size) for size in range(len(names) + 1))
+    return map(frozenset, every)
+
+
+def needs(
+    group: Group, rows: int, splits: tuple[int, ...], kept: frozenset[str], outside: bool, place: int
+) -> tuple[int, frozenset[str]]:
+    """The room of all that is alive as a layer's part is run, beside its tiles; and its operands of it."""
+    sizes, last = group.sizes, len(group.layers) - 1
+    wide_in, wide_weight, wide = group.bits
+    part = sizes[0][0] // rows
+    # Layers that are run in rounds with this one have what both read and make alive.
+    start = place - 1 if place and splits[place - 1] > 1 else place
+    end = place + 1 if place < last and splits[place] > 1 else place
+    need = group.taken
+    for one in range(start - 1, end + 1):
+        if 0 <= one < last:
+            need += part * sizes[one][1] // splits[one] * wide
+    tall = sizes[0][0] if outside else part
+    if "I" in kept and start == 0:
+        need += tall * sizes[0][2] * wide_in
+    if "O" in kept and end == last:
+        need += tall * sizes[-1][1] * wide
+    for one, (_, columns, sums) in enumerate(sizes):
+        if f"W{one}" in kept:
+            need += columns * sums // (splits[0] if outside else 1) * wide_weight
+    held = set()
+    if place or group.reads or "I" in kept:
+        held.add("I")
+    if place < last or group.makes or "O" in kept:
+        held.add("O")
+    if f"W{place}" in kept or place in group.weights:
+        held.add("W")
+    return need, frozenset(held)
+
+
+@cache
+def _divisors(number: int) -> tuple[int, ...]:
+    return tuple(one for one in range(1, number + 1) if number % one == 0)
+
+
+@cache
+def _words(
+    part: tuple[int, int, int], room: int, held: frozenset[str], returned: bool, rates: Rates
+) -> float:
+    """The least that a part moves over the edge of the home."""
+    m, n, k = part
+    a, b, c = (axis.ravel().astype(float) for axis in np.meshgrid(*map(_divisors, part), indexing="ij"))
+    bits = dict(zip("IWO", rates.bits, strict=True))
+    tile = {"I": a * c, "W": b * c, "O": a * b}
+    need = sum(tile[name] * bits[name] for name in rates.kept - held) + np.zeros(len(a))
+    fits = need <= room
+    if not fits.any():
+        return inf
+    again = {"I": (n / b)[fits], "W": (m / a)[fits], "O": (k / c)[fits]}
+    whole = {"I": float(m * k), "W": float(k * n), "O": float(m * n)}
+    once, more = np.zeros(int(fits.sum())), {}
+    for place, name in enumerate("IWO"):
+        if name in held:
+            more[name] = np.zeros(len(once))
+            continue
+        comes = rates.comes[place]
+        each = comes + rates.goes if name == "O" else comes
+        start = rates.goes + comes * returned if name == "O" else comes
+        once = once + whole[name] * start
+        more[name] = whole[name] * each * (again[name] - 1.0) * (name in rates.kept)
+    total = once + sum(more.values())
+    # The innermost loop that runs leaves one of them in place.
+    return float((total - np.maximum.reduce(list(more.values()))).min())

@@ -1,0 +1,12 @@
+"""What the tests of chains share."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fewer mappings are drawn by the check of each layer's proof, which has tests of its own."""
+    monkeypatch.setattr("dse.optimum.verification.RANDOM_MAPPINGS", 100)
+    monkeypatch.setattr("dse.domains.levels.models.timeloop.check.claims.NEIGHBOURS", 3)

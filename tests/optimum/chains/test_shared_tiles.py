@@ -1,0 +1,206 @@
+"""Shared tiles: the published optima of chains, and what going through every tiling and mapping finds."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import cache
+from itertools import combinations, product
+from math import inf
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dse.core.domains import make_problem
+from dse.core.edges import Chain, Edge
+from dse.core.layer import Layer
+from dse.core.problem import AnyProblem
+from dse.core.residence import Phase, Rates
+from dse.domains.levels.machine import TENSORS, Bandwidth, Energy, Level, Machine
+from dse.optimum.chains.check import check_chain
+from dse.optimum.chains.check_tiles import _all, _words, needs
+from dse.optimum.chains.result import ChainProof
+from dse.optimum.chains.solve import certify_chains
+from dse.optimum.chains.tilings import Group, cost_of, part_of, size_of, tilings
+from dse.optimum.chains.words import WORDS, least_moved
+from tests import ROOT
+from tests.optimum.chains.small_chains import RESIDENCE, machine, prove, proven
+
+CASES = json.loads((ROOT / "tests/data/fused_chains.json").read_text())["chains"]
+
+
+def products(case: dict[str, Any]) -> tuple[Layer, ...]:
+    widths = case["N"]
+    return tuple(
+        Layer.gemm(case["M"], widths[at + 1], widths[at], name=f"l{at}") for at in range(len(widths) - 1)
+    )
+
+
+def least_words(case: dict[str, Any], *, fused: bool) -> float:
+    """The least DRAM words of a chain: groups one after another, what is between them whole or in DRAM."""
+    layers, room = products(case), case["B"]
+
+    def part(phase: Phase) -> float:
+        return least_moved(size_of(phase.layer), room - phase.taken, frozenset(phase.held), phase.returned)
+
+    best = {(0, False): 0.0}
+    for start, end in combinations(range(len(layers) + 1), 2):
+        for reads, makes in product((False, True), repeat=2):
+            if (start, reads) not in best or (makes and (end == len(layers) or not fused)):
+                continue
+            taken = case["M"] * (reads * case["N"][start] + makes * case["N"][end])
+            if end - start == 1:
+                held = ("I",) * reads + ("O",) * makes
+                cost = part(Phase(layers[start], held, taken)) if taken <= room else inf
+            elif fused:
+                whole = (False,) * (end - start - 1)
+                group = Group(layers[start:end], whole, reads, makes, taken)
+                every = (cost_of(one, part, lambda move: move.words) for one in tilings(group, room))
+                cost = min(every, default=inf)
+            else:
+                continue
+            total = best[start, reads] + cost
+            best[end, makes] = min(total, best.get((end, makes), inf))
+    return best[len(layers), False]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
+def test_the_least_dram_words_are_those_published(case: dict[str, Any]) -> None:
+    assert [least_words(case, fused=fused) for fused in (False, True)] == case["words"]
+
+
+def two_levels(room: int) -> Machine:
+    """The published machine: a drain also reads the buffer, and 16 MACs a cycle are 1/16 of a word a step."""
+    energy = Energy(100.0, 100.0, 104.0)
+    dram = Level("DRAM", keeps=TENSORS, may_keep=(), bandwidth=Bandwidth(shared=1 / 16), energy=energy)
+    return Machine("two", (dram, Level("B", room, 1, TENSORS, (), energy=Energy.of_any(4.0))), 1.0)
+
+
+def proof_of(case: dict[str, Any]) -> ChainProof:
+    layers, hardware = products(case), two_levels(case["B"])
+    edges = tuple(Edge(f"l{at}", f"l{at + 1}") for at in range(len(layers) - 1))
+
+    def make(layer: Layer) -> AnyProblem:
+        return make_problem(layer, hardware, "energy", "timeloop")
+
+    return certify_chains([Chain(layers, edges)], make, RESIDENCE, prove)
+
+
+@pytest.mark.parametrize("number", ["04", "11", "15", "25"])
+@pytest.mark.usefixtures("quick")
+def test_energy_and_cycles_are_those_published(number: str) -> None:
+    case = next(one for one in CASES if one["id"] == number)
+    found = proof_of(case)
+    for schedule, (joules, cycles) in ((found.alone, case["unfused"][0]), (found.best, case["fused"][0])):
+        assert schedule is not None
+        assert schedule.joules * 1e12 == pytest.approx(joules, rel=1e-12)
+        assert schedule.seconds * 1e9 / 16 == pytest.approx(cycles, rel=1e-12)
+    assert found.status == "optimal"
+    assert [check for check in check_chain(found, RESIDENCE) if not check.passed] == []
+
+
+def test_two_formulas_of_the_least_words_agree() -> None:
+    rng = np.random.default_rng(4)
+    rates = [
+        WORDS,
+        Rates((1.5, 0.5, 2.0), 3.0, (1, 2, 4)),
+        Rates((1.0, 0.0, 1.0), 1.0, kept=frozenset("IO")),
+    ]
+    for _ in range(500):
+        size = tuple(rng.choice([1, 2, 3, 4, 6, 12], 3).tolist())
+        held = frozenset(name for name in "IWO" if rng.random() < 0.3)
+        given = (size, int(rng.integers(0, 150)), held, bool(rng.random() < 0.5), rates[rng.integers(3)])
+        assert least_moved(*given) == pytest.approx(_words(*given), rel=1e-12)
+
+
+ROW = Chain(
+    (Layer.gemm(4, 6, 2, name="a"), Layer.gemm(4, 2, 6, name="b"), Layer.gemm(4, 4, 2, name="c")),
+    (Edge("a", "b"), Edge("b", "c")),
+)
+
+
+def least_by_hand(room: int) -> float:
+    """The least energy of ROW over every tiling of every group and every mapping of every part, in nJ."""
+    base = make_problem(ROW.layers[0], machine(room), "energy", "timeloop")
+
+    @cache
+    def part(phase: Phase) -> float:
+        problem = RESIDENCE.problem(base, phase) if phase.taken <= room else None
+        if problem is None:
+            return inf
+        every = np.array(list(product(*map(range, problem.space.sizes.tolist()))))
+        prices = problem.price(np.unique(problem.space.canonical(every), axis=0))
+        return float(prices.energy_nj[prices.reason == 0].min(initial=inf))
+
+    def group(one: Group) -> float:
+        return min((tiling(one, *way) for way in _all(one)), default=inf)
+
+    def tiling(one: Group, rows: int, splits: tuple[int, ...], kept: frozenset[str], outside: bool) -> float:
+        total = 0.0
+        for place, (tall, columns, sums) in enumerate(one.sizes):
+            before = splits[place - 1] if place else 1
+            behind = splits[place] if place < len(splits) else 1
+            need, held = needs(one, rows, splits, kept, outside, place)
+            piece = part_of((tall // rows, columns // behind, sums // before))
+            total += rows * behind * part(Phase(piece, tuple(sorted(held)), need))
+            if before > 1:
+                total += rows * (before - 1) * part(Phase(piece, tuple(sorted(held)), need, True))
+            moved = {f"W{place}": columns * sums, "I": tall * sums * (place == 0)}
+            moved["O"] = tall * columns * (place + 1 == len(one.sizes))
+            for name, words in moved.items():
+                if name in kept:
+                    total += RESIDENCE.moved(base, name[0], words)[0]
+        return total
+
+    widths, best = (2, 6, 2, 4), {(0, False): 0.0}
+    for start, end in combinations(range(4), 2):
+        for reads, makes in product((False, True), repeat=2):
+            if (start, reads) not in best or (makes and end == 3) or (reads and start == 0):
+                continue
+            taken = 4 * (reads * widths[start] + makes * widths[end])
+            layers, held = ROW.layers[start:end], ("I",) * reads + ("O",) * makes
+            cost = (
+                part(Phase(layers[0], held, taken))
+                if end - start == 1
+                else group(Group(layers, (False,) * (end - start - 1), reads, makes, taken))
+            )
+            best[end, makes] = min(best[start, reads] + cost, best.get((end, makes), inf))
+    return best[3, False]
+
+
+@pytest.mark.usefixtures("quick")
+def test_every_tiling_and_mapping_gone_through_finds_no_less() -> None:
+    found = proven(ROW, 11, "energy", most=3)
+    assert found.best is not None
+    assert found.best.shared
+    assert found.lower_bound * 1e9 == pytest.approx(least_by_hand(11), rel=1e-9)
+    assert [check for check in check_chain(found, RESIDENCE) if not check.passed] == []
+
+
+@pytest.mark.usefixtures("quick")
+def test_the_check_sees_a_bound_that_tilings_are_below() -> None:
+    found = proof_of(CASES[3])
+    assert found.best is not None
+    (shared,) = found.best.shared
+    wrong = {
+        "no choice of what stays is below the bound": replace(found, lower_bound=found.lower_bound * 1.0001),
+        "what stays has its room": replace(
+            found, best=replace(found.best, shared=(replace(shared, group=replace(shared.group, taken=9)),))
+        ),
+        "the schedule costs what is claimed": replace(
+            found, best=replace(found.best, shared=(replace(shared, count=2),))
+        ),
+    }
+    for name, proof in wrong.items():
+        assert name in [check.name for check in check_chain(proof, RESIDENCE) if not check.passed]
+
+
+def test_columns_of_what_a_softmax_reads_are_not_split() -> None:
+    rows = Chain(ROW.layers[:2], (Edge("a", "b", whole_rows=True),))
+    one = proven(rows, 11, "energy", most=3)
+    other = proven(replace(rows, edges=ROW.edges[:1]), 11, "energy", most=3)
+    assert one.best is not None
+    assert other.best is not None
+    assert all(set(shared.tiling.columns) == {1} for shared in one.best.shared)
+    assert other.lower_bound <= one.lower_bound
