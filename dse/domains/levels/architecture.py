@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 from dse.core.widths import Widths
-from dse.domains.levels.energies import BY_TABLE, Energies
+from dse.domains.levels.energies import BY_TABLE, ERT, Energies
 from dse.domains.levels.machine import (
     MAX_INSTANCES,
     MAX_LETTERS,
@@ -199,9 +199,12 @@ def _energy(table: _LevelTable, capacity: int | None, bits: int, where: str, ene
     if table.access_pj in BY_TABLE:
         with within(where):
             return Energy.of_any(energies.access(table.access_pj, table.name, capacity, table.block, bits))
+    if table.access_pj == ERT:
+        with within(where):
+            return Energy(**energies.of_component(table.name))
     if table.access_pj != BY_SIZE:
         if isinstance(table.access_pj, str):
-            wanted = f"a number, {BY_SIZE!r}, or {' or '.join(BY_TABLE)} of a technology"
+            wanted = f"a number, {BY_SIZE!r}, or {' or '.join(BY_TABLE)} of a technology, or {ERT!r}"
             raise InputError(f"{where}: access_pj must be {wanted}, got {shorten(table.access_pj)}")
         pj = not_negative(table.access_pj, f"{where}: access_pj")
         energies.own(f"{table.name}, an access", pj)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dse.core.technology import Technology, load_technology
+from dse.domains.levels.ert import ENDINGS, level_energies, mac_energy, read_ert
 from dse.support.errors import InputError
 
-SRAM, DRAM = "sram", "dram"
+SRAM, DRAM, ERT = "sram", "dram", "ert"
 BY_TABLE = (SRAM, DRAM)
 """What an access may be of, instead of a number."""
 
@@ -20,14 +21,21 @@ class Energies:
         word_bits: int,
         scaled: tuple[float | None, float | None] = (None, None),
     ) -> None:
-        self._table: Technology | None = None if technology is None else load_technology(technology)
+        self._table: Technology | None = None
+        self._ert = read_ert(technology) if technology and technology.endswith(ENDINGS) else None
+        if technology is not None and self._ert is None:
+            self._table = load_technology(technology)
+        self._file = technology
         process_nm, volts = scaled
         if process_nm is not None and volts is not None and self._table is not None:
             self._table = self._table.at(process_nm, volts)
         elif scaled != (None, None):
             raise InputError("a technology, process_nm and volts belong together: one of them is missing")
         self.sources: list[str] = []
-        if self._table is None and mac_pj is None:
+        if self._ert is not None and mac_pj is None:
+            component, mac_pj = mac_energy(self._ert)
+            self.sources.append(f"MAC {mac_pj:.4g} pJ: {component}, compute ({technology})")
+        elif self._table is None and mac_pj is None:
             raise InputError("lacks 'mac_pj', and a technology that says it")
         if self._table is not None and mac_pj is None:
             found = self._table.mac(word_bits)
@@ -39,8 +47,17 @@ class Energies:
 
     def own(self, what: str, pj: float, how: str = "as the file says") -> None:
         """Say of an energy that it is the file's own, where others are a table's."""
-        if self._table is not None:
+        if self._table is not None or self._ert is not None:
             self.sources.append(f"{what} {pj:.4g} pJ: {how}")
+
+    def of_component(self, level: str) -> dict[str, float]:
+        """The pJ of a level's reads, writes and updates by an energy reference table."""
+        if self._ert is None:
+            raise InputError(f"access_pj is {ERT!r}, but technology names no file of Accelergy's, a .yaml")
+        found = level_energies(self._ert, level)
+        parts = ", ".join(f"{key.removesuffix('_pj')} {pj:.4g}" for key, pj in found.items())
+        self.sources.append(f"{level}, {parts} pJ: its component's actions ({self._file})")
+        return found
 
     def access(self, kind: str, level: str, capacity: int | None, block: int, bits: int) -> float:
         """The pJ of one access of a level whose words have `bits`: `block` of them."""

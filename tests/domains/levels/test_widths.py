@@ -208,7 +208,7 @@ def test_what_is_wrong_with_widths_is_said_in_a_line(
 def test_what_knows_one_width_refuses_words_of_others(chip: str, tmp_path: Path, dse: Dse) -> None:
     layer = ("--layer", "llama3-8b@decode=1,w=4,i=8,o=32,keys=6:scores")
     refused = dse("certify", *layer, "--accelerator", "edge", "--cost-model", "maestro").refused()
-    assert "elements of one width, and the layer words of W 6, I 8, O 32 bits" in refused
+    assert "elements of one width, and words have W 6, I 8, O 32 bits" in refused
     problem = make_problem(PRODUCT, chip, "edp", "timeloop")
     mapping = problem.space.decode(problem.space.sample(np.random.default_rng(0), 1))[0]
     with pytest.raises(InputError, match=r"format timeloop, .* not W 4, I 8, O 32 bits"):

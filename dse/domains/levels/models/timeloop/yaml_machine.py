@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from dse.domains.levels.architecture import machine_as_written
+from dse.domains.levels.ert import INSTANCES, energies_of
 from dse.domains.levels.machine import (
     MAX_LEVELS,
     MAX_WORDS,
@@ -80,17 +81,13 @@ def _described(data: Any, name: str, where: str) -> Machine:
     components = [node for node in found if node.tag == "Component"]
     if len(components) < 2:
         raise InputError(f"{where}: there must be a storage and, last, what computes; got {len(components)}")
-    energies = _energies(data.get("ERT"), where)
+    energies = energies_of(data.get("ERT"), where)
     compute = components[-1]
     seconds = _number(compute.attributes.get("global_cycle_seconds", 1e-9), f"{where}: global_cycle_seconds")
     mac_pj = energies.get(compute.name, {}).get("compute", 0.0)
     with within(where):
         levels = list(_levels(found[: found.index(compute) + 1], energies))
         return Machine(name, tuple(levels), mac_pj, clock_ghz=1e-9 / seconds)
-
-
-_INSTANCES = re.compile(r"\[[^\[\]]*\]")
-"""A list of instances, as in PE[0..15], says no more than spatial does."""
 
 
 def _nodes(nodes: list[Any], where: str) -> Iterator[_Node]:
@@ -111,7 +108,7 @@ def _nodes(nodes: list[Any], where: str) -> Iterator[_Node]:
             raise InputError(f"{where}: node {shorten(data['name'])}: attributes must be a table")
         if tag == "Container":
             inherited |= own
-        yield _Node(tag, _INSTANCES.sub("", data["name"]), data, {**inherited, **own})
+        yield _Node(tag, INSTANCES.sub("", data["name"]), data, {**inherited, **own})
 
 
 def _levels(nodes: list[_Node], energies: Mapping[str, Mapping[str, float]]) -> Iterator[Level]:
@@ -255,18 +252,6 @@ def _open_dims(constraints: Mapping[str, Any], where: str) -> tuple[str, ...] | 
     if not closed:
         return None
     return tuple(dim for dim in ("R", "S", "P", "Q", "C", "K", "N") if dim not in closed)
-
-
-def _energies(table: Any, where: str) -> dict[str, dict[str, float]]:
-    """pJ of actions by component, of an energy reference table."""
-    found: dict[str, dict[str, float]] = {}
-    try:
-        for entry in (table or {}).get("tables") or ():
-            name = _INSTANCES.sub("", str(entry["name"])).rpartition(".")[2]
-            found[name] = {str(one["name"]): float(one["energy"]) for one in entry["actions"]}
-    except (AttributeError, KeyError, TypeError, ValueError):
-        raise InputError(f"{where}: ERT: tables must have a name and actions with energies") from None
-    return found
 
 
 _ARITHMETIC: dict[type, Callable[[Any, Any], Any]] = {
