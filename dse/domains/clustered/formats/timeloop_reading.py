@@ -47,7 +47,9 @@ def _target(entry: Any, at: str) -> tuple[str, str]:
     """The level that a directive is for, and its type."""
     if not isinstance(entry, Table):
         raise InputError(f"{at} must be a table with target, type, factors and permutation")
-    target, kind = str(entry.get("target")), str(entry.get("type"))
+    if lacks := [key for key in ("target", "type") if key not in entry]:
+        raise InputError(f"{at} lacks {' and '.join(map(repr, lacks))}")
+    target, kind = str(entry["target"]), str(entry["type"])
     # As Timeloop writes out the name of a container.
     target = target.removeprefix("inter_").removesuffix("_spatial")
     if target not in TARGETS:
