@@ -15,6 +15,7 @@ import numpy as np
 
 import dse
 from dse.domains.codesign.reading import read_space
+from dse.support.arrays import FloatArray
 from experiments import RESULTS, keep, read_rows
 from experiments.comparisons.showing import table
 from experiments.intervals import mean_of
@@ -62,10 +63,7 @@ def show() -> None:
     lines = []
     for way, values in sorted(found.items(), key=lambda item: float(np.log(item[1][:, -1]).mean())):
         # Before anything is feasible a ratio is infinite.
-        means = [
-            mean_of(np.log(column)).exp().shown(3) if np.isfinite(column).all() else "-"
-            for column in values.T
-        ]
+        means = [_mean(column) for column in values.T]
         lines.append([way, *means, f"{int((values[:, -1] <= 1.02).sum())} of {len(values)}"])
     what = (
         f"EDP of BERT over the certified machine's ({NETWORK}, {SPACE}) after so many network evaluations: "
@@ -74,6 +72,14 @@ def show() -> None:
     )
     heads = ["searcher", *(f"{after:,}" for after in AFTER), "within 2 %"]
     keep(FOLDER / "searched.md", "experiments.codesign.searched", what, table(heads, lines))
+
+
+def _mean(ratios: FloatArray) -> str:
+    """Their geometric mean, with an interval where there are enough."""
+    if not np.isfinite(ratios).all():
+        return "-"
+    found = mean_of(np.log(ratios))
+    return found.exp().shown(3) if np.isfinite(found.low) else f"{np.exp(found.value):.3f}"
 
 
 def main(seeds: int) -> None:
