@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container
+from contextlib import suppress
 from typing import Any
 
 from dse.campaign.config import Campaign, NamedProblem
@@ -54,7 +55,7 @@ def optimum_figures(
     Of several objectives `front` has the cycles and nanojoules of the exact front's points, `front_genes`
     their genes, and 1 is the loss of one that lacks nothing (see `dse.analysis.fronts`).
 
-    Tiles of any size cannot be certified: of them the best among perfect factors is known, and no bound (0).
+    Where tiles of any size cannot be certified, the best among perfect factors is known, and no bound (0).
     Problems that are `known`, or of which nothing can be said, are left out.
     """
     from dse.core.certificate import BOUNDED
@@ -68,13 +69,14 @@ def optimum_figures(
         if several(named.objective):
             found |= _front(named)
             continue
-        whole = named.problem.options["tiles"] == "factors"
-        try:
-            of_factors = named.problem if whole else named.problem.with_changes(tiles="factors")
-            certificate = certify(of_factors, OPTIMUM_SECONDS)
-        except InputError:
-            continue
-        if certificate.best is not None:
+        whole, certificate = True, None
+        with suppress(InputError):
+            certificate = certify(named.problem, OPTIMUM_SECONDS)
+        if certificate is None and named.problem.options["tiles"] != "factors":
+            whole = False
+            with suppress(InputError):
+                certificate = certify(named.problem.with_changes(tiles="factors"), OPTIMUM_SECONDS)
+        if certificate is not None and certificate.best is not None:
             found[named.label] = {
                 "status": certificate.status if whole else BOUNDED,
                 "lower_bound": certificate.lower_bound if whole else 0.0,

@@ -104,6 +104,14 @@ def test_of_tiles_of_any_size_the_best_perfect_factors_are_known_and_no_bound(tm
     assert known == {"status": "bounded", "lower_bound": 0.0, "loss": proven["loss"]}
 
 
+def test_where_they_can_be_certified_their_own_optimum_is_known(tmp_path: Path) -> None:
+    lists = GOOD[GOOD.index("objectives") : GOOD.index("[searchers.random]")]
+    text = GOOD.replace(lists, 'tiles = "any"\n').replace('"maestro"', '"loopnest"') + PROBLEM
+    (known,) = optimum_figures(read(tmp_path, text)).values()
+    assert known["status"] == "optimal"
+    assert known["lower_bound"] == known["loss"] > 0
+
+
 def test_adding_a_searcher_changes_no_other_cell(tmp_path: Path) -> None:
     before = {named.key: named.cell.fingerprint for named in read(tmp_path, GOOD).cells()}
     after = {

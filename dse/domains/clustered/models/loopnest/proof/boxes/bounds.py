@@ -85,11 +85,10 @@ class BoxBounds:
         return sizes, instance.constants_of(problem), terms
 
     @cached_property
-    def _orders(self) -> tuple[IntArray, IntArray]:
-        """One of the orders for each class that costs the same, and the outer orders as dims."""
+    def _orders(self) -> IntArray:
+        """By level and set of dims with several steps, one order for each class that costs the same."""
         allowed = allowed_orders(self.problem)
-        distinct = np.array([instance.distinct_orders(orders) for orders in allowed])
-        return distinct, ORDER_TABLE[allowed[0]]
+        return np.array([instance.distinct_orders(orders) for orders in allowed])
 
     @property
     def groups(self) -> int:
@@ -101,17 +100,17 @@ class BoxBounds:
         """See Bounds. Of mappings with equal losses no proof is made: their tie breaks are the highest."""
         tie_breaks[:] = np.inf
         facts, _ = self._facts
-        _, orders = self._orders
-        self.kernels.bound_groups(start, stop, facts, *self._figures, *self._choices, orders, losses)
+        self.kernels.bound_groups(
+            start, stop, facts, *self._figures, *self._choices, self._orders, ORDER_TABLE, losses
+        )
 
     def solve(self, groups: Groups, to_beat: Value) -> Solution:
         """The best of all mappings of the groups that could have it."""
         best, row = np.array([to_beat[0]]), np.zeros(COLUMNS, np.int64)
         done = np.zeros(self.kernels.DONE, np.int64)
-        distinct, orders = self._orders
         self.kernels.search_groups(
-            groups.numbers, groups.losses, *self._facts, *self._figures, *self._choices, distinct, orders,
-            ORDER_TABLE, best, row, done,
+            groups.numbers, groups.losses, *self._facts, *self._figures, *self._choices,
+            self._orders, ORDER_TABLE, best, row, done,
         )  # fmt: skip
         if not best[0] < to_beat[0]:
             return Solution(to_beat, None, int(done[self.kernels.PRICED]))

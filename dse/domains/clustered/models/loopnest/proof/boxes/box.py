@@ -25,12 +25,12 @@ from dse.domains.clustered.models.loopnest.proof.boxes.dims import (
     FIRST_WINDOW,
     LAST_SPAN,
     OUTER_STEPS,
-    PIECE,
     SERIAL,
     SPAN,
     measure_box,
 )
-from dse.domains.clustered.models.loopnest.proof.boxes.inner import AT_L2, TO_PES, bound_inner
+from dse.domains.clustered.models.loopnest.proof.boxes.fitting import HIGH, LEAST, LOW, MOST, cut_off
+from dse.domains.clustered.models.loopnest.proof.boxes.inner import AT_L2, CASES, TO_PES, bound_inner
 from dse.domains.clustered.models.loopnest.proof.boxes.outer import bound_outer
 from dse.support.jit import INLINED, LEAN
 from dse.support.numerics.losses import loss_value
@@ -38,8 +38,9 @@ from dse.support.numerics.losses import loss_value
 K, C, Y, X = range(4)
 # Constants: energies of an access in pJ, the clock, and what a MAC takes of its L1.
 MAC_PJ, L1_PJ, NOC_PJ, L2_PJ, DRAM_PJ, HERTZ, L1_A_MAC = range(7)
-# A box: the least and the most of the outer and of the inner tiles of a dim.
-LOW, HIGH, LEAST, MOST = range(4)
+# The least of all cases, in the row after them: words as in a case; cycles; those of the DRAM link before the
+# first and after the last outer step, and of latency.
+LEAST_CYCLES, LINK_CYCLES = 2, 3
 
 value_of = njit(**INLINED)(loss_value)
 
@@ -96,16 +97,27 @@ def measure(box, choice, facts, dims, shares):
 
 
 @njit(**LEAN)
-def bound_box(box, choice, facts, sizes, constants, terms, orders, dims, shares, fills, cases):
-    """A loss that no feasible mapping of the box is below; inf if none fits. `sizes` are of L1 and L2."""
+def bound_box(
+    box, choice, facts, sizes, constants, terms, orders, order_table, dims, shares, fills, cases, known
+):
+    """A loss that no feasible mapping of the box is below; inf if none fits. `sizes` are of L1 and L2.
+
+    Tiles that do not fit are cut off the box. `known` (10) has the outer tiles of the box that was bounded
+    last, and its words of DRAM and its link.
+    """
+    if not cut_off(box, choice, facts, sizes, cases[CASES]):
+        return float("inf")
     measure(box, choice, facts, dims, shares)
-    inputs, weights, outputs = boxes_of(dims, facts, PIECE)
-    if 2 * (inputs + weights + outputs) > sizes[0]:
-        return float("inf")
-    inputs, weights, outputs = boxes_of(dims, facts, SPAN)
-    if 2 * (inputs + weights + outputs) > sizes[1]:
-        return float("inf")
-    dram, link = bound_outer(dims, facts, orders, fills)
+    inputs, weights, _ = boxes_of(dims, facts, SPAN)
+    # Boxes that are bounded one after the other often differ in their inner tiles only.
+    same = True
+    for dim in range(4):
+        same &= known[2 * dim] == box[dim, LOW] and known[2 * dim + 1] == box[dim, HIGH]
+    if not same:
+        known[8], known[9] = bound_outer(dims, facts, orders, order_table, fills)
+        for dim in range(4):
+            known[2 * dim], known[2 * dim + 1] = box[dim, LOW], box[dim, HIGH]
+    dram, link = known[8], known[9]
     written, work, steps, last = facts[OF_OUTPUT], facts[FILTER], 1, facts[FILTER]
     first_inputs, first_weights = facts[OF_INPUT], facts[OF_WEIGHTS]
     for dim in range(4):
@@ -123,10 +135,14 @@ def bound_box(box, choice, facts, sizes, constants, terms, orders, dims, shares,
     waits = (steps - 1) * latency
     busy = ends + cycles_of(work, facts[LANES])
     linked = cycles_of(link, offchip) + ends + cycles_of(last, facts[LANES])
-    least = float("inf")
+    least, of_all = float("inf"), cases[CASES]
+    for column in range(3):
+        of_all[column] = 2**62
+    of_all[LINK_CYCLES] = 2 * latency + link_ends + waits
     for case in range(bound_inner(dims, shares, facts, cases)):
-        moved = cycles_of(cases[case, AT_L2], noc)
-        cycles = 2 * latency + max(linked, link_ends + waits + max(busy, moved))
-        loss = loss_of(facts, constants, terms, cycles, cases[case, TO_PES], cases[case, AT_L2], dram)
-        least = min(least, loss)
+        to_pes, at_l2 = cases[case, TO_PES], cases[case, AT_L2]
+        cycles = 2 * latency + max(linked, link_ends + waits + max(busy, cycles_of(at_l2, noc)))
+        least = min(least, loss_of(facts, constants, terms, cycles, to_pes, at_l2, dram))
+        of_all[TO_PES], of_all[AT_L2] = min(of_all[TO_PES], to_pes), min(of_all[AT_L2], at_l2)
+        of_all[LEAST_CYCLES] = min(of_all[LEAST_CYCLES], cycles)
     return least

@@ -81,8 +81,15 @@ def new_inputs(fills, kind, order):
 
 
 @njit(**LEAN)
-def bound_outer(dims, facts, orders, fills):
-    """The fewest words of DRAM and the fewest of its link, over `orders` (n, 4)."""
+def bound_outer(dims, facts, orders, order_table, fills):
+    """The fewest words of DRAM and the fewest of its link, over the outer orders that differ.
+
+    `orders` (16, 25) has by set of dims with several outer steps how many these are, then which.
+    """
+    moving = 0
+    for dim in range(4):
+        moving |= int(dims[dim, OUTER_STEPS] > 1) << dim
+    choices = orders[moving]
     depthwise = facts[DEPTHWISE] == 1
     channels = facts[SIZES + C]
     filters = facts[OF_WEIGHTS] * channels * facts[SIZES + K]
@@ -90,8 +97,8 @@ def bound_outer(dims, facts, orders, fills):
     outputs *= channels if depthwise else facts[SIZES + K]
     set_fills(dims, facts, fills)
     least_dram = least_link = 2**62
-    for number in range(len(orders)):
-        order = orders[number]
+    for number in range(choices[0]):
+        order = order_table[choices[1 + number]]
         weights, up = filters, outputs
         for_weights = for_outputs = False
         for level in range(3, -1, -1):

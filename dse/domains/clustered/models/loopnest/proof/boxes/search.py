@@ -6,31 +6,23 @@ import numpy as np
 from numba import njit
 
 from dse.domains.clustered.mapping import (
-    CLUSTER,
     COLUMNS,
     INNER_ORDER,
-    INNER_PARALLEL,
     INNER_TILE,
     OUTER_ORDER,
-    OUTER_PARALLEL,
     OUTER_TILE,
 )
 from dse.domains.clustered.models.loopnest.facts import FILTER_ROWS, PES, SIZES
-from dse.domains.clustered.models.loopnest.kernel import price_rows
-from dse.domains.clustered.models.loopnest.proof.boxes.box import (
-    HIGH,
-    LEAST,
-    LOW,
-    MOST,
-    bound_box,
-    value_of,
-)
-from dse.domains.clustered.models.loopnest.proof.boxes.dims import CAN_MOVE, OUTER_STEPS, SHARES, quotient
+from dse.domains.clustered.models.loopnest.proof.boxes.box import bound_box
 from dse.domains.clustered.models.loopnest.proof.boxes.dims import COLUMNS as DIM_COLUMNS
+from dse.domains.clustered.models.loopnest.proof.boxes.dims import SHARES, quotient
+from dse.domains.clustered.models.loopnest.proof.boxes.fitting import HIGH, LEAST, LOW, MOST
 from dse.domains.clustered.models.loopnest.proof.boxes.inner import CASES
+from dse.domains.clustered.models.loopnest.proof.boxes.point import point_scratch, price_point
+from dse.domains.clustered.models.loopnest.totals import COUNT_COLUMNS
 from dse.support.jit import LEAN, OPTIONS
 
-ORDERS, DEPTH = 24, 1024
+DEPTH = 1024
 # What was done: boxes bounded, points whose orders were priced.
 BOUNDED, PRICED = range(2)
 DONE = 2
@@ -58,16 +50,31 @@ def read_group(number, sizes, clusters, parallels, classes, box, choice):
 
 
 @njit(**OPTIONS)
-def bound_groups(start, stop, facts, sizes, constants, terms, clusters, parallels, classes, orders, losses):
+def bound_groups(
+    start, stop, facts, sizes, constants, terms, clusters, parallels, classes, orders, order_table, losses
+):
     """Writes the bounds of the groups from `start` up to `stop`; inf where nothing fits."""
     box, choice = np.zeros((4, 4), np.int64), np.zeros(3, np.int64)
     dims, shares = np.zeros((4, DIM_COLUMNS), np.int64), np.zeros((4, SHARES))
-    fills, cases = np.zeros((2, 4, 3), np.int64), np.zeros((CASES, 2), np.int64)
+    fills, cases = np.zeros((2, 4, 3), np.int64), np.zeros((CASES + 1, 4), np.int64)
+    known_outer = np.zeros(10, np.int64)
     for number in range(start, stop):
-        losses[number - start] = np.inf
+        losses[number - start], known_outer[0] = np.inf, 0
         if read_group(number, sizes, clusters, parallels, classes, box, choice):
             losses[number - start] = bound_box(
-                box, choice, facts[0], sizes, constants, terms, orders, dims, shares, fills, cases
+                box,
+                choice,
+                facts[0],
+                sizes,
+                constants,
+                terms,
+                orders[0],
+                order_table,
+                dims,
+                shares,
+                fills,
+                cases,
+                known_outer,
             )
 
 
@@ -113,62 +120,32 @@ def middle(box, dim, level, choice, facts):
     return half
 
 
-@njit(**{**OPTIONS, "cache": False})
-def price_point(
-    box, choice, facts, sizes, constants, terms, orders, order_table, dims, rows, integers, floats, reasons,
-    details, known, best, row_of_best,
-):  # fmt: skip
-    """Prices every order of a point, and keeps the best."""
-    outer_moves = inner_moves = 0
-    for dim in range(4):
-        outer_moves |= int(dims[dim, OUTER_STEPS] > 1) << dim
-        inner_moves |= int(dims[dim, CAN_MOVE] > 0) << dim
-    outer, inner = orders[0, outer_moves], orders[1, inner_moves]
-    count = 0
-    for first in range(outer[0]):
-        for second in range(inner[0]):
-            row = rows[count]
-            for dim in range(4):
-                row[OUTER_ORDER + dim] = order_table[outer[1 + first], dim]
-                row[INNER_ORDER + dim] = order_table[inner[1 + second], dim]
-                row[OUTER_TILE + dim], row[INNER_TILE + dim] = box[dim, LOW], box[dim, LEAST]
-            row[OUTER_PARALLEL], row[INNER_PARALLEL], row[CLUSTER] = choice[1], choice[2], choice[0]
-            count += 1
-    price_rows(facts, known, rows, 0, count, details, integers, floats, reasons)
-    for index in range(count):
-        if reasons[index] != 0 or integers[2, index] > sizes[0] or integers[3, index] > sizes[1]:
-            continue
-        loss = value_of(terms, (integers[0, index] / constants[5], floats[0, index]))
-        if loss < best[0]:
-            best[0] = loss
-            for column in range(COLUMNS):
-                row_of_best[column] = rows[index, column]
-
-
 @njit(**OPTIONS)
 def search_groups(
     numbers, losses, facts, known, sizes, constants, terms, clusters, parallels, classes, orders,
-    outer_orders, order_table, best, row_of_best, done,
+    order_table, best, row_of_best, done,
 ):  # fmt: skip
     """Searches groups whose bounds rise, while they are below the best loss, `best[0]`."""
     choice = np.zeros(3, np.int64)
     dims, shares = np.zeros((4, DIM_COLUMNS), np.int64), np.zeros((4, SHARES))
-    fills, cases = np.zeros((2, 4, 3), np.int64), np.zeros((CASES, 2), np.int64)
+    fills, cases = np.zeros((2, 4, 3), np.int64), np.zeros((CASES + 1, 4), np.int64)
+    known_outer = np.zeros(10, np.int64)
     boxes, bounds = np.zeros((DEPTH, 4, 4), np.int64), np.zeros(DEPTH)
-    rows = np.zeros((ORDERS * ORDERS, COLUMNS), np.int64)
+    rows = np.zeros((1, COLUMNS), np.int64)
     for row in range(len(rows)):
         for level in range(2):
             order, tile = (OUTER_ORDER, OUTER_TILE) if level == 0 else (INNER_ORDER, INNER_TILE)
             for axis in range(2):
                 rows[row, order + 4 + axis] = 4 + axis
                 rows[row, tile + 4 + axis] = facts[0, FILTER_ROWS + axis]
-    integers, floats = np.zeros((4, len(rows)), np.int64), np.zeros((3, len(rows)))
-    reasons, details = np.zeros(len(rows), np.uint8), np.zeros((0, 18), np.int64)
+    integers, floats, scratch = np.zeros((4, 1), np.int64), np.zeros((3, 1)), point_scratch()
+    reasons, details = np.zeros(1, np.uint8), np.zeros((0, COUNT_COLUMNS), np.int64)
     for index in range(len(numbers)):
         if not losses[index] < best[0]:
             return
         read_group(numbers[index], sizes, clusters, parallels, classes, boxes[0], choice)
-        bounds[0], depth = losses[index], 1
+        # In another group, the same tiles are spread in another way.
+        bounds[0], depth, known_outer[0] = losses[index], 1, 0
         while depth > 0:
             depth -= 1
             if not bounds[depth] < best[0]:
@@ -178,11 +155,12 @@ def search_groups(
             if dim < 0:
                 done[PRICED] += 1
                 bound_box(
-                    box, choice, facts[0], sizes, constants, terms, outer_orders, dims, shares, fills, cases
-                )
+                    box, choice, facts[0], sizes, constants, terms, orders[0], order_table, dims, shares,
+                    fills, cases, known_outer,
+                )  # fmt: skip
                 price_point(
-                    box, choice, facts, sizes, constants, terms, orders, order_table, dims, rows, integers,
-                    floats, reasons, details, known, best, row_of_best,
+                    box, choice, facts, known, sizes, constants, terms, orders, order_table, dims, cases,
+                    rows, integers, floats, reasons, details, scratch, best, row_of_best,
                 )  # fmt: skip
                 continue
             half = middle(box, dim, level, choice, facts[0])
@@ -198,8 +176,8 @@ def search_groups(
                 boxes[depth + 1, dim, LOW] = max(boxes[depth + 1, dim, LOW], half + 1)
             for side in range(2):
                 bounds[depth + side] = bound_box(
-                    boxes[depth + side], choice, facts[0], sizes, constants, terms, outer_orders, dims,
-                    shares, fills, cases,
+                    boxes[depth + side], choice, facts[0], sizes, constants, terms, orders[0], order_table,
+                    dims, shares, fills, cases, known_outer,
                 )  # fmt: skip
             done[BOUNDED] += 2
             if bounds[depth] < bounds[depth + 1]:
