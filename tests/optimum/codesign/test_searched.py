@@ -35,7 +35,7 @@ def machines() -> HardwareSpace:
 def test_what_is_found_costs_that_and_is_no_better_than_the_proof(way: str) -> None:
     space, objective = machines(), "edp"
     best: dict[str, Any] = dse.codesign(
-        LAYERS, space, objective, searcher="random", budget=160, **WAYS[way]
+        LAYERS, space, objective, searcher="random", budget=80, **WAYS[way]
     ).best
     proven = dse.codesign(LAYERS, space, objective, cache=False)
     assert best["value"] >= proven.lower_bound * (1 - 1e-12)
@@ -72,8 +72,14 @@ def test_every_pricing_of_a_layer_is_counted(way: str, monkeypatch: pytest.Monke
     # All machines are allowed here: each sample prices every layer.
     space = chips(num_pes=[4, 6], l1_size=[64, 128], l2_size=[1024, 2048])
     found = dse.codesign(LAYERS, space, "edp", searcher="random", budget=80, **WAYS[way])
-    again = len(LAYERS) * found.inner_budget  # The winner is priced once more, to be shown.
-    assert sum(rows) - again == found.pricings == 80 * len(LAYERS)
+    if way == "joint":
+        # The winner is priced once more, to be shown.
+        assert sum(rows) - len(LAYERS) == found.pricings
+    else:
+        # A machine that comes again is charged anew, though what is known of it is not searched for again.
+        machines = len(np.unique(found.record.genes(), axis=0))
+        assert sum(rows) == machines * found.inner_budget * len(LAYERS)
+    assert found.pricings == 80 * len(LAYERS)
     assert (found.evaluations, len(found.record)) == (80, 80 // found.inner_budget)
 
 
@@ -84,15 +90,15 @@ def test_a_machine_beyond_a_limit_is_a_sample_with_its_reason() -> None:
     assert Reason.FEASIBLE in reasons
 
 
-@pytest.mark.parametrize("space", [machines(), gemmini([1, 2, 4], [0.0625, 1], [0.0625, 1])])
+@pytest.mark.parametrize("space", [machines(), gemmini([1, 2], [0.0625], [0.0625, 1])])
 def test_a_space_of_machines_and_mappings_is_a_space(space: HardwareSpace) -> None:
-    joint, rng = Joint(space, LAYERS, "edp"), np.random.default_rng(0)
-    points = joint.sample(rng, 24)
+    joint, rng = Joint(space, LAYERS[:2], "edp"), np.random.default_rng(0)
+    points = joint.sample(rng, 8)
     canonical = joint.canonical(points)
     assert (joint.canonical(canonical) == canonical).all()
     assert joint.contains(canonical).all()
     assert (joint.features(points) == joint.features(canonical)).all()
-    assert joint.features(points).shape == (24, len(joint.feature_names))
+    assert joint.features(points).shape == (8, len(joint.feature_names))
     problem = JointNetwork(joint)
     costs, same = problem.price(points), problem.price(canonical)
     assert (costs.loss == same.loss).all()
