@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import csv
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from dse.support.arrays import FloatArray
 from experiments import keep, read_rows
-from experiments.intervals import Estimate, mean_of, ratio_of_sums
+from experiments.intervals import Estimate, at_most, mean_of, overall, ratio_of_sums
 from experiments.learners.returns import HERE
 from learners.registry import task
 from learners.replay import PerAgentReplay, Transitions, neighbors, uniform
@@ -30,6 +30,8 @@ DRAWS = {3: 60, 6: 40, 12: 24, 24: 16, 48: 10}
 """Mini-batches of each arm, of which each is one agent's."""
 MOST = 7_000_000_000
 """Bytes of a memory; a held array takes 112 beside its numbers, a tuple of five 96."""
+THEIRS = {3: 0.2666, 12: 0.2739}
+"""By what share of the time sampling is shorter in the study, by agents."""
 ARMS = ("per-agent", "neighbor")
 HEAD = ("agents", "held", "draw", *ARMS)
 
@@ -122,10 +124,21 @@ def pages() -> list[str]:
         tables.append("\n".join(lines))
     note = (
         f"Mini-batches of {BATCH:,}, {min(DRAWS.values())} to {max(DRAWS.values())} of each arm in turns; "
-        f"Student's intervals of paired draws. A dash: the memory would take more than {MOST / 1e9:.0f} GB. "
-        "Cache misses were not counted, and other work shared the machine."
+        "Student's intervals of paired draws. A dash: not measured; memories of more than "
+        f"{MOST / 1e9:.0f} GB are left out. Cache misses were not counted, and other work shared the machine."
     )
-    return [note, *tables]
+    return [note, verdict_line(found), *tables]
+
+
+def verdict_line(found: Mapping[tuple[int, int, str], Estimate]) -> str:
+    """What becomes of the study's figures where memories are as full as they get here."""
+    near = {n: found.get((n, HELD[-1], "neighbor")) for n in THEIRS}
+    ours = ", ".join(f"{one.shown(3)} ({n})" for n, one in near.items() if one)
+    verdict = overall([at_most(1 - THEIRS[n], one) for n, one in near.items()])
+    return (
+        "Sampling by neighbours takes 26.66 % less with 3 agents and 27.39 % less with 12, as published: "
+        f"from memories of {HELD[-1]:,} steps over even draws {ours}: {verdict}."
+    )
 
 
 if __name__ == "__main__":

@@ -119,7 +119,7 @@ def verdict_lines(found: Phases, rows: Rows) -> list[str]:
         ),
         ("cache and dTLB misses 3.9x from 3 to 6 agents", "perf reads none on this machine", "not tested"),
         (
-            "neighbor: sampling -26.66 % (3) to -27.39 % (12)",
+            "neighbor: sampling -26.66 % (3) to -27.39 % (12); here from memories of 5,000 steps",
             f"over per-agent: {', '.join(f'{one.shown(3)} ({n})' for n, one in near.items())}",
             overall([at_most(1 - 0.2666, near[3]), at_most(1 - 0.2739, near[12])]),
         ),
