@@ -18,9 +18,10 @@ from dse.optimum.front import certify_front
 from dse.optimum.verification import failures
 from dse.support.errors import InputError
 from tests.optimum.any_cases import least_loss, random_problem
+from tests.optimum.any_groups import margins
 from workloads import load_layer
 
-PROBLEMS, MOST = 8, 40_000
+PROBLEMS, MOST = 5, 20_000
 
 
 @pytest.mark.parametrize("objective", ["latency", "energy", "edp"])
@@ -53,6 +54,13 @@ def test_a_proof_whose_time_runs_out_has_a_bound_and_goes_on() -> None:
     second = solve(problem, Clock(0.2), first, threads=1)
     assert second.settled > first.settled > 0
     assert second.lower_bound >= first.lower_bound
+
+
+def test_no_mapping_of_a_random_layer_is_below_the_bound_of_its_group() -> None:
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        problem = random_problem(rng, ("latency", "energy", "edp")[seed % 3], 10**12).with_changes(fixed={})
+        assert margins(problem, rng, 1000).min(initial=1.0) >= 1.0, problem
 
 
 def test_every_tile_is_in_one_interval() -> None:

@@ -8,7 +8,7 @@ import typer
 
 from dse.cli import output
 from dse.cli.completion import complete_network, complete_objective
-from dse.cli.options import CostModelName, Json
+from dse.cli.options import CostModelName, Json, Tiles
 
 LAYER = "resnet18:1"
 SEARCH_LAYER, SEARCH_ACCELERATOR, SEARCH_OBJECTIVE = "alexnet:conv2", "eyeriss-small", "edp"
@@ -137,6 +137,7 @@ def certify(
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds for a layer; by default as many as it takes.", metavar="S")
     ] = None,
+    tiles: Tiles = "factors",
     json: Json = False,
 ) -> None:
     """Measure how long it takes to prove the optimum of every layer, or its front."""
@@ -156,11 +157,15 @@ def certify(
         for network, found in loaded.items()
         for machine, hardware in machines.items()
         for objective in objectives or bench.OBJECTIVES
-        if (problems := {one.name: make_problem(one, hardware, objective, model) for one in found.layers})
+        if (
+            problems := {
+                one.name: make_problem(one, hardware, objective, model, tiles) for one in found.layers
+            }
+        )
     )
     report = bench.report(sets, time_limit)
     for row in (*report["certify"], *report["certify_all"]):
-        row["cost_model"] = model
+        row["cost_model"], row["tiles"] = model, tiles
     if json:
         output.print_json(report)
         return
