@@ -110,6 +110,7 @@ class LevelsResidence:
         nothing is read here: as everywhere under these rules, a drain is a write of the outer level.
         """
         machine: Machine = problem.accelerator
+        words *= next(one.bits for one in problem.space.workload.tensors if one.name == tensor)
         home = machine.levels[_home(machine) or 0]
         outer = machine.levels[0]
         drained = tensor == OUTPUT

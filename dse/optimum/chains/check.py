@@ -222,7 +222,10 @@ def _bound(proof: ChainProof, residence: Residence, parts: Parts) -> Check:
     else:
         weights = [(text, _weights(text)) for text in least]
         found = _least_corner(proof, [(*pair, least[text]) for text, pair in weights])
-    return Check(name, found >= proof.lower_bound * (1 - ROUNDED), f"{found:.9g} of {proof.lower_bound:.9g}")
+    # A bound above what a schedule costs would be none.
+    most = inf if proof.best is None else proof.best.loss * (1 + ROUNDED)
+    holds = proof.lower_bound * (1 - ROUNDED) <= found <= most
+    return Check(name, holds, f"{found:.9g} of {proof.lower_bound:.9g}")
 
 
 def _claimed(proof: ChainProof, text: str) -> float:

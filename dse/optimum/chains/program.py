@@ -34,7 +34,7 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Program:
-    """A chain and what its layers' tensors take of the home: `sizes` by layer."""
+    """A chain and what its layers' tensors take of the home: `sizes` by layer, empty where there is none."""
 
     chain: Chain
     sizes: Mapping[Layer, Mapping[str, int]]
@@ -64,7 +64,9 @@ class Program:
     @cached_property
     def tensors(self) -> dict[int, Tensor]:
         """What can stay on chip, by its maker: outputs that others read just as they are, or beside."""
-        found = {}
+        found: dict[int, Tensor] = {}
+        if not self.sizes:
+            return found
         for place, layer in enumerate(self.chain.layers):
             edges = self.chain.readers_of(layer.name)
             readers = [self.chain.place(edge.reader) for edge in edges]

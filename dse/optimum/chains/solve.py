@@ -32,9 +32,9 @@ def certify_chains(
 ) -> ChainProof:
     """The least cost of all runs of a network's chains, one after another; a lone layer is a chain of one.
 
-    At most so many neighbours share tiles. `make` gives each layer's problem, `prove` proves one. Energy and
-    latency are sums over layers: layers do not overlap. A product of both is closed by lines, as a network's
-    total is. InputError for another objective.
+    At most so many neighbours share tiles, for least energy. `make` gives each layer's problem, `prove`
+    proves one. Energy and latency are sums over layers: layers do not overlap. A product of both is closed by
+    lines, as a network's total is. InputError for another objective.
     """
     began = time.perf_counter()
     problems = {layer: make(layer) for chain in chains for layer in chain.layers}
@@ -42,6 +42,9 @@ def certify_chains(
     objective = refuse_objective(problem.objective)
     home = residence.home(problem)
     sizes = {layer: residence.sizes(one) for layer, one in problems.items()}
+    if set(objective.exponents) != {"energy"}:
+        # Bounds of shared tiles are tight for energy alone.
+        most = 1
     programs = tuple(Program(chain, sizes if home else {}, most) for chain in chains)
     work = _Work(programs, problem, residence, home, prove)
     if set(objective.exponents) == {"energy", "latency"}:

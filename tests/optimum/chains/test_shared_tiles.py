@@ -17,6 +17,7 @@ from dse.core.edges import Chain, Edge
 from dse.core.layer import Layer
 from dse.core.problem import AnyProblem
 from dse.core.residence import Phase, Rates
+from dse.core.widths import Widths
 from dse.domains.levels.machine import TENSORS, Bandwidth, Energy, Level, Machine
 from dse.optimum.chains.check import check_chain
 from dse.optimum.chains.check_tiles import _all, _words, needs
@@ -204,3 +205,21 @@ def test_columns_of_what_a_softmax_reads_are_not_split() -> None:
     assert other.best is not None
     assert all(set(shared.tiling.columns) == {1} for shared in one.best.shared)
     assert other.lower_bound <= one.lower_bound
+
+
+@pytest.mark.usefixtures("quick")
+def test_words_of_widths_move_their_bits() -> None:
+    energy = Energy.of_any(4.0)
+    dram = Level("DRAM", keeps=TENSORS, may_keep=(), energy=Energy.of_any(100.0), word_bits=1)
+    buffer = Level("B", 20_000, 1, TENSORS, (), energy=energy, word_bits=1)
+    hardware = Machine("bits", (dram, buffer), 1.0, word_bits=8, widths=Widths(4, 8, 32))
+    layers = products({"M": 32, "N": [16, 64, 16]})
+
+    def make(layer: Layer) -> AnyProblem:
+        return make_problem(layer, hardware, "energy", "timeloop")
+
+    found = certify_chains([Chain(layers, (Edge("l0", "l1"),))], make, RESIDENCE, prove)
+    assert found.best is not None
+    assert found.best.shared
+    assert found.status == "optimal"
+    assert [check for check in check_chain(found, RESIDENCE) if not check.passed] == []
