@@ -86,7 +86,9 @@ class Evaluation:
         """
         detail = self.detail.to_dict() if self.detail else {}
         breakdown: Any = self.breakdown
-        parts = {**asdict(breakdown), **detail} if breakdown else None
+        # The unit is the detail's to say, where it is not the usual one.
+        own = {name: part for name, part in asdict(breakdown).items() if name != "unit"} if breakdown else {}
+        parts = {**own, **detail} if breakdown else None
         return {
             **self.figures,
             "reason": self.reason,

@@ -21,7 +21,6 @@ from dse.support.files import make_folder, write_json
 CERTIFICATES = "certificates"
 """The certificates in the folder of a network, beside the totals and the best mapping of each layer."""
 CERTIFICATE = "certificate.json"
-"""Seconds that a proof of the total has where its layer's time is over: some bound is there all the same."""
 
 
 def certify_layer(

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from dse.core.certificate import Certificate
 
-LEAST_TIME = 0.01
+LEAST_TIME = 1e-6
+"""Seconds of a proof whose time is over: it has its first bound all the same."""
 
 
 @dataclass
