@@ -12,7 +12,10 @@ from dse.support.errors import InputError
 from dse.support.telling import Tell, nobody
 
 OPTIMUM_SECONDS = 30.0
-"""How long the proof of one problem's optimum may take; a bound is kept if it takes longer."""
+"""How long the proof of one problem's optimum may take; a bound is kept if it takes longer.
+
+What others compute on the machine meanwhile does not count: a proof that is cut off is never taken up again.
+"""
 FRONT_SECONDS = 120.0
 """The same of the proofs of a front."""
 
@@ -59,6 +62,7 @@ def optimum_figures(
     Problems that are `known`, or of which nothing can be said, are left out.
     """
     from dse.core.certificate import BOUNDED
+    from dse.core.clock import at_work
     from dse.optimum import certify
 
     found: dict[str, dict[str, Any]] = {}
@@ -71,11 +75,12 @@ def optimum_figures(
             continue
         whole, certificate = True, None
         with suppress(InputError):
-            certificate = certify(named.problem, OPTIMUM_SECONDS)
+            certificate = certify(named.problem, OPTIMUM_SECONDS, now=at_work())
         if certificate is None and named.problem.options["tiles"] != "factors":
             whole = False
             with suppress(InputError):
-                certificate = certify(named.problem.with_changes(tiles="factors"), OPTIMUM_SECONDS)
+                factors = named.problem.with_changes(tiles="factors")
+                certificate = certify(factors, OPTIMUM_SECONDS, now=at_work())
         if certificate is not None and certificate.best is not None:
             found[named.label] = {
                 "status": certificate.status if whole else BOUNDED,
@@ -88,10 +93,11 @@ def optimum_figures(
 def _front(named: NamedProblem) -> dict[str, dict[str, Any]]:
     """The exact front of a problem, or what is proven of it within the time; nothing where nothing can be."""
     from dse.core.certificate import INFEASIBLE, OPTIMAL
+    from dse.core.clock import at_work
     from dse.optimum.front import certify_front
 
     try:
-        front = certify_front(named.problem, FRONT_SECONDS)
+        front = certify_front(named.problem, FRONT_SECONDS, now=at_work())
     except InputError:
         return {}
     if front.status == INFEASIBLE:

@@ -74,18 +74,19 @@ def run_campaign(
         compile_kernels(waiting, display)
         if store.outdated:
             store.write_curves()
-        start = time.monotonic()
-        try:
+    start = time.monotonic()
+    try:
+        if waiting:
             _work(store, display, waiting, workers, make_executor or LocalProcesses)
-            store.prove_optima(now_and_then(display.notice))
-        except KeyboardInterrupt:
-            interrupted = True
-        finally:
-            finished = len(waiting) - len(store.unfinished())
-            store.record_run(finished, workers, time.monotonic() - start)
+        # Also where all cells were done: an earlier run may have ended before its proofs.
+        store.prove_optima(now_and_then(display.notice))
+    except KeyboardInterrupt:
+        interrupted = True
+    finally:
+        finished = len(waiting) - len(store.unfinished())
+        store.record_run(finished, workers, time.monotonic() - start)
+        if waiting or store.outdated:
             store.write_curves()
-    elif store.outdated:
-        store.write_curves()
     done = len(store.done & store.share.keys())
     return CampaignResult(len(store.share), done, len(store.failures()), interrupted)
 

@@ -10,6 +10,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+Now = Callable[[], float]
+"""Seconds since whenever."""
+
+
+def at_work() -> Now:
+    """Seconds from now on; of a process that others keep from computing, those that it has computed."""
+    passed, computed = time.perf_counter(), time.process_time()
+    return lambda: min(time.perf_counter() - passed, time.process_time() - computed)
+
 
 class Clock:
     """So many seconds from now on, those of `pause` left out; without a limit, as long as it takes.
@@ -17,7 +26,7 @@ class Clock:
     `now` may be `time.process_time`: then they are those that the process has computed.
     """
 
-    def __init__(self, limit: float | None = None, now: Callable[[], float] = time.perf_counter) -> None:
+    def __init__(self, limit: float | None = None, now: Now = time.perf_counter) -> None:
         self._now = now
         self._begun = now()
         self._end = math.inf if limit is None else self._begun + limit

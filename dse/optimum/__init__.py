@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 from dse.core.certificate import BOUNDED, Certificate, Counts, Incumbent, Solved
@@ -13,22 +14,27 @@ from dse.support.files import make_folder
 from dse.support.validation import positive_number
 
 if TYPE_CHECKING:
-    from dse.core.clock import Clock
+    from dse.core.clock import Clock, Now
     from dse.core.proofs import Check, Prover
 
 __all__ = ["Incumbent", "Certificate", "Counts", "Solved", "certify", "verify"]
 
 
 def certify(
-    problem: AnyProblem, time_limit: float | None = None, *, cache: bool | str | Path = True
+    problem: AnyProblem,
+    time_limit: float | None = None,
+    *,
+    cache: bool | str | Path = True,
+    now: Now = perf_counter,
 ) -> Certificate:
     """The proven optimum of `problem`, or the bound that `time_limit` seconds were enough for.
 
     Certificates are kept, and their mappings priced anew when they are read: `cache` is a folder, True for
     the user's own, or False. A proof whose time ran out goes on from what is kept, and Ctrl-C ends its time
-    too. Of a space of other parts than the default's, and of objective `area`, there is a bound and a good
-    mapping, and an optimum where these meet. InputError for a problem that cannot be certified: only
-    cost models with a `proof_module` can, and tiles of any size under those whose proofs hold for them.
+    too; `now` counts its seconds. Of a space of other parts than the default's, and of objective `area`,
+    there is a bound and a good mapping, and an optimum where these meet. InputError for a problem that cannot
+    be certified: only cost models with a `proof_module` can, and tiles of any size under those whose proofs
+    hold for them.
     """
     from dse.core.clock import Clock
     from dse.optimum.cache import load, user_folder
@@ -38,7 +44,7 @@ def certify(
         raise InputError(f"problem must be a Problem, as Problem(layer, accelerator), got {shorten(problem)}")
     if time_limit is not None:
         positive_number(time_limit, "time_limit")
-    clock = Clock(time_limit)
+    clock = Clock(time_limit, now)
     # Kernels are compiled once after an installation: that is no proof's time.
     with compiling(clock.pause):
         prover = prover_of(problem)

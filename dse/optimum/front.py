@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +22,9 @@ from dse.core.problem import AnyProblem
 from dse.core.proofs import Check
 from dse.optimum import certify, verify
 from dse.support.errors import InputError
+
+if TYPE_CHECKING:
+    from dse.core.clock import Now
 
 FIGURES = ("energy", "latency")
 LEAST_TIME = 0.01
@@ -146,17 +150,21 @@ def refuse_front(problem: AnyProblem) -> None:
 
 
 def certify_front(
-    problem: AnyProblem, time_limit: float | None = None, *, cache: bool | str | Path = True
+    problem: AnyProblem,
+    time_limit: float | None = None,
+    *,
+    cache: bool | str | Path = True,
+    now: Now = perf_counter,
 ) -> Front:
     """The exact front of latency and energy, or what `time_limit` seconds were enough for.
 
-    `problem` has the objective `latency, energy`; `cache` is as in `dse.certify`. InputError for another.
+    `problem` has the objective `latency, energy`, else InputError; `cache` and `now` are as in `dse.certify`.
     """
     refuse_front(problem)
     objective, steps, left = "energy", [], time_limit
     while True:
         limit = None if left is None else max(left, LEAST_TIME)
-        found = certify(problem.with_changes(objective=objective), limit, cache=cache)
+        found = certify(problem.with_changes(objective=objective), limit, cache=cache, now=now)
         if left is not None and not found.cached:
             left -= found.seconds
         steps.append(Step(objective, found))

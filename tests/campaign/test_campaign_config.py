@@ -104,6 +104,18 @@ def test_of_tiles_of_any_size_the_best_perfect_factors_are_known_and_no_bound(tm
     assert known == {"status": "bounded", "lower_bound": 0.0, "loss": proven["loss"]}
 
 
+def test_what_others_compute_meanwhile_is_no_time_of_an_optimum(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lists = GOOD[GOOD.index("objectives") : GOOD.index("[searchers.random]")]
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr("dse.campaign.reference.OPTIMUM_SECONDS", 1e-9)
+    monkeypatch.setattr("time.process_time", lambda: 0.0)
+    text = GOOD.replace(lists, "").replace('"maestro"', '"loopnest"') + PROBLEM
+    (found,) = optimum_figures(read(tmp_path, text)).values()
+    assert found["status"] == "optimal"
+
+
 def test_where_they_can_be_certified_their_own_optimum_is_known(tmp_path: Path) -> None:
     lists = GOOD[GOOD.index("objectives") : GOOD.index("[searchers.random]")]
     text = GOOD.replace(lists, 'tiles = "any"\n').replace('"maestro"', '"loopnest"') + PROBLEM

@@ -1,4 +1,4 @@
-"""A campaign whose budget grows goes on from its samples, to the records that it would have had."""
+"""A campaign goes on from what it has, where its budget grows and where it ended before its proofs."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pytest
 from dse.campaign.changes import changes
 from dse.campaign.curves import CURVES, read_curves
 from dse.campaign.executors import InProcess
+from dse.campaign.runner import CampaignResult
 from dse.campaign.store import Store
 from dse.core.evaluations import Evaluations
 from dse.domains.clustered.problem import Problem
@@ -111,3 +112,19 @@ def test_what_differs_is_named(tmp_path: Path) -> None:
         (tmp_path / CURVES).unlink(missing_ok=True)
     assert changes({"versions": {"numpy": "1"}}, {"versions": {"numpy": "2"}}, "a") == "numpy 1 -> 2"
     assert changes({"problem": {"cost_model": "x"}}, {"problem": {}}, "a") == "cost_model x -> nothing"
+
+
+def test_optima_that_a_run_was_stopped_before_are_proven_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    plan = campaign(("random", None), budget=20)
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "prove_optima", stopped)
+        assert run(tmp_path, plan)[0] == CampaignResult(cells=2, done=2, failed=0, interrupted=True)
+    assert not read_curves(tmp_path / CURVES)[1]["optima"]
+    run(tmp_path, plan)
+    optima = read_curves(tmp_path / CURVES)[1]["optima"]
+    assert [optimum["status"] for optimum in optima.values()] == ["optimal", "optimal"]
