@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from dse.core.cost_models import Ability
     from dse.core.edges import Chain
     from dse.core.layer import Layer
+    from dse.core.technology import Figure
 
 Entry = dict[str, Any]
 
@@ -221,10 +222,16 @@ def technologies() -> list[Entry]:
     for name in technologies():
         table = load_technology(name)
         unit = "times a MAC" if table.times_a_mac else "pJ"
-        figures = [f"{one} {one.pj:g} {unit}{f' ({one.note})' * bool(one.note)}" for one in table.figures]
+        figures = [_figure(one, unit) for one in table.figures]
         entry = {"process_nm": table.process_nm, "source": table.source, "figures": figures}
         found.append({"name": name, **entry, "sentence": table.source})
     return found
+
+
+def _figure(figure: Figure, unit: str) -> str:
+    write = "" if figure.write_pj is None else f", written {figure.write_pj:g} {unit}"
+    note = f" ({figure.note})" if figure.note else ""
+    return f"{figure} {figure.pj:g} {unit}{write}{note}"
 
 
 def campaigns() -> list[Entry]:

@@ -1,9 +1,10 @@
 """Energies with their source: published figures of a process, and how those in between follow from them.
 
-A table has figures of multiplications, additions, and accesses to SRAM and DRAM. Of other widths a
-multiplication takes energy by the square of its bits, all else in proportion to them. SRAM of a size between
-two figures lies on the line through them in logarithms, and beyond them goes with the square root of its
-size. A MAC is a multiplication of its operands and an addition of SUM_BITS.
+A table has figures of MACs, or of multiplications and additions, and of accesses to registers, SRAM and DRAM,
+of a write one of its own where it is another. Of other widths a multiplication and a MAC take energy by the
+square of their bits, all else in proportion to them. SRAM of a size between two figures lies on the line
+through them in logarithms, and beyond them goes with the square root of its size. A MAC without a figure is a
+multiplication of its operands and an addition of SUM_BITS.
 
 To another process and voltage energies go by Stillmaker and Baas, "Scaling equations for the accurate
 prediction of CMOS device performance from 180 nm to 7 nm", Integration 58 (2017): by the ratio of a V^2 + b V
@@ -23,7 +24,9 @@ from dse.support.errors import InputError, unknown
 from dse.support.schema import Limits, Schema, read
 from dse.support.toml import is_toml, read_toml
 
-KINDS = ("multiply", "add", "sram", "dram")
+MAC, REGISTER, SRAM, DRAM = "mac", "register", "sram", "dram"
+KINDS = (MAC, "multiply", "add", REGISTER, SRAM, DRAM)
+ACCESSES = (REGISTER, SRAM, DRAM)
 SUM_BITS = 32
 SCALING = {
     180: (0.0, 24.64, -17.98),
@@ -55,10 +58,22 @@ class Figure(Schema):
     pj: _Above
     bytes: _Count | None = None
     note: str = ""
+    write_pj: _Above | None = None
 
     def __str__(self) -> str:
         of = f" in {self.bytes:,} bytes" if self.bytes else ""
-        return f"{self.what} of {self.bits} bits{of}"
+        return f"{self.what} of {self.bits} bit{'s' * (self.bits > 1)}{of}"
+
+    def written(self) -> Figure:
+        """The figure of a write, the same where none is said."""
+        return (
+            self if self.write_pj is None else replace(self, what=f"write to {self.what}", pj=self.write_pj)
+        )
+
+    def times(self, ratio: float) -> Figure:
+        """So many times the energy."""
+        write_pj = None if self.write_pj is None else self.write_pj * ratio
+        return replace(self, pj=self.pj * ratio, write_pj=write_pj)
 
 
 @dataclass(frozen=True)
@@ -102,9 +117,7 @@ class Technology:
         if not VOLTS[0] <= volts <= VOLTS[1]:
             raise InputError(f"volts must be from {VOLTS[0]} to {VOLTS[1]}, got {volts:g}")
         ratio = _switching(process_nm, volts) / _switching(self.process_nm, self.volts)
-        figures = tuple(
-            one if one.what == "dram" else replace(one, pj=one.pj * ratio) for one in self.figures
-        )
+        figures = tuple(one if one.what == DRAM else one.times(ratio) for one in self.figures)
         name = f"{self.name} at {process_nm:g} nm and {volts:g} V"
         return replace(self, name=name, process_nm=process_nm, volts=volts, figures=figures)
 
@@ -112,19 +125,25 @@ class Technology:
         """The energy of a MAC of operands of so many bits. InputError where the table says none."""
         if self.times_a_mac:
             raise InputError(f"technology {self.name} has energies in times of a MAC: give mac_pj")
+        if any(one.what == MAC for one in self.figures):
+            return _scaled(self._of(MAC), bits, lambda ratio: ratio**2)
         parts = [
-            self._scaled("multiply", bits, lambda ratio: ratio**2),
-            self._scaled("add", SUM_BITS, lambda ratio: ratio),
+            _scaled(self._of("multiply"), bits, lambda ratio: ratio**2),
+            _scaled(self._of("add"), SUM_BITS, lambda ratio: ratio),
         ]
         return Energy(sum(part.pj for part in parts), " + ".join(part.source for part in parts))
 
-    def dram(self, bits: int, mac_pj: float) -> Energy:
-        """The energy of an access to DRAM of so many bits."""
-        return self._times(self._scaled("dram", bits, lambda ratio: ratio), mac_pj)
+    def access(self, kind: str, bits: int, size: float, mac_pj: float) -> tuple[Energy, Energy]:
+        """The energies of a read and of a write of so many bits, of SRAM of `size` bytes."""
+        read = self._of(kind)
+        found = [self._access(figures, bits, size) for figures in (read, [one.written() for one in read])]
+        return self._times(found[0], mac_pj), self._times(found[1], mac_pj)
 
-    def sram(self, bits: int, size: float, mac_pj: float) -> Energy:
-        """The energy of an access of so many bits to SRAM of `size` bytes."""
-        points = sorted((one.bytes or 0, one) for one in self._of("sram"))
+    @staticmethod
+    def _access(figures: list[Figure], bits: int, size: float) -> Energy:
+        if figures[0].bytes is None:
+            return _scaled(figures, bits, lambda ratio: ratio)
+        points = sorted((one.bytes or 0, one) for one in figures)
         below = [one for at, one in points if at <= size][-1:]
         above = [one for at, one in points if at > size][:1]
         used = (*below, *above)
@@ -135,8 +154,7 @@ class Technology:
             a_bit, rule = low * (high / low) ** share, " and "
         else:
             a_bit, rule = used[0].pj / used[0].bits * math.sqrt(size / (used[0].bytes or 1)), ""
-        said = rule.join(f"{one.pj:g} for {one}" for one in used)
-        return self._times(Energy(a_bit * bits, said), mac_pj)
+        return Energy(a_bit * bits, rule.join(f"{one.pj:g} for {one}" for one in used))
 
     def _of(self, kind: str) -> list[Figure]:
         found = [one for one in self.figures if one.what == kind]
@@ -144,15 +162,16 @@ class Technology:
             raise InputError(f"technology {self.name} has no figure of {kind}")
         return found
 
-    def _scaled(self, kind: str, bits: int, rule: Callable[[float], float]) -> Energy:
-        """From the figure with the nearest width, by ratio."""
-        nearest = min(self._of(kind), key=lambda one: abs(math.log(one.bits / bits)))
-        return Energy(nearest.pj * rule(bits / nearest.bits), f"{nearest.pj:g} for {nearest}")
-
     def _times(self, found: Energy, mac_pj: float) -> Energy:
         if not self.times_a_mac:
             return found
         return Energy(found.pj * mac_pj, f"{mac_pj:g} pJ of a MAC times {found.source}")
+
+
+def _scaled(figures: list[Figure], bits: int, rule: Callable[[float], float]) -> Energy:
+    """From the figure with the nearest width, by ratio."""
+    nearest = min(figures, key=lambda one: abs(math.log(one.bits / bits)))
+    return Energy(nearest.pj * rule(bits / nearest.bits), f"{nearest.pj:g} for {nearest}")
 
 
 def _switching(process_nm: float, volts: float) -> float:
@@ -182,8 +201,10 @@ def _made(name: str, data: Any, where: str) -> Technology:
     for place, figure in enumerate(found.figures):
         if figure.what not in KINDS:
             raise unknown("what", figure.what, KINDS, f"{where}: figures[{place}]")
-        if (figure.what == "sram") != (figure.bytes is not None):
+        if (figure.what == SRAM) != (figure.bytes is not None):
             raise InputError(f"{where}: figures[{place}]: bytes are of sram, and sram has them")
+        if figure.write_pj is not None and figure.what not in ACCESSES:
+            raise InputError(f"{where}: figures[{place}]: write_pj is of {', '.join(ACCESSES)}")
     return Technology(
         name, found.source, found.process_nm, tuple(found.figures), found.times_a_mac, found.volts
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dse.core.domains import make_problem
-from dse.core.technology import SCALING, load_technology, technologies
+from dse.core.technology import DRAM, REGISTER, SCALING, SRAM, Technology, load_technology, technologies
 from dse.domains.levels.models.timeloop.presets import load_machine
 from tests.conftest import Dse
 from workloads import load_layer
@@ -40,22 +40,53 @@ def chip(tmp_path: Path) -> Path:
     return path
 
 
+def sram(table: Technology, bits: int, size: int) -> float:
+    """The energy of a read."""
+    return table.access(SRAM, bits, size, 0)[0].pj
+
+
 def test_published_figures_are_what_they_are_at_their_own_widths_and_sizes() -> None:
     table = load_technology("horowitz-45nm")
     assert table.mac(8).pj == pytest.approx(0.2 + 0.1)
     assert table.mac(32).pj == pytest.approx(3.1 + 0.1)
-    assert [table.sram(64, size, 0).pj for size in (8192, 32768, 2**20)] == pytest.approx([10, 20, 100])
-    assert table.dram(64, 0).pj == 1300
+    assert [sram(table, 64, size) for size in (8192, 32768, 2**20)] == pytest.approx([10, 20, 100])
+    assert table.access(DRAM, 64, 0, 0)[0].pj == 1300
 
 
 def test_between_figures_energies_follow_by_the_stated_rules() -> None:
     table = load_technology("horowitz-45nm")
     assert table.mac(4).pj == pytest.approx(0.2 / 4 + 0.1)
-    assert table.sram(32, 8192, 0).pj == pytest.approx(5)
-    assert table.sram(64, 16384, 0).pj == pytest.approx((10 * 20) ** 0.5)
-    assert table.sram(64, 2048, 0).pj == pytest.approx(5)
-    assert table.sram(64, 2**22, 0).pj == pytest.approx(200)
-    assert load_technology("eyeriss-65nm").dram(32, 2.0).pj == pytest.approx(200 * 2 * 2)
+    assert sram(table, 32, 8192) == pytest.approx(5)
+    assert sram(table, 64, 16384) == pytest.approx((10 * 20) ** 0.5)
+    assert sram(table, 64, 2048) == pytest.approx(5)
+    assert sram(table, 64, 2**22) == pytest.approx(200)
+    assert load_technology("eyeriss-65nm").access(DRAM, 32, 0, 2.0)[0].pj == pytest.approx(200 * 2 * 2)
+
+
+def test_a_mac_and_a_write_may_have_figures_of_their_own() -> None:
+    tpu = load_technology("tpu-v4i-7nm")
+    assert tpu.mac(8).pj == pytest.approx(0.084)
+    assert tpu.mac(4).pj == pytest.approx(0.084 / 4)
+    read, write = tpu.access(SRAM, 64, 128 * 2**20, 0)
+    assert (read.pj, write.pj) == pytest.approx((64 * 1.88, 64 * 2.36))
+    assert write.source == "2.36 for write to sram of 1 bit in 134,217,728 bytes"
+    # What HBM2 takes at most for 64 bits, as Jouppi et al. say.
+    assert tpu.access(DRAM, 64, 0, 0)[0].pj == pytest.approx(450, rel=1e-3)
+
+
+def test_aladdins_mac_and_registers_are_its_parts() -> None:
+    aladdin = load_technology("aladdin-40nm")
+    assert aladdin.mac(16).pj == pytest.approx(12.68 / 4 + 0.21)
+    assert [one.pj for one in aladdin.access(REGISTER, 16, 0, 0)] == pytest.approx([16 * 0.009] * 2)
+
+
+def test_a_machine_says_of_reads_and_writes_which_figures_made_them(chip: Path) -> None:
+    chip.write_text(CHIP.replace("horowitz-45nm", "tpu-v4i-7nm"))
+    buffer = load_machine(chip).levels[1].energy
+    assert buffer.write_pj == buffer.update_pj == pytest.approx(buffer.read_pj * 0.293 / 0.249)
+    said = load_machine(chip).sources[-1]
+    assert said.startswith("Buffer, a write of 64 bits")
+    assert said.endswith("(tpu-v4i-7nm)")
 
 
 def test_energies_scale_between_processes_by_stillmaker_and_baas_but_for_dram() -> None:
@@ -63,8 +94,8 @@ def test_energies_scale_between_processes_by_stillmaker_and_baas_but_for_dram() 
     there = table.at(16, 0.8)
     at_16, at_45 = 0.2958 * 0.64 - 0.1241 * 0.8 + 0.03024, 1.018 * 0.81 - 0.3107 * 0.9 + 0.1539
     assert there.mac(8).pj == pytest.approx(0.3 * at_16 / at_45)
-    assert there.sram(64, 8192, 0).pj == pytest.approx(10 * at_16 / at_45)
-    assert there.dram(64, 0).pj == 1300
+    assert sram(there, 64, 8192) == pytest.approx(10 * at_16 / at_45)
+    assert there.access(DRAM, 64, 0, 0)[0].pj == 1300
     assert table.at(45, 0.9).mac(8).pj == pytest.approx(0.3)
     # The same at a lower voltage, and in each smaller process, takes less.
     assert table.at(16, 0.7).mac(8).pj < there.mac(8).pj
@@ -118,7 +149,7 @@ def test_a_decoded_token_of_llama_is_proven_on_a_chip_with_the_sources_of_its_en
         (('technology = "horowitz-45nm"', "mac_pj = 1"), "the machine names no technology"),
         (("horowitz-45nm", "eyeriss-65nm"), "in times of a MAC: give mac_pj"),
         (("size_bytes = 65536", ""), "access_pj is 'sram', but there is no size"),
-        (('"sram"', '"flash"'), "or sram or dram of a technology"),
+        (('"sram"', '"flash"'), "or register, sram, dram of a technology"),
         (("horowitz-45nm", "none.toml"), "none.toml"),
         (('-45nm"', '-45nm"\nprocess_nm = 5\nvolts = 0.8'), "process_nm must be one of 180, 130, 90"),
         (('-45nm"', '-45nm"\nprocess_nm = 7\nvolts = 8'), "volts must be from 0.5 to 1.8, got 8"),
@@ -138,6 +169,7 @@ def test_what_is_wrong_is_said_in_a_line(chip: Path, dse: Dse, change: tuple[str
         (('"multiply"', '"divide"'), "unknown what 'divide'"),
         (("bytes = 1024, ", ""), "bytes are of sram"),
         (("pj = 30", "pj = -1"), "pj"),
+        (("pj = 0.1}", "pj = 0.1, write_pj = 1}"), "write_pj is of register, sram, dram"),
         (('source = "measured"', ""), "source"),
     ],
 )

@@ -198,13 +198,13 @@ def _energy(table: _LevelTable, capacity: int | None, bits: int, where: str, ene
         )
     if table.access_pj in BY_TABLE:
         with within(where):
-            return Energy.of_any(energies.access(table.access_pj, table.name, capacity, table.block, bits))
+            return Energy(**energies.access(table.access_pj, table.name, capacity, table.block, bits))
     if table.access_pj == ERT:
         with within(where):
             return Energy(**energies.of_component(table.name))
     if table.access_pj != BY_SIZE:
         if isinstance(table.access_pj, str):
-            wanted = f"a number, {BY_SIZE!r}, or {' or '.join(BY_TABLE)} of a technology, or {ERT!r}"
+            wanted = f"a number, {BY_SIZE!r}, or {', '.join(BY_TABLE)} of a technology, or {ERT!r}"
             raise InputError(f"{where}: access_pj must be {wanted}, got {shorten(table.access_pj)}")
         pj = not_negative(table.access_pj, f"{where}: access_pj")
         energies.own(f"{table.name}, an access", pj)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dse.core.technology import Technology, load_technology
+from dse.core.technology import ACCESSES, SRAM, Technology, load_technology
 from dse.domains.levels.ert import ENDINGS, level_energies, mac_energy, read_ert
 from dse.support.errors import InputError
 
-SRAM, DRAM, ERT = "sram", "dram", "ert"
-BY_TABLE = (SRAM, DRAM)
+ERT = "ert"
+BY_TABLE = ACCESSES
 """What an access may be of, instead of a number."""
 
 
@@ -59,18 +59,18 @@ class Energies:
         self.sources.append(f"{level}, {parts} pJ: its component's actions ({self._file})")
         return found
 
-    def access(self, kind: str, level: str, capacity: int | None, block: int, bits: int) -> float:
-        """The pJ of one access of a level whose words have `bits`: `block` of them."""
+    def access(self, kind: str, level: str, capacity: int | None, block: int, bits: int) -> dict[str, float]:
+        """The pJ of a level's reads, writes and updates, whose words have `bits`: `block` of them at once."""
         if self._table is None:
             raise InputError(f"access_pj is {kind!r}, but the machine names no technology")
-        if kind == DRAM:
-            found = self._table.dram(block * bits, self.mac_pj)
-        elif capacity is None:
+        if kind == SRAM and capacity is None:
             raise InputError(f"access_pj is {kind!r}, but there is no size; give size or size_bytes")
-        else:
-            found = self._table.sram(block * bits, capacity * bits / 8, self.mac_pj)
-        self._say(f"{level}, an access of {block * bits:,} bits", found.pj, found.source)
-        return found.pj
+        size = (capacity or 0) * bits / 8
+        read, write = self._table.access(kind, block * bits, size, self.mac_pj)
+        both = {"an access": read} if read == write else {"a read": read, "a write": write}
+        for what, energy in both.items():
+            self._say(f"{level}, {what} of {block * bits:,} bits", energy.pj, energy.source)
+        return {"read_pj": read.pj, "write_pj": write.pj, "update_pj": write.pj}
 
     def _say(self, what: str, pj: float, source: str) -> None:
         table = self._table

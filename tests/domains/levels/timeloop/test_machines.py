@@ -109,7 +109,7 @@ def test_a_file_describes_every_level(tmp_path: Path) -> None:
         (f"{HEAD}{DRAM}bandwidth = nan", "levels[0].bandwidth must be"),
         (
             f"{HEAD}{DRAM}access_pj = 'by sze'",
-            "access_pj must be a number, 'by size', or sram or dram of a technology, or 'ert', got 'by sze'",
+            "a number, 'by size', or register, sram, dram of a technology, or 'ert', got 'by sze'",
         ),
         (f"{HEAD}{DRAM}access_pj = 'by size'", "there is no size; give size or size_bytes"),
         (f"{HEAD}{DRAM}access_pj = -1", "access_pj must not be negative, got -1"),
