@@ -21,10 +21,11 @@ from dse.domains.levels.models.timeloop.proof.components import components_of
 from dse.domains.levels.models.timeloop.proof.counts import Counts as ComponentCounts
 from dse.domains.levels.models.timeloop.proof.frontier import pack, unpack
 from dse.domains.levels.models.timeloop.proof.nodes import Found, Node, split
-from dse.domains.levels.models.timeloop.proof.orders import Choice, First, Pattern, orders_of
+from dse.domains.levels.models.timeloop.proof.orders import Pattern, orders_of
 from dse.domains.levels.models.timeloop.proof.terms import unit_of_loss
+from dse.domains.levels.models.timeloop.proof.whole import Rows
 from dse.domains.levels.problem import MachineProblem
-from dse.support.arrays import BoolArray, IntArray
+from dse.support.arrays import BoolArray
 
 FIRST_POINTS, STEPS_DOWN, STARTS = 4096, 200, 4
 ROUNDS = 24
@@ -82,6 +83,7 @@ class Proof:
             Branch(self.problem, number, self._components, counts, orders, keep)
             for number, keep in enumerate(_bypasses(self.problem))
         ]
+        self._rows = Rows(self.problem, self._components, orders)
         self._places = count()
 
     def begin(self, clock: Clock) -> None:
@@ -213,7 +215,7 @@ class Proof:
             chosen = ranked[start : start + PRICED_AT_ONCE]
             if found.losses[chosen[0]] - SLACK >= self.target:
                 return
-            rows = self._rows(found.branch, pattern, found.chains[chosen])
+            rows = self._rows.write(pattern, self._branches[found.branch].keep, found.chains[chosen])
             if not len(rows):
                 continue
             losses = self.problem.price_rows(rows).loss
@@ -221,53 +223,6 @@ class Proof:
             self.tied += int((found.losses[chosen] >= self.target - 3 * SLACK).sum())
             if losses[best] < self.loss:
                 self.loss, self.row = float(losses[best]), rows[best].copy()
-
-    def _rows(self, branch: int, pattern: Pattern, chains: IntArray) -> RowArray:
-        """The rows of chains (n, components) in every order of the pattern, and those of its mirror."""
-        layout, levels = self.problem.space.layout, len(self.problem.accelerator.levels)
-        orders = self._branches[branch].orders
-        rows = np.ones((len(chains), layout.columns), dtype=np.int32)
-        for level in range(levels):
-            for component, picked in zip(self._components, chains.T, strict=True):
-                temporal = [layout.temporal(level).start + dim for dim in component.dims]
-                spatial = [layout.spatial(level).start + dim for dim in component.dims]
-                rows[:, temporal] = component.temporal[picked, :, level]
-                rows[:, spatial] = component.spatial[picked, :, level]
-            rows[:, layout.keep(level)] = self._branches[branch].keep[level]
-        found = [(pattern, rows)]
-        if orders.mirrored(pattern) != pattern:
-            mirror, other = list(orders.mirror), rows.copy()
-            for level in range(levels):
-                for dims in (layout.temporal(level), layout.spatial(level)):
-                    other[:, dims] = rows[:, dims][:, mirror]
-            found.append((orders.mirrored(pattern), other))
-        for level in range(levels):
-            found = [(one, self._ordered(rows, level, one[level])) for one, rows in found]
-        return np.concatenate([rows for _, rows in found])
-
-    def _ordered(self, rows: RowArray, level: int, choice: Choice) -> RowArray:
-        """The rows in the orders of a level that have the choice's innermost loop, each once: where a loop
-        that runs once stands does not matter.
-        """
-        layout = self.problem.space.layout
-        loops = rows[:, layout.temporal(level)] > 1
-        found: list[RowArray] = []
-        before: list[IntArray] = []
-        for names in self.problem.space.levels[level].orders:
-            order = [layout.dims.index(name) for name in names]
-            running = np.zeros(len(rows), dtype=np.int64)
-            for dim in order:
-                running = np.where(loops[:, dim], running * (len(order) + 1) + dim + 1, running)
-            fresh = np.ones(len(rows), dtype=bool)
-            for other in before:
-                fresh &= running != other
-            if isinstance(choice, First):
-                fresh &= np.isin(running % (len(order) + 1) - 1, choice.dims)
-            some = rows[fresh]
-            some[:, layout.order(level)] = order
-            found.append(some)
-            before.append(running)
-        return np.concatenate(found)
 
 
 def _bypasses(problem: MachineProblem) -> Iterator[BoolArray]:

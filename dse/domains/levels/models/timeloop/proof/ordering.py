@@ -1,0 +1,42 @@
+# mypy: disallow-untyped-calls=False, disallow-untyped-decorators=False, disallow-untyped-defs=False
+"""The orders of a level's loops, written into rows; compiled."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from dse.support.jit import OPTIONS
+
+
+@njit(**OPTIONS)
+def write_orders(rows, first_loop, first_place, orders, starts, picks, innermost, allowed, every):
+    """The rows (n, columns) once for each order of a level that differs in a loop that runs more than once,
+    those of the first order first. `rows` have the level's factors from column `first_loop`, and its order is
+    written from `first_place`.
+
+    `orders` is (n, dims); from `starts[running]` on, `picks` are those that differ where the dims of the bits
+    of `running` are looped over, and `innermost` their innermost one. Unless `every`, only those that
+    `allowed` has are written.
+    """
+    count, dims = len(rows), orders.shape[1]
+    running = np.zeros(count, dtype=np.int64)
+    ends = np.zeros(len(orders) + 1, dtype=np.int64)
+    for row in range(count):
+        for dim in range(dims):
+            running[row] |= np.int64(rows[row, first_loop + dim] > 1) << dim
+        for pick in range(starts[running[row]], starts[running[row] + 1]):
+            if every or (innermost[pick] >= 0 and allowed[innermost[pick]]):
+                ends[picks[pick] + 1] += 1
+    for order in range(len(orders)):
+        ends[order + 1] += ends[order]
+    found = np.empty((ends[-1], rows.shape[1]), dtype=rows.dtype)
+    for row in range(count):
+        for pick in range(starts[running[row]], starts[running[row] + 1]):
+            if every or (innermost[pick] >= 0 and allowed[innermost[pick]]):
+                order = picks[pick]
+                place = ends[order]
+                ends[order] += 1
+                found[place] = rows[row]
+                found[place, first_place : first_place + dims] = orders[order]
+    return found
