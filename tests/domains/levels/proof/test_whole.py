@@ -5,11 +5,12 @@ import itertools
 import numpy as np
 import pytest
 
-import dse
 from dse import Layer
+from dse.domains.levels.models.timeloop.presets import load_machine
 from dse.domains.levels.models.timeloop.proof.components import components_of
 from dse.domains.levels.models.timeloop.proof.orders import EMPTY, First, orders_of
 from dse.domains.levels.models.timeloop.proof.whole import LevelOrders, Rows
+from dse.domains.levels.problem import MachineProblem
 
 
 @pytest.mark.parametrize("running", [(), (0,), (2,), (0, 2), (0, 1, 2)])
@@ -25,7 +26,8 @@ def test_each_order_of_the_loops_that_run_is_there_once(running: tuple[int, ...]
 
 
 def test_rows_have_the_innermost_loops_of_their_pattern_in_all_orders() -> None:
-    problem = dse.make_problem(Layer.gemm(8, 8, 8), "simple_weight_stationary", cost_model="timeloop")
+    machine = load_machine("simple_weight_stationary")
+    problem = MachineProblem(Layer.gemm(8, 8, 8), machine, "edp", "timeloop")
     components = [one for one in components_of(problem) if len(one) > 1]
     orders, layout = orders_of(problem), problem.space.layout
     outermost = min(level.place for level in problem.space.levels)
