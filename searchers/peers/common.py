@@ -25,8 +25,6 @@ _INFEASIBLE, _DOUBLING = 4.0, 4.0
 """log2 of the objective that counts for being infeasible, and for each doubling of a need beyond a buffer."""
 _REFUSED = 8.0
 """log2 beyond the worst so far that counts for what the cost model refuses."""
-_BATCHES = 50
-"""Batches in a row in which a peer may propose nothing new, before a random point takes its turn."""
 
 
 class Peer(Protocol):

@@ -155,11 +155,6 @@ def depthwise(
     return Workload(sizes, _windowed("RSC", "NCPQ", stride, dilation))
 
 
-def matrix_product(m: int, k: int, n: int) -> Workload:
-    """I[M, K] times W[K, N], which makes O[M, N]."""
-    return Workload(*_matrix_product({"M": m, "K": k, "N": n}))
-
-
 def workload_of(layer: Layer, bits: Mapping[str, int] | None = None) -> Workload:
     """The workload of a layer of ours: its outputs are P and Q, its stride and dilation stay, its padding is
     moved. `bits` are what a word of each tensor takes of a machine's levels, if they do not count words.

@@ -8,7 +8,7 @@ its rounds. A pair by itself may also have its columns outside and its rows insi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, product
@@ -246,10 +246,3 @@ def _columns_outside(group: Group, room: int) -> Iterator[Tiling]:
             )
             names = tuple(f"{tensor} of {group.layers[at].name}" for tensor, at, *_ in chosen)
             yield Tiling(split, step[0], True, names, step[1], step[2])
-
-
-def cost_of(tiling: Tiling, part: Callable[[Phase], float], move: Callable[[Move], float]) -> float:
-    """What a tiling costs, by what its parts and moves do."""
-    return sum(one.count * part(one.phase) for one in tiling.parts) + sum(
-        one.count * move(one) for one in tiling.moves
-    )

@@ -23,7 +23,7 @@ from dse.optimum.chains.check import check_chain
 from dse.optimum.chains.check_tiles import _all, _words, needs
 from dse.optimum.chains.result import ChainProof
 from dse.optimum.chains.solve import certify_chains
-from dse.optimum.chains.tilings import Group, cost_of, part_of, size_of, tilings
+from dse.optimum.chains.tilings import Group, Tiling, part_of, size_of, tilings
 from dse.optimum.chains.words import WORDS, least_moved
 from tests import ROOT
 from tests.optimum.chains.small_chains import RESIDENCE, machine, prove, proven
@@ -42,6 +42,10 @@ def least_words(case: dict[str, Any], *, fused: bool) -> float:
     """The least DRAM words of a chain: groups one after another, what is between them whole or in DRAM."""
     layers, room = products(case), case["B"]
 
+    def words(tiling: Tiling) -> float:
+        inside = sum(one.count * part(one.phase) for one in tiling.parts)
+        return inside + sum(one.count * one.words for one in tiling.moves)
+
     def part(phase: Phase) -> float:
         return least_moved(size_of(phase.layer), room - phase.taken, frozenset(phase.held), phase.returned)
 
@@ -57,8 +61,7 @@ def least_words(case: dict[str, Any], *, fused: bool) -> float:
             elif fused:
                 whole = (False,) * (end - start - 1)
                 group = Group(layers[start:end], whole, reads, makes, taken)
-                every = (cost_of(one, part, lambda move: move.words) for one in tilings(group, room))
-                cost = min(every, default=inf)
+                cost = min(map(words, tilings(group, room)), default=inf)
             else:
                 continue
             total = best[start, reads] + cost

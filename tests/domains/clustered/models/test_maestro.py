@@ -12,7 +12,7 @@ from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import PRESETS, Accelerator
 from dse.domains.clustered.mapping import MappingBatch
 from dse.domains.clustered.models.maestro import Maestro, hardware_row, layer_row, price_cases
-from dse.domains.clustered.models.maestro.grouped import price_regular, workspace
+from dse.domains.clustered.models.maestro.grouped import MAX_GROUPS, WORK_ROWS, price_regular
 from dse.domains.clustered.models.maestro.kernel import LEFT, is_regular, price_left
 from dse.domains.clustered.models.maestro.levels import TABLE_ROWS
 from dse.domains.clustered.models.maestro.reference import price
@@ -70,13 +70,13 @@ def test_the_grouped_walk_equals_the_complete_one_on_regular_mappings(kind: str)
     tables = np.empty((2, TABLE_ROWS, 6), dtype=np.int64)
     facts, orders = np.empty((2, 6), dtype=np.int64), np.empty((2, 6), dtype=np.int64)
     runs = np.empty((64, 3), dtype=np.int64)
-    compared = 0
+    work, compared = np.empty((WORK_ROWS, MAX_GROUPS), dtype=np.int64), 0
     for layer, machine, row in zip(layers, hardware, rows, strict=True):
         if not is_regular(layer, machine[0], row):
             continue
         grouped, complete = np.zeros(10, dtype=np.int64), np.zeros(10, dtype=np.int64)
         machine = tuple(int(figure) for figure in machine)
-        if price_regular(layer, machine, row, workspace(), grouped):
+        if price_regular(layer, machine, row, work, grouped):
             assert price_any(layer, machine, row, tables, facts, orders, runs, complete) == 0
             assert list(grouped[:7]) == list(complete[:7])
             compared += 1

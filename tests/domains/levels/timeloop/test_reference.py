@@ -8,7 +8,12 @@ from dse.domains.levels.machine import Bandwidth, Energy
 from dse.domains.levels.models.timeloop import HierarchyMapping, Level, Machine, Workload, reference
 from dse.domains.levels.models.timeloop.faults import Fault
 from dse.domains.levels.models.timeloop.presets import load_machine
-from dse.domains.levels.workload import convolution, matrix_product
+from dse.domains.levels.workload import convolution, read_parts
+
+
+def matrix_product(m: int, k: int, n: int) -> Workload:
+    """I[M, K] times W[K, N], which makes O[M, N]."""
+    return Workload(*read_parts({"type": "gemm", "dims": {"M": m, "K": k, "N": n}}, "layer"))
 
 
 def priced(workload: Workload, machine: Machine, text: str) -> reference.Costs:

@@ -25,7 +25,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from dse.core.model_constants import ModelConstants
-from dse.domains.clustered.accelerator import Accelerator
 
 
 @dataclass(frozen=True)
@@ -40,11 +39,6 @@ class Constants(ModelConstants):
     mac_um2: float = 3000.0
     element_um2: float = 11.1
     leakage_mw_per_mm2: float = 85.0
-
-    def area_mm2(self, accelerator: Accelerator) -> float:
-        """The area of all MACs and buffers of an accelerator."""
-        sizes = accelerator.l1_size, accelerator.l2_size
-        return float(self.area_of(accelerator.num_pes, accelerator.simd_lanes, *sizes))
 
     def area_of(self, num_pes: Any, simd_lanes: Any, l1_size: Any, l2_size: Any) -> Any:
         """The area in mm2 of that many PEs with buffers of these sizes, in elements: numbers or arrays."""

@@ -19,7 +19,6 @@ window; `window - 1` more input elements belong to a tile of Y or X.
 
 from __future__ import annotations
 
-import numpy as np
 from numba import njit
 
 from dse.domains.clustered.models.maestro.loop_table import (
@@ -270,8 +269,3 @@ def price_regular(layer, hardware, row, work, figures):
 
 
 WORK_ROWS = 2 * TABLE_ROWS + GROUP_ROWS + 4
-
-
-def workspace() -> np.ndarray:
-    """Scratch space of one thread."""
-    return np.empty((WORK_ROWS, MAX_GROUPS), dtype=np.int64)

@@ -48,7 +48,6 @@ class ZigZagCosts:
 
     cycles: float
     compute: float
-    stall: float
     onload: float
     offload: float
     energy_pj: float
@@ -93,7 +92,6 @@ def price(
     return ZigZagCosts(
         cycles=found.latency_total2 / ticks,
         compute=found.ideal_temporal_cycle / ticks,
-        stall=found.stall_slack_comb / ticks,
         onload=found.data_onloading_cycle / ticks,
         offload=found.data_offloading_cycle / ticks,
         energy_pj=found.energy_total,

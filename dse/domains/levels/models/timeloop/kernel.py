@@ -25,7 +25,7 @@ from dse.domains.levels.models.timeloop.tables import (
 )
 from dse.support.jit import INLINED, LEAN, OPTIONS
 
-CYCLES, FAULT, WHERE, NEED, WHOLE_FIGURES = range(5)
+CYCLES, FAULT, WHERE, NEED = range(4)
 ELIDED, RETURNED = 1, 2
 TOO_MANY_CYCLES = 7
 LARGEST_CYCLES = 2.0**62
