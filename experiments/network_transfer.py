@@ -5,8 +5,8 @@ For each problem up to three other layers of its network are searched first, on 
 are the problems of small-loopnest.toml and small-maestro.toml, for reports; `dev` are layers of the
 development networks on drawn machines, for tuning. Prints best loss over the best known (of `dev`: over the
 proven optimum) after 1, 5, 20 and 50 samples: the geometric mean over problems of the median over seeds, with
-an interval that resamples problems, and the worst problem. `small` writes results/transfer/small.csv, a line
-a run, from which `--show` prints again, and small.md.
+Student's interval over problems, and the worst problem; then the ratio of both, paired by problem. `small`
+writes results/transfer/small.csv, a line a run, from which `--show` prints again, and small.md.
 """
 
 from __future__ import annotations
@@ -110,19 +110,32 @@ def table(rows: list[dict[str, str]]) -> str:
     for name in dict.fromkeys(row["searcher"] for row in rows):
         cells = []
         for count in SAMPLES:
-            by_problem: dict[str, list[float]] = {}
-            for row in rows:
-                if row["searcher"] == name:
-                    by_problem.setdefault(row["problem"], []).append(float(row[str(count)]))
-            logs = np.log([np.median(ratios) for ratios in by_problem.values()])
+            logs = np.array([*_logs(rows, name, count).values()])
             cells.append(f"{mean_of(logs).exp().shown(3)} ({np.exp(logs.max()):.2f})")
         lines.append(f"| {name} | {' | '.join(cells)} |")
+    taught, plain = "transfer", "team"
+    if {taught, plain} <= {row["searcher"] for row in rows}:
+        cells = []
+        for count in SAMPLES:
+            theirs = _logs(rows, plain, count)
+            pairs = (ours - theirs[problem] for problem, ours in _logs(rows, taught, count).items())
+            cells.append(mean_of(pairs).exp().shown(3))
+        lines.append(f"| {taught} over {plain}, paired by problem | {' | '.join(cells)} |")
     lines.append("")
     for name in dict.fromkeys(row["searcher"] for row in rows):
         first = [float(row[str(SAMPLES[0])]) for row in rows if row["searcher"] == name]
         unfit = sum(ratio >= WORST for ratio in first)
         lines.append(f"- {name}: in {unfit} of {len(first)} runs the first sample counts for {WORST:g}")
     return "\n".join(lines)
+
+
+def _logs(rows: list[dict[str, str]], searcher: str, count: int) -> dict[str, float]:
+    """By problem, the logarithm of the searcher's median ratio after so many samples."""
+    by_problem: dict[str, list[float]] = {}
+    for row in rows:
+        if row["searcher"] == searcher:
+            by_problem.setdefault(row["problem"], []).append(float(row[str(count)]))
+    return {problem: float(np.log(np.median(ratios))) for problem, ratios in by_problem.items()}
 
 
 def main() -> None:

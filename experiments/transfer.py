@@ -1,8 +1,9 @@
 """What is known of other layers helps with: `python -m experiments.transfer [--seeds 10]`.
 
 Best loss over the proven optimum after 1, 5, 20 and 50 samples on the twelve problems of heldout12 under
-`loopnest`, geometric means over problems and seeds, with intervals that a bootstrap over problems gives; a
-ratio above 12 counts for 12, and so does a run without a feasible mapping. `generative`, its transformer
+`loopnest`, geometric means over problems and seeds, with Student's intervals over problems; a ratio above 12
+counts for 12, and so does a run without a feasible mapping. Then the ratio of one arm to another, paired by
+problem. `generative`, its transformer
 trained dense and by mixed sparsity, and its control, copies of the nearest layer's best; `gradient` with what
 other layers taught it, and by the equations of the cost model; beside them what knows no other layer:
 `random`, `local`, `team`, and `local` begun at the templates. Writes results/sparse/transfer.csv and .md.
@@ -40,6 +41,14 @@ ARMS: dict[str, tuple[str, dict[str, Any], str | None]] = {
     "local from templates": ("local", {}, "templates"),
     "team": ("team", {}, None),
 }
+PAIRS = (
+    ("generative", "nearest"),
+    ("generative, MST", "generative"),
+    ("generative", "local from templates"),
+    ("nearest", "local from templates"),
+    ("team", "local from templates"),
+)
+"""Arms that are compared, the first with the second."""
 
 
 def held_out() -> Campaign:
@@ -74,21 +83,44 @@ def read() -> list[dict[str, Any]]:
     return list(read_rows(PATH))
 
 
-def show() -> None:
-    """Print the table, and write it."""
-    rows = read()
+def logs(rows: list[dict[str, Any]], arm: str, count: int) -> dict[str, float]:
+    """By problem, the mean logarithm of an arm's ratio after so many samples."""
+    found: dict[str, list[float]] = {}
+    for row in rows:
+        if row["arm"] == arm:
+            found.setdefault(row["problem"], []).append(float(row[str(count)]))
+    return {problem: float(np.log(ratios).mean()) for problem, ratios in found.items()}
+
+
+def paired(rows: list[dict[str, Any]]) -> str:
+    """The ratio of an arm to another, below 1 where the first is nearer to the optimum."""
+    lines = [f"| paired by problem | {' | '.join(map(str, SAMPLES))} |", "|---|" + "---:|" * len(SAMPLES)]
+    arms = {row["arm"] for row in rows}
+    for one, other in PAIRS:
+        if {one, other} <= arms:
+            cells = []
+            for count in SAMPLES:
+                theirs = logs(rows, other, count)
+                pairs = (ours - theirs[problem] for problem, ours in logs(rows, one, count).items())
+                cells.append(mean_of(pairs).exp().shown())
+            lines.append(f"| {one} / {other} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """What each arm comes to."""
     lines = [f"| arm | seeds | {' | '.join(map(str, SAMPLES))} |", "|---|---:|" + "---:|" * len(SAMPLES)]
     for arm in [arm for arm in ARMS if any(row["arm"] == arm for row in rows)]:
         own = [row for row in rows if row["arm"] == arm]
-        cells = []
-        for count in SAMPLES:
-            problems = [
-                np.mean([np.log(float(row[str(count)])) for row in own if row["problem"] == problem])
-                for problem in sorted({row["problem"] for row in own})
-            ]
-            cells.append(mean_of(problems).exp().shown())
+        cells = [mean_of(logs(rows, arm, count).values()).exp().shown() for count in SAMPLES]
         lines.append(f"| {arm} | {len({row['seed'] for row in own})} | {' | '.join(cells)} |")
-    keep(PATH.with_suffix(".md"), "experiments.transfer", "\n".join(lines))
+    return "\n".join(lines)
+
+
+def show() -> None:
+    """Print the tables, and write them."""
+    rows = read()
+    keep(PATH.with_suffix(".md"), "experiments.transfer", table(rows), paired(rows))
 
 
 def main() -> None:
