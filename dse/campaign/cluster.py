@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
+from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Any
 
 from dse import __version__
@@ -164,12 +165,13 @@ class DaskExecutor(RemoteExecutor):
         for name in [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]:
             logging.getLogger(name).setLevel(logging.CRITICAL)
         if scheduler is None:
-            self._cluster = LocalCluster(
-                n_workers=workers,
-                threads_per_worker=1,
-                dashboard_address="127.0.0.1:0",
-                silence_logs=logging.CRITICAL,
-            )
+            with _interrupts_later():
+                self._cluster = LocalCluster(
+                    n_workers=workers,
+                    threads_per_worker=1,
+                    dashboard_address="127.0.0.1:0",
+                    silence_logs=logging.CRITICAL,
+                )
         try:
             return Client(self._cluster or scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
         except (OSError, ValueError, TimeoutError) as error:
@@ -235,6 +237,20 @@ class DaskExecutor(RemoteExecutor):
             yield
         except (OSError, TimeoutError) as error:
             raise ClusterLost(f"scheduler {self._where} is gone ({one_line(str(error))})") from None
+
+
+@contextlib.contextmanager
+def _interrupts_later() -> Iterator[None]:
+    """Ctrl-C waits, for a cluster that is half made cannot be ended; its processes never hear of it.
+
+    They inherit that from this thread, where Python's tracker of resources would undo it as it starts.
+    """
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _settle(future: Future[Outcome], ended: DaskFuture[Outcome]) -> None:

@@ -177,17 +177,37 @@ def test_ctrl_c_stops_the_workers_too_and_keeps_the_samples(
     assert records(folder) == undisturbed
 
 
+def workers_of(process: subprocess.Popen[str]) -> list[int]:
+    """The worker processes that a campaign has started."""
+    children = Path(f"/proc/{process.pid}/task").glob("*/children")
+    found = [int(child) for path in children for child in path.read_text().split()]
+    return [child for child in found if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]
+
+
+@pytest.mark.parametrize("seconds", [0, 0.5, 1])
+def test_ctrl_c_while_a_cluster_of_its_own_starts_ends_without_a_traceback(
+    tmp_path: Path, seconds: float
+) -> None:
+    process = start(tmp_path / "campaign", None)
+    while not (workers := workers_of(process)):
+        time.sleep(0.02)
+    time.sleep(seconds)
+    os.killpg(process.pid, signal.SIGINT)
+    code, errors = ended(process)
+    assert code == 130
+    assert "To go on: dse run" in errors
+    assert not [worker for worker in workers if Path(f"/proc/{worker}").exists()]
+
+
 def test_ctrl_c_ends_a_cluster_of_the_campaigns_own_though_its_workers_are_stopped(tmp_path: Path) -> None:
     folder = tmp_path / "campaign"
     process = start(folder, None)
     wait_for_samples(process, folder, 1)
-    children = Path(f"/proc/{process.pid}/task").glob("*/children")
-    found = [int(child) for path in children for child in path.read_text().split()]
-    workers = [child for child in found if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]
+    workers = workers_of(process)
     assert workers
     for worker in workers:
         os.kill(worker, signal.SIGSTOP)
-    os.kill(process.pid, signal.SIGINT)
+    os.killpg(process.pid, signal.SIGINT)  # As a terminal does, which asks every process.
     asked = time.monotonic()
     code, errors = ended(process)
     assert code == 130

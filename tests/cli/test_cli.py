@@ -47,9 +47,10 @@ def test_help_brings_nothing_that_a_command_needs() -> None:
     assert imported_by(statement).isdisjoint({*HEAVY, "numpy"} - {"typer", "rich"})
 
 
-def test_evaluating_brings_no_library_of_the_searchers() -> None:
-    arguments = ["evaluate", *RESNET_ON_EDGE, "--mapping", "nvdla", "--json"]
-    modules = imported_by(f"from dse.cli import main; main({arguments})")
+def test_evaluating_and_searching_bring_no_library_of_tables_or_of_other_searchers() -> None:
+    evaluate = ["evaluate", *RESNET_ON_EDGE, "--mapping", "nvdla", "--json"]
+    search = ["search", *RESNET_ON_EDGE, "--searcher", "random", "--budget", "20"]
+    modules = imported_by(f"from dse.cli import main; main({evaluate}); main({search})")
     assert "numba" in modules
     assert modules.isdisjoint({"torch", "sklearn", "skopt", "matplotlib", "pandas", "pyarrow"})
 

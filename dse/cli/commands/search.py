@@ -230,7 +230,7 @@ def _search_layer(
         output.print_json(with_breakdown(problem, found, detail=detail))
     else:
         show_layer(result, layer, task.accelerator, out, detail=detail)
-    if not len(result.pareto()):
+    if sum(result.refusals.values()) == len(result.record):
         raise typer.Exit(FAILED)
 
 
