@@ -20,6 +20,7 @@ from dse.campaign.showing import read_showing
 from dse.campaign.stored import MAX_CELLS, MAX_SEEDS
 from dse.core.cost_models import (
     DEFAULT_COST_MODEL,
+    class_of_spec,
     cost_model,
     model_with,
     other_model,
@@ -29,6 +30,7 @@ from dse.core.layer import Layer
 from dse.core.names import is_network_file, split_name
 from dse.core.objective import canonical_objective, several
 from dse.core.problem import AnyProblem
+from dse.core.whole_network import WholeNetwork
 from dse.search.run import MAX_SAMPLES
 from dse.search.searcher import make_searcher, searcher_class
 from dse.search.start import OWN, RANDOM, TEMPLATES, random_settings
@@ -192,10 +194,12 @@ def _problems(
         with within(place):
             objective = canonical_objective(entry.objective)
             _refuse_other_fronts(objective)
-            found = find_layers(_beside(entry.layer, folder))
+            found: dict[str, Any] = dict(find_layers(_beside(entry.layer, folder)))
             machine = load_hardware(_beside(entry.accelerator, folder), model)
             own = read_space(file.space, model, entry.hardware) if entry.hardware else space
             whole = split_name(entry.layer)[1] is None
+            if class_of_spec(model).prices_networks:
+                found, whole = {entry.layer: WholeNetwork(entry.layer, tuple(found.values()))}, False
             for name, layer in found.items():
                 problem = make_problem(
                     layer,

@@ -18,6 +18,8 @@ What others compute on the machine meanwhile does not count: a proof that is cut
 """
 FRONT_SECONDS = 120.0
 """The same of the proofs of a front."""
+NETWORK_SECONDS = 600.0
+"""The same of a whole network on machines to choose from: of every layer, on many of them."""
 
 
 def template_figures(campaign: Campaign) -> dict[str, dict[str, dict[str, Any]]]:
@@ -75,7 +77,8 @@ def optimum_figures(
             continue
         whole, certificate = True, None
         with suppress(InputError):
-            certificate = certify(named.problem, OPTIMUM_SECONDS, now=at_work())
+            seconds = NETWORK_SECONDS if named.problem.model.prices_networks else OPTIMUM_SECONDS
+            certificate = certify(named.problem, seconds, now=at_work())
         if certificate is None and named.problem.options["tiles"] != "factors":
             whole = False
             with suppress(InputError):

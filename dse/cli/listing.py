@@ -14,6 +14,7 @@ from dse.support.toml import read_toml
 
 if TYPE_CHECKING:
     from dse.core.cost_models import Ability
+    from dse.core.domains import Domain
     from dse.core.edges import Chain
     from dse.core.layer import Layer
     from dse.core.technology import Figure
@@ -266,9 +267,7 @@ def _campaign(path: Path, file: str) -> Entry:
 
 def kinds() -> dict[str, Callable[[], list[Entry]]]:
     """All that is listed, by kind: each kind of designs calls its hardware by a name of its own."""
-    from dse.core.domains import domain, domains
-
-    hardware = {domain(name).hardware_kind: domain(name).hardware for name in domains()}
+    hardware = {kind.hardware_kind: kind.hardware for kind in _with_presets()}
     return {
         "searchers": searchers,
         "workloads": workloads,
@@ -282,7 +281,11 @@ def kinds() -> dict[str, Callable[[], list[Entry]]]:
 
 def aliases() -> dict[str, tuple[str, ...]]:
     """Other names of kinds: what they list."""
+    return {"networks": ("workloads",), "presets": tuple(kind.hardware_kind for kind in _with_presets())}
+
+
+def _with_presets() -> list[Domain]:
+    """The kinds of designs that hardware comes along for."""
     from dse.core.domains import domain, domains
 
-    presets = tuple(domain(name).hardware_kind for name in domains())
-    return {"networks": ("workloads",), "presets": presets}
+    return [kind for kind in map(domain, domains()) if kind.hardware()]

@@ -70,6 +70,8 @@ class AnyCostModel:
     `layer.lowered()`."""
     prices_widths: ClassVar[bool] = False
     """Whether words of a layer may have widths of their own."""
+    prices_networks: ClassVar[bool] = False
+    """Whether a design is of all layers of a network together: a problem's layer is a WholeNetwork then."""
     prices_cases: ClassVar[bool] = False
     """Whether it prices cases, each with a layer, a design and the hardware: `dse evaluate --cases`."""
     explains: ClassVar[bool] = False

@@ -18,6 +18,7 @@ from dse.core.problem import AnyProblem, Hardware
 from dse.core.proofs import Prover
 from dse.core.residence import Residence
 from dse.core.speed import Timed
+from dse.core.whole_network import layer_from_dict
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError
 from dse.support.plugins import entry_named, load_entry, names_of
@@ -31,6 +32,7 @@ GROUP = "dse.domains"
 
 OURS = {
     "clustered": "dse.domains.clustered.domain:Clustered",
+    "codesign": "dse.optimum.codesign.domain:Codesigns",
     "levels": "dse.domains.levels.domain:Levels",
 }
 """Our own entry points, for a checkout that was installed before it had them."""
@@ -157,7 +159,7 @@ def problem_from_identity(identity: Mapping[str, Any]) -> AnyProblem:
     """The problem that a record names, by its identity's part `problem`; InputError where it is not right."""
     space = identity["space"]
     return make_problem(
-        Layer.from_dict(layer_of_identity(identity)),
+        layer_from_dict(layer_of_identity(identity)),
         hardware_from_dict(space["accelerator"], identity["cost_model"]),
         identity["objective"],
         identity["cost_model"],
@@ -174,7 +176,7 @@ def problem_from_definition(
     """The problem of a `definition_of`, under a cost model; `layer` is what its layer is called then."""
     named = {} if layer is None else {"name": layer}
     return make_problem(
-        Layer.from_dict({**definition["layer"], **named}),
+        layer_from_dict({**definition["layer"], **named}),
         hardware_from_dict(definition["accelerator"], cost_model),
         definition["objective"],
         cost_model,

@@ -20,6 +20,7 @@ from dse.core.layer import Layer
 from dse.core.problem import AnyProblem
 from dse.core.reasons import Reason
 from dse.core.space import Block, Gene
+from dse.domains.codesign.designs import NetworkDesigns
 from dse.domains.codesign.space import HardwareSpace, Point, Priced
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 from dse.support.errors import InputError
@@ -134,7 +135,12 @@ class Joint:
     def identity(self) -> dict[str, Any]:
         """All that defines the space."""
         layers = [layer.to_dict() | {"repeats": layer.repeats} for layer in self.layers]
-        return {"hardware": self.hardware.to_dict(), "layers": layers}
+        return {
+            "layer": {"layers": layers},
+            "accelerator": self.hardware.to_dict(),
+            "tiles": "factors",
+            "fixed": {},
+        }
 
     def sample(self, rng: np.random.Generator, n: int, /) -> IntArray:
         """`n` vectors drawn uniformly."""
@@ -156,7 +162,7 @@ class Joint:
                 found[row, part] = 0
                 if local is not None:
                     space = at.problems[place].space
-                    found[row, part] = self._joint(at, place, space.canonical(local))[0]
+                    found[row, part] = self.joined(at, place, space.canonical(local))[0]
         return found
 
     def neighbour(self, rng: np.random.Generator, genes: IntArray, /) -> IntArray:
@@ -170,7 +176,7 @@ class Joint:
             if block.index:
                 local = self.local(at, place, vector[np.newaxis])
                 near = at.problems[place].space.neighbour(rng, local)
-                found[row, self.parts[block.index]] = self._joint(at, place, near)[0]
+                found[row, self.parts[block.index]] = self.joined(at, place, near)[0]
             else:
                 near = self.neighbours(vector, block)
                 found[row] = near[rng.integers(len(near))] if len(near) else vector
@@ -198,7 +204,7 @@ class Joint:
         )
         near = np.concatenate([one.neighbours(local) for one in space.blocks])
         found = np.tile(genes, (len(near), 1))
-        found[:, part] = self._joint(at, block.index - 1, space.canonical(near))
+        found[:, part] = self.joined(at, block.index - 1, space.canonical(near))
         distinct: IntArray = np.unique(found, axis=0)
         return distinct
 
@@ -223,6 +229,17 @@ class Joint:
                 columns.append(np.eye(gene.size)[column])
         return np.concatenate(columns, axis=1)
 
+    def decode(self, genes: IntArray, /) -> NetworkDesigns:
+        """The designs of the vectors. ValueError if one is not in the space."""
+        if not self.contains(genes).all():
+            raise ValueError("a vector is not in the space")
+        return NetworkDesigns(self, self.canonical(genes))
+
+    @property
+    def estimates(self) -> dict[str, int]:
+        """None."""
+        return {}
+
     @property
     def structure(self) -> None:
         """Nothing that a searcher could look at."""
@@ -246,7 +263,7 @@ class Joint:
         found: IntArray = genes[:, columns] * space.sizes // self.sizes[columns]
         return np.minimum(found, space.sizes - 1)
 
-    def _joint(self, at: Ready, place: int, local: IntArray) -> IntArray:
+    def joined(self, at: Ready, place: int, local: IntArray) -> IntArray:
         """The smallest genes (n, genes of the layer) that stand for local ones."""
         space, columns = at.problems[place].space, self._columns(at, place)
         part = self.parts[place + 1]

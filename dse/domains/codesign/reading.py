@@ -104,6 +104,24 @@ def space_from_dict(
     return HardwareSpace(name, base, made, domain, parameters, formulas, measures, found)
 
 
+def space_from_plain(data: object) -> HardwareSpace:
+    """The space in the plain data of `HardwareSpace.to_dict`."""
+    where = "hardware space"
+    data = table(data, where)
+    made = cost_model(data["cost_model"])
+    domain = domain_of(made).hardware_figures
+    if domain is None:
+        raise InputError(f"{where}: cost model {made.name!r} is of hardware whose figures are not known")
+    base = domain_of(made).hardware_from_dict(data["base"])
+    parameters = {name: tuple(values) for name, values in data["parameters"].items()}
+    formulas = {
+        name: Formula(text, f"{where}: {name}", is_name=text == name)
+        for name, text in data["formulas"].items()
+    }
+    measures = {name: Formula(text, f"{where}: {name}") for name, text in data["measures"].items()}
+    return HardwareSpace("", base, made, domain, parameters, formulas, measures, data["limits"])
+
+
 def _flat(data: object, figures: Mapping[str, HardwareFigure], where: str) -> dict[str, Any]:
     """The figures of nested tables by their full names; `{from = 1, to = 2, step = 1}` is a value."""
     found: dict[str, Any] = {}

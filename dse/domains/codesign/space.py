@@ -128,6 +128,28 @@ class HardwareSpace:
         ]
         yield from product(*ranges)
 
+    # As the hardware of a problem
+
+    @property
+    def clock_ghz(self) -> float:
+        """The base's clock; a machine may have its own."""
+        return self.base.clock_ghz
+
+    @property
+    def cycle_seconds(self) -> float:
+        """How long a cycle of the base takes."""
+        return self.base.cycle_seconds
+
+    @property
+    def summary(self) -> str:
+        """How many machines there are, and what they differ in."""
+        limits = "".join(f", {name} at most {limit:g}" for name, limit in self.limits.items())
+        return f"{self.machines:,} machines by {', '.join(self.names)}{limits}, cost model {self.model.spec}"
+
+    def called(self, given: str) -> str:
+        """How a heading calls it that was named so."""
+        return given
+
     # Machines
 
     def values(self, point: Point) -> dict[str, float]:

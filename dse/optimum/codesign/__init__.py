@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from dse.core.domains import domain_of, make_problem
 from dse.core.layer import Layer
-from dse.core.objective import objective_named
 from dse.domains.codesign.reading import read_space, space_from_dict
 from dse.domains.codesign.space import HardwareSpace
 from dse.support.errors import InputError, shorten
@@ -59,6 +58,7 @@ def codesign(
     (see `dse.optimum.codesign.searched`). A search with `out`, a folder, goes on there.
     """
     from dse.optimum.codesign.branch import Search
+    from dse.optimum.codesign.networks import network_objective
     from dse.optimum.codesign.proving import prover
     from dse.optimum.codesign.result import result_of
 
@@ -67,12 +67,7 @@ def codesign(
     whole_number(workers, "workers", most=MAX_WORKERS)
     space = as_space(hardware)
     name, layers = _layers_of(network)
-    wanted = objective_named(objective)
-    if not wanted.adds_up or wanted.caps:
-        raise InputError(
-            f"objective {wanted.name!r} is no product of powers, and no sum, of latency and energy, which a "
-            "network has"
-        )
+    wanted = network_objective(objective)
     _refuse_mixed(searcher, budget, inner, time_limit)
     if searcher is not None:
         from dse.optimum.codesign.searched import search_codesign
@@ -91,7 +86,7 @@ def codesign(
             observers=observers,
             out=None if out is None else Path(out),
         )
-    _refuse(layers, space)
+    refuse(layers, space)
     begun = time.perf_counter()
 
     def over() -> bool:
@@ -152,7 +147,7 @@ def _refuse_mixed(
         raise InputError("a time limit is of proofs: a searcher has a budget")
 
 
-def _refuse(layers: Sequence[Layer], space: HardwareSpace) -> None:
+def refuse(layers: Sequence[Layer], space: HardwareSpace) -> None:
     """Say what cannot be proven before the first proof begins."""
     from dse.core.domains import prover_of
 

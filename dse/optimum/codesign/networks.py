@@ -15,6 +15,7 @@ import numpy as np
 
 from dse.core.cost_model import AnyCostModel
 from dse.core.evaluations import Criteria, Evaluations
+from dse.core.objective import Objective, objective_named
 from dse.core.problem import AnyProblem
 from dse.core.reasons import Reason
 from dse.domains.codesign.joint import Joint, Ready
@@ -22,6 +23,19 @@ from dse.optimum import certify
 from dse.search.run import Cell, run_cell
 from dse.search.searcher import make_searcher
 from dse.support.arrays import IntArray
+from dse.support.errors import InputError
+
+
+def network_objective(text: str) -> Objective:
+    """An objective that a network has; InputError for another."""
+    wanted = objective_named(text)
+    if not wanted.adds_up or wanted.caps:
+        raise InputError(
+            f"objective {wanted.name!r} is no product of powers, and no sum, of latency and energy, which a "
+            "network has"
+        )
+    return wanted
+
 
 CERTIFY = "certify"
 """The inner searcher that is none: every layer's optimum is proven."""
@@ -63,9 +77,9 @@ class JointNetwork:
         """All that defines the problem, as plain data, where cells look for it."""
         found = self.space.identity
         return {
-            "layer": found["layers"],
-            "accelerator": found["hardware"],
-            "space": {"codesign": True} | self.way,
+            "layer": found["layer"],
+            "accelerator": found["accelerator"],
+            "space": found | self.way,
             "objective": self.objective,
             "cost_model": self.model.spec,
         }
@@ -153,7 +167,7 @@ class TwoLevels(JointNetwork):
     @property
     def identity(self) -> dict[str, Any]:
         """With the layers, which the space of machines has not."""
-        return super().identity | {"layer": self.layers_space.identity["layers"]}
+        return super().identity | {"layer": self.layers_space.identity["layer"]}
 
     def network_at(self, genes: IntArray) -> Priced:
         """The network with the mappings that the inner searches find, or that are proven."""

@@ -1,0 +1,49 @@
+"""A network as one thing to be mapped: where a problem has a layer, some have all of a network's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dse.core.layer import Layer
+from dse.support.errors import InputError
+from dse.support.validation import table
+
+
+@dataclass(frozen=True)
+class WholeNetwork:
+    """Layers with their repeats, in the place of a layer."""
+
+    name: str
+    layers: tuple[Layer, ...]
+
+    repeats = 1
+    """Of the whole: those of the layers are theirs."""
+
+    def __str__(self) -> str:
+        return f"{len(self.layers):,} distinct layers"
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of one run, repeats included."""
+        return sum(layer.macs * layer.repeats for layer in self.layers)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The layers as plain data; names are of no figure."""
+        return {"layers": [layer.to_dict() | {"repeats": layer.repeats} for layer in self.layers]}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> WholeNetwork:
+        """The network in the plain data of `to_dict`."""
+        layers = data["layers"]
+        if not isinstance(layers, list) or not layers:
+            raise InputError("network: it has no layers")
+        found = (Layer.from_dict(one, f"network: layers[{place}]") for place, one in enumerate(layers))
+        return cls(str(data.get("name", "network")), tuple(found))
+
+
+def layer_from_dict(data: object) -> Any:
+    """What a problem has for its layer, in plain data: a Layer, or a WholeNetwork."""
+    entry = table(data, "layer")
+    return WholeNetwork.from_dict(entry) if "layers" in entry else Layer.from_dict(entry)
