@@ -28,7 +28,7 @@ from dse.domains.clustered.space.field import SPACE, SpaceField
 from dse.domains.clustered.space.mapping_space import MappingSpace
 from dse.domains.clustered.space.parts import PES, Parts
 from dse.domains.clustered.templates import TEMPLATES
-from dse.domains.clustered.widths import in_elements, refuse_widths
+from dse.domains.clustered.widths import as_counted, in_elements, refuse_widths
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.hashing import digest
@@ -96,7 +96,7 @@ class Problem:
 
     def make_space(self) -> MappingSpace:
         """What `space` is."""
-        return MappingSpace(self.priced_layer, self.accelerator, self.tiles, self.fixed, self.parts)
+        return MappingSpace(self.priced_layer, self.accelerator, self.tiles, self.fixed, as_counted(self))
 
     @cached_property
     def model(self) -> CostModel:
@@ -137,8 +137,8 @@ class Problem:
 
     def hardware_of(self, genes: Sequence[int] | IntArray) -> str:
         """The figures of the hardware that one point (genes,) says, `num_pes 64, l1_size 256`; or nothing."""
-        machine = self.on_machine_of(genes).accelerator
-        return ", ".join(f"{name} {getattr(machine, name):,}" for name in self.parts.figures)
+        figures = self.on_machine_of(genes).accelerator.to_dict()
+        return ", ".join(f"{name} {figures[name]:,}" for name in self.parts.figures)
 
     @cached_property
     def _on_nearest(self) -> Problem:

@@ -12,10 +12,11 @@ from dse.support.errors import InputError
 
 if TYPE_CHECKING:
     from dse.domains.clustered.problem import Problem
+    from dse.domains.clustered.space.parts import Parts
 
 
 def refuse_widths(problem: Problem) -> None:
-    """InputError where words have widths, and the problem's model or space counts elements."""
+    """InputError where words have widths, and the problem's model counts elements."""
     if problem.accelerator.tensor_bits is None:
         return
     bits = problem.accelerator.bits
@@ -25,9 +26,18 @@ def refuse_widths(problem: Problem) -> None:
             f"cost model {problem.model.name!r} has elements of one width, and words have {bits} bits; "
             f"expected {able}"
         )
-    for name in problem.parts.figures:
-        if name in IN_WORDS:
-            raise InputError(f"{name} is open, in elements of one width, and words have {bits} bits")
+
+
+def as_counted(problem: Problem) -> Parts:
+    """The problem's parts with open figures in what its accelerator counts: bits, where words have widths."""
+    parts, element = problem.parts, problem.accelerator.word_bits
+    if problem.accelerator.tensor_bits is None:
+        return parts
+    hardware = (
+        (name, tuple(value * element for value in values) if name in IN_WORDS else values)
+        for name, values in parts.hardware
+    )
+    return replace(parts, hardware=tuple(hardware))
 
 
 def in_elements(costs: CostBatch, accelerator: Accelerator) -> CostBatch:

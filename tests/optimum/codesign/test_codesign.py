@@ -15,6 +15,7 @@ import pytest
 import dse
 from dse.core.domains import make_problem
 from dse.core.layer import Layer
+from dse.core.widths import Widths
 from dse.domains.codesign.space import Box, HardwareSpace
 from dse.domains.levels.models.timeloop.proof import proof
 from dse.optimum import certify
@@ -56,6 +57,17 @@ def assert_the_best(objectives: Sequence[str], cache: Path) -> None:
         least = min(least_of_network(one, 1e-9, objective) for one in sums)
         assert found.best["value"] == pytest.approx(least, rel=1e-12)
         assert found.lower_bound == found.best["value"]
+
+
+def test_so_it_is_for_words_of_mixed_widths() -> None:
+    bits = (Widths(W=4, O=32), Widths(), Widths(I=16))
+    layers = [replace(layer, bits=one) for layer, one in zip(LAYERS, bits, strict=True)]
+    space = gemmini([2], KB[:2], KB[1:])
+    sums = [sums_of_network(layers, space.machine(point)) for point in every_point(space)]
+    found = dse.codesign(layers, space, "edp", cache=False)
+    assert found.best is not None
+    assert found.best["value"] == pytest.approx(min(least_of_network(one, 1e-9, "edp") for one in sums))
+    assert found.lower_bound == found.best["value"]
 
 
 def test_the_best_machine_is_that_of_going_through_all_machines_and_mappings(proofs: Path) -> None:

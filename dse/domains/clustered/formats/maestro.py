@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from dse.core.layer import Layer
+from dse.core.widths import NO_WIDTHS
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.mapping import Mapping
 from dse.domains.clustered.models.maestro.dataflow_text import maestro_text, read_maestro_text
@@ -15,8 +18,9 @@ def write(layer: Layer, accelerator: Accelerator, mapping: Mapping) -> dict[str,
 
 
 def read(text: str, where: str, layer: Layer, accelerator: Accelerator) -> Mapping:
-    """The mapping in a dataflow text of this layer, as it is or lowered."""
+    """The mapping in a dataflow text of this layer, as it is or lowered; of widths the text says nothing."""
     found, mapping = read_maestro_text(text, where)
-    if found not in (layer, layer.lowered()):
-        raise InputError(f"{where} is of {found}; expected {layer}, or that lowered, {layer.lowered()}")
+    written = replace(layer, bits=NO_WIDTHS)
+    if found not in (written, written.lowered()):
+        raise InputError(f"{where} is of {found}; expected {written}, or that lowered, {written.lowered()}")
     return mapping

@@ -67,7 +67,7 @@ def _least(problem: Problem, figure: str) -> float:
     """The floor of one of FIGURES."""
     if figure == "area":
         return certifier_of(problem).least_area(problem)
-    machine = problem.parts.most_capable(problem.accelerator)
+    machine = problem.space.parts.most_capable(problem.accelerator)
     known = Problem(problem.layer, machine, figure, problem.model)
     certifier = certifier_of(known)
     certifier.refuse(known)

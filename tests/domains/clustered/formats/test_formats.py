@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from dse.core.cost_models import cost_model_class
 from dse.core.layer import Layer
+from dse.core.widths import Widths
 from dse.domains.clustered.accelerator import PRESETS, Accelerator
 from dse.domains.clustered.formats import FORMATS, export, read_mapping
 from dse.domains.clustered.loop_counts import nest
@@ -30,7 +31,7 @@ LAYERS = (
     Layer("CONV", 12, 8, 14, 10, 3, 3, (2, 1), (1, 0), name="strided"),
     Layer("CONV", 64, 32, 28, 28, 3, 3, (1, 1), (2, 2), dilation=(2, 2)),
     Layer("DSCONV", 1, 30, 15, 15, 5, 3, (1, 1), (2, 1)),
-    Layer.gemm(7, 96, 40),
+    Layer.gemm(7, 96, 40, bits=Widths(4, 8, 32)),
 )
 TIMELOOP = FORMATS["timeloop"]
 

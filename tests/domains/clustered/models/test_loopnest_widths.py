@@ -120,11 +120,29 @@ def test_a_machine_of_elements_is_the_problem_that_it_was(tmp_path: Path) -> Non
     assert found == Accelerator(1, 8, 16, 2, 1, word_bits=32)
 
 
+def test_open_sizes_and_bandwidths_are_of_each_row_and_in_elements_for_the_user() -> None:
+    opened = {"l1_size": [16, 64], "l2_size": [4096, 65536], "noc_bandwidth": [8, 32], "num_pes": [64, 256]}
+    problem = Problem(PRODUCT, replace(EDGE, word_bits=8), "edp", MODEL, space={"hardware": opened})
+    genes = problem.space.sample(np.random.default_rng(0), 60)
+    found, mappings, machines = problem.price(genes), problem.space.decode(genes), set()
+    for place, row in enumerate(genes):
+        machine = Accelerator.from_dict(problem.on_machine_of(row).accelerator.to_dict())
+        assert all(getattr(machine, name) in values for name, values in opened.items())
+        alone = Problem(PRODUCT, machine, "edp", MODEL).evaluate(mappings[place])
+        assert (alone.loss[0], alone.reason[0]) == (found.loss[place], found.reason[place])
+        machines.add(problem.hardware_of(row))
+    assert len(machines) > 8
+    assert {"num_pes 64, l1_size 16", "num_pes 256, l1_size 64"} <= {
+        text.partition(", l2_size")[0] for text in machines
+    }
+    bound = certify(problem, cache=False)
+    assert bound.best is not None
+    assert bound.lower_bound <= bound.best.loss <= found.loss.min()
+
+
 def test_what_counts_elements_refuses_widths() -> None:
     with pytest.raises(InputError, match="elements of one width, and words have W 4, I 8, O 32 bits"):
         Problem(PRODUCT, EDGE, "edp", "maestro")
-    with pytest.raises(InputError, match="l1_size is open, in elements of one width"):
-        Problem(PRODUCT, EDGE, "edp", "loopnest", space={"name": "default", "hardware": {"l1_size": [8, 16]}})
     with pytest.raises(InputError, match="noc_bytes must move whole elements of 16 bits, got 3"):
         Accelerator.from_dict(
             {
