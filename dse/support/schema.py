@@ -143,6 +143,7 @@ _KINDS = {
     "int_type": "a whole number",
     "float_type": "a number",
     "string_type": "text",
+    "string_too_short": "text",
     "bool_type": "true or false",
     "list_type": "a list",
     "tuple_type": "a list",

@@ -145,6 +145,7 @@ def test_a_decoded_token_of_llama_is_proven_on_a_chip_with_the_sources_of_its_en
     ("change", "line"),
     [
         (("horowitz-45nm", "horowitz-45"), "did you mean 'horowitz-45nm'"),
+        (("horowitz-45nm", ""), "technology must be text, got ''"),
         (('technology = "horowitz-45nm"', ""), "lacks 'mac_pj'"),
         (('technology = "horowitz-45nm"', "mac_pj = 1"), "the machine names no technology"),
         (("horowitz-45nm", "eyeriss-65nm"), "in times of a MAC: give mac_pj"),
