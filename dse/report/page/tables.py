@@ -52,6 +52,10 @@ class PageTable:
     rows: tuple[tuple[PageCell, ...], ...]
     note: str = ""
 
+    def is_about(self, name: str) -> bool:
+        """Whether one row, and one only, is headed by that name."""
+        return [row[0].text for row in self.rows].count(name) == 1
+
 
 def page_table(
     title: str, heads: Sequence[str], rows: Sequence[Sequence[str | PageCell]], note: str = ""
