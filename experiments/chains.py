@@ -36,7 +36,7 @@ NETWORKS = (
     "bert_base",
     "mlp",
 )
-SIZES = (4, 1, 16, 0.25)
+SIZES = (4, 1, 16, 0.25, 64, 0.5)
 """Of the buffer, in MiB, in the order in which they are run."""
 HEAD = (
     "network",
