@@ -77,9 +77,9 @@ def row_of(name: str, mib: float, limit: float) -> dict[str, Any]:
         return known[problem.fingerprint]
 
     network = load(name)
-    proof = certify_chains(network.chains, make, residence, prove)
+    proof = certify_chains(network.chains, make, residence, prove, over=lambda: clock.over)
     seconds = clock.seconds
-    whole = certify_chains(network.chains, make, residence, prove, most=1)
+    whole = certify_chains(network.chains, make, residence, prove, most=1, over=lambda: clock.over)
     found = proof.to_dict()
     assert proof.best is not None
     assert whole.best is not None

@@ -114,6 +114,17 @@ def _show_staying(console: Console, proof: ChainProof) -> None:
         f"stays in {home.level}, of {home.room:,} {home.unit}: {', '.join(stays) or 'nothing'}",
         soft_wrap=True,
     )
+    # Of what no layer reads there is nothing to say.
+    cannot = [
+        layer.name
+        for program in proof.programs
+        for place, layer in enumerate(program.chain.layers)
+        if program.chain.readers_of(layer.name) and place not in program.tensors
+    ]
+    if cannot:
+        console.print(
+            f"cannot stay, as it is not read whole and as it is made: {', '.join(cannot)}", soft_wrap=True
+        )
     if goes:
         console.print(f"goes off the chip: {', '.join(goes)}", soft_wrap=True)
 

@@ -120,13 +120,14 @@ def command(
     given, time_limit = time_limit, kind.proof_seconds if time_limit is None else time_limit
     note_merged(network or layer or "")
     options = {"time_limit": time_limit, "cache": False if fresh else cache or True, "check": verify}
+    in_all = {"time_limit": None, "in_all": given} if given is not None else {}
     try:
         if chains:
             from dse.cli.chains_view import certify_chains
 
             with _compiling_said():
                 entry = certify_chains(
-                    str(network), accelerator, problems, kind.residence, json, options, out
+                    str(network), accelerator, problems, kind.residence, json, options | in_all, out
                 )
             _exit([entry])
         elif several(objective):
@@ -134,7 +135,6 @@ def command(
         elif network is None:
             _certify_layer(accelerator, problems, out, formats, json, options, detail=detail)
         else:
-            in_all = {"time_limit": None, "in_all": given} if given is not None else {}
             _certify_network(
                 network, accelerator, problems, out, formats, json, options | in_all, roofline=roofline
             )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
-from math import isfinite
+from dataclasses import asdict, replace
+from math import inf, isfinite
 from pathlib import Path
 from typing import Any
 
 from dse.core.certificate import Certificate
+from dse.core.clock import Clock
 from dse.core.edges import Chain
 from dse.core.layer import Layer
 from dse.core.problem import AnyProblem
@@ -17,7 +18,9 @@ from dse.optimum import certify
 from dse.optimum.chains.check import check_chain
 from dse.optimum.chains.result import ChainProof
 from dse.optimum.chains.solve import certify_chains
+from dse.optimum.network_time import LEAST_TIME
 from dse.support.files import make_folder, write_json
+from dse.support.jit import compiling
 
 CHAINS = "chains.json"
 
@@ -37,20 +40,32 @@ def certify_network_chains(
     residence: Residence,
     *,
     time_limit: float | None = None,
+    in_all: float | None = None,
     cache: bool | str | Path = True,
     check: bool = False,
     out: Path | None = None,
     observe: Callable[[str], None] = lambda layer: None,
 ) -> tuple[ChainProof, dict[str, Any]]:
-    """The proof of a network's chains, and as plain data; `time_limit` is of a proof of one layer's run."""
+    """The proof of a network's chains, and as plain data.
+
+    `time_limit` is of a proof of one layer's run, `in_all` of all of them, which leaves each layer its part.
+    """
     if out is not None:
         make_folder(out)
+    clock = Clock(in_all)
+    waiting = {layer for part in parts for layer in part.layers}
 
     def prove(problem: AnyProblem) -> Certificate:
         observe(problem.layer.name)
-        return certify(problem, time_limit, cache=cache)
+        # A layer is proven twice before any path is chosen: where nothing stays, and where all does.
+        share = max(clock.left / (2 * len(waiting) + 1), LEAST_TIME)
+        waiting.discard(problem.layer)
+        least = min(inf if time_limit is None else time_limit, share)
+        return certify(problem, None if least == inf else least, cache=cache)
 
-    proof = certify_chains(parts, make, residence, prove)
+    with compiling(clock.pause):
+        proof = certify_chains(parts, make, residence, prove, over=lambda: clock.over)
+    proof = replace(proof, seconds=clock.seconds)
     data = {
         "network": network,
         "accelerator": accelerator,

@@ -13,9 +13,12 @@ from functools import cached_property
 from dse.core.edges import BESIDE, INPUT, OUTPUT, WEIGHT, Chain
 from dse.core.layer import Layer
 from dse.optimum.chains.tilings import Group, size_of
+from dse.support.errors import InputError
 
 MAX_GROUP = 3
 """Layers that share tiles, at most."""
+MAX_ALIVE = 14
+"""Tensors that may be alive at once: every subset of them is a state."""
 
 
 @dataclass(frozen=True)
@@ -129,6 +132,16 @@ class Program:
     def alive(self, place: int) -> tuple[int, ...]:
         """The makers of the tensors that take room while a layer is run, if they stay."""
         return tuple(maker for maker, tensor in self.tensors.items() if tensor.alive(place))
+
+    def refuse(self) -> None:
+        """InputError where there are too many states."""
+        for place, layer in enumerate(self.chain.layers):
+            alive = len(self.alive(place))
+            if alive > MAX_ALIVE:
+                raise InputError(
+                    f"{alive} tensors could stay on chip while {layer.name} is run, and every subset of them "
+                    f"is a state: at most {MAX_ALIVE}"
+                )
 
     def _fits(self, maker: int, reader: int, operand: str) -> bool:
         """Whether a layer reads all that another makes, and no more."""

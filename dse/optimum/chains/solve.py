@@ -29,12 +29,14 @@ def certify_chains(
     prove: Prove,
     *,
     most: int = MAX_GROUP,
+    over: Callable[[], bool] = lambda: False,
 ) -> ChainProof:
     """The least cost of all runs of a network's chains, one after another; a lone layer is a chain of one.
 
     At most so many neighbours share tiles, for least energy. `make` gives each layer's problem, `prove`
     proves one. Energy and latency are sums over layers: layers do not overlap. A product of both is closed by
-    lines, as a network's total is. InputError for another objective.
+    lines, as a network's total is. Once the time is `over`, each layer has its first proof all the same, and
+    what is known by then is returned. InputError for another objective.
     """
     began = time.perf_counter()
     problems = {layer: make(layer) for chain in chains for layer in chain.layers}
@@ -46,7 +48,9 @@ def certify_chains(
         # Bounds of shared tiles are tight for energy alone.
         most = 1
     programs = tuple(Program(chain, sizes if home else {}, most) for chain in chains)
-    work = _Work(programs, problem, residence, home, prove)
+    for program in programs:
+        program.refuse()
+    work = _Work(programs, problem, residence, home, prove, over)
     if set(objective.exponents) == {"energy", "latency"}:
         found = _product(work, objective)
     else:
@@ -75,6 +79,7 @@ class _Work:
     residence: Residence
     home: Home | None
     prove: Prove
+    over: Callable[[], bool]
     known: dict[str, dict[Phase, Certificate | None]] = field(default_factory=dict)
     settlings: dict[str, list[Settling]] = field(default_factory=dict)
 
@@ -89,7 +94,9 @@ class _Work:
         """What proves each chain under an objective."""
         if text not in self.settlings:
             proofs = Proofs(self.residence, self.problem, text, self.prove, self.known.setdefault(text, {}))
-            self.settlings[text] = [Settling(program, proofs, self.home) for program in self.programs]
+            self.settlings[text] = [
+                Settling(program, proofs, self.home, self.over) for program in self.programs
+            ]
         return self.settlings[text]
 
     def schedule(self, paths: list[Path], settlings: list[Settling], objective: Objective) -> Schedule | None:
@@ -171,7 +178,9 @@ class _Lines(LineSearch):
         self.work, self.room = work, room
 
     def draw(self, energy: float, latency: float) -> bool:
-        """See LineSearch."""
+        """See LineSearch. The first three, which all others lie between, are drawn in any case."""
+        if len(self.lines) >= 3 and self.work.over():
+            return False
         text = f"energy + {latency!r} * latency" if energy and latency else "energy" if energy else "latency"
         bound, paths, proofs = self.work.settle(text, self.room)
         schedule = self.work.schedule(paths, proofs, self.objective)

@@ -93,6 +93,8 @@ class Settling:
     program: Program
     proofs: Proofs
     home: Home | None
+    over: Callable[[], bool]
+    """Whether the time is over: then nothing more is refined, and what bounds there are stand."""
     groups: dict[Group, Sharing] = field(default_factory=dict)
 
     def sharing(self, step: Step, staying: frozenset[int]) -> Sharing:
@@ -125,13 +127,15 @@ class Settling:
             least = least_path(self.program, self.bound, room)
             known = least_path(self.program, self.best, room)
             # Sums that are equal may be rounded otherwise.
-            if known.cost <= least.cost * (1 + SAME) or not self._refine(least):
+            if known.cost <= least.cost * (1 + SAME) or self.over() or not self._refine(least):
                 return min(least.cost, known.cost), known
 
     def _refine(self, path: Path) -> bool:
         """Prove what the path goes through and is not proven; False if all is."""
         more = False
         for step in path.steps:
+            if self.over():
+                break
             if step[0] == step[1]:
                 phase = phase_of(self.program, step[0], path.staying)
                 more |= phase not in self.proofs.known

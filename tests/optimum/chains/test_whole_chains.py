@@ -7,10 +7,24 @@ from pathlib import Path
 
 import pytest
 
-from dse.core.edges import Chain
+from dse.core.certificate import Certificate
+from dse.core.domains import make_problem
+from dse.core.edges import BESIDE, Chain, Edge
+from dse.core.layer import Layer
+from dse.core.problem import AnyProblem
 from dse.optimum.chains.check import check_chain
+from dse.optimum.chains.solve import certify_chains
+from dse.support.errors import InputError
 from tests.conftest import Dse
-from tests.optimum.chains.small_chains import HEADS, RESIDENCE, ROW, by_hand, proven
+from tests.optimum.chains.small_chains import (
+    HEADS,
+    RESIDENCE,
+    ROW,
+    by_hand,
+    machine,
+    prove,
+    proven,
+)
 
 ALIVE = {
     # a is read beside c, so that it is alive to the end.
@@ -78,6 +92,31 @@ def test_the_check_sees_what_is_wrong_with_a_proof() -> None:
     }
     for name, wrong in failing.items():
         assert name in [check.name for check in check_chain(wrong, RESIDENCE) if not check.passed]
+
+
+def test_a_limit_of_time_is_of_all_proofs_and_leaves_a_bound() -> None:
+    made: list[str] = []
+
+    def make(layer: Layer) -> AnyProblem:
+        return make_problem(layer, machine(24), "edp", "timeloop")
+
+    def once(problem: AnyProblem) -> Certificate:
+        made.append(problem.fingerprint)
+        return prove(problem)
+
+    found = certify_chains([ROW], make, RESIDENCE, once, over=lambda: len(made) >= 4)
+    whole = proven(ROW, 24, "edp")
+    assert found.best is not None
+    assert whole.best is not None
+    assert found.lower_bound <= whole.lower_bound <= whole.best.loss <= found.best.loss
+    assert len(made) < sum(map(len, whole.known.values()))
+
+
+def test_more_tensors_alive_than_states_can_be_gone_through_are_refused() -> None:
+    layers = tuple(Layer.gemm(4, 4, 2 + at, name=f"l{at}") for at in range(16))
+    edges = tuple(Edge(layer.name, "l15", BESIDE) for layer in layers[:-1])
+    with pytest.raises(InputError, match=r"15 tensors could stay on chip while l14 is run.*at most 14"):
+        proven(Chain(layers, edges), 24, "energy")
 
 
 def test_a_lone_layer_is_a_chain_of_one() -> None:
