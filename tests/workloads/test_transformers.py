@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
+import torch
 
 from dse.core.layer import Layer
 from dse.support.errors import InputError
-from workloads import load, load_layer
+from tests.workloads.llama_models import KEY_HEADS, SHARING, SIZE, WORDS, Llama, llama_onnx
+from tests.workloads.onnx_cases import written
+from workloads import from_torch, load, load_layer
 from workloads.network import Network
-from workloads.transformers import TRANSFORMERS, Run, Transformer
+from workloads.transformers import TRANSFORMERS, Run
 
 # As the models' pages count them, exactly; of GPT-3 the paper rounds (6.7B, 175.0B), of Mixtral 8x22B too.
 PARAMETERS = {
@@ -112,33 +118,26 @@ def test_an_encoder_is_run_at_its_own_length() -> None:
     assert product(load_layer("bert-large@prefill=128,batch=4:scores")) == (128, 128, 64, 4 * 16 * 24)
 
 
-def test_a_torch_module_of_the_same_sizes_has_the_same_products() -> None:
-    torch = pytest.importorskip("torch")
-    from workloads import from_torch
+def block_of_llama(run: str) -> set[tuple[int, int, int, int]]:
+    """The products of one block of Llama-3-8B and its vocabulary."""
+    network = replace(TRANSFORMERS["llama3-8b"], layers=1).network(f"llama3-8b@{run}")
+    return {product(layer) for layer in network.layers}
 
-    small = Transformer("", layers=2, hidden=64, heads=4, kv_heads=2, ff=96, vocab=50, head_dim=16)
 
-    class Block(torch.nn.Module):  # type: ignore[misc]
-        def __init__(self) -> None:
-            super().__init__()
-            self.q, self.o = (torch.nn.Linear(64, 64, bias=False) for _ in range(2))
-            self.k, self.v = (torch.nn.Linear(64, 32, bias=False) for _ in range(2))
-            self.gate, self.up = (torch.nn.Linear(64, 96, bias=False) for _ in range(2))
-            self.down = torch.nn.Linear(96, 64, bias=False)
+@pytest.mark.parametrize("way", SHARING)
+def test_a_torch_module_of_llama_has_its_products(way: str) -> None:
+    with torch.device("meta"):
+        module, ids = Llama(way), torch.zeros(1, 512, dtype=torch.long)
+        past = (torch.zeros(1, KEY_HEADS, 2047, SIZE),) * 2
+    for inputs, run in ((ids, "prefill=512"), ((ids[:, :1], *past), "decode=1,kv=2048")):
+        found = {product(layer) for layer in from_torch(module, inputs).layers}
+        assert found == block_of_llama(f"{run},sharing={SHARING[way]}")
 
-        def forward(self, x):  # type: ignore[no-untyped-def]
-            q = self.q(x).view(1, 10, 4, 16).transpose(1, 2)
-            k, v = (
-                made(x).view(1, 10, 2, 16).transpose(1, 2).repeat_interleave(2, dim=1)
-                for made in (self.k, self.v)
-            )
-            x = x + self.o((q @ k.transpose(2, 3)).softmax(-1).matmul(v).transpose(1, 2).reshape(1, 10, 64))
-            return x + self.down(torch.nn.functional.silu(self.gate(x)) * self.up(x))
 
-    model = torch.nn.Sequential(Block(), Block(), torch.nn.Linear(64, 50, bias=False))
-    found = from_torch(model, torch.zeros(1, 10, 64))
-    run = small.network("small@prefill=10,sharing=no,logits=all")
-    assert {product(layer) for layer in run.layers} == {product(layer) for layer in found.layers}
+def test_an_onnx_model_of_llama_has_its_products(tmp_path: Path) -> None:
+    found = load(written(tmp_path / "llama.onnx", llama_onnx(512)))
+    products = {product(layer) for layer in found.layers}
+    assert products == {one for one in block_of_llama("prefill=512") if one[1] != WORDS}
 
 
 @pytest.mark.parametrize(
