@@ -94,6 +94,7 @@ def show_front(found: MachineFront, out: Path | None) -> None:
     heads = ("latency", "energy", "EDP", "area", "machine")
     output.print_table(console, title, heads, rows, figures=heads[:4])
     part = "the convex part of the front" if found.convex else "the exact front"
+    part += ", under every limit of area," if len(found.objectives) > 2 else ""
     claim = f"{part} of all machines and mappings" if found.status == "optimal" else "the time ran out"
     console.print(
         f"{len(rows):,} points, each with its proof: {claim}; {found.proofs:,} proofs of layers, "
@@ -101,6 +102,32 @@ def show_front(found: MachineFront, out: Path | None) -> None:
         soft_wrap=True,
     )
     show_folder(console, out)
+
+
+def draw_front(found: MachineFront, folder: Path) -> None:
+    """Write the picture of a front over machines into the folder, if it has points."""
+    from dse.report.plots.files import png
+    from dse.report.plots.front import Chip, machines_figure
+    from dse.support.files import write_whole
+
+    order = ("area", "latency", "energy")
+    names = sorted(found.objectives, key=lambda name: order.index(name) if name in order else len(order))
+    shown = names[-2:]
+    units = {name: "mm2" if name == "area" else unit_of(name, found.space.model.name) for name in names}
+    chips = []
+    for point in found.points:
+        best: Any = point.best
+        figures = {**best["totals"], point.objective: best["value"], "area": best.get("area_mm2")}
+        values = ", ".join(f"{value:,.10g}" for value in best["parameters"].values())
+        area = figures["area"] if len(names) > len(shown) else None
+        chips.append(Chip(figures[shown[0]], figures[shown[1]], area, values))
+    if chips:
+        title = f"{found.points[0].network} on {found.space.machines:,} machines of {found.space.name}"
+        how = f"no machine and mappings are below and left of it; {', '.join(found.space.names)}"
+        figure = machines_figure(
+            title, how, ((shown[0], units[shown[0]]), (shown[1], units[shown[1]])), chips
+        )
+        write_whole(folder / "front.png", png(figure), "figure")
 
 
 def _show_best(

@@ -160,7 +160,7 @@ def _front(
     """Prove the front over machines."""
     from rich.console import Console
 
-    from dse.cli.codesign_view import show_front
+    from dse.cli.codesign_view import draw_front, show_front
     from dse.optimum.codesign.fronts import codesign_front
     from dse.support.files import write_json
 
@@ -178,6 +178,7 @@ def _front(
     entry = output.plain(found.to_dict())
     if out is not None:
         write_json(out / FRONT, entry)
+        draw_front(found, out)
     if json:
         output.print_json(entry)
     else:

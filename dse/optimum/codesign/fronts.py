@@ -3,11 +3,14 @@
 Of an objective and `area`: the first proof is of the least objective; each further one of the least on
 machines that are smaller than the one before, until there is none. So no point is left out. Of `latency` and
 `energy`: the least of energy + m * latency, for as many m as there are edges between what has been found,
-until no edge has anything below it. These are the corners of the front's convex part, all of them.
+until no edge has anything below it. These are the corners of the front's convex part, all of them. Of
+`latency`, `energy` and `area`: these corners, then those of the machines that are smaller than the largest of
+them, and so on. So under any limit of area, for any weights of latency and energy, the best is among them.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -22,6 +25,7 @@ from dse.optimum.codesign.result import Codesign
 from dse.support.errors import InputError
 
 AREA, BOTH = "area", ("energy", "latency")
+THREE = ("area", "energy", "latency")
 SMALLER = 1 - 1e-9
 """Of an area, what the next one has to be below; and of a value, what counts as below it."""
 
@@ -74,10 +78,10 @@ def codesign_front(
     names = tuple(one.name for one in parse_objectives(objectives))
     space, begun = as_space(hardware), time.perf_counter()
     others = [name for name in names if name != AREA]
-    if names != BOTH and (len(names) != 2 or len(others) != 1):
+    if names not in (BOTH, THREE) and (len(names) != 2 or len(others) != 1):
         raise InputError(
-            "a front over machines is of 'latency, energy', or of one objective and 'area', got "
-            f"{objectives!r}"
+            "a front over machines is of 'latency, energy', of these and 'area', or of one objective and "
+            f"'area', got {objectives!r}"
         )
     if AREA in names and "area_mm2" not in space.measures:
         raise InputError(f"nothing says what area is in hardware space {space.name!r}: give area_mm2")
@@ -91,7 +95,8 @@ def codesign_front(
             observe(found)
         return found
 
-    steps = list(_by_area(others[0], space, prove) if AREA in names else _hull(space, prove))
+    found = {BOTH: _hull, THREE: _hulls}.get(names)
+    steps = list(found(space, prove) if found else _by_area(others[0], space, prove))
     proven = [one for one in steps if one.status == OPTIMAL]
     # A front is whole when no proof ran out of time.
     status = BOUNDED if any(one.status == BOUNDED for one in steps) else OPTIMAL if proven else INFEASIBLE
@@ -100,8 +105,8 @@ def codesign_front(
         space=space,
         status=status,
         points=tuple(_undominated(proven, names)),
-        convex=AREA not in names,
-        proofs=sum(one.proofs for one in steps),
+        convex=len(others) > 1,
+        proofs=sum(one.proofs for one in {id(one): one for one in steps}.values()),
         seconds=time.perf_counter() - begun,
     )
 
@@ -141,6 +146,32 @@ def _hull(space: HardwareSpace, prove: Prove) -> Iterator[Codesign]:
             edges += [(slow, found), (found, fast)]
 
 
+def _hulls(space: HardwareSpace, prove: Prove) -> Iterator[Codesign]:
+    """The hull of all machines, then that of those smaller than its largest, until there is none."""
+    known: dict[str, Codesign] = {}
+
+    def again(objective: str, where: HardwareSpace) -> Codesign:
+        # The best of all machines is the best of fewer, as long as it is one of them.
+        before, limit = known.get(objective), where.limits.get("area_mm2", math.inf)
+        if before is None or before.status != OPTIMAL or _area(before) > limit:
+            known[objective] = before = prove(objective, where)
+        return before
+
+    while True:
+        steps = list(_hull(space, again))
+        yield from steps
+        if any(one.status != OPTIMAL for one in steps):
+            return
+        limit = max(map(_area, steps)) * SMALLER
+        space = replace(space, limits={**space.limits, "area_mm2": limit})
+
+
+def _area(point: Codesign) -> float:
+    assert point.best is not None
+    area: float = point.best["area_mm2"]
+    return area
+
+
 def figures(point: Codesign) -> tuple[float, float]:
     """The joules and the seconds of a point."""
     assert point.best is not None
@@ -148,16 +179,18 @@ def figures(point: Codesign) -> tuple[float, float]:
 
 
 def _undominated(points: list[Codesign], names: tuple[str, ...]) -> Iterator[Codesign]:
-    """By the first figure, each point that is better in the second than all before."""
+    """By the first figure, each point that no other is as good as in all; one of equal ones."""
 
-    def values(point: Codesign) -> tuple[float, float]:
+    def values(point: Codesign) -> tuple[float, ...]:
+        energy, latency = figures(point)
+        if names == BOTH:
+            return latency, energy
         assert point.best is not None
-        if AREA in names:
-            return point.best["area_mm2"], point.best["value"]
-        return figures(point)[::-1]
+        return (_area(point), latency, energy) if names == THREE else (_area(point), point.best["value"])
 
-    least = float("inf")
+    kept: list[tuple[float, ...]] = []
     for point in sorted(points, key=values):
-        if values(point)[1] < least * SMALLER:
-            least = values(point)[1]
+        mine = values(point)
+        if not any(all(a * SMALLER <= b for a, b in zip(one, mine, strict=True)) for one in kept):
+            kept.append(mine)
             yield point

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ _ROOM = 0.06
 """How far the axes go beyond the points, as a share of their length, on a logarithmic scale."""
 _DOTS = 60
 """Points up to which each has a dot."""
+_WIDE, _HIGH = 0.22, 0.05
+"""Room that the name of a chip needs, as shares of the axes."""
+Axis = tuple[str, str]
 
 
 @house_style()
@@ -73,3 +76,57 @@ def regret_figure(
     y_label(axes, "regret")
     axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=7)
     return figure
+
+
+class Chip(NamedTuple):
+    """A point of a front over machines: two figures, the area that colours it, and the machine in words."""
+
+    x: float
+    y: float
+    area: float | None
+    machine: str
+
+
+@house_style()
+def machines_figure(title: str, how: str, axes_of: tuple[Axis, Axis], chips: Sequence[Chip]) -> Figure:
+    """A front over machines: dots in the colours of their areas; or without these a staircase, with chips.
+
+    An axis is an objective with its unit.
+    """
+    grid = Grid((0.9,), 3.4, above=UNTITLED, below=0.4)
+    figure, (axes,) = grid.make(1, title, how)
+    frame(axes)
+    every = np.array([(one.x, one.y) for one in chips])
+    low, high = every.min(axis=0), every.max(axis=0)
+    room = np.maximum((high / low) ** _ROOM, 1.001)
+    low, high = low / room, high * room
+    x, y = every[np.argsort(every[:, 0])].T
+    areas = [one.area for one in chips if one.area is not None]
+    if areas:
+        dots = axes.scatter(every[:, 0], every[:, 1], 14, c=areas, cmap="viridis", linewidth=0)
+        figure.colorbar(dots, ax=axes, label="area (mm2)", pad=0.02)
+    else:
+        axes.step(np.append(x, high[0]), np.append(y, y.min()), where="post", color=_COLOURS[1], linewidth=1)
+        axes.scatter(x, y, 10, color=_COLOURS[1], linewidth=0)
+        for one in _spread(chips, low, high):
+            axes.annotate(one.machine, (one.x, one.y), (4, 3), textcoords="offset points", fontsize=6)
+    (name, unit), (other, its) = axes_of
+    across, below = unit_scale(name, unit, float(low[0]))
+    up, beside = unit_scale(other, its, float(low[1]))
+    log_axis(axes, "x", float(low[0]), float(high[0]), scale=across)
+    log_axis(axes, "y", float(low[1]), float(high[1]), scale=up)
+    axes.set_xlabel(below, labelpad=2)
+    y_label(axes, beside)
+    return figure
+
+
+def _spread(chips: Sequence[Chip], low: NDArray[np.float64], high: NDArray[np.float64]) -> list[Chip]:
+    """The chips whose names have room: none is near one that is named already."""
+    named: list[tuple[float, float]] = []
+    found = []
+    for one in sorted(chips):
+        across, up = np.log(np.array([one.x, one.y]) / low) / np.log(high / low)
+        if all(abs(across - x) > _WIDE or abs(up - y) > _HIGH for x, y in named):
+            named.append((float(across), float(up)))
+            found.append(one)
+    return found

@@ -57,6 +57,23 @@ def test_the_convex_front_has_the_least_of_every_weight() -> None:
         assert min(total({"energy": e, "latency": d}) for e, d in points) == pytest.approx(least, rel=1e-9)
 
 
+def test_under_any_limit_of_area_the_best_of_any_weights_is_on_the_front_of_three() -> None:
+    space = small()
+    found = codesign_front(LAYERS, space, "latency, energy, area", cache=False)
+    points = [(*figures(point), point.best["area_mm2"]) for point in found.points if point.best]
+    assert found.status == "optimal"
+    assert len(nondominated(np.array(points))) == len(points)
+    areas = {space.described(point)["area_mm2"] for point in every_point(space)}
+    assert len({area for *_, area in points}) > 1
+    for limit in areas:
+        within = [point for point in every_point(space) if space.described(point)["area_mm2"] <= limit]
+        sums = {one for point in within for one in sums_of_network(LAYERS, space.machine(point))}
+        for objective in ("latency", "energy", "energy + 0.01 * latency", "energy + 0.1 * latency"):
+            total = objective_named(objective).total
+            least = min(total({"energy": e, "latency": d}) for e, d, area in points if area <= limit)
+            assert least == pytest.approx(least_of_network(sums, 1e-9, objective), rel=1e-9)
+
+
 def test_the_command_shows_the_chip_at_each_point(tmp_path: Path, dse: Dse) -> None:
     (tmp_path / "space.toml").write_text(SPACE)
     (tmp_path / "net.toml").write_text(NETWORK)
@@ -65,6 +82,7 @@ def test_the_command_shows_the_chip_at_each_point(tmp_path: Path, dse: Dse) -> N
     assert found.code == 0, found.err
     assert "num_pes 4" in found.out
     assert (tmp_path / "out" / "front.json").exists()
+    assert (tmp_path / "out" / "front.png").read_bytes().startswith(b"\x89PNG")
     assert "'latency, energy'" in dse("codesign", *given, "--objective", "edp,latency").refused()
     assert "--verify" in dse("codesign", *given, "--objective", "edp,area", "--verify").refused()
 
