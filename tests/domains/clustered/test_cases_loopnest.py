@@ -18,6 +18,7 @@ from dse.domains.clustered.models.loopnest.reference import price
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.templates import TEMPLATES
 from tests.conftest import Dse
+from tests.domains.clustered.models.loopnest_cases import area_mm2
 from workloads import load_layer
 
 LAYERS = {
@@ -94,7 +95,7 @@ def test_a_line_without_capacities_is_a_machine_with_just_the_buffers_that_are_n
     )
     [whole] = priced(case_line(layer, mapping, fitted, whole=True))
     assert bare == pytest.approx(whole)
-    assert bare["area"] < LoopNest().constants.area_mm2(EDGE)
+    assert bare["area"] < area_mm2(LoopNest().constants, EDGE)
 
 
 def test_capacities_and_the_clock_change_area_and_power_alone(priced: Any) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.mapping import Level, Mapping
-from dse.domains.clustered.models.loopnest import LoopNest, reference
+from dse.domains.clustered.models.loopnest import Constants, LoopNest, reference
 from dse.support.errors import InputError
 from tests.domains.clustered.models.loopnest_simulator import simulate
 
@@ -30,6 +30,12 @@ class Case:
     layer: Layer
     accelerator: Accelerator
     mapping: Mapping
+
+
+def area_mm2(constants: Constants, accelerator: Accelerator) -> float:
+    """The area of all MACs and buffers of an accelerator."""
+    sizes = accelerator.l1_size, accelerator.l2_size
+    return float(constants.area_of(accelerator.num_pes, accelerator.simd_lanes, *sizes))
 
 
 def small_layer(rng: np.random.Generator, *, dilated: bool = False) -> Layer:

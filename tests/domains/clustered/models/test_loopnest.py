@@ -22,6 +22,7 @@ from tests.domains.clustered.models.loopnest_cases import (
     Case,
     against_the_reference,
     against_the_simulator,
+    area_mm2,
     level,
     small_case,
 )
@@ -90,9 +91,9 @@ def test_figures_follow_from_the_counts_bit_by_bit(tiles: str) -> None:
         assert costs.cycles[index] == counts.cycles
         assert (costs.l1_size[index], costs.l2_size[index]) == (counts.l1_need, counts.l2_need)
         assert costs.macs[index] == problem.layer.macs
-        leakage = constants.area_mm2(problem.accelerator) * constants.leakage_mw_per_mm2
+        leakage = area_mm2(constants, problem.accelerator) * constants.leakage_mw_per_mm2
         assert costs.power[index] == pytest.approx(energy * 1e3 / counts.cycles + leakage, rel=1e-12)
-        assert costs.area[index] == constants.area_mm2(problem.accelerator)
+        assert costs.area[index] == area_mm2(constants, problem.accelerator)
 
 
 def test_one_mac_on_one_pe_by_hand() -> None:
