@@ -1,5 +1,7 @@
 """What `final2` came to: `python -m experiments.final2`, from the curves of final2-loopnest and -maestro.
 
+And from those of final2-own-*: `team` as it comes, on the same problems, of a later version.
+
 Of all 24 problems, for every searcher: the geometric mean over problems of the median best loss over the
 target after so many samples, with Student's interval over problems, and the worst problem in brackets; those
 that begin with templates first, then those that begin at random points. The target is the proven optimum; of
@@ -33,6 +35,8 @@ WORST_AT, WORST = 100, 1.15
 """No problem is to be above that after so many samples."""
 WORST_RATIO = 12.0
 STARTS = {"templates": "", "random points": "-random-start"}
+OWN = "team-own-start"
+"""The same as it comes: it begins at the templates too, and with its expectations."""
 SECONDS = 60.0
 HEAD = ("model", "problem", "tiles", "proven", "searcher", "seeds", *map(str, BUDGETS))
 
@@ -57,11 +61,15 @@ class Line:
     ratios: tuple[float, ...]
 
 
-def proofs(studies: dict[str, Study]) -> dict[str, Target]:
+Studies = dict[str, list[Study]]
+"""By cost model, those that have its problems: the one that was drawn first."""
+
+
+def proofs(studies: Studies) -> dict[str, Target]:
     """By problem, what the certifier finds: proven where tiles are perfect factors."""
     rows = read_rows(TARGETS)
     if not rows:
-        for study in studies.values():
+        for study, *_ in studies.values():
             for problem in study.problems:
                 made = study.make_problem(problem)
                 assert made is not None
@@ -88,19 +96,27 @@ def seeds_of(studies: Sequence[Study], searchers: Sequence[str]) -> set[int]:
     )
 
 
-def lines(studies: dict[str, Study]) -> Iterator[Line]:
+def lines(studies: Studies) -> Iterator[Line]:
     """Every searcher's on every problem."""
-    known = proofs(studies)
+    known, least = proofs(studies), dict[str, float]()
+    every = [study for found in studies.values() for study in found]
+    for study in every:
+        for problem in study.problems:
+            label = study.label(problem)
+            least[label] = min(least.get(label, known[label].loss), study.target(problem)[0])
+    names = dict.fromkeys(name for study in every for name in study.searchers)
     for suffix in STARTS.values():
-        names = [name for name in next(iter(studies.values())).searchers if _begins(name) == suffix]
         # Those of fewer seeds do not cut the others'.
-        for name in names:
-            seeds = seeds_of([*studies.values()], [name])
-            for model, study in studies.items():
+        for name in [name for name in names if _begins(name) == suffix]:
+            having = {
+                model: study for model, found in studies.items() for study in found if name in study.searchers
+            }
+            seeds = seeds_of([*having.values()], [name])
+            for model, study in having.items():
                 for problem in study.problems:
                     label, made = study.label(problem), study.make_problem(problem)
                     assert made is not None
-                    loss = min(known[label].loss, study.target(problem)[0])
+                    loss = least[label]
                     cells = [cell for cell in study.cells(problem, name) if cell.seed in seeds]
                     if not cells:
                         continue
@@ -169,10 +185,10 @@ def table(found: Sequence[Line]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
-def goal_table(found: Sequence[Line]) -> str:
+def goal_table(found: Sequence[Line], searcher: str = "team") -> str:
     """The goals of `team`, and what becomes of them."""
-    mine = [line for line in found if line.searcher == "team"]
-    rows = [["goal of team", *map(str, BUDGETS)], ["---", *["---:"] * len(BUDGETS)]]
+    mine = [line for line in found if line.searcher == searcher]
+    rows = [[f"goal of {searcher}", *map(str, BUDGETS)], ["---", *["---:"] * len(BUDGETS)]]
     means = [figures(mine, place)[0] for place in range(len(BUDGETS))]
     rows.append(["at most", *map(str, GOALS)])
     rows.append(["found", *(mean.shown(3) for mean in means)])
@@ -211,6 +227,7 @@ def pages(found: Sequence[Line]) -> list[str]:
         table(from_templates),
         "## Goals",
         goal_table(from_templates),
+        *([goal_table(from_templates, OWN)] if any(line.searcher == OWN for line in found) else []),
         "## `team` against the others, paired by problem: below 1 it is nearer",
         against(from_templates),
         "## All begin at random points",
@@ -224,7 +241,10 @@ def pages(found: Sequence[Line]) -> list[str]:
 
 def main() -> None:
     """Write the tables."""
-    studies = {model: load_study(RESULTS / f"final2-{model}") for model in MODELS}
+    folders = {model: (RESULTS / f"final2-{model}", RESULTS / f"final2-own-{model}") for model in MODELS}
+    studies = {
+        model: [load_study(path) for path in found if path.exists()] for model, found in folders.items()
+    }
     write([*lines(studies)])
     keep(RESULTS / "final2.md", "experiments.final2", *pages(read()))
 

@@ -5,8 +5,9 @@ products and fully connected layers of one row, odd sizes, a depthwise layer; pr
 cost models; latency, energy and EDP; five of them with `any` tiles. Prints best loss over the proven optimum
 (of `any`: among perfect factors) after so many samples, the geometric mean over problems of the median over
 seeds and, in brackets, the worst problem; then the CPU milliseconds of a sample. `--more 60` adds as many
-that are drawn whole, of the same networks and of layers made up; `--tiles any` leaves out the others. The
-last line says how many problems end at or below that optimum, and how far above it the others do.
+that are drawn whole, of the same networks and of layers made up; `--narrow 36` takes other ones alone, among
+them layers of few rows and of few channels with a stride. `--tiles any` leaves out the others. The last line
+says how many problems end at or below that optimum, and how far above it the others do.
 """
 
 from __future__ import annotations
@@ -30,10 +31,12 @@ from dse.search.start import start_points
 from experiments.draw_small import MODELS, machine, solvable
 from experiments.draw_small import SAMPLES as SAMPLED
 from experiments.tuning.try_out import WORST, setting
-from experiments.tuning.varied_layers import drawn_layers
+from experiments.tuning.varied_layers import drawn_layers, narrow_layers
 from workloads import load_layer
 
-SEED, MORE_SEED, FIRST_SEED = 770_077, 90_210, 5000
+SEED, MORE_SEED, NARROW_SEED, FIRST_SEED = 770_077, 90_210, 31_415, 5000
+MACHINES = 6
+"""Machines that are drawn for a narrow layer, until one makes it solvable."""
 SAMPLES = (5, 10, 20, 50, 100, 200, 500, 1000, 2000)
 OBJECTIVES = ("edp", "latency", "energy")
 NAMED = (
@@ -103,6 +106,23 @@ def more_problems(count: int) -> Iterator[Problem]:
             yield problem
 
 
+def narrow_problems(count: int) -> Iterator[Problem]:
+    """So many, by which `team` chose its second hypothesis."""
+    rng = np.random.default_rng(NARROW_SEED)
+    found = 0
+    for layer in narrow_layers(rng):
+        if found == count:
+            return
+        turn = found // len(MODELS)
+        tiles, objective = "any" if turn % 3 == 2 else "factors", OBJECTIVES[(turn + found // 6) % 3]
+        for _ in range(MACHINES):
+            problem = Problem(layer, machine(rng), objective, MODELS[found % len(MODELS)], tiles)
+            if solvable(problem, problem.space.sample(rng, SAMPLED)):
+                found += 1
+                yield problem
+                break
+
+
 def main() -> None:
     """Run, and print two lines."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
@@ -111,13 +131,15 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1, help="how many")
     parser.add_argument("--samples", type=int, default=100, help="samples a run")
     parser.add_argument("--more", type=int, default=0, metavar="N", help="N more problems")
+    parser.add_argument("--narrow", type=int, default=0, metavar="N", help="N narrow problems, no others")
     parser.add_argument("--tiles", choices=TILES, help="the problems with such tiles alone")
     parser.add_argument("--start", help="what runs begin with: templates")
     options = parser.parse_args()
     searcher = make_searcher(options.name, dict(options.settings))
     samples = [count for count in SAMPLES if count <= options.samples]
     medians, seconds, runs = [], 0.0, 0
-    for problem in chain(problems(), more_problems(options.more)):
+    narrow = narrow_problems(options.narrow)
+    for problem in narrow if options.narrow else chain(problems(), more_problems(options.more)):
         if options.tiles not in (None, problem.tiles):
             continue
         optimum = certify(replace(problem, tiles="factors")).best

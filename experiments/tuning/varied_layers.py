@@ -27,6 +27,47 @@ def drawn_layers(rng: np.random.Generator) -> Iterator[Layer]:
         yield draw(rng)
 
 
+def narrow_layers(rng: np.random.Generator) -> Iterator[Layer]:
+    """Without end: few rows, few channels with a stride, small images, sequences, windows; and the above."""
+    others = drawn_layers(rng)
+    made: tuple[Callable[[np.random.Generator], Layer], ...] = (
+        _few_rows, _few_channels, lambda _: next(others), _image, _sequence, _window, lambda _: next(others)
+    )  # fmt: skip
+    for draw in cycle(made):
+        yield draw(rng)
+
+
+def _few_rows(rng: np.random.Generator) -> Layer:
+    rows, columns = int(rng.choice([1, 4, 10, 16, 24, 40])), int(rng.choice([256, 800, 1500, 3000, 6000]))
+    return Layer.gemm(rows, columns, int(rng.choice([200, 512, 900, 2000, 4096])), name="rows")
+
+
+def _few_channels(rng: np.random.Generator) -> Layer:
+    stride, taps = int(rng.choice([2, 4])), int(rng.choice([3, 5, 7, 11]))
+    size, filters = int(rng.choice([64, 128, 160, 192, 224])), int(rng.choice([16, 24, 32, 64, 96]))
+    sizes = {"K": filters, "C": int(rng.choice([1, 3, 3])), "Y": size, "X": size, "R": taps, "S": taps}
+    return Layer("CONV", **sizes, stride=(stride, stride), padding=(taps // 2, taps // 2), name="channels")
+
+
+def _image(rng: np.random.Generator) -> Layer:
+    size, taps = int(rng.choice([7, 9, 13, 15])), int(rng.choice([1, 3]))
+    filters, channels = int(rng.choice([2, 64, 192, 512])), int(rng.choice([64, 128, 384, 832]))
+    sizes = {"K": filters, "C": channels, "Y": size, "X": size, "R": taps, "S": taps}
+    return Layer("CONV", **sizes, padding=(taps // 2, taps // 2), name="image")
+
+
+def _sequence(rng: np.random.Generator) -> Layer:
+    filters, channels = int(rng.choice([128, 256, 512])), int(rng.choice([3, 40, 128, 512]))
+    steps, taps, stride = (int(rng.choice(of)) for of in ([500, 1500, 2048], [1, 3, 5], [1, 2]))
+    sizes = {"K": filters, "C": channels, "Y": steps, "X": 1, "R": taps, "S": 1}
+    return Layer("CONV", **sizes, stride=(stride, 1), name="sequence")
+
+
+def _window(rng: np.random.Generator) -> Layer:
+    tokens, columns = int(rng.choice([36, 49, 144, 400])), int(rng.choice([36, 128, 288, 768]))
+    return Layer.gemm(tokens, columns, int(rng.choice([32, 96, 256, 512])), name="window")
+
+
 def _odd(rng: np.random.Generator) -> Layer:
     filters, channels, rows = (int(rng.integers(*ends)) for ends in ((9, 200), (3, 200), (7, 60)))
     taps, stride = int(rng.choice([1, 3, 5])), int(rng.choice([1, 1, 2]))

@@ -13,7 +13,8 @@ The critic predicts each factor of the objective and each buffer's need, and lea
 fit too. It works on what the loops of a mapping imply (turns, reuse, footprints, traffic): a sum of such
 counts with learned weights, and a Gaussian process around it with an ARD length scale for each kind of them.
 Before there are samples the weights are what an architect expects (see expectations.py): buffers that hold
-every tile twice, the time of double buffers, published relative energies. So the first samples, after the
+every tile twice, the time of double buffers, published relative energies; or what MAESTRO counts, if the
+first samples say so. So the first samples, after the
 dataflow templates, are its choice; as long as they are few, teams go on until they are at rest, and more of
 them begin where the critic likes it best of random points.
 
@@ -195,6 +196,11 @@ class Team:
         if self.initial_design not in INITIAL_DESIGNS:
             raise unknown("initial_design", self.initial_design, INITIAL_DESIGNS)
 
+    @property
+    def version(self) -> str:
+        """Another one where something is expected: since there are two hypotheses."""
+        return "2" if self.expert_prior else "1"
+
     def begins(self, space: Space) -> str:
         """With what it begins in a space, in words."""
         from searchers.team.features import two_level_structure
@@ -206,7 +212,7 @@ class Team:
         """What the critic sees of the designs of a space."""
         from searchers.team.features import features_of
 
-        return features_of(space)
+        return features_of(space, self.expert_prior)
 
     def source_training_set(
         self, space: Space, describe: Features, factors: tuple[str, ...]

@@ -26,4 +26,8 @@ CLUSTERS, STEPS = 2 * LEVEL_WIDTH, 2 * LEVEL_WIDTH + 1
 TIMES, MULTICAST, DELIVERED, SENT_ONCE, KEPT = STEPS + 1, STEPS + 5, STEPS + 8, STEPS + 11, STEPS + 14
 # Of the outer level: inputs, if only new rows come as a window slides; outputs, if they leave in every turn.
 SLID, LEFT = STEPS + 17, STEPS + 18
-WIDTH = STEPS + 19
+# Where something is expected: the time if every tile comes, and goes, in every turn of the outer loops; and a
+# number each a tensor, what moves, slides and leaves without the last of the units at work, where some idle.
+ANEW = STEPS + 19
+UNCOUNTED = ANEW + 1
+WIDTH = UNCOUNTED + TENSORS

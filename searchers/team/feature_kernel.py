@@ -50,6 +50,7 @@ from searchers.team.columns import (
     TILES,
     TOGETHER,
     TURNS,
+    UNCOUNTED,
     WIDTH,
     WORKING,
     C,
@@ -85,6 +86,7 @@ def describe(rows, constants, columns, mean, deviation, out):
             values[STEPS] += values[LEVEL_WIDTH + TILES + dim]
         values[SLID] = _slid(rows[row, OUTER_ORDER : OUTER_ORDER + DIMS], constants, values)
         values[LEFT] = values[ALL_TURNS] + values[TOGETHER + 2]
+        _leave_out(rows[row, OUTER_PARALLEL], constants[NUM_PES] // cluster, constants, values)
         count_sent(rows[row, OUTER_PARALLEL], constants, values)
         count_times(constants, values, room)
         for place in range(len(columns)):
@@ -143,6 +145,20 @@ def _slid(order, constants, values):
     turns = exp2_of(values[TURNS + latest])
     # Of the rows that come in so many turns, all but the first have only those that are fresh.
     return moved + log2_of((fresh * turns + overlap) / ((fresh + overlap) * turns))
+
+
+@njit(**OPTIONS)
+def _leave_out(parallel, units, constants, values):
+    """Write log2 of what moves of each tensor without the last unit's, where some units idle."""
+    busy = np.round(exp2_of(values[WORKING]))
+    spread = C if constants[DEPTHWISE] and parallel == K else parallel
+    for tensor in range(TENSORS):
+        moved = values[MOVED] if tensor == 0 else (values[SLID] if tensor == 1 else values[LEFT])
+        # Outputs are counted in full where rows or columns are spread.
+        own = tensor < 2 or spread in (K, C)
+        if own and 1 < busy < units and depends(tensor, spread, constants[DEPTHWISE]):
+            moved += log2_of((busy - 1.0) / busy)
+        values[UNCOUNTED + tensor] = moved
 
 
 @njit(**OPTIONS)

@@ -25,7 +25,7 @@ from searchers.team.columns import (
     WIDTH,
     WORKING,
 )  # fmt: skip
-from searchers.team.expectations import ADDENDS, expected_weights
+from searchers.team.expectations import ADDENDS, PLAIN_ADDENDS, expected_weights
 from searchers.team.feature_kernel import describe
 
 if TYPE_CHECKING:
@@ -66,7 +66,8 @@ class Features(Protocol):
         ...
 
     def expected(self, factors: tuple[str, ...]) -> FloatArray | None:
-        """The weights of addends, and of one, by which they nearly add up to figures: (addends + 1, figures).
+        """The weights of addends, and of one, by which they nearly add up to figures, by each hypothesis:
+        (hypotheses, addends + 1, figures).
 
         Of the objective's factors, then of the needs; None where nothing is known of any.
         """
@@ -79,15 +80,15 @@ class Features(Protocol):
     def __call__(self, genes: IntArray, /) -> SingleArray: ...
 
 
-def features_of(space: Space) -> Features:
+def features_of(space: Space, informed: bool = True) -> Features:
     """Loop counts where designs are mappings of K, C, Y and X onto one machine, or onto any number of levels;
-    else the plain features.
+    else the plain features. `informed` says whether something may be expected of them.
     """
     onto_machine = machine_mappings_of(space)
     if onto_machine is not None:
         return LevelFeatures(space, onto_machine)
     structure = two_level_structure(space)
-    return LoopFeatures(space, structure) if structure else PlainFeatures(space)
+    return LoopFeatures(space, structure, informed) if structure else PlainFeatures(space)
 
 
 def two_level_structure(space: Space) -> MappingStructure | None:
@@ -184,11 +185,11 @@ class LoopFeatures:
     tensor, and a PE's steps.
     """
 
-    addends = len(ADDENDS)
-
-    def __init__(self, space: Space, structure: MappingStructure) -> None:
+    def __init__(self, space: Space, structure: MappingStructure, informed: bool = True) -> None:
         layer = structure.layer
-        self._structure = structure
+        self._structure, self._informed = structure, informed
+        added = ADDENDS if informed else PLAIN_ADDENDS
+        self.addends = len(added)
         sizes = [layer.loops[dim] for dim in _DIMS]
         depthwise = layer.type == "DSCONV"
         machine = structure.accelerator
@@ -201,7 +202,7 @@ class LoopFeatures:
         drawn = self(probes(space)).astype(np.float64)
         varying = np.flatnonzero(np.ptp(drawn[:, : STEPS + 1], axis=0) > 0)
         plain = np.zeros(self.addends)
-        self._columns = np.concatenate([varying, ADDENDS])
+        self._columns = np.concatenate([varying, added])
         self._mean = np.concatenate([drawn[:, varying].mean(axis=0), plain])
         self._deviation = np.concatenate([drawn[:, varying].std(axis=0), plain + 1])
 
@@ -221,7 +222,7 @@ class LoopFeatures:
 
     def of(self, space: Space) -> Features | None:
         """Those of mappings of another layer."""
-        other = features_of(space)
+        other = features_of(space, self._informed)
         if isinstance(other, LoopFeatures):
             other._columns, other._mean, other._deviation = self._columns, self._mean, self._deviation
             return other

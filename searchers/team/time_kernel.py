@@ -19,6 +19,7 @@ from dse.support.jit import OPTIONS
 from dse.support.numerics.elementary import exp2_of, log2_of
 from searchers.team.columns import (
     ALL_TURNS,
+    ANEW,
     DELIVERED,
     DEPTHWISE,
     FILTER_COLUMNS,
@@ -78,8 +79,9 @@ def count_sent(parallel, constants, values):
 def count_times(constants, values, room):
     """Write log2 of the cycles: with one NoC that all clusters share, then with one for each.
 
-    Then both again if a tile that the inner loops do not change stays in its PE until the outer loops do.
-    `room` is an array (6, tensors) to work in.
+    Then both again if a tile that the inner loops do not change stays in its PE until the outer loops do; and
+    with one for each, if every tile comes from off-chip in every turn of the outer loops, and goes. `room` is
+    an array (6, tensors) to work in.
     """
     inner = values[LEVEL_WIDTH : 2 * LEVEL_WIDTH]
     comes, bursts, inner_comes, inner_bursts, shared, coming = room
@@ -94,6 +96,7 @@ def count_times(constants, values, room):
     outputs = (
         constants[SIZES + Y] * constants[SIZES + X] * constants[SIZES + (C if constants[DEPTHWISE] else K)]
     )
+    leave = bursts[2] / constants[OFFCHIP]
     bursts[2] *= _both_ways(np.float64(outputs), comes[2] * bursts[2])
     both_ways = _both_ways(exp2_of(values[HELD + 2]), inner_comes[2] * inner_bursts[2])
     inner_bursts[2] *= both_ways
@@ -112,6 +115,9 @@ def count_times(constants, values, room):
             )
         rest = _double_buffered(turns, comes, bursts, step, 1.0 / constants[OFFCHIP])
         values[TIMES + way] = log2_of(first + rest)
+        if way == 1:
+            arrive = (bursts[0] + bursts[1]) / constants[OFFCHIP]
+            values[ANEW] = log2_of(turns * max(step, arrive, leave))
 
 
 @njit(**OPTIONS)

@@ -24,8 +24,9 @@ class Trend:
     def __init__(self, addends: int, expected: FloatArray | None) -> None:
         """The last `addends` features are log2 of the counts.
 
-        `expected` are the weights (addends + 1, figures), but for a factor a figure, that hold before there
-        are samples, with that of the constant term last; all zero where nothing is expected of a figure.
+        `expected` are the weights (hypotheses, addends + 1, figures), but for a factor a figure, that may
+        hold before there are samples, with that of the constant term last; all zero where nothing is expected
+        of a figure. Each figure goes by the hypothesis that its samples make the likeliest.
         """
         self._addends, self._expected = addends, expected
 
@@ -39,9 +40,10 @@ class Trend:
         self._least = np.ones(figures.shape[1])
         for figure in range(figures.shape[1] - 1):
             known = numerics.exp2(figures[:, figure])
-            expected = None if self._expected is None else self._expected[:, figure]
+            expected = None if self._expected is None else self._expected[:, :, figure]
             if expected is not None and expected.any():
-                weights = expected_weights(counts, known, expected)
+                found = (expected_weights(counts, known, one) for one in expected)
+                weights = min(found, key=lambda weights_and_cost: weights_and_cost[1])[0]
             else:
                 weights = learned_weights(counts, known)
             if weights.any():
@@ -73,10 +75,13 @@ def learned_weights(counts: FloatArray, figures: FloatArray) -> FloatArray:
     return np.zeros(counts.shape[1]) if found is None else found / units
 
 
-def expected_weights(counts: FloatArray, figures: FloatArray, expected: FloatArray) -> FloatArray:
+def expected_weights(
+    counts: FloatArray, figures: FloatArray, expected: FloatArray
+) -> tuple[FloatArray, float]:
     """Likewise, near weights (k,) that are expected but for a factor, from few figures: the likeliest.
 
     The errors of figures and the differences from what is expected are normal, with the deviations above.
+    With them what they cost: the sum of their squared deviations.
     """
     shares = counts / figures[:, np.newaxis]
     units = shares.mean(axis=0)
@@ -86,4 +91,7 @@ def expected_weights(counts: FloatArray, figures: FloatArray, expected: FloatArr
     columns = np.concatenate([shares / units * doubt / _ERROR, np.eye(len(units))])
     targets = np.concatenate([np.full(len(figures), 1 / _ERROR), usual / doubt])
     found = numerics.non_negative(columns, targets)
-    return expected * scale if found is None else found * doubt / units
+    if found is None:
+        return expected * scale, np.inf
+    errors = matmul(columns, found) - targets
+    return found * doubt / units, float(np.square(errors).sum())

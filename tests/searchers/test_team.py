@@ -20,6 +20,7 @@ from searchers.random import Random
 from searchers.team import Team
 from searchers.team.columns import (
     ALL_MOVED,
+    ANEW,
     DELIVERED,
     HELD,
     KEPT,
@@ -36,6 +37,7 @@ from searchers.team.columns import (
     TIMES,
     TOGETHER,
     TURNS,
+    UNCOUNTED,
     WORKING,
 )
 from searchers.team.critic import Critic
@@ -182,6 +184,33 @@ def test_times_count_what_stays_once() -> None:
     """A step works 81 cycles; 592 words come over the NoC, a word a cycle, and 304 where the weights stay."""
     counts = 2.0 ** described(resident_example(), lanes=8, noc=1)[0]
     np.testing.assert_allclose(counts[TIMES : TIMES + 4], [1780, 916, 1492, 844], rtol=1e-5)
+
+
+def test_what_comes_anew_comes_in_every_turn_of_the_outer_loops() -> None:
+    """Two turns of eight steps of 108 cycles: the tiles of a turn come in less, from a wide channel."""
+    np.testing.assert_allclose(2.0 ** described(worked_example())[0, ANEW], 2 * 864, rtol=1e-5)
+    inner_turns = described(worked_example(), lanes=1000)[0]
+    np.testing.assert_allclose(2.0 ** inner_turns[ANEW], 2 * (288 + 160) / 4, rtol=1e-5)
+
+
+def test_the_last_unit_is_not_counted_where_units_idle() -> None:
+    """All four clusters work on eight filters; on six, three do, and inputs are the same for all."""
+    all_at_work, one_idle = (
+        2.0 ** described(worked_example(), sizes=(filters, 4, 6, 6))[0] for filters in (8, 6)
+    )
+    counted = all_at_work[[MOVED, SLID, LEFT]]
+    np.testing.assert_allclose(all_at_work[UNCOUNTED : UNCOUNTED + 3], counted, rtol=1e-5)
+    counted = one_idle[[MOVED, SLID, LEFT]] * [2 / 3, 1, 2 / 3]
+    np.testing.assert_allclose(one_idle[UNCOUNTED : UNCOUNTED + 3], counted, rtol=1e-5)
+
+
+def test_who_expects_nothing_has_the_counts_of_the_first_version() -> None:
+    plain, informed = (Team(expert_prior=expert).features(SPACE) for expert in (False, True))
+    genes = Choices(SPACE).sample(np.random.default_rng(0), 20)
+    assert plain.addends < informed.addends
+    width = plain(genes).shape[1]
+    np.testing.assert_array_equal(plain(genes), informed(genes)[:, :width])
+    assert [Team(expert_prior=expert).version for expert in (False, True)] == ["1", "2"]
 
 
 def test_a_tile_of_a_strided_layer_holds_the_rows_that_it_reads() -> None:

@@ -270,6 +270,23 @@ def test_what_is_expected_is_near_what_is_evaluated() -> None:
     assert (errors[:, :2].std(axis=0) < [0.15, 0.6] * targets[:, :2].std(axis=0)).all()
 
 
+@pytest.mark.parametrize(("model", "right", "wrong"), [("loopnest", 0, 1), ("maestro", 1, 0)])
+def test_three_samples_tell_which_hypothesis_holds(model: str, right: int, wrong: int) -> None:
+    """Cycles and energy are foretold as by the right one alone, and worse by the wrong one alone."""
+    genes = Choices(SPACE).sample(np.random.default_rng(0), 400)
+    history = history_of(genes, replace(PROBLEM, cost_model=model))
+    targets = np.pad(figures(history), ((0, 0), (0, 1)))
+    expected = history.describe.expected(("cycles", "energy_nj"))
+
+    def errors(hypotheses: list[int]) -> np.ndarray:
+        trend = Trend(history.describe.addends, expected[hypotheses])
+        trend.fit(history.features[:3], targets[:3])
+        return (trend(history.features) - targets)[:, :2].std(axis=0)
+
+    np.testing.assert_array_equal(errors([0, 1]), errors([right]))
+    assert (errors([0, 1]) < 0.6 * errors([wrong])).all()
+
+
 def test_mappings_that_differ_in_what_makes_no_difference_are_evaluated_once() -> None:
     """The order of loops that have one turn each: all features are the same."""
     genes = run(Team(), 60).genes()
