@@ -25,7 +25,7 @@ from dse.analysis.stats.bootstrap import (
 from dse.support.arrays import FloatArray
 from experiments.intervals import mean_over_groups
 
-RESAMPLES = 1000
+RESAMPLES = 500
 SETS = 300
 """Of simulated campaigns: a share of 95 % of them has a standard error of 1.3 %."""
 UNTIL_SURE = 1_000_000

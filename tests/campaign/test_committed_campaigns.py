@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import chdir
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ def named() -> list[str]:
     return sorted(path.stem for path in CAMPAIGNS.glob("*.toml") if path.stem not in WITHOUT_RESULTS)
 
 
+@cache
 def load(name: str) -> Campaign:
     """As `dse run` in a checkout does: cells are named by paths from there."""
     with chdir(ROOT):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.space.parts import SPACES
+from experiments.paper import verdicts
 from tests import ROOT
 from tests.analysis.report_cases import A, B
 from tests.experiments.verdict_cases import Steps, study
@@ -20,18 +20,21 @@ from tests.experiments.verdict_cases import Steps, study
 # The script
 
 
-def test_what_is_not_there_is_named_and_the_rest_is_judged(tmp_path: Path) -> None:
+def test_what_is_not_there_is_named_and_the_rest_is_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     vgg = ("vgg16:conv1_2", "eyeriss-small", "latency")
     runs: dict[str, Steps] = {name: [(9, 2.0)] for name in ("marl", "ppo", "factored-ppo", "random")}
     study(tmp_path / "table3", runs, (vgg,))
     study(tmp_path / "ablations", {"marl": [(0, 1.0)], "no-entropy": [(0, 1.25)]}, (A, B))
-    script = [sys.executable, "-m", "experiments.paper.verdicts", "--out", str(tmp_path / "out")]
+    asked = ["verdicts", "--out", str(tmp_path / "out")]
     for name in ("table3", "ablations", "figure5", "agents", "own", "factors", "layers", "loopnest"):
-        script += [f"--{name}", str(tmp_path / name)]
-    run = subprocess.run(script, capture_output=True, text=True, check=True)
+        asked += [f"--{name}", str(tmp_path / name)]
+    monkeypatch.setattr(sys, "argv", asked)
+    verdicts.main()
     data = json.loads((tmp_path / "out" / "verdicts.json").read_text())
     page = (tmp_path / "out" / "verdicts.md").read_text()
-    assert len(data["claims"]) == len(run.stdout.splitlines())
+    assert len(data["claims"]) == len(capsys.readouterr().out.splitlines())
     assert [text.split(" ")[0] for text in data["missing"]] == [
         "paper-figure5",
         "paper-agents",

@@ -31,7 +31,7 @@ from tests.report.figure_cases import OURS, made_up
 pytestmark = pytest.mark.filterwarnings("error")
 
 
-DIFFERENT = ("fourteen searchers", "odd names", "some infeasible", "a budget of one sample", "nothing done")
+DIFFERENT = ("fourteen searchers", "odd names", "a budget of one sample", "nothing done")
 """Studies whose figures differ most; `prove_figures.py` looks at those of all."""
 
 
@@ -48,9 +48,8 @@ def test_any_campaign_has_figures_whose_words_are_readable_and_small_pictures(na
     assert_readable(name, pictures=name in DIFFERENT[:2])
 
 
-@pytest.mark.parametrize("name", DIFFERENT[:2])
-def test_figures_of_a_columns_width_are_readable_too(name: str) -> None:
-    assert_readable(name, COLUMN)
+def test_figures_of_a_columns_width_are_readable_too() -> None:
+    assert_readable(DIFFERENT[0], COLUMN)
 
 
 def assert_readable(name: str, width: float = WIDTH, pictures: bool = False) -> None:

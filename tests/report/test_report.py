@@ -9,9 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
 
 from dse.campaign.curves import CURVES, write_curves
 from dse.report.pictures import write_pictures
+from dse.report.plots import Drawing
 from dse.report.tables import NAMES
 from dse.report.writing import make_report, scope, table_files, write_report
 from dse.support.errors import InputError, StorageError
@@ -19,6 +21,12 @@ from tests.analysis.report_cases import A, campaign, cell
 from tests.conftest import Dse
 
 COLUMNS = "network,objective,budget,searcher,median,best,ratio_median,ratio_best,seeds,low,high"
+
+
+@pytest.fixture
+def bare_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is drawn: these tests are about when and where figures are written."""
+    monkeypatch.setattr(Drawing, "build", lambda *_: Figure(figsize=(2, 1)))
 
 
 def test_the_report_is_made_of_the_curves_alone(tmp_path: Path) -> None:
@@ -58,6 +66,7 @@ def test_the_report_is_made_of_the_curves_alone(tmp_path: Path) -> None:
     } <= names
 
 
+@pytest.mark.usefixtures("bare_figures")
 def test_what_an_earlier_report_has_written_and_this_one_does_not_goes(tmp_path: Path) -> None:
     folder = campaign(tmp_path, [cell("walk", [(0, 6.0)])])
     write_report(folder, latex=True)
@@ -199,6 +208,7 @@ def test_the_summary_for_programs_is_plain_json(tmp_path: Path) -> None:
     assert (told["cells"], told["planned"], told["reference"]) == (2, 2, "walk")
 
 
+@pytest.mark.usefixtures("bare_figures")
 def test_the_page_is_there_before_its_figures_which_come_as_they_are_drawn(tmp_path: Path) -> None:
     campaign(tmp_path, [cell("walk", [(0, 6.0)]), cell("marl", [(0, 5.0)])])
     seen: list[tuple[str, str, int]] = []
@@ -225,6 +235,7 @@ def test_the_page_is_there_before_its_figures_which_come_as_they_are_drawn(tmp_p
     assert 'href="figures/gap.png"' in path.read_text(encoding="utf-8")
 
 
+@pytest.mark.usefixtures("bare_figures")
 def test_figures_that_take_long_are_on_the_page_before_the_last_is_drawn(tmp_path: Path) -> None:
     campaign(tmp_path, [cell("walk", [(0, 6.0)]), cell("marl", [(0, 5.0)])])
     report = make_report(tmp_path)

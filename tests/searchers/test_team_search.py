@@ -189,7 +189,7 @@ def test_restricted_searches_have_their_part_of_the_samples() -> None:
         for _ in range(3):
             searches.finish()
         first, kept = len(record), 0
-        while len(record) < 480:
+        while len(record) < 300:
             before = len(record)
             searches.finish()
             genes = record.genes()[before:]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import cache
 from itertools import islice, product
 
 import numpy as np
@@ -108,33 +109,35 @@ def every_mapping(problem: Problem, shape: Shape, rng: np.random.Generator) -> I
         for dim, tile in zip(MAPPED_DIMS, tiles, strict=True)
     ]
     outer_orders = _distinct(
-        allowed_orders(problem, "outer"),
-        [layer.loops[dim] > span for dim, span in zip(MAPPED_DIMS, spans, strict=True)],
+        tuple(allowed_orders(problem, "outer")),
+        tuple(layer.loops[dim] > span for dim, span in zip(MAPPED_DIMS, spans, strict=True)),
     )
+    inner_allowed = tuple(allowed_orders(problem, "inner"))
     parallels = allowed_parallels(problem, "inner")
     ways = list(product(product(*inner_cuts(problem, tiles)), parallels if cluster > 1 else parallels[:1]))
     for way in rng.permutation(len(ways)).tolist():
         inner_tiles, parallel = ways[way]
-        moves = [
+        moves = tuple(
             outer > inner * (cluster if dim == parallel else 1)
             for dim, outer, inner in zip(MAPPED_DIMS, tiles, inner_tiles, strict=True)
-        ]
-        pairs = list(product(outer_orders, _distinct(allowed_orders(problem, "inner"), moves)))
-        rows = np.empty((len(pairs), COLUMNS), dtype=np.int64)
+        )
+        inner_orders = _distinct(inner_allowed, moves)
+        rows = np.empty((len(outer_orders) * len(inner_orders), COLUMNS), dtype=np.int64)
         rows[:, OUTER_PARALLEL], rows[:, INNER_PARALLEL] = DIMS.index(outer_parallel), DIMS.index(parallel)
         rows[:, OUTER_TILE:CLUSTER] = [*tiles, layer.R, layer.S]
         rows[:, CLUSTER] = cluster
         rows[:, INNER_TILE:COLUMNS] = [*inner_tiles, layer.R, layer.S]
-        rows[:, OUTER_ORDER:OUTER_TILE] = [outer for outer, _ in pairs]
-        rows[:, INNER_ORDER:INNER_TILE] = [inner for _, inner in pairs]
+        rows[:, OUTER_ORDER:OUTER_TILE] = np.repeat(outer_orders, len(inner_orders), axis=0)
+        rows[:, INNER_ORDER:INNER_TILE] = np.tile(inner_orders, (len(outer_orders), 1))
         yield rows
 
 
-def _distinct(orders: list[tuple[str, ...]], moves: list[bool]) -> list[list[int]]:
-    """One of the orders for each way in which the dims that move can be ordered."""
+@cache
+def _distinct(orders: tuple[tuple[str, ...], ...], moves: tuple[bool, ...]) -> IntArray:
+    """One of the orders for each way in which the dims that move can be ordered: a row of dims each."""
     found: dict[tuple[str, ...], list[int]] = {}
     moving = {dim for dim, move in zip(MAPPED_DIMS, moves, strict=True) if move}
     for order in orders:
         nesting = tuple(dim for dim in order if dim in moving)
         found.setdefault(nesting, [DIMS.index(dim) for dim in (*order, "R", "S")])
-    return list(found.values())
+    return np.array(list(found.values()), dtype=np.int64)

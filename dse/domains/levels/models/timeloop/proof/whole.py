@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -50,6 +50,12 @@ class LevelOrders:
         return cls(orders, starts, np.concatenate(picks), np.concatenate(innermost))
 
 
+@lru_cache(16)
+def _level_orders(names: tuple[Order, ...], dims: tuple[str, ...]) -> LevelOrders:
+    """The orders by the dims' places: many machines' levels have the same, and small proofs little else to do."""
+    return LevelOrders.of(np.array([[dims.index(name) for name in one] for one in names]))
+
+
 class Rows:
     """Chains of a problem's components as rows of its layout."""
 
@@ -59,13 +65,8 @@ class Rows:
 
     @cached_property
     def _orders(self) -> list[LevelOrders]:
-        """The orders of each level; levels that have the same share them."""
-        found: dict[object, LevelOrders] = {}
-        place = {name: dim for dim, name in enumerate(self._layout.dims)}
-        for names in self._choices:
-            if names not in found:
-                found[names] = LevelOrders.of(np.array([[place[name] for name in one] for one in names]))
-        return [found[names] for names in self._choices]
+        """The orders of each level."""
+        return [_level_orders(names, self._layout.dims) for names in self._choices]
 
     def write(self, pattern: Pattern, keep: BoolArray, chains: IntArray) -> RowArray:
         """The rows of chains (n, components) in every order of the pattern, and those of its mirror, where
