@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import reduce
+from functools import cache, reduce
 
 import numpy as np
 import pytest
@@ -31,7 +31,8 @@ def three_layers(model: str, objective: str) -> dict[str, AnyProblem]:
     }
 
 
-def least_of_all_choices(problems: dict[str, AnyProblem], objective: str) -> float:
+@cache
+def all_totals(model: str) -> tuple[np.ndarray, np.ndarray]:
     """By brute force: every sum of the layers' totals, but for those that another is better than in both."""
 
     def add(one: np.ndarray, two: np.ndarray) -> np.ndarray:
@@ -40,16 +41,20 @@ def least_of_all_choices(problems: dict[str, AnyProblem], objective: str) -> flo
         return sums[:, np.concatenate([[True], least[1:] < least[:-1]])]
 
     totals = []
-    for problem in problems.values():
+    for problem in three_layers(model, "edp").values():
         cycles, energy = every_pair(problem)
         # Of mappings that are as fast, the one that takes the least energy.
         front = np.unique(cycles, return_index=True)[1]
         pair = np.stack([cycles * problem.accelerator.cycle_seconds, energy * 1e-9])[:, front]
         totals.append(pair * problem.layer.repeats)
     seconds, joules = reduce(add, totals)
+    return seconds, joules
+
+
+def least_of_all_choices(model: str, objective: str) -> float:
     return min(
         objective_named(objective).total({"energy": float(e), "latency": float(d)})
-        for d, e in zip(seconds, joules, strict=True)
+        for d, e in zip(*all_totals(model), strict=True)
     )
 
 
@@ -60,14 +65,14 @@ def test_the_least_total_is_that_of_all_choices_of_mappings(model: str, objectiv
     data = certify_network("small", "any", problems, cache=False, check=True)
     assert data["status"] == "optimal"
     assert data["gap"] == 0.0
-    assert data["totals"][objective] == pytest.approx(least_of_all_choices(problems, objective), rel=1e-11)
+    assert data["totals"][objective] == pytest.approx(least_of_all_choices(model, objective), rel=1e-11)
     assert data["totals"][objective] <= data["layer_by_layer"][objective]
     assert all(check["passed"] for check in data["total"]["verified"])
 
 
 def test_a_total_whose_proofs_ran_out_of_time_has_a_bound_below_the_optimum() -> None:
     problems = three_layers("loopnest", "edp")
-    least = least_of_all_choices(problems, "edp")
+    least = least_of_all_choices("loopnest", "edp")
     data = certify_network("small", "any", problems, cache=False, time_limit=1e-9)
     assert data["status"] in ("bounded", "optimal")
     assert 0 < data["lower_bound"] <= least * (1 + 1e-12) <= data["totals"]["edp"] * (1 + 2e-12)
@@ -87,7 +92,7 @@ def test_the_time_of_a_network_is_shared_by_all_its_proofs_and_told() -> None:
     data = certify_network("small", "any", problems, cache=False, in_all=1e-9)
     assert data["time_limit"] == 1e-9
     assert data["seconds"] >= sum(entry["certificate"]["seconds"] for entry in data["layers"]) > 0
-    assert 0 < data["lower_bound"] <= least_of_all_choices(problems, "edp") * (1 + 1e-12)
+    assert 0 < data["lower_bound"] <= least_of_all_choices("loopnest", "edp") * (1 + 1e-12)
 
 
 def test_a_check_of_a_total_fails_where_its_bound_says_too_much() -> None:

@@ -19,9 +19,10 @@ from searchers.peers import PEERS
 OURS = [name for name in searchers() if name not in PEERS]
 BUDGET = 120
 QUICKER: dict[str, dict[str, Any]] = {
-    "bayesian": {"batch_fraction": 0.5},
+    "bayesian": {"batch_fraction": 1.0, "n_startup_trials": 40},
     "ddpg": {"gradient_steps": 2, "n_envs": 8},
-    "dqn": {"batch_size": 16, "episode_steps": 8, "exploration_steps": 100},
+    "dqn": {"batch_size": 16, "episode_steps": 8, "exploration_steps": 100, "gradient_steps": 1},
+    "gradient": {"gradient_steps": 1, "descent_steps": 3},
 }
 """Settings with which a slow searcher fits its models less often, and a patient one learns."""
 

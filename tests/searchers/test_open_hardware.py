@@ -39,7 +39,7 @@ def test_a_searcher_spends_its_budget_on_hardware_too(name: str) -> None:
 @pytest.mark.parametrize("name", ["genetic", "gamma", "team"])
 def test_with_learning_it_finds_better_hardware_than_at_random(name: str) -> None:
     def median(searcher: str) -> float:
-        runs = [dse.search(PROBLEM, searcher, budget=300, seed=seed).best for seed in range(3)]
+        runs = [dse.search(PROBLEM, searcher, budget=150, seed=seed).best for seed in range(3)]
         return float(np.median([best.loss if best else np.inf for best in runs]))
 
     assert median(name) < median("random")

@@ -82,7 +82,7 @@ SLOW = dict.fromkeys(
         *("a2c", "actorq", "bayesian", "d4pg", "ddpg", "dqn", "generative", "gradient", "maddpg", "masac"),
         *("mast", "qmix", "team", "transfer"),
     ),
-    64,
+    50,
 ) | {"policy": 200, "ppo": 300, "factored-ppo": 600, "marl": 600, "local": 600}
 """Samples of searchers that take minutes for the whole check, which is in `prove_contract.py`."""
 

@@ -12,6 +12,7 @@ from dse.domains.levels.layout import RowArray
 from dse.domains.levels.models.timeloop.proof.components import Component
 from dse.domains.levels.models.timeloop.proof.orders import Choice, First, Orders, Pattern
 from dse.domains.levels.problem import MachineProblem
+from dse.domains.levels.space.orders import Order
 from dse.support.arrays import BoolArray, IntArray
 from dse.support.jit import load_kernels
 
@@ -52,7 +53,7 @@ class LevelOrders:
 
 @lru_cache(16)
 def _level_orders(names: tuple[Order, ...], dims: tuple[str, ...]) -> LevelOrders:
-    """The orders by the dims' places: many machines' levels have the same, and small proofs little else to do."""
+    """The orders by the places of dims; machines share them, and small proofs have little else to do."""
     return LevelOrders.of(np.array([[dims.index(name) for name in one] for one in names]))
 
 
