@@ -89,4 +89,5 @@ def _no_layer(network: Network, name: str, spec: str) -> InputError:
 def _pick(network: Network, key: str, spec: str) -> Layer:
     # A user's network goes by the name in its file; the spec says which file.
     with within(shorten(spec, 200)):
-        return network.layer(key)
+        found: Layer = network.layer(key)
+        return found

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from dse.core.edges import Chain, Edge, chains_of, see_edges
 from dse.core.layer import Layer
+from dse.core.whole_network import WholeNetwork
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.validation import INT64_MAX
 
@@ -109,14 +111,29 @@ class Network:
         """The layers that stand for others with equal loops, with the names of those."""
         return {names[0]: names[1:] for names in self.members if len(names) > 1}
 
-    def layer(self, key: int | str) -> Layer:
-        """The layer at an index that counts from 0, or of a name, also of one that merged into another."""
+    @property
+    def whole_chains(self) -> dict[str, WholeNetwork]:
+        """One run of each chain by name: `chain`, `chain2`, ..."""
+        found = {}
+        for number, chain in enumerate(self.chains, 1):
+            name = "chain" if number == 1 else f"chain{number}"
+            layers = (replace(layer, repeats=layer.repeats // chain.times) for layer in chain.layers)
+            found[name] = WholeNetwork(name, tuple(layers), chain.edges)
+        return found
+
+    def layer(self, key: int | str) -> Any:
+        """The layer at an index that counts from 0, or of a name, also of one that merged into another.
+
+        A chain goes by its name as one.
+        """
         text = str(key)
         if INDEX.fullmatch(text):
             return self._at(text)
         for layer, names in zip(self.layers, self.members, strict=True):
             if text in names:
                 return layer
+        if text in (chains := self.whole_chains):
+            return chains[text]
         error = unknown("layer", text, [name for names in self.members for name in names], self.name)
         if "did you mean" in str(error):
             raise error

@@ -198,7 +198,8 @@ def _problems(
             machine = load_hardware(_beside(entry.accelerator, folder), model)
             own = read_space(file.space, model, entry.hardware) if entry.hardware else space
             whole = split_name(entry.layer)[1] is None
-            if class_of_spec(model).prices_networks:
+            together = any(isinstance(one, WholeNetwork) for one in found.values())
+            if class_of_spec(model).prices_networks and not together:
                 found, whole = {entry.layer: WholeNetwork(entry.layer, tuple(found.values()))}, False
             for name, layer in found.items():
                 problem = make_problem(

@@ -26,6 +26,7 @@ GROUP = "dse.cost_models"
 """The entry-point group under which any installed package offers cost models."""
 
 OURS = {
+    "chains": "dse.optimum.chains.searched.domain:ChainsModel",
     "codesign": "dse.optimum.codesign.domain:CodesignModel",
     "command": "dse.domains.clustered.models.outside.command:Command",
     "loopnest": "dse.domains.clustered.models.loopnest:LoopNest",

@@ -18,7 +18,7 @@ from dse.core.problem import AnyProblem, Hardware
 from dse.core.proofs import Prover
 from dse.core.residence import Residence
 from dse.core.speed import Timed
-from dse.core.whole_network import layer_from_dict
+from dse.core.whole_network import WholeNetwork, layer_from_dict
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError
 from dse.support.plugins import entry_named, load_entry, names_of
@@ -31,6 +31,7 @@ GROUP = "dse.domains"
 """The entry-point group under which any installed package offers a kind of designs."""
 
 OURS = {
+    "chains": "dse.optimum.chains.searched.domain:Chains",
     "clustered": "dse.domains.clustered.domain:Clustered",
     "codesign": "dse.optimum.codesign.domain:Codesigns",
     "levels": "dse.domains.levels.domain:Levels",
@@ -151,6 +152,9 @@ def make_problem(
 ) -> AnyProblem:
     """The problem of a layer on `hardware`, which is it, or names it by a preset or a file."""
     kind = domain_of(cost_model)
+    found = class_of_spec(cost_model) if isinstance(cost_model, str) else cost_model
+    if isinstance(layer, WholeNetwork) and not found.prices_networks:
+        raise InputError(f"{layer.name} is {layer}: cost model {found.name!r} prices one layer")
     machine = kind.load_hardware(hardware, cost_model) if isinstance(hardware, str) else hardware
     return kind.make_problem(layer, machine, objective, cost_model, tiles, fixed or {}, space, area_budget)
 

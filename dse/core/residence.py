@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from dse.core.layer import Layer
 from dse.core.problem import AnyProblem
@@ -77,6 +77,14 @@ class Residence(Protocol):
 
     def problem(self, problem: AnyProblem, phase: Phase) -> AnyProblem | None:
         """The problem of a phase, of a layer of the same kind; None where the room is taken."""
+        ...
+
+    def roomy(self, problem: AnyProblem) -> AnyProblem:
+        """The problem where the home has no limit: of what a phase may do, nothing is left out."""
+        ...
+
+    def placed(self, problem: AnyProblem, designs: Any) -> Any:
+        """Designs of a layer, as they are where its phase's `problem` holds what it does and nothing else."""
         ...
 
     def demands(self, problem: AnyProblem, mapping: object) -> FloatArray:

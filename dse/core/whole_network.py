@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
+from dse.core.edges import Edge
 from dse.core.layer import Layer
 from dse.support.errors import InputError
 from dse.support.validation import table
@@ -17,12 +18,14 @@ class WholeNetwork:
 
     name: str
     layers: tuple[Layer, ...]
+    edges: tuple[Edge, ...] = ()
+    """Which of them reads what another makes, of a chain: its layers are in running order."""
 
     repeats = 1
     """Of the whole: those of the layers are theirs."""
 
     def __str__(self) -> str:
-        return f"{len(self.layers):,} distinct layers"
+        return f"{len(self.layers):,} {'layers in a chain' if self.edges else 'distinct layers'}"
 
     @property
     def macs(self) -> int:
@@ -30,8 +33,12 @@ class WholeNetwork:
         return sum(layer.macs * layer.repeats for layer in self.layers)
 
     def to_dict(self) -> dict[str, Any]:
-        """The layers as plain data; names are of no figure."""
-        return {"layers": [layer.to_dict() | {"repeats": layer.repeats} for layer in self.layers]}
+        """The layers as plain data; names are of no figure, but for edges."""
+        layers = [layer.to_dict() | {"repeats": layer.repeats} for layer in self.layers]
+        if not self.edges:
+            return {"layers": layers}
+        named = [one | {"name": layer.name} for one, layer in zip(layers, self.layers, strict=True)]
+        return {"layers": named, "edges": [list(astuple(edge)) for edge in self.edges]}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> WholeNetwork:
@@ -40,7 +47,8 @@ class WholeNetwork:
         if not isinstance(layers, list) or not layers:
             raise InputError("network: it has no layers")
         found = (Layer.from_dict(one, f"network: layers[{place}]") for place, one in enumerate(layers))
-        return cls(str(data.get("name", "network")), tuple(found))
+        edges = (Edge(*edge) for edge in data.get("edges", ()))
+        return cls(str(data.get("name", "network")), tuple(found), tuple(edges))
 
 
 def layer_from_dict(data: object) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +10,9 @@ import numpy as np
 
 from dse.core.residence import Home, Phase, Rates
 from dse.domains.levels.machine import RETURNED, TENSORS, Level, Machine
+from dse.domains.levels.mapping import HierarchyMapping
 from dse.domains.levels.problem import MachineProblem
+from dse.domains.levels.space.batch import HierarchyBatch
 from dse.support.arrays import FloatArray
 
 OUTPUT = "O"
@@ -54,6 +56,29 @@ class LevelsResidence:
         first_fill = RETURNED if phase.returned else said.first_fill
         machine = replace(said, levels=tuple(levels), first_fill=first_fill)
         return changed.with_changes(accelerator=machine)
+
+    def roomy(self, problem: Any) -> MachineProblem:
+        """See Residence."""
+        machine: Machine = problem.accelerator
+        said = machine.stated or machine
+        levels, place = list(said.levels), _home(said)
+        assert place is not None
+        levels[place] = replace(levels[place], capacity=None)
+        found: MachineProblem = problem.with_changes(accelerator=replace(said, levels=tuple(levels)))
+        return found
+
+    def placed(self, problem: Any, designs: Sequence[HierarchyMapping] | HierarchyBatch) -> HierarchyBatch:
+        """See Residence."""
+        layout, machine = problem.space.layout, problem.accelerator
+        rows = designs.rows.copy() if isinstance(designs, HierarchyBatch) else layout.encode(designs)
+        for place in range(len(machine.levels)):
+            must, may = (
+                np.isin(layout.tensors, names(place, layout.tensors))
+                for names in (machine.must_keep, machine.may_keep)
+            )
+            keep = layout.keep(place)
+            rows[:, keep] = rows[:, keep].astype(bool) & may | must
+        return HierarchyBatch(rows, layout, machine)
 
     def demands(self, problem: Any, mapping: Any) -> FloatArray:
         """See Residence: computing, then of each level its reads, its writes, and both."""

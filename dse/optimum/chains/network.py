@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
-from math import inf, isfinite
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,9 @@ from dse.core.problem import AnyProblem
 from dse.core.residence import Residence
 from dse.optimum import certify
 from dse.optimum.chains.check import check_chain
+from dse.optimum.chains.proofs import shared_out
 from dse.optimum.chains.result import ChainProof
 from dse.optimum.chains.solve import certify_chains
-from dse.optimum.network_time import LEAST_TIME
 from dse.support.files import make_folder, write_json
 from dse.support.jit import compiling
 
@@ -53,18 +53,15 @@ def certify_network_chains(
     if out is not None:
         make_folder(out)
     clock = Clock(in_all)
-    waiting = {layer for part in parts for layer in part.layers}
 
-    def prove(problem: AnyProblem) -> Certificate:
+    def prove(problem: AnyProblem, seconds: float | None) -> Certificate:
         observe(problem.layer.name)
-        # A layer is proven twice before any path is chosen: where nothing stays, and where all does.
-        share = max(clock.left / (2 * len(waiting) + 1), LEAST_TIME)
-        waiting.discard(problem.layer)
-        least = min(inf if time_limit is None else time_limit, share)
-        return certify(problem, None if least == inf else least, cache=cache)
+        limits = [one for one in (seconds, time_limit) if one is not None]
+        return certify(problem, min(limits, default=None), cache=cache)
 
+    proving = shared_out(prove, clock, (layer for part in parts for layer in part.layers))
     with compiling(clock.pause):
-        proof = certify_chains(parts, make, residence, prove, over=lambda: clock.over)
+        proof = certify_chains(parts, make, residence, proving, over=lambda: clock.over)
     proof = replace(proof, seconds=clock.seconds)
     data = {
         "network": network,

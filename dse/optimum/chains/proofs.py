@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from math import inf
 
 from dse.core.certificate import INFEASIBLE, Certificate
+from dse.core.clock import Clock
+from dse.core.layer import Layer
 from dse.core.problem import AnyProblem
 from dse.core.residence import Phase, Residence
+from dse.optimum.network_time import LEAST_TIME
 
 Prove = Callable[[AnyProblem], Certificate]
+
+
+def shared_out(
+    prove: Callable[[AnyProblem, float | None], Certificate], clock: Clock, layers: Iterable[Layer]
+) -> Prove:
+    """Proofs of layers that leave one another their parts of a clock's time; `prove` is told the seconds.
+
+    Each layer is proven twice before any path is chosen: where nothing stays, and where all that can does.
+    """
+    waiting = set(layers)
+
+    def one(problem: AnyProblem) -> Certificate:
+        share = max(clock.left / (2 * len(waiting) + 1), LEAST_TIME)
+        waiting.discard(problem.layer)
+        return prove(problem, None if share == inf else share)
+
+    return one
 
 
 @dataclass

@@ -1,0 +1,136 @@
+"""Chains as a kind of designs: a campaign has `layers = ["mlp:chain"]`, a command `--layer mlp:chain`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from math import inf
+from typing import Any, ClassVar
+
+from dse.core.certificate import BOUNDED, INFEASIBLE, OPTIMAL, Certificate, Counts, priced
+from dse.core.clock import Clock
+from dse.core.domains import domain_of
+from dse.core.objective import refuse_several
+from dse.core.speed import Timed
+from dse.optimum.chains.searched.problem import INNER, ChainProblem, ChainsModel
+from dse.support.arrays import IntArray
+from dse.support.errors import InputError
+
+__all__ = ["Chains", "ChainsModel"]
+
+ROUNDED = 1e-12
+"""By so much of itself a sum may be off that is added up in another order."""
+
+
+class Chains:
+    """What stays on chip between a chain's layers, with a mapping of each."""
+
+    name = "chains"
+    hardware_kind = "machines for chains"
+    formats: ClassVar[Mapping[str, str]] = {"json": "what stays and a mapping for each layer"}
+    case_figures: ClassVar[Mapping[str, str]] = {"cycles": "cycles", "energy_nj": "energy"}
+    hardware_figures = None
+    residence = None
+    proof_seconds = None
+    bench_hardware: tuple[str, ...] = ()
+
+    def make_problem(
+        self,
+        layer: Any,
+        hardware: Any,
+        objective: str,
+        cost_model: Any,
+        tiles: str,
+        fixed: Mapping[str, Any],
+        space: Any,
+        area_budget: float | None,
+    ) -> ChainProblem:
+        """See Domain."""
+        if tiles != "factors" or fixed or area_budget is not None:
+            raise InputError("chains have perfect factors and no budget of area, and nothing is fixed")
+        refuse_several(objective)
+        return ChainProblem(layer, hardware, objective)
+
+    def load_hardware(self, name: str, cost_model: Any) -> Any:
+        """See Domain: the machines of the cost model that prices the layers."""
+        return domain_of(INNER).load_hardware(name, INNER)
+
+    def hardware_from_dict(self, data: Any) -> Any:
+        """See Domain."""
+        return domain_of(INNER).hardware_from_dict(data)
+
+    def hardware(self) -> list[dict[str, Any]]:
+        """See Domain: none besides those of the cost model that prices the layers."""
+        return []
+
+    def read_space(self, given: Any, hardware: Mapping[str, Any], where: str) -> Any:
+        """See Domain."""
+        if given != "default" or hardware:
+            raise InputError(f"{where}: a chain has one space")
+        return given
+
+    def parse_fixed(self, texts: Iterable[str], space: Any) -> dict[str, Any]:
+        """See Domain."""
+        if list(texts):
+            raise InputError("nothing of a chain can be fixed")
+        return {}
+
+    def price_cases(self, model: str, path: str, *, detail: bool) -> list[dict[str, Any]]:
+        """InputError: cases are of layers."""
+        raise InputError("cases are of layers: cost model 'chains' prices chains")
+
+    def timed(self, problem: Any, genes: IntArray) -> Timed:
+        """See Domain."""
+        return Timed(lambda threads: problem.price(genes), lambda at: problem.price(genes[at : at + 1]), (1,))
+
+    def prover(self, problem: ChainProblem) -> ChainProver:
+        """See Domain."""
+        return ChainProver(problem)
+
+
+class ChainProver:
+    """The proof of `dse certify --chains`, of one chain and whole tensors; layers' proofs are kept."""
+
+    groups = "layers beside what stays"
+    floor_only = True
+    """With the layers' proofs, which are kept, it is proven again in seconds."""
+
+    def __init__(self, problem: ChainProblem) -> None:
+        self._problem = problem
+
+    def refuse(self) -> None:
+        """See Prover."""
+        self._problem.program.refuse()
+
+    def solve(self, clock: Clock, known: Certificate | None) -> Certificate:
+        """See Prover."""
+        from dse.core.clock import at_work
+        from dse.optimum import certify
+        from dse.optimum.chains.proofs import shared_out
+        from dse.optimum.chains.solve import certify_chains
+
+        problem = self._problem
+        proving = shared_out(
+            lambda one, seconds: certify(one, seconds, now=at_work()), clock, problem.layer.layers
+        )
+        found = certify_chains(
+            [problem.chain],
+            problem.problem_of,
+            problem.residence,
+            proving,
+            most=1,
+            over=lambda: clock.over,
+        )
+        counts = Counts(sum(map(len, found.known.values())), 0, 0, 0, 0, 0, problem.space.mappings)
+        if found.best is None:
+            status = INFEASIBLE if found.lower_bound == inf else BOUNDED
+            return Certificate(
+                problem.fingerprint, status, found.lower_bound, None, (), counts, clock.seconds
+            )
+        design = problem.design_of(
+            found.best.staying, {run.name: run.best.mapping for run in found.best.runs}
+        )
+        best = priced(problem, design)
+        assert best is not None
+        bound = min(found.lower_bound, best.loss * (1 - ROUNDED))
+        status = OPTIMAL if found.status == OPTIMAL else BOUNDED
+        return Certificate(problem.fingerprint, status, bound, best, (), counts, clock.seconds)

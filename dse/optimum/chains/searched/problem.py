@@ -1,0 +1,335 @@
+"""A chain as a problem like others: for a layer it has one run of a chain of a network's.
+
+So searches, campaigns and reports take it: tensors stay whole or not at all, and each layer has a mapping.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dse.core.cost_model import AnyCostModel, Detail
+from dse.core.cost_models import cost_model
+from dse.core.domains import domain_of, make_problem
+from dse.core.edges import Chain
+from dse.core.evaluation import Evaluation
+from dse.core.evaluations import Criteria, Evaluations
+from dse.core.explanation import Explanation
+from dse.core.problem import AnyProblem
+from dse.core.reasons import Reason
+from dse.core.residence import Home, Phase, Residence
+from dse.core.whole_network import WholeNetwork
+from dse.optimum.chains.program import Program
+from dse.optimum.chains.searched.designs import ChainDesign, ChainDesigns, read_design, vector_of
+from dse.optimum.chains.searched.space import ChainSpace
+from dse.optimum.chains.solve import refuse_objective
+from dse.optimum.chains.whole import phase_of
+from dse.support.arrays import IntArray
+from dse.support.errors import InputError
+from dse.support.hashing import digest
+from dse.support.strict_json import parse
+
+INNER = "timeloop"
+"""The cost model that prices each layer."""
+
+
+class ChainsModel(AnyCostModel):
+    """Sums over a chain's layers, each priced by INNER beside what stays on chip while it is run."""
+
+    name = "chains"
+    domain = "chains"
+    version = "1"
+    prices_networks = True
+
+    def __init__(self) -> None:
+        self.version = f"1, {INNER} {cost_model(INNER).version}"
+
+
+@dataclass(frozen=True)
+class ChainProblem:
+    """A chain x a machine x an objective: members are as in `dse.core.problem.AnyProblem`."""
+
+    layer: Any
+    """A WholeNetwork with edges."""
+    accelerator: Any
+    objective: str
+
+    templates: ClassVar[tuple[str, ...]] = ()
+    shows_detail: ClassVar[bool] = False
+    naming: ClassVar[str] = ""
+    opened: ClassVar[tuple[str, Mapping[str, Sequence[float]]]] = ("default", {})
+    hardware_genes: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.layer, WholeNetwork) or not self.layer.edges:
+            name = getattr(self.layer, "name", "a layer")
+            raise InputError(
+                f"{name} is no chain: cost model 'chains' needs one by its name, such as mlp:chain (dse list "
+                "layers shows a network's)"
+            )
+        object.__setattr__(self, "objective", refuse_objective(self.objective).name)
+        _ = self.space
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ChainProblem, (self.layer, self.accelerator, self.objective)
+
+    # What it is made of
+
+    @cached_property
+    def residence(self) -> Residence:
+        """What tensors that stay mean to each layer's problem."""
+        found = domain_of(INNER).residence
+        assert found is not None
+        return found
+
+    @cached_property
+    def chain(self) -> Chain:
+        """One run of it."""
+        return Chain(self.layer.layers, self.layer.edges)
+
+    def problem_of(self, layer: Any) -> AnyProblem:
+        """The problem of a layer by itself."""
+        return make_problem(layer, self.accelerator, self.objective, INNER)
+
+    @cached_property
+    def first(self) -> AnyProblem:
+        """That of the first layer."""
+        return self.problem_of(self.layer.layers[0])
+
+    @cached_property
+    def home(self) -> Home:
+        """Where tensors stay; InputError where there is no such level, or where it may pass some by."""
+        home = self.residence.home(self.first)
+        if home is None:
+            raise InputError("no level of the hardware keeps inputs and outputs: nothing can stay on chip")
+        lacking = set("WIO") - self.residence.rates(self.first)[0].kept
+        if lacking:
+            raise InputError(
+                f"{home.level} need not keep {', '.join(sorted(lacking))}: a search of chains is on machines "
+                "whose level for what stays keeps all tensors"
+            )
+        return home
+
+    @cached_property
+    def program(self) -> Program:
+        """What can stay, and when it takes room."""
+        problems = {layer: self.problem_of(layer) for layer in self.layer.layers}
+        _ = self.home
+        return Program(
+            self.chain, {layer: self.residence.sizes(one) for layer, one in problems.items()}, most=1
+        )
+
+    @cached_property
+    def space(self) -> ChainSpace:
+        """What stays, and a mapping of each layer."""
+        problems = [self.residence.roomy(self.problem_of(layer)) for layer in self.layer.layers]
+        return ChainSpace(self.layer, self.accelerator, self.program, tuple(problems))
+
+    @cached_property
+    def model(self) -> ChainsModel:
+        """The sums."""
+        return ChainsModel()
+
+    @property
+    def criteria(self) -> Criteria:
+        """Those of a layer, for all of it."""
+        return self.first.criteria
+
+    @property
+    def model_spec(self) -> str:
+        """The cost model in words."""
+        return self.model.spec
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What shapes the space."""
+        return {"tiles": "factors", "fixed": {}}
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """All that defines the problem, as plain data."""
+        return {
+            "layer": self.layer.to_dict(),
+            "accelerator": self.accelerator.to_dict(),
+            "space": self.space.identity,
+            "objective": self.objective,
+            "cost_model": self.model_spec,
+        }
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the identity, in hex."""
+        return digest(self.identity)
+
+    def with_changes(self, **changes: Any) -> ChainProblem:
+        """The problem with another objective."""
+        return replace(self, **changes)
+
+    # Prices
+
+    def price(self, genes: IntArray) -> Evaluations:
+        """What the points cost: sums over layers; what needs most room of any is what is needed."""
+        count = len(genes)
+        columns = {name: np.zeros(count, np.int64) for name in ("cycles", "l1_size", "l2_size")}
+        energy, reasons = np.zeros(count), np.zeros(count, np.uint8)
+        for place, runs in enumerate(self.program.runs):
+            for staying, rows in self._alike(place, genes):
+                priced, taken, broken = self._phase(place, staying, genes[rows])
+                columns["cycles"][rows] += runs * priced.cycles
+                energy[rows] += runs * priced.energy_nj
+                room = "l2_size" if len(self.criteria.capacities) > 1 else "l1_size"
+                for name in ("l1_size", "l2_size"):
+                    need = getattr(priced, name) + (taken if name == room else 0)
+                    columns[name][rows] = np.maximum(columns[name][rows], need)
+                found = np.where(priced.reason == 0, broken, priced.reason)
+                reasons[rows] = np.where(reasons[rows] == 0, found, reasons[rows])
+        nothing = np.zeros(count)
+        priced = Evaluations(
+            **columns,
+            energy_nj=energy,
+            power=nothing,
+            area=nothing.copy(),
+            macs=np.full(count, self.layer.macs, np.int64),
+            loss=nothing.copy(),
+            reason=reasons,
+            criteria=self.criteria,
+        )
+        return replace(priced, loss=np.where(reasons == 0, priced.objective_value, np.inf))
+
+    def _alike(self, place: int, genes: IntArray) -> list[tuple[frozenset[int], IntArray]]:
+        """The rows of which the same tensors take room while a layer is run, by what those are."""
+        alive = self.program.alive(place)
+        columns = [self.space.tensors.index(one) for one in alive]
+        kinds, which = np.unique(genes[:, columns], axis=0, return_inverse=True)
+        return [
+            (
+                frozenset(one for one, stays in zip(alive, kind, strict=True) if stays),
+                np.flatnonzero(which.ravel() == number),
+            )
+            for number, kind in enumerate(kinds.tolist())
+        ]
+
+    def _phase(self, place: int, staying: frozenset[int], genes: IntArray) -> tuple[Evaluations, int, int]:
+        """What points cost of one layer beside what stays; the room that this takes; and why it cannot."""
+        phase = phase_of(self.program, place, staying)
+        designs = self.space.problems[place].space.decode(genes[:, self.space.parts[place]])
+        broken = int(Reason.LEVEL_TOO_SMALL) if phase.taken > self.home.room else 0
+        # What has no room is priced all the same: a search learns from it.
+        found = self._problem(replace(phase, taken=0) if broken else phase)
+        return found.evaluate(self.residence.placed(found, designs)), phase.taken, broken
+
+    def _problem(self, phase: Phase) -> AnyProblem:
+        known = self.__dict__.setdefault("_known", {})
+        if phase not in known:
+            known[phase] = self.residence.problem(self.first, phase)
+        found: AnyProblem = known[phase]
+        return found
+
+    def evaluate(self, mappings: ChainDesign | ChainDesigns) -> Evaluations:
+        """What a design, or each of many, costs."""
+        return self.price(mappings.genes if isinstance(mappings, ChainDesigns) else self.vectors([mappings]))
+
+    def judge(self, mapping: ChainDesign) -> Evaluation:
+        """A design judged in full."""
+        priced = self.evaluate(mapping)
+        feasible = not priced.reason[0]
+        figures = {name: column.tolist()[0] for name, column in priced.figures().items()}
+        loss = {self.objective: float(priced.loss[0]) if feasible else None}
+        status = {"status": "ok" if feasible else "invalid"}
+        reason = None if feasible else self.explain(mapping)
+        return Evaluation({**status, **figures}, feasible, reason, loss, None)
+
+    def detail(self, mapping: ChainDesign) -> Detail | None:
+        """Nothing: each layer has its own."""
+        return None
+
+    # Designs
+
+    def design_of(self, stays: Sequence[str], mappings: Mapping[str, Any]) -> ChainDesign:
+        """The design of what stays and the mappings that layers have beside it, by name."""
+        own = zip(self.layer.layers, self.space.problems, strict=True)
+        found = (self.residence.placed(problem, [mappings[layer.name]])[0] for layer, problem in own)
+        return ChainDesign(tuple(name for name in self.space.names if name in stays), tuple(found))
+
+    def vectors(self, mappings: Sequence[ChainDesign]) -> IntArray:
+        """The gene vectors of designs."""
+        return np.array([vector_of(self.space, one) for one in mappings])
+
+    def on_machine_of(self, genes: Sequence[int] | IntArray) -> ChainProblem:
+        """Itself: the hardware is given."""
+        return self
+
+    def hardware_of(self, genes: Sequence[int] | IntArray) -> str:
+        """Nothing."""
+        return ""
+
+    def template(self, name: str) -> ChainDesign:
+        """InputError: there are none."""
+        raise InputError(f"template {name!r} is of a layer; a chain has none")
+
+    def read_mapping(self, data: object, where: str = "mapping") -> ChainDesign:
+        """The design in parsed JSON."""
+        return read_design(self.space, data, where)
+
+    def find_mapping(self, name: str) -> ChainDesign:
+        """The design in a file."""
+        return self.read_mapping(parse(Path(name).read_text(encoding="utf-8"), name), name)
+
+    def export(self, kind: str, mapping: ChainDesign, folder: Path) -> tuple[list[Path], list[str]]:
+        """Write a design into the folder, as JSON."""
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / "design.json"
+        path.write_text(mapping.to_json(), encoding="utf-8")
+        return [path], []
+
+    # Words
+
+    def _runs(self, mapping: ChainDesign) -> list[tuple[Any, Phase, AnyProblem, Any]]:
+        """Each layer with the phase that it is run as, its problem, and its mapping there."""
+        staying = frozenset(self.chain.place(name) for name in mapping.stays)
+        found = []
+        for place, (layer, own) in enumerate(zip(self.layer.layers, mapping.mappings, strict=True)):
+            phase = phase_of(self.program, place, staying)
+            problem = self._problem(replace(phase, taken=0) if phase.taken > self.home.room else phase)
+            found.append((layer, phase, problem, self.residence.placed(problem, [own])[0]))
+        return found
+
+    def explain(self, mapping: ChainDesign) -> str:
+        """Why the design is not feasible: the first layer that does not fit beside what stays."""
+        for layer, phase, problem, own in self._runs(mapping):
+            if phase.taken > self.home.room:
+                return f"{layer.name}: what stays takes {phase.taken} of {self.home.room} {self.home.unit}"
+            words = problem.explain(own)
+            if words != "feasible":
+                return f"{layer.name}: {words}"
+        return "feasible"
+
+    def explanation(self, mapping: ChainDesign | None) -> Explanation:
+        """InputError: no change that helps is looked for."""
+        raise InputError("dse explain is of a layer; dse evaluate says what of a chain does not fit")
+
+    def nest(self, mapping: ChainDesign) -> str:
+        """What stays, and the loops of each layer."""
+        lines = [self.needs(mapping)]
+        for layer, _, problem, own in self._runs(mapping):
+            lines += [f"{layer.name} x {layer.repeats}", problem.nest(own).rstrip("\n")]
+        return "\n".join(lines) + "\n"
+
+    def needs(self, mapping: ChainDesign) -> str:
+        """What stays, and the most room that it takes."""
+        most = max(phase.taken for _, phase, _, _ in self._runs(mapping))
+        names = ", ".join(mapping.stays) or "nothing"
+        return f"stays in {self.home.level}: {names}, at most {most:,} {self.home.unit}"
+
+    def case(self, mapping: ChainDesign) -> dict[str, Any]:
+        """The design, with the machine."""
+        return {"mapping": mapping.to_dict(), "hardware": self.accelerator.to_dict()}
+
+    def notations(self, mapping: ChainDesign) -> dict[str, str]:
+        """None."""
+        return {}

@@ -1,0 +1,132 @@
+"""Chains as problems: what stays and a mapping of each layer under one gate, and regret to the proof."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dse.campaign.curves import open_curves
+from dse.core.domains import definition_of, problem_from_definition, problem_from_identity
+from dse.core.whole_network import WholeNetwork
+from dse.optimum import certify, verify
+from dse.optimum.chains.searched.problem import ChainProblem
+from dse.support.errors import InputError
+from tests import ROOT
+from tests.conftest import Dse
+from tests.optimum.chains.small_chains import HEADS, ROW, machine, proven
+from tests.optimum.chains.test_whole_chains import PAIR
+
+CAMPAIGN = """
+name = "pairs"
+budget = 40
+seeds = 2
+cost_model = "chains"
+objectives = ["edp"]
+accelerators = ["ROOT/examples/systolic.toml"]
+layers = ["pair.toml:chain"]
+[searchers.random]
+[searchers.genetic]
+population_size = 10
+"""
+
+
+def row(objective: str = "edp", room: int = 24) -> ChainProblem:
+    return ChainProblem(WholeNetwork("chain", ROW.layers, ROW.edges), machine(room), objective)
+
+
+def test_a_problem_is_made_again_from_what_a_folder_says_of_it() -> None:
+    asked = row()
+    plain: Any = json.loads(json.dumps([definition_of(asked), asked.identity]))
+    again = problem_from_definition(plain[0], "chains"), problem_from_identity(plain[1])
+    assert [one.fingerprint for one in again] == [asked.fingerprint] * 2
+    points = asked.space.sample(np.random.default_rng(0), 20)
+    assert (again[0].price(points).loss == asked.price(points).loss).all()
+
+
+def test_a_design_is_its_vector_and_its_file() -> None:
+    asked = row()
+    points = asked.space.canonical(asked.space.sample(np.random.default_rng(1), 12))
+    designs = asked.space.decode(points)
+    for one in designs:
+        read = asked.read_mapping(json.loads(one.to_json()))
+        # Where a loop that runs once stands is in the vector, and not in the file.
+        assert asked.space.decode(asked.vectors([read]))[0] == one
+        assert asked.judge(read).feasible == (asked.explain(read) == "feasible")
+    assert (asked.evaluate(designs).loss == asked.price(points).loss).all()
+
+
+def test_moves_stay_in_the_space_and_change_the_design() -> None:
+    asked, rng = row(), np.random.default_rng(2)
+    points = asked.space.canonical(asked.space.sample(rng, 6))
+    assert asked.space.contains(asked.space.neighbour(rng, points)).all()
+    for block in asked.space.blocks:
+        near = block.neighbours(points[0])
+        others = np.delete(np.arange(len(points[0])), block.genes)
+        assert asked.space.contains(near).all()
+        assert (near[:, others] == points[0][others]).all()
+        assert (asked.space.canonical(near) != points[0]).any(axis=1).all()
+
+
+@pytest.mark.parametrize("objective", ["energy", "latency"])
+def test_the_least_over_every_vector_is_the_proof_of_whole_tensors(objective: str) -> None:
+    """Layers' mappings are free of one another, given what stays: each one's least, over all of its own."""
+    asked = row(objective)
+    rng, found = np.random.default_rng(0), np.inf
+    base = asked.space.sample(rng, 1)[0]
+    for stays in product((0, 1), repeat=len(asked.space.tensors)):
+        total = 0.0
+        for place, (part, problem) in enumerate(zip(asked.space.parts, asked.space.problems, strict=True)):
+            every = np.array(list(product(*map(range, problem.space.sizes.tolist()))))
+            points = np.tile(base, (len(every), 1))
+            points[:, part], points[:, : len(stays)] = every, stays
+            kinds = frozenset(one for one, gene in zip(asked.space.tensors, stays, strict=True) if gene)
+            priced, _, broken = asked._phase(place, kinds, points)
+            fits = (priced.reason == 0) & (broken == 0)
+            total += float(priced.loss[fits].min(initial=np.inf)) * asked.program.runs[place]
+        found = min(found, total)
+    assert found == pytest.approx(proven(ROW, 24, objective).lower_bound, rel=1e-9)
+
+
+def test_the_certificate_is_the_proof_of_whole_tensors_and_holds() -> None:
+    asked = row()
+    found = certify(asked, cache=False)
+    assert found.best is not None
+    assert found.best.loss == pytest.approx(proven(ROW, 24, "edp").lower_bound, rel=1e-9)
+    assert found.status == "optimal"
+    assert all(check.passed for check in verify(asked, found))
+
+
+def test_heads_in_turns_take_the_room_of_one() -> None:
+    asked = ChainProblem(WholeNetwork("chain", HEADS.layers, HEADS.edges), machine(24), "energy")
+    found = certify(asked, cache=False)
+    assert found.best is not None
+    taken = [phase.taken for _, phase, _, _ in asked._runs(found.best.mapping)]
+    assert max(taken) <= 24
+
+
+def test_a_campaign_has_regret_to_the_proven_chain(tmp_path: Path, dse: Dse) -> None:
+    (tmp_path / "pair.toml").write_text(PAIR)
+    (tmp_path / "pairs.toml").write_text(CAMPAIGN.replace("ROOT", str(ROOT)))
+    out = tmp_path / "out"
+    found = dse("run", str(tmp_path / "pairs.toml"), "--out", str(out), "--workers", "1", "--tables-only")
+    assert found.code == 0, found.err
+    kept = open_curves(out / "curves.parquet")
+    (optimum,) = kept.about["optima"].values()
+    assert optimum["status"] == "optimal"
+    assert all(cell.best >= optimum["lower_bound"] for cell in kept.summaries())
+
+
+def test_what_is_no_chain_is_refused() -> None:
+    with pytest.raises(InputError, match="a is no chain: cost model 'chains' needs one by its name"):
+        ChainProblem(ROW.layers[0], machine(24), "edp")
+
+
+def test_other_cost_models_refuse_a_chain(dse: Dse, tmp_path: Path) -> None:
+    (tmp_path / "pair.toml").write_text(PAIR)
+    asked = ("search", "--layer", f"{tmp_path / 'pair.toml'}:chain", "--accelerator", "edge")
+    assert "chain is 2 layers in a chain: cost model 'loopnest' prices one layer" in dse(*asked).refused()
