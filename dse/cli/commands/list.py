@@ -138,8 +138,9 @@ def _show_layers(console: Console, found: dict[str, list[Entry]]) -> None:
 
 def _show_chains(console: Console, chains: list[Entry]) -> None:
     """Who reads whom: `*` as weights, `+` beside what is made, by an operator that is no layer."""
-    for chain in chains:
-        output.print_heading(console, f"chain of {chain['layers']} layers, run {chain['times']:,} times")
+    for number, chain in enumerate(chains, 1):
+        name = "chain" if number == 1 else f"chain{number}"
+        output.print_heading(console, f"{name} of {chain['layers']} layers, run {chain['times']:,} times")
         for layer, read in chain["reads"].items():
             console.print(f"  {layer}" + (f" reads {', '.join(read)}" if read else ""), soft_wrap=True)
 
