@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from dse.core.edges import BESIDE, INPUT, WEIGHT, Edge
@@ -86,6 +86,49 @@ def attention(layers: Sequence[Layer]) -> Iterator[Edge]:
         (first("up_proj", "intermediate"), first("down_proj", "output"), INPUT, False),
         (first("o_proj", "attention_output"), first("down_proj", "output"), BESIDE, False),
     )
+    yield from _among(names, wanted)
+    yield from _experts(names)
+
+
+def latent_attention(layers: Sequence[Layer]) -> Iterator[Edge]:
+    """The same of latent attention, in both its forms; what reads a part of another's output cannot have it
+    stay. Keys and values are made by one product, so that each of their readers takes a part.
+
+    Layers with a dense feed-forward part are fewer than those with attention: those products are a chain.
+    """
+    names = {layer.name for layer in layers}
+    wanted = (
+        ("q_a_proj", "q_proj", INPUT, True),
+        ("kv_a_proj", "kv_b_proj", INPUT, True),
+        ("q_proj", "q_absorb" if "q_absorb" in names else "scores", INPUT, False),
+        ("q_absorb", "scores", INPUT, False),
+        ("kv_b_proj", "scores", WEIGHT, False),
+        ("kv_b_proj", "context", WEIGHT, False),
+        ("scores", "context", INPUT, True),
+        ("context", "v_absorb" if "v_absorb" in names else "o_proj", INPUT, False),
+        ("v_absorb", "o_proj", INPUT, False),
+        ("gate_proj", "up_proj", BESIDE, False),
+        ("up_proj", "down_proj", INPUT, False),
+    )
+    yield from _among(names, wanted)
+    yield from _experts(names)
+
+
+def _experts(names: Collection[str]) -> Iterator[Edge]:
+    """The feed-forward parts of a mixture: each expert's own, and the one that all tokens take."""
+    for part in ("experts", "shared"):
+        wanted = (
+            (f"{part}.gate_proj", f"{part}.up_proj", BESIDE, False),
+            (f"{part}.up_proj", f"{part}.down_proj", INPUT, False),
+        )
+        yield from _among(names, wanted)
+
+
+Wanted = tuple[str | None, str | None, str, bool]
+
+
+def _among(names: Collection[str], wanted: Iterable[Wanted]) -> Iterator[Edge]:
+    """The edges whose layers there are."""
     for source, reader, operand, rows in wanted:
         if source in names and reader in names:
             yield Edge(str(source), str(reader), operand, rows)

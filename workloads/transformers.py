@@ -30,7 +30,7 @@ from typing import Any
 from dse.core.layer import Layer
 from dse.core.widths import MAX_BITS, Widths
 from dse.support.errors import InputError, shorten, unknown
-from workloads.edges import attention
+from workloads.edges import attention, latent_attention
 from workloads.network import Network
 
 DEFAULT_KEYS = 2048
@@ -171,8 +171,7 @@ class Transformer:
             stem = Layer("CONV", K=self.hidden, C=channels, Y=image, X=image, R=side, S=side, name="patches",
                          stride=(side, side), batch=run.batch, bits=run.widths("patches"))  # fmt: skip
             layers.insert(0, stem)
-        # Of latent attention, products stand between those that the edges name.
-        edges = () if self.latent else attention(layers)
+        edges = latent_attention(layers) if self.latent else attention(layers)
         return Network.of(name, self.source, layers, edges=edges).in_convention(convention)
 
     def _completed(self, run: Run, name: str) -> Run:

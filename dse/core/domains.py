@@ -153,8 +153,9 @@ def make_problem(
     """The problem of a layer on `hardware`, which is it, or names it by a preset or a file."""
     kind = domain_of(cost_model)
     found = class_of_spec(cost_model) if isinstance(cost_model, str) else cost_model
-    if isinstance(layer, WholeNetwork) and not found.prices_networks:
-        raise InputError(f"{layer.name} is {layer}: cost model {found.name!r} prices one layer")
+    given: Any = layer
+    if isinstance(given, WholeNetwork) and not found.prices_networks:
+        raise InputError(f"{given.name} is {given}: cost model {found.name!r} prices one layer")
     machine = kind.load_hardware(hardware, cost_model) if isinstance(hardware, str) else hardware
     return kind.make_problem(layer, machine, objective, cost_model, tiles, fixed or {}, space, area_budget)
 

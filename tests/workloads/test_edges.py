@@ -10,6 +10,7 @@ from torch import nn
 from torch.nn import functional
 
 from dse.core.edges import BESIDE, INPUT, WEIGHT, Edge
+from dse.optimum.chains.program import Program
 from dse.support.errors import InputError
 from tests.conftest import Dse
 from tests.workloads.onnx_cases import model, operator, written
@@ -151,3 +152,30 @@ def test_dse_list_layers_shows_chains(dse: Dse, path: Path) -> None:
     shown = dse("list", "layers", str(path)).out
     assert "chain of 4 layers, run 1 times" in shown
     assert "sum reads scores, +queries" in shown
+
+
+@pytest.mark.parametrize("form", ["plain", "absorbed"])
+def test_latent_attention_and_its_experts_are_chains(form: str) -> None:
+    network = load(f"deepseek-v3@prefill=64,form={form}")
+    found = {chain.names: chain.times for chain in network.chains}
+    between = (
+        ("kv_b_proj", "scores", "context")
+        if form == "plain"
+        else ("q_absorb", "scores", "context", "v_absorb")
+    )
+    own = ("kv_a_proj",) if form == "plain" else ()
+    expected = {
+        ("q_a_proj", "q_proj", *own, *between, "o_proj"): 61,
+        ("experts.gate_proj", "experts.up_proj", "experts.down_proj"): 58 * 256,
+        ("shared.gate_proj", "shared.up_proj", "shared.down_proj"): 58,
+        ("gate_proj", "up_proj", "down_proj"): 3,
+    }
+    assert found == expected
+    program = Program(network.chains[0], {layer: {"O": 1} for layer in network.chains[0].layers})
+    stays = [network.chains[0].names[one] for one in program.tensors]
+    # What reads a part of another's output cannot have it stay.
+    assert stays == (
+        ["q_a_proj", "q_proj", "scores", "context"]
+        if form == "plain"
+        else ["q_a_proj", "scores", "context", "v_absorb"]
+    )

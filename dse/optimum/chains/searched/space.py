@@ -98,7 +98,8 @@ class ChainSpace:
     @property
     def designs(self) -> int:
         """How many distinct designs."""
-        return 2 ** len(self.tensors) * prod(one.space.designs for one in self.problems)
+        stays: int = 2 ** len(self.tensors)
+        return stays * prod(one.space.designs for one in self.problems)
 
     mappings = designs
 
