@@ -1,0 +1,79 @@
+"""The code is read one way: what a row of genes goes through calls nothing above itself."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from dse.core.domains import make_problem
+from dse.search.evaluator import Evaluator
+from tests import ROOT
+from tests.import_graph import room
+from tests.test_import_contract import TIERS
+from workloads import load_layer
+
+PLACES = {name: place for place, tier in enumerate(TIERS) for name in tier}
+ROW = ("dse.core", "dse.domains", "dse.search")
+
+
+class Walk:
+    """The modules of some packages whose code runs, and the calls from one to another above it."""
+
+    def __init__(self, packages: tuple[str, ...]) -> None:
+        self.packages, self.modules = packages, set[str]()
+        self.climbs = set[tuple[str, str]]()
+
+    def _module(self, frame: FrameType | None) -> str | None:
+        path = frame.f_code.co_filename if frame else ""
+        if not path.startswith(f"{ROOT}/dse/"):
+            return None
+        name = ".".join(Path(path).relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        return name if room(name) in self.packages else None
+
+    def look(self, frame: FrameType, event: str, _: Any) -> None:
+        """A profile function: see `sys.setprofile`."""
+        there = self._module(frame) if event == "call" else None
+        if there is None:
+            return
+        self.modules.add(there)
+        above = frame.f_back
+        while above and not above.f_code.co_filename.startswith(f"{ROOT}/dse/"):
+            above = above.f_back
+        here = self._module(above)
+        if here and PLACES[room(there)] > PLACES[room(here)]:
+            self.climbs.add((here, there))
+
+
+@contextmanager
+def walking(look: Callable[[FrameType, str, Any], None]) -> Any:
+    before = sys.getprofile()
+    sys.setprofile(look)
+    try:
+        yield
+    finally:
+        sys.setprofile(before)
+
+
+def said(words: str) -> int:
+    """A number that the page has before these words."""
+    text = " ".join((ROOT / "docs" / "extending.md").read_text(encoding="utf-8").split())
+    return int(re.findall(rf"(\d+) {words}", text)[0])
+
+
+def test_a_row_of_genes_is_priced_without_a_call_upward() -> None:
+    problem = make_problem(load_layer("resnet18:3"), "edge", "edp", "loopnest")
+    gate, rows = Evaluator(problem, 10), problem.space.sample(np.random.default_rng(0), 2)
+    gate(rows[:1])
+    walk = Walk(ROW)
+    with walking(walk.look):
+        gate(rows[1:])
+    assert walk.climbs == set()
+    assert "dse.domains.clustered.models.loopnest" in walk.modules
+    assert len(walk.modules) <= said("files, nine")
