@@ -60,7 +60,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
     return found
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     with chromium(tmp_path_factory.mktemp("browser")) as browser:
         yield browser
