@@ -77,9 +77,9 @@ class JointNetwork:
         """All that defines the problem, as plain data, where cells look for it."""
         found = self.space.identity
         return {
-            "layer": found["layer"],
+            "layer": found["layer"]["layers"],
             "accelerator": found["accelerator"],
-            "space": found | self.way,
+            "space": {"codesign": True} | self.way,
             "objective": self.objective,
             "cost_model": self.model.spec,
         }
@@ -167,7 +167,7 @@ class TwoLevels(JointNetwork):
     @property
     def identity(self) -> dict[str, Any]:
         """With the layers, which the space of machines has not."""
-        return super().identity | {"layer": self.layers_space.identity["layer"]}
+        return super().identity | {"layer": self.layers_space.identity["layer"]["layers"]}
 
     def network_at(self, genes: IntArray) -> Priced:
         """The network with the mappings that the inner searches find, or that are proven."""

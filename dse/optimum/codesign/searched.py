@@ -15,11 +15,9 @@ from typing import Any
 
 from dse.core.layer import Layer
 from dse.core.objective import objective_named
-from dse.core.whole_network import WholeNetwork
 from dse.domains.codesign.joint import Joint
 from dse.domains.codesign.space import HardwareSpace
 from dse.optimum.codesign.networks import CERTIFY, JointNetwork, TwoLevels
-from dse.optimum.codesign.problem import CodesignProblem
 from dse.search.evaluator import Observer
 from dse.search.record import Record, write_parquet
 from dse.search.run import Cell, open_journal, run_cell
@@ -95,16 +93,15 @@ def search_codesign(
     whole_number(seed, "seed", least=0)
     each = _charged(inner, inner_budget, budget)
     name = objective_named(objective).name
-    asked: Any = CodesignProblem(WholeNetwork(network, layers), space, name)
-    joint, problem = asked.space, asked.network
+    joint = Joint(space, layers, name)
+    problem = JointNetwork(joint)
     if inner is not None:
         machines = Joint(space, (), name)
         problem = TwoLevels(machines, layers_space=joint, inner=inner, samples=each, seed=seed)
-        asked = problem
         if inner != CERTIFY:
             make_searcher(inner)
     # A cell asks a problem for what JointNetwork has of one, and no more.
-    cell = Cell(asked, searcher, make_searcher(searcher, settings), seed, budget // each)
+    cell = Cell(problem, searcher, make_searcher(searcher, settings), seed, budget // each)  # type: ignore[arg-type]
     record = _run(cell, observers, out)
     return SearchedCodesign(
         network=network,

@@ -70,7 +70,7 @@ def test_the_certificate_is_the_certified_machine_and_holds() -> None:
     assert certify(asked.with_changes(objective="latency")).lower_bound < np.inf
 
 
-def test_a_campaign_has_the_search_of_the_command_and_the_certified_machine(tmp_path: Path, dse: Dse) -> None:
+def test_a_campaign_knows_the_certified_machine_and_no_search_is_below_it(tmp_path: Path, dse: Dse) -> None:
     for name, text in (("space", SPACE), ("net", NETWORK), ("chips", CAMPAIGN)):
         (tmp_path / f"{name}.toml").write_text(text)
     out = tmp_path / "out"
@@ -82,11 +82,10 @@ def test_a_campaign_has_the_search_of_the_command_and_the_certified_machine(tmp_
     proven = json.loads(dse("codesign", *given).out)
     assert optimum["status"] == "optimal"
     assert optimum["loss"] == pytest.approx(proven["best"]["value"], rel=1e-12)
-    setting = ("--set", "population_size=10")
-    alone = json.loads(dse("codesign", *given, "--searcher", "genetic", *setting, "--budget", "30").out)
-    (cell,) = (one for one in kept.summaries() if one.searcher == "genetic" and one.seed == 0)
-    assert cell.best == (alone["best"]["value"] if alone["best"] else np.inf)
-    assert cell.best >= optimum["lower_bound"]
+    best = [cell.best for cell in kept.summaries()]
+    assert len(best) == 4
+    assert min(best) < np.inf
+    assert min(best) >= optimum["lower_bound"]
 
 
 @pytest.mark.parametrize(
