@@ -37,6 +37,8 @@ WORST_RATIO = 12.0
 STARTS = {"templates": "", "random points": "-random-start"}
 OWN = "team-own-start"
 """The same as it comes: it begins at the templates too, and with its expectations."""
+FORMER = f"{OWN}, version 1"
+"""The same, as it was when the problems were drawn."""
 SECONDS = 60.0
 HEAD = ("model", "problem", "tiles", "proven", "searcher", "seeds", *map(str, BUDGETS))
 
@@ -104,14 +106,13 @@ def lines(studies: Studies) -> Iterator[Line]:
         for problem in study.problems:
             label = study.label(problem)
             least[label] = min(least.get(label, known[label].loss), study.target(problem)[0])
-    names = dict.fromkeys(name for study in every for name in study.searchers)
+    runs = dict.fromkeys((place, name) for found in studies.values() for place, name in _runs(found))
     for suffix in STARTS.values():
         # Those of fewer seeds do not cut the others'.
-        for name in [name for name in names if _begins(name) == suffix]:
-            having = {
-                model: study for model, found in studies.items() for study in found if name in study.searchers
-            }
+        for place, name in [run for run in runs if _begins(run[1]) == suffix]:
+            having = {model: found[place] for model, found in studies.items()}
             seeds = seeds_of([*having.values()], [name])
+            shown = FORMER if (place, name) == (0, OWN) else name
             for model, study in having.items():
                 for problem in study.problems:
                     label, made = study.label(problem), study.make_problem(problem)
@@ -127,7 +128,12 @@ def lines(studies: Studies) -> Iterator[Line]:
                         for budget in BUDGETS
                     )
                     tiles = str(made.options["tiles"])
-                    yield Line(model, label, tiles, known[label].proven, name, len(cells), ratios)
+                    yield Line(model, label, tiles, known[label].proven, shown, len(cells), ratios)
+
+
+def _runs(studies: Sequence[Study]) -> Iterator[tuple[int, str]]:
+    """The place of each study, with each of its searchers."""
+    return ((place, name) for place, study in enumerate(studies) for name in study.searchers)
 
 
 def _begins(searcher: str) -> str:
