@@ -16,6 +16,7 @@ from dse.domains.clustered.accelerator import PRESETS, Accelerator
 from dse.domains.clustered.mapping import CLUSTER, INNER_PARALLEL, INNER_TILE, OUTER_PARALLEL, OUTER_TILE
 from dse.domains.clustered.models.loopnest import LoopNest
 from dse.domains.clustered.models.loopnest.check.coverage import cover
+from dse.domains.clustered.models.loopnest.facts import DEPTHWISE, PES
 from dse.domains.clustered.models.loopnest.proof import dims, inner_level, kernels, outer_level, tiles
 from dse.domains.clustered.models.loopnest.proof.bounds import make_bounds
 from dse.domains.clustered.models.loopnest.proof.instance import Instance, make_instance
@@ -52,10 +53,10 @@ class Summed:
     def __init__(self, instance: Instance, genes: IntArray, row: IntArray) -> None:
         self.facts, self.real = instance.facts, np.zeros((2, 3), np.int64)
         facts, cluster = self.facts, int(row[CLUSTER])
-        first = int(facts[dims.DEPTHWISE])
+        first = int(facts[DEPTHWISE])
         outer_parallel, inner_parallel = (max(int(row[at]), first) for at in (OUTER_PARALLEL, INNER_PARALLEL))
         self.dims = np.zeros((dims.DIMS, dims.COLUMNS), np.int64)
-        clusters = facts[dims.PES] // cluster
+        clusters = facts[PES] // cluster
         for dim in range(dims.DIMS):
             outer, inner = row[OUTER_TILE + dim], row[INNER_TILE + dim]
             dims.set_outer(self.dims, dim, outer, clusters if dim == outer_parallel else 1, facts)

@@ -16,6 +16,7 @@ from dse.domains.clustered.mapping import Mapping as DataflowMapping
 from dse.domains.clustered.mapping import MappingBatch
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import shorten
+from dse.support.jit import share_out
 
 PriceSome = Callable[[IntArray], CostBatch]
 """Prices on one machine: a MappingBatch's rows (n, 27) in, costs out."""
@@ -45,6 +46,19 @@ class CaseExtras:
         """Of cases that say nothing more: no padding, no dilation, unknown buffers, 1 GHz."""
         nothing = np.zeros((n, 2), np.int64)
         return cls(nothing, nothing + 1, nothing, np.ones(n), np.zeros((n, 4), np.int64))
+
+
+def price_by_kernel(price_share: Callable[..., None], n: int, threads: int) -> CostBatch:
+    """The costs of n rows, which a kernel writes share by share.
+
+    `price_share(start, stop, integers, floats, reasons)` fills columns of `integers` (4, n): cycles, MACs, L1
+    and L2; of `floats` (3, n): energy in nJ, power, area; and `reasons` (n).
+    """
+    integers, floats = np.empty((4, n), dtype=np.int64), np.empty((3, n), dtype=np.float64)
+    reasons = np.empty(n, dtype=np.uint8)
+    share_out(lambda start, stop: price_share(start, stop, integers, floats, reasons), n, threads)
+    (cycles, macs, l1_size, l2_size), (energy_nj, power, area) = integers, floats
+    return CostBatch(cycles, energy_nj, power, area, l1_size, l2_size, macs, reasons == 0, reasons)
 
 
 def on_each_machine(accelerator: Accelerator, ready: Callable[[Accelerator], PriceSome]) -> PriceRows:

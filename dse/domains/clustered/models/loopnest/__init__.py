@@ -19,7 +19,7 @@ from dse.core.figures import CostBatch
 from dse.core.layer import Layer
 from dse.core.roofline import Roofline, roofline
 from dse.domains.clustered.accelerator import MACHINE_FIGURES, Accelerator
-from dse.domains.clustered.cost_model import CaseExtras, CostModel, PriceRows
+from dse.domains.clustered.cost_model import CaseExtras, CostModel, PriceRows, price_by_kernel
 from dse.domains.clustered.mapping import Mapping, MappingBatch
 from dse.domains.clustered.models.loopnest.constants import Constants
 from dse.domains.clustered.models.loopnest.counts import COUNTS, Counts
@@ -27,7 +27,7 @@ from dse.domains.clustered.models.loopnest.coverage import working_pes
 from dse.domains.clustered.models.loopnest.facts import machine_facts, on_machines
 from dse.domains.clustered.models.loopnest.units import in_units, l1_a_mac
 from dse.support.arrays import FloatArray, IntArray
-from dse.support.jit import load_kernels, share_out
+from dse.support.jit import load_kernels
 
 __all__ = ["Constants", "Counts", "LoopNest"]
 
@@ -141,23 +141,9 @@ class LoopNest(CostModel):
 
 def _price(facts: IntArray, constants: FloatArray, rows: IntArray, threads: int) -> CostBatch:
     """The costs of rows on one machine, or each on its own."""
-    n = len(rows)
-    integers, floats = np.empty((4, n), dtype=np.int64), np.empty((3, n), dtype=np.float64)
-    reasons, no_details = np.empty(n, dtype=np.uint8), np.empty((0, len(COUNTS)), dtype=np.int64)
-    kernel = load_kernels(KERNEL)
+    kernel, no_details = load_kernels(KERNEL), np.empty((0, len(COUNTS)), dtype=np.int64)
 
-    def price_share(start: int, stop: int) -> None:
-        kernel.price_rows(facts, constants, rows, start, stop, no_details, integers, floats, reasons)
+    def price_share(start: int, stop: int, *columns: object) -> None:
+        kernel.price_rows(facts, constants, rows, start, stop, no_details, *columns)
 
-    share_out(price_share, n, threads)
-    return CostBatch(
-        cycles=integers[0],
-        energy_nj=floats[0],
-        power=floats[1],
-        area=floats[2],
-        l1_size=integers[2],
-        l2_size=integers[3],
-        macs=integers[1],
-        valid=reasons == 0,
-        reason=reasons,
-    )
+    return price_by_kernel(price_share, len(rows), threads)

@@ -158,16 +158,21 @@ def begin_and_end(tables, facts, counts):
 
 
 @njit(**INLINED)
+def accesses_pj(constants, macs, l1_a_mac, to_pes, at_l2, at_dram):
+    """Energy of so many MACs and words (docs, section 6); `constants` begin with those of an access."""
+    return (
+        macs * constants[MAC_PJ]
+        + (l1_a_mac * macs + to_pes) * constants[L1_PJ]
+        + to_pes * constants[NOC_PJ]
+        + (at_l2 + at_dram) * constants[L2_PJ]
+        + at_dram * constants[DRAM_PJ]
+    )
+
+
+@njit(**INLINED)
 def energy_pj(counts, constants):
     """Energy of all accesses (docs, section 6)."""
     delivered = counts[PE_INPUT] + counts[PE_WEIGHT] + counts[PE_UP] + counts[L2_DOWN]
     l2 = counts[L2_INPUT] + counts[L2_WEIGHT] + counts[L2_UP] + counts[L2_DOWN]
     dram = counts[DRAM_INPUT] + counts[DRAM_WEIGHT] + counts[DRAM_UP] + counts[DRAM_DOWN]
-    macs = constants[MACS]
-    return (
-        macs * constants[MAC_PJ]
-        + (constants[L1_A_MAC] * macs + delivered) * constants[L1_PJ]
-        + delivered * constants[NOC_PJ]
-        + (l2 + dram) * constants[L2_PJ]
-        + dram * constants[DRAM_PJ]
-    )
+    return accesses_pj(constants, constants[MACS], constants[L1_A_MAC], delivered, l2, dram)

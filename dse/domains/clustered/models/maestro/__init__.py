@@ -16,13 +16,13 @@ from dse.core.cost_model import Detail
 from dse.core.figures import CostBatch
 from dse.core.layer import DIMS, TENSORS, TYPES, Layer
 from dse.domains.clustered.accelerator import MACHINE_FIGURES, Accelerator
-from dse.domains.clustered.cost_model import CaseExtras, CostModel, PriceRows
+from dse.domains.clustered.cost_model import CaseExtras, CostModel, PriceRows, price_by_kernel
 from dse.domains.clustered.mapping import Mapping as DataflowMapping
 from dse.domains.clustered.mapping import MappingBatch
 from dse.domains.clustered.models.maestro.area import environment_area
 from dse.domains.clustered.models.maestro.buffers import needed_buffers
 from dse.support.arrays import FloatArray, IntArray
-from dse.support.jit import load_kernels, share_out
+from dse.support.jit import load_kernels
 
 _HARDWARE = [
     MACHINE_FIGURES.index(name)
@@ -108,25 +108,10 @@ def price_cases(
     layers: IntArray, hardware: IntArray, rows: IntArray, *, wrap: bool, threads: int
 ) -> CostBatch:
     """See `Maestro.price_cases`; one row of `layers` or `hardware` serves all mappings."""
-    n = len(rows)
-    counts = np.empty((4, n), dtype=np.int64)
-    figures = np.empty((3, n), dtype=np.float64)
-    reasons = np.empty(n, dtype=np.uint8)
     kernel = load_kernels("dse.domains.clustered.models.maestro.kernel")
 
-    def price_share(start: int, stop: int) -> None:
-        if kernel.price_rows(layers, hardware, rows, wrap, start, stop, counts, figures, reasons):
-            kernel.price_left(layers, hardware, rows, wrap, start, stop, counts, figures, reasons)
+    def price_share(start: int, stop: int, *columns: object) -> None:
+        if kernel.price_rows(layers, hardware, rows, wrap, start, stop, *columns):
+            kernel.price_left(layers, hardware, rows, wrap, start, stop, *columns)
 
-    share_out(price_share, n, threads)
-    return CostBatch(
-        cycles=counts[0],
-        energy_nj=figures[0],
-        power=figures[1],
-        area=figures[2],
-        l1_size=counts[2],
-        l2_size=counts[3],
-        macs=counts[1],
-        valid=reasons == 0,
-        reason=reasons,
-    )
+    return price_by_kernel(price_share, len(rows), threads)

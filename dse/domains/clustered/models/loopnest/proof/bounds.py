@@ -32,8 +32,10 @@ if TYPE_CHECKING:
 
 __all__ = ["GROUP", "LoopNestBounds", "least_area", "make_bounds", "refuse"]
 
+KERNELS = "dse.domains.clustered.models.loopnest.proof.kernels"
 BOXES = "dse.domains.clustered.models.loopnest.proof.boxes.kernels"
-USED_BY_BOXES = ("dse.domains.clustered.models.loopnest",)
+USED = ("dse.domains.clustered.models.loopnest",)
+"""The price kernel, whose formulas both share."""
 GROUP = "outer tiles, cluster size and parallel dims"
 
 
@@ -96,8 +98,8 @@ class LoopNestBounds:
 def make_bounds(problem: Problem) -> LoopNestBounds | BoxBounds:
     """The problem's shapes, or its boxes where tiles are of any size, if it is not refused."""
     if problem.tiles == "any":
-        return BoxBounds(problem, load_kernels(BOXES, *USED_BY_BOXES))
-    kernels = load_kernels("dse.domains.clustered.models.loopnest.proof.kernels")
+        return BoxBounds(problem, load_kernels(BOXES, *USED))
+    kernels = load_kernels(KERNELS, *USED)
     return LoopNestBounds(kernels.make_instance(problem), kernels)
 
 

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 from numba import njit
 
+from dse.domains.clustered.models.loopnest.extents import positive
+from dse.domains.clustered.models.loopnest.facts import FACTS, SIZES
+from dse.domains.clustered.models.loopnest.timing import cycles_of
 from dse.support.jit import ARRAYLESS
 
-K, C, Y, X = range(4)
 DIMS = 4
 
-# Facts about a layer on a machine: those of the four dims begin at SIZES, PITCHES and OVERLAPS.
-SIZES, PITCHES, OVERLAPS = 0, 4, 8
-DEPTHWISE, FILTER, PES, NOC, OFFCHIP, LATENCY, LANES, L1, L2, TIES_BY_CYCLES, MACS, OUTPUTS = range(12, 24)
-# What an input, the weights of a pair of channels and an output take (OUTPUTS: all): elements or bits.
-OF_INPUT, OF_WEIGHTS, OF_OUTPUT = range(24, 27)
-FACTS = 27
+# Behind the price kernel's figures: pitches and overlaps of the four dims, of which K and C have 1 and 0; the
+# buffers' sizes, how ties are broken, and what all outputs take.
+DIM_PITCHES, DIM_OVERLAPS = FACTS, FACTS + 4
+L1, L2, TIES_BY_CYCLES, OUTPUTS = range(FACTS + 8, FACTS + 12)
+FIGURES = FACTS + 12
 
 # Columns of a dim. TILE, CLUSTERS, LAST_CLUSTERS: the outer tile, the clusters at work in any outer step but
 # the last, and in the last one; SPAN, LAST_SPAN: the indices of those steps. Both are the last step's where
@@ -43,22 +44,10 @@ SHARES = 2**30
 
 
 @njit(**ARRAYLESS)
-def ceil_div(amount, by):
-    """The quotient of two counts, rounded up."""
-    return (amount + by - 1) // by
-
-
-@njit(**ARRAYLESS)
-def positive(amount):
-    """The amount, or 0 where it is below."""
-    return amount if amount > 0 else 0
-
-
-@njit(**ARRAYLESS)
 def set_outer(dims, dim, tile, clusters, facts):
     """Fills what depends on the outer tile of `dim` and the clusters that it is spread over."""
-    size, pitch, overlap = facts[SIZES + dim], facts[PITCHES + dim], facts[OVERLAPS + dim]
-    steps = ceil_div(size, tile * clusters)
+    size, pitch, overlap = facts[SIZES + dim], facts[DIM_PITCHES + dim], facts[DIM_OVERLAPS + dim]
+    steps = cycles_of(size, tile * clusters)
     last = size // tile - (steps - 1) * clusters
     dims[dim, OUTER_STEPS], dims[dim, TILE] = steps, tile
     dims[dim, CLUSTERS], dims[dim, LAST_CLUSTERS] = clusters if steps > 1 else last, last
@@ -70,9 +59,9 @@ def set_outer(dims, dim, tile, clusters, facts):
 @njit(**ARRAYLESS)
 def set_inner(dims, dim, piece, places, facts):
     """Fills what depends on the inner tile of `dim` and the PEs of a cluster that it is spread over."""
-    size, pitch, overlap = facts[SIZES + dim], facts[PITCHES + dim], facts[OVERLAPS + dim]
+    size, pitch, overlap = facts[SIZES + dim], facts[DIM_PITCHES + dim], facts[DIM_OVERLAPS + dim]
     tile, step = dims[dim, TILE], piece * places
-    steps = ceil_div(tile, step)
+    steps = cycles_of(tile, step)
     last = tile // piece - (steps - 1) * places
     first = places if steps > 1 else last
     dims[dim, STEPS], dims[dim, PIECE] = steps, piece

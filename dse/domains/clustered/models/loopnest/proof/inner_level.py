@@ -5,26 +5,30 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from dse.domains.clustered.models.loopnest.facts import (
+    DEPTHWISE,
+    NOC,
+    OF_INPUT,
+    OF_OUTPUT,
+    OF_WEIGHTS,
+)
 from dse.domains.clustered.models.loopnest.proof.dims import (
     ADVANCE,
     BACK,
-    DEPTHWISE,
+    DIM_OVERLAPS,
+    DIM_PITCHES,
     DIMS,
     FIRST_PLACES,
     LAST_PLACES,
     LEFT,
     NEEDED,
-    NOC,
-    OF_INPUT,
-    OF_OUTPUT,
-    OF_WEIGHTS,
-    OVERLAPS,
     PIECE,
-    PITCHES,
     PLACES,
     STAY,
     STEPS,
     WINDOW,
+)
+from dse.domains.clustered.models.loopnest.traffic import (
     C,
     K,
 )
@@ -76,7 +80,7 @@ def times_outside(around, row, dims, dim, places, count, first, depthwise, facts
     around[row, COUNT] *= count
     around[row, FIRST] *= first if dim == C else count
     if dim != K:
-        around[row, IN] *= needed * facts[PITCHES + dim] + places * facts[OVERLAPS + dim]
+        around[row, IN] *= needed * facts[DIM_PITCHES + dim] + places * facts[DIM_OVERLAPS + dim]
     else:
         around[row, K_AT_WORK] *= places
     if dim <= C:
@@ -136,7 +140,7 @@ def time_inner(dims, order, facts, cycles, clusters, within, around, level):
             left = within[place, OUT_LEFT]
             at_k, at_yx, at_c = within[place, K_PLACES], within[place, YX_PLACES], within[place, C_PLACES]
             if dim != K:
-                in_new *= needed * facts[PITCHES + dim] + after * facts[OVERLAPS + dim]
+                in_new *= needed * facts[DIM_PITCHES + dim] + after * facts[DIM_OVERLAPS + dim]
                 in_kept *= after * dims[dim, ADVANCE]
             else:
                 at_k *= after

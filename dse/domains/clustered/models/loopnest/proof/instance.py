@@ -11,7 +11,16 @@ import numpy as np
 from dse.core.chains import Chain, divisors
 from dse.core.objective import objective_named
 from dse.core.reasons import Reason
+from dse.domains.clustered.models.loopnest.facts import (
+    FACTS,
+    FIRST_REAL,
+    OF_OUTPUT,
+    OVERLAPS,
+    PITCHES,
+    machine_facts,
+)
 from dse.domains.clustered.models.loopnest.proof import dims
+from dse.domains.clustered.models.loopnest.traffic import Y
 from dse.domains.clustered.models.loopnest.units import in_units, l1_a_mac, of_tensors
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.choices import (
@@ -24,7 +33,7 @@ from dse.domains.clustered.proof.choices import (
     refuse_too_many,
     tile_chains,
 )
-from dse.domains.clustered.space.genes import MAPPED_DIMS, ORDERS
+from dse.domains.clustered.space.genes import ORDERS
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import InputError
 
@@ -129,28 +138,16 @@ def make_instance(problem: Problem) -> Instance:
 
 
 def _facts(problem: Problem) -> IntArray:
+    """The price kernel's figures of the layer and the machine, and those behind them that `dims` names."""
     layer, machine = problem.layer, problem.accelerator
-    facts = np.zeros(dims.FACTS, dtype=np.int64)
-    facts[dims.SIZES : dims.SIZES + 4] = [layer.loops[dim] for dim in MAPPED_DIMS]
-    facts[dims.PITCHES : dims.PITCHES + 4] = 1
-    for axis, (stride, window, *_) in enumerate(layer.reads):
-        pitch = min(stride, window)
-        facts[dims.PITCHES + dims.Y + axis] = pitch
-        facts[dims.OVERLAPS + dims.Y + axis] = window - pitch
-    outputs = layer.K * layer.loops["Y"] * layer.loops["X"] * (layer.C if layer.type == "DSCONV" else 1)
-    of = of_tensors(layer, machine)
-    facts[dims.OF_INPUT : dims.FACTS] = of
-    # No transition moves more words than this: a faster NoC or DRAM link changes nothing.
-    most = layer.K * layer.C * of[1] + 3 * layer.macs * max(of[0], of[1], of[2])
-    facts[dims.DEPTHWISE] = layer.type == "DSCONV"
-    facts[dims.FILTER] = layer.R * layer.S
-    facts[dims.PES] = machine.num_pes
-    facts[dims.NOC] = min(machine.noc_bandwidth, most)
-    facts[dims.OFFCHIP] = min(machine.offchip_bandwidth, most)
-    facts[dims.LATENCY], facts[dims.LANES] = machine.noc_latency, machine.simd_lanes
+    known, _ = machine_facts(layer, machine, cast("LoopNest", problem.model).constants)
+    facts = np.append(known[0], np.zeros(dims.FIGURES - FACTS, dtype=np.int64))
+    facts[dims.DIM_PITCHES : dims.DIM_OVERLAPS] = [1, 1, *facts[PITCHES:OVERLAPS]]
+    facts[dims.DIM_OVERLAPS : dims.L1] = [0, 0, *facts[OVERLAPS:FIRST_REAL]]
     facts[dims.L1], facts[dims.L2] = machine.l1_size, machine.l2_size
     facts[dims.TIES_BY_CYCLES] = objective_named(problem.objective).of_energy_alone
-    facts[dims.MACS], facts[dims.OUTPUTS] = layer.macs, outputs * of[2]
+    outputs = layer.K * layer.loops["Y"] * layer.loops["X"] * (layer.C if layer.type == "DSCONV" else 1)
+    facts[dims.OUTPUTS] = outputs * facts[OF_OUTPUT]
     return facts
 
 
@@ -175,9 +172,9 @@ def distinct_orders(allowed: Sequence[int]) -> IntArray:
 def _real_inputs(problem: Problem, chains: Sequence[Chain], clusters: IntArray) -> IntArray:
     """`real` of an Instance."""
     layer = problem.layer
-    most = max(len(chain.outer_choices) for chain in chains[dims.Y :])
+    most = max(len(chain.outer_choices) for chain in chains[Y:])
     table = np.zeros((2, most, len(clusters) + 1, 3), dtype=np.int64)
-    for axis, chain in enumerate(chains[dims.Y :]):
+    for axis, chain in enumerate(chains[Y:]):
         stride, window, real, end = layer.reads[axis]
         used = np.zeros(chain.size * stride + window, dtype=np.int64)
         for row in range(window):

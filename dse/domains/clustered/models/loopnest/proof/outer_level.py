@@ -5,39 +5,45 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from dse.domains.clustered.models.loopnest.proof.dims import (
-    BACK,
-    CLUSTERS,
+from dse.domains.clustered.models.loopnest.facts import (
     DEPTHWISE,
-    DIMS,
-    FIRST_PLACES,
-    L2_BACK,
-    LAST_CLUSTERS,
-    LAST_SPAN,
     LATENCY,
-    LEFT,
-    NEEDED,
-    NEXT,
     NOC,
     OF_INPUT,
     OF_OUTPUT,
     OF_WEIGHTS,
     OFFCHIP,
+    SIZES,
+)
+from dse.domains.clustered.models.loopnest.proof.dims import (
+    BACK,
+    CLUSTERS,
+    DIM_OVERLAPS,
+    DIM_PITCHES,
+    DIMS,
+    FIRST_PLACES,
+    L2_BACK,
+    LAST_CLUSTERS,
+    LAST_SPAN,
+    LEFT,
+    NEEDED,
+    NEXT,
     OUTER_BACK,
     OUTER_STEPS,
     OUTPUTS,
-    OVERLAPS,
-    PITCHES,
-    SIZES,
     SPAN,
     STAY,
     WINDOW,
+)
+from dse.domains.clustered.models.loopnest.proof.inner_level import DELIVERED, INPUTS, TIME, UP, WEIGHTS
+from dse.domains.clustered.models.loopnest.timing import (
+    cycles_of,
+)
+from dse.domains.clustered.models.loopnest.traffic import (
     C,
     K,
     Y,
-    ceil_div,
 )
-from dse.domains.clustered.models.loopnest.proof.inner_level import DELIVERED, INPUTS, TIME, UP, WEIGHTS
 from dse.support.jit import ARRAYLESS, OPTIONS
 
 # What a mapping comes to: cycles; words that PEs get or send, words in and out of L2 on their side, words in
@@ -62,7 +68,7 @@ def outer_scratch():
 @njit(**ARRAYLESS)
 def times(row, dims, dim, facts, window, window_kept, needed, stay, left, places, span, span_kept, spans):
     """Multiplies what one dim contributes to a transition into a row; `spans` are of L2's outputs."""
-    pitch, overlap = facts[PITCHES + dim], facts[OVERLAPS + dim]
+    pitch, overlap = facts[DIM_PITCHES + dim], facts[DIM_OVERLAPS + dim]
     l2_stay, l2_left = spans
     if dim != K:
         row[IN_NEW] *= window
@@ -102,7 +108,7 @@ def times_stay(row, dims, dim, facts, clusters):
         clusters * dims[dim, LEFT],
         clusters * dims[dim, FIRST_PLACES],
         span,
-        span * facts[PITCHES + dim] + facts[OVERLAPS + dim],
+        span * facts[DIM_PITCHES + dim] + facts[DIM_OVERLAPS + dim],
         (span, span),
     )  # fmt: skip
 
@@ -138,7 +144,7 @@ def times_next(row, dims, dim, facts, last):
         dims[dim, CLUSTERS] * dims[dim, LEFT],
         after * dims[dim, FIRST_PLACES],
         dims[dim, LAST_SPAN] if last else dims[dim, SPAN],
-        facts[OVERLAPS + dim],
+        facts[DIM_OVERLAPS + dim],
         (0, dims[dim, SPAN]),
     )  # fmt: skip
 
@@ -170,10 +176,10 @@ def time_outer(dims, order, facts, cycles, level, real, within, around, totals):
             base[KIND] |= int(dims[dim, CLUSTERS] != dims[dim, LAST_CLUSTERS])
     inputs, weights, up = of_input * base[IN_NEW], of_weights * base[W_NEW], of_output * base[OUT_LEFT]
     dram, dram_up = of_weights * base[L2_W], of_output * base[L2_LEFT]
-    total = 2 * facts[LATENCY] + ceil_div(inputs + weights, noc) + ceil_div(up, noc)
-    total += ceil_div(of_input * base[L2_IN] + dram, facts[OFFCHIP]) + ceil_div(dram_up, facts[OFFCHIP])
+    total = 2 * facts[LATENCY] + cycles_of(inputs + weights, noc) + cycles_of(up, noc)
+    total += cycles_of(of_input * base[L2_IN] + dram, facts[OFFCHIP]) + cycles_of(dram_up, facts[OFFCHIP])
     steady = TIME + 2 + int(dims[C, OUTER_STEPS] > 1)
-    total += ceil_div(level[steady], noc) + cycles
+    total += cycles_of(level[steady], noc) + cycles
     at_pes = inputs * base[K_PLACES] + weights * base[YX_PLACES]
     at_pes += of_output * base[OUT_NEW] * base[C_PLACES]
     at_l2 = inputs + weights
@@ -263,8 +269,8 @@ def time_outer(dims, order, facts, cycles, level, real, within, around, totals):
 @njit(**ARRAYLESS)
 def step_cycles(time, words, link, cycles, facts):
     """Cycles of an outer step that ends with a transition of these words over the NoC and the DRAM link."""
-    inner = ceil_div(time + max(cycles * facts[NOC], words), facts[NOC]) + facts[LATENCY]
-    return max(inner, ceil_div(link, facts[OFFCHIP]))
+    inner = cycles_of(time + max(cycles * facts[NOC], words), facts[NOC]) + facts[LATENCY]
+    return max(inner, cycles_of(link, facts[OFFCHIP]))
 
 
 @njit(**ARRAYLESS)

@@ -10,29 +10,28 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from dse.domains.clustered.models.loopnest.proof.dims import (
-    CLUSTERS,
-    COLUMNS,
+from dse.domains.clustered.models.loopnest.facts import (
     DEPTHWISE,
-    DIMS,
-    LAST_CLUSTERS,
-    LAST_SPAN,
     LATENCY,
     NOC,
     OF_INPUT,
     OF_OUTPUT,
     OF_WEIGHTS,
     OFFCHIP,
-    OVERLAPS,
+)
+from dse.domains.clustered.models.loopnest.proof.dims import (
+    CLUSTERS,
+    COLUMNS,
+    DIM_OVERLAPS,
+    DIM_PITCHES,
+    DIMS,
+    LAST_CLUSTERS,
+    LAST_SPAN,
     PIECE,
-    PITCHES,
     PLACES,
     SPAN,
     STEPS,
     TILE,
-    C,
-    K,
-    ceil_div,
     set_inner,
 )
 from dse.domains.clustered.models.loopnest.proof.inner_level import LEVEL, inner_scratch, time_inner
@@ -68,6 +67,13 @@ from dse.domains.clustered.models.loopnest.proof.tiles import (
     bound_cases,
     set_figures,
 )
+from dse.domains.clustered.models.loopnest.timing import (
+    cycles_of,
+)
+from dse.domains.clustered.models.loopnest.traffic import (
+    C,
+    K,
+)
 from dse.support.jit import ARRAYLESS, OPTIONS
 
 # Where the best mapping stands: its shape, inner tiles (a row), inner parallel dim, outer and inner order.
@@ -89,12 +95,12 @@ def link_ends(dims, facts):
     for dim in range(DIMS):
         span = dims[dim, SPAN]
         if dim != K:
-            inputs *= span * facts[PITCHES + dim] + facts[OVERLAPS + dim]
+            inputs *= span * facts[DIM_PITCHES + dim] + facts[DIM_OVERLAPS + dim]
         if dim <= C:
             weights *= span
         if dim != C or facts[DEPTHWISE] == 1:
             written *= dims[dim, LAST_SPAN]
-    link = ceil_div(inputs + weights, facts[OFFCHIP]) + ceil_div(written, facts[OFFCHIP])
+    link = cycles_of(inputs + weights, facts[OFFCHIP]) + cycles_of(written, facts[OFFCHIP])
     return 2 * facts[LATENCY] + link
 
 
@@ -197,7 +203,7 @@ def bound_tiles(dims, facts, constants, terms, shape, figures, cases):
 @njit(**ARRAYLESS)
 def least_cycles(figures, facts, at_l2, outer_cycles, ends):
     """Cycles below which no mapping with so many words at L2 is, if its outer level takes `outer_cycles`."""
-    moving = ceil_div(max(at_l2 - figures[END_WORDS], 0), facts[NOC])
+    moving = cycles_of(max(at_l2 - figures[END_WORDS], 0), facts[NOC])
     steady = max(figures[BUSY], moving) + figures[WAITS]
     return figures[ENDS] + max(outer_cycles, ends + steady)
 

@@ -10,35 +10,33 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from dse.domains.clustered.models.loopnest.proof.dims import (
-    CLUSTERS,
-    COLUMNS,
+from dse.domains.clustered.models.loopnest.facts import (
     DEPTHWISE,
-    DIMS,
     FILTER,
-    L2,
     LANES,
-    LAST_CLUSTERS,
-    MACS,
+    LAYER_MACS,
     NOC,
     OF_INPUT,
     OF_OUTPUT,
     OF_WEIGHTS,
     OFFCHIP,
+    PES,
+    SIZES,
+)
+from dse.domains.clustered.models.loopnest.proof.dims import (
+    CLUSTERS,
+    COLUMNS,
+    DIM_OVERLAPS,
+    DIM_PITCHES,
+    DIMS,
+    L2,
+    LAST_CLUSTERS,
     OUTER_STEPS,
     OUTPUTS,
-    OVERLAPS,
-    PES,
-    PITCHES,
-    SIZES,
     SPAN,
     STEPS,
     TIES_BY_CYCLES,
     TILE,
-    C,
-    K,
-    Y,
-    ceil_div,
     set_outer,
 )
 from dse.domains.clustered.models.loopnest.proof.inner_level import LEVEL, TIME
@@ -49,11 +47,18 @@ from dse.domains.clustered.models.loopnest.proof.outer_level import (
     outer_scratch,
     time_outer,
 )
+from dse.domains.clustered.models.loopnest.timing import cycles_of
+from dse.domains.clustered.models.loopnest.totals import accesses_pj
+from dse.domains.clustered.models.loopnest.traffic import (
+    C,
+    K,
+    Y,
+)
 from dse.support.jit import ARRAYLESS, INLINED, OPTIONS
 from dse.support.numerics.losses import loss_value
 
-# Constants: energies of an access in pJ, the clock, and what a MAC takes of its L1.
-MAC_PJ, L1_PJ, NOC_PJ, L2_PJ, DRAM_PJ, HERTZ, L1_A_MAC = range(7)
+# Constants: behind the price kernel's energies of an access, the clock, and what a MAC takes of its L1.
+HERTZ, L1_A_MAC = 5, 6
 # Columns of the bound of an outer order.
 LEAST_CYCLES, DRAM_WORDS = 0, 1
 MOST_ORDERS = 24
@@ -64,14 +69,8 @@ value_of = njit(**INLINED)(loss_value)
 @njit(**ARRAYLESS)
 def loss_of(facts, constants, terms, cycles, to_pes, at_l2, at_dram):
     """The loss and its tie break, by the model's own operations in their order."""
-    macs = float(facts[MACS])
-    energy = (
-        macs * constants[MAC_PJ]
-        + (constants[L1_A_MAC] * macs + to_pes) * constants[L1_PJ]
-        + to_pes * constants[NOC_PJ]
-        + (at_l2 + at_dram) * constants[L2_PJ]
-        + at_dram * constants[DRAM_PJ]
-    ) * 1e-3
+    macs = float(facts[LAYER_MACS])
+    energy = accesses_pj(constants, macs, constants[L1_A_MAC], to_pes, at_l2, at_dram) * 1e-3
     loss = value_of(terms, (cycles / constants[HERTZ], energy))
     return loss, float(cycles) if facts[TIES_BY_CYCLES] == 1 else energy
 
@@ -110,7 +109,7 @@ def set_shape(choice, facts, outer_tiles, clusters, parallels, real, dims, real_
         set_outer(dims, dim, outer_tiles[dim, 1 + choice[dim]], across if dim == parallel else 1, facts)
         span = dims[dim, SPAN]
         if dim != K:
-            inputs *= span * facts[PITCHES + dim] + facts[OVERLAPS + dim]
+            inputs *= span * facts[DIM_PITCHES + dim] + facts[DIM_OVERLAPS + dim]
         if dim <= C:
             weights *= span
         if dim != C or facts[DEPTHWISE] == 1:
@@ -135,10 +134,10 @@ def least_work(dims, cluster, facts, parallels, inner_tiles):
         for dim in range(DIMS):
             tile, smallest = dims[dim, TILE], inner_tiles[0, dim]
             if dim == parallel:
-                work *= ceil_div(tile, smallest * cluster) * smallest
+                work *= cycles_of(tile, smallest * cluster) * smallest
             else:
                 work *= tile
-        least = min(least, ceil_div(work, facts[LANES]))
+        least = min(least, cycles_of(work, facts[LANES]))
     return least
 
 
@@ -187,12 +186,12 @@ def least_ends(dims, facts, inner_tiles):
     for dim in range(DIMS):
         piece, clusters = inner_tiles[0, dim], dims[dim, CLUSTERS]
         if dim != K:
-            inputs *= clusters * (piece * facts[PITCHES + dim] + facts[OVERLAPS + dim])
+            inputs *= clusters * (piece * facts[DIM_PITCHES + dim] + facts[DIM_OVERLAPS + dim])
         if dim <= C:
             weights *= clusters * piece
         if dim != C or facts[DEPTHWISE] == 1:
             sent *= dims[dim, LAST_CLUSTERS] * piece
-    return ceil_div(inputs + weights, facts[NOC]) + ceil_div(sent, facts[NOC])
+    return cycles_of(inputs + weights, facts[NOC]) + cycles_of(sent, facts[NOC])
 
 
 @njit(**ARRAYLESS)
@@ -201,7 +200,7 @@ def every_word(facts):
     inputs, weights = facts[OF_INPUT], facts[OF_WEIGHTS]
     for dim in range(DIMS):
         if dim != K:
-            inputs *= facts[SIZES + dim] * facts[PITCHES + dim] + facts[OVERLAPS + dim]
+            inputs *= facts[SIZES + dim] * facts[DIM_PITCHES + dim] + facts[DIM_OVERLAPS + dim]
         if dim <= C:
             weights *= facts[SIZES + dim]
     return inputs + weights + facts[OUTPUTS]
@@ -213,13 +212,15 @@ def floor(facts, constants, terms, real):
     `real` is an Instance's.
     """
     words = int(every_word.py_func(facts))
-    work = -(-int(facts[MACS]) // int(facts[PES] * facts[LANES]))
+    work = -(-int(facts[LAYER_MACS]) // int(facts[PES] * facts[LANES]))
     cycles = max(work, -(-words // int(facts[NOC])), -(-words // int(facts[OFFCHIP])))
     # Rows that all outer steps need, less those that one has from the one before.
     rows, columns = (int(real[axis, 0, -1, 0] - real[axis, 0, -1, 1]) for axis in range(2))
     inputs = int(facts[OF_INPUT] * facts[SIZES + C]) * rows * columns
     dram = inputs + int(facts[OF_WEIGHTS] * facts[SIZES + K] * facts[SIZES + C] + facts[OUTPUTS])
-    return float(loss_of.py_func(facts, constants, terms, cycles, words, words, dram)[0])
+    macs, per_mac = float(facts[LAYER_MACS]), constants[L1_A_MAC]
+    energy = accesses_pj.py_func(constants, macs, per_mac, words, words, dram) * 1e-3
+    return float(loss_value(terms, (cycles / constants[HERTZ], energy)))
 
 
 @njit(**OPTIONS)

@@ -10,40 +10,46 @@ from __future__ import annotations
 
 from numba import njit
 
-from dse.domains.clustered.models.loopnest.proof.dims import (
-    ALL_FIRST_PLACES,
-    ALL_PLACES,
-    CLUSTERS,
+from dse.domains.clustered.models.loopnest.facts import (
     DEPTHWISE,
-    DIMS,
-    EVERY_WINDOW,
     FILTER,
-    FIRST_PLACES,
     LANES,
-    LAST_CLUSTERS,
     LATENCY,
-    LEFT,
-    NEEDED,
     NOC,
     OF_INPUT,
     OF_OUTPUT,
     OF_WEIGHTS,
+    SIZES,
+)
+from dse.domains.clustered.models.loopnest.proof.dims import (
+    ALL_FIRST_PLACES,
+    ALL_PLACES,
+    CLUSTERS,
+    DIMS,
+    EVERY_WINDOW,
+    FIRST_PLACES,
+    LAST_CLUSTERS,
+    LEFT,
+    NEEDED,
     OUTER_STEPS,
     OUTPUTS,
     PIECE,
     SHARED,
     SHARES,
-    SIZES,
     STEPS,
     TILE,
     WINDOW,
+)
+from dse.domains.clustered.models.loopnest.proof.outer_level import AT_L2, TO_PES
+from dse.domains.clustered.models.loopnest.timing import (
+    cycles_of,
+)
+from dse.domains.clustered.models.loopnest.traffic import (
     C,
     K,
     X,
     Y,
-    ceil_div,
 )
-from dse.domains.clustered.models.loopnest.proof.outer_level import AT_L2, TO_PES
 from dse.support.jit import ARRAYLESS
 
 CASES = 3
@@ -77,9 +83,9 @@ def set_figures(dims, facts, figures):
         size *= dims[dim, PIECE]
         steps *= dims[dim, STEPS]
         outer *= dims[dim, OUTER_STEPS]
-    figures[STEP] = ceil_div(size, facts[LANES])
+    figures[STEP] = cycles_of(size, facts[LANES])
     figures[END_WORDS] = inputs + weights + sent
-    figures[ENDS] = ceil_div(inputs + weights, facts[NOC]) + ceil_div(sent, facts[NOC])
+    figures[ENDS] = cycles_of(inputs + weights, facts[NOC]) + cycles_of(sent, facts[NOC])
     figures[BUSY], figures[WAITS] = outer * steps * figures[STEP], (outer - 1) * facts[LATENCY]
 
 
