@@ -11,6 +11,7 @@ import pytest
 from dse import certify, compare
 from dse.core.cost_models import unit_of
 from dse.core.objective import canonical_objective, objective_named, parse_objectives
+from dse.core.objective_terms import FIGURES, Figure
 from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.problem import Problem
@@ -173,3 +174,13 @@ def test_several_objectives_keep_all_figures_and_are_nothing_to_rank_by() -> Non
     ):
         with pytest.raises(InputError, match="is 2 objectives, and one is minimised here: take one of them"):
             refused()
+
+
+def test_a_new_figure_is_one_line_whatever_its_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    figure = Figure("l2_words", "words", "elements of L2 that the mapping needs", "l2_size")
+    monkeypatch.setitem(FIGURES, figure.name, figure)
+    problem = replace(PROBLEM, objective="l2_words * latency")
+    found = problem.price(GENES[:50])
+    fits = found.reason == 0
+    assert fits.any()
+    np.testing.assert_allclose(found.loss[fits], found.l2_size[fits] * found.cycles[fits] * 1e-9, rtol=1e-12)

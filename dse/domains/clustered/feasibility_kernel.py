@@ -24,7 +24,7 @@ NUM_PES, LANES, L1, L2, MACS, COMPUTE_FLOOR, DEPTHWISE, SIZES = range(8)
 K_DIM, C_DIM = DIMS.index("K"), DIMS.index("C")
 DIM_COUNT = len(DIMS)
 
-COLUMNS = ("cycles", "energy_nj", "power", "area")
+COLUMNS = ("cycles", "energy_nj", "power", "area", "l1_size", "l2_size", "macs")
 """What objectives are made of, in the order of their rows: run times are the cycles over the clock."""
 
 value_of = njit(**LEAN)(loss_value)
@@ -58,7 +58,9 @@ def judge_rows(
         else:
             reasons[i] = 0
             seconds = cycles[i] / hertz[i if len(hertz) > 1 else 0]
-            losses[i] = value_of(terms, (seconds, energy_nj[i], power[i], area[i]))
+            buffers = float(l1_size[i]), float(l2_size[i])
+            figures = seconds, energy_nj[i], power[i], area[i], buffers[0], buffers[1], float(macs[i])
+            losses[i] = value_of(terms, figures)
             if losses[i] == np.inf:
                 reasons[i] = OVER_CAP
 
