@@ -9,6 +9,7 @@ import pytest
 
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.solver import solve
+from tests.optimum.any_boxes import box_margins
 from tests.optimum.any_cases import least_loss, random_problem
 from tests.optimum.any_groups import margins
 
@@ -30,3 +31,11 @@ def test_no_mapping_of_a_random_layer_is_below_the_bound_of_its_group(objective:
         rng = np.random.default_rng(seed)
         problem: Problem = random_problem(rng, objective, 10**12).with_changes(fixed={})
         assert margins(problem, rng, DRAWN).min(initial=1.0) >= 1.0, problem
+
+
+@pytest.mark.parametrize("objective", ["latency", "energy", "edp"])
+def test_no_mapping_of_a_random_layer_is_below_the_bound_of_a_small_box_around_it(objective: str) -> None:
+    for seed in range(LAYERS):
+        rng = np.random.default_rng(seed)
+        problem: Problem = random_problem(rng, objective, 10**12).with_changes(fixed={})
+        assert box_margins(problem, rng, DRAWN // 10).min(initial=1.0) >= 1.0, problem

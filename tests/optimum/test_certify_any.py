@@ -10,13 +10,23 @@ import pytest
 from dse.core.certificate import BOUNDED, OPTIMAL
 from dse.core.clock import Clock
 from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.models.loopnest.extents import MAX_RUNS, TABLE_COLUMNS, measure
 from dse.domains.clustered.models.loopnest.proof.boxes.bounds import intervals
+from dse.domains.clustered.models.loopnest.traffic import (
+    ALL,
+    INNER_BACK,
+    INNER_NEXT,
+    SUM_COLUMNS,
+    SUM_KINDS,
+    add_up,
+)
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.solver import solve
 from dse.optimum import certify, verify
 from dse.optimum.front import certify_front
 from dse.optimum.verification import failures
 from dse.support.errors import InputError
+from tests.optimum.any_boxes import box_margins
 from tests.optimum.any_cases import least_loss, random_problem
 from tests.optimum.any_groups import margins
 from workloads import load_layer
@@ -61,6 +71,29 @@ def test_no_mapping_of_a_random_layer_is_below_the_bound_of_its_group() -> None:
         rng = np.random.default_rng(seed)
         problem = random_problem(rng, ("latency", "energy", "edp")[seed % 3], 10**12).with_changes(fixed={})
         assert margins(problem, rng, 1000).min(initial=1.0) >= 1.0, problem
+
+
+def test_no_mapping_of_a_random_layer_is_below_the_bound_of_a_small_box_around_it() -> None:
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        problem = random_problem(rng, ("latency", "energy", "edp")[seed % 3], 10**12).with_changes(fixed={})
+        assert box_margins(problem, rng, 300).min(initial=1.0) >= 1.0, problem
+
+
+def test_what_inner_loops_keep_is_a_part_of_what_they_need() -> None:
+    rng = np.random.default_rng(0)
+    tables, runs = np.zeros((4, TABLE_COLUMNS), np.int64), np.zeros((4, 2, MAX_RUNS, 4), np.int64)
+    for _ in range(5000):
+        size, clusters, places = rng.integers(1, [60, 9, 9]).tolist()
+        tile = int(rng.integers(1, size + 1))
+        inner, pitch, overlap = rng.integers([1, 1, 0], [tile + 1, 4, 8]).tolist()
+        for dim in (0, 2):
+            sums = np.zeros((4, SUM_KINDS, SUM_COLUMNS), np.int64)
+            rows = (pitch, overlap) if dim == 2 else (1, 0)
+            measure(tables, runs, dim, size, tile, inner, clusters, places, *rows)
+            add_up(tables, sums, size, dim)
+            new = sums[dim, :, ALL] - sums[dim, :, INNER_NEXT] - sums[dim, :, INNER_BACK]
+            assert min(new.min(), sums.min()) >= 0, (size, tile, inner, clusters, places, rows)
 
 
 def test_every_tile_is_in_one_interval() -> None:

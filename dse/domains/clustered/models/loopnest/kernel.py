@@ -34,7 +34,7 @@ from dse.domains.clustered.models.loopnest.facts import (
     REASON,
     SIZES,
 )
-from dse.domains.clustered.models.loopnest.outer import COMPUTING, STEADY, WAITING, time_outside
+from dse.domains.clustered.models.loopnest.outer import COMPUTING, STEADY, WAITING, forget, time_outside
 from dse.domains.clustered.models.loopnest.timing import (
     GROUP_COLUMNS,
     INSIDE_COLUMNS,
@@ -140,6 +140,7 @@ def price_each(
         count_l1(tables, facts, orders, sums, kinds, counts)
         count_dram(tables, facts, orders, fills, counts)
         begin_and_end(tables, facts, counts)
+        forget(times)
         time_outside(tables, runs, orders, facts, groups, inside, outer, active, times, totals)
         counts[COMPUTE], counts[DRAM_WAIT] = totals[COMPUTING], totals[WAITING]
         counts[CYCLES] = counts[FILL] + totals[STEADY] + counts[DRAIN]

@@ -69,10 +69,9 @@ def time_outside(tables, runs, orders, facts, groups, inside, outer, active, tim
     """Cycles of all outer steps into `sums`.
 
     `outer` holds a row of the loops inside for each level, one of all loops, one to work in and the groups.
+    Times of kinds that are known are taken as they are.
     """
     reduced = facts[DEPTHWISE] == 0
-    for kinds in range(16):
-        times[kinds, KNOWN] = 0
     sums[STEADY] = sums[WAITING] = sums[COMPUTING] = 0
     reset(outer, ALL_LOOPS)
     for dim in range(4):
@@ -114,6 +113,13 @@ def time_outside(tables, runs, orders, facts, groups, inside, outer, active, tim
     sums[COMPUTING] += times[everywhere, COMPUTE] + busiest
     time = times[everywhere, AT_START] if at_start else times[everywhere, FURTHER]
     sums[STEADY] += cycles_of(time, facts[NOC]) + busiest
+
+
+@njit(**INLINED)
+def forget(times):
+    """No time of the inside of an outer step is known."""
+    for kinds in range(16):
+        times[kinds, KNOWN] = 0
 
 
 @njit(**INLINED)

@@ -39,8 +39,9 @@ K, C, Y, X = range(4)
 # Constants: energies of an access in pJ, the clock, and what a MAC takes of its L1.
 MAC_PJ, L1_PJ, NOC_PJ, L2_PJ, DRAM_PJ, HERTZ, L1_A_MAC = range(7)
 # The least of all cases, in the row after them: words as in a case; cycles; those of the DRAM link before the
-# first and after the last outer step, and of latency.
-LEAST_CYCLES, LINK_CYCLES = 2, 3
+# first and after the last outer step, and of latency; those of the NoC before and after all steps.
+LEAST_CYCLES, LINK_CYCLES, ENDS = 2, 3, 4
+CASE_COLUMNS = 5
 
 value_of = njit(**INLINED)(loss_value)
 
@@ -138,7 +139,7 @@ def bound_box(
     least, of_all = float("inf"), cases[CASES]
     for column in range(3):
         of_all[column] = 2**62
-    of_all[LINK_CYCLES] = 2 * latency + link_ends + waits
+    of_all[LINK_CYCLES], of_all[ENDS] = 2 * latency + link_ends + waits, ends
     for case in range(bound_inner(dims, shares, facts, cases)):
         to_pes, at_l2 = cases[case, TO_PES], cases[case, AT_L2]
         cycles = 2 * latency + max(linked, link_ends + waits + max(busy, cycles_of(at_l2, noc)))

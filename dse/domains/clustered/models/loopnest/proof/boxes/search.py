@@ -13,12 +13,14 @@ from dse.domains.clustered.mapping import (
     OUTER_TILE,
 )
 from dse.domains.clustered.models.loopnest.facts import FILTER_ROWS, PES, SIZES
-from dse.domains.clustered.models.loopnest.proof.boxes.box import bound_box
+from dse.domains.clustered.models.loopnest.proof.boxes.box import CASE_COLUMNS, bound_box, value_of
 from dse.domains.clustered.models.loopnest.proof.boxes.dims import COLUMNS as DIM_COLUMNS
 from dse.domains.clustered.models.loopnest.proof.boxes.dims import SHARES, quotient
 from dse.domains.clustered.models.loopnest.proof.boxes.fitting import HIGH, LEAST, LOW, MOST
 from dse.domains.clustered.models.loopnest.proof.boxes.inner import CASES
+from dse.domains.clustered.models.loopnest.proof.boxes.links import link_scratch
 from dse.domains.clustered.models.loopnest.proof.boxes.point import point_scratch, price_point
+from dse.domains.clustered.models.loopnest.proof.boxes.small import bound_further, small_scratch
 from dse.domains.clustered.models.loopnest.totals import COUNT_COLUMNS
 from dse.support.jit import LEAN, OPTIONS
 
@@ -56,7 +58,7 @@ def bound_groups(
     """Writes the bounds of the groups from `start` up to `stop`; inf where nothing fits."""
     box, choice = np.zeros((4, 4), np.int64), np.zeros(3, np.int64)
     dims, shares = np.zeros((4, DIM_COLUMNS), np.int64), np.zeros((4, SHARES))
-    fills, cases = np.zeros((2, 4, 3), np.int64), np.zeros((CASES + 1, 4), np.int64)
+    fills, cases = np.zeros((2, 4, 3), np.int64), np.zeros((CASES + 1, CASE_COLUMNS), np.int64)
     known_outer = np.zeros(10, np.int64)
     for number in range(start, stop):
         losses[number - start], known_outer[0] = np.inf, 0
@@ -79,12 +81,15 @@ def bound_groups(
 
 
 @njit(**LEAN)
-def widest(box, choice, facts):
-    """The dim and the level (0 outer, 1 inner) to split a box at; -1 if it is a point."""
+def widest(box, choice, facts, paid):
+    """The dim and the level (0 outer, 1 inner) to split a box at; -1 if it is a point.
+
+    Where no energy is `paid`, outer tiles come first: the link's time follows from them.
+    """
     found, level, most = -1, 0, 0.0
     clusters = facts[PES] // choice[0]
     for dim in range(4):
-        low, high, least, greatest = box[dim, LOW], box[dim, HIGH], box[dim, LEAST], box[dim, MOST]
+        low, high = box[dim, LOW], box[dim, HIGH]
         if low < high:
             across = clusters if dim == choice[1] else 1
             size = facts[SIZES + dim]
@@ -92,7 +97,9 @@ def widest(box, choice, facts):
             wide = max(wide, 1.0 + 0.1 * (high / low - 1.0))
             if wide > most:
                 found, level, most = dim, 0, wide
-        if least < greatest:
+    for dim in range(4):
+        least, greatest = box[dim, LEAST], box[dim, MOST]
+        if least < greatest and (paid or level == 1 or found < 0):
             wide = greatest / least
             if wide > most:
                 found, level, most = dim, 1, wide
@@ -128,7 +135,7 @@ def search_groups(
     """Searches groups whose bounds rise, while they are below the best loss, `best[0]`."""
     choice = np.zeros(3, np.int64)
     dims, shares = np.zeros((4, DIM_COLUMNS), np.int64), np.zeros((4, SHARES))
-    fills, cases = np.zeros((2, 4, 3), np.int64), np.zeros((CASES + 1, 4), np.int64)
+    fills, cases = np.zeros((2, 4, 3), np.int64), np.zeros((CASES + 1, CASE_COLUMNS), np.int64)
     known_outer = np.zeros(10, np.int64)
     boxes, bounds = np.zeros((DEPTH, 4, 4), np.int64), np.zeros(DEPTH)
     rows = np.zeros((1, COLUMNS), np.int64)
@@ -139,6 +146,9 @@ def search_groups(
                 rows[row, order + 4 + axis] = 4 + axis
                 rows[row, tile + 4 + axis] = facts[0, FILTER_ROWS + axis]
     integers, floats, scratch = np.zeros((4, 1), np.int64), np.zeros((3, 1)), point_scratch()
+    parts, links = small_scratch(facts[0]), link_scratch()
+    timed = value_of(terms, (1.0, 1.0)) != value_of(terms, (2.0, 1.0))
+    paid = value_of(terms, (1.0, 1.0)) != value_of(terms, (1.0, 2.0))
     reasons, details = np.zeros(1, np.uint8), np.zeros((0, COUNT_COLUMNS), np.int64)
     for index in range(len(numbers)):
         if not losses[index] < best[0]:
@@ -151,12 +161,16 @@ def search_groups(
             if not bounds[depth] < best[0]:
                 continue
             box = boxes[depth]
-            dim, level = widest(box, choice, facts[0])
+            dim, level = widest(box, choice, facts[0], paid)
             if dim < 0:
                 done[PRICED] += 1
                 bound_box(
                     box, choice, facts[0], sizes, constants, terms, orders[0], order_table, dims, shares,
                     fills, cases, known_outer,
+                )  # fmt: skip
+                bound_further(
+                    box, choice, facts[0], constants, terms, orders, order_table, dims, cases, known_outer[8],
+                    timed, best[0], parts, links,
                 )  # fmt: skip
                 price_point(
                     box, choice, facts, known, sizes, constants, terms, orders, order_table, dims, cases,
@@ -179,6 +193,12 @@ def search_groups(
                     boxes[depth + side], choice, facts[0], sizes, constants, terms, orders[0], order_table,
                     dims, shares, fills, cases, known_outer,
                 )  # fmt: skip
+                if bounds[depth + side] < best[0]:
+                    further = bound_further(
+                        boxes[depth + side], choice, facts[0], constants, terms, orders, order_table, dims,
+                        cases, known_outer[8], timed, best[0], parts, links,
+                    )  # fmt: skip
+                    bounds[depth + side] = max(bounds[depth + side], further)
             done[BOUNDED] += 2
             if bounds[depth] < bounds[depth + 1]:
                 # The better one is looked at first.

@@ -1,0 +1,101 @@
+"""Cycles of outer tiles that are decided, whatever the inner ones: each outer step waits for the DRAM link.
+
+What crosses the link between two outer steps follows from the outer tiles and their order alone. A step is as
+long as that takes, or as its busiest PE computes, whichever is longer; what the NoC moves is left out.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from dse.domains.clustered.models.loopnest.contents import OUTER_COLUMNS, OUTER_ROWS
+from dse.domains.clustered.models.loopnest.extents import (
+    LAST_SPAN,
+    MAX_RUNS,
+    OVERLAP,
+    PITCH,
+    SPAN,
+    TABLE_COLUMNS,
+    UNIFORM,
+)
+from dse.domains.clustered.models.loopnest.extents import OUTER_STEPS as TABLE_STEPS
+from dse.domains.clustered.models.loopnest.facts import FILTER, LANES, NOC, OVERLAPS, PES, PITCHES, SIZES
+from dse.domains.clustered.models.loopnest.outer import STEADY, time_outside
+from dse.domains.clustered.models.loopnest.proof.boxes.dims import OUTER_STEPS, busiest
+from dse.domains.clustered.models.loopnest.proof.boxes.fitting import HIGH, LEAST, LOW, MOST
+from dse.domains.clustered.models.loopnest.timing import (
+    AT_START,
+    COMPUTE,
+    FURTHER,
+    GROUP_COLUMNS,
+    INSIDE_COLUMNS,
+    KNOWN,
+    MAX_GROUPS,
+    cycles_of,
+)
+from dse.support.jit import LEAN, OPTIONS
+
+Y = 2
+
+
+@njit(**{**OPTIONS, "cache": False})
+def link_scratch():
+    """The arrays that `steady_cycles` works in."""
+    return (
+        np.zeros((4, TABLE_COLUMNS), np.int64),
+        np.zeros((4, 2, MAX_RUNS, 4), np.int64),
+        np.zeros((2, 4), np.int64),
+        np.zeros((MAX_GROUPS, GROUP_COLUMNS), np.int64),
+        np.zeros((5, INSIDE_COLUMNS), np.int64),
+        np.zeros((OUTER_ROWS, OUTER_COLUMNS), np.int64),
+        np.zeros((2, 4), np.int64),
+        np.zeros((16, 4), np.int64),
+        np.zeros(3, np.int64),
+        np.zeros((4, 2), np.int64),
+    )
+
+
+@njit(**LEAN)
+def outer_decided(box):
+    """Whether a box has one outer tile in each dim."""
+    decided = True
+    for dim in range(4):
+        decided &= box[dim, LOW] == box[dim, HIGH]
+    return decided
+
+
+@njit(**LEAN)
+def steady_cycles(box, choice, facts, orders, order_table, dims, scratch):
+    """Cycles between the first and the last words of a box whose outer tiles are decided, at least."""
+    tables, runs, loops, groups, inside, outer, active, times, sums, extents = scratch
+    clusters = facts[PES] // choice[0]
+    moving = 0
+    for dim in range(4):
+        moving |= int(dims[dim, OUTER_STEPS] > 1) << dim
+        # What L1s need and keep stays 0 in the table: nothing crosses the NoC.
+        size, tile, steps = facts[SIZES + dim], box[dim, LOW], dims[dim, OUTER_STEPS]
+        span = tile * (clusters if dim == choice[1] else 1)
+        last = size - (steps - 1) * span
+        tables[dim, TABLE_STEPS], tables[dim, UNIFORM] = steps, int(last == span)
+        tables[dim, SPAN], tables[dim, LAST_SPAN] = span if steps > 1 else last, last
+        tables[dim, PITCH] = facts[PITCHES + dim - Y] if dim >= Y else 1
+        tables[dim, OVERLAP] = facts[OVERLAPS + dim - Y] if dim >= Y else 0
+        places = choice[0] if dim == choice[2] else 1
+        extents[dim, 0] = busiest(tile, box[dim, LEAST], box[dim, MOST], places)
+        extents[dim, 1] = busiest(min(tile, last), box[dim, LEAST], box[dim, MOST], places)
+    for kinds in range(16):
+        work = facts[FILTER]
+        for dim in range(4):
+            work *= extents[dim, kinds >> dim & 1]
+        compute = cycles_of(work, facts[LANES])
+        times[kinds, AT_START] = times[kinds, FURTHER] = compute * facts[NOC]
+        times[kinds, COMPUTE], times[kinds, KNOWN] = compute, 1
+    least = 2**62
+    choices = orders[moving]
+    for number in range(choices[0]):
+        for dim in range(4):
+            loops[0, dim] = order_table[choices[1 + number], dim]
+        time_outside(tables, runs, loops, facts, groups, inside, outer, active, times, sums)
+        least = min(least, sums[STEADY])
+    return least

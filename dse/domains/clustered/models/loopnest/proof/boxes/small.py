@@ -1,0 +1,151 @@
+"""A tighter bound of a small box: each inner order by its own words, from the least parts of every dim."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from dse.domains.clustered.models.loopnest.extents import MAX_RUNS, TABLE_COLUMNS
+from dse.domains.clustered.models.loopnest.facts import (
+    DEPTHWISE,
+    FILTER,
+    LANES,
+    LATENCY,
+    NOC,
+    OF_INPUT,
+    OF_OUTPUT,
+    OF_WEIGHTS,
+    SIZES,
+)
+from dse.domains.clustered.models.loopnest.proof.boxes.box import (
+    ENDS,
+    LEAST_CYCLES,
+    LINK_CYCLES,
+    cycles_of,
+    loss_of,
+)
+from dse.domains.clustered.models.loopnest.proof.boxes.dims import CAN_MOVE, OUTER_STEPS
+from dse.domains.clustered.models.loopnest.proof.boxes.inner import AT_L2, CASES, TO_PES, least_words
+from dse.domains.clustered.models.loopnest.proof.boxes.links import (
+    outer_decided,
+    steady_cycles,
+)
+from dse.domains.clustered.models.loopnest.proof.boxes.parts import (
+    A_PE,
+    A_STEP,
+    KEY,
+    MEMORY,
+    OUT,
+    OWN,
+    ROW,
+    WALKED,
+    inner_words,
+    outer_words,
+    recall,
+    small,
+)
+from dse.domains.clustered.models.loopnest.traffic import SUM_COLUMNS, SUM_KINDS
+from dse.support.jit import LEAN, OPTIONS
+
+C, K, Y = 1, 0, 2
+# A tensor and who it is counted for: L2 or the PEs.
+L2_IN, PE_IN, L2_W, PE_W, L2_UP, PE_UP = range(6)
+FLOWS = 6
+
+
+@njit(**{**OPTIONS, "cache": False})
+def small_scratch(facts):
+    """The arrays that `bound_small` works in."""
+    kinds = np.empty((FLOWS, 4), np.int64)
+    for flow in range(FLOWS):
+        shared = A_STEP if flow % 2 == 0 else A_PE
+        for dim in range(4):
+            kinds[flow, dim] = OUT if flow >= L2_UP else OWN
+        if flow <= PE_IN:
+            kinds[flow, K] = shared
+        elif flow <= PE_W:
+            kinds[flow, Y] = kinds[flow, Y + 1] = shared
+        elif facts[DEPTHWISE] == 0:
+            kinds[flow, C] = shared
+    return (
+        np.full((4, MEMORY, KEY), -1, np.int64),
+        np.empty((4, MEMORY, ROW)),
+        np.empty(4, np.int64),
+        np.empty((4, TABLE_COLUMNS), np.int64),
+        np.empty((4, 2, MAX_RUNS, 4), np.int64),
+        np.empty((4, SUM_KINDS, SUM_COLUMNS), np.int64),
+        kinds,
+        np.empty(FLOWS),
+    )
+
+
+@njit(**LEAN)
+def bound_further(
+    box, choice, facts, constants, terms, orders, order_table, dims, cases, dram, timed, to_beat, parts, links
+):
+    """A loss that no mapping is below of a box that `bound_box` has just seen; no more than is `to_beat`.
+
+    `timed` says whether cycles count. The row of `cases` of all orders is made to hold what this knows.
+    """
+    of_all, further = cases[CASES], 0.0
+    if timed and outer_decided(box):
+        steps = 1
+        for dim in range(4):
+            steps *= dims[dim, OUTER_STEPS]
+        cycles = of_all[LINK_CYCLES] - (steps - 1) * facts[LATENCY] + of_all[ENDS]
+        cycles += steady_cycles(box, choice, facts, orders[0], order_table, dims, links)
+        of_all[LEAST_CYCLES] = max(of_all[LEAST_CYCLES], cycles)
+        further = loss_of(facts, constants, terms, of_all[LEAST_CYCLES], of_all[TO_PES], of_all[AT_L2], dram)
+    if further < to_beat and small(box):
+        found = bound_small(
+            box, choice, facts, constants, terms, orders, order_table, dims, cases, dram, parts
+        )
+        further = max(further, found)
+    return further
+
+
+@njit(**LEAN)
+def bound_small(box, choice, facts, constants, terms, orders, order_table, dims, cases, dram, scratch):
+    """A loss that no mapping of a small box is below; `bound_box` has just seen it.
+
+    The row of `cases` that is of all orders is made to hold what this knows, too.
+    """
+    keys, rows, places_of, tables, runs, sums, kinds, added = scratch
+    recall(keys, rows, places_of, tables, runs, sums, facts, box, choice)
+    outer_moves = inner_moves = 0
+    work, outputs = float(facts[FILTER]), facts[OF_OUTPUT]
+    for dim in range(4):
+        outer_moves |= int(dims[dim, OUTER_STEPS] > 1) << dim
+        inner_moves |= int(dims[dim, CAN_MOVE] > 0) << dim
+        work *= rows[dim, places_of[dim], WALKED]
+        if dim != C or facts[DEPTHWISE] == 1:
+            outputs *= facts[SIZES + dim]
+    outer, inner = orders[0, outer_moves], orders[1, inner_moves]
+    for flow in range(FLOWS):
+        added[flow] = np.inf
+        for number in range(outer[0]):
+            order = order_table[outer[1 + number]]
+            added[flow] = min(added[flow], outer_words(rows, places_of, kinds[flow], order))
+    of_all = cases[CASES]
+    least, noc = np.inf, facts[NOC]
+    least_pes = least_l2 = least_cycles = 2**62
+    busy = of_all[ENDS] + cycles_of(least_words(work), facts[LANES])
+    for number in range(inner[0]):
+        order = order_table[inner[1 + number]]
+        l2_in = added[L2_IN] + inner_words(rows, places_of, kinds[L2_IN], order)
+        pe_in = added[PE_IN] + inner_words(rows, places_of, kinds[PE_IN], order)
+        l2_w = added[L2_W] + inner_words(rows, places_of, kinds[L2_W], order)
+        pe_w = added[PE_W] + inner_words(rows, places_of, kinds[PE_W], order)
+        l2_up = added[L2_UP] + inner_words(rows, places_of, kinds[L2_UP], order)
+        pe_up = added[PE_UP] + inner_words(rows, places_of, kinds[PE_UP], order)
+        of_input, of_weights, of_output = facts[OF_INPUT], facts[OF_WEIGHTS], facts[OF_OUTPUT]
+        up = of_output * l2_up
+        to_pes = least_words(of_input * pe_in + of_weights * pe_w + of_output * pe_up + up) - outputs
+        at_l2 = least_words(of_input * l2_in + of_weights * l2_w + 2 * up) - outputs
+        to_pes, at_l2 = max(to_pes, of_all[TO_PES]), max(at_l2, of_all[AT_L2])
+        cycles = max(of_all[LEAST_CYCLES], of_all[LINK_CYCLES] + max(busy, cycles_of(at_l2, noc)))
+        least = min(least, loss_of(facts, constants, terms, cycles, to_pes, at_l2, dram))
+        least_pes, least_l2 = min(least_pes, to_pes), min(least_l2, at_l2)
+        least_cycles = min(least_cycles, cycles)
+    of_all[TO_PES], of_all[AT_L2], of_all[LEAST_CYCLES] = least_pes, least_l2, least_cycles
+    return least

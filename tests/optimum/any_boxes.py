@@ -1,0 +1,66 @@
+"""Small boxes around mappings with tiles of any size, to set their bounds beside the mappings' prices."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+
+from dse.domains.clustered.mapping import (
+    CLUSTER,
+    INNER_PARALLEL,
+    INNER_TILE,
+    OUTER_PARALLEL,
+    OUTER_TILE,
+    MappingBatch,
+)
+from dse.domains.clustered.models.loopnest.proof.boxes import bounds, box, inner, links, parts, small
+from dse.domains.clustered.models.loopnest.proof.boxes.dims import COLUMNS, SHARES
+from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.proof.certifiers import certifier_of
+from dse.support.arrays import FloatArray, IntArray
+
+WIDEST = 4
+
+
+def box_margins(problem: Problem, rng: np.random.Generator, drawn: int) -> FloatArray:
+    """Of random feasible mappings, the loss over the bound of a small box with its tiles: never below 1."""
+    rows = problem.space.decode(problem.space.sample(rng, drawn)).rows
+    losses = problem.evaluate(MappingBatch(rows)).loss
+    feasible = np.flatnonzero(np.isfinite(losses))
+    found = [_bound(problem, _box(problem, rows[at], rng), rows[at]) for at in feasible]
+    ratios: FloatArray = losses[feasible] / np.array(found)
+    return ratios
+
+
+def _box(problem: Problem, row: IntArray, rng: np.random.Generator) -> IntArray:
+    """Intervals of tiles that hold those of a mapping; often one of outer tiles, or of inner ones."""
+    sizes = np.array([problem.layer.loops[dim] for dim in "KCYX"])
+    outer = np.minimum(row[OUTER_TILE : OUTER_TILE + 4], sizes)
+    tiles = np.minimum(row[INNER_TILE : INNER_TILE + 4], outer)
+    lower, upper, less, more = rng.integers(0, WIDEST, (4, 4)) * (rng.random((4, 1)) < 0.7)
+    high = np.minimum(outer + upper, sizes)
+    columns = np.maximum(outer - lower, 1), high, np.maximum(tiles - less, 1), np.minimum(tiles + more, high)
+    return np.stack(columns, axis=1)
+
+
+def _bound(problem: Problem, tiles: IntArray, row: IntArray) -> float:
+    """The bound of a box, as the search has it."""
+    made = cast("bounds.BoxBounds", certifier_of(problem).make_bounds(problem))
+    facts, (sizes, constants, terms) = made._facts[0], made._figures
+    cluster = int(row[CLUSTER])
+    depthwise = problem.layer.type == "DSCONV"
+    outer, within = (max(int(row[at]), depthwise) for at in (OUTER_PARALLEL, INNER_PARALLEL))
+    choice = np.array([cluster, outer, within])
+    dims, shares = np.zeros((4, COLUMNS), np.int64), np.zeros((4, SHARES))
+    fills, cases = np.zeros((2, 4, 3), np.int64), np.zeros((inner.CASES + 1, box.CASE_COLUMNS), np.int64)
+    known, orders, table = np.zeros(10, np.int64), made._orders, bounds.ORDER_TABLE
+    bound = box.bound_box(
+        tiles, choice, facts[0], sizes, constants, terms, orders[0], table, dims, shares, fills, cases, known
+    )
+    assert parts.small(tiles)
+    further = small.bound_further(
+        tiles, choice, facts[0], constants, terms, orders, table, dims, cases, known[8],
+        True, np.inf, small.small_scratch(facts[0]), links.link_scratch(),
+    )  # fmt: skip
+    return max(float(bound), float(further))
