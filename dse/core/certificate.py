@@ -102,6 +102,11 @@ class Certificate:
     unsettled: bytes = field(default=b"", repr=False, compare=False)
 
     @property
+    def own_seconds(self) -> float:
+        """Seconds of this run: none of a certificate that was kept."""
+        return 0.0 if self.cached else self.seconds
+
+    @property
     def all_seconds(self) -> float:
         """Seconds of this run and of those before it."""
         return self.earlier_seconds + self.seconds

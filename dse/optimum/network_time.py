@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from dse.core.certificate import Certificate
+
+if TYPE_CHECKING:
+    from dse.optimum.front import Front
 
 LEAST_TIME = 1e-6
 """Seconds of a proof whose time is over: it has its first bound all the same."""
@@ -33,9 +37,9 @@ class NetworkTime:
             left = min(left, (self.in_all - self.seconds) / max(self.parts, 1))
         return None if math.isinf(left) else max(left, LEAST_TIME)
 
-    def note(self, layer: str, proof: Certificate) -> None:
-        """What a proof of the layer took."""
-        self.spent[layer] = self.spent.get(layer, 0.0) + (0.0 if proof.cached else proof.seconds)
+    def note(self, layer: str, proof: Certificate | Front) -> None:
+        """What a proof of the layer took, or those of its front."""
+        self.spent[layer] = self.spent.get(layer, 0.0) + proof.own_seconds
 
     @property
     def seconds(self) -> float:

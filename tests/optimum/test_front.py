@@ -116,6 +116,20 @@ def test_a_networks_front_is_that_of_all_choices_of_its_layers_mappings(model: s
         assert spent == pytest.approx(point["energy"], rel=1e-12)
 
 
+def test_the_fronts_of_a_network_share_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits: list[float] = []
+
+    def taking_a_second(problem: AnyProblem, limit: float, **options: object) -> Front:
+        limits.append(limit)
+        front = certify_front(problem, cache=False)
+        first = replace(front.steps[0].certificate, seconds=1.0 - front.own_seconds, cached=False)
+        return replace(front, steps=(*front.steps, Step("energy", first)))
+
+    monkeypatch.setattr("dse.optimum.network_front.certify_front", taking_a_second)
+    certify_network_front("small", "any", three_layers("loopnest", BOTH), in_all=7.0, cache=False)
+    assert limits == pytest.approx([7 / 3, 6 / 2, 5])
+
+
 def random_front(rng: np.random.Generator, points: int) -> tuple[FloatArray, FloatArray]:
     seconds = np.sort(rng.uniform(1, 3, points))
     return seconds, np.sort(rng.uniform(1, 3, points))[::-1]

@@ -131,7 +131,8 @@ def command(
                 )
             _exit([entry])
         elif several(objective):
-            _certify_fronts(network, accelerator, problems, out, json, options)
+            limits = in_all if network else {}
+            _certify_fronts(network, accelerator, problems, out, json, options | limits)
         elif network is None:
             _certify_layer(accelerator, problems, out, formats, json, options, detail=detail)
         else:
