@@ -1,8 +1,10 @@
 """BoTorch (Balandat et al., NeurIPS 2020): a Gaussian process of mixed genes, log expected improvement.
 
 The model is MixedSingleTaskGP, the improvement LogExpectedImprovement (Ament et al., NeurIPS 2023), and
-candidates come from optimize_acqf_mixed_alternating. After so many samples a model gives way to another: its
-time grows with their cube.
+candidates come from optimize_acqf_mixed_alternating. Of several objectives each has a model, and what is
+improved is the hypervolume beyond the worst so far: qLogNoisyExpectedHypervolumeImprovement (Daulton et al.,
+NeurIPS 2021; Ament et al.). After so many samples a model gives way to another: its time grows with their
+cube.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ from searchers.common.torch_apart import torch_apart
 from searchers.peers.common import library, play
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from dse.core.space import Space
     from dse.search.evaluator import Evaluator
 
@@ -45,6 +49,7 @@ class BoTorch:
     }
     libraries: ClassVar[tuple[str, ...]] = ("botorch", "gpytorch", "scipy", "torch")
     portable: ClassVar[bool] = False
+    takes_several: ClassVar[bool] = True
     random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
@@ -67,7 +72,7 @@ class _Model:
         self._whole = [column for column, (_, whole) in enumerate(varying) if whole]
         self._named = [column for column, (_, whole) in enumerate(varying) if not whole]
         self._genes = np.empty((0, len(space.genes)), np.int64)
-        self._values = np.empty(0)
+        self._values = np.empty((0, 1))
 
     def ask(self) -> IntArray:
         """The next point, (1, genes), or the initial ones."""
@@ -80,31 +85,19 @@ class _Model:
     def tell(self, genes: IntArray, values: FloatArray, asked: bool) -> None:
         """Remember them."""
         self._genes = np.concatenate([self._genes, genes])
-        self._values = np.concatenate([self._values, values])
+        columns = values.reshape(len(genes), -1)
+        self._values = np.concatenate([self._values.reshape(-1, columns.shape[1]), columns])
 
     def _most_improving(self) -> IntArray:
         import torch
-        from botorch.acquisition import LogExpectedImprovement
-        from botorch.fit import fit_gpytorch_mll
-        from botorch.models import MixedSingleTaskGP, SingleTaskGP
-        from botorch.models.transforms import Normalize, Standardize
         from botorch.optim.optimize_mixed import optimize_acqf_mixed_alternating
-        from gpytorch.mlls import ExactMarginalLogLikelihood
 
         sizes = self._space.sizes[self._places]
         points = torch.tensor(self._genes[:, self._places], dtype=torch.float64)
-        gains = torch.tensor(-self._values[:, np.newaxis], dtype=torch.float64)
+        gains = torch.tensor(-self._values, dtype=torch.float64)
         bounds = torch.tensor(np.stack([0 * sizes, sizes - 1]), dtype=torch.float64)
-        scaled = Normalize(len(sizes), indices=self._whole, bounds=bounds) if self._whole else None
-        transforms = {"outcome_transform": Standardize(1), "input_transform": scaled}
-        model = (
-            MixedSingleTaskGP(points, gains, cat_dims=self._named, **transforms)
-            if self._named
-            else SingleTaskGP(points, gains, **transforms)
-        )
-        fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
         found, _ = optimize_acqf_mixed_alternating(
-            LogExpectedImprovement(model, best_f=gains.max()),
+            self._improvement(points, gains, bounds),
             bounds,
             discrete_dims={column: list(range(sizes[column])) for column in self._whole},
             cat_dims={column: list(range(sizes[column])) for column in self._named},
@@ -114,3 +107,35 @@ class _Model:
         point = np.zeros((1, len(self._space.genes)), np.int64)
         point[:, self._places] = np.clip(np.rint(found.numpy()), 0, sizes - 1)
         return point
+
+    def _improvement(self, points: Tensor, gains: Tensor, bounds: Tensor) -> Any:
+        """What is maximised, of one objective or several."""
+        from botorch.acquisition import LogExpectedImprovement
+        from botorch.acquisition.multi_objective.logei import qLogNoisyExpectedHypervolumeImprovement
+        from botorch.models import ModelListGP
+
+        models = [self._fitted(points, column[:, None], bounds) for column in gains.T]
+        if len(models) == 1:
+            return LogExpectedImprovement(models[0], best_f=gains.max())
+        worst = gains.min(dim=0).values.tolist()
+        return qLogNoisyExpectedHypervolumeImprovement(
+            ModelListGP(*models), worst, X_baseline=points, prune_baseline=True
+        )
+
+    def _fitted(self, points: Tensor, gains: Tensor, bounds: Tensor) -> Any:
+        """A process of one objective."""
+        from botorch.fit import fit_gpytorch_mll
+        from botorch.models import MixedSingleTaskGP, SingleTaskGP
+        from botorch.models.transforms import Normalize, Standardize
+        from gpytorch.mlls import ExactMarginalLogLikelihood
+
+        width = len(self._places)
+        scaled = Normalize(width, indices=self._whole, bounds=bounds) if self._whole else None
+        transforms = {"outcome_transform": Standardize(1), "input_transform": scaled}
+        model = (
+            MixedSingleTaskGP(points, gains, cat_dims=self._named, **transforms)
+            if self._named
+            else SingleTaskGP(points, gains, **transforms)
+        )
+        fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
+        return model
