@@ -84,6 +84,9 @@ class AnyCostModel:
     empty where a certificate claims no more than that its best design costs what it does."""
     bench_module: ClassVar[str] = ""
     """The module with `others`, a `dse.core.speed.Others`, that `dse bench cost` compares speeds with."""
+    residence_module: ClassVar[str] = ""
+    """The module with `RESIDENCE`, a `dse.core.residence.Residence`: what tensors that stay on chip mean to
+    its problems. Empty where chains are not known."""
     settings_type: ClassVar[type[ModelSettings] | None] = None
     """What a user may set of it, constants or other: it is made with one of these."""
     settings: ModelSettings | None = None

@@ -45,7 +45,14 @@ FUNCTIONS = "python"
 """The model that prices by a function, as in `my_package.costs:price` or `./my_costs.py:price`."""
 
 Ability = Literal[
-    "prices_strides", "prices_cases", "prices_widths", "explains", "proof_module", "settings_type", "outside"
+    "prices_strides",
+    "prices_cases",
+    "prices_widths",
+    "explains",
+    "proof_module",
+    "residence_module",
+    "settings_type",
+    "outside",
 ]
 """What a model declares: see AnyCostModel."""
 

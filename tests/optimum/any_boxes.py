@@ -18,6 +18,7 @@ from dse.domains.clustered.models.loopnest.proof.boxes import bounds, box, inner
 from dse.domains.clustered.models.loopnest.proof.boxes.dims import COLUMNS, SHARES
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.certifiers import certifier_of
+from dse.domains.clustered.proof.choices import ORDER_TABLE
 from dse.support.arrays import FloatArray, IntArray
 
 WIDEST = 4
@@ -47,20 +48,21 @@ def _box(problem: Problem, row: IntArray, rng: np.random.Generator) -> IntArray:
 def _bound(problem: Problem, tiles: IntArray, row: IntArray) -> float:
     """The bound of a box, as the search has it."""
     made = cast("bounds.BoxBounds", certifier_of(problem).make_bounds(problem))
-    facts, (sizes, constants, terms) = made._facts[0], made._figures
+    params, (sizes, constants, terms) = made._params[0], made._figures
     cluster = int(row[CLUSTER])
     depthwise = problem.layer.type == "DSCONV"
     outer, within = (max(int(row[at]), depthwise) for at in (OUTER_PARALLEL, INNER_PARALLEL))
     choice = np.array([cluster, outer, within])
     dims, shares = np.zeros((4, COLUMNS), np.int64), np.zeros((4, SHARES))
     fills, cases = np.zeros((2, 4, 3), np.int64), np.zeros((inner.CASES + 1, box.CASE_COLUMNS), np.int64)
-    known, orders, table = np.zeros(10, np.int64), made._orders, bounds.ORDER_TABLE
+    known, orders, table = np.zeros(10, np.int64), made._orders, ORDER_TABLE
     bound = box.bound_box(
-        tiles, choice, facts[0], sizes, constants, terms, orders[0], table, dims, shares, fills, cases, known
-    )
+        tiles, choice, params[0], sizes, constants, terms, orders[0], table, dims, shares, fills, cases,
+        known, *bounds.NO_PAIRS,
+    )  # fmt: skip
     assert parts.small(tiles)
     further = small.bound_further(
-        tiles, choice, facts[0], constants, terms, orders, table, dims, cases, known[8],
-        True, np.inf, small.small_scratch(facts[0]), links.link_scratch(),
+        tiles, choice, params[0], constants, terms, orders, table, dims, cases, known[8],
+        True, np.inf, small.small_scratch(params[0]), links.link_scratch(), *bounds.NO_PAIRS,
     )  # fmt: skip
     return max(float(bound), float(further))

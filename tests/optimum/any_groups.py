@@ -13,7 +13,7 @@ from dse.domains.clustered.mapping import (
     OUTER_TILE,
     MappingBatch,
 )
-from dse.domains.clustered.models.loopnest.proof.boxes.bounds import BoxBounds, intervals
+from dse.domains.clustered.models.loopnest.proof.boxes.bounds import MIRRORED, BoxBounds, intervals
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.certifiers import certifier_of
 from dse.domains.clustered.proof.choices import cluster_sizes, parallel_dims
@@ -22,8 +22,12 @@ from dse.support.arrays import FloatArray, IntArray
 
 
 def margins(problem: Problem, rng: np.random.Generator, drawn: int) -> FloatArray:
-    """Of random feasible mappings, the loss over the bound of the group: never below 1."""
+    """Of random feasible mappings, the loss over the bound of the group: never below 1.
+
+    No mapping is left out as the mirror image of another, or as dominated.
+    """
     bounds = cast("BoxBounds", certifier_of(problem).make_bounds(problem))
+    bounds._figures[0][MIRRORED], bounds.__dict__["_pairs"] = 0, None
     losses, ties = np.empty((2, bounds.groups))
     bounds.bound(0, bounds.groups, losses, ties)
     rows = problem.space.decode(problem.space.sample(rng, drawn)).rows

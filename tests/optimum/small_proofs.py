@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import pytest
 
 from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof import solver
 from dse.domains.levels.machine import TENSORS, Bandwidth, Level, Machine
-from dse.domains.levels.models.timeloop.proof import search
+from dse.domains.levels.models.timeloop.proof import proof, search
 from dse.domains.levels.problem import MachineProblem
 
 LAYERS = (
@@ -26,6 +27,12 @@ OPEN = (
     Level("Store", capacity=40, keeps=("W", "I"), may_keep=("O",), bandwidth=Bandwidth(shared=1.0)),
     Level("PE", keeps=("W",)),
 )
+
+
+def begin_with_few_points(patch: pytest.MonkeyPatch, points: int = 64, steps: int = 10) -> None:
+    """Proofs under `timeloop` begin with so many points as small spaces need: they come to the same."""
+    patch.setattr(proof, "FIRST_POINTS", points)
+    patch.setattr(proof, "STEPS_DOWN", steps)
 
 
 def results() -> Iterator[str]:

@@ -278,8 +278,8 @@ def test_what_cannot_be_certified_is_refused_in_a_line() -> None:
     long_layer = Layer("CONV", 1024, 1024, 66, 66, 3, 3)
     refusals = [
         (
-            Problem(layer, edge, cost_model="maestro", tiles="any"),
-            "only tiles 'factors' can be certified, got 'any'",
+            Problem(layer, edge, "power", cost_model="maestro", tiles="any"),
+            "of tiles 'any' objective 'power' cannot be certified under cost model 'maestro'",
         ),
         (
             Problem(layer, edge, cost_model=Renamed()),

@@ -16,7 +16,7 @@ from dse.domains.clustered.accelerator import PRESETS, Accelerator
 from dse.domains.clustered.mapping import CLUSTER, INNER_PARALLEL, INNER_TILE, OUTER_PARALLEL, OUTER_TILE
 from dse.domains.clustered.models.loopnest import LoopNest
 from dse.domains.clustered.models.loopnest.check.coverage import cover
-from dse.domains.clustered.models.loopnest.facts import DEPTHWISE, PES
+from dse.domains.clustered.models.loopnest.params import DEPTHWISE, PES
 from dse.domains.clustered.models.loopnest.proof import dims, inner_level, kernels, outer_level, tiles
 from dse.domains.clustered.models.loopnest.proof.bounds import make_bounds
 from dse.domains.clustered.models.loopnest.proof.instance import Instance, make_instance
@@ -51,25 +51,25 @@ class Summed:
     """One mapping's figures as the solver's kernels sum them up."""
 
     def __init__(self, instance: Instance, genes: IntArray, row: IntArray) -> None:
-        self.facts, self.real = instance.facts, np.zeros((2, 3), np.int64)
-        facts, cluster = self.facts, int(row[CLUSTER])
-        first = int(facts[DEPTHWISE])
+        self.params, self.real = instance.params, np.zeros((2, 3), np.int64)
+        params, cluster = self.params, int(row[CLUSTER])
+        first = int(params[DEPTHWISE])
         outer_parallel, inner_parallel = (max(int(row[at]), first) for at in (OUTER_PARALLEL, INNER_PARALLEL))
         self.dims = np.zeros((dims.DIMS, dims.COLUMNS), np.int64)
-        clusters = facts[PES] // cluster
+        clusters = params[PES] // cluster
         for dim in range(dims.DIMS):
             outer, inner = row[OUTER_TILE + dim], row[INNER_TILE + dim]
-            dims.set_outer(self.dims, dim, outer, clusters if dim == outer_parallel else 1, facts)
-            dims.set_inner(self.dims, dim, inner, cluster if dim == inner_parallel else 1, facts)
+            dims.set_outer(self.dims, dim, outer, clusters if dim == outer_parallel else 1, params)
+            dims.set_inner(self.dims, dim, inner, cluster if dim == inner_parallel else 1, params)
         for axis in range(2):
             tile = instance.outer_tiles[2 + axis, 1:].tolist().index(row[OUTER_TILE + 2 + axis])
             spread = outer_parallel == 2 + axis
             number = instance.clusters.tolist().index(cluster) if spread else len(instance.clusters)
             self.real[axis] = instance.real[axis, tile, number]
         self.figures = np.zeros(tiles.FIGURES, np.int64)
-        tiles.set_figures(self.dims, facts, self.figures)
+        tiles.set_figures(self.dims, params, self.figures)
         self.spread = np.zeros((2, 3), np.int64)
-        kernels.set_clusters(self.dims, outer_parallel, facts, self.spread)
+        kernels.set_clusters(self.dims, outer_parallel, params, self.spread)
         self.orders = ORDER_TABLE[genes[OUTER_ORDER_GENE]], ORDER_TABLE[genes[INNER_ORDER_GENE]]
 
     def totals(self) -> list[int]:
@@ -77,12 +77,12 @@ class Summed:
         level, totals = np.zeros(inner_level.LEVEL, np.int64), np.zeros(outer_level.TOTALS, np.int64)
         step = self.figures[tiles.STEP]
         inner_level.time_inner(
-            self.dims, self.orders[1], self.facts, step, self.spread, *inner_level.inner_scratch(), level
+            self.dims, self.orders[1], self.params, step, self.spread, *inner_level.inner_scratch(), level
         )
         outer_level.time_outer(
             self.dims,
             self.orders[0],
-            self.facts,
+            self.params,
             step,
             level,
             self.real,
@@ -95,7 +95,7 @@ class Summed:
     def bounds(self) -> list[tuple[int, int]]:
         """Of each case of the tiles, the fewest words to and from PEs, and at L2."""
         cases = np.zeros((tiles.CASES, outer_level.TOTALS), np.int64)
-        number = tiles.bound_cases(self.dims, self.facts, cases)
+        number = tiles.bound_cases(self.dims, self.params, cases)
         return [(int(case[outer_level.TO_PES]), int(case[outer_level.AT_L2])) for case in cases[:number]]
 
 

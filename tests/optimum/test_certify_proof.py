@@ -50,7 +50,7 @@ def broken(checks: Sequence[Check]) -> list[str]:
 @pytest.mark.parametrize(("layer", "machine"), list(product(LAYERS, MACHINES)))
 def test_two_levels_summed_apart_cost_what_the_model_says(layer: str, machine: Accelerator) -> None:
     problem = Problem(load_layer(layer), machine, cost_model="maestro")
-    facts = make_instance(problem).facts
+    params = make_instance(problem).params
     genes = problem.space.sample(np.random.default_rng(7), 300)
     rows, costs = problem.space.decode(genes).rows, problem.price(genes)
     depthwise = problem.layer.type == "DSCONV"
@@ -60,19 +60,19 @@ def test_two_levels_summed_apart_cost_what_the_model_says(layer: str, machine: A
         spatial = [max(int(row[column]), int(depthwise)) for column in (OUTER_PARALLEL, INNER_PARALLEL)]
         cluster, scratch = int(row[CLUSTER]), kernels.level_scratch()
         summary = scratch[-1]
-        level.set_level(outer_tiles, inner_tiles, spatial[1], cluster, facts, False, *scratch)
-        steps = [-(-int(summary[work]) // facts[level.LANES]) for work in (level.WORK, level.LAST_WORK)]
+        level.set_level(outer_tiles, inner_tiles, spatial[1], cluster, params, False, *scratch)
+        steps = [-(-int(summary[work]) // params[level.LANES]) for work in (level.WORK, level.LAST_WORK)]
         data = summary[level.FIRST_INPUTS] + summary[level.FIRST_WEIGHTS]
-        inner = steps[0] + facts[level.LATENCY] - 1 - (-data // facts[level.BANDWIDTH])
+        inner = steps[0] + params[level.LATENCY] - 1 - (-data // params[level.BANDWIDTH])
         inner += level.sum_order(
             ORDER_TABLE[inner_order], AFTER_TABLE[inner_order], spatial[1], *scratch, *steps
         )[0]
-        sizes = facts[level.SIZES : level.FACTS]
+        sizes = params[level.SIZES : level.PARAMS]
         least = level.set_level(
-            sizes, outer_tiles, spatial[0], machine.num_pes // cluster, facts, True, *scratch
+            sizes, outer_tiles, spatial[0], machine.num_pes // cluster, params, True, *scratch
         )
         data = summary[level.FIRST_INPUTS] + summary[level.FIRST_WEIGHTS]
-        cycles = max(inner + facts[level.LATENCY] - 1 - (-data // facts[level.BANDWIDTH]), least)
+        cycles = max(inner + params[level.LATENCY] - 1 - (-data // params[level.BANDWIDTH]), least)
         cycles += level.sum_order(
             ORDER_TABLE[outer_order], AFTER_TABLE[outer_order], spatial[0], *scratch, inner, inner
         )[0]
@@ -111,7 +111,7 @@ def test_the_outer_cases_of_the_check_cost_what_the_model_says(layer: str) -> No
 def test_mappings_whose_counts_wrap_are_the_ones_that_the_model_refuses_or_finds_short_of_work() -> None:
     machine = Accelerator(3, 512, 2**22, 16, 4)
     problem = Problem(Layer.gemm(4096, 2048, 2048), machine, cost_model="maestro")
-    facts = make_instance(problem).facts
+    params = make_instance(problem).params
     genes = problem.space.sample(np.random.default_rng(9), 3000)
     genes[:, 2:6] = np.minimum(genes[:, 2:6], 1)
     rows, costs = problem.space.decode(genes).rows, problem.price(genes)
@@ -119,8 +119,8 @@ def test_mappings_whose_counts_wrap_are_the_ones_that_the_model_refuses_or_finds
     for row in rows:
         scratch = kernels.level_scratch()
         tiles, spatial = row[OUTER_TILE : OUTER_TILE + 4], int(row[OUTER_PARALLEL])
-        sizes, clusters = facts[level.SIZES : level.FACTS], machine.num_pes // int(row[CLUSTER])
-        level.set_level(sizes, tiles, spatial, clusters, facts, True, *scratch)
+        sizes, clusters = params[level.SIZES : level.PARAMS], machine.num_pes // int(row[CLUSTER])
+        level.set_level(sizes, tiles, spatial, clusters, params, True, *scratch)
         wraps.append(level.largest_case(scratch[0], spatial, scratch[-1]) >= COUNTER)
     assert 0 < sum(wraps) < len(wraps)
     assert (np.isin(costs.reason, (Reason.TOO_MANY_STEPS, Reason.WORK_DROPPED)) == wraps).all()
@@ -139,7 +139,7 @@ def test_the_inner_bound_holds_everywhere_and_one_cycle_more_would_not(case: Cas
         for row, group in enumerate(group_keys(tiles, clusters)):
             sizes = np.array(group.tiles)
             mine = inner_bound(
-                sizes, group.cluster, instance.facts, instance.parallels[1], instance.fixed_inner
+                sizes, group.cluster, instance.params, instance.parallels[1], instance.fixed_inner
             )
             assert mine == bounds[row]
             least = fewest_cycles(problem, group.tiles, group.cluster, 10**6)

@@ -9,7 +9,7 @@ import pytest
 
 from dse.domains.levels.models.timeloop.proof import proof
 from tests import ROOT
-from tests.optimum.small_proofs import results
+from tests.optimum.small_proofs import begin_with_few_points, results
 
 PLAIN = """
 import numba
@@ -35,8 +35,7 @@ def test_small_proofs_by_plain_python_stay_in_their_arrays_and_end_as_the_compil
 ) -> None:
     run = subprocess.run([sys.executable, "-c", PLAIN], capture_output=True, text=True, cwd=ROOT, check=False)
     assert run.returncode == 0, run.stderr[-600:]
-    monkeypatch.setattr(proof, "FIRST_POINTS", 8)
-    monkeypatch.setattr(proof, "STEPS_DOWN", 1)
+    begin_with_few_points(monkeypatch, 8, 1)
     monkeypatch.setattr(proof, "ROUNDS", 2)
     found = run.stdout.splitlines()
     assert found == list(results())

@@ -40,6 +40,7 @@ CLOCK_GHZ = (1e-6, 1e6)
 
 IN_WORDS = ("l1_size", "l2_size", "noc_bandwidth", "offchip_bandwidth")
 """The figures that count elements: bits on an AcceleratorInBits."""
+TENSORS = ("W", "I", "O")
 WORD_BITS = 16
 """Bits of an element where nobody says: those that the constants of `loopnest` are of."""
 
@@ -74,8 +75,9 @@ class Accelerator(Schema):
     """Sizes in elements, bandwidths in elements per cycle, latency in cycles, clock in GHz.
 
     `l1_size` is one PE's buffer, `l2_size` the shared one, `simd_lanes` a PE's MACs per cycle. An element has
-    `word_bits`, which matters where words have `bits` of their own. `name` is a label: two accelerators are
-    equal if their figures are.
+    `word_bits`, which matters where words have `bits` of their own. What it `holds` of W, I and O is whole in
+    L2 before the layer begins, or stays there, and `l2_size` is the room beside it. `name` is a label: two
+    accelerators are equal if their figures are.
     """
 
     num_pes: int
@@ -89,6 +91,7 @@ class Accelerator(Schema):
     name: str = field(default="", compare=False)
     word_bits: int = WORD_BITS
     bits: Widths = NO_WIDTHS
+    holds: tuple[str, ...] = ()
 
     unit: ClassVar[str] = "elements"
     """What sizes and bandwidths count."""
@@ -98,6 +101,7 @@ class Accelerator(Schema):
             raise InputError(f"accelerator: name must be printable text, got {shorten(self.name)}")
         whole_number(self.word_bits, "accelerator: word_bits", most=MAX_WORD_BITS)
         object.__setattr__(self, "bits", Widths.read(self.bits, "accelerator: bits"))
+        object.__setattr__(self, "holds", _held(self.holds))
         for name in MACHINE_FIGURES:
             number = checked_figure(name, getattr(self, name), f"accelerator: {name}", self._most)
             object.__setattr__(self, name, number)
@@ -115,8 +119,10 @@ class Accelerator(Schema):
         """
         entry = _in_elements(data, where)
         bits = entry.pop("bits", None) if isinstance(entry, dict) else None
+        holds = entry.pop("holds", ()) if isinstance(entry, dict) else ()
         found: Accelerator = read(Accelerator, entry, where, "accelerator")
-        return replace(found, bits=Widths.read(bits, f"{where}: bits")) if bits is not None else found
+        found = replace(found, bits=Widths.read(bits, f"{where}: bits")) if bits is not None else found
+        return replace(found, holds=holds) if holds else found
 
     def to_dict(self) -> dict[str, Any]:
         """The figures as plain data (without the name); `from_dict` reads it back.
@@ -125,12 +131,16 @@ class Accelerator(Schema):
         """
         figures = {name: getattr(self, name) for name in MACHINE_FIGURES}
         said = {"word_bits": self.word_bits} if self.word_bits != WORD_BITS or self.bits else {}
-        return figures | said | ({"bits": self.bits.to_dict()} if self.bits else {})
+        return figures | said | ({"bits": self.bits.to_dict()} if self.bits else {}) | self._said_held
 
     @property
     def figures(self) -> dict[str, Any]:
         """The figures that decide what mappings cost: of words that all have one width, in no bits."""
-        return {name: getattr(self, name) for name in MACHINE_FIGURES}
+        return {name: getattr(self, name) for name in MACHINE_FIGURES} | self._said_held
+
+    @property
+    def _said_held(self) -> dict[str, Any]:
+        return {"holds": list(self.holds)} if self.holds else {}
 
     def of_widths(self, widths: Widths) -> Accelerator:
         """The accelerator for a layer of these widths, which win over its own: in bits, if there are any."""
@@ -211,7 +221,7 @@ class AcceleratorInBits(Accelerator):
         """See Accelerator: what is said is in elements."""
         scaled = {name: getattr(self, name) // self.word_bits for name in IN_WORDS}
         figures = {name: getattr(self, name) for name in MACHINE_FIGURES} | scaled
-        return figures | {"word_bits": self.word_bits, "bits": self.bits.to_dict()}
+        return figures | {"word_bits": self.word_bits, "bits": self.bits.to_dict()} | self._said_held
 
     def of_widths(self, widths: Widths) -> Accelerator:
         """See Accelerator."""
@@ -227,6 +237,13 @@ class AcceleratorInBits(Accelerator):
     def in_elements(self, figure: str, value: int) -> int:
         """See Accelerator."""
         return -(-value // self.word_bits) if figure in IN_WORDS else value
+
+
+def _held(names: object) -> tuple[str, ...]:
+    """What stays in L2, in order."""
+    if not isinstance(names, list | tuple) or not {*map(str, names)} <= {*TENSORS}:
+        raise InputError(f"accelerator: holds must be some of W, I and O, got {shorten(names)}")
+    return tuple(name for name in TENSORS if name in names)
 
 
 def _size(value: int) -> str:

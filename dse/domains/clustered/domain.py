@@ -36,7 +36,6 @@ class Clustered:
         "l2_size": "L2",
     }
     hardware_figures = ClusteredFigures()
-    residence = None
     proof_seconds = None
     bench_hardware = ("edge",)
 

@@ -37,23 +37,23 @@ class FeasibilityRules:
     def __init__(self, layer: Layer, accelerator: Accelerator, objective: str) -> None:
         self._kernel = load_kernels("dse.domains.clustered.feasibility_kernel")
         self._layer, self._accelerator = layer, accelerator
-        self._facts = self._facts_of(np.array([accelerator.machine_row], dtype=np.int64))
+        self._params = self._params_of(np.array([accelerator.machine_row], dtype=np.int64))
         first, *others = parse_objectives(objective)
         self._terms, self._several = first.rows(self._kernel.COLUMNS), bool(others)
         self._hertz = np.array([accelerator.hertz])
 
-    def _facts_of(self, machines: IntArray) -> IntArray:
+    def _params_of(self, machines: IntArray) -> IntArray:
         """What the kernel knows of the layer on each of some machines (n, figures)."""
         layer = self._layer
         pes, l1_size, l2_size, _, _, _, lanes, _ = machines.T
-        facts = np.empty((len(machines), self._kernel.SIZES + len(DIMS)), dtype=np.int64)
-        facts[:, self._kernel.NUM_PES], facts[:, self._kernel.LANES] = pes, lanes
-        facts[:, self._kernel.L1], facts[:, self._kernel.L2] = l1_size, l2_size
-        facts[:, self._kernel.MACS] = layer.macs
-        facts[:, self._kernel.COMPUTE_FLOOR] = -(-layer.macs // (pes * lanes))
-        facts[:, self._kernel.DEPTHWISE] = layer.type == "DSCONV"
-        facts[:, self._kernel.SIZES :] = [layer.loops[dim] for dim in DIMS]
-        return facts
+        params = np.empty((len(machines), self._kernel.SIZES + len(DIMS)), dtype=np.int64)
+        params[:, self._kernel.NUM_PES], params[:, self._kernel.LANES] = pes, lanes
+        params[:, self._kernel.L1], params[:, self._kernel.L2] = l1_size, l2_size
+        params[:, self._kernel.MACS] = layer.macs
+        params[:, self._kernel.COMPUTE_FLOOR] = -(-layer.macs // (pes * lanes))
+        params[:, self._kernel.DEPTHWISE] = layer.type == "DSCONV"
+        params[:, self._kernel.SIZES :] = [layer.loops[dim] for dim in DIMS]
+        return params
 
     def judge(
         self, rows: IntArray, costs: CostBatch, machines: IntArray | None = None
@@ -75,7 +75,7 @@ class FeasibilityRules:
             costs.macs,
             costs.valid,
             costs.reason,
-            self._facts if machines is None else self._facts_of(machines),
+            self._params if machines is None else self._params_of(machines),
             self._terms,
             self._hertz if machines is None else figure_column(machines, "clock_ghz") * 1e9,
             losses,
@@ -88,7 +88,7 @@ class FeasibilityRules:
     def serial_floors(self, rows: IntArray) -> IntArray:
         """The serial floor of each of n mappings, in cycles."""
         floors = np.empty(len(rows), np.int64)
-        self._kernel.serial_floors(rows, self._facts, floors)
+        self._kernel.serial_floors(rows, self._params, floors)
         return floors
 
     def explain(self, row: IntArray, costs: CostBatch, index: int = 0) -> str:
@@ -105,7 +105,7 @@ class FeasibilityRules:
         if reason is Reason.WORK_DROPPED:
             return f"the cost model counts {costs.macs[index]} MACs, the layer has {self._layer.macs}"
         if reason is Reason.BELOW_COMPUTE_FLOOR:
-            floor = self._facts[0, self._kernel.COMPUTE_FLOOR]
+            floor = self._params[0, self._kernel.COMPUTE_FLOOR]
             return f"{cycles} cycles; on all PEs the MACs take at least {floor}"
         if reason is Reason.BELOW_SERIAL_FLOOR:
             floor = self.serial_floors(row[np.newaxis])[0]

@@ -19,7 +19,7 @@ BELOW_COMPUTE_FLOOR = int(Reason.BELOW_COMPUTE_FLOOR)
 BELOW_SERIAL_FLOOR = int(Reason.BELOW_SERIAL_FLOOR)
 OVER_CAP = int(Reason.OVER_CAP)
 
-# Columns of the facts about a layer and an accelerator; SIZES is the first of six, in the order of DIMS.
+# Columns of the params about a layer and an accelerator; SIZES is the first of six, in the order of DIMS.
 NUM_PES, LANES, L1, L2, MACS, COMPUTE_FLOOR, DEPTHWISE, SIZES = range(8)
 K_DIM, C_DIM = DIMS.index("K"), DIMS.index("C")
 DIM_COUNT = len(DIMS)
@@ -33,27 +33,27 @@ value_of = njit(**LEAN)(loss_value)
 @njit(**OPTIONS)
 def judge_rows(
     rows, cycles, energy_nj, power, area, l1_size, l2_size, macs, valid, model_reason,
-    all_facts, terms, hertz, losses, reasons,
+    all_params, terms, hertz, losses, reasons,
 ):  # fmt: skip
     """Write the loss and the reason of each of n priced mappings into `losses` and `reasons`.
 
-    `all_facts` and `hertz` have a row for each of them, or one for all; `terms` are the objective's, for
+    `all_params` and `hertz` have a row for each of them, or one for all; `terms` are the objective's, for
     COLUMNS.
     """
     for i in range(len(rows)):
-        facts = all_facts[i if len(all_facts) > 1 else 0]
+        params = all_params[i if len(all_params) > 1 else 0]
         losses[i] = np.inf
         if not valid[i]:
             reasons[i] = model_reason[i]
-        elif l1_size[i] > facts[L1]:
+        elif l1_size[i] > params[L1]:
             reasons[i] = L1_TOO_SMALL
-        elif l2_size[i] > facts[L2]:
+        elif l2_size[i] > params[L2]:
             reasons[i] = L2_TOO_SMALL
-        elif macs[i] < facts[MACS]:
+        elif macs[i] < params[MACS]:
             reasons[i] = WORK_DROPPED
-        elif cycles[i] < facts[COMPUTE_FLOOR]:
+        elif cycles[i] < params[COMPUTE_FLOOR]:
             reasons[i] = BELOW_COMPUTE_FLOOR
-        elif cycles[i] < serial_floor(rows[i], facts):
+        elif cycles[i] < serial_floor(rows[i], params):
             reasons[i] = BELOW_SERIAL_FLOOR
         else:
             reasons[i] = 0
@@ -66,36 +66,36 @@ def judge_rows(
 
 
 @njit(**OPTIONS)
-def serial_floors(rows, all_facts, floors):
+def serial_floors(rows, all_params, floors):
     """Write the serial floor of each of n mappings into `floors`."""
     for i in range(len(rows)):
-        floors[i] = serial_floor(rows[i], all_facts[i if len(all_facts) > 1 else 0])
+        floors[i] = serial_floor(rows[i], all_params[i if len(all_params) > 1 else 0])
 
 
 @njit(**OPTIONS)
-def serial_floor(row, facts):
+def serial_floor(row, params):
     """Cycles that the busiest PE of one mapping needs for its steps."""
     # What no model accepts (a tile of 0, a cluster of more than all PEs) must not divide by zero either.
-    cluster = min(max(row[CLUSTER], 1), facts[NUM_PES])
+    cluster = min(max(row[CLUSTER], 1), params[NUM_PES])
     outer_parallel, inner_parallel = row[OUTER_PARALLEL], row[INNER_PARALLEL]
-    if facts[DEPTHWISE]:
+    if params[DEPTHWISE]:
         outer_parallel = C_DIM if outer_parallel == K_DIM else outer_parallel
         inner_parallel = C_DIM if inner_parallel == K_DIM else inner_parallel
     steps = 1
     for dim in range(DIM_COUNT):
-        size = facts[SIZES + dim]
+        size = params[SIZES + dim]
         if dim != outer_parallel and dim != inner_parallel:
             steps *= size
             continue
         # Tiles beyond the size change nothing here; cut to it, they cannot overflow.
         outer = min(max(row[OUTER_TILE + dim], 1), size)
         inner = min(max(row[INNER_TILE + dim], 1), size)
-        spread = outer * (facts[NUM_PES] // cluster if dim == outer_parallel else 1)
+        spread = outer * (params[NUM_PES] // cluster if dim == outer_parallel else 1)
         lanes = cluster if dim == inner_parallel else 0
         steps *= (size // spread) * busiest(outer, inner, lanes) + busiest(
             min(outer, size % spread), inner, lanes
         )
-    return -(-steps // facts[LANES])
+    return -(-steps // params[LANES])
 
 
 @njit(**OPTIONS)

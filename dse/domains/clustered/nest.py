@@ -240,7 +240,8 @@ def _buffer_line(name: str, accelerator: Accelerator | None, held: dict[str, int
     size = accelerator.l1_size if name == "L1" else accelerator.l2_size
     verb = "holds" if total <= size else "LACKS ROOM for"
     limit = f" of {size:,}" if size < UNLIMITED else ""
-    return f"{name} {verb} {total:,}{limit} = 2 x ({parts})"
+    beside = ", ".join(accelerator.holds) if name == "L2" else ""
+    return f"{name} {verb} {total:,}{limit} = 2 x ({parts})" + (f", beside {beside} whole" if beside else "")
 
 
 def _work_line(layer: Layer, inner: Sequence[_Loop]) -> str:

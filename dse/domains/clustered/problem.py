@@ -28,7 +28,7 @@ from dse.domains.clustered.space.field import SPACE, SpaceField
 from dse.domains.clustered.space.mapping_space import MappingSpace
 from dse.domains.clustered.space.parts import PES, Parts
 from dse.domains.clustered.templates import TEMPLATES
-from dse.domains.clustered.widths import as_counted, in_elements, refuse_widths
+from dse.domains.clustered.widths import as_counted, in_elements, refuse_unpriced
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.hashing import digest
@@ -77,7 +77,7 @@ class Problem:
             object.__setattr__(self, "accelerator", self.accelerator.of_widths(self.layer.bits))
         # The space and the model are made now, so that what is wrong with them is said now.
         _ = self.space, self.model
-        refuse_widths(self)
+        refuse_unpriced(self)
         objectives_under(self.objective, self.model.name)
         if self.area_budget is not None:
             object.__setattr__(self, "area_budget", positive_number(self.area_budget, "area budget"))

@@ -15,8 +15,14 @@ if TYPE_CHECKING:
     from dse.domains.clustered.space.parts import Parts
 
 
-def refuse_widths(problem: Problem) -> None:
-    """InputError where words have widths, and the problem's model counts elements."""
+def refuse_unpriced(problem: Problem) -> None:
+    """InputError where words have widths, or operands stay in L2, and the model knows nothing of that."""
+    if problem.accelerator.holds and not problem.model.residence_module:
+        able = " or ".join(repr(name) for name in models_with("residence_module"))
+        raise InputError(
+            f"cost model {problem.model.name!r} has no tensors that stay in L2, and the accelerator holds "
+            f"{', '.join(problem.accelerator.holds)}; expected {able}"
+        )
     if problem.accelerator.tensor_bits is None:
         return
     bits = problem.accelerator.bits

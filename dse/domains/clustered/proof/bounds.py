@@ -11,10 +11,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+import numpy as np
+
 from dse.core.certificate import Solved
+from dse.domains.clustered.mapping import (
+    CLUSTER,
+    INNER_ORDER,
+    INNER_PARALLEL,
+    INNER_TILE,
+    OUTER_ORDER,
+    OUTER_PARALLEL,
+    OUTER_TILE,
+)
 from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.proof.choices import ORDER_TABLE
 from dse.support.arrays import FloatArray, IntArray
 
+MAPPED = ORDER_TABLE.shape[1]
 Value = tuple[float, float]
 """A loss and its tie break, compared in this order."""
 
@@ -52,16 +65,31 @@ class Winner(NamedTuple):
     inner: Choice
 
 
+def winner_of(row: IntArray) -> Winner:
+    """The mapping of a row of a MappingBatch."""
+
+    def level(parallel: int, order: int, tile: int) -> Choice:
+        number = np.flatnonzero((row[order : order + MAPPED] == ORDER_TABLE).all(axis=1))[0]
+        return Choice(int(row[parallel]), int(number), row[tile : tile + MAPPED].tolist())
+
+    outer = level(OUTER_PARALLEL, OUTER_ORDER, OUTER_TILE)
+    return Winner(outer, int(row[CLUSTER]), level(INNER_PARALLEL, INNER_ORDER, INNER_TILE))
+
+
 class Solution(NamedTuple):
     """What solving some groups found: a mapping better than the one to beat, or None with the same value.
 
     `inner_levels` are those that were looked at, and `solved` lists the groups where the model lists them.
+    `left` is the lowest bound of what is left in the groups, where they were too much for one call; another
+    call goes on, unless there is no `more` to be done for want of memory.
     """
 
     value: Value
     winner: Winner | None
     inner_levels: int
     solved: tuple[Solved, ...] = ()
+    left: float | None = None
+    more: bool = True
 
 
 class Rounds(NamedTuple):

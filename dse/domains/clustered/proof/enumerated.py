@@ -30,7 +30,7 @@ from dse.domains.clustered.mapping import (
     MappingBatch,
 )
 from dse.domains.clustered.problem import Problem
-from dse.domains.clustered.proof.bounds import Choice, Groups, Rounds, Solution, Value, Winner
+from dse.domains.clustered.proof.bounds import Groups, Rounds, Solution, Value, winner_of
 from dse.domains.clustered.proof.choices import (
     MAX_GROUPS,
     ORDER_TABLE,
@@ -161,7 +161,7 @@ class EnumeratedBounds:
         place = int(np.lexsort((tie_breaks, found.loss))[0])
         value = (float(found.loss[place]), float(tie_breaks[place]))
         better = found.reason[place] == Reason.FEASIBLE and value < to_beat
-        return Solution(value if better else to_beat, _winner(rows[place]) if better else None, len(groups))
+        return Solution(value if better else to_beat, winner_of(rows[place]) if better else None, len(groups))
 
     def floor(self) -> float:
         """The loss of the cycles that every feasible mapping takes, with no energy."""
@@ -183,14 +183,3 @@ class EnumeratedBounds:
         *tiles, clusters = (found[place] for found, place in zip(self._choices, places, strict=True))
         both = np.stack(tiles, axis=1)
         return both[:, :, 0], both[:, :, 1], clusters[:, 0]
-
-
-def _winner(row: IntArray) -> Winner:
-    """A mapping as the solver knows it."""
-
-    def level(parallel: int, order: int, tile: int) -> Choice:
-        number = np.flatnonzero((row[order : order + MAPPED] == ORDER_TABLE).all(axis=1))[0]
-        return Choice(int(row[parallel]), int(number), row[tile : tile + MAPPED].tolist())
-
-    outer = level(OUTER_PARALLEL, OUTER_ORDER, OUTER_TILE)
-    return Winner(outer, int(row[CLUSTER]), level(INNER_PARALLEL, INNER_ORDER, INNER_TILE))

@@ -196,7 +196,14 @@ def solve_groups(bounds: Bounds, bounded: Bounded, clock: Clock, threads: int, f
         for place in range(start, stop, part):
             if place > begun and clock.over:
                 return None
-            block.add(bounds.solve(queue.part(place, min(place + part, stop)), block.value))
+            groups, left = queue.part(place, min(place + part, stop)), True
+            while left:
+                solution = bounds.solve(groups, block.value)
+                block.add(solution)
+                left = solution.left is not None
+                if left and (clock.over or not solution.more):
+                    block.stopped_at = solution.left
+                    return block
         return block
 
     while first < len(queue) and (losses[first], tie_breaks[first]) < found.value:
@@ -208,6 +215,9 @@ def solve_groups(bounds: Bounds, bounded: Bounded, clock: Clock, threads: int, f
             late = late or block is None
             if not late and block is not None:
                 found.add(block)
+                if block.stopped_at is not None:
+                    found.solved, found.stopped_at = first, max(block.stopped_at, float(losses[first]))
+                    return found
                 first = min(first + size, len(queue))
         size = min(2 * size, bounds.rounds.most)
     found.solved = len(found.listed) if bounds.lists_solved else _count_below(queue, found.value)

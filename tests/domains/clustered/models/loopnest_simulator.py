@@ -53,8 +53,7 @@ class Pe:
 
     def __init__(self, cluster: int, place: int) -> None:
         self.cluster, self.place = cluster, place
-        self.inputs: frozenset[Element] = frozenset()
-        self.weights: frozenset[Element] = frozenset()
+        self.inputs, self.weights = frozenset[Element](), frozenset[Element]()
         self.psums: dict[Element, int] = {}
 
 
@@ -163,14 +162,14 @@ class Simulator:
         self.input, self.weight, self.output = map((accelerator.tensor_bits or ONE).__getitem__, "IWO")
         rng = np.random.default_rng(seed)
         (rows, columns), channels = layer.padding, 1 if layer.type == "DSCONV" else layer.K
-        self.image = np.zeros((layer.C, layer.Y + 2 * rows, layer.X + 2 * columns), np.int64)
         values = rng.integers(-9, 10, (layer.C, layer.Y, layer.X))
-        self.image[:, rows : rows + layer.Y, columns : columns + layer.X] = values
+        self.image = np.pad(values, ((0, 0), (rows, rows), (columns, columns)))
         self.filters = rng.integers(-9, 10, (channels, layer.C, layer.R, layer.S))
-        self.l2_inputs: frozenset[Element] = frozenset()
-        self.l2_weights: frozenset[Element] = frozenset()
-        self.l2_psums: dict[Element, int] = {}
-        self.dram_psums: dict[Element, int] = {}
+        whole = {dim: range(size) for dim, size in self.nest.sizes.items()}
+        self.holds, nothing = accelerator.holds, frozenset[Element]()
+        self.l2_inputs = self.nest.inputs(whole) if "I" in self.holds else nothing
+        self.l2_weights = self.nest.weights(whole) if "W" in self.holds else nothing
+        self.l2_psums, self.dram_psums = dict[Element, int](), dict[Element, int]()
 
     def run(self) -> Simulated:
         """Walk all steps; what a step needs is fetched while the step before it runs."""
@@ -203,9 +202,8 @@ class Simulator:
         busiest = 0
         for pe in self.pes:
             box = self.nest.box(step, pe.cluster, pe.place)
-            macs = self._compute_on(pe, box) if box else 0
+            busiest = max(busiest, macs := self._compute_on(pe, box) if box else 0)
             self.done.macs += macs
-            busiest = max(busiest, macs)
         return busiest
 
     def _compute_on(self, pe: Pe, box: Box) -> int:
@@ -227,8 +225,7 @@ class Simulator:
 
     def _move_to(self, step: Step, *, new_outer: bool) -> tuple[int, int]:
         """Bring what the step needs, send away what it does not: words over the DRAM link and the NoC."""
-        offchip = 0
-        noc = self._send_psums(step)
+        offchip, noc = 0, self._send_psums(step)
         if new_outer:
             box = self.nest.outer_box(step.outer)
             outputs = self.nest.outputs(box)
@@ -238,18 +235,20 @@ class Simulator:
 
     def _fill_l2(self, box: Box) -> int:
         """Inputs and weights of an outer step; zeros of the padding take time but are not in DRAM."""
-        inputs, weights = self.nest.inputs(box), self.nest.weights(box)
+        inputs = self.l2_inputs if "I" in self.holds else self.nest.inputs(box)
+        weights = self.l2_weights if "W" in self.holds else self.nest.weights(box)
         new, brought = inputs - self.l2_inputs, self.weight * len(weights - self.l2_weights)
         self.done.moved["dram input"] += self.input * sum(map(self._is_real, new))
         self.done.moved["dram weight"] += brought
         self.l2_inputs, self.l2_weights = inputs, weights
-        self.done.l2_need = max(self.done.l2_need, 2 * self._room(inputs, weights, box))
+        self.done.l2_need = max(self.done.l2_need, 2 * self._room(box, self.holds))
         return self.input * len(new) + brought
 
-    def _room(self, inputs: frozenset[Element], weights: frozenset[Element], box: Box) -> int:
-        """What these and the outputs of a box take."""
-        sums = self.output * len(self.nest.outputs(box))
-        return self.input * len(inputs) + self.weight * len(weights) + sums
+    def _room(self, box: Box, besides: tuple[str, ...] = ()) -> int:
+        """What a box takes, without the tensors that are there besides."""
+        nest, each = self.nest, (self.input, self.weight, self.output)
+        parts = zip("IWO", each, (nest.inputs(box), nest.weights(box), nest.outputs(box)), strict=True)
+        return sum(size * len(elements) for name, size, elements in parts if name not in besides)
 
     def _is_real(self, element: Element) -> bool:
         _, row, column = element
@@ -258,17 +257,17 @@ class Simulator:
 
     def _write_back(self, kept: frozenset[Element]) -> int:
         """Outputs that leave L2 for DRAM."""
+        if "O" in self.holds:
+            return 0
         leaving = [element for element in self.l2_psums if element not in kept]
-        for element in leaving:
-            self.dram_psums[element] = self.l2_psums.pop(element)
+        self.dram_psums |= {element: self.l2_psums.pop(element) for element in leaving}
         self.done.moved["dram output up"] += self.output * len(leaving)
         return self.output * len(leaving)
 
     def _read_back(self, needed: frozenset[Element]) -> int:
         """Partial sums that come back from DRAM; an output that was never there starts from zero."""
         coming = [e for e in needed if e in self.dram_psums and e not in self.l2_psums]
-        for element in coming:
-            self.l2_psums[element] = self.dram_psums[element]
+        self.l2_psums |= {element: self.dram_psums[element] for element in coming}
         self.done.moved["dram output down"] += self.output * len(coming)
         return self.output * len(coming)
 
@@ -286,7 +285,7 @@ class Simulator:
                 sent[tensor, self.nest.group(tensor, pe.cluster, pe.place)] |= new
                 self.done.moved[f"pe {tensor}"] += getattr(self, tensor) * len(new)
             pe.inputs, pe.weights = inputs, weights
-            self.done.l1_need = max(self.done.l1_need, 2 * self._room(inputs, weights, box))
+            self.done.l1_need = max(self.done.l1_need, 2 * self._room(box))
         for (tensor, _), elements in sent.items():
             self.done.moved[f"l2 {tensor}"] += getattr(self, tensor) * len(elements)
         return sum(getattr(self, tensor) * len(elements) for (tensor, _), elements in sent.items())
@@ -327,7 +326,7 @@ class Simulator:
         return words
 
     def _check_outputs(self) -> None:
-        """DRAM holds the layer's outputs, each exactly."""
+        """DRAM, or L2 where they stay, holds the layer's outputs, each exactly."""
         (rows, columns), (down, right) = self.layer.output, self.layer.stride
         (lower, wider), taps = self.layer.dilation, (self.layer.R, self.layer.S)
         extents = (taps[0] - 1) * lower + 1, (taps[1] - 1) * wider + 1
@@ -335,8 +334,9 @@ class Simulator:
         patches = patches[:, ::down, ::right, ::lower, ::wider][:, :rows, :columns]
         sums = "cyxrs,kcrs->cyx" if self.layer.type == "DSCONV" else "cyxrs,kcrs->kyx"
         expected = np.einsum(sums, patches, self.filters)
-        assert len(self.dram_psums) == expected.size
-        assert all(expected[element] == value for element, value in self.dram_psums.items())
+        found = self.l2_psums if "O" in self.holds else self.dram_psums
+        assert len(found) == expected.size
+        assert all(expected[element] == value for element, value in found.items())
 
 
 def ceil(words: int, rate: int) -> int:

@@ -68,7 +68,7 @@ def test_cases_of_every_end_are_among_the_fresh_ones() -> None:
 def test_the_grouped_walk_equals_the_complete_one_on_regular_mappings(kind: str) -> None:
     layers, hardware, rows = draw_cases(kind, 3000, np.random.default_rng(11))
     tables = np.empty((2, TABLE_ROWS, 6), dtype=np.int64)
-    facts, orders = np.empty((2, 6), dtype=np.int64), np.empty((2, 6), dtype=np.int64)
+    params, orders = np.empty((2, 6), dtype=np.int64), np.empty((2, 6), dtype=np.int64)
     runs = np.empty((64, 3), dtype=np.int64)
     work, compared = np.empty((WORK_ROWS, MAX_GROUPS), dtype=np.int64), 0
     for layer, machine, row in zip(layers, hardware, rows, strict=True):
@@ -77,7 +77,7 @@ def test_the_grouped_walk_equals_the_complete_one_on_regular_mappings(kind: str)
         grouped, complete = np.zeros(10, dtype=np.int64), np.zeros(10, dtype=np.int64)
         machine = tuple(int(figure) for figure in machine)
         if price_regular(layer, machine, row, work, grouped):
-            assert price_any(layer, machine, row, tables, facts, orders, runs, complete) == 0
+            assert price_any(layer, machine, row, tables, params, orders, runs, complete) == 0
             assert list(grouped[:7]) == list(complete[:7])
             compared += 1
     assert compared > 1000

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dse.core.cost_models import OURS
-from tests import ROOT, third_party
+from tests import ROOT
 from tests.conftest import Dse
 from tests.third_party import found, install, run
 
@@ -42,8 +41,9 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
-def test_it_is_listed_with_its_package_and_what_it_can_do(installed: Path) -> None:
-    listed = json.loads(third_party.dse(installed, "list", "cost-models", "--json").stdout)["cost-models"]
+@pytest.mark.usefixtures("installed")
+def test_it_is_listed_with_its_package_and_what_it_can_do(dse: Dse) -> None:
+    listed = dse("list", "cost-models", "--json").json["cost-models"]
     models = {entry["name"]: entry for entry in listed}
     assert set(models) == {*OURS, "roofline"}
     assert models["roofline"]["package"] == "dse-roofline"

@@ -24,7 +24,7 @@ from dse.domains.clustered.mapping import Mapping, MappingBatch
 from dse.domains.clustered.models.loopnest.constants import Constants
 from dse.domains.clustered.models.loopnest.counts import COUNTS, Counts
 from dse.domains.clustered.models.loopnest.coverage import working_pes
-from dse.domains.clustered.models.loopnest.facts import machine_facts, on_machines
+from dse.domains.clustered.models.loopnest.params import machine_params, on_machines
 from dse.domains.clustered.models.loopnest.units import in_units, l1_a_mac
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.jit import load_kernels
@@ -53,6 +53,7 @@ class LoopNest(CostModel):
     proof_module = "dse.domains.clustered.models.loopnest.proof.bounds"
     check_module = "dse.domains.clustered.models.loopnest.check.claims"
     bench_module = "dse.domains.clustered.models.loopnest.others"
+    residence_module = "dse.domains.clustered.residence"
     settings_type = Constants
 
     @property
@@ -69,7 +70,7 @@ class LoopNest(CostModel):
     def prepared(self, layer: Layer, accelerator: Accelerator) -> PriceRows:
         """See CostModel; rows that bring a machine each are priced together."""
         accelerator = accelerator.of_widths(layer.bits)
-        known = machine_facts(layer, accelerator, self.constants)
+        known = machine_params(layer, accelerator, self.constants)
         per = in_units(self.constants, accelerator)
 
         def price(rows: IntArray, machines: IntArray | None = None, threads: int = 1) -> CostBatch:
@@ -78,9 +79,11 @@ class LoopNest(CostModel):
 
         return price
 
-    def roofline(self, layer: Layer, hardware: Accelerator) -> Roofline:
+    def roofline(self, layer: Layer, hardware: Accelerator) -> Roofline | None:
         """See CostModel. A MAC reads three operands of L1 and writes one; a word of DRAM goes through L2, the
-        NoC and an L1 at least once (docs, section 6)."""
+        NoC and an L1 at least once (docs, section 6). None where operands stay in L2."""
+        if hardware.holds:
+            return None
         hardware = hardware.of_widths(layer.bits)
         per = in_units(self.constants, hardware)
         return roofline(
@@ -122,7 +125,7 @@ class LoopNest(CostModel):
         Words are counted, or bits where they have widths.
         """
         rows = MappingBatch.of([mapping]).rows
-        known = machine_facts(layer, accelerator.of_widths(layer.bits), self.constants)
+        known = machine_params(layer, accelerator.of_widths(layer.bits), self.constants)
         details = np.empty((1, len(COUNTS)), dtype=np.int64)
         reasons = np.empty(1, dtype=np.uint8)
         outputs = np.empty((4, 1), dtype=np.int64), np.empty((3, 1), dtype=np.float64)
@@ -139,11 +142,11 @@ class LoopNest(CostModel):
         return detail_of(layer, accelerator.of_widths(layer.bits), mapping, counts, self.constants)
 
 
-def _price(facts: IntArray, constants: FloatArray, rows: IntArray, threads: int) -> CostBatch:
+def _price(params: IntArray, constants: FloatArray, rows: IntArray, threads: int) -> CostBatch:
     """The costs of rows on one machine, or each on its own."""
     kernel, no_details = load_kernels(KERNEL), np.empty((0, len(COUNTS)), dtype=np.int64)
 
     def price_share(start: int, stop: int, *columns: object) -> None:
-        kernel.price_rows(facts, constants, rows, start, stop, no_details, *columns)
+        kernel.price_rows(params, constants, rows, start, stop, no_details, *columns)
 
     return price_by_kernel(price_share, len(rows), threads)

@@ -8,7 +8,7 @@ from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.mapping import Mapping
 from dse.domains.clustered.models.loopnest.constants import Constants
 from dse.domains.clustered.models.loopnest.counts import Counts
-from dse.domains.clustered.models.loopnest.units import in_units, l1_a_mac, of_tensors
+from dse.domains.clustered.models.loopnest.units import in_units, l1_a_mac, of_tensors, over_link
 
 COMPUTE, NOC, DRAM = "compute", "NoC", "DRAM"
 
@@ -63,8 +63,8 @@ def _buffers(layer: Layer, accelerator: Accelerator, mapping: Mapping) -> dict[s
     outer = {dim: min(max(mapping.outer[dim], 1), layer.loops[dim]) for dim in "KCYX"}
     inner = {dim: min(max(mapping.inner[dim], 1), tile) for dim, tile in outer.items()}
     outer[parallel] = min(outer[parallel] * clusters, layer.loops[parallel])
-    of = of_tensors(layer, accelerator)
-    return {"L1": _boxes(layer, inner, of), "L2": _boxes(layer, outer, of)}
+    each = {"L1": of_tensors(layer, accelerator), "L2": over_link(layer, accelerator)}
+    return {"L1": _boxes(layer, inner, each["L1"]), "L2": _boxes(layer, outer, each["L2"])}
 
 
 def _boxes(layer: Layer, sizes: dict[str, int], of: tuple[int, int, int]) -> dict[str, int]:

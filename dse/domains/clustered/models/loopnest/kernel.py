@@ -21,7 +21,8 @@ from dse.domains.clustered.models.loopnest.extents import (
     TABLE_COLUMNS,
     measure,
 )
-from dse.domains.clustered.models.loopnest.facts import (
+from dse.domains.clustered.models.loopnest.outer import COMPUTING, STEADY, WAITING, forget, time_outside
+from dse.domains.clustered.models.loopnest.params import (
     AREA,
     DEPTHWISE,
     FILTER_ROWS,
@@ -34,7 +35,6 @@ from dse.domains.clustered.models.loopnest.facts import (
     REASON,
     SIZES,
 )
-from dse.domains.clustered.models.loopnest.outer import COMPUTING, STEADY, WAITING, forget, time_outside
 from dse.domains.clustered.models.loopnest.timing import (
     GROUP_COLUMNS,
     INSIDE_COLUMNS,
@@ -71,20 +71,20 @@ SPREAD_FILTER = int(Reason.SPREAD_FILTER)
 
 
 @njit(**INLINED)
-def check_row(facts, rows, i):
+def check_row(params, rows, i):
     """The reason that a row's values give, before any pricing."""
-    if facts[REASON] != FEASIBLE:
-        return facts[REASON]
-    for dim in range(int(facts[DEPTHWISE]), 4):
+    if params[REASON] != FEASIBLE:
+        return params[REASON]
+    for dim in range(int(params[DEPTHWISE]), 4):
         if rows[i, OUTER_TILE + dim] < 1 or rows[i, INNER_TILE + dim] < 1:
             return ZERO_TILE
     if rows[i, OUTER_PARALLEL] > 3 or rows[i, INNER_PARALLEL] > 3:
         return SPREAD_FILTER
     for axis in range(2):
-        size = facts[FILTER_ROWS + axis]
+        size = params[FILTER_ROWS + axis]
         if rows[i, OUTER_TILE + 4 + axis] < size or rows[i, INNER_TILE + 4 + axis] < size:
             return PARTIAL_FILTER
-    if rows[i, CLUSTER] < 1 or rows[i, CLUSTER] > facts[PES]:
+    if rows[i, CLUSTER] < 1 or rows[i, CLUSTER] > params[PES]:
         return CLUSTER_TOO_LARGE
     return FEASIBLE
 
@@ -100,34 +100,34 @@ def set_order(orders, level, rows, i, start):
 
 
 @njit(**LEAN)
-def measure_all(facts, rows, i, tables, runs):
+def measure_all(params, rows, i, tables, runs):
     """Measures all dims of a row."""
-    depthwise = facts[DEPTHWISE] == 1
+    depthwise = params[DEPTHWISE] == 1
     cluster = rows[i, CLUSTER]
-    clusters = facts[PES] // cluster
+    clusters = params[PES] // cluster
     outer, inner = rows[i, OUTER_PARALLEL], rows[i, INNER_PARALLEL]
     if depthwise:
         outer, inner = C if outer == K else outer, C if inner == K else inner
     for dim in range(4):
-        size = facts[SIZES + dim]
+        size = params[SIZES + dim]
         tile = min(rows[i, OUTER_TILE + dim], size) if not (depthwise and dim == K) else 1
         part = min(rows[i, INNER_TILE + dim], tile) if not (depthwise and dim == K) else 1
-        pitch = facts[PITCHES + dim - Y] if dim >= Y else 1
-        overlap = facts[OVERLAPS + dim - Y] if dim >= Y else 0
+        pitch = params[PITCHES + dim - Y] if dim >= Y else 1
+        overlap = params[OVERLAPS + dim - Y] if dim >= Y else 0
         across, places = clusters if dim == outer else 1, cluster if dim == inner else 1
         measure(tables, runs, dim, size, tile, part, across, places, pitch, overlap)
 
 
 @njit(**LEAN)
 def price_each(
-    all_facts, all_constants, rows, start, stop, details, integers, floats, reasons,
+    all_params, all_constants, rows, start, stop, details, integers, floats, reasons,
     tables, runs, orders, sums, fills, kinds, groups, inside, outer, active, times, totals, counts,
 ):  # fmt: skip
     """`price_rows`, with arrays to work in."""
-    each = len(all_facts) > 1
+    each = len(all_params) > 1
     for i in range(start, stop):
-        facts, constants = all_facts[i if each else 0], all_constants[i if each else 0]
-        reasons[i] = check_row(facts, rows, i)
+        params, constants = all_params[i if each else 0], all_constants[i if each else 0]
+        reasons[i] = check_row(params, rows, i)
         if reasons[i] != FEASIBLE:
             for column in range(4):
                 integers[column, i] = 0
@@ -136,19 +136,19 @@ def price_each(
             continue
         set_order(orders, 0, rows, i, OUTER_ORDER)
         set_order(orders, 1, rows, i, INNER_ORDER)
-        measure_all(facts, rows, i, tables, runs)
-        count_l1(tables, facts, orders, sums, kinds, counts)
-        count_dram(tables, facts, orders, fills, counts)
-        begin_and_end(tables, facts, counts)
+        measure_all(params, rows, i, tables, runs)
+        count_l1(tables, params, orders, sums, kinds, counts)
+        count_dram(tables, params, orders, fills, counts)
+        begin_and_end(tables, params, counts)
         forget(times)
-        time_outside(tables, runs, orders, facts, groups, inside, outer, active, times, totals)
+        time_outside(tables, runs, orders, params, groups, inside, outer, active, times, totals)
         counts[COMPUTE], counts[DRAM_WAIT] = totals[COMPUTING], totals[WAITING]
         counts[CYCLES] = counts[FILL] + totals[STEADY] + counts[DRAIN]
         if len(details) > 0:
             for column in range(COUNT_COLUMNS):
                 details[i, column] = counts[column]
         energy = energy_pj(counts, constants)
-        integers[0, i], integers[1, i] = counts[CYCLES], facts[LAYER_MACS]
+        integers[0, i], integers[1, i] = counts[CYCLES], params[LAYER_MACS]
         integers[2, i], integers[3, i] = counts[L1_NEED], counts[L2_NEED]
         floats[0, i] = energy * 1e-3
         floats[1, i] = energy * constants[GHZ] / counts[CYCLES] + constants[LEAKAGE]
@@ -156,8 +156,8 @@ def price_each(
 
 
 @njit(**OPTIONS)
-def price_rows(facts, constants, rows, start, stop, details, integers, floats, reasons):
-    """Prices the rows from `start` to `stop`; `facts` and `constants` have a row for each, or one for all.
+def price_rows(params, constants, rows, start, stop, details, integers, floats, reasons):
+    """Prices the rows from `start` to `stop`; `params` and `constants` have a row for each, or one for all.
 
     Fills `integers` (4, n): cycles, MACs, L1 and L2 need; `floats` (3, n): energy in nJ, power in mW and area
     in mm2; `reasons` (n); and, where it has rows, `details` (n, 18): the counts.
@@ -176,6 +176,6 @@ def price_rows(facts, constants, rows, start, stop, details, integers, floats, r
     totals = np.empty(3, dtype=np.int64)
     counts = np.empty(COUNT_COLUMNS, dtype=np.int64)
     price_each(
-        facts, constants, rows, start, stop, details, integers, floats, reasons,
+        params, constants, rows, start, stop, details, integers, floats, reasons,
         tables, runs, orders, sums, fills, kinds, groups, inside, outer, active, times, totals, counts,
     )  # fmt: skip

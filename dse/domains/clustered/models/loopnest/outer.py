@@ -38,11 +38,14 @@ from dse.domains.clustered.models.loopnest.extents import (
     OUTER_STEPS,
     UNIFORM,
 )
-from dse.domains.clustered.models.loopnest.facts import (
+from dse.domains.clustered.models.loopnest.params import (
     DEPTHWISE,
     FILTER,
     LANES,
     LATENCY,
+    LINK_INPUT,
+    LINK_OUTPUT,
+    LINK_WEIGHTS,
     NOC,
     OF_INPUT,
     OF_OUTPUT,
@@ -65,13 +68,13 @@ STEADY, WAITING, COMPUTING = range(3)
 
 
 @njit(**LEAN)
-def time_outside(tables, runs, orders, facts, groups, inside, outer, active, times, sums):
+def time_outside(tables, runs, orders, params, groups, inside, outer, active, times, sums):
     """Cycles of all outer steps into `sums`.
 
     `outer` holds a row of the loops inside for each level, one of all loops, one to work in and the groups.
     Times of kinds that are known are taken as they are.
     """
-    reduced = facts[DEPTHWISE] == 0
+    reduced = params[DEPTHWISE] == 0
     sums[STEADY] = sums[WAITING] = sums[COMPUTING] = 0
     reset(outer, ALL_LOOPS)
     for dim in range(4):
@@ -103,16 +106,16 @@ def time_outside(tables, runs, orders, facts, groups, inside, outer, active, tim
             first = int(after == kind or ahead == 0)
             step = kind, after, alike, first
             add_steps(
-                tables, runs, orders, level, step, facts, groups, inside, outer, active, count, times, sums
+                tables, runs, orders, level, step, params, groups, inside, outer, active, count, times, sums
             )
         if level + 1 < levels:
             count = spread_outer(tables, dim, reduced, outer, count)
-    know(tables, runs, orders, everywhere, facts, groups, inside, active, times)
+    know(tables, runs, orders, everywhere, params, groups, inside, active, times)
     at_start = tables[C, OUTER_STEPS] == 1
-    busiest = cycles_of(facts[FILTER] * outer[ALL_LOOPS, BUSY], facts[LANES])
+    busiest = cycles_of(params[FILTER] * outer[ALL_LOOPS, BUSY], params[LANES])
     sums[COMPUTING] += times[everywhere, COMPUTE] + busiest
     time = times[everywhere, AT_START] if at_start else times[everywhere, FURTHER]
-    sums[STEADY] += cycles_of(time, facts[NOC]) + busiest
+    sums[STEADY] += cycles_of(time, params[NOC]) + busiest
 
 
 @njit(**INLINED)
@@ -123,28 +126,28 @@ def forget(times):
 
 
 @njit(**INLINED)
-def know(tables, runs, orders, kinds, facts, groups, inside, active, times):
+def know(tables, runs, orders, kinds, params, groups, inside, active, times):
     """Times the inside of an outer step, once for each combination of kinds."""
     if times[kinds, KNOWN] == 0:
-        time_inside(tables, runs, orders, kinds, facts, groups, inside, active[1], times)
+        time_inside(tables, runs, orders, kinds, params, groups, inside, active[1], times)
         times[kinds, KNOWN] = 1
 
 
 @njit(**LEAN)
-def add_steps(tables, runs, orders, level, step, facts, groups, inside, outer, active, count, times, sums):
+def add_steps(tables, runs, orders, level, step, params, groups, inside, outer, active, count, times, sums):
     """Adds equal outer steps, for all groups of the loops outside of the level.
 
     `step` holds the kinds before and after, how many there are, and whether one is from the dim's start.
     """
     before, after, alike, first = step
-    dim, reduced, window = active[0, level], facts[DEPTHWISE] == 0, facts[FILTER]
+    dim, reduced, window = active[0, level], params[DEPTHWISE] == 0, params[FILTER]
     copy(outer, level, WORKING)
     times_next(outer, WORKING, tables, dim, reduced, before, after)
-    of_input, of_weights, of_output = facts[OF_INPUT], facts[OF_WEIGHTS], facts[OF_OUTPUT]
+    of_input, of_weights, of_output = params[OF_INPUT], params[OF_WEIGHTS], params[OF_OUTPUT]
     inactive, outside = tables[C, OUTER_STEPS] == 1, outer[level, KINDS] >> C & 1 == 0
     for index in range(GROUPS, GROUPS + count):
         kinds = outer[index, KINDS] | outer[level, KINDS] | before << dim
-        know(tables, runs, orders, kinds, facts, groups, inside, active, times)
+        know(tables, runs, orders, kinds, params, groups, inside, active, times)
         arriving = outer[index, IN_NEW] * outer[WORKING, IN_NEW]
         arriving -= outer[index, IN_KEPT] * outer[WORKING, IN_KEPT]
         weights = outer[index, W_NEW] * outer[WORKING, W_NEW] - outer[index, W_KEPT] * outer[WORKING, W_KEPT]
@@ -157,40 +160,40 @@ def add_steps(tables, runs, orders, level, step, facts, groups, inside, outer, a
         weights -= outer[index, L2_W_KEPT] * outer[WORKING, L2_W_KEPT]
         l2_stay = outer[index, L2_STAY] * outer[WORKING, L2_STAY]
         sent = outer[index, L2_LEFT] * outer[WORKING, L2_LEFT] - l2_stay
-        link = of_input * arriving + of_weights * weights + of_output * sent
+        link = params[LINK_INPUT] * arriving + params[LINK_WEIGHTS] * weights + params[LINK_OUTPUT] * sent
         begun = of_output * (outer[index, OUT_NEW] * outer[WORKING, OUT_NEW] - stay)
-        l2_begun = of_output * (outer[index, L2_OUT] * outer[WORKING, L2_OUT] - l2_stay)
-        busiest = cycles_of(window * outer[index, BUSY] * outer[WORKING, BUSY], facts[LANES])
+        l2_begun = params[LINK_OUTPUT] * (outer[index, L2_OUT] * outer[WORKING, L2_OUT] - l2_stay)
+        busiest = cycles_of(window * outer[index, BUSY] * outer[WORKING, BUSY], params[LANES])
         if not reduced or inactive:
             occurs = alike * outer[index, COUNT]
-            add_time(times, kinds, AT_START, busiest, words, link, occurs, facts, sums)
+            add_time(times, kinds, AT_START, busiest, words, link, occurs, params, sums)
         elif dim == C:
             occurs, words, link = outer[index, COUNT], words + begun, link + l2_begun
             if first:
-                add_time(times, kinds, AT_START, busiest, words, link, occurs, facts, sums)
+                add_time(times, kinds, AT_START, busiest, words, link, occurs, params, sums)
             if alike > first:
                 occurs *= alike - first
-                add_time(times, kinds, FURTHER, busiest, words, link, occurs, facts, sums)
+                add_time(times, kinds, FURTHER, busiest, words, link, occurs, params, sums)
         elif outside:
             occurs, at_start = outer[index, COUNT], outer[index, FIRST]
             if at_start > 0:
-                add_time(times, kinds, AT_START, busiest, words, link, alike * at_start, facts, sums)
+                add_time(times, kinds, AT_START, busiest, words, link, alike * at_start, params, sums)
             if occurs > at_start:
                 words, link, occurs = words + begun, link + l2_begun, alike * (occurs - at_start)
-                add_time(times, kinds, FURTHER, busiest, words, link, occurs, facts, sums)
+                add_time(times, kinds, FURTHER, busiest, words, link, occurs, params, sums)
         else:
             occurs = alike * outer[index, COUNT]
-            add_time(times, kinds, FURTHER, busiest, words, link, occurs, facts, sums)
+            add_time(times, kinds, FURTHER, busiest, words, link, occurs, params, sums)
 
 
 @njit(**INLINED)
-def add_time(times, kinds, which, busiest, words, link, occurs, facts, sums):
+def add_time(times, kinds, which, busiest, words, link, occurs, params, sums):
     """Adds outer steps whose last transition moves these words over the NoC and the DRAM link."""
-    time = times[kinds, which] + max(busiest * facts[NOC], words)
-    cycles = cycles_of(time, facts[NOC]) + facts[LATENCY]
+    time = times[kinds, which] + max(busiest * params[NOC], words)
+    cycles = cycles_of(time, params[NOC]) + params[LATENCY]
     wait = 0
-    if link > cycles * facts[OFFCHIP]:
-        wait = cycles_of(link, facts[OFFCHIP]) - cycles
+    if link > cycles * params[OFFCHIP]:
+        wait = cycles_of(link, params[OFFCHIP]) - cycles
     sums[STEADY] += occurs * (cycles + wait)
     sums[WAITING] += occurs * wait
     sums[COMPUTING] += occurs * (times[kinds, COMPUTE] + busiest)

@@ -19,7 +19,7 @@ from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.mapping import Mapping
 from dse.domains.clustered.models.loopnest.counts import MOVED, Counts
 from dse.domains.clustered.models.loopnest.reference_dims import Dim, Fill, Move, Outer, Profile
-from dse.domains.clustered.models.loopnest.units import of_tensors
+from dse.domains.clustered.models.loopnest.units import of_tensors, over_link
 
 DIMS = ("K", "C", "Y", "X")
 INDEXES = {
@@ -61,7 +61,8 @@ class _Run:
 
     def __init__(self, layer: Layer, accelerator: Accelerator, mapping: Mapping) -> None:
         self.layer, self.machine = layer, accelerator.of_widths(layer.bits)
-        self.of_input, self.of_weights, self.of_output = of_tensors(layer, self.machine)
+        self.of_input, self.of_weights, self.of_output = of = of_tensors(layer, self.machine)
+        self.of, self.link = of, over_link(layer, self.machine)
         self.dims = _dims(layer, accelerator, mapping)
         self.indexes = INDEXES[layer.type]
         self.outer_order = [dim for dim in mapping.outer.order if dim in DIMS]
@@ -79,18 +80,19 @@ class _Run:
             fill=fill,
             drain=drain,
             dram_wait=self.dram_wait,
-            l1_need=self._need({dim: found.first_piece() for dim, found in self.dims.items()}),
-            l2_need=self._need({dim: found.first_span() for dim, found in self.dims.items()}),
+            l1_need=self._need({dim: found.first_piece() for dim, found in self.dims.items()}, self.of),
+            l2_need=self._need({dim: found.first_span() for dim, found in self.dims.items()}, self.link),
             **{name: self.moved[name] for name in MOVED},
         )
 
-    def _need(self, spans: dict[str, tuple[int, int]]) -> int:
+    def _need(self, spans: dict[str, tuple[int, int]], each: tuple[int, int, int]) -> int:
         """What a step over these spans needs, doubled; the first step is the largest."""
+        of_input, of_weights, of_output = each
         inputs, weights, outputs = (self.indexes[name] for name in ("input", "weight", "output"))
         windows = math.prod(spans[dim][dim in "YX"] for dim in inputs)
         channels = math.prod(spans[dim][0] for dim in weights)
         sums = math.prod(spans[dim][0] for dim in outputs)
-        return 2 * (self.of_input * windows + self.of_weights * channels + self.of_output * sums)
+        return 2 * (of_input * windows + of_weights * channels + of_output * sums)
 
     @property
     def _filter(self) -> int:
@@ -108,7 +110,8 @@ class _Run:
         """Cycles after the last step, until the last outputs are in DRAM."""
         ends = {dim: found.end() for dim, found in self.dims.items()}
         noc, link = (
-            self.of_output * math.prod(ends[dim][part] for dim in self.indexes["output"]) for part in (0, 1)
+            each * math.prod(ends[dim][part] for dim in self.indexes["output"])
+            for part, each in enumerate((self.of_output, self.link[2]))
         )
         self._add(Counter({"l2_output_up": noc, "dram_output_up": link}), 1)
         return self._noc_cycles(noc) + self.machine.noc_latency + self._offchip_cycles(link)
@@ -185,19 +188,20 @@ class _Run:
     def _dram(self, fills: dict[str, Fill]) -> tuple[int, Counter[str]]:
         """Words that a transition takes over the DRAM link, and those that DRAM reads and writes."""
         c, y, x = fills["C"], fills["Y"], fills["X"]
+        of_input, of_weights, of_output = self.link
         of = [fills[dim] for dim in self.indexes["weight"]]
         weights = math.prod(fill.needed for fill in of) - math.prod(fill.kept for fill in of)
         outputs = [fills[dim] for dim in self.indexes["output"]]
         stay = math.prod(fill.kept for fill in outputs)
-        begun = self.of_output * (math.prod(fill.needed for fill in outputs) - stay)
+        begun = of_output * (math.prod(fill.needed for fill in outputs) - stay)
         moved = Counter(
-            dram_input=self.of_input * (c.needed * y.real * x.real - c.kept * y.real_kept * x.real_kept),
-            dram_weight=self.of_weights * weights,
-            dram_output_up=self.of_output * (math.prod(fill.left for fill in outputs) - stay),
+            dram_input=of_input * (c.needed * y.real * x.real - c.kept * y.real_kept * x.real_kept),
+            dram_weight=of_weights * weights,
+            dram_output_up=of_output * (math.prod(fill.left for fill in outputs) - stay),
             dram_output_down=begun if self._resumed(c.first) else 0,
         )
         padded = c.needed * y.window * x.window - c.kept * y.window_kept * x.window_kept
-        return moved.total() - moved["dram_input"] + self.of_input * padded, moved
+        return moved.total() - moved["dram_input"] + of_input * padded, moved
 
     def _resumed(self, first_channels: bool) -> bool:
         """Whether sums that begin have been begun before: over channels, and not at the first of them."""

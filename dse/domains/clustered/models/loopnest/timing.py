@@ -28,7 +28,7 @@ from dse.domains.clustered.models.loopnest.extents import (
     WINDOW,
     WINDOW_KEPT,
 )
-from dse.domains.clustered.models.loopnest.facts import (
+from dse.domains.clustered.models.loopnest.params import (
     DEPTHWISE,
     FILTER,
     LANES,
@@ -106,13 +106,13 @@ def set_inside(tables, orders, kinds, depthwise, inside, active):
 
 
 @njit(**LEAN)
-def time_inside(tables, runs, orders, kinds, facts, groups, inside, active, times):
+def time_inside(tables, runs, orders, kinds, params, groups, inside, active, times):
     """Time of the inner transitions of an outer step, in words that the NoC could carry, and compute cycles.
 
     `kinds` has a bit for every dim that is at its LAST outer step, and is the row of `times` to fill.
     """
-    noc, lanes, window = facts[NOC], facts[LANES], facts[FILTER]
-    levels = set_inside(tables, orders, kinds, facts[DEPTHWISE] == 1, inside, active)
+    noc, lanes, window = params[NOC], params[LANES], params[FILTER]
+    levels = set_inside(tables, orders, kinds, params[DEPTHWISE] == 1, inside, active)
     extents = steps = 1
     for dim in range(4):
         extents *= tables[dim, (kinds >> dim & 1) * KIND_COLUMNS + EXTENT]
@@ -123,8 +123,8 @@ def time_inside(tables, runs, orders, kinds, facts, groups, inside, active, time
     if lanes == 1 or even:
         compute = (steps - 1) * least if even else window * (extents - busy)
         # Where not even the first step's whole need would take longer than the shortest step.
-        first = facts[OF_INPUT] * inside[4, IN_NEW] + facts[OF_WEIGHTS] * inside[4, W_NEW]
-        if first + 2 * facts[OF_OUTPUT] * inside[4, OUT_NEW] <= least * noc:
+        first = params[OF_INPUT] * inside[4, IN_NEW] + params[OF_WEIGHTS] * inside[4, W_NEW]
+        if first + 2 * params[OF_OUTPUT] * inside[4, OUT_NEW] <= least * noc:
             times[kinds, AT_START] = times[kinds, FURTHER] = compute * noc
             times[kinds, COMPUTE] = compute
             return
@@ -143,19 +143,19 @@ def time_inside(tables, runs, orders, kinds, facts, groups, inside, active, time
                 between = index, after, length
                 if length > 0:
                     add_transitions(
-                        tables, runs, level, dim, between, kinds, facts, groups, count, inside, times
+                        tables, runs, level, dim, between, kinds, params, groups, count, inside, times
                     )
         if level + 1 < levels:
-            count = spread(tables, runs, dim, kind, facts[DEPTHWISE] == 0, groups, count)
+            count = spread(tables, runs, dim, kind, params[DEPTHWISE] == 0, groups, count)
 
 
 @njit(**LEAN)
-def add_transitions(tables, runs, level, dim, between, kinds, facts, groups, count, inside, times):
+def add_transitions(tables, runs, level, dim, between, kinds, params, groups, count, inside, times):
     """Adds the time of equal transitions; `between` holds the runs before and after, and their number."""
     before, after, length = between
     kind = kinds >> dim & 1
-    noc, lanes, window = facts[NOC], facts[LANES], facts[FILTER]
-    reduced = facts[DEPTHWISE] == 0
+    noc, lanes, window = params[NOC], params[LANES], params[FILTER]
+    reduced = params[DEPTHWISE] == 0
     needed, pieces = runs[dim, kind, after, RUN_NEEDED], runs[dim, kind, after, RUN_PIECES]
     in_new, in_kept = inside[level, IN_NEW], inside[level, IN_KEPT]
     w_new, w_kept = inside[level, W_NEW], inside[level, W_KEPT]
@@ -168,8 +168,8 @@ def add_transitions(tables, runs, level, dim, between, kinds, facts, groups, cou
         w_new, w_kept = needed * w_new, 0
     if dim != C or not reduced:
         up, down, stay = runs[dim, kind, before, RUN_NEEDED] * up, needed * down, 0
-    inputs, weights = facts[OF_INPUT] * (in_new - in_kept), facts[OF_WEIGHTS] * (w_new - w_kept)
-    up, down = facts[OF_OUTPUT] * (up - stay), facts[OF_OUTPUT] * (down - stay) if reduced else 0
+    inputs, weights = params[OF_INPUT] * (in_new - in_kept), params[OF_WEIGHTS] * (w_new - w_kept)
+    up, down = params[OF_OUTPUT] * (up - stay), params[OF_OUTPUT] * (down - stay) if reduced else 0
     work = window * runs[dim, kind, before, RUN_BUSIEST] * inside[level, BUSY]
     at_start = further = computing = 0
     for index in range(count):

@@ -16,6 +16,13 @@ def of_tensors(layer: Layer, accelerator: Accelerator) -> tuple[int, int, int]:
     return (1, taps, 1) if bits is None else (bits["I"], taps * bits["W"], bits["O"])
 
 
+def over_link(layer: Layer, accelerator: Accelerator) -> tuple[int, int, int]:
+    """The same in L2's tiles and on the DRAM link: nothing, of what stays in L2 whole."""
+    of = zip("IWO", of_tensors(layer, accelerator), strict=True)
+    inputs, weights, outputs = (0 if name in accelerator.holds else one for name, one in of)
+    return inputs, weights, outputs
+
+
 def l1_a_mac(accelerator: Accelerator) -> int:
     """What a MAC reads of its L1 (an input, a weight and a sum) and writes to it (the sum)."""
     bits = accelerator.tensor_bits

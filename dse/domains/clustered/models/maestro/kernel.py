@@ -150,7 +150,7 @@ def price_left(layers, hardware, rows, wrap, start, stop, counts, figures, reaso
     A kernel of its own, because few need it and it takes long to compile.
     """
     tables = np.empty((2, TABLE_ROWS, 6), dtype=np.int64)
-    facts = np.empty((2, 6), dtype=np.int64)
+    params = np.empty((2, 6), dtype=np.int64)
     orders = np.empty((2, 6), dtype=np.int64)
     runs = np.empty((64, 3), dtype=np.int64)
     result = np.empty(10, dtype=np.int64)
@@ -160,6 +160,6 @@ def price_left(layers, hardware, rows, wrap, start, stop, counts, figures, reaso
         layer = layers[i if len(layers) > 1 else 0]
         machine = hardware[i if len(hardware) > 1 else 0]
         limits = machine[0], machine[1], machine[2], machine[3], machine[4]
-        reasons[i] = price_any(layer, limits, rows[i], tables, facts, orders, runs, result)
+        reasons[i] = price_any(layer, limits, rows[i], tables, params, orders, runs, result)
         if reasons[i] == FEASIBLE:
             write_figures(layer, machine, result, wrap, counts, figures, i)

@@ -27,7 +27,7 @@ POSITION, COUNT, UNROLLED, IS_EDGE = 14, 17, 20, 23
 PARTIAL = 26
 TABLE_ROWS = 27
 
-# Facts of a level: its parallel dim, fan-out, sub-clusters in an edge iteration, state of the spatial loop.
+# Params of a level: its parallel dim, fan-out, sub-clusters in an edge iteration, state of the spatial loop.
 PARALLEL, FANOUT, UNITS, CHANGING, SPATIAL_EDGE, SPATIAL_PARTIAL = range(6)
 
 
@@ -38,10 +38,10 @@ def quotient(a, b):
 
 
 @njit(**LEAN)
-def fill_directives(table, facts, tiles, parallel, fanout, layer, depthwise, outer):
+def fill_directives(table, params, tiles, parallel, fanout, layer, depthwise, outer):
     """Loop sizes and offsets of a level (step 1 of `reference`)."""
-    facts[PARALLEL] = C if depthwise and parallel == K else parallel
-    facts[FANOUT] = fanout
+    params[PARALLEL] = C if depthwise and parallel == K else parallel
+    params[FANOUT] = fanout
     for dim in range(6):
         size = offset = tiles[dim]
         if dim == K and depthwise:
@@ -59,9 +59,9 @@ def fill_directives(table, facts, tiles, parallel, fanout, layer, depthwise, out
 
 
 @njit(**LEAN)
-def fill_extents(table, facts):
+def fill_extents(table, params):
     """Static tables of a level (step 2 of `reference`), from its SIZE, OFFSET and STATIC rows."""
-    parallel, fanout = facts[PARALLEL], facts[FANOUT]
+    parallel, fanout = params[PARALLEL], params[FANOUT]
     for dim in range(6):
         size, offset, total = table[SIZE, dim], table[OFFSET, dim], table[STATIC, dim]
         steps = max(0, quotient(total - size, offset))
@@ -87,12 +87,12 @@ def fill_extents(table, facts):
     if total > offset * (fanout - 1) + size:
         rounds = quotient(quotient(total - size, offset) + 1, fanout) - 1
         rest = total - (rounds + 1) * offset * fanout
-        facts[UNITS] = 1 if rest < size else quotient(rest - size, offset) + 1
+        params[UNITS] = 1 if rest < size else quotient(rest - size, offset) + 1
     elif total <= size:
-        facts[UNITS] = 1
+        params[UNITS] = 1
     else:
         units = quotient(total - size, offset) + 1
-        facts[UNITS] = units + int(offset * (units - 1) + size < total)
+        params[UNITS] = units + int(offset * (units - 1) + size < total)
 
 
 @njit(inline="always", **LEAN)
@@ -108,10 +108,10 @@ def add_state(table, dim, position, count, unrolled, edge, partial):
 
 
 @njit(**LEAN)
-def fill_states(table, facts):
+def fill_states(table, params):
     """The states of every loop over the ACTUAL sizes (step 3.1 of `reference`); returns how many cases they
     make."""
-    parallel, fanout = facts[PARALLEL], facts[FANOUT]
+    parallel, fanout = params[PARALLEL], params[FANOUT]
     cases = 1
     for dim in range(6):
         size, offset, actual = table[SIZE, dim], table[OFFSET, dim], table[ACTUAL, dim]
@@ -140,13 +140,13 @@ def fill_states(table, facts):
 
 
 @njit(**LEAN)
-def set_case(table, facts, order, number):
+def set_case(table, params, order, number):
     """Puts the loops at the states of case `number` (step 3.2 of `reference`); returns its 32-bit occurrence
     count."""
-    parallel = facts[PARALLEL]
+    parallel = params[PARALLEL]
     inside = 1
     count = 1
-    facts[CHANGING] = -1
+    params[CHANGING] = -1
     for loop in range(5, -1, -1):
         dim = order[loop]
         states = table[STATES, dim]
@@ -154,9 +154,9 @@ def set_case(table, facts, order, number):
         inside *= states
         table[CURRENT, dim] = index
         count *= table[COUNT + index, dim]
-        if facts[CHANGING] < 0 and table[POSITION + index, dim] != FIRST:
-            facts[CHANGING] = loop
+        if params[CHANGING] < 0 and table[POSITION + index, dim] != FIRST:
+            params[CHANGING] = loop
         if dim == parallel:
-            facts[SPATIAL_EDGE] = table[IS_EDGE + index, dim]
-            facts[SPATIAL_PARTIAL] = table[PARTIAL, dim] >> index & 1
+            params[SPATIAL_EDGE] = table[IS_EDGE + index, dim]
+            params[SPATIAL_PARTIAL] = table[PARTIAL, dim] >> index & 1
     return (count + 2**31) % 2**32 - 2**31

@@ -41,10 +41,10 @@ def coupled(masks, tensor, dim):
 
 
 @njit(**LEAN)
-def fetch(table, facts, order, masks, tensor, first, part):
+def fetch(table, params, order, masks, tensor, first, part):
     """New elements of an input tensor for one sub-cluster (steps 4.1 and 4.2 of `reference`); -1 where
     MAESTRO exits."""
-    changing, parallel = facts[CHANGING], facts[PARALLEL]
+    changing, parallel = params[CHANGING], params[PARALLEL]
     if changing >= 0 and not coupled(masks, tensor, order[changing]):
         return 0
     restarted = False
@@ -63,7 +63,7 @@ def fetch(table, facts, order, masks, tensor, first, part):
         if changing < 0 and dim == parallel:
             if not edge:
                 volume *= table[WHOLE, dim]
-            elif facts[UNITS] == 1:
+            elif params[UNITS] == 1:
                 volume *= table[EDGE, dim] if first or part else 1
             else:
                 volume *= table[EDGE, dim] if part else table[WHOLE, dim]
@@ -85,7 +85,7 @@ def fetch(table, facts, order, masks, tensor, first, part):
 
 
 @njit(**LEAN)
-def produce(table, facts, masks, psums, first, part, reuse):
+def produce(table, params, masks, psums, first, part, reuse):
     """Outputs, or partial sums, of one sub-cluster (step 4.3 of `reference`)."""
     volume = 1
     for dim in range(6):
@@ -102,11 +102,11 @@ def produce(table, facts, masks, psums, first, part, reuse):
         index = table[CURRENT, dim]
         is_edge = table[IS_EDGE + index, dim] == 1
         position = table[POSITION + index, dim]
-        if dim != facts[PARALLEL]:
+        if dim != params[PARALLEL]:
             volume *= edge if is_edge else whole
         elif position == FIRST and is_edge and part:
-            volume *= edge_new if in_output and facts[UNITS] > 1 and reuse else edge
-        elif position == LAST and facts[UNITS] == 1:
+            volume *= edge_new if in_output and params[UNITS] > 1 and reuse else edge
+        elif position == LAST and params[UNITS] == 1:
             volume *= table[EDGE, dim] if first or part else 1
         elif position == LAST and part:
             volume *= edge_new
@@ -118,34 +118,34 @@ def produce(table, facts, masks, psums, first, part, reuse):
 
 
 @njit(inline="always", **LEAN)
-def beside_the_first(facts):
+def beside_the_first(params):
     """How many sub-clusters beside the first work on a whole share, and how many on a part of one."""
-    if facts[SPATIAL_EDGE] == 0:
-        return facts[FANOUT] - 1, 0
-    if facts[UNITS] > 1:
-        return max(facts[UNITS] - facts[SPATIAL_PARTIAL] - 1, 0), facts[SPATIAL_PARTIAL]
+    if params[SPATIAL_EDGE] == 0:
+        return params[FANOUT] - 1, 0
+    if params[UNITS] > 1:
+        return max(params[UNITS] - params[SPATIAL_PARTIAL] - 1, 0), params[SPATIAL_PARTIAL]
     return 0, 0
 
 
 @njit(inline="always", **LEAN)
-def alone_and_partial(facts):
+def alone_and_partial(params):
     """Whether the first sub-cluster is the only one, with a part of a share."""
-    return facts[SPATIAL_EDGE] == 1 and facts[UNITS] == 1 and facts[SPATIAL_PARTIAL] == 1
+    return params[SPATIAL_EDGE] == 1 and params[UNITS] == 1 and params[SPATIAL_PARTIAL] == 1
 
 
 @njit(**LEAN)
-def ingress(table, facts, order, masks, tensor):
+def ingress(table, params, order, masks, tensor):
     """Elements of an input tensor that enter the array (step 4.4 of `reference`); -1 where MAESTRO exits."""
-    spread = coupled(masks, tensor, facts[PARALLEL])
-    whole, partial = beside_the_first(facts)
+    spread = coupled(masks, tensor, params[PARALLEL])
+    whole, partial = beside_the_first(params)
     volume = 0
     # In turn the first sub-cluster, whole ones, partial ones: one call is compiled once.
     for kind in range(3 if spread else 1):
         times = 1 if kind == 0 else whole if kind == 1 else partial
         if times == 0:
             continue
-        part = kind == 2 or (kind == 0 and spread and alone_and_partial(facts))
-        one = fetch(table, facts, order, masks, tensor, kind == 0, part)
+        part = kind == 2 or (kind == 0 and spread and alone_and_partial(params))
+        one = fetch(table, params, order, masks, tensor, kind == 0, part)
         if one < 0:
             return -1
         volume += times * one
@@ -153,27 +153,27 @@ def ingress(table, facts, order, masks, tensor):
 
 
 @njit(**LEAN)
-def produce_all(table, facts, masks, psums):
+def produce_all(table, params, masks, psums):
     """Outputs that leave the array (`psums` False) or its multiply-accumulates (True) (step 4.4 of
     `reference`)."""
-    spread = psums or coupled(masks, OUTPUT, facts[PARALLEL])
-    whole, partial = beside_the_first(facts)
+    spread = psums or coupled(masks, OUTPUT, params[PARALLEL])
+    whole, partial = beside_the_first(params)
     volume = 0
     for kind in range(3 if spread else 1):
         times = 1 if kind == 0 else whole if kind == 1 else partial
         if times == 0:
             continue
         first = kind == 0 or (kind == 1 and psums)
-        part = kind == 2 or (kind == 0 and spread and alone_and_partial(facts))
-        volume += times * produce(table, facts, masks, psums, first, part, kind < 2 or not psums)
+        part = kind == 2 or (kind == 0 and spread and alone_and_partial(params))
+        volume += times * produce(table, params, masks, psums, first, part, kind < 2 or not psums)
     return volume
 
 
 @njit(**LEAN)
-def critical_psums(table, facts, masks):
+def critical_psums(table, params, masks):
     """Partial sums of the sub-cluster that works longest."""
-    part = coupled(masks, OUTPUT, facts[PARALLEL]) and alone_and_partial(facts)
-    return produce(table, facts, masks, YES, YES, part, YES)
+    part = coupled(masks, OUTPUT, params[PARALLEL]) and alone_and_partial(params)
+    return produce(table, params, masks, YES, YES, part, YES)
 
 
 @njit(**LEAN)

@@ -63,7 +63,7 @@ def noc_delay(elements, bandwidth, latency):
 
 
 @njit(**LEAN)
-def wraps(table, facts, order, cases):
+def wraps(table, params, order, cases):
     """Whether some case's occurrence count wraps to zero or below."""
     most = 1.0
     for dim in range(6):
@@ -74,67 +74,67 @@ def wraps(table, facts, order, cases):
     if most < 2.0**31:
         return False
     for number in range(cases):  # noqa: SIM110 - numba compiles no generators
-        if set_case(table, facts, order, number) <= 0:
+        if set_case(table, params, order, number) <= 0:
             return True
     return False
 
 
 @njit(**LEAN)
-def run_inner(table, facts, order, masks, hardware, figures):
+def run_inner(table, params, order, masks, hardware, figures):
     """Runs the inner level over its ACTUAL sizes: cycles and size calls into `figures`; returns a reason."""
     _, bandwidth, _, latency, lanes = hardware
-    cases = fill_states(table, facts)
-    if wraps(table, facts, order, cases):
+    cases = fill_states(table, params)
+    if wraps(table, params, order, cases):
         return TOO_MANY_STEPS
     cycles = calls = 0
     accepted = False
     for number in range(cases):
-        count = set_case(table, facts, order, number)
+        count = set_case(table, params, order, number)
         calls += int(not accepted)
-        psums = critical_psums(table, facts, masks)
+        psums = critical_psums(table, params, masks)
         if psums <= 0:
             continue
         accepted = True
-        egress = produce_all(table, facts, masks, NO)
-        inputs = ingress(table, facts, order, masks, INPUT)
-        weights = ingress(table, facts, order, masks, WEIGHT)
+        egress = produce_all(table, params, masks, NO)
+        inputs = ingress(table, params, order, masks, INPUT)
+        weights = ingress(table, params, order, masks, WEIGHT)
         if inputs < 0 or weights < 0:
             return ZERO_FETCH
         compute = (psums - 1) // lanes + 1
         into = noc_delay(inputs + weights, bandwidth, latency)
         out = noc_delay(egress, bandwidth, latency)
-        cycles += count * (compute + into if facts[CHANGING] < 0 else max(compute, into, out))
+        cycles += count * (compute + into if params[CHANGING] < 0 else max(compute, into, out))
     figures[0] = cycles
     figures[1] = calls
     return FEASIBLE
 
 
 @njit(**LEAN)
-def inner_cycles(tables, facts, orders, masks, hardware, partial, figures, runs):
+def inner_cycles(tables, params, orders, masks, hardware, partial, figures, runs):
     """Cycles of the sub-clusters in the outer level's present case, and the first one's size calls.
 
     They depend on which dims are at an edge alone: `runs` (64, 3) keeps the reason (-1: not known yet) and
     the figures by that.
     """
     outer, inner = tables[0], tables[1]
-    state_edge, state_partial, units = facts[0, SPATIAL_EDGE], facts[0, SPATIAL_PARTIAL], facts[0, UNITS]
+    state_edge, state_partial, units = params[0, SPATIAL_EDGE], params[0, SPATIAL_PARTIAL], params[0, UNITS]
     edges = 0
     for dim in range(6):
         edge = outer[IS_EDGE + outer[CURRENT, dim], dim] == 1
-        if dim == facts[0, PARALLEL]:
+        if dim == params[0, PARALLEL]:
             edge = state_edge == 1 and (units == 1 or (partial and state_partial == 1))
         inner[ACTUAL, dim] = outer[EDGE, dim] if edge else outer[WHOLE, dim]
         if inner[ACTUAL, dim] != outer[WHOLE, dim]:
             edges |= 1 << dim
     if runs[edges, 0] < 0:
-        runs[edges, 0] = run_inner(inner, facts[1], orders[1], masks, hardware, figures)
+        runs[edges, 0] = run_inner(inner, params[1], orders[1], masks, hardware, figures)
         runs[edges, 1], runs[edges, 2] = figures[0], figures[1]
     figures[0], figures[1] = runs[edges, 1], runs[edges, 2]
     return runs[edges, 0]
 
 
 @njit(**OPTIONS)
-def price_any(layer, hardware, row, tables, facts, orders, runs, figures):
+def price_any(layer, hardware, row, tables, params, orders, runs, figures):
     """Prices one mapping case by case (step 5.3 of `reference`); returns a reason. `figures` as in
     `price_regular`."""
     depthwise = layer[0] == 1
@@ -146,16 +146,16 @@ def price_any(layer, hardware, row, tables, facts, orders, runs, figures):
         outer[STATIC, dim] = outer[ACTUAL, dim] = 1 if depthwise and dim == K else layer[1 + dim]
         orders[0, dim] = row[1 + dim]
         orders[1, dim] = row[15 + dim]
-    fill_directives(outer, facts[0], row[7:13], row[0], pes // cluster, layer, depthwise, YES)
-    fill_directives(inner, facts[1], row[21:27], row[14], cluster, layer, depthwise, NO)
+    fill_directives(outer, params[0], row[7:13], row[0], pes // cluster, layer, depthwise, YES)
+    fill_directives(inner, params[1], row[21:27], row[14], cluster, layer, depthwise, NO)
     if largest_count(outer, inner, layer, latency) > LARGEST_COUNT:
         return OUT_OF_RANGE
     for dim in range(6):
         inner[STATIC, dim] = min(outer[SIZE, dim], outer[STATIC, dim])
-    fill_extents(outer, facts[0])
-    fill_extents(inner, facts[1])
-    cases = fill_states(outer, facts[0])
-    if wraps(outer, facts[0], orders[0], cases):
+    fill_extents(outer, params[0])
+    fill_extents(inner, params[1])
+    cases = fill_states(outer, params[0])
+    if wraps(outer, params[0], orders[0], cases):
         return TOO_MANY_STEPS
     runs[:, 0] = -1
     need_inputs = need_outputs = calls = 0
@@ -163,11 +163,11 @@ def price_any(layer, hardware, row, tables, facts, orders, runs, figures):
     accepted = False
     run = figures[8:]
     for number in range(cases):
-        count = set_case(outer, facts[0], orders[0], number)
-        inputs = ingress(outer, facts[0], orders[0], masks, INPUT)
-        weights = ingress(outer, facts[0], orders[0], masks, WEIGHT)
-        egress = produce_all(outer, facts[0], masks, NO)
-        psums = critical_psums(outer, facts[0], masks)
+        count = set_case(outer, params[0], orders[0], number)
+        inputs = ingress(outer, params[0], orders[0], masks, INPUT)
+        weights = ingress(outer, params[0], orders[0], masks, WEIGHT)
+        egress = produce_all(outer, params[0], masks, NO)
+        psums = critical_psums(outer, params[0], masks)
         if (not accepted or psums > 0) and (inputs < 0 or weights < 0):
             return ZERO_FETCH
         if not accepted:
@@ -176,13 +176,13 @@ def price_any(layer, hardware, row, tables, facts, orders, runs, figures):
         write_o += count * egress
         if psums <= 0:
             continue
-        work = produce_all(outer, facts[0], masks, YES)
-        reason = inner_cycles(tables, facts, orders, masks, hardware, YES, run, runs)
+        work = produce_all(outer, params[0], masks, YES)
+        reason = inner_cycles(tables, params, orders, masks, hardware, YES, run, runs)
         if reason != FEASIBLE:
             return reason
         compute, first_calls = run[0], run[1]
-        if facts[0, SPATIAL_EDGE] == 1 and facts[0, SPATIAL_PARTIAL] == 1 and facts[0, UNITS] > 1:
-            reason = inner_cycles(tables, facts, orders, masks, hardware, NO, run, runs)
+        if params[0, SPATIAL_EDGE] == 1 and params[0, SPATIAL_PARTIAL] == 1 and params[0, UNITS] > 1:
+            reason = inner_cycles(tables, params, orders, masks, hardware, NO, run, runs)
             if reason != FEASIBLE:
                 return reason
             compute = max(compute, run[0])
@@ -193,7 +193,7 @@ def price_any(layer, hardware, row, tables, facts, orders, runs, figures):
         accepted = True
         into = noc_delay(inputs + weights, bandwidth, latency)
         out = noc_delay(egress, bandwidth, latency)
-        step = compute + into if facts[0, CHANGING] < 0 else max(compute, into, out)
+        step = compute + into if params[0, CHANGING] < 0 else max(compute, into, out)
         step = max(
             step, quotient(quotient(need_inputs, offchip), 2), quotient(quotient(need_outputs, offchip), 2)
         )

@@ -16,6 +16,7 @@ import numpy as np
 from dse.core.certificate import BOUNDED, INFEASIBLE, OPTIMAL, Certificate
 from dse.core.layer import DIMS
 from dse.core.proofs import Check
+from dse.domains.clustered.check.any_size import any_checks
 from dse.domains.clustered.check.enumeration import (
     allowed_orders,
     allowed_parallels,
@@ -33,7 +34,6 @@ from dse.domains.clustered.mapping import (
     OUTER_TILE,
     MappingBatch,
 )
-from dse.domains.clustered.models.loopnest.check.any_size import any_checks
 from dse.domains.clustered.models.loopnest.check.coverage import Coverage, cover
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.space.genes import MAPPED_DIMS

@@ -16,7 +16,7 @@ import numpy as np
 
 from dse.core.layer import Layer
 from dse.domains.clustered.check.enumeration import allowed_parallels
-from dse.domains.clustered.models.loopnest.units import of_tensors
+from dse.domains.clustered.models.loopnest.units import of_tensors, over_link
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.space.genes import MAPPED_DIMS
 from dse.support.arrays import BoolArray, IntArray
@@ -49,6 +49,11 @@ class Outer:
         return of_tensors(self._layer, self.problem.accelerator)
 
     @cached_property
+    def _link(self) -> tuple[int, int, int]:
+        """The same in L2's tiles and over the DRAM link."""
+        return over_link(self._layer, self.problem.accelerator)
+
+    @cached_property
     def spans(self) -> Sizes:
         """Indices of an outer step."""
         across = self.problem.accelerator.num_pes // self.clusters
@@ -71,7 +76,7 @@ class Outer:
     @cached_property
     def fits(self) -> BoolArray:
         """Whether L2 holds an outer step twice."""
-        inputs, weights, outputs = self._boxes(self.spans, self._windows(self.spans))
+        inputs, weights, outputs = self._boxes(self.spans, self._windows(self.spans), self._link)
         found: BoolArray = 2 * (inputs + weights + outputs) <= self.problem.accelerator.l2_size
         return found
 
@@ -105,8 +110,8 @@ class Outer:
         )
         if self.parallel in windows:
             windows[self.parallel] = windows[self.parallel] * at_first
-        inputs, weights, _ = self._boxes(first, windows)
-        _, _, outputs = self._boxes(last, windows)
+        inputs, weights, _ = self._boxes(first, windows, self._of)
+        _, _, outputs = self._boxes(last, windows, self._of)
         ends: IntArray = -(-(inputs + weights) // rate) - (-outputs // rate)
         return ends
 
@@ -117,7 +122,7 @@ class Outer:
         steps = np.ones_like(self.clusters)
         for dim in MAPPED_DIMS:
             steps = steps * self.steps[dim]
-        of_input, of_weights, of_output = self._of
+        of_input, of_weights, of_output = self._link
         words = layer.K * layer.C * of_weights + of_output * output_words(layer)
         inputs = layer.C * of_input
         for dim in "YX":
@@ -129,8 +134,8 @@ class Outer:
         """Cycles that no mapping with this outer order is below, and its words from and to DRAM."""
         machine = self.problem.accelerator
         rate, latency = machine.offchip_bandwidth, machine.noc_latency
-        inputs, weights, _ = self._boxes(self.spans, self._windows(self.spans))
-        _, _, last = self._boxes(self.lasts, self._windows(self.lasts))
+        inputs, weights, _ = self._boxes(self.spans, self._windows(self.spans), self._link)
+        _, _, last = self._boxes(self.lasts, self._windows(self.lasts), self._link)
         cycles = 2 * latency + self.ends + self.work - (-(inputs + weights) // rate) - (-last // rate)
         weights_moved, up = weights.copy(), last.copy()
         for place, dim in enumerate(order):
@@ -142,7 +147,7 @@ class Outer:
                     (move.times - move.begun_before, move.inputs + move.weights + move.up),
                 ):
                     cycles = cycles + times * np.maximum(self.work + latency, -(-link // rate))
-        final = self._of[2] * output_words(self._layer)
+        final = self._link[2] * output_words(self._layer)
         return cycles, self._real_inputs(order) + weights_moved + 2 * up - final
 
     def _transitions(
@@ -197,9 +202,9 @@ class Outer:
                     self._windows(self.spans)[other],
                     self._shared(other, gap),
                 )
-        inputs, weights, begun = self._boxes(new, self._windows(new))
-        inputs_kept, weights_kept, stay = self._boxes(kept, kept_windows)
-        _, _, left = self._boxes(old, self._windows(old))
+        inputs, weights, begun = self._boxes(new, self._windows(new), self._link)
+        inputs_kept, weights_kept, stay = self._boxes(kept, kept_windows, self._link)
+        _, _, left = self._boxes(old, self._windows(old), self._link)
         summed = self._layer.type != "DSCONV"
         return _Transition(
             times=times,
@@ -229,9 +234,11 @@ class Outer:
         pitch, overlap = self._pitch(dim)
         return np.maximum(overlap - gap * pitch, 0)
 
-    def _boxes(self, sizes: Sizes, windows: Sizes) -> tuple[IntArray, IntArray, IntArray]:
-        """What inputs, weights and outputs take."""
-        of_input, of_weights, of_output = self._of
+    def _boxes(
+        self, sizes: Sizes, windows: Sizes, each: tuple[int, int, int]
+    ) -> tuple[IntArray, IntArray, IntArray]:
+        """What inputs, weights and outputs take, of which one takes `each`."""
+        of_input, of_weights, of_output = each
         inputs = of_input * sizes["C"] * windows["Y"] * windows["X"]
         weights = of_weights * sizes["K"] * sizes["C"]
         channels = sizes["C"] if self._layer.type == "DSCONV" else sizes["K"]
@@ -258,7 +265,7 @@ class Outer:
             for other in order[level + 1 :]:
                 kept = kept * back[other]
             stays = stays + kept
-        return self._of[0] * (whole["K"] * whole["C"] * whole["Y"] * whole["X"] - stays)
+        return self._link[0] * (whole["K"] * whole["C"] * whole["Y"] * whole["X"] - stays)
 
 
 class _Transition(NamedTuple):

@@ -92,7 +92,7 @@ class LoopNestBounds:
     def floor(self) -> float:
         """The loss of full use of all lanes and links, every word moved once."""
         instance = self.instance
-        return float(self.kernels.floor(instance.facts, instance.constants, instance.terms, instance.real))
+        return float(self.kernels.floor(instance.params, instance.constants, instance.terms, instance.real))
 
 
 def make_bounds(problem: Problem) -> LoopNestBounds | BoxBounds:

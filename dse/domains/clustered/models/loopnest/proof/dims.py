@@ -10,17 +10,17 @@ from __future__ import annotations
 from numba import njit
 
 from dse.domains.clustered.models.loopnest.extents import positive
-from dse.domains.clustered.models.loopnest.facts import FACTS, SIZES
+from dse.domains.clustered.models.loopnest.params import PARAMS, SIZES
 from dse.domains.clustered.models.loopnest.timing import cycles_of
 from dse.support.jit import ARRAYLESS
 
 DIMS = 4
 
 # Behind the price kernel's figures: pitches and overlaps of the four dims, of which K and C have 1 and 0; the
-# buffers' sizes, how ties are broken, and what all outputs take.
-DIM_PITCHES, DIM_OVERLAPS = FACTS, FACTS + 4
-L1, L2, TIES_BY_CYCLES, OUTPUTS = range(FACTS + 8, FACTS + 12)
-FIGURES = FACTS + 12
+# buffers' sizes, how ties are broken, and what all outputs take, of the PEs and of DRAM.
+DIM_PITCHES, DIM_OVERLAPS = PARAMS, PARAMS + 4
+L1, L2, TIES_BY_CYCLES, OUTPUTS, LINK_OUTPUTS = range(PARAMS + 8, PARAMS + 13)
+FIGURES = PARAMS + 13
 
 # Columns of a dim. TILE, CLUSTERS, LAST_CLUSTERS: the outer tile, the clusters at work in any outer step but
 # the last, and in the last one; SPAN, LAST_SPAN: the indices of those steps. Both are the last step's where
@@ -44,9 +44,9 @@ SHARES = 2**30
 
 
 @njit(**ARRAYLESS)
-def set_outer(dims, dim, tile, clusters, facts):
+def set_outer(dims, dim, tile, clusters, params):
     """Fills what depends on the outer tile of `dim` and the clusters that it is spread over."""
-    size, pitch, overlap = facts[SIZES + dim], facts[DIM_PITCHES + dim], facts[DIM_OVERLAPS + dim]
+    size, pitch, overlap = params[SIZES + dim], params[DIM_PITCHES + dim], params[DIM_OVERLAPS + dim]
     steps = cycles_of(size, tile * clusters)
     last = size // tile - (steps - 1) * clusters
     dims[dim, OUTER_STEPS], dims[dim, TILE] = steps, tile
@@ -57,9 +57,9 @@ def set_outer(dims, dim, tile, clusters, facts):
 
 
 @njit(**ARRAYLESS)
-def set_inner(dims, dim, piece, places, facts):
+def set_inner(dims, dim, piece, places, params):
     """Fills what depends on the inner tile of `dim` and the PEs of a cluster that it is spread over."""
-    size, pitch, overlap = facts[SIZES + dim], facts[DIM_PITCHES + dim], facts[DIM_OVERLAPS + dim]
+    size, pitch, overlap = params[SIZES + dim], params[DIM_PITCHES + dim], params[DIM_OVERLAPS + dim]
     tile, step = dims[dim, TILE], piece * places
     steps = cycles_of(tile, step)
     last = tile // piece - (steps - 1) * places

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from dse.domains.clustered.models.loopnest.facts import (
+from dse.domains.clustered.models.loopnest.params import (
     DEPTHWISE,
     NOC,
     OF_INPUT,
@@ -74,13 +74,13 @@ def times_inside(within, row, dims, dim, depthwise):
 
 
 @njit(**ARRAYLESS)
-def times_outside(around, row, dims, dim, places, count, first, depthwise, facts):
+def times_outside(around, row, dims, dim, places, count, first, depthwise, params):
     """Multiplies `count` equal steps of a dim outside into a row; `first` of them are the dim's first."""
     needed = places * dims[dim, PIECE]
     around[row, COUNT] *= count
     around[row, FIRST] *= first if dim == C else count
     if dim != K:
-        around[row, IN] *= needed * facts[DIM_PITCHES + dim] + places * facts[DIM_OVERLAPS + dim]
+        around[row, IN] *= needed * params[DIM_PITCHES + dim] + places * params[DIM_OVERLAPS + dim]
     else:
         around[row, K_AT_WORK] *= places
     if dim <= C:
@@ -94,14 +94,14 @@ def times_outside(around, row, dims, dim, places, count, first, depthwise, facts
 
 
 @njit(**ARRAYLESS)
-def time_inner(dims, order, facts, cycles, clusters, within, around, level):
+def time_inner(dims, order, params, cycles, clusters, within, around, level):
     """Fills `level` with the time and words of the inner transitions in loop order `order`.
 
     `cycles` are those of a step. `clusters` (2, 3) has the clusters at work, in any outer step and in the
     last one, by which the words of inputs, weights and outputs are multiplied; 1 where they are shared.
     """
-    depthwise, of_input, of_weights = facts[DEPTHWISE] == 1, facts[OF_INPUT], facts[OF_WEIGHTS]
-    least = cycles * facts[NOC]
+    depthwise, of_input, of_weights = params[DEPTHWISE] == 1, params[OF_INPUT], params[OF_WEIGHTS]
+    least = cycles * params[NOC]
     two_kinds = False
     for tensor in range(3):
         two_kinds |= clusters[0, tensor] != clusters[1, tensor]
@@ -140,7 +140,7 @@ def time_inner(dims, order, facts, cycles, clusters, within, around, level):
             left = within[place, OUT_LEFT]
             at_k, at_yx, at_c = within[place, K_PLACES], within[place, YX_PLACES], within[place, C_PLACES]
             if dim != K:
-                in_new *= needed * facts[DIM_PITCHES + dim] + after * facts[DIM_OVERLAPS + dim]
+                in_new *= needed * params[DIM_PITCHES + dim] + after * params[DIM_OVERLAPS + dim]
                 in_kept *= after * dims[dim, ADVANCE]
             else:
                 at_k *= after
@@ -157,8 +157,8 @@ def time_inner(dims, order, facts, cycles, clusters, within, around, level):
                 first = times * around[state, FIRST] if dim != C else 0
                 inputs = of_input * around[state, IN] * (in_new - in_kept)
                 weights = of_weights * around[state, W] * (w_new - w_kept)
-                up = facts[OF_OUTPUT] * around[state, OUT] * (left - out_stay)
-                begun = facts[OF_OUTPUT] * around[state, OUT] * (out_new - out_stay)
+                up = params[OF_OUTPUT] * around[state, OUT] * (left - out_stay)
+                begun = params[OF_OUTPUT] * around[state, OUT] * (out_new - out_stay)
                 level[INPUTS] += count * inputs
                 level[WEIGHTS] += count * weights
                 level[UP] += count * up
@@ -176,11 +176,11 @@ def time_inner(dims, order, facts, cycles, clusters, within, around, level):
         if places != last:
             for column in range(PRODUCTS):
                 around[1, column] = around[0, column]
-            times_outside(around, 1, dims, dim, last, 1, 0, depthwise, facts)
+            times_outside(around, 1, dims, dim, last, 1, 0, depthwise, params)
             states = 2
-            times_outside(around, 0, dims, dim, places, steps - 1, 1, depthwise, facts)
+            times_outside(around, 0, dims, dim, places, steps - 1, 1, depthwise, params)
         else:
             for state in range(states):
-                times_outside(around, state, dims, dim, places, steps, 1, depthwise, facts)
+                times_outside(around, state, dims, dim, places, steps, 1, depthwise, params)
     if not two_kinds:
         level[TIME + 2], level[TIME + 3] = level[TIME], level[TIME + 1]

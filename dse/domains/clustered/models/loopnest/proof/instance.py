@@ -11,13 +11,14 @@ import numpy as np
 from dse.core.chains import Chain, divisors
 from dse.core.objective import objective_named
 from dse.core.reasons import Reason
-from dse.domains.clustered.models.loopnest.facts import (
-    FACTS,
+from dse.domains.clustered.models.loopnest.params import (
     FIRST_REAL,
+    LINK_OUTPUT,
     OF_OUTPUT,
     OVERLAPS,
+    PARAMS,
     PITCHES,
-    machine_facts,
+    machine_params,
 )
 from dse.domains.clustered.models.loopnest.proof import dims
 from dse.domains.clustered.models.loopnest.traffic import Y
@@ -52,7 +53,7 @@ MAX_READ = 2**22
 class Instance:
     """The arrays that the kernels take.
 
-    `facts` are the layer's and the machine's figures (see `dims`), `constants` the energies of an access in
+    `params` are the layer's and the machine's figures (see `dims`), `constants` the energies of an access in
     pJ, the clock and what a MAC takes of its L1, `terms` the objective's, for COLUMNS. `outer_tiles` (4, n)
     hold how many tiles a dim has, then which; `inner_tiles` (n, 4) are all those that fit in L1, the smallest
     first, whatever outer tiles they divide. `parallels` (2, n), by level, hold how many dims may be parallel,
@@ -62,7 +63,7 @@ class Instance:
     stay as they advance, and as they go back.
     """
 
-    facts: IntArray
+    params: IntArray
     constants: FloatArray
     terms: FloatArray
     outer_tiles: IntArray
@@ -76,7 +77,7 @@ class Instance:
     def arrays(self) -> tuple[IntArray | FloatArray, ...]:
         """All of them, as kernels take them."""
         return (
-            self.facts,
+            self.params,
             self.constants,
             self.terms,
             self.outer_tiles,
@@ -125,7 +126,7 @@ def make_instance(problem: Problem) -> Instance:
     """The arrays of a problem that is not refused."""
     chains, clusters = tile_chains(problem), cluster_sizes(problem)
     return Instance(
-        facts=_facts(problem),
+        params=_params(problem),
         constants=constants_of(problem),
         terms=objective_named(problem.objective).rows(COLUMNS),
         outer_tiles=counted([chain.outer_choices for chain in chains]),
@@ -137,18 +138,21 @@ def make_instance(problem: Problem) -> Instance:
     )
 
 
-def _facts(problem: Problem) -> IntArray:
+def _params(problem: Problem) -> IntArray:
     """The price kernel's figures of the layer and the machine, and those behind them that `dims` names."""
     layer, machine = problem.layer, problem.accelerator
-    known, _ = machine_facts(layer, machine, cast("LoopNest", problem.model).constants)
-    facts = np.append(known[0], np.zeros(dims.FIGURES - FACTS, dtype=np.int64))
-    facts[dims.DIM_PITCHES : dims.DIM_OVERLAPS] = [1, 1, *facts[PITCHES:OVERLAPS]]
-    facts[dims.DIM_OVERLAPS : dims.L1] = [0, 0, *facts[OVERLAPS:FIRST_REAL]]
-    facts[dims.L1], facts[dims.L2] = machine.l1_size, machine.l2_size
-    facts[dims.TIES_BY_CYCLES] = objective_named(problem.objective).of_energy_alone
+    known, _ = machine_params(layer, machine, cast("LoopNest", problem.model).constants)
+    params = np.append(known[0], np.zeros(dims.FIGURES - PARAMS, dtype=np.int64))
+    params[dims.DIM_PITCHES : dims.DIM_OVERLAPS] = [1, 1, *params[PITCHES:OVERLAPS]]
+    params[dims.DIM_OVERLAPS : dims.L1] = [0, 0, *params[OVERLAPS:FIRST_REAL]]
+    params[dims.L1], params[dims.L2] = machine.l1_size, machine.l2_size
+    params[dims.TIES_BY_CYCLES] = objective_named(problem.objective).of_energy_alone
     outputs = layer.K * layer.loops["Y"] * layer.loops["X"] * (layer.C if layer.type == "DSCONV" else 1)
-    facts[dims.OUTPUTS] = outputs * facts[OF_OUTPUT]
-    return facts
+    params[dims.OUTPUTS], params[dims.LINK_OUTPUTS] = (
+        outputs * params[OF_OUTPUT],
+        outputs * params[LINK_OUTPUT],
+    )
+    return params
 
 
 def constants_of(problem: Problem) -> FloatArray:

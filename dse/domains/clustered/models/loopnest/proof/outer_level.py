@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from dse.domains.clustered.models.loopnest.facts import (
+from dse.domains.clustered.models.loopnest.params import (
     DEPTHWISE,
     LATENCY,
+    LINK_INPUT,
+    LINK_OUTPUT,
+    LINK_WEIGHTS,
     NOC,
     OF_INPUT,
     OF_OUTPUT,
@@ -26,6 +29,7 @@ from dse.domains.clustered.models.loopnest.proof.dims import (
     LAST_CLUSTERS,
     LAST_SPAN,
     LEFT,
+    LINK_OUTPUTS,
     NEEDED,
     NEXT,
     OUTER_BACK,
@@ -66,9 +70,9 @@ def outer_scratch():
 
 
 @njit(**ARRAYLESS)
-def times(row, dims, dim, facts, window, window_kept, needed, stay, left, places, span, span_kept, spans):
+def times(row, dims, dim, params, window, window_kept, needed, stay, left, places, span, span_kept, spans):
     """Multiplies what one dim contributes to a transition into a row; `spans` are of L2's outputs."""
-    pitch, overlap = facts[DIM_PITCHES + dim], facts[DIM_OVERLAPS + dim]
+    pitch, overlap = params[DIM_PITCHES + dim], params[DIM_OVERLAPS + dim]
     l2_stay, l2_left = spans
     if dim != K:
         row[IN_NEW] *= window
@@ -84,7 +88,7 @@ def times(row, dims, dim, facts, window, window_kept, needed, stay, left, places
         row[L2_W_KEPT] *= span_kept
     else:
         row[YX_PLACES] *= places
-    if dim != C or facts[DEPTHWISE] == 1:
+    if dim != C or params[DEPTHWISE] == 1:
         row[OUT_NEW] *= needed
         row[OUT_STAY] *= stay
         row[OUT_LEFT] *= left
@@ -96,11 +100,11 @@ def times(row, dims, dim, facts, window, window_kept, needed, stay, left, places
 
 
 @njit(**ARRAYLESS)
-def times_stay(row, dims, dim, facts, clusters):
+def times_stay(row, dims, dim, params, clusters):
     """Multiplies a dim that stays at an outer step of so many clusters; its inner loop goes back."""
     span = dims[dim, SPAN] if clusters == dims[dim, CLUSTERS] else dims[dim, LAST_SPAN]
     times(
-        row, dims, dim, facts,
+        row, dims, dim, params,
         clusters * dims[dim, WINDOW],
         clusters * dims[dim, BACK],
         clusters * dims[dim, NEEDED],
@@ -108,17 +112,17 @@ def times_stay(row, dims, dim, facts, clusters):
         clusters * dims[dim, LEFT],
         clusters * dims[dim, FIRST_PLACES],
         span,
-        span * facts[DIM_PITCHES + dim] + facts[DIM_OVERLAPS + dim],
+        span * params[DIM_PITCHES + dim] + params[DIM_OVERLAPS + dim],
         (span, span),
     )  # fmt: skip
 
 
 @njit(**ARRAYLESS)
-def times_back(row, dims, dim, facts):
+def times_back(row, dims, dim, params):
     """Multiplies a dim that goes back to its first outer step."""
     clusters = dims[dim, CLUSTERS]
     times(
-        row, dims, dim, facts,
+        row, dims, dim, params,
         clusters * dims[dim, WINDOW],
         dims[dim, OUTER_BACK],
         clusters * dims[dim, NEEDED],
@@ -132,11 +136,11 @@ def times_back(row, dims, dim, facts):
 
 
 @njit(**ARRAYLESS)
-def times_next(row, dims, dim, facts, last):
+def times_next(row, dims, dim, params, last):
     """Multiplies a dim that advances, to its last outer step or to another one."""
     after = dims[dim, LAST_CLUSTERS] if last else dims[dim, CLUSTERS]
     times(
-        row, dims, dim, facts,
+        row, dims, dim, params,
         after * dims[dim, WINDOW],
         after * dims[dim, NEXT],
         after * dims[dim, NEEDED],
@@ -144,21 +148,21 @@ def times_next(row, dims, dim, facts, last):
         dims[dim, CLUSTERS] * dims[dim, LEFT],
         after * dims[dim, FIRST_PLACES],
         dims[dim, LAST_SPAN] if last else dims[dim, SPAN],
-        facts[DIM_OVERLAPS + dim],
+        params[DIM_OVERLAPS + dim],
         (0, dims[dim, SPAN]),
     )  # fmt: skip
 
 
 @njit(**ARRAYLESS)
-def time_outer(dims, order, facts, cycles, level, real, within, around, totals):
+def time_outer(dims, order, params, cycles, level, real, within, around, totals):
     """Fills `totals`: a whole mapping's cycles and words, in outer loop order `order`.
 
     `cycles` are those of an inner step, `level` is the inner level (see `inner_level`), `real` (2, 3) has by
     Y and X the input rows or columns that are no padding: those of all outer steps, those that stay as they
     advance, and as they go back.
     """
-    noc, depthwise = facts[NOC], facts[DEPTHWISE] == 1
-    of_input, of_weights, of_output = facts[OF_INPUT], facts[OF_WEIGHTS], facts[OF_OUTPUT]
+    noc, depthwise = params[NOC], params[DEPTHWISE] == 1
+    of_input, of_weights, of_output = params[OF_INPUT], params[OF_WEIGHTS], params[OF_OUTPUT]
     base = within[DIMS]
     for column in range(PRODUCTS):
         base[column] = 1
@@ -166,18 +170,19 @@ def time_outer(dims, order, facts, cycles, level, real, within, around, totals):
     around[0, KIND] = base[KIND] = 0
     for dim in range(DIMS):
         if dims[dim, OUTER_STEPS] == 1:
-            times_stay(base, dims, dim, facts, dims[dim, LAST_CLUSTERS])
+            times_stay(base, dims, dim, params, dims[dim, LAST_CLUSTERS])
     for place in range(DIMS - 1, -1, -1):
         dim = order[place]
         if dims[dim, OUTER_STEPS] > 1:
             for column in range(PRODUCTS):
                 within[place, column] = base[column]
-            times_back(base, dims, dim, facts)
+            times_back(base, dims, dim, params)
             base[KIND] |= int(dims[dim, CLUSTERS] != dims[dim, LAST_CLUSTERS])
     inputs, weights, up = of_input * base[IN_NEW], of_weights * base[W_NEW], of_output * base[OUT_LEFT]
-    dram, dram_up = of_weights * base[L2_W], of_output * base[L2_LEFT]
-    total = 2 * facts[LATENCY] + cycles_of(inputs + weights, noc) + cycles_of(up, noc)
-    total += cycles_of(of_input * base[L2_IN] + dram, facts[OFFCHIP]) + cycles_of(dram_up, facts[OFFCHIP])
+    link_input, link_output = params[LINK_INPUT], params[LINK_OUTPUT]
+    dram, dram_up = params[LINK_WEIGHTS] * base[L2_W], link_output * base[L2_LEFT]
+    total = 2 * params[LATENCY] + cycles_of(inputs + weights, noc) + cycles_of(up, noc)
+    total += cycles_of(link_input * base[L2_IN] + dram, params[OFFCHIP]) + cycles_of(dram_up, params[OFFCHIP])
     steady = TIME + 2 + int(dims[C, OUTER_STEPS] > 1)
     total += cycles_of(level[steady], noc) + cycles
     at_pes = inputs * base[K_PLACES] + weights * base[YX_PLACES]
@@ -197,7 +202,7 @@ def time_outer(dims, order, facts, cycles, level, real, within, around, totals):
             step = base
             for column in range(PRODUCTS):
                 step[column] = within[place, column]
-            times_next(step, dims, dim, facts, variant == 1)
+            times_next(step, dims, dim, params, variant == 1)
             # Before it, the dim is not at its last step, unless all are alike; dims inside are.
             kind_inside = within[place, KIND]
             for state in range(states):
@@ -207,12 +212,13 @@ def time_outer(dims, order, facts, cycles, level, real, within, around, totals):
                 stay = of[OUT_STAY] * step[OUT_STAY]
                 sent = of_output * (of[OUT_LEFT] * step[OUT_LEFT] - stay)
                 begun = of_output * (of[OUT_NEW] * step[OUT_NEW] - stay)
-                link_weights = of_weights * (of[L2_W] * step[L2_W] - of[L2_W_KEPT] * step[L2_W_KEPT])
+                link_weights = of[L2_W] * step[L2_W] - of[L2_W_KEPT] * step[L2_W_KEPT]
+                link_weights *= params[LINK_WEIGHTS]
                 l2_stay = of[L2_STAY] * step[L2_STAY]
-                written = of_output * (of[L2_LEFT] * step[L2_LEFT] - l2_stay)
-                link = of_input * (of[L2_IN] * step[L2_IN] - of[L2_IN_KEPT] * step[L2_IN_KEPT])
+                written = link_output * (of[L2_LEFT] * step[L2_LEFT] - l2_stay)
+                link = link_input * (of[L2_IN] * step[L2_IN] - of[L2_IN_KEPT] * step[L2_IN_KEPT])
                 link += link_weights + written
-                l2_begun = of_output * (of[L2_OUT] * step[L2_OUT] - l2_stay)
+                l2_begun = link_output * (of[L2_OUT] * step[L2_OUT] - l2_stay)
                 count = alike * of[COUNT]
                 words = inputs + weights + sent
                 at_pes += count * (
@@ -227,54 +233,54 @@ def time_outer(dims, order, facts, cycles, level, real, within, around, totals):
                 time = level[TIME + 2 * (kind_inside | of[KIND])]
                 further = level[TIME + 2 * (kind_inside | of[KIND]) + 1]
                 if depthwise or dims[C, OUTER_STEPS] == 1:
-                    total += count * step_cycles(time, words, link, cycles, facts)
+                    total += count * step_cycles(time, words, link, cycles, params)
                 elif dim == C:
                     # Only the first of its advances is from the first channels; none is to them.
                     first = of[COUNT] * int(variant == 0 or steps == 2)
                     words, link = words + begun, link + l2_begun
                     if first > 0:
-                        total += first * step_cycles(time, words, link, cycles, facts)
+                        total += first * step_cycles(time, words, link, cycles, params)
                     if count > first:
-                        total += (count - first) * step_cycles(further, words, link, cycles, facts)
+                        total += (count - first) * step_cycles(further, words, link, cycles, params)
                 elif outside_c:
                     first = alike * of[FIRST]
                     if first > 0:
-                        total += first * step_cycles(time, words, link, cycles, facts)
+                        total += first * step_cycles(time, words, link, cycles, params)
                     if count > first:
                         words, link = words + begun, link + l2_begun
-                        total += (count - first) * step_cycles(further, words, link, cycles, facts)
+                        total += (count - first) * step_cycles(further, words, link, cycles, params)
                 else:
-                    total += count * step_cycles(further, words, link, cycles, facts)
+                    total += count * step_cycles(further, words, link, cycles, params)
         if uneven:
             for column in range(PRODUCTS):
                 around[1, column] = around[0, column]
             around[1, FIRST] *= 0 if dim == C else 1
-            times_stay(around[1], dims, dim, facts, dims[dim, LAST_CLUSTERS])
+            times_stay(around[1], dims, dim, params, dims[dim, LAST_CLUSTERS])
             around[1, KIND] = 1
             states, steps = 2, steps - 1
         # The second state is of the dim that has just been split, or all its dims are even.
         for state in range(1 if uneven else states):
             around[state, COUNT] *= steps
             around[state, FIRST] *= 1 if dim == C else steps
-            times_stay(around[state], dims, dim, facts, dims[dim, CLUSTERS])
+            times_stay(around[state], dims, dim, params, dims[dim, CLUSTERS])
         outside_c |= dim == C
     totals[CYCLES] = total
-    inner = inner_words(dims, facts, level)
+    inner = inner_words(dims, params, level)
     # What was sent up and is not final is read back, once each time.
-    totals[TO_PES] = inner[0] + at_pes + up - facts[OUTPUTS]
-    totals[AT_L2] = inner[1] + at_l2 + 2 * up - facts[OUTPUTS]
-    totals[AT_DRAM] = real_inputs(dims, order, facts, real) + dram + 2 * dram_up - facts[OUTPUTS]
+    totals[TO_PES] = inner[0] + at_pes + up - params[OUTPUTS]
+    totals[AT_L2] = inner[1] + at_l2 + 2 * up - params[OUTPUTS]
+    totals[AT_DRAM] = real_inputs(dims, order, params, real) + dram + 2 * dram_up - params[LINK_OUTPUTS]
 
 
 @njit(**ARRAYLESS)
-def step_cycles(time, words, link, cycles, facts):
+def step_cycles(time, words, link, cycles, params):
     """Cycles of an outer step that ends with a transition of these words over the NoC and the DRAM link."""
-    inner = cycles_of(time + max(cycles * facts[NOC], words), facts[NOC]) + facts[LATENCY]
-    return max(inner, cycles_of(link, facts[OFFCHIP]))
+    inner = cycles_of(time + max(cycles * params[NOC], words), params[NOC]) + params[LATENCY]
+    return max(inner, cycles_of(link, params[OFFCHIP]))
 
 
 @njit(**ARRAYLESS)
-def inner_words(dims, facts, level):
+def inner_words(dims, params, level):
     """Words of the inner transitions of all outer steps: to or from PEs, and at L2."""
     steps = clusters = inputs = weights = outputs = 1
     for dim in range(DIMS):
@@ -283,13 +289,13 @@ def inner_words(dims, facts, level):
         steps, clusters = steps * count, clusters * at_work
         inputs *= at_work if dim != K else count
         weights *= at_work if dim <= C else count
-        outputs *= at_work if dim != C or facts[DEPTHWISE] == 1 else count
+        outputs *= at_work if dim != C or params[DEPTHWISE] == 1 else count
     up = level[UP] * outputs
     return level[DELIVERED] * clusters + up, level[INPUTS] * inputs + level[WEIGHTS] * weights + 2 * up
 
 
 @njit(**ARRAYLESS)
-def real_inputs(dims, order, facts, real):
+def real_inputs(dims, order, params, real):
     """Inputs that DRAM sends: what all outer steps need, less what stays as a loop advances."""
     everything, stay, inside = 1, 0, 1
     for place in range(DIMS - 1, -1, -1):
@@ -298,10 +304,10 @@ def real_inputs(dims, order, facts, real):
         if dim == K:
             needed, ahead, back = steps, steps - 1, 1
         elif dim == C:
-            needed, ahead, back = facts[SIZES + C], 0, facts[SIZES + C] if steps == 1 else 0
+            needed, ahead, back = params[SIZES + C], 0, params[SIZES + C] if steps == 1 else 0
         else:
             needed, ahead, back = real[dim - Y, 0], real[dim - Y, 1], real[dim - Y, 2]
         stay = ahead * inside + needed * stay
         inside *= back
         everything *= needed
-    return facts[OF_INPUT] * (everything - stay)
+    return params[LINK_INPUT] * (everything - stay)

@@ -10,13 +10,13 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from dse.domains.clustered.models.loopnest.facts import (
+from dse.domains.clustered.models.loopnest.params import (
     DEPTHWISE,
     LATENCY,
+    LINK_INPUT,
+    LINK_OUTPUT,
+    LINK_WEIGHTS,
     NOC,
-    OF_INPUT,
-    OF_OUTPUT,
-    OF_WEIGHTS,
     OFFCHIP,
 )
 from dse.domains.clustered.models.loopnest.proof.dims import (
@@ -48,7 +48,7 @@ from dse.domains.clustered.models.loopnest.proof.outer_level import (
 from dse.domains.clustered.models.loopnest.proof.shapes import (
     DRAM_WORDS,
     LEAST_CYCLES,
-    MOST_ORDERS,
+    MAX_ORDERS,
     below,
     bound_orders,
     loss_of,
@@ -89,25 +89,25 @@ RISING = 6
 
 
 @njit(**ARRAYLESS)
-def link_ends(dims, facts):
+def link_ends(dims, params):
     """Cycles before the first outer step and after the last one, without those of the NoC."""
-    inputs, weights, written = facts[OF_INPUT], facts[OF_WEIGHTS], facts[OF_OUTPUT]
+    inputs, weights, written = params[LINK_INPUT], params[LINK_WEIGHTS], params[LINK_OUTPUT]
     for dim in range(DIMS):
         span = dims[dim, SPAN]
         if dim != K:
-            inputs *= span * facts[DIM_PITCHES + dim] + facts[DIM_OVERLAPS + dim]
+            inputs *= span * params[DIM_PITCHES + dim] + params[DIM_OVERLAPS + dim]
         if dim <= C:
             weights *= span
-        if dim != C or facts[DEPTHWISE] == 1:
+        if dim != C or params[DEPTHWISE] == 1:
             written *= dims[dim, LAST_SPAN]
-    link = cycles_of(inputs + weights, facts[OFFCHIP]) + cycles_of(written, facts[OFFCHIP])
-    return 2 * facts[LATENCY] + link
+    link = cycles_of(inputs + weights, params[OFFCHIP]) + cycles_of(written, params[OFFCHIP])
+    return 2 * params[LATENCY] + link
 
 
 @njit(**ARRAYLESS)
-def set_clusters(dims, parallel, facts, clusters):
+def set_clusters(dims, parallel, params, clusters):
     """By how many clusters an outer step's words are multiplied, by tensor, if it is not the last or is."""
-    depthwise = facts[DEPTHWISE] == 1
+    depthwise = params[DEPTHWISE] == 1
     most, last = dims[parallel, CLUSTERS], dims[parallel, LAST_CLUSTERS]
     for tensor in range(3):
         with_inputs = tensor == 0 and parallel != K
@@ -120,7 +120,7 @@ def set_clusters(dims, parallel, facts, clusters):
 
 @njit(**OPTIONS)
 def search_shapes(
-    shapes, losses, tie_breaks, facts, constants, terms, outer_tiles, inner_tiles, clusters, parallels,
+    shapes, losses, tie_breaks, params, constants, terms, outer_tiles, inner_tiles, clusters, parallels,
     orders, real, order_table, best, place, done,
 ):  # fmt: skip
     """Searches these shapes, whose bounds rise, while their bounds beat the best.
@@ -131,42 +131,42 @@ def search_shapes(
     dims, real_of = np.zeros((DIMS, COLUMNS), np.int64), np.zeros((2, 3), np.int64)
     choice, level, totals = np.zeros(6, np.int64), np.zeros(LEVEL, np.int64), np.zeros(TOTALS, np.int64)
     within, around = outer_scratch()
-    found, front = np.zeros((MOST_ORDERS, 2), np.int64), np.zeros((MOST_ORDERS, LEVEL + RISING + 1), np.int64)
+    found, front = np.zeros((MAX_ORDERS, 2), np.int64), np.zeros((MAX_ORDERS, LEVEL + RISING + 1), np.int64)
     figures, cases = np.zeros(FIGURES, np.int64), np.zeros((CASES, 4), np.int64)
     spread, scratch = np.zeros((2, 3), np.int64), inner_scratch()
     for index in range(len(shapes)):
         if not below(losses[index], tie_breaks[index], best[0], best[1]):
             return
         read_shape(shapes[index], outer_tiles, clusters, parallels, choice)
-        set_shape(choice, facts, outer_tiles, clusters, parallels, real, dims, real_of)
+        set_shape(choice, params, outer_tiles, clusters, parallels, real, dims, real_of)
         cluster = clusters[choice[4]]
         many = bound_orders(
-            dims, cluster, facts, parallels, inner_tiles, orders, real_of, order_table, level, within,
+            dims, cluster, params, parallels, inner_tiles, orders, real_of, order_table, level, within,
             around, totals, found,
         )  # fmt: skip
-        shape = found[:many, LEAST_CYCLES].min(), found[:many, DRAM_WORDS].min(), link_ends(dims, facts)
-        set_clusters(dims, parallels[0, 1 + choice[5]], facts, spread)
+        shape = found[:many, LEAST_CYCLES].min(), found[:many, DRAM_WORDS].min(), link_ends(dims, params)
+        set_clusters(dims, parallels[0, 1 + choice[5]], params, spread)
         place[PLACE] = shapes[index]
         # In a cluster of one PE no dim is spread.
         for number in range(parallels[1, 0] if cluster > 1 else 1):
             parallel = parallels[1, 1 + number]
             for row in range(len(inner_tiles)):
-                if not set_tiles(dims, inner_tiles[row], parallel, cluster, facts):
+                if not set_tiles(dims, inner_tiles[row], parallel, cluster, params):
                     continue
                 done[LOOKED_AT] += 1
-                loss, tie_break = bound_tiles(dims, facts, constants, terms, shape, figures, cases)
+                loss, tie_break = bound_tiles(dims, params, constants, terms, shape, figures, cases)
                 if not below(loss, tie_break, best[0], best[1]):
                     continue
                 done[TRIED] += 1
                 place[PLACE + 1], place[PLACE + 2] = row, parallel
                 solve_tiles(
-                    dims, facts, constants, terms, figures, cases, shape[2], spread, found, orders, real_of,
+                    dims, params, constants, terms, figures, cases, shape[2], spread, found, orders, real_of,
                     order_table, level, front, scratch, within, around, totals, best, place, done,
                 )  # fmt: skip
 
 
 @njit(**ARRAYLESS)
-def set_tiles(dims, pieces, parallel, cluster, facts):
+def set_tiles(dims, pieces, parallel, cluster, params):
     """Fills the inner columns of `dims`; False if the tiles do not divide the outer ones."""
     for dim in range(DIMS):
         if pieces[dim] > 1 and dims[dim, TILE] % pieces[dim] != 0:
@@ -174,25 +174,25 @@ def set_tiles(dims, pieces, parallel, cluster, facts):
     for dim in range(DIMS):
         places = cluster if dim == parallel else 1
         if dims[dim, PIECE] != pieces[dim] or dims[dim, PLACES] != places:
-            set_inner(dims, dim, pieces[dim], places, facts)
+            set_inner(dims, dim, pieces[dim], places, params)
     return True
 
 
 @njit(**ARRAYLESS)
-def bound_tiles(dims, facts, constants, terms, shape, figures, cases):
+def bound_tiles(dims, params, constants, terms, shape, figures, cases):
     """The bound of inner tiles, and its tie break; `cases` begins with the least of all cases.
 
     `shape` has the fewest cycles and DRAM words of the outer orders, and the cycles of `link_ends`.
     """
     outer_cycles, dram, ends = shape
-    set_figures(dims, facts, figures)
+    set_figures(dims, params, figures)
     least, least_tie = np.inf, np.inf
     to_pes = at_l2 = np.int64(2**62)
-    for case in range(bound_cases(dims, facts, cases)):
+    for case in range(bound_cases(dims, params, cases)):
         to_pes, at_l2 = min(to_pes, cases[case, TO_PES]), min(at_l2, cases[case, AT_L2])
-        cycles = least_cycles(figures, facts, cases[case, AT_L2], outer_cycles, ends)
+        cycles = least_cycles(figures, params, cases[case, AT_L2], outer_cycles, ends)
         loss, tie_break = loss_of(
-            facts, constants, terms, cycles, cases[case, TO_PES], cases[case, AT_L2], dram
+            params, constants, terms, cycles, cases[case, TO_PES], cases[case, AT_L2], dram
         )
         if below(loss, tie_break, least, least_tie):
             least, least_tie = loss, tie_break
@@ -201,16 +201,16 @@ def bound_tiles(dims, facts, constants, terms, shape, figures, cases):
 
 
 @njit(**ARRAYLESS)
-def least_cycles(figures, facts, at_l2, outer_cycles, ends):
+def least_cycles(figures, params, at_l2, outer_cycles, ends):
     """Cycles below which no mapping with so many words at L2 is, if its outer level takes `outer_cycles`."""
-    moving = cycles_of(max(at_l2 - figures[END_WORDS], 0), facts[NOC])
+    moving = cycles_of(max(at_l2 - figures[END_WORDS], 0), params[NOC])
     steady = max(figures[BUSY], moving) + figures[WAITS]
     return figures[ENDS] + max(outer_cycles, ends + steady)
 
 
 @njit(**ARRAYLESS)
 def solve_tiles(
-    dims, facts, constants, terms, figures, cases, ends, spread, found, orders, real_of, order_table, level,
+    dims, params, constants, terms, figures, cases, ends, spread, found, orders, real_of, order_table, level,
     front, scratch, within, around, totals, best, place, done,
 ):  # fmt: skip
     """Tries all orders of inner tiles that could beat the best, and keeps the best."""
@@ -220,23 +220,23 @@ def solve_tiles(
     choices, outer_orders, kept = orders[1, inner_moving], orders[0, outer_moving(dims)], np.int64(0)
     for index in range(choices[0]):
         order = choices[1 + index]
-        time_inner(dims, order_table[order], facts, figures[STEP], spread, scratch[0], scratch[1], level)
-        kept = keep(dims, facts, level, order, front, kept)
+        time_inner(dims, order_table[order], params, figures[STEP], spread, scratch[0], scratch[1], level)
+        kept = keep(dims, params, level, order, front, kept)
     for outer in range(outer_orders[0]):
-        cycles = least_cycles(figures, facts, cases[0, AT_L2], found[outer, LEAST_CYCLES], ends)
+        cycles = least_cycles(figures, params, cases[0, AT_L2], found[outer, LEAST_CYCLES], ends)
         loss, tie_break = loss_of(
-            facts, constants, terms, cycles, cases[0, TO_PES], cases[0, AT_L2], found[outer, DRAM_WORDS]
+            params, constants, terms, cycles, cases[0, TO_PES], cases[0, AT_L2], found[outer, DRAM_WORDS]
         )
         if not below(loss, tie_break, best[0], best[1]):
             continue
         for index in range(kept):
             time_outer(
-                dims, order_table[outer_orders[1 + outer]], facts, figures[STEP], front[index], real_of,
+                dims, order_table[outer_orders[1 + outer]], params, figures[STEP], front[index], real_of,
                 within, around, totals,
             )  # fmt: skip
             done[PRICED] += 1
             loss, tie_break = loss_of(
-                facts, constants, terms, totals[CYCLES], totals[TO_PES], totals[AT_L2], totals[AT_DRAM]
+                params, constants, terms, totals[CYCLES], totals[TO_PES], totals[AT_L2], totals[AT_DRAM]
             )
             if below(loss, tie_break, best[0], best[1]):
                 best[0], best[1] = loss, tie_break
@@ -247,10 +247,10 @@ def solve_tiles(
 
 
 @njit(**ARRAYLESS)
-def keep(dims, facts, level, order, front, kept):
+def keep(dims, params, level, order, front, kept):
     """Adds an inner level to the front unless another is no worse in any figure; returns how many it has."""
     candidate = front[kept]
-    to_pes, at_l2 = inner_words(dims, facts, level)
+    to_pes, at_l2 = inner_words(dims, params, level)
     for column in range(LEVEL):
         candidate[column] = level[column]
     for column in range(4):

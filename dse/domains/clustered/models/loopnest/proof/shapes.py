@@ -10,11 +10,14 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from dse.domains.clustered.models.loopnest.facts import (
+from dse.domains.clustered.models.loopnest.params import (
     DEPTHWISE,
     FILTER,
     LANES,
     LAYER_MACS,
+    LINK_INPUT,
+    LINK_OUTPUT,
+    LINK_WEIGHTS,
     NOC,
     OF_INPUT,
     OF_OUTPUT,
@@ -31,6 +34,7 @@ from dse.domains.clustered.models.loopnest.proof.dims import (
     DIMS,
     L2,
     LAST_CLUSTERS,
+    LINK_OUTPUTS,
     OUTER_STEPS,
     OUTPUTS,
     SPAN,
@@ -61,18 +65,18 @@ from dse.support.numerics.losses import loss_value
 HERTZ, L1_A_MAC = 5, 6
 # Columns of the bound of an outer order.
 LEAST_CYCLES, DRAM_WORDS = 0, 1
-MOST_ORDERS = 24
+MAX_ORDERS = 24
 
 value_of = njit(**INLINED)(loss_value)
 
 
 @njit(**ARRAYLESS)
-def loss_of(facts, constants, terms, cycles, to_pes, at_l2, at_dram):
+def loss_of(params, constants, terms, cycles, to_pes, at_l2, at_dram):
     """The loss and its tie break, by the model's own operations in their order."""
-    macs = float(facts[LAYER_MACS])
+    macs = float(params[LAYER_MACS])
     energy = accesses_pj(constants, macs, constants[L1_A_MAC], to_pes, at_l2, at_dram) * 1e-3
     loss = value_of(terms, (cycles / constants[HERTZ], energy))
-    return loss, float(cycles) if facts[TIES_BY_CYCLES] == 1 else energy
+    return loss, float(cycles) if params[TIES_BY_CYCLES] == 1 else energy
 
 
 @njit(**ARRAYLESS)
@@ -95,34 +99,34 @@ def read_shape(shape, outer_tiles, clusters, parallels, choice):
 
 
 @njit(**ARRAYLESS)
-def set_shape(choice, facts, outer_tiles, clusters, parallels, real, dims, real_of):
+def set_shape(choice, params, outer_tiles, clusters, parallels, real, dims, real_of):
     """Fills the outer columns of `dims` and `real_of` (2, 3); False if L2 is too small for it.
 
     False as well if the shape costs what another one does: with one cluster no dim is spread.
     """
     cluster, parallel = clusters[choice[4]], parallels[0, 1 + choice[5]]
-    across = facts[PES] // cluster
+    across = params[PES] // cluster
     if across == 1 and choice[5] > 0:
         return False
-    inputs, weights, outputs = facts[OF_INPUT], facts[OF_WEIGHTS], facts[OF_OUTPUT]
+    inputs, weights, outputs = params[LINK_INPUT], params[LINK_WEIGHTS], params[LINK_OUTPUT]
     for dim in range(DIMS):
-        set_outer(dims, dim, outer_tiles[dim, 1 + choice[dim]], across if dim == parallel else 1, facts)
+        set_outer(dims, dim, outer_tiles[dim, 1 + choice[dim]], across if dim == parallel else 1, params)
         span = dims[dim, SPAN]
         if dim != K:
-            inputs *= span * facts[DIM_PITCHES + dim] + facts[DIM_OVERLAPS + dim]
+            inputs *= span * params[DIM_PITCHES + dim] + params[DIM_OVERLAPS + dim]
         if dim <= C:
             weights *= span
-        if dim != C or facts[DEPTHWISE] == 1:
+        if dim != C or params[DEPTHWISE] == 1:
             outputs *= span
         if dim >= Y:
             number = choice[4] if dim == parallel else len(clusters)
             for column in range(3):
                 real_of[dim - Y, column] = real[dim - Y, choice[dim], number, column]
-    return 2 * (inputs + weights + outputs) <= facts[L2]
+    return 2 * (inputs + weights + outputs) <= params[L2]
 
 
 @njit(**ARRAYLESS)
-def least_work(dims, cluster, facts, parallels, inner_tiles):
+def least_work(dims, cluster, params, parallels, inner_tiles):
     """Cycles below which no cluster does the work of an outer step: its busiest PE's steps.
 
     They are fewest with the smallest tiles, which come first.
@@ -130,14 +134,14 @@ def least_work(dims, cluster, facts, parallels, inner_tiles):
     least = np.int64(2**62)
     for number in range(parallels[1, 0]):
         parallel = parallels[1, 1 + number]
-        work = facts[FILTER]
+        work = params[FILTER]
         for dim in range(DIMS):
             tile, smallest = dims[dim, TILE], inner_tiles[0, dim]
             if dim == parallel:
                 work *= cycles_of(tile, smallest * cluster) * smallest
             else:
                 work *= tile
-        least = min(least, cycles_of(work, facts[LANES]))
+        least = min(least, cycles_of(work, params[LANES]))
     return least
 
 
@@ -152,14 +156,14 @@ def outer_moving(dims):
 
 @njit(**ARRAYLESS)
 def bound_orders(
-    dims, cluster, facts, parallels, inner_tiles, orders, real_of, order_table, level, within, around,
+    dims, cluster, params, parallels, inner_tiles, orders, real_of, order_table, level, within, around,
     totals, found,
 ):  # fmt: skip
     """Fills `found` (24, 2): by outer order, the fewest cycles and the DRAM words; returns how many orders.
 
     An outer step's inner level takes the least work in cycles, and its words over the NoC no time.
     """
-    work = least_work(dims, cluster, facts, parallels, inner_tiles)
+    work = least_work(dims, cluster, params, parallels, inner_tiles)
     for dim in range(DIMS):
         # Without inner figures, nothing moves over the NoC.
         for column in range(STEPS, COLUMNS):
@@ -167,85 +171,88 @@ def bound_orders(
     for column in range(LEVEL):
         level[column] = 0
     for column in range(4):
-        level[TIME + column] = work * facts[NOC]
+        level[TIME + column] = work * params[NOC]
     choices = orders[0, outer_moving(dims)]
     # Of numpy: to numba a literal 0 has a type of its own, for which `time_outer` would be compiled anew.
     no_cycles = np.int64(0)
     for index in range(choices[0]):
         time_outer(
-            dims, order_table[choices[1 + index]], facts, no_cycles, level, real_of, within, around, totals
+            dims, order_table[choices[1 + index]], params, no_cycles, level, real_of, within, around, totals
         )
         found[index, LEAST_CYCLES], found[index, DRAM_WORDS] = totals[CYCLES], totals[AT_DRAM]
     return choices[0]
 
 
 @njit(**ARRAYLESS)
-def least_ends(dims, facts, inner_tiles):
+def least_ends(dims, params, inner_tiles):
     """Cycles of the NoC before the first step and after the last one, of one PE a cluster and small tiles."""
-    inputs, weights, sent = facts[OF_INPUT], facts[OF_WEIGHTS], facts[OF_OUTPUT]
+    inputs, weights, sent = params[OF_INPUT], params[OF_WEIGHTS], params[OF_OUTPUT]
     for dim in range(DIMS):
         piece, clusters = inner_tiles[0, dim], dims[dim, CLUSTERS]
         if dim != K:
-            inputs *= clusters * (piece * facts[DIM_PITCHES + dim] + facts[DIM_OVERLAPS + dim])
+            inputs *= clusters * (piece * params[DIM_PITCHES + dim] + params[DIM_OVERLAPS + dim])
         if dim <= C:
             weights *= clusters * piece
-        if dim != C or facts[DEPTHWISE] == 1:
+        if dim != C or params[DEPTHWISE] == 1:
             sent *= dims[dim, LAST_CLUSTERS] * piece
-    return cycles_of(inputs + weights, facts[NOC]) + cycles_of(sent, facts[NOC])
+    return cycles_of(inputs + weights, params[NOC]) + cycles_of(sent, params[NOC])
 
 
 @njit(**ARRAYLESS)
-def every_word(facts):
-    """Words that any mapping sends over the NoC: all that its filters cover, the weights and the outputs."""
-    inputs, weights = facts[OF_INPUT], facts[OF_WEIGHTS]
+def every_word(params, each):
+    """Words that any mapping sends over the NoC: all that its filters cover, the weights and the outputs.
+
+    Those over the link where `each` is LINK_INPUT, and not OF_INPUT.
+    """
+    inputs, weights = params[each], params[each + 1]
     for dim in range(DIMS):
         if dim != K:
-            inputs *= facts[SIZES + dim] * facts[DIM_PITCHES + dim] + facts[DIM_OVERLAPS + dim]
+            inputs *= params[SIZES + dim] * params[DIM_PITCHES + dim] + params[DIM_OVERLAPS + dim]
         if dim <= C:
-            weights *= facts[SIZES + dim]
-    return inputs + weights + facts[OUTPUTS]
+            weights *= params[SIZES + dim]
+    return inputs + weights + params[OUTPUTS if each == OF_INPUT else LINK_OUTPUTS]
 
 
-def floor(facts, constants, terms, real):
+def floor(params, constants, terms, real):
     """A loss below that of any mapping, known without looking at one: every word is moved once.
 
     `real` is an Instance's.
     """
-    words = int(every_word.py_func(facts))
-    work = -(-int(facts[LAYER_MACS]) // int(facts[PES] * facts[LANES]))
-    cycles = max(work, -(-words // int(facts[NOC])), -(-words // int(facts[OFFCHIP])))
+    words, link = (int(every_word.py_func(params, each)) for each in (OF_INPUT, LINK_INPUT))
+    work = -(-int(params[LAYER_MACS]) // int(params[PES] * params[LANES]))
+    cycles = max(work, -(-words // int(params[NOC])), -(-link // int(params[OFFCHIP])))
     # Rows that all outer steps need, less those that one has from the one before.
     rows, columns = (int(real[axis, 0, -1, 0] - real[axis, 0, -1, 1]) for axis in range(2))
-    inputs = int(facts[OF_INPUT] * facts[SIZES + C]) * rows * columns
-    dram = inputs + int(facts[OF_WEIGHTS] * facts[SIZES + K] * facts[SIZES + C] + facts[OUTPUTS])
-    macs, per_mac = float(facts[LAYER_MACS]), constants[L1_A_MAC]
+    inputs = int(params[LINK_INPUT] * params[SIZES + C]) * rows * columns
+    dram = inputs + int(params[LINK_WEIGHTS] * params[SIZES + K] * params[SIZES + C] + params[LINK_OUTPUTS])
+    macs, per_mac = float(params[LAYER_MACS]), constants[L1_A_MAC]
     energy = accesses_pj.py_func(constants, macs, per_mac, words, words, dram) * 1e-3
     return float(loss_value(terms, (cycles / constants[HERTZ], energy)))
 
 
 @njit(**OPTIONS)
 def bound_shapes(
-    start, stop, facts, constants, terms, outer_tiles, inner_tiles, clusters, parallels, orders, real,
+    start, stop, params, constants, terms, outer_tiles, inner_tiles, clusters, parallels, orders, real,
     order_table, losses, tie_breaks,
 ):  # fmt: skip
     """Writes the bounds of the shapes from `start` up to `stop`; inf where nothing fits in L2."""
     dims, real_of = np.zeros((DIMS, COLUMNS), np.int64), np.zeros((2, 3), np.int64)
     choice, level, totals = np.zeros(6, np.int64), np.zeros(LEVEL, np.int64), np.zeros(TOTALS, np.int64)
     within, around = outer_scratch()
-    found = np.zeros((MOST_ORDERS, 2), np.int64)
-    words = every_word(facts)
+    found = np.zeros((MAX_ORDERS, 2), np.int64)
+    words = every_word(params, OF_INPUT)
     for shape in range(start, stop):
         least, least_tie = np.inf, np.inf
         read_shape(shape, outer_tiles, clusters, parallels, choice)
-        if set_shape(choice, facts, outer_tiles, clusters, parallels, real, dims, real_of):
-            ends = least_ends(dims, facts, inner_tiles)
+        if set_shape(choice, params, outer_tiles, clusters, parallels, real, dims, real_of):
+            ends = least_ends(dims, params, inner_tiles)
             number = bound_orders(
-                dims, clusters[choice[4]], facts, parallels, inner_tiles, orders, real_of, order_table, level,
-                within, around, totals, found,
+                dims, clusters[choice[4]], params, parallels, inner_tiles, orders, real_of, order_table,
+                level, within, around, totals, found,
             )  # fmt: skip
             for index in range(number):
                 cycles, dram = found[index, LEAST_CYCLES] + ends, found[index, DRAM_WORDS]
-                loss, tie_break = loss_of(facts, constants, terms, cycles, words, words, dram)
+                loss, tie_break = loss_of(params, constants, terms, cycles, words, words, dram)
                 if below(loss, tie_break, least, least_tie):
                     least, least_tie = loss, tie_break
         losses[shape - start], tie_breaks[shape - start] = least, least_tie

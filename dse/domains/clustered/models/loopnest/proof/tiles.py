@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from numba import njit
 
-from dse.domains.clustered.models.loopnest.facts import (
+from dse.domains.clustered.models.loopnest.params import (
     DEPTHWISE,
     FILTER,
     LANES,
@@ -68,29 +68,29 @@ def remaining(words, share):
 
 
 @njit(**ARRAYLESS)
-def set_figures(dims, facts, figures):
+def set_figures(dims, params, figures):
     """Fills `figures` for the tiles that `dims` holds."""
-    inputs, weights, sent = facts[OF_INPUT], facts[OF_WEIGHTS], facts[OF_OUTPUT]
-    size, steps, outer = facts[FILTER], 1, 1
+    inputs, weights, sent = params[OF_INPUT], params[OF_WEIGHTS], params[OF_OUTPUT]
+    size, steps, outer = params[FILTER], 1, 1
     for dim in range(DIMS):
         first = dims[dim, WINDOW] * dims[dim, CLUSTERS]
         if dim != K:
             inputs *= first
         if dim <= C:
             weights *= first
-        if dim != C or facts[DEPTHWISE] == 1:
+        if dim != C or params[DEPTHWISE] == 1:
             sent *= dims[dim, LEFT] * dims[dim, LAST_CLUSTERS]
         size *= dims[dim, PIECE]
         steps *= dims[dim, STEPS]
         outer *= dims[dim, OUTER_STEPS]
-    figures[STEP] = cycles_of(size, facts[LANES])
+    figures[STEP] = cycles_of(size, params[LANES])
     figures[END_WORDS] = inputs + weights + sent
-    figures[ENDS] = cycles_of(inputs + weights, facts[NOC]) + cycles_of(sent, facts[NOC])
-    figures[BUSY], figures[WAITS] = outer * steps * figures[STEP], (outer - 1) * facts[LATENCY]
+    figures[ENDS] = cycles_of(inputs + weights, params[NOC]) + cycles_of(sent, params[NOC])
+    figures[BUSY], figures[WAITS] = outer * steps * figures[STEP], (outer - 1) * params[LATENCY]
 
 
 @njit(**ARRAYLESS)
-def bound_cases(dims, facts, cases):
+def bound_cases(dims, params, cases):
     """Fills `cases` (3, 4) with the fewest words to and from PEs, and at L2; returns how many there are."""
     moving = 0
     for dim in range(DIMS):
@@ -100,10 +100,10 @@ def bound_cases(dims, facts, cases):
         dims_of = moving & (WITH_X if innermost == Y else 1 << innermost)
         if dims_of == 0 and (moving > 0 or innermost != Y):
             continue
-        in_l2, in_pes = bound_inputs(dims, facts, moving, innermost)
-        w_l2, w_pes = bound_weights(dims, facts, moving, innermost)
-        up, out_pes = bound_outputs(dims, facts, moving, innermost)
-        down = up - facts[OUTPUTS]
+        in_l2, in_pes = bound_inputs(dims, params, moving, innermost)
+        w_l2, w_pes = bound_weights(dims, params, moving, innermost)
+        up, out_pes = bound_outputs(dims, params, moving, innermost)
+        down = up - params[OUTPUTS]
         cases[number, TO_PES] = in_pes + w_pes + out_pes + down
         cases[number, AT_L2] = in_l2 + w_l2 + up + down
         number += 1
@@ -111,9 +111,9 @@ def bound_cases(dims, facts, cases):
 
 
 @njit(**ARRAYLESS)
-def bound_inputs(dims, facts, moving, innermost):
+def bound_inputs(dims, params, moving, innermost):
     """Inputs that L2 sends and that PEs get, at least: each tile once for all K, if they can stay."""
-    words = facts[OF_INPUT] * dims[C, EVERY_WINDOW] * dims[Y, EVERY_WINDOW] * dims[X, EVERY_WINDOW]
+    words = params[OF_INPUT] * dims[C, EVERY_WINDOW] * dims[Y, EVERY_WINDOW] * dims[X, EVERY_WINDOW]
     share = float(max(dims[C, SHARED], max(dims[Y, SHARED], dims[X, SHARED])))
     if moving & WITH_INPUTS == 0:
         at_l2, to_pes = words, words * dims[K, CLUSTERS] * dims[K, FIRST_PLACES]
@@ -128,9 +128,9 @@ def bound_inputs(dims, facts, moving, innermost):
 
 
 @njit(**ARRAYLESS)
-def bound_weights(dims, facts, moving, innermost):
+def bound_weights(dims, params, moving, innermost):
     """Weights that L2 sends and that PEs get, at least: once for all Y and X, if they can stay."""
-    words = facts[OF_WEIGHTS] * facts[SIZES + K] * facts[SIZES + C]
+    words = params[OF_WEIGHTS] * params[SIZES + K] * params[SIZES + C]
     share = float(max(dims[K, SHARED], dims[C, SHARED]))
     outer_steps = dims[Y, OUTER_STEPS] * dims[X, OUTER_STEPS]
     if moving & WITH_WEIGHTS == 0:
@@ -147,10 +147,10 @@ def bound_weights(dims, facts, moving, innermost):
 
 
 @njit(**ARRAYLESS)
-def bound_outputs(dims, facts, moving, innermost):
+def bound_outputs(dims, params, moving, innermost):
     """Outputs that L2 gets and that PEs send, at least: once for all C, if they can stay."""
-    words = facts[OUTPUTS]
-    if facts[DEPTHWISE] == 1:
+    words = params[OUTPUTS]
+    if params[DEPTHWISE] == 1:
         return words, words
     if moving & WITH_OUTPUTS == 0:
         return words, words * dims[C, CLUSTERS] * dims[C, FIRST_PLACES]

@@ -13,6 +13,7 @@ import numpy as np
 
 from dse.core.certificate import INFEASIBLE, Certificate
 from dse.core.proofs import Check
+from dse.domains.clustered.check.any_size import any_checks
 from dse.domains.clustered.check.enumeration import Group, Groups, group_keys
 from dse.domains.clustered.models.maestro.check.coverage import cover
 from dse.domains.clustered.models.maestro.check.inner_check import cycles_below_none, fewest_cycles
@@ -25,6 +26,8 @@ OTHERS = 24
 
 def checks(problem: Problem, certificate: Certificate, rng: np.random.Generator) -> tuple[Check, ...]:
     """Check what only `maestro` certificates claim."""
+    if problem.tiles == "any":
+        return any_checks(problem, certificate, rng)
     return (
         _covered(problem, certificate),
         _solved(problem, certificate, rng),

@@ -26,6 +26,7 @@ import numpy as np
 
 from dse.core.certificate import Solved
 from dse.domains.clustered.models.maestro.area import environment_area
+from dse.domains.clustered.models.maestro.proof.boxes.bounds import BoxBounds
 from dse.domains.clustered.models.maestro.proof.instance import refuse
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.bounds import Choice, Groups, Rounds, Solution, Value, Winner
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
 
 __all__ = ["GROUP", "MaestroBounds", "least_area", "make_bounds", "refuse"]
 
+BOXES = "dse.domains.clustered.models.maestro.proof.boxes.kernels"
+USED = ("dse.domains.clustered.models.maestro", "dse.domains.clustered.models.maestro.proof")
+"""The price kernel, and the formulas that both proofs share."""
 GROUP = "outer tiles and cluster size"
 
 
@@ -60,8 +64,8 @@ class MaestroBounds:
     @property
     def nothing_fits(self) -> bool:
         """Whether the smallest inner tiles are too large for L1."""
-        facts = self.instance.facts
-        return bool(facts[self.kernels.SMALLEST_L1] > facts[self.kernels.L1])
+        params = self.instance.params
+        return bool(params[self.kernels.SMALLEST_L1] > params[self.kernels.L1])
 
     def bound(self, start: int, stop: int, losses: FloatArray, tie_breaks: FloatArray) -> None:
         """The least of a group's outer configurations, with a bound of its inner cycles."""
@@ -104,8 +108,10 @@ class MaestroBounds:
         return float(self.kernels.least_loss(*self.instance.outer_level[:3], cycles))
 
 
-def make_bounds(problem: Problem) -> MaestroBounds:
-    """The problem's groups, if it is not refused."""
+def make_bounds(problem: Problem) -> MaestroBounds | BoxBounds:
+    """The problem's groups, or its boxes where tiles are of any size, if it is not refused."""
+    if problem.tiles == "any":
+        return BoxBounds(problem, load_kernels(BOXES, *USED))
     kernels = load_kernels("dse.domains.clustered.models.maestro.proof.kernels")
     return MaestroBounds(problem, kernels.make_instance(problem), kernels)
 

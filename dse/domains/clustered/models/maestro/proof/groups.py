@@ -15,7 +15,6 @@ from dse.domains.clustered.models.maestro.proof.level import (
     BANDWIDTH,
     DEPTHWISE,
     DIMS,
-    FACTS,
     FILTER,
     FIRST_INPUTS,
     FIRST_WEIGHTS,
@@ -28,6 +27,7 @@ from dse.domains.clustered.models.maestro.proof.level import (
     MOVES,
     OF_BUFFERS,
     OUT,
+    PARAMS,
     PES,
     ROUNDS,
     SHIFT,
@@ -58,44 +58,44 @@ value_of = njit(**INLINED)(loss_value)
 
 
 @njit(inline="always", **OPTIONS)
-def energy_nj(facts, read_i, read_w, written):
+def energy_nj(params, read_i, read_w, written):
     """The model's energy, by its own operations in their order (step 6.1 of `reference`)."""
     energy = (
-        read_i * 18.61 + facts[INPUTS] * 18.61 + read_w * 18.61 + facts[WEIGHTS] * 18.61 + written * 18.61
+        read_i * 18.61 + params[INPUTS] * 18.61 + read_w * 18.61 + params[WEIGHTS] * 18.61 + written * 18.61
     )
     return 0.00023 * energy
 
 
 @njit(inline="always", **OPTIONS)
-def area_of(facts, l1, l2):
+def area_of(params, l1, l2):
     """The model's area, by its own operations in their order (step 6.2 of `reference`)."""
-    pes, lanes, bandwidth = float(facts[PES]), float(facts[LANES]), float(facts[BANDWIDTH])
+    pes, lanes, bandwidth = float(params[PES]), float(params[LANES]), float(params[BANDWIDTH])
     bus, gates = 14.662 * pes + 28.895, 1.2886 * (pes * pes) + 5.5814 * pes - 23.711
     noc = 101.7938 * bus * bandwidth + max(395.473 * gates, 395.473)
     return pes * (283 * lanes + 0.104 * l1) + 0.104 * l2 + noc
 
 
 @njit(inline="always", **OPTIONS)
-def power_of(facts, l1, l2):
+def power_of(params, l1, l2):
     """The model's power, by its own operations in their order (step 6.3 of `reference`)."""
-    pes, lanes, bandwidth = float(facts[PES]), float(facts[LANES]), float(facts[BANDWIDTH])
+    pes, lanes, bandwidth = float(params[PES]), float(params[LANES]), float(params[BANDWIDTH])
     bus, gates = 14.662 * pes + 28.895, 1.2886 * (pes * pes) + 5.5814 * pes - 23.711
     noc = 0.8 * bus / 1000 * bandwidth + max(0.34 * gates / 1000, 0.34)
     return pes * (1.2223 * lanes + 0.00345 * l1) + 0.00345 * l2 + noc
 
 
 @njit(inline="always", **OPTIONS)
-def loss_of(facts, hertz, terms, cycles, energy, l2):
+def loss_of(params, hertz, terms, cycles, energy, l2):
     """The loss: `terms` are the objective's, for the columns of an Instance."""
-    if facts[OF_BUFFERS] == 0:
+    if params[OF_BUFFERS] == 0:
         return value_of(terms, (cycles / hertz, energy))
-    l1 = facts[SMALLEST_L1]
-    return value_of(terms, (power_of(facts, l1, l2), area_of(facts, l1, l2)))
+    l1 = params[SMALLEST_L1]
+    return value_of(terms, (power_of(params, l1, l2), area_of(params, l1, l2)))
 
 
-def least_loss(facts, hertz, terms, cycles):
+def least_loss(params, hertz, terms, cycles):
     """A loss that no mapping of at least so many cycles is below: nothing read, no L2 needed."""
-    return loss_of.py_func(facts, hertz, terms, cycles, energy_nj.py_func(facts, 0, 0, 0), 0)
+    return loss_of.py_func(params, hertz, terms, cycles, energy_nj.py_func(params, 0, 0, 0), 0)
 
 
 @njit(inline="always", **OPTIONS)
@@ -105,21 +105,21 @@ def spread_loop(size, tile, pes):
 
 
 @njit(**OPTIONS)
-def inner_bound(tiles, cluster, facts, parallels, fixed_inner):
+def inner_bound(tiles, cluster, params, parallels, fixed_inner):
     """Cycles below which no cluster can do the work of outer `tiles`.
 
     Its longest-running PE makes all steps of its share one after another, and the first step waits for its
     data: for each parallel dim, of the smallest inner tiles.
     """
-    depthwise = facts[DEPTHWISE] == 1
+    depthwise = params[DEPTHWISE] == 1
     least = np.int64(2**62)
     for spatial in range(DIMS):
         if not parallels[spatial]:
             continue
-        work = facts[FILTER] * spread_loop(tiles[spatial], fixed_inner[spatial], cluster)
-        inputs, weights = 1, facts[FILTER]
+        work = params[FILTER] * spread_loop(tiles[spatial], fixed_inner[spatial], cluster)
+        inputs, weights = 1, params[FILTER]
         for dim in range(DIMS):
-            halo = halo_of(dim, facts)
+            halo = halo_of(dim, params)
             tile = max(fixed_inner[dim], 1)
             wide = tile + halo
             if dim == spatial:
@@ -132,14 +132,14 @@ def inner_bound(tiles, cluster, facts, parallels, fixed_inner):
                 inputs *= wide
             if in_weights(dim, depthwise):
                 weights *= tile
-        first = facts[LATENCY] - 1 + ceil_div(inputs + weights, facts[BANDWIDTH], facts[SHIFT])
-        least = min(least, (work + facts[LANES] - 1) // facts[LANES] + first)
+        first = params[LATENCY] - 1 + ceil_div(inputs + weights, params[BANDWIDTH], params[SHIFT])
+        least = min(least, (work + params[LANES] - 1) // params[LANES] + first)
     return least
 
 
 @njit(**OPTIONS)
 def group_loss(
-    tiles, cluster, inner, facts, hertz, terms, parallels, choices, orders, after,
+    tiles, cluster, inner, params, hertz, terms, parallels, choices, orders, after,
     trips, reads, delays, summary, best,
 ):  # fmt: skip
     """The least loss of the outer configurations of a group whose inner level takes `inner` cycles.
@@ -148,18 +148,18 @@ def group_loss(
     `choices` (16, 4, 25) holds, by moving loops and parallel dim, how many
     orders differ, and which. `best` gets where it stands.
     """
-    clusters = facts[PES] // cluster
-    sizes = facts[SIZES:FACTS]
+    clusters = params[PES] // cluster
+    sizes = params[SIZES:PARAMS]
     least, least_tie = np.inf, np.inf
     for spatial in range(DIMS):
         if not parallels[spatial]:
             continue
-        limit = set_level(sizes, tiles, spatial, clusters, facts, True, trips, reads, delays, summary)
+        limit = set_level(sizes, tiles, spatial, clusters, params, True, trips, reads, delays, summary)
         first_in = summary[FIRST_INPUTS] + summary[FIRST_WEIGHTS]
         l2 = 2 * (first_in + summary[OUT])
-        if l2 > facts[L2] or largest_case(trips, spatial, summary) >= COUNTER:
+        if l2 > params[L2] or largest_case(trips, spatial, summary) >= COUNTER:
             continue
-        into = facts[LATENCY] - 1 + ceil_div(first_in, facts[BANDWIDTH], facts[SHIFT])
+        into = params[LATENCY] - 1 + ceil_div(first_in, params[BANDWIDTH], params[SHIFT])
         first = max(inner + into, limit)
         written = summary[STEPS] * (summary[OUT] * summary[ROUNDS] + summary[LAST_OUT] * summary[LAST_ROUNDS])
         distinct = choices[summary[MOVES], spatial]
@@ -170,10 +170,10 @@ def group_loss(
             )
             cycles += first
             energy = energy_nj(
-                facts, read_i + summary[FIRST_INPUTS], read_w + summary[FIRST_WEIGHTS], written
+                params, read_i + summary[FIRST_INPUTS], read_w + summary[FIRST_WEIGHTS], written
             )
-            loss = loss_of(facts, hertz, terms, cycles, energy, l2)
-            tie_break = float(cycles) if facts[TIES_BY_CYCLES] == 1 else energy
+            loss = loss_of(params, hertz, terms, cycles, energy, l2)
+            tie_break = float(cycles) if params[TIES_BY_CYCLES] == 1 else energy
             if loss < least or (loss == least and tie_break < least_tie):
                 least, least_tie = loss, tie_break
                 best[BEST_PARALLEL], best[BEST_ORDER] = spatial, order
@@ -182,7 +182,7 @@ def group_loss(
 
 @njit(**OPTIONS)
 def bound_groups(
-    start, stop, facts, hertz, terms, parallels, inner_parallels, fixed_inner, tiles_of, clusters,
+    start, stop, params, hertz, terms, parallels, inner_parallels, fixed_inner, tiles_of, clusters,
     choices, orders, after, losses, tie_breaks,
 ):  # fmt: skip
     """Writes the bounds, losses and tie breaks, of the groups from `start` up to `stop`."""
@@ -191,9 +191,9 @@ def bound_groups(
     best = np.empty(BEST, np.int64)
     for group in range(start, stop):
         cluster = read_group(group, tiles_of, clusters, tiles)
-        inner = inner_bound(tiles, cluster, facts, inner_parallels, fixed_inner)
+        inner = inner_bound(tiles, cluster, params, inner_parallels, fixed_inner)
         losses[group - start], tie_breaks[group - start] = group_loss(
-            tiles, cluster, inner, facts, hertz, terms, parallels, choices, orders, after,
+            tiles, cluster, inner, params, hertz, terms, parallels, choices, orders, after,
             trips, reads, delays, summary, best,
         )  # fmt: skip
 

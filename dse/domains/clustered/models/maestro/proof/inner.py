@@ -45,13 +45,13 @@ INNER = TILES + DIMS
 
 
 @njit(inline="always", **OPTIONS)
-def l1_need(tiles, facts):
+def l1_need(tiles, params):
     """Elements of L1 that inner `tiles` need; output tiles count with their halo (step 5.2 of
     `reference`)."""
-    depthwise = facts[DEPTHWISE] == 1
-    inputs, weights, outputs = 1, facts[FILTER], 1
+    depthwise = params[DEPTHWISE] == 1
+    inputs, weights, outputs = 1, params[FILTER], 1
     for dim in range(DIMS):
-        wide = tiles[dim] + halo_of(dim, facts)
+        wide = tiles[dim] + halo_of(dim, params)
         if in_input(dim):
             inputs *= wide
         if in_weights(dim, depthwise):
@@ -62,7 +62,7 @@ def l1_need(tiles, facts):
 
 
 @njit(**OPTIONS)
-def solve_inner(sizes, cluster, facts, parallels, divisors, fixed, choices, orders, after, result):
+def solve_inner(sizes, cluster, params, parallels, divisors, fixed, choices, orders, after, result):
     """Writes the inner level with the fewest cycles of all that fit in L1 into `result`; how many were tried.
 
     `sizes` are the outer tiles. `divisors` (4, n): how many each dim has, then which. Of equals, the first
@@ -79,7 +79,7 @@ def solve_inner(sizes, cluster, facts, parallels, divisors, fixed, choices, orde
     for spatial in range(DIMS):
         if parallels[spatial]:
             # With smaller tiles the PEs share no worse.
-            least = min(least, serial_cycles(sizes, cuts[spatial, 1], spatial, cluster, facts))
+            least = min(least, serial_cycles(sizes, cuts[spatial, 1], spatial, cluster, params))
     result[CYCLES] = 2**62
     tried = 0
     for later in range(2):
@@ -91,33 +91,33 @@ def solve_inner(sizes, cluster, facts, parallels, divisors, fixed, choices, orde
                     tiles[Y] = cuts[Y, 1 + y]
                     for x in range(cuts[X, 0]):
                         tiles[X] = cuts[X, 1 + x]
-                        if l1_need(tiles, facts) > facts[L1]:
+                        if l1_need(tiles, params) > params[L1]:
                             break
                         for spatial in range(DIMS):
                             if not parallels[spatial]:
                                 continue
-                            serial[spatial] = serial_cycles(sizes, tiles[spatial], spatial, cluster, facts)
+                            serial[spatial] = serial_cycles(sizes, tiles[spatial], spatial, cluster, params)
                             if (serial[spatial] > least) != (later == 1):
                                 continue
-                            if serial[spatial] + facts[LATENCY] >= result[CYCLES]:
+                            if serial[spatial] + params[LATENCY] >= result[CYCLES]:
                                 continue
                             tried += 1
                             try_orders(
-                                sizes, tiles, spatial, cluster, facts, choices, orders, after,
+                                sizes, tiles, spatial, cluster, params, choices, orders, after,
                                 trips, reads, delays, summary, result,
                             )  # fmt: skip
     return tried
 
 
 @njit(inline="always", **OPTIONS)
-def serial_cycles(sizes, tile, spatial, cluster, facts):
+def serial_cycles(sizes, tile, spatial, cluster, params):
     """Cycles that the longest-running PE computes."""
-    work = facts[FILTER]
+    work = params[FILTER]
     for dim in range(DIMS):
         if dim != spatial:
             work *= sizes[dim]
     work *= (sizes[spatial] // tile + cluster - 1) // cluster * tile
-    return (work + facts[LANES] - 1) // facts[LANES]
+    return (work + params[LANES] - 1) // params[LANES]
 
 
 @njit(inline="always", **OPTIONS)
@@ -137,14 +137,14 @@ def set_cuts(cuts, size, fixed, divisors):
 
 @njit(**OPTIONS)
 def try_orders(
-    sizes, tiles, spatial, cluster, facts, choices, orders, after, trips, reads, delays, summary, result
+    sizes, tiles, spatial, cluster, params, choices, orders, after, trips, reads, delays, summary, result
 ):
     """Brings `result` up to date with all orders of one choice of tiles and parallel dim."""
-    set_level(sizes, tiles, spatial, cluster, facts, False, trips, reads, delays, summary)
-    lanes = facts[LANES]
+    set_level(sizes, tiles, spatial, cluster, params, False, trips, reads, delays, summary)
+    lanes = params[LANES]
     step = (summary[WORK] + lanes - 1) // lanes
     last_step = (summary[LAST_WORK] + lanes - 1) // lanes
-    idle, bandwidth, shift = facts[LATENCY] - 1, facts[BANDWIDTH], facts[SHIFT]
+    idle, bandwidth, shift = params[LATENCY] - 1, params[BANDWIDTH], params[SHIFT]
     first = step + idle + ceil_div(summary[FIRST_INPUTS] + summary[FIRST_WEIGHTS], bandwidth, shift)
     out = idle + ceil_div(summary[OUT], bandwidth, shift)
     last_out = idle + ceil_div(summary[LAST_OUT], bandwidth, shift)

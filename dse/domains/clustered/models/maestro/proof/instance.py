@@ -22,7 +22,6 @@ from dse.domains.clustered.proof.choices import (
     counted,
     nestings,
     parallel_dims,
-    refuse_any_tiles,
     refuse_too_many,
     tile_chains,
 )
@@ -52,14 +51,14 @@ AFTER_TABLE = np.array(
 class Instance:
     """The arrays that the kernels take.
 
-    `facts` are the layer's and the machine's figures (see `level`), `terms` the objective's. By
+    `params` are the layer's and the machine's figures (see `level`), `terms` the objective's. By
     level, outer first: `parallels` (2, 4) says which dims may be parallel, `choices` (2, 16, 4, 25) how many
     orders differ and which, by moving loops and parallel dim. `fixed_inner` (4) are fixed inner tiles, 0
     where free. `outer_tiles` and `divisors` (4, n) hold how many outer tiles and divisors each dim has, then
     which. `clusters` are the cluster sizes.
     """
 
-    facts: IntArray
+    params: IntArray
     hertz: float
     terms: FloatArray
     parallels: IntArray
@@ -73,7 +72,7 @@ class Instance:
     def outer_level(self) -> tuple[Any, ...]:
         """What `group_loss` takes of it, in its order."""
         return (
-            self.facts,
+            self.params,
             self.hertz,
             self.terms,
             self.parallels[0],
@@ -87,7 +86,7 @@ class Instance:
         """What `bound_groups` takes of it, in its order."""
         inner = self.parallels[1], self.fixed_inner, self.outer_tiles, self.clusters
         return (
-            self.facts,
+            self.params,
             self.hertz,
             self.terms,
             self.parallels[0],
@@ -101,7 +100,7 @@ class Instance:
     def inner(self) -> tuple[Any, ...]:
         """What `solve_inner` takes of it, in its order."""
         tiles = self.divisors, self.fixed_inner
-        return self.facts, self.parallels[1], *tiles, self.choices[1], ORDER_TABLE, AFTER_TABLE
+        return self.params, self.parallels[1], *tiles, self.choices[1], ORDER_TABLE, AFTER_TABLE
 
     @property
     def groups(self) -> int:
@@ -119,11 +118,11 @@ def make_instance(problem: Problem) -> Instance:
     for row, dims in zip(parallels, parallel_dims(problem), strict=True):
         row[dims] = True
     return Instance(
-        facts=_facts(problem, fixed_inner),
+        params=params_of(problem, fixed_inner),
         hertz=problem.accelerator.hertz,
         terms=objective_named(problem.objective).rows(BUFFER_COLUMNS if free else COLUMNS),
         parallels=parallels,
-        choices=np.array([_distinct_orders(allowed) for allowed in allowed_orders(problem)]),
+        choices=np.array([distinct_orders(allowed) for allowed in allowed_orders(problem)]),
         fixed_inner=fixed_inner,
         outer_tiles=counted([chain.outer_choices for chain in chains]),
         divisors=counted([divisors(chain.size) for chain in chains]),
@@ -133,14 +132,19 @@ def make_instance(problem: Problem) -> Instance:
 
 def refuse(problem: Problem) -> None:
     """InputError unless the optimum of the problem can be proven."""
-    refuse_any_tiles(problem)
     figures = objective_named(problem.objective).figures.keys()
     if not (figures <= WORK or figures <= BUFFERS):
         raise InputError(
             f"under cost model 'maestro' objective {problem.objective!r} cannot be certified; latency, "
             "energy and products of their powers such as 'edp' can, and area_maestro and power"
         )
-    refuse_too_many(problem)
+    if problem.tiles == "any" and not figures <= WORK:
+        raise InputError(
+            f"of tiles 'any' objective {problem.objective!r} cannot be certified under cost model 'maestro': "
+            "choose tiles 'factors'"
+        )
+    if problem.tiles == "factors":
+        refuse_too_many(problem)
     layer, machine = problem.space.layer, problem.accelerator
     steps = prod(layer.loops[dim] for dim in MAPPED_DIMS)
     # Without halos MAESTRO reports exact MACs, and a mapping with a count that wraps lacks some.
@@ -161,43 +165,44 @@ def _of_buffers(problem: Problem) -> bool:
     return objective_named(problem.objective).figures.keys() <= BUFFERS
 
 
-def _distinct_orders(allowed: Sequence[int]) -> IntArray:
+def distinct_orders(allowed: Sequence[int], *, best: bool = True) -> IntArray:
     """One order for each class of orders that cost the same or more: (16, 4, 25), by what moves.
 
     Entry [moves, parallel] holds how many there are and which (positions in ORDERS). A loop that does not
-    move may stand anywhere, except the parallel one: data is reused best where it is innermost. `allowed` are
-    the positions to choose from.
+    move may stand anywhere, except the parallel one: data is reused best where it is innermost, and unless
+    `best` is False it stands there. `allowed` are the positions to choose from.
     """
     table = np.zeros((16, 4, len(ORDERS) + 1), dtype=np.int64)
     for moves, parallel in product(range(16), range(4)):
         found = nestings(allowed, [dim for dim in range(4) if moves >> dim & 1 or dim == parallel])
-        if not moves >> parallel & 1:
+        if best and not moves >> parallel & 1:
             found = {key: order for key, order in found.items() if key[-1] == parallel} or found
         table[moves, parallel, 0] = len(found)
         table[moves, parallel, 1 : 1 + len(found)] = sorted(found.values())
     return table
 
 
-def _facts(problem: Problem, fixed_inner: IntArray) -> IntArray:
+def params_of(problem: Problem, fixed_inner: IntArray) -> IntArray:
+    """The layer's and the machine's figures (see `level`), with the need of the smallest inner tiles."""
     layer, machine = problem.space.layer, problem.accelerator
-    facts = np.zeros(level.FACTS, dtype=np.int64)
+    params = np.zeros(level.PARAMS, dtype=np.int64)
     depthwise, bandwidth = layer.type == "DSCONV", machine.noc_bandwidth
-    facts[level.DEPTHWISE] = depthwise
-    facts[level.FILTER] = layer.R * layer.S
-    facts[level.HALO_Y], facts[level.HALO_X] = layer.R - 1, layer.S - 1
-    facts[level.PES] = machine.num_pes
-    facts[level.BANDWIDTH] = bandwidth
-    facts[level.SHIFT] = bandwidth.bit_length() - 1 if bandwidth & (bandwidth - 1) == 0 else -1
-    facts[level.OFFCHIP] = machine.offchip_bandwidth
-    facts[level.LATENCY] = machine.noc_latency
-    facts[level.LANES] = machine.simd_lanes
-    facts[level.L1], facts[level.L2] = machine.l1_size, machine.l2_size
-    facts[level.INPUTS] = layer.C * layer.Y * layer.X
-    facts[level.WEIGHTS] = layer.K * layer.C * layer.R * layer.S
-    facts[level.OF_BUFFERS], facts[level.TIES_BY_CYCLES] = (
+    params[level.DEPTHWISE] = depthwise
+    params[level.FILTER] = layer.R * layer.S
+    params[level.HALO_Y], params[level.HALO_X] = layer.R - 1, layer.S - 1
+    params[level.PES] = machine.num_pes
+    params[level.BANDWIDTH] = bandwidth
+    params[level.SHIFT] = bandwidth.bit_length() - 1 if bandwidth & (bandwidth - 1) == 0 else -1
+    params[level.OFFCHIP] = machine.offchip_bandwidth
+    params[level.LATENCY] = machine.noc_latency
+    params[level.LANES] = machine.simd_lanes
+    params[level.L1], params[level.L2] = machine.l1_size, machine.l2_size
+    params[level.INPUTS] = layer.C * layer.Y * layer.X
+    params[level.WEIGHTS] = layer.K * layer.C * layer.R * layer.S
+    params[level.OF_BUFFERS], params[level.TIES_BY_CYCLES] = (
         _of_buffers(problem),
         objective_named(problem.objective).of_energy_alone,
     )
-    facts[level.SIZES : level.FACTS] = [layer.loops[dim] for dim in MAPPED_DIMS]
-    facts[level.SMALLEST_L1] = l1_need(np.maximum(fixed_inner, 1), facts)
-    return facts
+    params[level.SIZES : level.PARAMS] = [layer.loops[dim] for dim in MAPPED_DIMS]
+    params[level.SMALLEST_L1] = l1_need(np.maximum(fixed_inner, 1), params)
+    return params

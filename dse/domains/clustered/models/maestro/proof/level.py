@@ -26,7 +26,7 @@ K, C, Y, X = range(DIMS)
     DEPTHWISE, FILTER, HALO_Y, HALO_X, PES, BANDWIDTH, SHIFT, OFFCHIP, LATENCY, LANES, L1, L2, INPUTS,
     WEIGHTS, SMALLEST_L1, OF_BUFFERS, TIES_BY_CYCLES, SIZES,
 ) = range(18)  # fmt: skip
-FACTS = SIZES + DIMS
+PARAMS = SIZES + DIMS
 
 # Where the spatial loop stands when a step begins: inside the changing loop (at its start), or outside it
 # in a full round or in the last one. For the spatial loop itself the latter two.
@@ -67,9 +67,9 @@ def in_output(dim, depthwise):
 
 
 @njit(inline="always", **OPTIONS)
-def halo_of(dim, facts):
+def halo_of(dim, params):
     """Input rows or columns that a tile needs beyond its outputs."""
-    return facts[HALO_Y + dim - Y] if dim >= Y else 0
+    return params[HALO_Y + dim - Y] if dim >= Y else 0
 
 
 @njit(inline="always", **OPTIONS)
@@ -96,14 +96,14 @@ def spatial_shares(dim, tile, halo, units, fanout, depthwise):
 
 
 @njit(inline="always", **OPTIONS)
-def held_tiles(sizes, tiles, spatial, fanout, facts, trips):
+def held_tiles(sizes, tiles, spatial, fanout, params, trips):
     """What stays the same over a level's steps, less the spatial loop's share; sets `trips`.
 
     Elements of inputs, weights and outputs, work, steps of all loops, and the sets of the loops that move,
     all of them and those that the input depends on.
     """
-    depthwise = facts[DEPTHWISE] == 1
-    inputs, weights, outputs, work, steps = 1, facts[FILTER], 1, facts[FILTER], 1
+    depthwise = params[DEPTHWISE] == 1
+    inputs, weights, outputs, work, steps = 1, params[FILTER], 1, params[FILTER], 1
     moves = moves_in = 0
     for dim in range(DIMS):
         tile = tiles[dim]
@@ -117,7 +117,7 @@ def held_tiles(sizes, tiles, spatial, fanout, facts, trips):
         steps *= trips[dim]
         work *= tile
         if in_input(dim):
-            inputs *= tile + halo_of(dim, facts)
+            inputs *= tile + halo_of(dim, params)
         if in_weights(dim, depthwise):
             weights *= tile
         if in_output(dim, depthwise):
@@ -126,7 +126,7 @@ def held_tiles(sizes, tiles, spatial, fanout, facts, trips):
 
 
 @njit(**OPTIONS)
-def set_level(sizes, tiles, spatial, fanout, facts, outer, trips, reads, delays, summary):
+def set_level(sizes, tiles, spatial, fanout, params, outer, trips, reads, delays, summary):
     """Tabulates the steps of one level: its loops over `sizes` in `tiles`, `spatial` over `fanout` units.
 
     Fills `trips` (4), `reads` (2, 4, 2, 3) and `delays` (4, 2, 3): elements of inputs and weights that a
@@ -134,12 +134,12 @@ def set_level(sizes, tiles, spatial, fanout, facts, outer, trips, reads, delays,
     inside it, and site. With `outer`, delays are at least the off-chip limit, which is returned. `summary`
     gets what all orders share.
     """
-    depthwise = facts[DEPTHWISE] == 1
-    bandwidth, shift, idle = facts[BANDWIDTH], facts[SHIFT], facts[LATENCY] - 1
+    depthwise = params[DEPTHWISE] == 1
+    bandwidth, shift, idle = params[BANDWIDTH], params[SHIFT], params[LATENCY] - 1
     held_in, held_weights, held_out, work, steps, moves, moves_in = held_tiles(
-        sizes, tiles, spatial, fanout, facts, trips
+        sizes, tiles, spatial, fanout, params, trips
     )
-    tile, halo, units = tiles[spatial], halo_of(spatial, facts), trips[spatial]
+    tile, halo, units = tiles[spatial], halo_of(spatial, params), trips[spatial]
     full, new, out, last_full, last_new, last_out, last_work = spatial_shares(
         spatial, tile, halo, units, fanout, depthwise
     )
@@ -158,7 +158,7 @@ def set_level(sizes, tiles, spatial, fanout, facts, outer, trips, reads, delays,
     summary[OUT], summary[LAST_OUT] = held_out * out, held_out * last_out
     limit = -1
     if outer:
-        offchip = facts[OFFCHIP]
+        offchip = params[OFFCHIP]
         first_in = summary[FIRST_INPUTS] + summary[FIRST_WEIGHTS]
         limit = max(2 * first_in // offchip, 2 * summary[OUT] // offchip) // 2
     out_delay = max(idle + ceil_div(summary[OUT], bandwidth, shift), limit)
@@ -169,7 +169,7 @@ def set_level(sizes, tiles, spatial, fanout, facts, outer, trips, reads, delays,
         weights = held_weights if in_weights(dim, depthwise) else 0
         for again in range(2):
             inputs = held_in if in_input(dim) else 0
-            own_halo = halo_of(dim, facts)
+            own_halo = halo_of(dim, params)
             if dim != spatial and again == 0 and own_halo > 0:
                 inputs = inputs // (tiles[dim] + own_halo) * tiles[dim]
             for site in range(SITES):

@@ -9,7 +9,7 @@ from dse.domains.levels.problem import MachineProblem
 from dse.support.errors import InputError
 
 GROUP = "loop orders with factors"
-MAX_BYPASSES, MOST_ORDERS, MAX_CHAINS = 256, 10_000, 200_000
+MAX_BYPASSES, MAX_ORDERS, MAX_CHAINS = 256, 10_000, 200_000
 MAX_POWERS = 8
 """Of larger ones the losses, in pJ and cycles, could leave the range of floats."""
 
@@ -26,9 +26,9 @@ def refuse(problem: MachineProblem) -> None:
         raise InputError("figures of a machine of levels that are open cannot be certified: leave them out")
     levels = problem.space.levels
     orders = prod(len(level.orders) for level in levels)
-    if orders > MOST_ORDERS:
+    if orders > MAX_ORDERS:
         raise InputError(
-            f"{orders:,} choices of orders are too many to certify; at most {MOST_ORDERS:,}: fix some by "
+            f"{orders:,} choices of orders are too many to certify; at most {MAX_ORDERS:,}: fix some by "
             "LEVEL.order or LEVEL.stationary"
         )
     choices = 2 ** sum(len(level.open) for level in levels)

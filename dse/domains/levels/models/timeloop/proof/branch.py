@@ -21,10 +21,10 @@ from dse.support.jit import load_kernels
 SLACK = 1e-9
 """By what share a bound may be off, as its sums are rounded."""
 ENUMERATION = "dse.domains.levels.models.timeloop.proof.enumeration"
-MOST_ATOMS = 24
-MOST_NEAR = 200
+MAX_ATOMS = 24
+MAX_NEAR = 200
 FAR_OFF = 0.01
-MOST_LOG = 600.0
+MAX_LOG = 600.0
 
 
 class Branch:
@@ -166,7 +166,7 @@ class Branch:
             found, losses = np.empty((room, len(places)), dtype=np.int64), np.empty(room)
             kept, looked = kernel.enumerate_chains(
                 rows, offsets, over, self._factors, self._starts, self._first_starts, self._kinds,
-                self._powers, rest, target - node.base + SLACK, math.exp(min(target, MOST_LOG)), found,
+                self._powers, rest, target - node.base + SLACK, math.exp(min(target, MAX_LOG)), found,
                 losses,
             )  # fmt: skip
             if kept >= 0:
@@ -240,8 +240,8 @@ class Branch:
     def _begin(self, node: Node, offsets: IntArray) -> tuple[IntArray, FloatArray, IntArray]:
         """The chains that the relaxation ended with before, as far as they are still there."""
         parts = len(node.chains)
-        atoms = np.zeros((parts, MOST_ATOMS), dtype=np.int64)
-        mixed, counts = np.zeros((parts, MOST_ATOMS)), np.zeros(parts, dtype=np.int64)
+        atoms = np.zeros((parts, MAX_ATOMS), dtype=np.int64)
+        mixed, counts = np.zeros((parts, MAX_ATOMS)), np.zeros(parts, dtype=np.int64)
         for part, places in enumerate(node.chains):
             before = node.atoms[part]
             at = np.minimum(np.searchsorted(places, before), len(places) - 1)
@@ -271,8 +271,8 @@ class Branch:
         for part in range(len(node.chains)):
             here = over[offsets[part] : offsets[part + 1]]
             near = np.arange(len(here))
-            if len(near) > MOST_NEAR:
-                near = np.argpartition(here, MOST_NEAR)[:MOST_NEAR]
+            if len(near) > MAX_NEAR:
+                near = np.argpartition(here, MAX_NEAR)[:MAX_NEAR]
             heaviest = atoms[part, int(mixed[part, : counts[part]].argmax())] - offsets[part]
             start.append(ends[-1] + len(near))
             picked.append(np.append(near, heaviest) + offsets[part])

@@ -18,8 +18,8 @@ from numba import njit
 from dse.domains.levels.models.timeloop.proof.newton import mix, tangent
 from dse.support.jit import LEAN, OPTIONS
 
-MOST_ATOMS = 24
-MOST_LOG = 600.0
+MAX_ATOMS = 24
+MAX_LOG = 600.0
 """A logarithm that is as good as infinite."""
 SMOOTHEST, SHARPEST, SHARPER = 0.1, 0.003, 0.3
 """Over which distance, in logarithms, the largest of the cycles and limits that bind are blended: at first
@@ -76,7 +76,7 @@ def line_below(least, most, whole, taken):
     here, there = whole * np.exp(least) - taken, whole * np.exp(most) - taken
     if here <= taken * 1e-9:
         # The first visit may be the only one, and costs nothing.
-        return -MOST_LOG, 1.0
+        return -MAX_LOG, 1.0
     if most - least < 1e-9:
         return np.log(here) - least, 1.0
     slope = np.log(there / here) / (most - least)
@@ -92,7 +92,7 @@ def relax(
 
     `table` has chains of all components, those of component c from `offsets[c]` on, and `rows` (terms) says
     where in it a term is. `z` (terms), `atoms`
-    and `mixed` (components, MOST_ATOMS) with `counts` of them say where to begin, and where it ended. Ends
+    and `mixed` (components, MAX_ATOMS) with `counts` of them say where to begin, and where it ended. Ends
     early at `target`. Writes to `over` (chains) by how much each exceeds its component's best at the bound,
     and to `weights` (groups) what each counts at the end.
     """

@@ -23,19 +23,20 @@ import numpy as np
 
 from dse.core.objective import objective_named
 from dse.domains.clustered.mapping import (
-    CLUSTER,
     COLUMNS,
-    INNER_ORDER,
-    INNER_PARALLEL,
-    INNER_TILE,
-    OUTER_ORDER,
-    OUTER_PARALLEL,
-    OUTER_TILE,
 )
-from dse.domains.clustered.models.loopnest.facts import machine_facts
+from dse.domains.clustered.models.loopnest.params import (
+    END_REAL,
+    FIRST_REAL,
+    OVERLAPS,
+    PITCHES,
+    SIZES,
+    machine_params,
+)
 from dse.domains.clustered.models.loopnest.proof import instance
+from dse.domains.clustered.models.loopnest.proof.boxes.pairs import NONE, Pairs, Tables
 from dse.domains.clustered.problem import Problem
-from dse.domains.clustered.proof.bounds import Choice, Groups, Rounds, Solution, Value, Winner
+from dse.domains.clustered.proof.bounds import Groups, Rounds, Solution, Value, winner_of
 from dse.domains.clustered.proof.choices import (
     ORDER_TABLE,
     allowed_orders,
@@ -46,11 +47,17 @@ from dse.domains.clustered.proof.choices import (
 )
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.jit import load_kernels
+from dse.support.numerics.losses import PLACE
 
 if TYPE_CHECKING:
     from dse.domains.clustered.models.loopnest import LoopNest
 
 MAPPED = ORDER_TABLE.shape[1]
+CYCLES = instance.COLUMNS.index("cycles")
+NO_PAIRS: Tables = np.zeros(0, np.int32), np.full(4, NONE)
+MIRRORED = 3
+"""Of the `sizes` that kernels take: whether groups that are mirror images are left out."""
+AXES = SIZES + 2, PITCHES, OVERLAPS, FIRST_REAL, END_REAL
 
 
 @dataclass(frozen=True)
@@ -72,23 +79,61 @@ class BoxBounds:
         return cluster_sizes(problem), counted(parallel_dims(problem)), _classes(problem)
 
     @cached_property
-    def _facts(self) -> tuple[IntArray, FloatArray]:
+    def _params(self) -> tuple[IntArray, FloatArray]:
         problem, model = self.problem, cast("LoopNest", self.problem.model)
-        return machine_facts(problem.layer, problem.accelerator, model.constants)
+        return machine_params(problem.layer, problem.accelerator, model.constants)
 
     @cached_property
     def _figures(self) -> tuple[IntArray, FloatArray, FloatArray]:
         problem = self.problem
         machine = problem.accelerator
-        sizes = np.array([machine.l1_size, machine.l2_size, machine.num_pes], dtype=np.int64)
+        sizes = [machine.l1_size, machine.l2_size, machine.num_pes, self._rows_like_columns]
         terms = objective_named(problem.objective).rows(instance.COLUMNS)
-        return sizes, instance.constants_of(problem), terms
+        return np.array(sizes, dtype=np.int64), instance.constants_of(problem), terms
+
+    @property
+    def _rows_like_columns(self) -> bool:
+        """Whether a mapping costs the same with Y and X in each other's place, and is in the space."""
+        params, problem = self._params[0][0], self.problem
+        figures = [params[start : start + 2] for start in AXES]
+        alike = all(rows == columns for rows, columns in figures)
+        return alike and not any(
+            gene.endswith((".Y", ".X", "order", "parallel")) for gene in problem.space.fixed
+        )
 
     @cached_property
     def _orders(self) -> IntArray:
         """By level and set of dims with several steps, one order for each class that costs the same."""
         allowed = allowed_orders(self.problem)
         return np.array([instance.distinct_orders(orders) for orders in allowed])
+
+    @cached_property
+    def _pairs(self) -> Pairs | None:
+        """Undominated pairs of tiles, if words alone count and no tile is fixed."""
+        terms = self._figures[2]
+        if (terms[:, PLACE] == CYCLES).any() or any("tile" in gene for gene in self.problem.space.fixed):
+            return None
+        return Pairs(self._params[0][0], self.kernels.count_undominated)
+
+    @property
+    def _pairs_alone(self) -> Tables:
+        """The counts of undominated pairs, and where they begin for each dim where no loop is parallel."""
+        if self._pairs is None:
+            return NO_PAIRS
+        starts = self._pairs.starts(1, 1, NONE, NONE)
+        return self._pairs.counts, starts
+
+    def _pairs_of(self, number: int) -> Tables:
+        """As `_pairs_alone`, for the cluster size and the parallel dims of a group."""
+        if self._pairs is None:
+            return NO_PAIRS
+        clusters, parallels, classes = self._choices
+        shape = (*classes[:, 0, 0], len(clusters), *parallels[:, 0])
+        *_, place, outer, inner = np.unravel_index(number, shape)
+        size = int(clusters[place])
+        across = self.problem.accelerator.num_pes // size
+        starts = self._pairs.starts(size, across, *parallels[[0, 1], [1 + outer, 1 + inner]].tolist())
+        return self._pairs.counts, starts
 
     @property
     def groups(self) -> int:
@@ -99,40 +144,38 @@ class BoxBounds:
     def bound(self, start: int, stop: int, losses: FloatArray, tie_breaks: FloatArray) -> None:
         """See Bounds. Of mappings with equal losses no proof is made: their tie breaks are the highest."""
         tie_breaks[:] = np.inf
-        facts, _ = self._facts
+        params, _ = self._params
         self.kernels.bound_groups(
-            start, stop, facts, *self._figures, *self._choices, self._orders, ORDER_TABLE, losses
+            start,
+            stop,
+            params,
+            *self._figures,
+            *self._choices,
+            self._orders,
+            ORDER_TABLE,
+            *self._pairs_alone,
+            losses,
         )
 
     def solve(self, groups: Groups, to_beat: Value) -> Solution:
         """The best of all mappings of the groups that could have it."""
         best, row = np.array([to_beat[0]]), np.zeros(COLUMNS, np.int64)
         done = np.zeros(self.kernels.DONE, np.int64)
-        self.kernels.search_groups(
-            groups.numbers, groups.losses, *self._facts, *self._figures, *self._choices,
-            self._orders, ORDER_TABLE, best, row, done,
-        )  # fmt: skip
+        for place in range(len(groups)):
+            one = groups.part(place, place + 1)
+            self.kernels.search_groups(
+                one.numbers, one.losses, *self._params, *self._figures, *self._choices,
+                self._orders, ORDER_TABLE, *self._pairs_of(int(one.numbers[0])), best, row, done,
+            )  # fmt: skip
         if not best[0] < to_beat[0]:
             return Solution(to_beat, None, int(done[self.kernels.PRICED]))
-        return Solution((float(best[0]), 0.0), _winner(row), int(done[self.kernels.PRICED]))
+        return Solution((float(best[0]), 0.0), winner_of(row), int(done[self.kernels.PRICED]))
 
     def floor(self) -> float:
         """The loss of full use of all lanes and links, every word moved once."""
         kernels = load_kernels("dse.domains.clustered.models.loopnest.proof.kernels")
         found = instance.make_instance(self.problem.with_changes(tiles="factors", fixed={}))
-        return float(kernels.floor(found.facts, found.constants, found.terms, found.real))
-
-
-def _winner(row: IntArray) -> Winner:
-    """The mapping of a row."""
-    orders = [row[start : start + MAPPED] for start in (OUTER_ORDER, INNER_ORDER)]
-    outer, inner = (int(np.flatnonzero((order == ORDER_TABLE).all(axis=1))[0]) for order in orders)
-    tiles = [row[start : start + MAPPED].tolist() for start in (OUTER_TILE, INNER_TILE)]
-    return Winner(
-        Choice(int(row[OUTER_PARALLEL]), outer, tiles[0]),
-        int(row[CLUSTER]),
-        Choice(int(row[INNER_PARALLEL]), inner, tiles[1]),
-    )
+        return float(kernels.floor(found.params, found.constants, found.terms, found.real))
 
 
 def _classes(problem: Problem) -> IntArray:

@@ -14,9 +14,10 @@ from dse.support.jit import LEAN
 # steps, in the first inner step of each outer one, and in the very first step.
 OUTER_STEPS, SPAN, LAST_SPAN, STEPS, PIECES, FIRST_PIECES, BEGIN_PIECES = range(7)
 # Indices that the busiest PE goes through; input rows (or indices) that all pieces need, those that they need
-# if neighbours share, those of the first step; indices of the first step; whether the inner loop can move.
-SERIAL, NEEDS, ROWS, FIRST_WINDOW, FIRST, CAN_MOVE, PIECE = range(7, 14)
-COLUMNS = 14
+# if neighbours share, those of the first step; indices of the first step; whether the inner loop can move;
+# the least inner tile; SERIAL of the last outer step.
+SERIAL, NEEDS, ROWS, FIRST_WINDOW, FIRST, CAN_MOVE, PIECE, LAST_SERIAL = range(7, 15)
+COLUMNS = 15
 # Shares. MOVES: of the indices, those in outer steps whose inner loop has several steps for certain;
 # IF_MOVES: the same if it has several in some outer step; AGAIN: of what a tensor needs along the dim, what
 # has to be loaded again each time that a loop goes back; BEYOND: what is not in the loop's first step;
@@ -98,7 +99,7 @@ def measure_box(dims, shares, dim, size, low, high, least, most, clusters, place
     else:
         serial = max(extents if places == 1 else quotient(extents, places), 1)
         dims[dim, SERIAL] = max(serial, (steps - 1) * busiest(low, least, most, places) + 1)
-    dims[dim, PIECE] = least
+    dims[dim, PIECE], dims[dim, LAST_SERIAL] = least, busiest(last, least, most, places)
     # Rows or columns.
     needs = size * pitch + pieces * overlap
     advance = max(0, overlap - (places - 1) * least * pitch)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from dse.domains.clustered.models.loopnest.facts import (
+from dse.domains.clustered.models.loopnest.params import (
     DEPTHWISE,
     OF_INPUT,
     OF_OUTPUT,
@@ -50,13 +50,13 @@ def often(once, some, every, again, in_some, in_every):
 
 
 @njit(**LEAN)
-def bound_inner(dims, shares, facts, cases):
+def bound_inner(dims, shares, params, cases):
     """Fills `cases` (4, 2) with the fewest words to and from PEs, and at L2; returns how many there are."""
-    depthwise, channels = facts[DEPTHWISE] == 1, facts[SIZES + C]
-    outputs = facts[OF_OUTPUT] * facts[SIZES + Y] * facts[SIZES + X]
-    outputs *= channels if depthwise else facts[SIZES + K]
-    filters = facts[OF_WEIGHTS] * channels * facts[SIZES + K]
-    in_channels = facts[OF_INPUT] * channels
+    depthwise, channels = params[DEPTHWISE] == 1, params[SIZES + C]
+    outputs = params[OF_OUTPUT] * params[SIZES + Y] * params[SIZES + X]
+    outputs *= channels if depthwise else params[SIZES + K]
+    filters = params[OF_WEIGHTS] * channels * params[SIZES + K]
+    in_channels = params[OF_INPUT] * channels
     # Halos are kept along Y or along X, but for loops that move in some outer steps only.
     rows_y, rows_x, all_y, all_x = dims[Y, ROWS], dims[X, ROWS], dims[Y, NEEDS], dims[X, NEEDS]
     if shares[Y, ALIKE] == 1.0 and shares[X, ALIKE] == 1.0:
@@ -66,7 +66,7 @@ def bound_inner(dims, shares, facts, cases):
     # The rows and columns that are used at all, each once.
     distinct = 1.0 * in_channels
     for dim in (Y, X):
-        distinct *= facts[SIZES + dim] * facts[PITCHES + dim - Y] + facts[OVERLAPS + dim - Y]
+        distinct *= params[SIZES + dim] * params[PITCHES + dim - Y] + params[OVERLAPS + dim - Y]
     whole = float(all_y) * all_x * in_channels
     in_again = min(shares[C, AGAIN], min(shares[Y, AGAIN], shares[X, AGAIN]))
     w_again = min(shares[K, AGAIN], shares[C, AGAIN])

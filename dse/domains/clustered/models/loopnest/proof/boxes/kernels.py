@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dse.domains.clustered.models.loopnest.proof.boxes.dominance import count_undominated
 from dse.domains.clustered.models.loopnest.proof.boxes.search import (
     BOUNDED,
     DONE,
@@ -10,4 +11,4 @@ from dse.domains.clustered.models.loopnest.proof.boxes.search import (
     search_groups,
 )
 
-__all__ = ["BOUNDED", "DONE", "PRICED", "bound_groups", "search_groups"]
+__all__ = ["BOUNDED", "DONE", "PRICED", "bound_groups", "count_undominated", "search_groups"]

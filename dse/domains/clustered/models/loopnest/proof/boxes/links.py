@@ -1,6 +1,6 @@
-"""Cycles of outer tiles that are decided, whatever the inner ones: each outer step waits for the DRAM link.
+"""Cycles of outer steps that are decided, whatever the inner tiles: each waits for the DRAM link.
 
-What crosses the link between two outer steps follows from the outer tiles and their order alone. A step is as
+What crosses the link between two outer steps follows from their spans and order alone. A step is as
 long as that takes, or as its busiest PE computes, whichever is longer; what the NoC moves is left out.
 """
 
@@ -20,8 +20,8 @@ from dse.domains.clustered.models.loopnest.extents import (
     UNIFORM,
 )
 from dse.domains.clustered.models.loopnest.extents import OUTER_STEPS as TABLE_STEPS
-from dse.domains.clustered.models.loopnest.facts import FILTER, LANES, NOC, OVERLAPS, PES, PITCHES, SIZES
 from dse.domains.clustered.models.loopnest.outer import STEADY, time_outside
+from dse.domains.clustered.models.loopnest.params import FILTER, LANES, NOC, OVERLAPS, PES, PITCHES, SIZES
 from dse.domains.clustered.models.loopnest.proof.boxes.dims import OUTER_STEPS, busiest
 from dse.domains.clustered.models.loopnest.proof.boxes.fitting import HIGH, LEAST, LOW, MOST
 from dse.domains.clustered.models.loopnest.timing import (
@@ -57,45 +57,55 @@ def link_scratch():
 
 
 @njit(**LEAN)
-def outer_decided(box):
-    """Whether a box has one outer tile in each dim."""
+def span_decided(box, dim, choice, params):
+    """Whether the outer steps of a dim are the same for all tiles of a box: of one tile, or one step."""
+    across = params[PES] // choice[0] if dim == choice[1] else 1
+    return box[dim, LOW] == box[dim, HIGH] or box[dim, LOW] * across >= params[SIZES + dim]
+
+
+@njit(**LEAN)
+def link_decided(box, choice, params):
+    """Whether all tiles of a box have the same outer steps."""
     decided = True
     for dim in range(4):
-        decided &= box[dim, LOW] == box[dim, HIGH]
+        decided &= span_decided(box, dim, choice, params)
     return decided
 
 
 @njit(**LEAN)
-def steady_cycles(box, choice, facts, orders, order_table, dims, scratch):
-    """Cycles between the first and the last words of a box whose outer tiles are decided, at least."""
+def steady_cycles(box, choice, params, orders, order_table, dims, scratch):
+    """Cycles between the first and the last words of a box whose outer steps are decided, at least.
+
+    Of them, those of the last outer step are returned apart.
+    """
     tables, runs, loops, groups, inside, outer, active, times, sums, extents = scratch
-    clusters = facts[PES] // choice[0]
+    clusters = params[PES] // choice[0]
     moving = 0
     for dim in range(4):
         moving |= int(dims[dim, OUTER_STEPS] > 1) << dim
         # What L1s need and keep stays 0 in the table: nothing crosses the NoC.
-        size, tile, steps = facts[SIZES + dim], box[dim, LOW], dims[dim, OUTER_STEPS]
+        size, tile, steps = params[SIZES + dim], box[dim, LOW], dims[dim, OUTER_STEPS]
         span = tile * (clusters if dim == choice[1] else 1)
         last = size - (steps - 1) * span
         tables[dim, TABLE_STEPS], tables[dim, UNIFORM] = steps, int(last == span)
         tables[dim, SPAN], tables[dim, LAST_SPAN] = span if steps > 1 else last, last
-        tables[dim, PITCH] = facts[PITCHES + dim - Y] if dim >= Y else 1
-        tables[dim, OVERLAP] = facts[OVERLAPS + dim - Y] if dim >= Y else 0
+        tables[dim, PITCH] = params[PITCHES + dim - Y] if dim >= Y else 1
+        tables[dim, OVERLAP] = params[OVERLAPS + dim - Y] if dim >= Y else 0
         places = choice[0] if dim == choice[2] else 1
         extents[dim, 0] = busiest(tile, box[dim, LEAST], box[dim, MOST], places)
         extents[dim, 1] = busiest(min(tile, last), box[dim, LEAST], box[dim, MOST], places)
     for kinds in range(16):
-        work = facts[FILTER]
+        work = params[FILTER]
         for dim in range(4):
             work *= extents[dim, kinds >> dim & 1]
-        compute = cycles_of(work, facts[LANES])
-        times[kinds, AT_START] = times[kinds, FURTHER] = compute * facts[NOC]
+        compute = cycles_of(work, params[LANES])
+        times[kinds, AT_START] = times[kinds, FURTHER] = compute * params[NOC]
         times[kinds, COMPUTE], times[kinds, KNOWN] = compute, 1
     least = 2**62
     choices = orders[moving]
     for number in range(choices[0]):
         for dim in range(4):
             loops[0, dim] = order_table[choices[1 + number], dim]
-        time_outside(tables, runs, loops, facts, groups, inside, outer, active, times, sums)
+        time_outside(tables, runs, loops, params, groups, inside, outer, active, times, sums)
         least = min(least, sums[STEADY])
-    return least
+    return least, times[15, COMPUTE]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from numba import njit
 
-from dse.domains.clustered.models.loopnest.facts import (
+from dse.domains.clustered.models.loopnest.params import (
     DEPTHWISE,
     END_REAL,
     FIRST_REAL,
-    OF_INPUT,
-    OF_OUTPUT,
-    OF_WEIGHTS,
+    LINK_INPUT,
+    LINK_OUTPUT,
+    LINK_WEIGHTS,
     OVERLAPS,
     PITCHES,
     SIZES,
@@ -40,20 +40,20 @@ def lost_to_padding(size, pitch, overlap, first, end):
 
 
 @njit(**LEAN)
-def set_fills(dims, facts, fills):
+def set_fills(dims, params, fills):
     """Fills `fills` (2, 4, 3): by dim, of the inputs that are real and of all, what all outer steps need,
     what stays as the loop advances, and as it goes back.
     """
     for kind in range(2):
         steps = dims[K, OUTER_STEPS]
         fills[kind, K, 0], fills[kind, K, 1], fills[kind, K, 2] = steps, steps - 1, 1
-        size = facts[SIZES + C]
+        size = params[SIZES + C]
         fills[kind, C, 0], fills[kind, C, 1] = size, 0
         fills[kind, C, 2] = size if dims[C, OUTER_STEPS] == 1 else 0
         for dim in range(Y, 4):
             axis = dim - Y
-            size, pitch, overlap = facts[SIZES + dim], facts[PITCHES + axis], facts[OVERLAPS + axis]
-            first, end = facts[FIRST_REAL + axis], facts[END_REAL + axis]
+            size, pitch, overlap = params[SIZES + dim], params[PITCHES + axis], params[OVERLAPS + axis]
+            first, end = params[FIRST_REAL + axis], params[END_REAL + axis]
             steps, span = dims[dim, OUTER_STEPS], dims[dim, SPAN]
             if kind == REAL:
                 rows, lost = end - first, 0
@@ -81,7 +81,7 @@ def new_inputs(fills, kind, order):
 
 
 @njit(**LEAN)
-def bound_outer(dims, facts, orders, order_table, fills):
+def bound_outer(dims, params, orders, order_table, fills):
     """The fewest words of DRAM and the fewest of its link, over the outer orders that differ.
 
     `orders` (16, 25) has by set of dims with several outer steps how many these are, then which.
@@ -90,12 +90,12 @@ def bound_outer(dims, facts, orders, order_table, fills):
     for dim in range(4):
         moving |= int(dims[dim, OUTER_STEPS] > 1) << dim
     choices = orders[moving]
-    depthwise = facts[DEPTHWISE] == 1
-    channels = facts[SIZES + C]
-    filters = facts[OF_WEIGHTS] * channels * facts[SIZES + K]
-    outputs = facts[OF_OUTPUT] * facts[SIZES + Y] * facts[SIZES + X]
-    outputs *= channels if depthwise else facts[SIZES + K]
-    set_fills(dims, facts, fills)
+    depthwise = params[DEPTHWISE] == 1
+    channels = params[SIZES + C]
+    filters = params[LINK_WEIGHTS] * channels * params[SIZES + K]
+    outputs = params[LINK_OUTPUT] * params[SIZES + Y] * params[SIZES + X]
+    outputs *= channels if depthwise else params[SIZES + K]
+    set_fills(dims, params, fills)
     least_dram = least_link = 2**62
     for number in range(choices[0]):
         order = order_table[choices[1 + number]]
@@ -113,6 +113,6 @@ def bound_outer(dims, facts, orders, order_table, fills):
             for_weights |= dim <= C
             for_outputs |= dim != C or depthwise
         both = weights + 2 * up - outputs
-        least_dram = min(least_dram, both + facts[OF_INPUT] * new_inputs(fills, REAL, order))
-        least_link = min(least_link, both + facts[OF_INPUT] * new_inputs(fills, PADDED, order))
+        least_dram = min(least_dram, both + params[LINK_INPUT] * new_inputs(fills, REAL, order))
+        least_link = min(least_link, both + params[LINK_INPUT] * new_inputs(fills, PADDED, order))
     return least_dram, least_link

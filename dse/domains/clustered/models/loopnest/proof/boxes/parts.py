@@ -17,7 +17,8 @@ from __future__ import annotations
 from numba import njit
 
 from dse.domains.clustered.models.loopnest.extents import EXTENT, measure
-from dse.domains.clustered.models.loopnest.facts import OVERLAPS, PES, PITCHES, SIZES
+from dse.domains.clustered.models.loopnest.params import OVERLAPS, PES, PITCHES, SIZES
+from dse.domains.clustered.models.loopnest.proof.boxes.dominance import within
 from dse.domains.clustered.models.loopnest.proof.boxes.fitting import HIGH, LEAST, LOW, MOST
 from dse.domains.clustered.models.loopnest.traffic import (
     ALL,
@@ -51,11 +52,11 @@ MEMORY, KEY = 1024, 6
 
 
 @njit(**LEAN)
-def least_parts(row, tables, runs, sums, facts, box, dim, across, places):
-    """Fills a dim's row with the least of all pairs of tiles of the box."""
-    size = facts[SIZES + dim]
-    pitch = facts[PITCHES + dim - Y] if dim >= Y else 1
-    overlap = facts[OVERLAPS + dim - Y] if dim >= Y else 0
+def least_parts(row, tables, runs, sums, params, box, dim, across, places, counts, start):
+    """Fills a dim's row with the least of all pairs of tiles of the box that are not dominated."""
+    size = params[SIZES + dim]
+    pitch = params[PITCHES + dim - Y] if dim >= Y else 1
+    overlap = params[OVERLAPS + dim - Y] if dim >= Y else 0
     for kind in range(KINDS):
         at = kind * PART_COLUMNS
         for column in range(PART_COLUMNS):
@@ -64,6 +65,8 @@ def least_parts(row, tables, runs, sums, facts, box, dim, across, places):
     row[WALKED] = 1e300
     for tile in range(box[dim, LOW], box[dim, HIGH] + 1):
         for inner in range(box[dim, LEAST], min(box[dim, MOST], tile) + 1):
+            if start >= 0 and within(counts, start, size + 1, tile, tile, inner, inner) == 0:
+                continue
             measure(tables, runs, dim, size, tile, inner, across, places, pitch, overlap)
             add_up(tables, sums, size, dim)
             row[WALKED] = min(row[WALKED], float(over_kinds(tables, dim, EXTENT)))
@@ -100,9 +103,9 @@ def small(box):
 
 
 @njit(**LEAN)
-def recall(keys, rows, places_of, tables, runs, sums, facts, box, choice):
+def recall(keys, rows, places_of, tables, runs, sums, params, box, choice, counts, starts):
     """Sees to it that each dim of a box has its row in `rows` (4, MEMORY, ROW), at `places_of` (4)."""
-    clusters = facts[PES] // choice[0]
+    clusters = params[PES] // choice[0]
     for dim in range(4):
         across = clusters if dim == choice[1] else 1
         places = choice[0] if dim == choice[2] else 1
@@ -118,7 +121,9 @@ def recall(keys, rows, places_of, tables, runs, sums, facts, box, choice):
         for column in range(4):
             key[column] = box[dim, column]
         key[4], key[5] = across, places
-        least_parts(rows[dim, place], tables, runs, sums, facts, box, dim, across, places)
+        least_parts(
+            rows[dim, place], tables, runs, sums, params, box, dim, across, places, counts, starts[dim]
+        )
 
 
 @njit(**LEAN)

@@ -15,26 +15,55 @@ from dse.domains.clustered.mapping import (
     OUTER_PARALLEL,
     OUTER_TILE,
 )
-from dse.domains.clustered.models.loopnest.extents import MAX_RUNS, TABLE_COLUMNS
-from dse.domains.clustered.models.loopnest.facts import NOC
+from dse.domains.clustered.models.loopnest.contents import OUTER_COLUMNS, OUTER_ROWS
+from dse.domains.clustered.models.loopnest.extents import (
+    BUSIEST,
+    EXTENT,
+    KIND_COLUMNS,
+    MAX_RUNS,
+    TABLE_COLUMNS,
+)
 from dse.domains.clustered.models.loopnest.kernel import measure_all, price_rows
-from dse.domains.clustered.models.loopnest.proof.boxes.box import LEAST_CYCLES, LINK_CYCLES, loss_of, value_of
+from dse.domains.clustered.models.loopnest.outer import STEADY, forget, time_outside
+from dse.domains.clustered.models.loopnest.params import FILTER, LANES, NOC
+from dse.domains.clustered.models.loopnest.proof.boxes.box import (
+    LEAST_CYCLES,
+    LINK_CYCLES,
+    STEADY_CYCLES,
+    loss_of,
+    value_of,
+)
 from dse.domains.clustered.models.loopnest.proof.boxes.dims import CAN_MOVE, OUTER_STEPS
 from dse.domains.clustered.models.loopnest.proof.boxes.fitting import LEAST, LOW
 from dse.domains.clustered.models.loopnest.proof.boxes.inner import AT_L2, CASES, TO_PES
+from dse.domains.clustered.models.loopnest.timing import (
+    AT_START,
+    COMPUTE,
+    FURTHER,
+    GROUP_COLUMNS,
+    INSIDE_COLUMNS,
+    KNOWN,
+    MAX_GROUPS,
+    cycles_of,
+)
 from dse.domains.clustered.models.loopnest.totals import (
     COUNT_COLUMNS,
+    DRAIN,
     DRAM_DOWN,
     DRAM_INPUT,
     DRAM_UP,
     DRAM_WEIGHT,
+    FILL,
+    L1_NEED,
     L2_DOWN,
     L2_INPUT,
+    L2_NEED,
     L2_UP,
     L2_WEIGHT,
     PE_INPUT,
     PE_UP,
     PE_WEIGHT,
+    begin_and_end,
     count_dram,
     count_l1,
 )
@@ -53,6 +82,13 @@ def point_scratch():
         np.empty((3, 4, 3), np.int64),
         np.empty(4, np.int64),
         np.empty(COUNT_COLUMNS, np.int64),
+        np.empty((MAX_GROUPS, GROUP_COLUMNS), np.int64),
+        np.empty((5, INSIDE_COLUMNS), np.int64),
+        np.empty((OUTER_ROWS, OUTER_COLUMNS), np.int64),
+        np.empty((2, 4), np.int64),
+        np.empty((16, 4), np.int64),
+        np.empty(3, np.int64),
+        np.empty((24, 3), np.int64),
     )
 
 
@@ -64,46 +100,90 @@ def set_row(row, box, choice):
     row[OUTER_PARALLEL], row[INNER_PARALLEL], row[CLUSTER] = choice[1], choice[2], choice[0]
 
 
+@njit(**LEAN)
+def set_least_times(tables, params, times):
+    """Writes the time of each kind of outer step, but for its last transition, if the NoC never waits."""
+    for kinds in range(16):
+        work = busiest = params[FILTER]
+        for dim in range(4):
+            at = (kinds >> dim & 1) * KIND_COLUMNS
+            work *= tables[dim, at + EXTENT]
+            busiest *= tables[dim, at + BUSIEST]
+        compute = cycles_of(work - busiest, params[LANES])
+        times[kinds, AT_START] = times[kinds, FURTHER] = compute * params[NOC]
+        times[kinds, COMPUTE], times[kinds, KNOWN] = compute, 1
+
+
 @njit(**{**OPTIONS, "cache": False})
 def price_point(
-    box, choice, facts, known, sizes, constants, terms, orders, order_table, dims, cases, rows, integers,
-    floats, reasons, details, scratch, best, row_of_best,
+    box, choice, params, known, sizes, constants, terms, timed, orders, order_table, dims, cases, rows,
+    integers, floats, reasons, details, scratch, best, row_of_best,
 ):  # fmt: skip
     """Prices what orders of a point could beat the best, and keeps the best.
 
     The box has just been bounded: `dims` and `cases` are its own.
     """
-    tables, runs, loops, sums, fills, kinds, counts = scratch
+    tables, runs, loops, sums, fills, kinds, counts, groups, inside, outer, active, times, totals, left = (
+        scratch
+    )
     outer_moves = inner_moves = 0
     for dim in range(4):
         outer_moves |= int(dims[dim, OUTER_STEPS] > 1) << dim
         inner_moves |= int(dims[dim, CAN_MOVE] > 0) << dim
-    outer, inner = orders[0, outer_moves], orders[1, inner_moves]
+    firsts, seconds = orders[0, outer_moves], orders[1, inner_moves]
     set_row(rows[0], box, choice)
-    measure_all(facts[0], rows, 0, tables, runs)
-    least = cases[CASES]
-    for first in range(outer[0]):
+    measure_all(params[0], rows, 0, tables, runs)
+    begin_and_end(tables, params[0], counts)
+    if counts[L1_NEED] > sizes[0] or counts[L2_NEED] > sizes[1]:
+        return
+    least, ends = cases[CASES], counts[FILL] + counts[DRAIN]
+    if timed:
+        least[LEAST_CYCLES] = max(least[LEAST_CYCLES], ends + least[STEADY_CYCLES])
+        set_least_times(tables, params[0], times)
+    # Of the outer orders, those that could be better with the best inner one: which, words and cycles.
+    count = 0
+    for first in range(firsts[0]):
         for dim in range(4):
-            loops[0, dim] = order_table[outer[1 + first], dim]
-        count_dram(tables, facts[0], loops, fills, counts)
+            loops[0, dim] = order_table[firsts[1 + first], dim]
+        count_dram(tables, params[0], loops, fills, counts)
         dram = counts[DRAM_INPUT] + counts[DRAM_WEIGHT] + counts[DRAM_UP] + counts[DRAM_DOWN]
-        loss = loss_of(facts[0], constants, terms, least[LEAST_CYCLES], least[TO_PES], least[AT_L2], dram)
-        if not loss < best[0]:
+        cycles = least[LEAST_CYCLES]
+        if not loss_of(params[0], constants, terms, cycles, least[TO_PES], least[AT_L2], dram) < best[0]:
             continue
-        for second in range(inner[0]):
+        if timed:
+            time_outside(tables, runs, loops, params[0], groups, inside, outer, active, times, totals)
+            cycles = max(cycles, ends + totals[STEADY])
+            if not loss_of(params[0], constants, terms, cycles, least[TO_PES], least[AT_L2], dram) < best[0]:
+                continue
+        left[count, 0], left[count, 1], left[count, 2] = firsts[1 + first], dram, cycles
+        count += 1
+    if count == 0:
+        return
+    for second in range(seconds[0]):
+        for dim in range(4):
+            loops[1, dim] = order_table[seconds[1 + second], dim]
+        # The times inside outer steps are those of the inner order.
+        forget(times)
+        for index in range(count):
+            dram = left[index, 1]
             for dim in range(4):
-                loops[1, dim] = order_table[inner[1 + second], dim]
-            count_l1(tables, facts[0], loops, sums, kinds, counts)
+                loops[0, dim] = order_table[left[index, 0], dim]
+            count_l1(tables, params[0], loops, sums, kinds, counts)
             at_l2 = counts[L2_INPUT] + counts[L2_WEIGHT] + counts[L2_UP] + counts[L2_DOWN]
             to_pes = counts[PE_INPUT] + counts[PE_WEIGHT] + counts[PE_UP] + counts[L2_DOWN]
-            moved = least[LINK_CYCLES] + (at_l2 + facts[0, NOC] - 1) // facts[0, NOC]
-            cycles = max(least[LEAST_CYCLES], moved)
-            if not loss_of(facts[0], constants, terms, cycles, to_pes, at_l2, dram) < best[0]:
+            moved = least[LINK_CYCLES] + (at_l2 + params[0, NOC] - 1) // params[0, NOC]
+            cycles = max(left[index, 2], moved)
+            if not loss_of(params[0], constants, terms, cycles, to_pes, at_l2, dram) < best[0]:
                 continue
+            if timed:
+                time_outside(tables, runs, loops, params[0], groups, inside, outer, active, times, totals)
+                cycles = ends + totals[STEADY]
+                if not loss_of(params[0], constants, terms, cycles, to_pes, at_l2, dram) < best[0]:
+                    continue
             for dim in range(4):
                 rows[0, OUTER_ORDER + dim], rows[0, INNER_ORDER + dim] = loops[0, dim], loops[1, dim]
-            price_rows(facts, known, rows, 0, 1, details, integers, floats, reasons)
-            if reasons[0] != 0 or integers[2, 0] > sizes[0] or integers[3, 0] > sizes[1]:
+            price_rows(params, known, rows, 0, 1, details, integers, floats, reasons)
+            if reasons[0] != 0:
                 continue
             loss = value_of(terms, (integers[0, 0] / constants[5], floats[0, 0]))
             if loss < best[0]:

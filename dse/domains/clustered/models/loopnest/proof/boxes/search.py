@@ -12,10 +12,11 @@ from dse.domains.clustered.mapping import (
     OUTER_ORDER,
     OUTER_TILE,
 )
-from dse.domains.clustered.models.loopnest.facts import FILTER_ROWS, PES, SIZES
-from dse.domains.clustered.models.loopnest.proof.boxes.box import CASE_COLUMNS, bound_box, value_of
+from dse.domains.clustered.models.loopnest.params import FILTER_ROWS
+from dse.domains.clustered.models.loopnest.proof.boxes.box import CASE_COLUMNS, X, Y, bound_box
+from dse.domains.clustered.models.loopnest.proof.boxes.branching import branch, halve
 from dse.domains.clustered.models.loopnest.proof.boxes.dims import COLUMNS as DIM_COLUMNS
-from dse.domains.clustered.models.loopnest.proof.boxes.dims import SHARES, quotient
+from dse.domains.clustered.models.loopnest.proof.boxes.dims import SHARES
 from dse.domains.clustered.models.loopnest.proof.boxes.fitting import HIGH, LEAST, LOW, MOST
 from dse.domains.clustered.models.loopnest.proof.boxes.inner import CASES
 from dse.domains.clustered.models.loopnest.proof.boxes.links import link_scratch
@@ -23,6 +24,7 @@ from dse.domains.clustered.models.loopnest.proof.boxes.point import point_scratc
 from dse.domains.clustered.models.loopnest.proof.boxes.small import bound_further, small_scratch
 from dse.domains.clustered.models.loopnest.totals import COUNT_COLUMNS
 from dse.support.jit import LEAN, OPTIONS
+from dse.support.numerics.losses import PLACE
 
 DEPTH = 1024
 # What was done: boxes bounded, points whose orders were priced.
@@ -48,25 +50,54 @@ def read_group(number, sizes, clusters, parallels, classes, box, choice):
         box[dim, LOW], box[dim, HIGH] = classes[dim, 1 + row, 0], classes[dim, 1 + row, 1]
         box[dim, LEAST], box[dim, MOST] = classes[dim, 0, 2], min(classes[dim, 0, 3], box[dim, HIGH])
     alone = (sizes[2] // choice[0] == 1 and outer > 0) or (choice[0] == 1 and inner > 0)
-    return not alone
+    return not alone and not (sizes[3] == 1 and has_mirror(box, choice))
+
+
+@njit(**LEAN)
+def has_mirror(box, choice):
+    """Whether the group with Y and X in each other's place comes first, where they cost the same."""
+    if box[Y, LOW] != box[X, LOW]:
+        return box[Y, LOW] < box[X, LOW]
+    mirrored = Y + X - choice[1] if choice[1] >= Y else choice[1]
+    if choice[1] != mirrored:
+        return choice[1] > mirrored
+    return choice[2] == X
 
 
 @njit(**OPTIONS)
 def bound_groups(
-    start, stop, facts, sizes, constants, terms, clusters, parallels, classes, orders, order_table, losses
+    start,
+    stop,
+    params,
+    sizes,
+    constants,
+    terms,
+    clusters,
+    parallels,
+    classes,
+    orders,
+    order_table,
+    counts,
+    starts,
+    losses,
 ):
-    """Writes the bounds of the groups from `start` up to `stop`; inf where nothing fits."""
+    """Writes the bounds of the groups from `start` up to `stop`; inf where nothing fits.
+
+    `counts` has tables of undominated pairs for dims that are not parallel, from `starts` (4) on.
+    """
     box, choice = np.zeros((4, 4), np.int64), np.zeros(3, np.int64)
     dims, shares = np.zeros((4, DIM_COLUMNS), np.int64), np.zeros((4, SHARES))
     fills, cases = np.zeros((2, 4, 3), np.int64), np.zeros((CASES + 1, CASE_COLUMNS), np.int64)
-    known_outer = np.zeros(10, np.int64)
+    known_outer, alone = np.zeros(10, np.int64), np.empty(4, np.int64)
     for number in range(start, stop):
         losses[number - start], known_outer[0] = np.inf, 0
         if read_group(number, sizes, clusters, parallels, classes, box, choice):
+            for dim in range(4):
+                alone[dim] = -1 if dim == choice[1] or dim == choice[2] else starts[dim]
             losses[number - start] = bound_box(
                 box,
                 choice,
-                facts[0],
+                params[0],
                 sizes,
                 constants,
                 terms,
@@ -77,60 +108,15 @@ def bound_groups(
                 fills,
                 cases,
                 known_outer,
+                counts,
+                alone,
             )
-
-
-@njit(**LEAN)
-def widest(box, choice, facts, paid):
-    """The dim and the level (0 outer, 1 inner) to split a box at; -1 if it is a point.
-
-    Where no energy is `paid`, outer tiles come first: the link's time follows from them.
-    """
-    found, level, most = -1, 0, 0.0
-    clusters = facts[PES] // choice[0]
-    for dim in range(4):
-        low, high = box[dim, LOW], box[dim, HIGH]
-        if low < high:
-            across = clusters if dim == choice[1] else 1
-            size = facts[SIZES + dim]
-            wide = quotient(size, low * across) / quotient(size, high * across)
-            wide = max(wide, 1.0 + 0.1 * (high / low - 1.0))
-            if wide > most:
-                found, level, most = dim, 0, wide
-    for dim in range(4):
-        least, greatest = box[dim, LEAST], box[dim, MOST]
-        if least < greatest and (paid or level == 1 or found < 0):
-            wide = greatest / least
-            if wide > most:
-                found, level, most = dim, 1, wide
-    return found, level
-
-
-@njit(**LEAN)
-def middle(box, dim, level, choice, facts):
-    """The last tile of the lower half of a box's interval."""
-    if level == 1:
-        least, most = box[dim, LEAST], box[dim, MOST]
-        return min(max(int(np.sqrt(float(least) * most)), least), most - 1)
-    low, high, size = box[dim, LOW], box[dim, HIGH], facts[SIZES + dim]
-    across = facts[PES] // choice[0] if dim == choice[1] else 1
-    half = min(max(int(np.sqrt(float(low) * high)), low), high - 1)
-    steps = quotient(size, half * across)
-    # Where the outer steps change, if they do.
-    if steps > 1:
-        last = (size - 1) // ((steps - 1) * across)
-        if last < high:
-            return last
-    first = quotient(size, steps * across) - 1
-    if first >= low:
-        return first
-    return half
 
 
 @njit(**OPTIONS)
 def search_groups(
-    numbers, losses, facts, known, sizes, constants, terms, clusters, parallels, classes, orders,
-    order_table, best, row_of_best, done,
+    numbers, losses, params, known, sizes, constants, terms, clusters, parallels, classes, orders,
+    order_table, counts, starts, best, row_of_best, done,
 ):  # fmt: skip
     """Searches groups whose bounds rise, while they are below the best loss, `best[0]`."""
     choice = np.zeros(3, np.int64)
@@ -144,11 +130,10 @@ def search_groups(
             order, tile = (OUTER_ORDER, OUTER_TILE) if level == 0 else (INNER_ORDER, INNER_TILE)
             for axis in range(2):
                 rows[row, order + 4 + axis] = 4 + axis
-                rows[row, tile + 4 + axis] = facts[0, FILTER_ROWS + axis]
+                rows[row, tile + 4 + axis] = params[0, FILTER_ROWS + axis]
     integers, floats, scratch = np.zeros((4, 1), np.int64), np.zeros((3, 1)), point_scratch()
-    parts, links = small_scratch(facts[0]), link_scratch()
-    timed = value_of(terms, (1.0, 1.0)) != value_of(terms, (2.0, 1.0))
-    paid = value_of(terms, (1.0, 1.0)) != value_of(terms, (1.0, 2.0))
+    parts, links = small_scratch(params[0]), link_scratch()
+    timed, paid = np.any(terms[:, PLACE] == 0), np.any(terms[:, PLACE] == 1)
     reasons, details = np.zeros(1, np.uint8), np.zeros((0, COUNT_COLUMNS), np.int64)
     for index in range(len(numbers)):
         if not losses[index] < best[0]:
@@ -161,42 +146,35 @@ def search_groups(
             if not bounds[depth] < best[0]:
                 continue
             box = boxes[depth]
-            dim, level = widest(box, choice, facts[0], paid)
+            dim, level, half = branch(
+                boxes, depth, bounds[depth], best[0], paid, choice, params[0], sizes, constants, terms,
+                orders[0], order_table, dims, shares, fills, cases, known_outer, counts, starts,
+            )  # fmt: skip
             if dim < 0:
                 done[PRICED] += 1
                 bound_box(
-                    box, choice, facts[0], sizes, constants, terms, orders[0], order_table, dims, shares,
-                    fills, cases, known_outer,
+                    box, choice, params[0], sizes, constants, terms, orders[0], order_table, dims, shares,
+                    fills, cases, known_outer, counts, starts,
                 )  # fmt: skip
                 bound_further(
-                    box, choice, facts[0], constants, terms, orders, order_table, dims, cases, known_outer[8],
-                    timed, best[0], parts, links,
+                    box, choice, params[0], constants, terms, orders, order_table, dims, cases,
+                    known_outer[8], timed, best[0], parts, links, counts, starts,
                 )  # fmt: skip
                 price_point(
-                    box, choice, facts, known, sizes, constants, terms, orders, order_table, dims, cases,
-                    rows, integers, floats, reasons, details, scratch, best, row_of_best,
+                    box, choice, params, known, sizes, constants, terms, timed, orders, order_table, dims,
+                    cases, rows, integers, floats, reasons, details, scratch, best, row_of_best,
                 )  # fmt: skip
                 continue
-            half = middle(box, dim, level, choice, facts[0])
-            # The lower half stays in its place, the upper one is above it.
-            for each in range(4):
-                for column in range(4):
-                    boxes[depth + 1, each, column] = boxes[depth, each, column]
-            if level == 0:
-                boxes[depth, dim, HIGH], boxes[depth + 1, dim, LOW] = half, half + 1
-                boxes[depth, dim, MOST] = min(boxes[depth, dim, MOST], half)
-            else:
-                boxes[depth, dim, MOST], boxes[depth + 1, dim, LEAST] = half, half + 1
-                boxes[depth + 1, dim, LOW] = max(boxes[depth + 1, dim, LOW], half + 1)
+            halve(boxes, depth, depth, dim, level, half)
             for side in range(2):
                 bounds[depth + side] = bound_box(
-                    boxes[depth + side], choice, facts[0], sizes, constants, terms, orders[0], order_table,
-                    dims, shares, fills, cases, known_outer,
+                    boxes[depth + side], choice, params[0], sizes, constants, terms, orders[0], order_table,
+                    dims, shares, fills, cases, known_outer, counts, starts,
                 )  # fmt: skip
                 if bounds[depth + side] < best[0]:
                     further = bound_further(
-                        boxes[depth + side], choice, facts[0], constants, terms, orders, order_table, dims,
-                        cases, known_outer[8], timed, best[0], parts, links,
+                        boxes[depth + side], choice, params[0], constants, terms, orders, order_table, dims,
+                        cases, known_outer[8], timed, best[0], parts, links, counts, starts,
                     )  # fmt: skip
                     bounds[depth + side] = max(bounds[depth + side], further)
             done[BOUNDED] += 2

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from dse.domains.clustered.models.loopnest.extents import MAX_RUNS, TABLE_COLUMNS
-from dse.domains.clustered.models.loopnest.facts import (
+from dse.domains.clustered.models.loopnest.params import (
     DEPTHWISE,
     FILTER,
     LANES,
@@ -18,16 +18,18 @@ from dse.domains.clustered.models.loopnest.facts import (
     SIZES,
 )
 from dse.domains.clustered.models.loopnest.proof.boxes.box import (
+    AT_LAST,
     ENDS,
     LEAST_CYCLES,
     LINK_CYCLES,
+    STEADY_CYCLES,
     cycles_of,
     loss_of,
 )
 from dse.domains.clustered.models.loopnest.proof.boxes.dims import CAN_MOVE, OUTER_STEPS
 from dse.domains.clustered.models.loopnest.proof.boxes.inner import AT_L2, CASES, TO_PES, least_words
 from dse.domains.clustered.models.loopnest.proof.boxes.links import (
-    outer_decided,
+    link_decided,
     steady_cycles,
 )
 from dse.domains.clustered.models.loopnest.proof.boxes.parts import (
@@ -54,7 +56,7 @@ FLOWS = 6
 
 
 @njit(**{**OPTIONS, "cache": False})
-def small_scratch(facts):
+def small_scratch(params):
     """The arrays that `bound_small` works in."""
     kinds = np.empty((FLOWS, 4), np.int64)
     for flow in range(FLOWS):
@@ -65,7 +67,7 @@ def small_scratch(facts):
             kinds[flow, K] = shared
         elif flow <= PE_W:
             kinds[flow, Y] = kinds[flow, Y + 1] = shared
-        elif facts[DEPTHWISE] == 0:
+        elif params[DEPTHWISE] == 0:
             kinds[flow, C] = shared
     return (
         np.full((4, MEMORY, KEY), -1, np.int64),
@@ -81,45 +83,51 @@ def small_scratch(facts):
 
 @njit(**LEAN)
 def bound_further(
-    box, choice, facts, constants, terms, orders, order_table, dims, cases, dram, timed, to_beat, parts, links
-):
+    box, choice, params, constants, terms, orders, order_table, dims, cases, dram, timed, to_beat, parts,
+    links, counts, starts,
+):  # fmt: skip
     """A loss that no mapping is below of a box that `bound_box` has just seen; no more than is `to_beat`.
 
     `timed` says whether cycles count. The row of `cases` of all orders is made to hold what this knows.
     """
     of_all, further = cases[CASES], 0.0
-    if timed and outer_decided(box):
+    if timed and link_decided(box, choice, params):
         steps = 1
         for dim in range(4):
             steps *= dims[dim, OUTER_STEPS]
-        cycles = of_all[LINK_CYCLES] - (steps - 1) * facts[LATENCY] + of_all[ENDS]
-        cycles += steady_cycles(box, choice, facts, orders[0], order_table, dims, links)
+        steady, last = steady_cycles(box, choice, params, orders[0], order_table, dims, links)
+        of_all[STEADY_CYCLES] = steady
+        cycles = of_all[LINK_CYCLES] - (steps - 1) * params[LATENCY] + steady - last
+        cycles += max(of_all[AT_LAST], of_all[ENDS] + last)
         of_all[LEAST_CYCLES] = max(of_all[LEAST_CYCLES], cycles)
-        further = loss_of(facts, constants, terms, of_all[LEAST_CYCLES], of_all[TO_PES], of_all[AT_L2], dram)
+        further = loss_of(params, constants, terms, of_all[LEAST_CYCLES], of_all[TO_PES], of_all[AT_L2], dram)
     if further < to_beat and small(box):
         found = bound_small(
-            box, choice, facts, constants, terms, orders, order_table, dims, cases, dram, parts
-        )
+            box, choice, params, constants, terms, orders, order_table, dims, cases, dram, parts,
+            counts, starts,
+        )  # fmt: skip
         further = max(further, found)
     return further
 
 
 @njit(**LEAN)
-def bound_small(box, choice, facts, constants, terms, orders, order_table, dims, cases, dram, scratch):
+def bound_small(
+    box, choice, params, constants, terms, orders, order_table, dims, cases, dram, scratch, counts, starts
+):
     """A loss that no mapping of a small box is below; `bound_box` has just seen it.
 
     The row of `cases` that is of all orders is made to hold what this knows, too.
     """
     keys, rows, places_of, tables, runs, sums, kinds, added = scratch
-    recall(keys, rows, places_of, tables, runs, sums, facts, box, choice)
+    recall(keys, rows, places_of, tables, runs, sums, params, box, choice, counts, starts)
     outer_moves = inner_moves = 0
-    work, outputs = float(facts[FILTER]), facts[OF_OUTPUT]
+    work, outputs = float(params[FILTER]), params[OF_OUTPUT]
     for dim in range(4):
         outer_moves |= int(dims[dim, OUTER_STEPS] > 1) << dim
         inner_moves |= int(dims[dim, CAN_MOVE] > 0) << dim
         work *= rows[dim, places_of[dim], WALKED]
-        if dim != C or facts[DEPTHWISE] == 1:
-            outputs *= facts[SIZES + dim]
+        if dim != C or params[DEPTHWISE] == 1:
+            outputs *= params[SIZES + dim]
     outer, inner = orders[0, outer_moves], orders[1, inner_moves]
     for flow in range(FLOWS):
         added[flow] = np.inf
@@ -127,9 +135,9 @@ def bound_small(box, choice, facts, constants, terms, orders, order_table, dims,
             order = order_table[outer[1 + number]]
             added[flow] = min(added[flow], outer_words(rows, places_of, kinds[flow], order))
     of_all = cases[CASES]
-    least, noc = np.inf, facts[NOC]
+    least, noc = np.inf, params[NOC]
     least_pes = least_l2 = least_cycles = 2**62
-    busy = of_all[ENDS] + cycles_of(least_words(work), facts[LANES])
+    busy = of_all[ENDS] + cycles_of(least_words(work), params[LANES])
     for number in range(inner[0]):
         order = order_table[inner[1 + number]]
         l2_in = added[L2_IN] + inner_words(rows, places_of, kinds[L2_IN], order)
@@ -138,13 +146,13 @@ def bound_small(box, choice, facts, constants, terms, orders, order_table, dims,
         pe_w = added[PE_W] + inner_words(rows, places_of, kinds[PE_W], order)
         l2_up = added[L2_UP] + inner_words(rows, places_of, kinds[L2_UP], order)
         pe_up = added[PE_UP] + inner_words(rows, places_of, kinds[PE_UP], order)
-        of_input, of_weights, of_output = facts[OF_INPUT], facts[OF_WEIGHTS], facts[OF_OUTPUT]
+        of_input, of_weights, of_output = params[OF_INPUT], params[OF_WEIGHTS], params[OF_OUTPUT]
         up = of_output * l2_up
         to_pes = least_words(of_input * pe_in + of_weights * pe_w + of_output * pe_up + up) - outputs
         at_l2 = least_words(of_input * l2_in + of_weights * l2_w + 2 * up) - outputs
         to_pes, at_l2 = max(to_pes, of_all[TO_PES]), max(at_l2, of_all[AT_L2])
         cycles = max(of_all[LEAST_CYCLES], of_all[LINK_CYCLES] + max(busy, cycles_of(at_l2, noc)))
-        least = min(least, loss_of(facts, constants, terms, cycles, to_pes, at_l2, dram))
+        least = min(least, loss_of(params, constants, terms, cycles, to_pes, at_l2, dram))
         least_pes, least_l2 = min(least_pes, to_pes), min(least_l2, at_l2)
         least_cycles = min(least_cycles, cycles)
     of_all[TO_PES], of_all[AT_L2], of_all[LEAST_CYCLES] = least_pes, least_l2, least_cycles

@@ -1,4 +1,4 @@
-"""Claims under `loopnest` of tiles of any size: around the best mapping, none is below the bound."""
+"""Claims of proofs over tiles of any size: around the best mapping, none is below the bound."""
 
 from __future__ import annotations
 
@@ -25,8 +25,7 @@ def any_checks(problem: Problem, certificate: Certificate, rng: np.random.Genera
         points = np.concatenate([points, near, space.neighbour(rng, points)])
         losses = problem.price(points).loss
         priced, least = priced + len(points), min(least, float(losses.min()))
-        best_first = np.argsort(losses, kind="stable")[:WIDTH]
-        points = rng.permutation(points[best_first])
+        points = rng.permutation(points[np.argsort(losses, kind="stable")[:WIDTH]])
     holds = not least < certificate.lower_bound
     seen = f"{priced:,} mappings priced"
     return (Check(name, holds, seen if holds else f"{least!r}: {seen}"),)

@@ -9,7 +9,7 @@ from dse.core.reads import Reads
 from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import Accelerator, figure_column
 from dse.domains.clustered.models.loopnest.constants import Constants
-from dse.domains.clustered.models.loopnest.units import in_units, l1_a_mac, of_tensors
+from dse.domains.clustered.models.loopnest.units import in_units, l1_a_mac, of_tensors, over_link
 from dse.support.arrays import FloatArray, IntArray
 
 # SIZES begins the four dims' sizes, FILTER_ROWS the filter's two; PITCHES, OVERLAPS, FIRST_REAL and END_REAL
@@ -19,7 +19,9 @@ PITCHES, OVERLAPS, FIRST_REAL, END_REAL = 8, 10, 12, 14
 PES, NOC, OFFCHIP, LATENCY, LANES, FILTER, LAYER_MACS = range(16, 23)
 # What an input, the weights of a pair of channels and an output take: elements or bits.
 OF_INPUT, OF_WEIGHTS, OF_OUTPUT = range(23, 26)
-FACTS = 26
+# The same of what has a tile in L2 and crosses the DRAM link: 0 of what stays in L2 whole.
+LINK_INPUT, LINK_WEIGHTS, LINK_OUTPUT = range(26, 29)
+PARAMS = 29
 # Of the constants: energies of one access in pJ, MACs among them; the layer's MACs, GHz, leakage in mW, mm2;
 # what a MAC takes of its L1.
 MAC_PJ, L1_PJ, NOC_PJ, L2_PJ, DRAM_PJ, MACS, GHZ, LEAKAGE, AREA, L1_A_MAC = range(10)
@@ -28,27 +30,28 @@ LARGEST = 2**62
 """No count of a layer that is priced exceeds it."""
 
 
-def machine_facts(
+def machine_params(
     layer: Layer, accelerator: Accelerator, constants: Constants
 ) -> tuple[IntArray, FloatArray]:
-    """What the kernel needs of a layer on an accelerator: integers (1, 26) and floats (1, 10)."""
+    """What the kernel needs of a layer on an accelerator: integers (1, 29) and floats (1, 10)."""
     rows, columns = (_axis(*axis) for axis in zip(layer.output, layer.reads, strict=True))
-    facts = np.zeros((1, FACTS), dtype=np.int64)
-    facts[0, DEPTHWISE] = layer.type == "DSCONV"
-    facts[0, SIZES:PITCHES] = [*(layer.loops[dim] for dim in "KCYX"), layer.R, layer.S]
-    facts[0, PITCHES:PES] = [value for pair in zip(rows, columns, strict=True) for value in pair]
-    facts[0, FILTER], facts[0, LAYER_MACS] = layer.R * layer.S, min(layer.macs, LARGEST)
-    facts[0, OF_INPUT:FACTS] = of_tensors(layer, accelerator)
+    params = np.zeros((1, PARAMS), dtype=np.int64)
+    params[0, DEPTHWISE] = layer.type == "DSCONV"
+    params[0, SIZES:PITCHES] = [*(layer.loops[dim] for dim in "KCYX"), layer.R, layer.S]
+    params[0, PITCHES:PES] = [value for pair in zip(rows, columns, strict=True) for value in pair]
+    params[0, FILTER], params[0, LAYER_MACS] = layer.R * layer.S, min(layer.macs, LARGEST)
+    params[0, OF_INPUT:LINK_INPUT] = of_tensors(layer, accelerator)
+    params[0, LINK_INPUT:PARAMS] = over_link(layer, accelerator)
     per = in_units(constants, accelerator)
     energies = (per.mac_pj, per.l1_pj, per.noc_pj, per.l2_pj, per.dram_pj)
     floats = np.array([[*energies, layer.macs, 0.0, 0.0, 0.0, l1_a_mac(accelerator)]])
-    return on_machines(facts, floats, layer, np.array([accelerator.machine_row]), per)
+    return on_machines(params, floats, layer, np.array([accelerator.machine_row]), per)
 
 
 def on_machines(
-    facts: IntArray, floats: FloatArray, layer: Layer, machines: IntArray, constants: Constants
+    params: IntArray, floats: FloatArray, layer: Layer, machines: IntArray, constants: Constants
 ) -> tuple[IntArray, FloatArray]:
-    """The facts and constants of a layer, a row of each, on the machines (n, figures): a row for each.
+    """The params and constants of a layer, a row of each, on the machines (n, figures): a row for each.
 
     The machines count what the one does that the row is of, and so do the constants (`in_units`).
     """
@@ -58,20 +61,25 @@ def on_machines(
     most = layer.K * (layer.C * layer.R * layer.S + 2 * outputs) + layer.C * (
         outputs * layer.R * layer.S + 2 * outputs
     )
-    widest = int(max(facts[0, OF_INPUT], facts[0, OF_OUTPUT], -(-facts[0, OF_WEIGHTS] // facts[0, FILTER])))
+    widest = int(
+        max(params[0, OF_INPUT], params[0, OF_OUTPUT], -(-params[0, OF_WEIGHTS] // params[0, FILTER]))
+    )
     most *= widest
     words = min(most, LARGEST)
-    facts, floats = np.repeat(facts[:1], len(machines), axis=0), np.repeat(floats[:1], len(machines), axis=0)
-    facts[:, PES], facts[:, LATENCY], facts[:, LANES] = pes, latency, lanes
+    params, floats = (
+        np.repeat(params[:1], len(machines), axis=0),
+        np.repeat(floats[:1], len(machines), axis=0),
+    )
+    params[:, PES], params[:, LATENCY], params[:, LANES] = pes, latency, lanes
     noc, offchip = np.minimum(noc_bandwidth, words), np.minimum(offchip_bandwidth, words)
-    facts[:, NOC], facts[:, OFFCHIP] = noc, offchip
+    params[:, NOC], params[:, OFFCHIP] = noc, offchip
     fastest = np.maximum(np.maximum(noc, offchip), latency + 8)
     too_large = fastest > LARGEST // (8 * layer.macs * widest + most)
-    facts[:, REASON] = np.where(too_large, Reason.OUT_OF_RANGE, Reason.FEASIBLE)
+    params[:, REASON] = np.where(too_large, Reason.OUT_OF_RANGE, Reason.FEASIBLE)
     floats[:, GHZ] = figure_column(machines, "clock_ghz")
     floats[:, AREA] = constants.area_of(pes, lanes, l1_size, l2_size)
     floats[:, LEAKAGE] = floats[:, AREA] * constants.leakage_mw_per_mm2
-    return facts, floats
+    return params, floats
 
 
 def _axis(outputs: int, reads: Reads) -> tuple[int, int, int, int]:
