@@ -17,9 +17,11 @@ from typing import Any
 
 from dse.core.certificate import Certificate
 from dse.core.clock import Clock
+from dse.core.cost_models import cost_model
 from dse.core.domains import domain_of, make_problem
 from dse.core.layer import Layer
 from dse.core.problem import AnyProblem
+from dse.core.residence import residence_of
 from dse.optimum import certify
 from dse.optimum.chains.solve import certify_chains
 from dse.support.toml import read_toml
@@ -62,7 +64,7 @@ def chip(mib: float) -> Any:
 
 def row_of(name: str, mib: float, limit: float) -> dict[str, Any]:
     """The gains of one network on the chip with a buffer of one size."""
-    hardware, residence, clock = chip(mib), domain_of(MODEL).residence, Clock(limit)
+    hardware, residence, clock = chip(mib), residence_of(cost_model(MODEL)), Clock(limit)
     assert residence is not None
 
     def make(layer: Layer) -> AnyProblem:

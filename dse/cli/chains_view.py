@@ -27,7 +27,6 @@ def certify_chains(
     network: str,
     accelerator: str,
     problems: Mapping[str, AnyProblem],
-    residence: Residence | None,
     json: bool,
     options: Mapping[str, Any],
     out: Path | None,
@@ -35,12 +34,16 @@ def certify_chains(
     """Prove a network's chains, and show what was found; `problems` are those of its layers."""
     from rich.console import Console
 
+    from dse.core.cost_models import models_with
+    from dse.core.residence import residence_of
     from dse.optimum.chains.network import certify_network_chains, parts_of
     from workloads import load
 
-    first = next(iter(problems.values()))
+    model = next(iter(problems.values())).model
+    residence = residence_of(model)
     if residence is None:
-        raise InputError(f"--chains is not known of cost model {first.model.name!r}; timeloop has it")
+        able = " or ".join(map(repr, models_with("residence_module")))
+        raise InputError(f"--chains is not known of cost model {model.name!r}; expected {able}")
     found = load(network)
     parts = parts_of(found.chains, [layer.folded() for layer in found.in_order])
     by_layer = {problem.layer: problem for problem in problems.values()}

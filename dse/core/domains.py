@@ -16,7 +16,6 @@ from dse.core.hardware_figures import HardwareFigures
 from dse.core.layer import Layer
 from dse.core.problem import AnyProblem, Hardware
 from dse.core.proofs import Prover
-from dse.core.residence import Residence
 from dse.core.speed import Timed
 from dse.core.whole_network import WholeNetwork, layer_from_dict
 from dse.support.arrays import IntArray
@@ -56,8 +55,6 @@ class Domain(Protocol):
     """The figures of a case's result, and how a table calls them."""
     hardware_figures: HardwareFigures | None
     """The figures that a space of hardware may choose; None where that is not known."""
-    residence: Residence | None
-    """What tensors that stay on chip mean to its problems; None where chains are not known."""
     proof_seconds: float | None
     """How long `dse certify` proves if it is not told; None without a limit."""
     bench_hardware: tuple[str, ...]

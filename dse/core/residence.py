@@ -1,11 +1,13 @@
-"""What a domain brings to chains: tensors that stay in a level of the hardware, as problems of one layer."""
+"""What a cost model brings to chains: tensors that stay in a level of the hardware, as problems."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from importlib import import_module
+from typing import Any, Protocol, cast
 
+from dse.core.cost_model import AnyCostModel
 from dse.core.layer import Layer
 from dse.core.problem import AnyProblem
 from dse.support.arrays import FloatArray
@@ -13,14 +15,15 @@ from dse.support.arrays import FloatArray
 
 @dataclass(frozen=True)
 class Home:
-    """The level of the hardware where whole tensors can stay, its `room` in words (or what it counts), and
-    the tensors that can be held there.
+    """The level of the hardware where whole tensors can stay, its `room` in words (or what it counts), the
+    tensors that can be held there, and those that it keeps in any case.
     """
 
     level: str
     room: int
     unit: str = "words"
     may_hold: tuple[str, ...] = ("W", "I", "O")
+    keeps: tuple[str, ...] = ("W", "I", "O")
 
 
 @dataclass(frozen=True)
@@ -64,8 +67,31 @@ class Phase:
         )
 
 
+class SharedTiles(Protocol):
+    """What layers that share tiles need to know of the home besides."""
+
+    def demands(self, problem: AnyProblem, mapping: object) -> FloatArray:
+        """Cycles that computing and each port of the hardware take, for a mapping: the longest counts."""
+        ...
+
+    def rates(self, problem: AnyProblem) -> tuple[Rates, tuple[Rates, ...]]:
+        """What words that move over the edge of the home cost at least: in J, and in s by each port."""
+        ...
+
+    def first_visits(self, problem: AnyProblem) -> float:
+        """No less than what a first sum costs less than one that comes back, in J a word of an output."""
+        ...
+
+    def moved(self, problem: AnyProblem, tensor: str, words: int) -> tuple[float, FloatArray]:
+        """Energy (nJ) and `demands` of moving words between the home and what is beyond it, once."""
+        ...
+
+
 class Residence(Protocol):
-    """What tensors that stay on chip mean to problems of a domain."""
+    """What tensors that stay on chip mean to problems under a cost model."""
+
+    tiles: SharedTiles | None
+    """None where tensors stay whole or not at all."""
 
     def home(self, problem: AnyProblem) -> Home | None:
         """Where inputs and outputs of layers can stay; None where no level keeps both."""
@@ -87,18 +113,8 @@ class Residence(Protocol):
         """Designs of a layer, as they are where its phase's `problem` holds what it does and nothing else."""
         ...
 
-    def demands(self, problem: AnyProblem, mapping: object) -> FloatArray:
-        """Cycles that computing and each port of the hardware take, for a mapping: the longest counts."""
-        ...
 
-    def rates(self, problem: AnyProblem) -> tuple[Rates, tuple[Rates, ...]]:
-        """What words that move over the edge of the home cost at least: in J, and in s by each port."""
-        ...
-
-    def first_visits(self, problem: AnyProblem) -> float:
-        """No less than what a first sum costs less than one that comes back, in J a word of an output."""
-        ...
-
-    def moved(self, problem: AnyProblem, tensor: str, words: int) -> tuple[float, FloatArray]:
-        """Energy (nJ) and `demands` of moving words between the home and what is beyond it, once."""
-        ...
+def residence_of(model: AnyCostModel) -> Residence | None:
+    """What the cost model brings; None where chains are not known."""
+    name = model.residence_module
+    return cast("Residence", import_module(name).RESIDENCE) if name else None

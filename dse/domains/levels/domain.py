@@ -17,7 +17,6 @@ from dse.domains.levels.cost_model import LevelsCostModel
 from dse.domains.levels.figures import LevelsFigures
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.problem import MachineProblem
-from dse.domains.levels.residence import LevelsResidence
 from dse.domains.levels.space.opened import read_opened, with_levels
 from dse.support.arrays import IntArray
 from dse.support.case_lines import case_lines
@@ -42,7 +41,6 @@ class Levels:
         "utilization": "utilisation",
     }
     hardware_figures = LevelsFigures()
-    residence = LevelsResidence()
     proof_seconds = 60.0
     bench_hardware = ("gemmini", "eyeriss_like", "simba_like")
 

@@ -21,6 +21,11 @@ OUTPUT = "O"
 class LevelsResidence:
     """See Residence. The home is the outermost level on the chip that is there once and may keep I and O."""
 
+    @property
+    def tiles(self) -> LevelsTiles:
+        """See Residence."""
+        return LevelsTiles()
+
     def home(self, problem: Any) -> Home | None:
         """See Residence."""
         machine: Machine = problem.accelerator
@@ -28,7 +33,8 @@ class LevelsResidence:
         if place is None:
             return None
         level = machine.levels[place]
-        return Home(level.name, level.capacity or 0, machine.unit, machine.may_keep(place, TENSORS))
+        may, must = machine.may_keep(place, TENSORS), machine.must_keep(place, TENSORS)
+        return Home(level.name, level.capacity or 0, machine.unit, may, must)
 
     def sizes(self, problem: Any) -> Mapping[str, int]:
         """See Residence."""
@@ -80,8 +86,12 @@ class LevelsResidence:
             rows[:, keep] = rows[:, keep].astype(bool) & may | must
         return HierarchyBatch(rows, layout, machine)
 
+
+class LevelsTiles:
+    """See SharedTiles."""
+
     def demands(self, problem: Any, mapping: Any) -> FloatArray:
-        """See Residence: computing, then of each level its reads, its writes, and both."""
+        """See SharedTiles: computing, then of each level its reads, its writes, and both."""
         from dse.domains.levels.models.timeloop import reference
 
         costs = reference.evaluate(problem.space.workload, problem.accelerator, mapping)
@@ -99,7 +109,7 @@ class LevelsResidence:
         return np.array(found)
 
     def rates(self, problem: Any) -> tuple[Rates, tuple[Rates, ...]]:
-        """See Residence. A drain costs the outer level's write, and nothing here."""
+        """See SharedTiles. A drain costs the outer level's write, and nothing here."""
         machine: Machine = problem.accelerator
         place = _home(machine) or 0
         outer, home = machine.levels[0], machine.levels[place]
@@ -119,7 +129,7 @@ class LevelsResidence:
         return joules, seconds
 
     def first_visits(self, problem: Any) -> float:
-        """See Residence: a read at the home, a read and a fill at every instance of a level inside."""
+        """See SharedTiles: a read at the home, a read and a fill at every instance of a level inside."""
         machine: Machine = problem.accelerator
         place, bits = _home(machine) or 0, machine.bits
         pj = machine.levels[place].energy.read_pj / machine.levels[place].block
@@ -131,7 +141,7 @@ class LevelsResidence:
         return pj * 1e-12 * (bits[OUTPUT] if bits else 1)
 
     def moved(self, problem: Any, tensor: str, words: int) -> tuple[float, FloatArray]:
-        """See Residence. Inputs are read outside and written here; outputs the other way round, for which
+        """See SharedTiles. Inputs are read outside and written here; outputs the other way round, for which
         nothing is read here: as everywhere under these rules, a drain is a write of the outer level.
         """
         machine: Machine = problem.accelerator
@@ -173,3 +183,6 @@ def _cycles(level: Level, read: float, written: float) -> list[float]:
     rates = (level.bandwidth.read, level.bandwidth.write, level.bandwidth.shared)
     words = (read, written, read + written)
     return [0.0 if rate is None else count / rate for rate, count in zip(rates, words, strict=True)]
+
+
+RESIDENCE = LevelsResidence()

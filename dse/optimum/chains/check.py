@@ -19,7 +19,7 @@ from dse.optimum.chains.check_tiles import needs
 from dse.optimum.chains.result import ChainProof, Schedule, Shared
 
 ROUNDED = 1e-9
-MOST_TURNS = 4
+MAX_TURNS = 4
 """Runs of layers in turns that are gone through: from the second on each is as the one before."""
 
 Parts = list[tuple[Chain, Moments]]
@@ -89,7 +89,7 @@ def _order(chain: Chain) -> list[tuple[int, int]]:
         if runs > 1 and chain.layers[place].product:
             while end < names and runs_of(chain, end) == runs and chain.layers[end].product:
                 end += 1
-        turns = min(runs, MOST_TURNS) if end - place > 1 else 1
+        turns = min(runs, MAX_TURNS) if end - place > 1 else 1
         found += [(layer, turn) for turn in range(turns) for layer in range(place, end)]
         place = end
     return found
@@ -193,6 +193,8 @@ def _cost(proof: ChainProof, best: Schedule, residence: Residence) -> Check:
 def _shared_cost(proof: ChainProof, shared: Shared, residence: Residence) -> tuple[float, float]:
     """Energy and cycles of one run of a group, its parts' mappings judged anew; inf if one does not fit."""
     joules = cycles = 0.0
+    tiles = residence.tiles
+    assert tiles is not None
     moves = list(shared.tiling.moves)
     for place, (part, run) in enumerate(zip(shared.tiling.parts, shared.runs, strict=True)):
         problem = residence.problem(proof.problem, part.phase)
@@ -200,11 +202,11 @@ def _shared_cost(proof: ChainProof, shared: Shared, residence: Residence) -> tup
             return inf, inf
         figures = problem.evaluate(run.best.mapping)
         joules += part.count * float(figures.energy_nj[0]) * 1e-9
-        ports = part.count * residence.demands(problem, run.best.mapping)
+        ports = part.count * tiles.demands(problem, run.best.mapping)
         last = all(one.place != part.place for one in shared.tiling.parts[place + 1 :])
         for move in [one for one in moves if one.place == part.place and (one.tensor != "O" or last)]:
             moves.remove(move)
-            spent, more = residence.moved(problem, move.tensor, move.words)
+            spent, more = tiles.moved(problem, move.tensor, move.words)
             joules, ports = joules + move.count * spent * 1e-9, ports + move.count * more
         cycles += max(ceil(max(ports) - ROUNDED), part.count * int(figures.cycles[0]))
     return joules, cycles

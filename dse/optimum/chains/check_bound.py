@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import inf
 from typing import Any
 
 from dse.core.edges import Chain
+from dse.core.layer import Layer
 from dse.core.residence import Phase, Residence
 from dse.optimum.chains.check_tiles import Floor
 from dse.optimum.chains.result import ChainProof
@@ -33,10 +35,6 @@ class Bound:
     floors: dict[Group, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.known = [
-            (phase, inf if certificate is None else certificate.lower_bound)
-            for phase, certificate in self.proof.known[self.text].items()
-        ]
         self.most = self.proof.programs[0].most
         self.room = self.proof.home.room if self.proof.home else 0
         self.need: list[dict[int, int]] = [{} for _ in self.chain.layers]
@@ -45,7 +43,11 @@ class Bound:
                 self.need[layer][maker] = max(self.need[layer].get(maker, 0), words)
         self.may = may_stay(self.proof, self.chain)
         problem = self.proof.problem.with_changes(objective=self.text)
-        self.floor = Floor(problem, self.residence, self.room, self.weights, self.implied)
+        tiles = self.residence.tiles
+        self.floor = None
+        if tiles:
+            energy = self._implied_under("energy")
+            self.floor = Floor(problem, tiles, self.room, self.weights, self.implied, energy)
 
     def least(self, claimed: float) -> float:
         """The least sum; groups have a cheap floor until a sum below what is claimed goes through them."""
@@ -55,22 +57,34 @@ class Bound:
             loose = [group for group in groups if group not in self.floors]
             if found >= claimed * (1 - ROUNDED) or not loose:
                 return found
+            assert self.floor is not None
             for group in loose:
                 self.floors[group] = self.floor.exact(group)
 
-    def implied(self, phase: Phase) -> float:
+    @cached_property
+    def implied(self) -> Callable[[Phase], float]:
         """What the proofs say that a phase is not below."""
-        if phase.taken > self.room:
-            return inf
-        bounds = [
-            bound
-            for one, bound in self.known
-            if one.layer == phase.layer
-            and set(phase.held) <= set(one.held)
-            and one.taken <= phase.taken
-            and (phase.returned or not one.returned)
-        ]
-        return max(bounds, default=0.0)
+        return self._implied_under(self.text)
+
+    def _implied_under(self, text: str) -> Callable[[Phase], float]:
+        by_layer: dict[Layer, list[tuple[Phase, float]]] = {}
+        for phase, certificate in self.proof.known.get(text, {}).items():
+            bound = inf if certificate is None else certificate.lower_bound
+            by_layer.setdefault(phase.layer, []).append((phase, bound))
+
+        def implied(phase: Phase) -> float:
+            if phase.taken > self.room:
+                return inf
+            bounds = [
+                bound
+                for one, bound in by_layer.get(phase.layer, [])
+                if set(phase.held) <= set(one.held)
+                and one.taken <= phase.taken
+                and (phase.returned or not one.returned)
+            ]
+            return max(bounds, default=0.0)
+
+        return implied
 
     def _after(self, layer: int, staying: frozenset[int]) -> Found:
         """The least of the layers from one on, where these tensors stay from before."""
@@ -138,6 +152,7 @@ class Bound:
             return self.implied(Phase(self.chain.layers[layer], tuple(sorted(held)), taken)), ()
         group = self._group(layer, end, now, taken)
         if group not in self.floors:
+            assert self.floor is not None
             return self.floor.cheap(group), (group,)
         return self.floors[group], ()
 

@@ -16,8 +16,9 @@ from math import inf
 import numpy as np
 
 from dse.core.problem import AnyProblem
-from dse.core.residence import Phase, Rates, Residence
+from dse.core.residence import Phase, Rates, SharedTiles
 from dse.optimum.chains.tilings import Group, part_of
+from dse.optimum.chains.words import Size
 
 Implied = Callable[[Phase], float]
 """What the proofs say that a phase is not below."""
@@ -28,63 +29,97 @@ class Floor:
     """What the bounds of a group stand on; `weights` are those of energy and latency."""
 
     problem: AnyProblem
-    residence: Residence
+    tiles: SharedTiles
     room: int
     weights: tuple[float, float]
     implied: Implied
+    by_energy: Implied
+    """The same of their energy."""
 
     def cheap(self, group: Group) -> float:
         """Without any tiling: what the layers cost inside the home."""
-        return sum(self._inside(size, 1) for size in group.sizes)
+        return sum(self._inside(size, 1, self.implied, 0.0) for size in group.sizes)
 
     def exact(self, group: Group) -> float:
         """The least over all tilings."""
         return min((self._tiling(group, *one) for one in _all(group)), default=inf)
 
-    def _inside(self, size: tuple[int, int, int], rounds: int) -> float:
-        """A product inside the home, its sums begun in one of so many rounds."""
-        must = self.residence.rates(self.problem)[0].kept
+    def _inside(self, size: Size, rounds: int, implied: Implied, energy: float) -> float:
+        """A product inside the home, its sums begun in one of so many rounds; `energy` weighs if alone."""
+        must = self.tiles.rates(self.problem)[0].kept
         held = tuple(name for name in ("I", "O", "W") if name != "W" or "W" in must)
-        begun = self.implied(Phase(part_of(size), held, 0))
         if rounds == 1:
-            return begun
-        again = self.implied(Phase(part_of(size), held, 0, returned=True))
-        saved = self.residence.first_visits(self.problem) * size[0] * size[1] * self.weights[0]
-        first = 0.0 if self.weights[1] else max(0.0, again / rounds - saved)
+            return implied(Phase(part_of(size), held, 0))
+        again = implied(Phase(part_of(size), held, 0, returned=True))
+        saved = self.tiles.first_visits(self.problem) * size[0] * size[1] * energy
+        first = max(0.0, again / rounds - saved) if energy else 0.0
         return again * (rounds - 1) / rounds + first
 
     def _tiling(
         self, group: Group, rows: int, splits: tuple[int, ...], kept: frozenset[str], outside: bool
     ) -> float:
-        """A bound of one tiling; `kept` are held weights (W0, W1, ...) and the ends of pairs (I, O)."""
-        sizes, joules = group.sizes, self.residence.rates(self.problem)[0]
+        """A bound of one tiling; `kept` are held weights (W0, W1, ...) and the ends of pairs (I, O).
+
+        The better of two: what layers cost inside the home, with what moves over its edge; and what proofs
+        say of each part. In both a part takes no less than its words do at each port.
+        """
+        sizes, (energy, latency) = group.sizes, self.weights
+        joules, ports = self.tiles.rates(self.problem)
         across = len(sizes)
-        total, proven, moved = 0.0, 0.0, 0.0
+        total, proven = 0.0, 0.0
         for place, (_, columns, sums) in enumerate(sizes):
             before = splits[place - 1] if place else 1
             behind = splits[place] if place + 1 < across else 1
-            count = max(before, behind)
             part = (sizes[0][0] // rows, columns // behind, sums // before)
             need, held = needs(group, rows, splits, kept, outside, place)
             if need > self.room:
                 return inf
-            for returned, times in ((False, 1), (True, before - 1)):
+            moved, waits = 0.0, 0.0
+            for returned, times in ((False, rows * behind), (True, rows * (before - 1))):
                 if not times:
                     continue
-                times *= rows * (count if before == 1 else 1)
+                moves = _moves(sizes, place, kept, first=not returned, last=returned or before == 1)
                 phase = Phase(part_of(part), tuple(sorted(held)), need, returned)
-                words = _words(part, self.room - need, held, returned, joules)
-                total += times * words * self.weights[0]
-                proven += times * self.implied(phase)
-            total += self._inside(sizes[place], before)
-            if f"W{place}" in kept:
-                moved += columns * sums * joules.comes[1]
-        first, last = sizes[0], sizes[-1]
-        if "I" in kept:
-            moved += first[0] * first[2] * joules.comes[0]
-        if "O" in kept:
-            moved += last[0] * last[1] * joules.goes
-        return max(total, proven) + moved * self.weights[0]
+                over, *at = (
+                    times * _words(part, self.room - need, held, returned, rates) + _held_cost(moves, rates)
+                    for rates in (joules, *ports)
+                )
+                if over == inf:
+                    return inf
+                wait, own = max(at, default=0.0), energy * _held_cost(moves, joules)
+                moved, waits = moved + over, waits + wait
+                least = times * self.implied(phase) + own
+                if latency:
+                    spent = energy * times * self.by_energy(phase) + own if energy else 0.0
+                    least = max(least, spent + latency * wait)
+                proven += least
+            inside = self._inside(sizes[place], before, self.implied, 0.0 if latency else energy)
+            inside += energy * moved
+            if latency:
+                spent = self._inside(sizes[place], before, self.by_energy, 1.0) if energy else 0.0
+                inside = max(inside, energy * (spent + moved) + latency * waits)
+            total += inside
+        return max(total, proven)
+
+
+def _moves(
+    sizes: tuple[Size, ...], place: int, kept: frozenset[str], *, first: bool, last: bool
+) -> dict[str, int]:
+    """Words of what is held that come or go as a layer's first or last part is run."""
+    rows, columns, sums = sizes[place]
+    found = {}
+    if first and f"W{place}" in kept:
+        found["W"] = columns * sums
+    if first and "I" in kept and place == 0:
+        found["I"] = rows * sums
+    if last and "O" in kept and place + 1 == len(sizes):
+        found["O"] = rows * columns
+    return found
+
+
+def _held_cost(moves: dict[str, int], rates: Rates) -> float:
+    each = dict(zip("IWO", (*rates.comes[:2], rates.goes), strict=True))
+    return sum(words * each[name] for name, words in moves.items())
 
 
 def _all(group: Group) -> Iterator[tuple[int, tuple[int, ...], frozenset[str], bool]]:

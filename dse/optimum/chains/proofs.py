@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 
 from dse.core.certificate import INFEASIBLE, Certificate
@@ -35,13 +35,22 @@ def shared_out(
 
 @dataclass
 class Proofs:
-    """Proofs under one objective, a sum such as `energy`; `make` gives a layer's problem."""
+    """Proofs under one objective, a sum such as `energy`; `every` has those under any."""
 
     residence: Residence
     problem: AnyProblem
     objective: str
     prove: Prove
-    known: dict[Phase, Certificate | None] = field(default_factory=dict)
+    every: dict[str, dict[Phase, Certificate | None]] = field(default_factory=dict)
+
+    @property
+    def known(self) -> dict[Phase, Certificate | None]:
+        """What is proven of each phase; None where there is no room."""
+        return self.every.setdefault(self.objective, {})
+
+    def of(self, objective: str) -> Proofs:
+        """Those under another objective."""
+        return replace(self, objective=objective)
 
     def problem_of(self, phase: Phase) -> AnyProblem | None:
         """The phase's problem; None where there is no room."""

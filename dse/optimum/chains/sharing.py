@@ -4,23 +4,28 @@ A bound of every tiling comes first. What it moves over the edge of the home is 
 of its parts (`words`) and its held tensors. Inside, its parts come to a mapping of the whole product, so that
 the layer with everything held, which is proven, is no worse; for parts that begin sums again, what first sums
 save is taken off. The tilings of the lowest bound have their parts proven, until no other is below.
+
+Where time counts, a part takes no less than its words do at each port, with those of what is held that come
+or go meanwhile. The mapping that is fastest by itself need not be where these are many: such a part has the
+one of least energy as well, and a gap may remain.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import ceil, inf
 
+from dse.core.certificate import Incumbent
 from dse.core.edges import OUTPUT, WEIGHT
 from dse.core.objective import objective_named
 from dse.core.problem import AnyProblem
-from dse.core.residence import Home, Phase, Rates
+from dse.core.residence import Home, Phase, Rates, SharedTiles
 from dse.optimum.chains.proofs import Proofs
-from dse.optimum.chains.tilings import Group, Part, Tiling, part_of, size_of, tilings
-from dse.optimum.chains.words import least_moved
+from dse.optimum.chains.tilings import Group, Move, Part, Tiling, part_of, size_of, tilings
+from dse.optimum.chains.words import Size, least_moved
 from dse.support.arrays import FloatArray
 
 
@@ -30,6 +35,8 @@ class Cost:
 
     joules: float
     cycles: float
+    mappings: tuple[Incumbent, ...] = ()
+    """Of its parts."""
 
     def value(self, weights: tuple[float, float], cycle_seconds: float) -> float:
         """The weighted sum."""
@@ -42,9 +49,11 @@ class Sharing:
 
     group: Group
     home: Home
+    tiles: SharedTiles
     proofs: Proofs
     best: tuple[float, Tiling | None] = (inf, None)
     _heap: list[tuple[float, int, bool]] = field(default_factory=list)
+    _inner: dict[tuple[str, Size, bool], float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         objective = objective_named(self.proofs.objective)
@@ -54,7 +63,8 @@ class Sharing:
     @cached_property
     def floor(self) -> float:
         """A bound that needs no tilings: everything inside the home, and outer words once."""
-        return self._inside([1] * len(self.group.layers), first_again=False)
+        energy, latency = self.weights
+        return sum(self._inside(self.proofs, [1] * len(self.group.layers), 0.0 if latency else energy))
 
     @cached_property
     def all(self) -> list[Tiling]:
@@ -87,6 +97,8 @@ class Sharing:
         if not proven:
             for part in tiling.parts:
                 self.proofs.settle(part.phase)
+                if self.weights[1] and self._carried(tiling, part):
+                    self._by_energy.settle(part.phase)
             value = self.cost(tiling)
             if value < self.best[0]:
                 self.best = value, tiling
@@ -112,28 +124,47 @@ class Sharing:
 
     def figures(self, tiling: Tiling) -> Cost | None:
         """Energy and cycles of one run, with what is held moved once; None where a part has no mapping."""
-        joules, cycles = 0.0, 0.0
-        residence = self.proofs.residence
+        seconds = self._problem.accelerator.cycle_seconds
+        joules, cycles, mappings = 0.0, 0.0, list[Incumbent]()
         for part in tiling.parts:
-            known = self.proofs.known.get(part.phase)
-            problem = self.proofs.problem_of(part.phase)
-            if known is None or known.best is None or problem is None:
+            options = list(self._part_costs(tiling, part))
+            if not options:
                 return None
-            joules += part.count * known.best.energy_nj * 1e-9
-            ports: FloatArray = part.count * residence.demands(problem, known.best.mapping)
-            for move in tiling.moves:
-                if self._carries(tiling, part, move.place, move.tensor):
-                    spent, more = residence.moved(problem, move.tensor, move.words)
-                    joules += move.count * spent * 1e-9
-                    ports = ports + move.count * more
-            cycles += max(float(ceil(ports.max() - 1e-9)), part.count * known.best.cycles)
-        return Cost(joules, cycles)
+            best = min(options, key=lambda one: one.value(self.weights, seconds))
+            joules, cycles = joules + best.joules, cycles + best.cycles
+            mappings += best.mappings
+        return Cost(joules, cycles, tuple(mappings))
+
+    def _part_costs(self, tiling: Tiling, part: Part) -> Iterator[Cost]:
+        """What a part's runs cost with each mapping that is known of it, and the moves that go with it."""
+        problem = self.proofs.problem_of(part.phase)
+        for proofs in (self.proofs, self._by_energy):
+            found = proofs.known.get(part.phase)
+            if found is None or found.best is None or problem is None:
+                continue
+            best = found.best
+            joules = part.count * best.energy_nj * 1e-9
+            ports: FloatArray = part.count * self.tiles.demands(problem, best.mapping)
+            for move in self._carried(tiling, part):
+                spent, more = self.tiles.moved(problem, move.tensor, move.words)
+                joules += move.count * spent * 1e-9
+                ports = ports + move.count * more
+            yield Cost(joules, max(float(ceil(ports.max() - 1e-9)), part.count * best.cycles), (best,))
+
+    @cached_property
+    def _by_energy(self) -> Proofs:
+        """Proofs of least energy."""
+        return self.proofs.of("energy")
 
     @staticmethod
-    def _carries(tiling: Tiling, part: Part, place: int, tensor: str) -> bool:
-        """Whether a part's time has a move: what comes is of the layer's first, what goes of its last."""
-        mine = [one for one in tiling.parts if one.place == place]
-        return part is (mine[-1] if tensor == OUTPUT else mine[0])
+    def _carried(tiling: Tiling, part: Part) -> list[Move]:
+        """The moves that a part's time has: what comes is of the layer's first, what goes of its last."""
+        mine = [one for one in tiling.parts if one.place == part.place]
+        return [
+            move
+            for move in tiling.moves
+            if move.place == part.place and part is (mine[-1] if move.tensor == OUTPUT else mine[0])
+        ]
 
     @cached_property
     def _problem(self) -> AnyProblem:
@@ -143,81 +174,89 @@ class Sharing:
 
     @cached_property
     def _rates(self) -> tuple[Rates, tuple[Rates, ...]]:
-        return self.proofs.residence.rates(self._problem)
+        return self.tiles.rates(self._problem)
+
+    def _inside(self, proofs: Proofs, rounds: Sequence[int], energy: float) -> list[float]:
+        """What each layer costs inside the home at least, its sums begun in the first of so many rounds.
+
+        `energy` is the weight of energy, if nothing else counts.
+        """
+        found = []
+        for size, count in zip(self.group.sizes, rounds, strict=True):
+            whole = self._relaxed(proofs, size, returned=count > 1)
+            if count == 1:
+                found.append(whole)
+                continue
+            # Nothing is known of what first sums save of the time.
+            first = whole / count - energy * self._saved * size[0] * size[1] if energy else 0.0
+            found.append(whole * (count - 1) / count + max(0.0, first))
+        return found
+
+    def _relaxed(self, proofs: Proofs, size: Size, *, returned: bool) -> float:
+        """The least cost of a layer inside the home, from nothing on, or as it goes on with sums."""
+        key = proofs.objective, size, returned
+        if key not in self._inner:
+            held = tuple(sorted({"I", OUTPUT} | ({WEIGHT} & self._rates[0].kept)))
+            phase = Phase(part_of(size), held, 0, returned)
+            proofs.settle(phase)
+            self._inner[key] = proofs.bound(phase)
+        return self._inner[key]
 
     @cached_property
-    def _relaxed(self) -> tuple[tuple[float, float], ...]:
-        """Of each layer the least cost inside the home, from nothing on, and as it goes on with sums."""
-        inside = tuple(sorted({"I", OUTPUT} | ({WEIGHT} & self._rates[0].kept)))
-        found = []
-        for size in self.group.sizes:
-            both = [Phase(part_of(size), inside, 0, returned) for returned in (False, True)]
-            for phase in both:
-                self.proofs.settle(phase)
-            found.append((self.proofs.bound(both[0]), self.proofs.bound(both[1])))
-        return tuple(found)
-
-    def _inside(self, rounds: list[int], *, first_again: bool) -> float:
-        """What all layers cost inside the home at least, their sums begun in the first of so many rounds."""
-        total, energy = 0.0, self.weights[0]
-        saved = self.proofs.residence.first_visits(self._problem)
-        for (begun, gone_on), size, count in zip(self._relaxed, self.group.sizes, rounds, strict=True):
-            if not first_again or count == 1:
-                total += begun
-                continue
-            first = gone_on / count - energy * saved * size[0] * size[1]
-            if self.weights[1]:
-                first = 0.0
-            total += gone_on * (count - 1) / count + max(0.0, first)
-        return total
+    def _saved(self) -> float:
+        return self.tiles.first_visits(self._problem)
 
     def _bound(self, tiling: Tiling) -> float:
-        """A bound of a tiling from what it moves and what its layers cost inside."""
-        rounds = [1] * len(self.group.layers)
+        """A bound of a tiling from what each layer moves and what it costs inside."""
+        layers = range(len(self.group.layers))
+        rounds, moved, ports = [1 for _ in layers], [0.0 for _ in layers], [0.0 for _ in layers]
         for part in tiling.parts:
             if part.phase.returned:
                 rounds[part.place] = part.count // tiling.rows + 1
-        joules, ports = self._rates
-        inside = self._inside(rounds, first_again=True)
-        moved = self._moved(tiling, joules)
-        if moved == inf:
-            return inf
-        found = inside + self.weights[0] * moved
-        if self.weights[1] and not self.weights[0]:
-            # Each layer's time is no less than that of its words.
-            words = [self._moved(tiling, port, held=False) for port in ports]
-            found = max(found, self.weights[1] * max(words, default=0.0))
-        return found
-
-    def _moved(self, tiling: Tiling, rates: Rates, *, held: bool = True) -> float:
-        """What its parts move over the edge of the home at least, and what it holds."""
-        total = 0.0
-        for part in tiling.parts:
-            phase = part.phase
-            total += part.count * least_moved(
-                size_of(phase.layer),
-                self.home.room - phase.taken,
-                frozenset(phase.held),
-                phase.returned,
-                rates,
-            )
-            if total == inf:
+            moved[part.place] += self._moved(tiling, part, self._rates[0])
+            if moved[part.place] == inf:
                 return inf
-        if held:
-            for move in tiling.moves:
-                each = rates.goes if move.tensor == OUTPUT else rates.of(move.tensor)[0]
-                total += move.count * move.words * each
+            ports[part.place] += self._at_ports(tiling, part) if self.weights[1] else 0.0
+        energy, latency = self.weights
+        inside = self._inside(self.proofs, rounds, 0.0 if latency else energy)
+        total = sum(inside) + energy * sum(moved)
+        if latency:
+            spent = self._inside(self._by_energy, rounds, 1.0) if energy else [0.0 for _ in layers]
+            total = sum(
+                max(one + energy * words, energy * (least + words) + latency * port)
+                for one, least, words, port in zip(inside, spent, moved, ports, strict=True)
+            )
         return total
+
+    def _moved(self, tiling: Tiling, part: Part, rates: Rates) -> float:
+        """What a part moves over the edge of the home at least, in all runs, and what is held besides."""
+        phase = part.phase
+        room, held = self.home.room - phase.taken, frozenset(phase.held)
+        total = part.count * least_moved(size_of(phase.layer), room, held, phase.returned, rates)
+        return total + self._held(tiling, part, rates)
+
+    def _held(self, tiling: Tiling, part: Part, rates: Rates) -> float:
+        """What moving what is held costs that comes or goes as a part is run."""
+        return sum(
+            move.count * move.words * (rates.goes if move.tensor == OUTPUT else rates.of(move.tensor)[0])
+            for move in self._carried(tiling, part)
+        )
+
+    def _at_ports(self, tiling: Tiling, part: Part) -> float:
+        """Seconds that a part's words take at least, with those that come and go meanwhile."""
+        return max((self._moved(tiling, part, port) for port in self._rates[1]), default=0.0)
 
     def _parts(self, tiling: Tiling) -> float:
         """A bound from the proofs of its parts."""
-        joules = self._rates[0]
-        moved = sum(
-            move.count * move.words * (joules.goes if move.tensor == OUTPUT else joules.of(move.tensor)[0])
-            for move in tiling.moves
-        )
-        parts = sum(part.count * self.proofs.bound(part.phase) for part in tiling.parts)
-        return parts + self.weights[0] * moved
+        (energy, latency), total = self.weights, 0.0
+        for part in tiling.parts:
+            moves = energy * self._held(tiling, part, self._rates[0])
+            found = part.count * self.proofs.bound(part.phase) + moves
+            if latency:
+                spent = energy * part.count * self._by_energy.bound(part.phase) + moves if energy else 0.0
+                found = max(found, spent + latency * self._at_ports(tiling, part))
+            total += found
+        return total
 
 
 def described(tiling: Tiling, group: Group) -> Iterator[str]:

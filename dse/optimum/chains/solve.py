@@ -33,7 +33,7 @@ def certify_chains(
 ) -> ChainProof:
     """The least cost of all runs of a network's chains, one after another; a lone layer is a chain of one.
 
-    At most so many neighbours share tiles, for least energy. `make` gives each layer's problem, `prove`
+    At most so many neighbours share tiles. `make` gives each layer's problem, `prove`
     proves one. Energy and latency are sums over layers: layers do not overlap. A product of both is closed by
     lines, as a network's total is. Once the time is `over`, each layer has its first proof all the same, and
     what is known by then is returned. InputError for another objective.
@@ -44,8 +44,7 @@ def certify_chains(
     objective = refuse_objective(problem.objective)
     home = residence.home(problem)
     sizes = {layer: residence.sizes(one) for layer, one in problems.items()}
-    if set(objective.exponents) != {"energy"}:
-        # Bounds of shared tiles are tight for energy alone.
+    if residence.tiles is None:
         most = 1
     programs = tuple(Program(chain, sizes if home else {}, most) for chain in chains)
     for program in programs:
@@ -93,7 +92,7 @@ class _Work:
     def _settlings(self, text: str) -> list[Settling]:
         """What proves each chain under an objective."""
         if text not in self.settlings:
-            proofs = Proofs(self.residence, self.problem, text, self.prove, self.known.setdefault(text, {}))
+            proofs = Proofs(self.residence, self.problem, text, self.prove, self.known)
             self.settlings[text] = [
                 Settling(program, proofs, self.home, self.over) for program in self.programs
             ]
@@ -130,13 +129,11 @@ def _shared(sharing: Sharing, count: int) -> Shared:
     cost = sharing.figures(tiling)
     assert cost is not None
     names = [layer.name for layer in sharing.group.layers]
-    runs = []
-    for part in tiling.parts:
-        certificate = sharing.proofs.known[part.phase]
-        assert certificate is not None
-        assert certificate.best is not None
-        runs.append(Run(names[part.place], part.phase, part.count * count, certificate.best))
-    return Shared(sharing.group, tiling, count, tuple(runs), cost.joules, cost.cycles)
+    runs = tuple(
+        Run(names[part.place], part.phase, part.count * count, best)
+        for part, best in zip(tiling.parts, cost.mappings, strict=True)
+    )
+    return Shared(sharing.group, tiling, count, runs, cost.joules, cost.cycles)
 
 
 def scheduled(

@@ -101,8 +101,10 @@ class Settling:
         """The group of a step."""
         group = self.program.group(*step, staying)
         if group not in self.groups:
+            tiles = self.proofs.residence.tiles
             assert self.home is not None
-            self.groups[group] = Sharing(group, self.home, self.proofs)
+            assert tiles is not None
+            self.groups[group] = Sharing(group, self.home, tiles, self.proofs)
         return self.groups[group]
 
     def bound(self, step: Step, staying: frozenset[int]) -> float:

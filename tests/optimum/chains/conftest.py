@@ -4,6 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from tests.optimum.small_proofs import begin_with_few_points
+
+
+@pytest.fixture(autouse=True)
+def few_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    begin_with_few_points(monkeypatch)
+
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:

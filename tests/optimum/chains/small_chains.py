@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
+from typing import Any
 
 import numpy as np
 
 import dse
 from dse.core.certificate import Certificate
-from dse.core.domains import domain_of, make_problem
+from dse.core.domains import make_problem
 from dse.core.edges import BESIDE, WEIGHT, Chain, Edge
 from dse.core.layer import Layer
 from dse.core.objective import objective_named
 from dse.core.problem import AnyProblem
-from dse.core.residence import Phase
+from dse.core.residence import Phase, Residence
+from dse.domains.clustered.accelerator import Accelerator
+from dse.domains.clustered.residence import RESIDENCE as IN_L2
 from dse.domains.levels.machine import TENSORS, Bandwidth, Energy, Level, Machine
+from dse.domains.levels.residence import RESIDENCE
 from dse.optimum.chains.result import ChainProof
 from dse.optimum.chains.solve import certify_chains
-
-RESIDENCE = domain_of("timeloop").residence
-assert RESIDENCE is not None
 
 
 def machine(room: int) -> Machine:
@@ -33,6 +34,29 @@ def machine(room: int) -> Machine:
     registers = Level("R", 2, keeps=("W",), may_keep=(), loops=("P",), energy=Energy.of_any(0.1))
     return Machine("small", (dram, buffer, registers), 0.5)
 
+
+def chip(room: int) -> Accelerator:
+    """Two PEs and an L2 of so many words, each tile of which is there twice."""
+    return Accelerator(2, 12, room, 3, 1)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A cost model, what it brings to chains, machines with so much room, and what is fixed of mappings."""
+
+    model: str
+    residence: Residence
+    machine: Callable[[int], Any]
+    fixed: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    def make(self, room: int, objective: str) -> Callable[[Layer], AnyProblem]:
+        """What makes a layer's problem."""
+        hardware = self.machine(room)
+        return lambda layer: make_problem(layer, hardware, objective, self.model, fixed=self.fixed)
+
+
+LEVELS = Kind("timeloop", RESIDENCE, machine)
+CLUSTERS = Kind("loopnest", IN_L2, chip, {"outer.order": "KYCX", "inner.order": "CKYX"})
 
 ROW = Chain(
     tuple(Layer.gemm(4, n, k, name=name) for name, n, k in (("a", 4, 2), ("b", 2, 4), ("c", 4, 2))),
@@ -54,41 +78,37 @@ def prove(problem: AnyProblem) -> Certificate:
     return dse.certify(problem, cache=False)
 
 
-def proven(chain: Chain, room: int, objective: str, most: int = 1) -> ChainProof:
-    hardware = machine(room)
-
-    def make(layer: Layer) -> AnyProblem:
-        return make_problem(layer, hardware, objective, "timeloop")
-
-    return certify_chains([chain], make, RESIDENCE, prove, most=most)
+def proven(chain: Chain, room: int, objective: str, most: int = 1, kind: Kind = LEVELS) -> ChainProof:
+    return certify_chains([chain], kind.make(room, objective), kind.residence, prove, most=most)
 
 
-def by_hand(chain: Chain, room: int, objective: str, alive: Sequence[dict[str, int]]) -> float:
+@cache
+def points(
+    kind: Kind, room: int, layer: Layer, held: tuple[str, ...], taken: int
+) -> tuple[tuple[float, float], ...]:
+    """The front of a layer's energy and latency, from every mapping of its space."""
+    problem = kind.residence.problem(kind.make(room, "energy")(layer), Phase(layer, held, taken))
+    if problem is None:
+        return ()
+    every = np.array(list(product(*map(range, problem.space.sizes.tolist()))))
+    prices = problem.price(np.unique(problem.space.canonical(every), axis=0))
+    fits = prices.reason == 0
+    found = sorted(set(zip(prices.energy_nj[fits].tolist(), prices.cycles[fits].tolist(), strict=True)))
+    front, fewest = [], float("inf")
+    for spent, cycles in found:
+        if cycles < fewest:
+            front.append((spent * 1e-9, cycles * problem.accelerator.cycle_seconds))
+            fewest = cycles
+    return tuple(front)
+
+
+def by_hand(
+    chain: Chain, room: int, objective: str, alive: Sequence[dict[str, int]], kind: Kind = LEVELS
+) -> float:
     """The least cost over all tensors that may stay and all vertices of layers' mappings; `alive` says which
     tensors take how much room while each layer is run, made by hand.
     """
-    goal, hardware = objective_named(objective), machine(room)
-
-    @cache
-    def points(layer: Layer, held: tuple[str, ...], taken: int) -> tuple[tuple[float, float], ...]:
-        """The front of a layer's energy and latency, from every mapping of its space."""
-
-        problem = RESIDENCE.problem(
-            make_problem(layer, hardware, "energy", "timeloop"), Phase(layer, held, taken)
-        )
-        if problem is None:
-            return ()
-        every = np.array(list(product(*map(range, problem.space.sizes.tolist()))))
-        prices = problem.price(np.unique(problem.space.canonical(every), axis=0))
-        fits = prices.reason == 0
-        found = sorted(set(zip(prices.energy_nj[fits].tolist(), prices.cycles[fits].tolist(), strict=True)))
-        front, fewest = [], float("inf")
-        for spent, cycles in found:
-            if cycles < fewest:
-                front.append((spent * 1e-9, cycles * hardware.cycle_seconds))
-                fewest = cycles
-        return tuple(front)
-
+    goal = objective_named(objective)
     names = sorted({name for here in alive for name in here})
     best = float("inf")
     for chosen in product((False, True), repeat=len(names)):
@@ -98,7 +118,7 @@ def by_hand(chain: Chain, room: int, objective: str, alive: Sequence[dict[str, i
             taken = sum(words for name, words in here.items() if name in staying)
             held = {edge.operand for edge in chain.read_by(layer.name) if edge.source in staying} - {BESIDE}
             held |= {"O"} if layer.name in staying else set()
-            own = points(replace(layer), tuple(sorted(held)), taken) if taken <= room else ()
+            own = points(kind, room, layer, tuple(sorted(held)), taken) if taken <= room else ()
             totals = {(e + x * layer.repeats, t + y * layer.repeats) for e, t in totals for x, y in own}
         best = min([best, *(goal.total({"energy": e, "latency": t}) for e, t in totals)])
     return best

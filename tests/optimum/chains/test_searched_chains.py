@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from dse.campaign.curves import open_curves
-from dse.core.domains import definition_of, problem_from_definition, problem_from_identity
 from dse.core.whole_network import WholeNetwork
 from dse.optimum import certify, verify
 from dse.optimum.chains.searched.problem import ChainProblem
@@ -20,6 +16,7 @@ from tests import ROOT
 from tests.conftest import Dse
 from tests.optimum.chains.small_chains import HEADS, ROW, machine, proven
 from tests.optimum.chains.test_whole_chains import PAIR
+from tests.optimum.network_problems import campaign_of, is_made_again, read_from_files
 
 CAMPAIGN = """
 name = "pairs"
@@ -40,24 +37,14 @@ def row(objective: str = "edp", room: int = 24) -> ChainProblem:
 
 
 def test_a_problem_is_made_again_from_what_a_folder_says_of_it() -> None:
-    asked = row()
-    plain: Any = json.loads(json.dumps([definition_of(asked), asked.identity]))
-    again = problem_from_definition(plain[0], "chains"), problem_from_identity(plain[1])
-    assert [one.fingerprint for one in again] == [asked.fingerprint] * 2
-    points = asked.space.sample(np.random.default_rng(0), 20)
-    assert (again[0].price(points).loss == asked.price(points).loss).all()
+    is_made_again(row())
 
 
 def test_a_design_is_its_vector_and_its_file() -> None:
     asked = row()
-    points = asked.space.canonical(asked.space.sample(np.random.default_rng(1), 12))
-    designs = asked.space.decode(points)
-    for one in designs:
-        read = asked.read_mapping(json.loads(one.to_json()))
+    for _, one, read in read_from_files(asked):
         # Where a loop that runs once stands is in the vector, and not in the file.
         assert asked.space.decode(asked.vectors([read]))[0] == one
-        assert asked.judge(read).feasible == (asked.explain(read) == "feasible")
-    assert (asked.evaluate(designs).loss == asked.price(points).loss).all()
 
 
 def test_moves_stay_in_the_space_and_change_the_design() -> None:
@@ -110,15 +97,7 @@ def test_heads_in_turns_take_the_room_of_one() -> None:
 
 
 def test_a_campaign_has_regret_to_the_proven_chain(tmp_path: Path, dse: Dse) -> None:
-    (tmp_path / "pair.toml").write_text(PAIR)
-    (tmp_path / "pairs.toml").write_text(CAMPAIGN.replace("ROOT", str(ROOT)))
-    out = tmp_path / "out"
-    found = dse("run", str(tmp_path / "pairs.toml"), "--out", str(out), "--workers", "1", "--tables-only")
-    assert found.code == 0, found.err
-    kept = open_curves(out / "curves.parquet")
-    (optimum,) = kept.about["optima"].values()
-    assert optimum["status"] == "optimal"
-    assert all(cell.best >= optimum["lower_bound"] for cell in kept.summaries())
+    campaign_of(dse, tmp_path, {"pairs": CAMPAIGN.replace("ROOT", str(ROOT)), "pair": PAIR})
 
 
 def test_what_is_no_chain_is_refused() -> None:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from math import inf
 from typing import Any, ClassVar
 
 from dse.core.certificate import BOUNDED, INFEASIBLE, OPTIMAL, Certificate, Counts, priced
 from dse.core.clock import Clock
 from dse.core.domains import domain_of
+from dse.core.network_problem import NetworkDomain
 from dse.core.objective import refuse_several
-from dse.core.speed import Timed
 from dse.optimum.chains.searched.problem import INNER, ChainProblem, ChainsModel
-from dse.support.arrays import IntArray
-from dse.support.errors import InputError
 
 __all__ = ["Chains", "ChainsModel"]
 
@@ -21,17 +19,13 @@ ROUNDED = 1e-12
 """By so much of itself a sum may be off that is added up in another order."""
 
 
-class Chains:
+class Chains(NetworkDomain):
     """What stays on chip between a chain's layers, with a mapping of each."""
 
     name = "chains"
     hardware_kind = "machines for chains"
     formats: ClassVar[Mapping[str, str]] = {"json": "what stays and a mapping for each layer"}
-    case_figures: ClassVar[Mapping[str, str]] = {"cycles": "cycles", "energy_nj": "energy"}
-    hardware_figures = None
-    residence = None
-    proof_seconds = None
-    bench_hardware: tuple[str, ...] = ()
+    noun = "a chain"
 
     def make_problem(
         self,
@@ -45,8 +39,7 @@ class Chains:
         area_budget: float | None,
     ) -> ChainProblem:
         """See Domain."""
-        if tiles != "factors" or fixed or area_budget is not None:
-            raise InputError("chains have perfect factors and no budget of area, and nothing is fixed")
+        self.refuse_options(tiles, fixed, area_budget)
         refuse_several(objective)
         return ChainProblem(layer, hardware, objective)
 
@@ -57,30 +50,6 @@ class Chains:
     def hardware_from_dict(self, data: Any) -> Any:
         """See Domain."""
         return domain_of(INNER).hardware_from_dict(data)
-
-    def hardware(self) -> list[dict[str, Any]]:
-        """See Domain: none besides those of the cost model that prices the layers."""
-        return []
-
-    def read_space(self, given: Any, hardware: Mapping[str, Any], where: str) -> Any:
-        """See Domain."""
-        if given != "default" or hardware:
-            raise InputError(f"{where}: a chain has one space")
-        return given
-
-    def parse_fixed(self, texts: Iterable[str], space: Any) -> dict[str, Any]:
-        """See Domain."""
-        if list(texts):
-            raise InputError("nothing of a chain can be fixed")
-        return {}
-
-    def price_cases(self, model: str, path: str, *, detail: bool) -> list[dict[str, Any]]:
-        """InputError: cases are of layers."""
-        raise InputError("cases are of layers: cost model 'chains' prices chains")
-
-    def timed(self, problem: Any, genes: IntArray) -> Timed:
-        """See Domain."""
-        return Timed(lambda threads: problem.price(genes), lambda at: problem.price(genes[at : at + 1]), (1,))
 
     def prover(self, problem: ChainProblem) -> ChainProver:
         """See Domain."""

@@ -8,21 +8,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
-from dse.core.cost_model import AnyCostModel, Detail
+from dse.core.cost_model import AnyCostModel
 from dse.core.cost_models import cost_model
-from dse.core.domains import domain_of, make_problem
+from dse.core.domains import make_problem
 from dse.core.edges import Chain
-from dse.core.evaluation import Evaluation
 from dse.core.evaluations import Criteria, Evaluations
-from dse.core.explanation import Explanation
+from dse.core.network_problem import NetworkProblem
 from dse.core.problem import AnyProblem
 from dse.core.reasons import Reason
-from dse.core.residence import Home, Phase, Residence
+from dse.core.residence import Home, Phase, Residence, residence_of
 from dse.core.whole_network import WholeNetwork
 from dse.optimum.chains.program import Program
 from dse.optimum.chains.searched.designs import ChainDesign, ChainDesigns, read_design, vector_of
@@ -31,8 +29,6 @@ from dse.optimum.chains.solve import refuse_objective
 from dse.optimum.chains.whole import phase_of
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError
-from dse.support.hashing import digest
-from dse.support.strict_json import parse
 
 INNER = "timeloop"
 """The cost model that prices each layer."""
@@ -51,18 +47,10 @@ class ChainsModel(AnyCostModel):
 
 
 @dataclass(frozen=True)
-class ChainProblem:
+class ChainProblem(NetworkProblem):
     """A chain x a machine x an objective: members are as in `dse.core.problem.AnyProblem`."""
 
-    layer: Any
-    """A WholeNetwork with edges."""
-    accelerator: Any
-    objective: str
-
-    templates: ClassVar[tuple[str, ...]] = ()
-    shows_detail: ClassVar[bool] = False
-    naming: ClassVar[str] = ""
-    opened: ClassVar[tuple[str, Mapping[str, Sequence[float]]]] = ("default", {})
+    designs: ClassVar[type[Any]] = ChainDesigns
     hardware_genes: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
@@ -75,15 +63,12 @@ class ChainProblem:
         object.__setattr__(self, "objective", refuse_objective(self.objective).name)
         _ = self.space
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return ChainProblem, (self.layer, self.accelerator, self.objective)
-
     # What it is made of
 
     @cached_property
     def residence(self) -> Residence:
         """What tensors that stay mean to each layer's problem."""
-        found = domain_of(INNER).residence
+        found = residence_of(cost_model(INNER))
         assert found is not None
         return found
 
@@ -107,7 +92,7 @@ class ChainProblem:
         home = self.residence.home(self.first)
         if home is None:
             raise InputError("no level of the hardware keeps inputs and outputs: nothing can stay on chip")
-        lacking = set("WIO") - self.residence.rates(self.first)[0].kept
+        lacking = set("WIO") - {*home.keeps}
         if lacking:
             raise InputError(
                 f"{home.level} need not keep {', '.join(sorted(lacking))}: a search of chains is on machines "
@@ -139,36 +124,6 @@ class ChainProblem:
     def criteria(self) -> Criteria:
         """Those of a layer, for all of it."""
         return self.first.criteria
-
-    @property
-    def model_spec(self) -> str:
-        """The cost model in words."""
-        return self.model.spec
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """What shapes the space."""
-        return {"tiles": "factors", "fixed": {}}
-
-    @property
-    def identity(self) -> dict[str, Any]:
-        """All that defines the problem, as plain data."""
-        return {
-            "layer": self.layer.to_dict(),
-            "accelerator": self.accelerator.to_dict(),
-            "space": self.space.identity,
-            "objective": self.objective,
-            "cost_model": self.model_spec,
-        }
-
-    @property
-    def fingerprint(self) -> str:
-        """SHA-256 of the identity, in hex."""
-        return digest(self.identity)
-
-    def with_changes(self, **changes: Any) -> ChainProblem:
-        """The problem with another objective."""
-        return replace(self, **changes)
 
     # Prices
 
@@ -230,24 +185,6 @@ class ChainProblem:
         found: AnyProblem = known[phase]
         return found
 
-    def evaluate(self, mappings: ChainDesign | ChainDesigns) -> Evaluations:
-        """What a design, or each of many, costs."""
-        return self.price(mappings.genes if isinstance(mappings, ChainDesigns) else self.vectors([mappings]))
-
-    def judge(self, mapping: ChainDesign) -> Evaluation:
-        """A design judged in full."""
-        priced = self.evaluate(mapping)
-        feasible = not priced.reason[0]
-        figures = {name: column.tolist()[0] for name, column in priced.figures().items()}
-        loss = {self.objective: float(priced.loss[0]) if feasible else None}
-        status = {"status": "ok" if feasible else "invalid"}
-        reason = None if feasible else self.explain(mapping)
-        return Evaluation({**status, **figures}, feasible, reason, loss, None)
-
-    def detail(self, mapping: ChainDesign) -> Detail | None:
-        """Nothing: each layer has its own."""
-        return None
-
     # Designs
 
     def design_of(self, stays: Sequence[str], mappings: Mapping[str, Any]) -> ChainDesign:
@@ -260,32 +197,13 @@ class ChainProblem:
         """The gene vectors of designs."""
         return np.array([vector_of(self.space, one) for one in mappings])
 
-    def on_machine_of(self, genes: Sequence[int] | IntArray) -> ChainProblem:
-        """Itself: the hardware is given."""
-        return self
-
     def hardware_of(self, genes: Sequence[int] | IntArray) -> str:
         """Nothing."""
         return ""
 
-    def template(self, name: str) -> ChainDesign:
-        """InputError: there are none."""
-        raise InputError(f"template {name!r} is of a layer; a chain has none")
-
     def read_mapping(self, data: object, where: str = "mapping") -> ChainDesign:
         """The design in parsed JSON."""
         return read_design(self.space, data, where)
-
-    def find_mapping(self, name: str) -> ChainDesign:
-        """The design in a file."""
-        return self.read_mapping(parse(Path(name).read_text(encoding="utf-8"), name), name)
-
-    def export(self, kind: str, mapping: ChainDesign, folder: Path) -> tuple[list[Path], list[str]]:
-        """Write a design into the folder, as JSON."""
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / "design.json"
-        path.write_text(mapping.to_json(), encoding="utf-8")
-        return [path], []
 
     # Words
 
@@ -309,10 +227,6 @@ class ChainProblem:
                 return f"{layer.name}: {words}"
         return "feasible"
 
-    def explanation(self, mapping: ChainDesign | None) -> Explanation:
-        """InputError: no change that helps is looked for."""
-        raise InputError("dse explain is of a layer; dse evaluate says what of a chain does not fit")
-
     def nest(self, mapping: ChainDesign) -> str:
         """What stays, and the loops of each layer."""
         lines = [self.needs(mapping)]
@@ -329,7 +243,3 @@ class ChainProblem:
     def case(self, mapping: ChainDesign) -> dict[str, Any]:
         """The design, with the machine."""
         return {"mapping": mapping.to_dict(), "hardware": self.accelerator.to_dict()}
-
-    def notations(self, mapping: ChainDesign) -> dict[str, str]:
-        """None."""
-        return {}

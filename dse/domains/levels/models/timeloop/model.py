@@ -46,6 +46,7 @@ class Timeloop(LevelsCostModel):
     prices_cases = True
     explains = True
     proof_module = "dse.domains.levels.models.timeloop.proof.search"
+    residence_module = "dse.domains.levels.residence"
     check_module = "dse.domains.levels.models.timeloop.check.claims"
     bench_module = "dse.domains.levels.models.timeloop.others"
 
