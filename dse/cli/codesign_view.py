@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from dse.optimum.codesign.searched import SearchedCodesign
 
 NAMES = {"area_mm2": "mm2", "power_mw": "mW"}
+MAX_ROWS = 40
+"""Of a front that is printed whole."""
 
 
 def show(found: Codesign, entry: dict[str, Any], out: Path | None, *, kept: bool) -> None:
@@ -76,8 +79,7 @@ def show_front(found: MachineFront, out: Path | None) -> None:
     """Print the front over machines: a row a chip."""
     console = output.make_console()
     rows = []
-    for point in found.points:
-        best = point.best or {}
+    for best in found.points if len(found.points) <= MAX_ROWS else _one_a_machine(found.points):
         totals, area = best["totals"], best.get("area_mm2")
         rows.append(
             (
@@ -88,20 +90,36 @@ def show_front(found: MachineFront, out: Path | None) -> None:
                 ", ".join(f"{name} {value:,.10g}" for name, value in best["parameters"].items()),
             )
         )
-    network = found.points[0].network if found.points else "no machine runs the network"
-    title = f"{network}, front of {' and '.join(found.objectives)}, {found.space.machines:,} machines of "
+    none = "no machine runs it, " if found.status == "infeasible" else "no point was proven in time, "
+    title = f"{found.network}, front of {' and '.join(found.objectives)}, {'' if rows else none}"
+    title += f"{found.space.machines:,} machines of "
     title += f"{found.space.name}, cost model {found.space.model.spec}"
     heads = ("latency", "energy", "EDP", "area", "machine")
     output.print_table(console, title, heads, rows, figures=heads[:4])
     part = "the convex part of the front" if found.convex else "the exact front"
-    part += ", under every limit of area," if len(found.objectives) > 2 else ""
-    claim = f"{part} of all machines and mappings" if found.status == "optimal" else "the time ran out"
+    part += ", under every limit of area," if found.convex and len(found.objectives) > 2 else ""
+    part += f", within {found.epsilon:.1e} of each figure," if found.epsilon else ""
+    whole = found.status != "bounded"
+    claim = f"{part} of all machines and mappings" if whole else "the time ran out"
+    few = " (above, of each machine the one of least EDP; all by --json, --out)" * (
+        len(rows) < len(found.points)
+    )
     console.print(
-        f"{len(rows):,} points, each with its proof: {claim}; {found.proofs:,} proofs of layers, "
-        f"{output.short(found.seconds)} s",
+        f"{len(found.points):,} points{few}, each with its proof: {claim}; {found.proofs:,} proofs of "
+        f"layers, {output.short(found.seconds)} s",
         soft_wrap=True,
     )
     show_folder(console, out)
+
+
+def _one_a_machine(points: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Of each machine's points that of least EDP, in the order of its first."""
+    least: dict[str, dict[str, Any]] = {}
+    for point in points:
+        one = least.setdefault(str(point["parameters"]), point)
+        if point["totals"]["edp"] < one["totals"]["edp"]:
+            least[str(point["parameters"])] = point
+    return list(least.values())
 
 
 def draw_front(found: MachineFront, folder: Path) -> None:
@@ -115,15 +133,15 @@ def draw_front(found: MachineFront, folder: Path) -> None:
     shown = names[-2:]
     units = {name: "mm2" if name == "area" else unit_of(name, found.space.model.name) for name in names}
     chips = []
-    for point in found.points:
-        best: Any = point.best
-        figures = {**best["totals"], point.objective: best["value"], "area": best.get("area_mm2")}
+    for best in found.points:
+        figures = {names[-1]: best["value"], **best["totals"], "area": best.get("area_mm2")}
         values = ", ".join(f"{value:,.10g}" for value in best["parameters"].values())
         area = figures["area"] if len(names) > len(shown) else None
         chips.append(Chip(figures[shown[0]], figures[shown[1]], area, values))
     if chips:
-        title = f"{found.points[0].network} on {found.space.machines:,} machines of {found.space.name}"
-        how = f"no machine and mappings are below and left of it; {', '.join(found.space.names)}"
+        title = f"{found.network} on {found.space.machines:,} machines of {found.space.name}"
+        how = "no machine and mappings are below and left of it"
+        how += f"; at the dots {', '.join(found.space.names)}" * (len(names) == len(shown))
         figure = machines_figure(
             title, how, ((shown[0], units[shown[0]]), (shown[1], units[shown[1]])), chips
         )

@@ -18,6 +18,7 @@ from tests.conftest import Dse
 from workloads import load
 
 MAESTRO = ("--cost-model", "maestro")
+POWER = ("--tiles", "any", "--cost-model", "maestro", "--objective", "power")
 
 
 BEST_KEYS = ["loss", "index", "genes", "cycles", "energy_nj", "macs", "l1_size", "l2_size", "mapping", "case"]
@@ -154,7 +155,7 @@ def test_a_layer_that_fits_nowhere_fails_and_says_that_it_is_proven(dse: Dse) ->
 
 def test_wrong_input_is_refused_in_a_line(dse: Dse, network: str) -> None:
     for arguments, words in (
-        ((*RESNET, "--tiles", "any", "--cost-model", "maestro"), "only tiles 'factors' can be certified"),
+        ((*RESNET, *POWER), "of tiles 'any' objective 'power' cannot be certified"),
         (("--accelerator", "edge"), "--layer LAYER or --network NETWORK"),
         ((*RESNET, "--network", network), "--layer LAYER or --network NETWORK"),
         ((*RESNET, "--objective", "speed"), "unknown objective 'speed'"),
@@ -162,8 +163,8 @@ def test_wrong_input_is_refused_in_a_line(dse: Dse, network: str) -> None:
         ((*RESNET, "--fix", "cluster=7"), "does not divide the 256 PEs"),
         ((*RESNET, "--fresh", "--cache", "somewhere"), "choose one"),
         (
-            ("--network", network, "--accelerator", "edge", "--tiles", "any", "--cost-model", "maestro"),
-            "tiny.toml:conv: under cost model 'maestro' only tiles",
+            ("--network", network, "--accelerator", "edge", *POWER),
+            "tiny.toml:conv: of tiles 'any' objective 'power'",
         ),
     ):
         outcome = dse("certify", *arguments)

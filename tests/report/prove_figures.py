@@ -14,7 +14,7 @@ from tests.report.test_figures import DIFFERENT, STUDIES, assert_readable, findi
 pytestmark = pytest.mark.filterwarnings("error")
 
 
-@pytest.mark.parametrize("name", [name for name in STUDIES if name not in DIFFERENT])
+@pytest.mark.parametrize("name", [name for name in STUDIES if name not in DIFFERENT[1:]])
 def test_any_campaign_has_figures_whose_words_are_readable(name: str) -> None:
     assert_readable(name)
 
@@ -24,7 +24,7 @@ def test_figures_of_a_columns_width_are_readable_too(name: str) -> None:
     assert_readable(name, COLUMN)
 
 
-@pytest.mark.parametrize("name", [name for name in STUDIES if name not in DIFFERENT[:2]])
+@pytest.mark.parametrize("name", [name for name in STUDIES if name != DIFFERENT[1]])
 def test_any_campaign_has_pictures_without_faults(name: str) -> None:
     study = STUDIES[name]
     for drawing in draw(study, findings_of(study)).values():

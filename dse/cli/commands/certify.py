@@ -126,9 +126,7 @@ def command(
             from dse.cli.chains_view import certify_chains
 
             with _compiling_said():
-                entry = certify_chains(
-                    str(network), accelerator, problems, kind.residence, json, options | in_all, out
-                )
+                entry = certify_chains(str(network), accelerator, problems, json, options | in_all, out)
             _exit([entry])
         elif several(objective):
             limits = in_all if network else {}

@@ -67,6 +67,10 @@ def command(
         typer.Option("--set", help="A setting of the searcher; repeatable.", metavar="NAME=VALUE"),
     ] = None,
     seed: Annotated[int, typer.Option(help="Which of the searcher's runs.", metavar="N")] = 0,
+    exact: Annotated[
+        bool,
+        typer.Option("--exact", help="Of latency,energy the whole front, not its convex part; takes longer."),
+    ] = False,
     verify: Annotated[
         bool, typer.Option("--verify", help="Check the proof in code that shares nothing with the solver.")
     ] = False,
@@ -112,8 +116,11 @@ def command(
     if several(objective) and searcher is None:
         if verify:
             raise InputError("--verify is of one objective's proof: a front has many")
-        _front(layers, space, objective, time_limit, workers, False if fresh else cache or True, out, json)
+        how: dict[str, Any] = {"exact": exact, "time_limit": time_limit, "workers": workers}
+        _front(layers, space, objective, {**how, "cache": False if fresh else cache or True}, out, json)
         return
+    if exact:
+        raise InputError("--exact is of a front: of --objective latency,energy or latency,energy,area")
     if searcher is not None or budget is not None or inner is not None or inner_budget is not None:
         if verify:
             raise InputError("--verify is of a proof: a search has none")
@@ -148,14 +155,7 @@ def command(
 
 
 def _front(
-    layers: Any,
-    space: Any,
-    objective: str,
-    time_limit: float | None,
-    workers: int,
-    cache: Any,
-    out: Path | None,
-    json: bool,
+    layers: Any, space: Any, objective: str, how: dict[str, Any], out: Path | None, json: bool
 ) -> None:
     """Prove the front over machines."""
     from rich.console import Console
@@ -164,17 +164,12 @@ def _front(
     from dse.optimum.codesign.fronts import codesign_front
     from dse.support.files import write_json
 
-    points = 0
     with Console(stderr=True).status("proving the first point") as status:
 
-        def observe(point: Any) -> None:
-            nonlocal points
-            points += 1
-            status.update(f"{points:,} points are proven")
+        def observe(points: int) -> None:
+            status.update(f"{points:,} points are found")
 
-        found = codesign_front(
-            layers, space, objective, time_limit=time_limit, workers=workers, cache=cache, observe=observe
-        )
+        found = codesign_front(layers, space, objective, **how, observe=observe)
     entry = output.plain(found.to_dict())
     if out is not None:
         write_json(out / FRONT, entry)

@@ -46,7 +46,16 @@ def read_space(
     `model` goes before the file's cost model, and `limits`, by the names of LIMITED, before its constraints.
     """
     where = f"hardware space {path!r}"
-    return space_from_dict(read_toml(path, where), where, model, limits)
+    space = space_from_dict(read_toml(path, where), where, model, limits)
+    used = {
+        name for formula in (*space.formulas.values(), *space.measures.values()) for name in formula.names
+    }
+    for name in space.names:
+        if name not in used:
+            raise InputError(
+                f"{where}: parameters.{name}: nothing follows from it; name it in a formula, or leave it out"
+            )
+    return space
 
 
 def space_from_dict(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import time
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dse.core.clock import Clock
 from dse.core.domains import domain_of, make_problem
 from dse.core.layer import Layer
 from dse.domains.codesign.reading import read_space, space_from_dict
@@ -66,7 +67,7 @@ def codesign(
         positive_number(time_limit, "time_limit")
     whole_number(workers, "workers", most=MAX_WORKERS)
     space = as_space(hardware)
-    name, layers = _layers_of(network)
+    name, layers = layers_of(network)
     wanted = network_objective(objective)
     _refuse_mixed(searcher, budget, inner, time_limit)
     if searcher is not None:
@@ -87,15 +88,11 @@ def codesign(
             out=None if out is None else Path(out),
         )
     refuse(layers, space)
-    begun = time.perf_counter()
-
-    def over() -> bool:
-        return time_limit is not None and time.perf_counter() - begun > time_limit
-
-    with prover(workers, cache, _seconds(space, time_limit)) as prove:
-        search = Search(space, layers, wanted, prove, observe)
+    clock = Clock(time_limit)
+    with prover(workers, cache, proof_seconds(space, clock)) as prove:
+        search = Search(space, layers, wanted, prove, observe, hurried=time_limit is not None)
         try:
-            search.run(over)
+            search.run(lambda: clock.over)
         except KeyboardInterrupt:
             search.interrupted = True
         return result_of(search, name)
@@ -110,7 +107,8 @@ def as_space(given: str | Path | Mapping[str, Any] | HardwareSpace) -> HardwareS
     return read_space(str(given))
 
 
-def _layers_of(network: Any) -> tuple[str, tuple[Layer, ...]]:
+def layers_of(network: Any) -> tuple[str, tuple[Layer, ...]]:
+    """The name and the layers of a network as users give it."""
     layers = tuple(getattr(network, "layers", network if isinstance(network, Sequence) else ()))
     if not layers or not all(isinstance(layer, Layer) for layer in layers):
         raise InputError(
@@ -125,7 +123,7 @@ def together(runs: Sequence[tuple[Any, int]]) -> Any:
 
     found, names = [], []
     for network, count in runs:
-        name, layers = _layers_of(network)
+        name, layers = layers_of(network)
         whole_number(count, f"runs of network {name!r}", most=MAX_RUNS)
         names.append(f"{count:,} x {name}" if count > 1 else name)
         found += [
@@ -156,7 +154,7 @@ def refuse(layers: Sequence[Layer], space: HardwareSpace) -> None:
         prover_of(make_problem(layer, priced.hardware, "energy", priced.model)).refuse()
 
 
-def _seconds(space: HardwareSpace, time_limit: float | None) -> float | None:
-    """How long one proof may take."""
-    limits = [one for one in (domain_of(space.model).proof_seconds, time_limit) if one is not None]
-    return min(limits, default=None)
+def proof_seconds(space: HardwareSpace, clock: Clock) -> Callable[[], float | None]:
+    """How long the next proof may take."""
+    most = domain_of(space.model).proof_seconds
+    return lambda: None if most is None and clock.left == math.inf else min(most or math.inf, clock.left)

@@ -23,16 +23,20 @@ from dataclasses import dataclass, field
 from itertools import count, zip_longest
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from dse.core.layer import Layer
 from dse.core.objective import Objective
 from dse.domains.codesign.space import Box, HardwareSpace, Point
 from dse.optimum.codesign.lemmas import Lemma
 from dse.optimum.codesign.machine import EQUAL, Bound, Chosen, Structure
-from dse.optimum.codesign.proving import Ask, Prover
+from dse.optimum.codesign.proving import Ask, OutOfTime, Prover
 
 NOTHING: Any = object()
 AT_ONCE = 4
 """Boxes that are bounded together."""
+TRIED_MACHINES, DRAWN_MACHINES = 12, 2000
+"""Where the time is limited: machines that are tried first, of so many drawn: others break a limit."""
 
 
 class Incumbent(NamedTuple):
@@ -96,6 +100,8 @@ class Search:
     closed: list[Closed] = field(default_factory=list)
     lemmas: list[tuple[Lemma, Ask, int]] = field(default_factory=list)
     """Every proof, what was asked, and for which root."""
+    hurried: bool = False
+    """Whether the time is limited: then machines and mappings that no proof found come first."""
     boxes: int = 0
     interrupted: bool = False
     cpu_seconds: float = 0.0
@@ -128,22 +134,45 @@ class Search:
 
     def run(self, over: Callable[[], bool]) -> None:
         """Settle every box, or as many as there is time for."""
-        for number, root in enumerate(self.space.roots()):
+        roots = list(self.space.roots())
+        for number, root in enumerate(roots):
             cycle_seconds = self.space.relaxed(root).hardware.cycle_seconds
             self.structures.append(Structure(self.space, self.layers, self.objective, cycle_seconds))
-            self._push(Open(root, number, 0.0))
+            self._push(Open(root, number, self.structures[number].roofline(root) if self.hurried else 0.0))
+        if self.hurried:
+            self._draw(roots, over)
         while self._queue and self._queue[0][0] < self.target:
             if over():
                 return
             first = [heapq.heappop(self._queue)[2] for _ in range(min(AT_ONCE, len(self._queue)))]
             try:
                 self._bound([one for one in first if self._admitted(one)])
-            except KeyboardInterrupt:
+            except (KeyboardInterrupt, OutOfTime) as stop:
                 for one in first:
                     if not one.done:
+                        one.bound = max(one.bound, self._bound_of(one).corner.value)
                         self._push(one)
+                if isinstance(stop, OutOfTime):
+                    return
                 raise
             self.observe(self.state)
+
+    def _draw(self, roots: Sequence[Box], over: Callable[[], bool]) -> None:
+        """Price templates and random mappings on random machines: something is found, whatever the time."""
+        rng, tried = np.random.default_rng(0), 0
+        for number in rng.integers(len(roots), size=DRAWN_MACHINES).tolist():
+            point = tuple(int(rng.integers(first, last + 1)) for first, last in roots[number])
+            if self.space.broken(tuple((index, index) for index in point)):
+                continue
+            structure, priced = self.structures[number], self.space.machine(point)
+            for place in range(len(self.layers)):
+                structure.draw(place, priced, rng)
+            found = structure.choose(structure.each(priced))
+            if found is not None and found.value < self.value:
+                self.best = Incumbent(point, found)
+            tried += 1
+            if tried == TRIED_MACHINES or over():
+                return
 
     def left(self) -> list[Open]:
         """The boxes that are not settled, from the lowest bound on."""

@@ -3,36 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from dse.core.certificate import OPTIMAL, Certificate, Counts, priced
 from dse.core.clock import Clock
-from dse.core.speed import Timed
+from dse.core.network_problem import NetworkDomain
 from dse.core.whole_network import WholeNetwork
 from dse.domains.codesign.designs import NetworkDesign, point_of
 from dse.domains.codesign.reading import read_space, space_from_plain
 from dse.domains.codesign.space import HardwareSpace
 from dse.optimum.codesign.machine import EQUAL
 from dse.optimum.codesign.problem import CodesignModel, CodesignProblem
-from dse.support.arrays import IntArray
 from dse.support.errors import InputError
 from dse.support.toml import is_toml
 
 __all__ = ["CodesignModel", "Codesigns"]
 
 
-class Codesigns:
+class Codesigns(NetworkDomain):
     """Machines of a space of hardware, with a mapping of each layer of a network."""
 
     name = "codesign"
     hardware_kind = "spaces of hardware"
     formats: ClassVar[Mapping[str, str]] = {"json": "the machine and a mapping for each layer"}
-    case_figures: ClassVar[Mapping[str, str]] = {"cycles": "cycles", "energy_nj": "energy"}
-    hardware_figures = None
-    residence = None
-    proof_seconds = None
-    bench_hardware: tuple[str, ...] = ()
+    noun = "co-design"
 
     def make_problem(
         self,
@@ -46,10 +41,7 @@ class Codesigns:
         area_budget: float | None,
     ) -> CodesignProblem:
         """See Domain; a layer alone is a network of one."""
-        if tiles != "factors" or fixed or area_budget is not None:
-            raise InputError(
-                "co-design has perfect factors; limits are the space of hardware's, nothing is fixed"
-            )
+        self.refuse_options(tiles, fixed, area_budget)
         network = layer if isinstance(layer, WholeNetwork) else WholeNetwork(layer.name or "layer", (layer,))
         return CodesignProblem(network, hardware, objective)
 
@@ -62,30 +54,6 @@ class Codesigns:
     def hardware_from_dict(self, data: Any) -> HardwareSpace:
         """See Domain."""
         return space_from_plain(data)
-
-    def hardware(self) -> list[dict[str, Any]]:
-        """See Domain: none comes along."""
-        return []
-
-    def read_space(self, given: Any, hardware: Mapping[str, Any], where: str) -> Any:
-        """See Domain: the space of hardware says what the space is."""
-        if given != "default" or hardware:
-            raise InputError(f"{where}: co-design has one space; the file of the hardware says what is open")
-        return given
-
-    def parse_fixed(self, texts: Iterable[str], space: Any) -> dict[str, Any]:
-        """See Domain."""
-        if list(texts):
-            raise InputError("nothing of a co-design can be fixed: the space of hardware says what is open")
-        return {}
-
-    def price_cases(self, model: str, path: str, *, detail: bool) -> list[dict[str, Any]]:
-        """InputError: cases are of layers."""
-        raise InputError("cases are of layers: cost model 'codesign' prices networks")
-
-    def timed(self, problem: Any, genes: IntArray) -> Timed:
-        """See Domain."""
-        return Timed(lambda threads: problem.price(genes), lambda at: problem.price(genes[at : at + 1]), (1,))
 
     def prover(self, problem: CodesignProblem) -> CodesignProver:
         """See Domain."""

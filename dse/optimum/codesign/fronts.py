@@ -1,4 +1,4 @@
-"""The front over machines: the chip at each point, with a network's mappings, each point by a proof.
+"""The front over machines: the chip at each point, with a network's mappings.
 
 Of an objective and `area`: the first proof is of the least objective; each further one of the least on
 machines that are smaller than the one before, until there is none. So no point is left out. Of `latency` and
@@ -6,6 +6,7 @@ machines that are smaller than the one before, until there is none. So no point 
 until no edge has anything below it. These are the corners of the front's convex part, all of them. Of
 `latency`, `energy` and `area`: these corners, then those of the machines that are smaller than the largest of
 them, and so on. So under any limit of area, for any weights of latency and energy, the best is among them.
+What is between the corners, `exact_front` proves.
 """
 
 from __future__ import annotations
@@ -18,10 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from dse.core.certificate import BOUNDED, INFEASIBLE, OPTIMAL
-from dse.core.objective import parse_objectives
+from dse.core.clock import Clock
+from dse.core.objective import objective_named, parse_objectives
 from dse.domains.codesign.space import HardwareSpace
-from dse.optimum.codesign import as_space, codesign
-from dse.optimum.codesign.result import Codesign
+from dse.optimum.codesign import as_space, codesign, layers_of, proof_seconds, refuse
+from dse.optimum.codesign.exact_front import FrontSearch
+from dse.optimum.codesign.proving import prover
+from dse.optimum.codesign.result import Codesign, design
 from dse.support.errors import InputError
 
 AREA, BOTH = "area", ("energy", "latency")
@@ -32,30 +36,35 @@ SMALLER = 1 - 1e-9
 
 @dataclass(frozen=True)
 class MachineFront:
-    """The points of a front, each a proof: `optimal`, `bounded` where the time ran out, or `infeasible`.
+    """The points of a front over machines: `optimal`, `bounded` where the time ran out, or `infeasible`.
 
-    `convex` says that they are of its convex part alone.
+    `points` are plain data: the machine, its figures, the network's totals, a mapping for each layer.
+    `convex` says that they are of the front's convex part alone. No machine and mappings are more than a
+    share `epsilon` better in all than one of them.
     """
 
+    network: str
     objectives: tuple[str, ...]
     space: HardwareSpace
     status: str
-    points: tuple[Codesign, ...]
+    points: tuple[dict[str, Any], ...]
     convex: bool
+    epsilon: float
     proofs: int
     seconds: float
 
     def to_dict(self) -> dict[str, Any]:
-        """It as plain data: of each point the machine and the mappings."""
+        """It as plain data."""
         return {
             "objectives": list(self.objectives),
-            "network": self.points[0].network if self.points else None,
+            "network": self.network,
             "cost_model": self.space.model.spec,
             "space": self.space.name,
             "machines": self.space.machines,
             "status": self.status,
             "convex": self.convex,
-            "points": [point.best for point in self.points],
+            "epsilon": self.epsilon,
+            "points": list(self.points),
             "proofs": self.proofs,
             "seconds": self.seconds,
         }
@@ -66,14 +75,16 @@ def codesign_front(
     hardware: Any,
     objectives: str = "edp, area",
     *,
+    exact: bool = False,
     time_limit: float | None = None,
     workers: int = 1,
     cache: bool | str | Path = True,
-    observe: Callable[[Codesign], None] = lambda point: None,
+    observe: Callable[[int], None] = lambda points: None,
 ) -> MachineFront:
     """The front over the machines of a space, for a network: the arguments are those of `codesign`.
 
-    `observe` is told each point when it is proven.
+    Of latency and energy it is the convex part; `exact`, which takes longer, has every point. `observe` is
+    told how many points there are, each time that one is found.
     """
     names = tuple(one.name for one in parse_objectives(objectives))
     space, begun = as_space(hardware), time.perf_counter()
@@ -86,13 +97,19 @@ def codesign_front(
     if AREA in names and "area_mm2" not in space.measures:
         raise InputError(f"nothing says what area is in hardware space {space.name!r}: give area_mm2")
 
+    if exact and len(others) > 1:
+        return _exact(network, space, names, time_limit, workers, cache, observe)
+    number = 0
+
     def prove(objective: str, where: HardwareSpace) -> Codesign:
+        nonlocal number
         left = None if time_limit is None else max(time_limit - (time.perf_counter() - begun), 0.01)
         found: Codesign = codesign(network, where, objective, time_limit=left, workers=workers, cache=cache)
         if found.interrupted:
             raise KeyboardInterrupt
         if found.status == OPTIMAL:
-            observe(found)
+            number += 1
+            observe(number)
         return found
 
     found = {BOTH: _hull, THREE: _hulls}.get(names)
@@ -101,13 +118,55 @@ def codesign_front(
     # A front is whole when no proof ran out of time.
     status = BOUNDED if any(one.status == BOUNDED for one in steps) else OPTIMAL if proven else INFEASIBLE
     return MachineFront(
+        network=steps[0].network,
         objectives=names,
         space=space,
         status=status,
-        points=tuple(_undominated(proven, names)),
+        points=tuple(_undominated([one.best for one in proven if one.best], names)),
         convex=len(others) > 1,
+        epsilon=0.0,
         proofs=sum(one.proofs for one in {id(one): one for one in steps}.values()),
         seconds=time.perf_counter() - begun,
+    )
+
+
+def _exact(
+    network: Any,
+    space: HardwareSpace,
+    names: tuple[str, ...],
+    time_limit: float | None,
+    workers: int,
+    cache: bool | str | Path,
+    observe: Callable[[int], None],
+) -> MachineFront:
+    """Every point of the front of latency and energy, and of area if it is named."""
+    name, layers = layers_of(network)
+    refuse(layers, space)
+    clock = Clock(time_limit)
+    with prover(workers, cache, proof_seconds(space, clock)) as prove:
+        search = FrontSearch(
+            space,
+            layers,
+            objective_named("edp"),
+            prove,
+            areas=AREA in names,
+            cache=cache,
+            clock=clock,
+            found=observe,
+        )
+        search.run(lambda: clock.over)
+    points = [design(space, layers, one) for one in search.archive.entries]
+    status = BOUNDED if search.cut else OPTIMAL if points else INFEASIBLE
+    return MachineFront(
+        network=name,
+        objectives=names,
+        space=space,
+        status=status,
+        points=tuple(_undominated(points, names)),
+        convex=False,
+        epsilon=search.epsilon,
+        proofs=len(search.lemmas) + search.fronts,
+        seconds=clock.seconds,
     )
 
 
@@ -178,15 +237,15 @@ def figures(point: Codesign) -> tuple[float, float]:
     return point.best["totals"]["energy"], point.best["totals"]["latency"]
 
 
-def _undominated(points: list[Codesign], names: tuple[str, ...]) -> Iterator[Codesign]:
+def _undominated(points: list[dict[str, Any]], names: tuple[str, ...]) -> Iterator[dict[str, Any]]:
     """By the first figure, each point that no other is as good as in all; one of equal ones."""
 
-    def values(point: Codesign) -> tuple[float, ...]:
-        energy, latency = figures(point)
+    def values(point: dict[str, Any]) -> tuple[float, ...]:
+        latency, energy = point["totals"]["latency"], point["totals"]["energy"]
         if names == BOTH:
             return latency, energy
-        assert point.best is not None
-        return (_area(point), latency, energy) if names == THREE else (_area(point), point.best["value"])
+        area = point["area_mm2"]
+        return (area, latency, energy) if names == THREE else (area, point["value"])
 
     kept: list[tuple[float, ...]] = []
     for point in sorted(points, key=values):

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from dse.core.domains import make_problem
 from dse.core.hardware_figures import CAPACITY, ENERGY, RATE
 from dse.core.layer import Layer
@@ -22,6 +24,8 @@ Each = list[tuple[list[float], list[int], list[Any]]]
 EQUAL = 1e-10
 """Values that differ by less than so much of themselves are one: they are sums, added up in another order."""
 ROUNDS = 20
+RANDOM_MAPPINGS = 2000
+"""Of a layer on a machine that is tried before there are proofs."""
 
 
 class Chosen(NamedTuple):
@@ -98,6 +102,17 @@ class Structure:
                 shares.append(tuple(() for _ in self.layers))
         return Bound(lowest_corner(lines, self.value), tuple(lines), tuple(shares))
 
+    def roofline(self, box: Box) -> float:
+        """What the layers' MACs and compulsory traffic say of a box, before any proof; 0 if nothing."""
+        priced, energy, cycles = self.space.relaxed(box), 0.0, 0
+        for layer in self.layers:
+            bound = priced.model.roofline(layer, priced.hardware)
+            if bound is None:
+                return 0.0
+            energy += layer.repeats * bound.energy_nj
+            cycles += layer.repeats * bound.cycles
+        return self.value(energy, cycles) * (1 - EQUAL)
+
     def asks(self, box: Box, weight: float | None, priced: Priced) -> list[tuple[int, Ask]]:
         """What to prove, by layer: the least at a weight on a box's relaxed machine, where not known."""
         limits, prices = self.limits(box), self.prices(box, weight)
@@ -140,6 +155,20 @@ class Structure:
             [one for one, fit in zip(mappings, fits, strict=True) if fit],
         )
 
+    def draw(self, place: int, priced: Priced, rng: np.random.Generator) -> None:
+        """Take in the mappings of a layer of least energy, cycles and EDP of templates and random ones."""
+        problem = make_problem(self.layers[place], priced.hardware, "edp", priced.model)
+        genes = problem.space.sample(rng, RANDOM_MAPPINGS)
+        if problem.templates:
+            templates = [problem.template(name) for name in problem.templates]
+            genes = np.concatenate([problem.vectors(templates), genes])
+        found = problem.price(genes)
+        figures = (found.loss, found.energy_nj, found.cycles)
+        rows = {int(np.where(found.reason == 0, figure, np.inf).argmin()) for figure in figures}
+        for row in sorted(rows):
+            if found.reason[row] == 0:
+                self.known[place].add_mapping(problem.space.decode(genes[[row]])[0])
+
     def each(self, priced: Priced) -> Each:
         """Of every layer the known mappings that a machine can run."""
         return [self.priced(place, priced) for place in range(len(self.layers))]
@@ -154,7 +183,7 @@ class Structure:
         while weights:
             weight = weights.pop()
             tried.add(weight)
-            found = self._at_weight(each, weight)
+            found = self.at_weight(each, weight)
             if best is None or (found.value, found.energy) < (best.value, best.energy):
                 best = found
             steepness = self._weight_at(found.energy, found.cycles)
@@ -162,7 +191,7 @@ class Structure:
                 weights.append(steepness)
         return best
 
-    def _at_weight(self, each: Each, weight: float) -> Chosen:
+    def at_weight(self, each: Each, weight: float) -> Chosen:
         """The least sum of energy and weight times cycles; at inf, the fewest cycles."""
         total, steps, mappings = 0.0, 0, []
         for layer, (energy, cycles, of) in zip(self.layers, each, strict=True):
@@ -197,7 +226,7 @@ class Structure:
         if len(self.weights) < 2 or not all(mappings for _, _, mappings in each):
             return None
         one, other = (
-            self._at_weight(each, math.inf if weights[at] is None else weights[at])  # type: ignore[arg-type]
+            self.at_weight(each, math.inf if weights[at] is None else weights[at])  # type: ignore[arg-type]
             for at in bound.corner.lines
         )
         if one.cycles == other.cycles:

@@ -54,8 +54,12 @@ class Proven:
     cached: bool
 
 
+class OutOfTime(Exception):
+    """There is no time left for a proof."""
+
+
 Cache = bool | str | Path
-Prover = Callable[[Sequence[Ask]], list[Proven]]
+Prover = Callable[[Sequence[Ask]], Iterator[Proven]]
 
 
 def prove(ask: Ask, cache: Cache, seconds: float | None) -> Proven:
@@ -75,20 +79,31 @@ def prove(ask: Ask, cache: Cache, seconds: float | None) -> Proven:
 
 
 @contextmanager
-def prover(workers: int, cache: Cache, seconds: float | None) -> Iterator[Prover]:
-    """What proves many at a time, in as many processes; answers come in the order of what was asked."""
+def prover(workers: int, cache: Cache, seconds: Callable[[], float | None]) -> Iterator[Prover]:
+    """What proves many at a time, in as many processes; answers come in the order of what was asked.
+
+    `seconds` says how long the next proof may take. When there are none left, OutOfTime is raised.
+    """
+
+    def limit() -> float | None:
+        left = seconds()
+        if left is not None and left <= 0:
+            raise OutOfTime
+        return left
+
     if workers == 1:
-        yield lambda asks: [prove(ask, cache, seconds) for ask in asks]
+        yield lambda asks: (prove(ask, cache, limit()) for ask in asks)
         return
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=prepare_process) as pool:
 
-        def ask_all(asks: Sequence[Ask]) -> list[Proven]:
-            waiting = [pool.submit(prove, ask, cache, seconds) for ask in asks]
+        def ask_all(asks: Sequence[Ask]) -> Iterator[Proven]:
+            waiting = [pool.submit(prove, ask, cache, limit()) for ask in asks]
             try:
-                return [one.result() for one in waiting]
-            except KeyboardInterrupt:
+                for one in waiting:
+                    yield one.result()
+                    limit()
+            finally:
                 for one in waiting:
                     one.cancel()
-                raise
 
         yield ask_all

@@ -9,8 +9,8 @@ from typing import Any
 
 from dse.core.certificate import BOUNDED, INFEASIBLE, OPTIMAL
 from dse.core.layer import Layer
-from dse.domains.codesign.space import HardwareSpace
-from dse.optimum.codesign.branch import Closed, Search
+from dse.domains.codesign.space import HardwareSpace, Priced
+from dse.optimum.codesign.branch import Closed, Incumbent, Search
 from dse.optimum.codesign.machine import EQUAL, Chosen
 
 
@@ -87,7 +87,7 @@ def result_of(search: Search, network: str) -> Codesign:
         layers=tuple(search.layers),
         status=status,
         lower_bound=bound,
-        best=_best(search),
+        best=None if search.best is None else design(space, search.layers, search.best),
         boxes=search.boxes,
         machines_excluded=sum(space.count(one.box) for one in search.closed if one.bound is None),
         proofs=len(search.lemmas),
@@ -99,31 +99,32 @@ def result_of(search: Search, network: str) -> Codesign:
     )
 
 
-def _best(search: Search) -> dict[str, Any] | None:
-    if search.best is None:
-        return None
-    point, chosen = search.best
-    priced = search.space.machine(point)
+def design(space: HardwareSpace, layers: Sequence[Layer], found: Incumbent) -> dict[str, Any]:
+    """A machine with the network's mappings, and what they cost, as plain data."""
+    point, chosen = found
+    priced = space.machine(point)
     seconds = chosen.cycles * priced.hardware.cycle_seconds
     joules = chosen.energy * 1e-9
     return {
         "value": chosen.value,
-        **search.space.described(point),
+        **space.described(point),
         "hardware": priced.hardware.to_dict(),
         "cost_model": priced.model.spec,
         "totals": {"latency": seconds, "energy": joules, "edp": seconds * joules},
         "cycles": chosen.cycles,
-        "layers": _layers(search, point, chosen),
+        "layers": _layers(space, layers, priced, chosen),
     }
 
 
-def _layers(search: Search, point: Sequence[int], chosen: Chosen) -> list[dict[str, Any]]:
+def _layers(
+    space: HardwareSpace, layers: Sequence[Layer], priced: Priced, chosen: Chosen
+) -> list[dict[str, Any]]:
     from dse.core.domains import make_problem
 
-    priced, found = search.space.machine(tuple(point)), []
-    for layer, mapping in zip(search.layers, chosen.mappings, strict=True):
+    found = []
+    for layer, mapping in zip(layers, chosen.mappings, strict=True):
         problem = make_problem(layer, priced.hardware, "energy", priced.model)
-        costs = search.space.domain.price(problem, [mapping])
+        costs = space.domain.price(problem, [mapping])
         found.append(
             {
                 "layer": layer.name or str(layer),

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.report.plots.canvas import UNTITLED, Grid, frame, log_axis, y_label
+from dse.report.plots.canvas import POINT, UNTITLED, Grid, frame, log_axis, panel_points, y_label
 from dse.report.plots.scales import unit_scale
-from dse.report.plots.style import house_style
+from dse.report.plots.style import house_style, text_width
+from dse.support.quantities import quantity
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _COLOURS = ("#222222", "#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377")
@@ -20,9 +22,14 @@ _ROOM = 0.06
 """How far the axes go beyond the points, as a share of their length, on a logarithmic scale."""
 _DOTS = 60
 """Points up to which each has a dot."""
-_WIDE, _HIGH = 0.22, 0.05
-"""Room that the name of a chip needs, as shares of the axes."""
+_NAMED, _SAID = 6, 7
+"""How high the letters of a chip's name are, and of what is said of a point."""
+_BESIDE = (4.0, 3.0)
+"""Points from a dot to its name."""
 Axis = tuple[str, str]
+Box = tuple[float, float, float, float]
+"""Left, bottom, right and top."""
+Points = NDArray[np.float64]
 
 
 @house_style()
@@ -31,7 +38,7 @@ def front_figure(title: str, how: str, fronts: Mapping[str, Sequence[tuple[float
 
     A front is a staircase: between two points the slower one is the best that there is.
     """
-    grid = Grid((0.3,), 3.4, above=UNTITLED, below=0.4)
+    grid = Grid((0.3,), 3.4, above=UNTITLED)
     figure, (axes,) = grid.make(1, title, how)
     frame(axes)
     every = np.array([point for points in fronts.values() for point in points])
@@ -52,7 +59,34 @@ def front_figure(title: str, how: str, fronts: Mapping[str, Sequence[tuple[float
     y_label(axes, energy)
     if len(fronts) > 1:
         axes.legend(loc="upper right", frameon=False, fontsize=7)
+    else:
+        _name_the_best(axes, every, low, high)
     return figure
+
+
+def _name_the_best(axes: Axes, points: Points, low: Points, high: Points) -> None:
+    """Say at a front's points of least EDP, latency and energy what these are, as far as there is room."""
+    least = {
+        "EDP": points.prod(axis=1).argmin(),
+        "latency": points[:, 0].argmin(),
+        "energy": points[:, 1].argmin(),
+    }
+    places, taken = _places(axes, points, low, high), list[Box]()
+    for of, which in least.items():
+        seconds, joules = points[which]
+        text = f"least {of}: {quantity(seconds, 's', 3)}, {quantity(joules, 'J', 3)}"
+        x, y = places[which] + (0, 2 * _BESIDE[1])
+        wide = text_width(text, _SAID) / POINT
+        right = x > panel_points(axes)[0] / 2
+        start = x - _BESIDE[0] - wide if right else x + _BESIDE[0]
+        box = (start, y, start + wide, y + _SAID)
+        if not any(_meet(box, other) for other in taken):
+            taken.append(box)
+            side: Literal["right", "left"] = "right" if right else "left"
+            beside = (-_BESIDE[0] if right else _BESIDE[0], 2 * _BESIDE[1])
+            axes.annotate(
+                text, (seconds, joules), beside, textcoords="offset points", ha=side, fontsize=_SAID
+            )
 
 
 @house_style()
@@ -63,7 +97,7 @@ def regret_figure(
 
     `bands` are arrays (len(after), 3): the mean and the ends of its interval, which may be infinite.
     """
-    grid = Grid((1.85,), 2.8, above=UNTITLED, below=0.4)
+    grid = Grid((1.85,), 2.8, above=UNTITLED)
     figure, (axes,) = grid.make(1, title, how)
     frame(axes)
     for colour, (name, band) in zip(_COLOURS[1:], bands.items(), strict=False):
@@ -73,7 +107,7 @@ def regret_figure(
     log_axis(axes, "x", after[0], after[-1])
     axes.set_ylim(0, 1)
     axes.set_xlabel("samples", labelpad=2)
-    y_label(axes, "regret")
+    y_label(axes, "share missing")
     axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=7)
     return figure
 
@@ -93,7 +127,7 @@ def machines_figure(title: str, how: str, axes_of: tuple[Axis, Axis], chips: Seq
 
     An axis is an objective with its unit.
     """
-    grid = Grid((0.9,), 3.4, above=UNTITLED, below=0.4)
+    grid = Grid((0.9,), 3.4, above=UNTITLED)
     figure, (axes,) = grid.make(1, title, how)
     frame(axes)
     every = np.array([(one.x, one.y) for one in chips])
@@ -108,8 +142,8 @@ def machines_figure(title: str, how: str, axes_of: tuple[Axis, Axis], chips: Seq
     else:
         axes.step(np.append(x, high[0]), np.append(y, y.min()), where="post", color=_COLOURS[1], linewidth=1)
         axes.scatter(x, y, 10, color=_COLOURS[1], linewidth=0)
-        for one in _spread(chips, low, high):
-            axes.annotate(one.machine, (one.x, one.y), (4, 3), textcoords="offset points", fontsize=6)
+        for one in _with_room(chips, axes, low, high):
+            axes.annotate(one.machine, (one.x, one.y), _BESIDE, textcoords="offset points", fontsize=_NAMED)
     (name, unit), (other, its) = axes_of
     across, below = unit_scale(name, unit, float(low[0]))
     up, beside = unit_scale(other, its, float(low[1]))
@@ -120,13 +154,25 @@ def machines_figure(title: str, how: str, axes_of: tuple[Axis, Axis], chips: Seq
     return figure
 
 
-def _spread(chips: Sequence[Chip], low: NDArray[np.float64], high: NDArray[np.float64]) -> list[Chip]:
-    """The chips whose names have room: none is near one that is named already."""
-    named: list[tuple[float, float]] = []
+def _with_room(chips: Sequence[Chip], axes: Axes, low: Points, high: Points) -> list[Chip]:
+    """The chips whose names have room: on no name that is there already, and on no dot."""
+    ordered = sorted(chips)
+    places = _places(axes, np.array([(one.x, one.y) for one in ordered]), low, high)
+    taken: list[Box] = [(x, y, x, y) for x, y in places]
     found = []
-    for one in sorted(chips):
-        across, up = np.log(np.array([one.x, one.y]) / low) / np.log(high / low)
-        if all(abs(across - x) > _WIDE or abs(up - y) > _HIGH for x, y in named):
-            named.append((float(across), float(up)))
+    for one, (x, y) in zip(ordered, places + _BESIDE, strict=True):
+        box = (x, y, x + text_width(one.machine, _NAMED) / POINT, y + _NAMED)
+        if not any(_meet(box, other) for other in taken):
+            taken.append(box)
             found.append(one)
     return found
+
+
+def _places(axes: Axes, points: Points, low: Points, high: Points) -> Points:
+    """Where points are, in points of letters from the panel's corner."""
+    return np.log(points / low) / np.log(high / low) * panel_points(axes)
+
+
+def _meet(one: Box, other: Box) -> bool:
+    """Whether two rectangles have a point in common."""
+    return one[0] <= other[2] and other[0] <= one[2] and one[1] <= other[3] and other[1] <= one[3]

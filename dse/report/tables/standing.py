@@ -55,24 +55,26 @@ def _means(
     study: Study, found: Sequence[Standing], best: Lead | None, title: str, over: str
 ) -> Iterator[Section]:
     """The interquartile means, with what a run costs and over whom the best is ahead."""
-    note = (
-        f"{_proven(study)}Interquartile mean of logarithms {over}, with 95 % confidence intervals. CPU "
-        f"seconds include those of the cost model. {_about_lead(best)}{dashes(study)}"
-    )
     seconds = {row.searcher: row.own_seconds + row.model_seconds for row in found}
     heads = ["searcher", "start", *(f"{budget:,}" for budget in study.budgets), "CPU s a run"]
-    heads += [f"lead of {best.searcher}"] if best and best.against else []
     for wide in (False, True):
+        # The lead is on these problems: what holds of problems like these stands in the table of pairs.
+        leader = best if best and best.against and not wide else None
+        note = (
+            f"{_proven(study)}Interquartile mean of logarithms {over}, with 95 % confidence intervals. CPU "
+            f"seconds include those of the cost model. {_about_lead(leader)}{dashes(study)}"
+        )
         figures = {(row.searcher, row.budget): row.over_problems if wide else row.ratio for row in found}
         cells = [
             [
                 *(name, study.begins(name) or NOTHING, *at_budgets(study, name, figures, over_target)),
                 f"{seconds[name]:,.1f}",
-                *([_verdict(best, name)] if best and best.against else []),
+                *([_verdict(leader, name)] if leader else []),
             ]
             for name in seconds
         ]
-        yield Section(title + PROBLEMS_TOO * wide, heads, cells, note.strip())
+        shown = [*heads, f"lead of {leader.searcher}"] if leader else heads
+        yield Section(title + PROBLEMS_TOO * wide, shown, cells, note.strip())
 
 
 def _medians(study: Study, found: Sequence[Standing], title: str, over: str) -> Iterator[Section]:
@@ -98,7 +100,7 @@ def leading(study: Study, findings: Findings) -> Lead | None:
 
 
 def _about_lead(best: Lead | None) -> str:
-    if best is None or not best.against:
+    if best is None:
         return ""
     return (
         f"The lead of {best.searcher} over another is significant where the 95 % confidence interval of the "

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator
 from itertools import permutations
 
-from dse.analysis.findings import Findings
-from dse.analysis.significance import verdict_of
+from dse.analysis.findings import Findings, Versus
+from dse.analysis.significance import Verdict, verdict, verdict_of
 from dse.analysis.study import Study
 from dse.report.formats import NOTHING, Section, Table, counted, probability
 from dse.report.limits import without
@@ -83,7 +83,7 @@ def _by_budget(study: Study, findings: Findings) -> Iterator[Section]:
             cells.append(
                 [
                     name,
-                    verdict_of(findings.improvement, me, name) if whole else NOTHING,
+                    _lead(findings, row, wide) if whole else NOTHING,
                     f"{row.seeds} : {row.other_seeds}",
                     *at_budgets(study, name, figures, probability),
                     f"{test.wins} : {test.ties} : {test.losses}" if test else NOTHING,
@@ -91,6 +91,15 @@ def _by_budget(study: Study, findings: Findings) -> Iterator[Section]:
                 ]
             )
         yield Section(title + PROBLEMS_TOO * wide, heads, cells, note)
+
+
+def _lead(findings: Findings, row: Versus, wide: bool) -> Verdict:
+    """Whether the reference is ahead: on these problems, or, `wide`, on problems like these."""
+    found = findings.improvement
+    if not wide:
+        return verdict_of(found, row.reference, row.searcher)
+    i, j = (found.searchers.index(name) for name in (row.reference, row.searcher))
+    return verdict(row.over_problems, 0.5, bool(found.enough[i, j]))
 
 
 def _problems(findings: Findings) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import ceil
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -111,3 +112,12 @@ def test_a_limit_of_what_nothing_is_said_of_is_refused() -> None:
 def test_a_file_that_is_not_there_is_named() -> None:
     with pytest.raises(InputError, match=r"hardware space 'none\.toml' cannot be read"):
         read_space("none.toml")
+
+
+def test_a_parameter_that_nothing_follows_from_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "space.toml"
+    path.write_text(
+        'base = "edge"\n[parameters]\nside = [2, 4]\nlength = [1, 2]\n[hardware]\nnum_pes = "side * side"\n'
+    )
+    with pytest.raises(InputError, match=r"parameters\.length: nothing follows from it"):
+        read_space(str(path))

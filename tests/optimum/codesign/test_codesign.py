@@ -6,6 +6,7 @@ import copy
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,12 @@ from dse.core.domains import make_problem
 from dse.core.layer import Layer
 from dse.core.widths import Widths
 from dse.domains.codesign.space import Box, HardwareSpace
-from dse.domains.levels.models.timeloop.proof import proof
 from dse.optimum import certify
 from dse.optimum.codesign import together
+from dse.optimum.codesign.branch import Search
+from dse.optimum.codesign.networks import network_objective
+from dse.optimum.codesign.proving import prover
+from dse.optimum.codesign.result import result_of
 from dse.optimum.verification import codesign as verification
 from dse.optimum.verification.codesign import verify_codesign
 from dse.support.errors import InputError
@@ -29,26 +33,12 @@ from tests.optimum.codesign.enumerated import LAYERS, every_point, least_of_netw
 KB = [0.0625, 0.125, 1]
 
 
-@pytest.fixture(autouse=True)
-def a_proof_begins_with_few_points(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So many as small spaces need: the proofs come to the same."""
-    monkeypatch.setattr(proof, "FIRST_POINTS", 64)
-    monkeypatch.setattr(proof, "STEPS_DOWN", 10)
-
-
-@pytest.fixture(scope="module")
-def proofs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cache: what one test has proven is proven for the next."""
-    return tmp_path_factory.mktemp("proofs")
-
-
 def small() -> HardwareSpace:
-    return gemmini([2, 4], KB, KB)
+    return gemmini([2, 4], KB[:2], KB[1:])
 
 
-def assert_the_best(objectives: Sequence[str], cache: Path) -> None:
+def assert_the_best(space: HardwareSpace, objectives: Sequence[str], cache: Path) -> None:
     """Co-design finds what going through all machines and mappings does."""
-    space = small()
     sums = [sums_of_network(LAYERS, space.machine(point)) for point in every_point(space)]
     for objective in objectives:
         found = dse.codesign(LAYERS, space, objective, cache=cache)
@@ -71,7 +61,7 @@ def test_so_it_is_for_words_of_mixed_widths() -> None:
 
 
 def test_the_best_machine_is_that_of_going_through_all_machines_and_mappings(proofs: Path) -> None:
-    assert_the_best(("edp", "energy + 0.001 * latency"), proofs)
+    assert_the_best(small(), ("edp", "energy + 0.001 * latency"), proofs)
 
 
 @pytest.mark.parametrize(
@@ -165,11 +155,25 @@ def test_a_run_that_was_stopped_goes_on_from_its_proofs(tmp_path: Path) -> None:
     assert first.status == "bounded"
     whole = dse.codesign(LAYERS, space, "edp", cache=tmp_path)
     assert whole.status == "optimal"
-    assert first.lower_bound <= whole.lower_bound
+    # There is a machine, and a bound, whatever the time.
+    assert first.best is not None
+    assert 0 < first.lower_bound <= whole.lower_bound <= first.best["value"]
     assert whole.proofs > whole.proofs_kept
     again = dse.codesign(LAYERS, space, "edp", cache=tmp_path)
     assert again.proofs == again.proofs_kept > 0
     assert again.best == whole.best
+
+
+@pytest.mark.parametrize("proofs_in_time", [1, 4, 11])
+def test_a_time_limit_ends_between_two_proofs_and_what_is_proven_counts(proofs_in_time: int) -> None:
+    left = chain(repeat(None, proofs_in_time), repeat(-1.0))
+    with prover(1, False, lambda: next(left)) as prove:
+        search = Search(gemmini([2, 4], KB[:2], KB[:2]), LAYERS, network_objective("edp"), prove)
+        search.run(lambda: False)
+    found = result_of(search, "three layers")
+    assert (found.status, found.proofs) == ("bounded", proofs_in_time)
+    assert found.lower_bound <= dse.codesign(LAYERS, search.space, "edp").lower_bound
+    assert sum(found.space.count(one["box"]) for one in found.certificate["boxes"]) == found.space.machines
 
 
 def test_ctrl_c_ends_with_the_best_so_far(proofs: Path) -> None:
@@ -240,11 +244,11 @@ def test_wrong_input_is_refused_in_a_line(changes: dict[str, Any], said: str) ->
     assert "\n" not in str(caught.value)
 
 
-def test_one_machine_for_several_networks_is_that_of_all_their_runs() -> None:
+def test_one_machine_for_several_networks_is_that_of_all_their_runs(proofs: Path) -> None:
     first, second = LAYERS[:1], LAYERS[1:]
-    both = dse.codesign(together([(first, 3), (second, 1)]), small(), "edp", cache=False)
+    both = dse.codesign(together([(first, 3), (second, 1)]), small(), "edp", cache=proofs)
     layers = [replace(layer, repeats=3 * layer.repeats) for layer in first] + list(second)
-    alone = dse.codesign(layers, small(), "edp", cache=False)
+    alone = dse.codesign(layers, small(), "edp", cache=proofs)
     assert both.best["value"] == alone.best["value"]
     assert both.network == "3 x network + network"
     with pytest.raises(InputError, match="runs of network"):

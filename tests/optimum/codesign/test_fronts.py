@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import dse
+from dse.cli.codesign_view import show_front
+from dse.core.certificate import BOUNDED, INFEASIBLE
+from dse.core.domains import make_problem
 from dse.core.objective import objective_named
-from dse.domains.codesign.space import HardwareSpace
-from dse.optimum.codesign.fronts import codesign_front, figures
+from dse.domains.codesign.space import HardwareSpace, Point
+from dse.optimum.codesign.fronts import MachineFront, codesign_front
+from dse.optimum.network_front import certify_network_front
 from dse.search.fronts import nondominated
+from dse.support.arrays import FloatArray
 from dse.support.errors import InputError
 from tests.cli.test_codesign_cli import NETWORK, SPACE
 from tests.conftest import Dse
@@ -25,22 +31,30 @@ def small() -> HardwareSpace:
     return gemmini([2, 4], [0.0625, 0.125], [0.125], area_mm2=AREA)
 
 
-def test_the_front_with_area_is_that_of_going_through_all_machines() -> None:
+def figures(point: dict[str, Any]) -> tuple[float, float]:
+    return point["totals"]["energy"], point["totals"]["latency"]
+
+
+Machines = list[tuple[float, set[tuple[float, int]]]]
+
+
+@pytest.fixture(scope="module")
+def machines() -> Machines:
+    """Each machine's area, and what the network costs on it with all choices of mappings."""
     space = small()
-    found = codesign_front(LAYERS, space, "edp, area", cache=False)
-    every = np.array(
-        [
-            (
-                space.described(point)["area_mm2"],
-                least_of_network(sums_of_network(LAYERS, space.machine(point)), 1e-9, "edp"),
-            )
-            for point in every_point(space)
-        ]
-    )
+    return [
+        (space.described(point)["area_mm2"], sums_of_network(LAYERS, space.machine(point)))
+        for point in every_point(space)
+    ]
+
+
+def test_the_front_with_area_is_that_of_going_through_all_machines(machines: Machines, proofs: Path) -> None:
+    found = codesign_front(LAYERS, small(), "edp, area", cache=proofs)
+    every = np.array([(area, least_of_network(sums, 1e-9, "edp")) for area, sums in machines])
     exact = every[nondominated(every)]
     assert found.status == "optimal"
     assert len(found.points) == len(exact) > 1
-    told = [(point.best["area_mm2"], point.best["value"]) for point in found.points if point.best]
+    told = [(point["area_mm2"], point["value"]) for point in found.points]
     assert np.array(told) == pytest.approx(exact, rel=1e-12)
 
 
@@ -57,21 +71,53 @@ def test_the_convex_front_has_the_least_of_every_weight() -> None:
         assert min(total({"energy": e, "latency": d}) for e, d in points) == pytest.approx(least, rel=1e-9)
 
 
-def test_under_any_limit_of_area_the_best_of_any_weights_is_on_the_front_of_three() -> None:
-    space = small()
-    found = codesign_front(LAYERS, space, "latency, energy, area", cache=False)
-    points = [(*figures(point), point.best["area_mm2"]) for point in found.points if point.best]
+def test_under_any_limit_of_area_the_best_of_any_weights_is_on_the_front_of_three(
+    machines: Machines, proofs: Path
+) -> None:
+    found = codesign_front(LAYERS, small(), "latency, energy, area", cache=proofs)
+    points = [(*figures(point), point["area_mm2"]) for point in found.points]
     assert found.status == "optimal"
     assert len(nondominated(np.array(points))) == len(points)
-    areas = {space.described(point)["area_mm2"] for point in every_point(space)}
     assert len({area for *_, area in points}) > 1
-    for limit in areas:
-        within = [point for point in every_point(space) if space.described(point)["area_mm2"] <= limit]
-        sums = {one for point in within for one in sums_of_network(LAYERS, space.machine(point))}
+    for limit in {area for area, _ in machines}:
+        sums = {one for area, own in machines if area <= limit for one in own}
         for objective in ("latency", "energy", "energy + 0.01 * latency", "energy + 0.1 * latency"):
             total = objective_named(objective).total
             least = min(total({"energy": e, "latency": d}) for e, d, area in points if area <= limit)
             assert least == pytest.approx(least_of_network(sums, 1e-9, objective), rel=1e-9)
+
+
+@pytest.mark.parametrize("objectives", ["latency, energy", "latency, energy, area"])
+def test_the_exact_front_is_that_of_the_fronts_of_all_machines(objectives: str, proofs: Path) -> None:
+    space = chips(num_pes=[4, 8], l1_size=[8, 64], l2_size=[256, 1024])
+    found = codesign_front(LAYERS, space, objectives, exact=True, cache=False)
+    assert (found.status, found.convex, found.epsilon) == ("optimal", False, 0.0)
+    columns = 3 if "area" in objectives else 2
+    every = np.concatenate([front_of_machine(space, point) for point in every_point(space)])[:, :columns]
+    told = np.array([(*figures(point)[::-1], point["area_mm2"]) for point in found.points])[:, :columns]
+    convex = codesign_front(LAYERS, space, objectives, cache=proofs)
+    assert len(nondominated(told)) == len(told) > len(convex.points)
+    for some, others in ((every, told), (told, every)):
+        covered = (others[:, np.newaxis] <= some * (1 + 1e-9)).all(axis=2).any(axis=0)
+        assert covered.all()
+
+
+def front_of_machine(space: HardwareSpace, point: Point) -> FloatArray:
+    """Latency, energy and area of the network's front on one machine, from its layers' alone."""
+    priced = space.machine(point)
+    problems = {
+        str(place): make_problem(layer, priced.hardware, "latency, energy", priced.model)
+        for place, layer in enumerate(LAYERS)
+    }
+    points = certify_network_front("tiny", "chip", problems, cache=False)["points"]
+    area = space.described(point)["area_mm2"]
+    return np.array([(one["latency"], one["energy"], area) for one in points]).reshape(-1, 3)
+
+
+def test_a_front_whose_time_is_over_says_so(tmp_path: Path) -> None:
+    space = chips(num_pes=[4, 16], l1_size=[8, 64], l2_size=[256, 1024])
+    found = codesign_front(LAYERS, space, "latency, energy", exact=True, time_limit=1e-6, cache=tmp_path)
+    assert found.status == "bounded"
 
 
 def test_the_command_shows_the_chip_at_each_point(tmp_path: Path, dse: Dse) -> None:
@@ -83,6 +129,7 @@ def test_the_command_shows_the_chip_at_each_point(tmp_path: Path, dse: Dse) -> N
     assert "num_pes 4" in found.out
     assert (tmp_path / "out" / "front.json").exists()
     assert (tmp_path / "out" / "front.png").read_bytes().startswith(b"\x89PNG")
+    assert "--exact is of a front" in dse("codesign", *given, "--exact").refused()
     assert "'latency, energy'" in dse("codesign", *given, "--objective", "edp,latency").refused()
     assert "--verify" in dse("codesign", *given, "--objective", "edp,area", "--verify").refused()
 
@@ -90,3 +137,16 @@ def test_the_command_shows_the_chip_at_each_point(tmp_path: Path, dse: Dse) -> N
 def test_what_has_no_area_has_no_front_with_it() -> None:
     with pytest.raises(InputError, match="nothing says what area is"):
         codesign_front(LAYERS, gemmini([2], [1], [0.125, 1]), "edp, area")
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [(BOUNDED, "no point was proven in time"), (INFEASIBLE, "no machine runs it")],
+)
+def test_a_front_without_a_point_says_whether_there_is_none(
+    status: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show_front(MachineFront("tiny", ("edp", "area"), small(), status, (), False, 0.0, 3, 0.5), None)
+    words = " ".join(capsys.readouterr().out.split())
+    assert said in words
+    assert ("the time ran out" in words) == (status == BOUNDED)

@@ -1,0 +1,250 @@
+"""The exact front over machines: every pair of latency and energy (and area) that none has better in all.
+
+As in `branch`, each combination of structural parameters is a box of machines, bounded on its relaxed machine
+by proven lines `energy + weight * cycles >= least`. What is found so far leaves corners: for each point, the
+latency and energy of which nothing is known to be better in both, of machines no larger than the box's
+smallest. A box with no corner on the far side of all its lines has nothing to add, and is closed. Else lines
+are proven between those it has; when none may help, it is divided, and of a machine alone the network's exact
+front is added up from its layers' (`dse.optimum.network_front`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+from dse.core.certificate import BOUNDED, INFEASIBLE
+from dse.core.clock import Clock
+from dse.core.domains import make_problem
+from dse.domains.codesign.space import Box, Point
+from dse.optimum.codesign.branch import Incumbent, Open, Search
+from dse.optimum.codesign.machine import EQUAL, Chosen, Each, Structure
+from dse.optimum.codesign.proving import Cache, OutOfTime
+from dse.optimum.front import certify_front
+from dse.optimum.network_front import summed, undominated
+from dse.support.arrays import BoolArray, FloatArray
+
+LATENCY, ENERGY, AREA = 0, 1, 2
+NJ = 1e-9
+
+
+@dataclass
+class Archive:
+    """What no other found so far is as good as: figures (n, 3) are s, J and mm2 (0 without area)."""
+
+    figures: FloatArray = field(default_factory=lambda: np.empty((0, 3)))
+    entries: list[Incumbent] = field(default_factory=list)
+
+    def add(self, figures: FloatArray, entries: Sequence[Incumbent]) -> None:
+        """Take in points; of those that are equal but for rounding the first."""
+        for row, entry in zip(figures, entries, strict=True):
+            if (self.figures * (1 - EQUAL) <= row).all(axis=1).any():
+                continue
+            kept = ~(row <= self.figures).all(axis=1)
+            self.figures = np.vstack([self.figures[kept], row])
+            self.entries = [one for one, keep in zip(self.entries, kept, strict=True) if keep] + [entry]
+
+    def corners(self, area: float) -> FloatArray:
+        """The seconds and joules (n, 2) below both of which nothing of up to this area is known."""
+        within = self.figures[self.figures[:, AREA] <= area]
+        within = within[undominated(within[:, LATENCY], within[:, ENERGY])]
+        seconds = np.append(within[:, LATENCY], math.inf)
+        joules = np.insert(within[:, ENERGY], 0, math.inf)
+        return np.stack([seconds, joules], axis=1)
+
+
+@dataclass
+class FrontSearch(Search):
+    """`archive` becomes the front when no box is left; `areas` says whether a smaller machine is better."""
+
+    areas: bool = False
+    cache: Cache = True
+    clock: Clock = field(default_factory=Clock)
+    found: Callable[[int], None] = lambda points: None
+    """Told how many points there are."""
+    archive: Archive = field(default_factory=Archive)
+    epsilon: float = 0.0
+    """By how much of itself a point may be better in either than one of the archive."""
+    cut: bool = False
+    """Whether something is left that the time was too short for."""
+    fronts: int = 0
+    """Of a layer on a machine, how many were proven."""
+    _waiting: deque[Open] = field(default_factory=deque)
+    _alone: list[Open] = field(default_factory=list)
+
+    @property
+    def target(self) -> float:
+        """No value is too high: what is of use, the corners say."""
+        return math.inf
+
+    def run(self, over: Callable[[], bool]) -> None:
+        """Settle every box, or as many as there is time for."""
+        try:
+            self._settle_all(over)
+        except OutOfTime:
+            self.cut = True
+
+    def _settle_all(self, over: Callable[[], bool]) -> None:
+        """First what lines settle, then one machine after the other."""
+        for number, root in enumerate(self.space.roots()):
+            seconds = self.space.relaxed(root).hardware.cycle_seconds
+            self.structures.append(Structure(self.space, self.layers, self.objective, seconds))
+            self._waiting.append(Open(root, number, 0.0))
+        while self._waiting:
+            if over():
+                raise OutOfTime
+            one = self._waiting.popleft()
+            if self._admitted(one):
+                self._bound([one])
+        for one in self._alone:
+            if self._open_corners(one, self._lines(one)).any():
+                if over():
+                    raise OutOfTime
+                self._add_front(one)
+
+    def _admitted(self, one: Open) -> bool:
+        if not super()._admitted(one):
+            return False
+        if self.areas:
+            # A smaller machine may be worse and on the front.
+            one.single = all(first == last for first, last in one.box)
+        return True
+
+    def _bound(self, boxes: Sequence[Open]) -> None:
+        (one,) = boxes
+        self.boxes += 1
+        for weight in self.structures[one.root].weights:
+            self._prove([(one, weight)])
+            lines = self._lines(one)
+            if not self._open_corners(one, lines).any():
+                return
+        while True:
+            self._offer(one)
+            still = self._open_corners(one, lines)
+            if not still.any():
+                return
+            weight = self._between(one, still)
+            if weight is None:
+                break
+            one.more.append(weight)
+            self._prove([(one, weight)])
+            lines = self._lines(one)
+        if one.single:
+            self._alone.append(one)
+        else:
+            self._waiting.extend(Open(part, one.root, 0.0, list(one.more)) for part in self._parts(one))
+
+    # Corners
+
+    def _lines(self, one: Open) -> FloatArray:
+        """The proven lines (n, 3) of a box, in joules and seconds: of energy, of latency, the least."""
+        structure = self.structures[one.root]
+        lines = structure.bound(one.box, one.more).lines
+        scale = np.array([1 / NJ, 1 / structure.cycle_seconds, 1.0])
+        found: FloatArray = np.array(lines) * scale
+        return found
+
+    def _least_area(self, box: Box) -> float:
+        return self.space.measured(box)["area_mm2"][0] if self.areas else 0.0
+
+    def _open_corners(self, one: Open, lines: FloatArray) -> BoolArray:
+        """Which of the corners a machine of the box may be below, by the lines that it keeps."""
+        if np.isinf(lines[:, 2]).any():
+            return np.zeros(1, dtype=bool)
+        seconds, joules = self.archive.corners(self._least_area(one.box)).T * (1 - EQUAL)
+        found = np.ones(len(seconds), dtype=bool)
+        for of_energy, of_latency, least in lines.tolist():
+            # A line without a weight says nothing, also where a corner is at inf.
+            value = (of_energy * joules if of_energy else 0.0) + (of_latency * seconds if of_latency else 0.0)
+            found &= value > least
+        return found
+
+    def _between(self, one: Open, still: BoolArray) -> float | None:
+        """The slope between what touches two neighbouring lines, where a corner between is still open."""
+        structure = self.structures[one.root]
+        each = structure.each(self.space.relaxed(one.box))
+        if not all(mappings for _, _, mappings in each):
+            return None
+        weights = sorted({math.inf if w is None else w for w in (*structure.weights, *one.more)})
+        touching = [structure.at_weight(each, weight) for weight in weights]
+        corners = self.archive.corners(self._least_area(one.box))
+        spans = np.stack([np.insert(corners[:-1, 0], 0, 0.0), corners[:, 0]], axis=1)[still]
+        for slow, fast in pairwise(touching):
+            if slow.cycles <= fast.cycles or fast.energy <= slow.energy:
+                continue
+            ends = np.array([fast.cycles, slow.cycles]) * structure.cycle_seconds
+            if not ((spans[:, 1] > ends[0]) & (spans[:, 0] < ends[1])).any():
+                continue
+            weight = (fast.energy - slow.energy) / (slow.cycles - fast.cycles)
+            if all(abs(weight - tried) > 1e-9 * weight for tried in one.more):
+                return weight
+        return None
+
+    # Points
+
+    def _offer(self, one: Open) -> None:
+        """Add up what is known of the box's largest machine, and of the least ones that hold the hull's."""
+        structure, relaxed = self.structures[one.root], self.space.relaxed(one.box)
+        each = structure.each(relaxed)
+        if not all(mappings for _, _, mappings in each):
+            return
+        weights = {math.inf if weight is None else weight for weight in (*structure.weights, *one.more)}
+        points = {tuple(last for _, last in one.box)}
+        for weight in sorted(weights):
+            chosen = structure.at_weight(each, weight)
+            points.add(structure.least_machine(one.box, chosen, relaxed))
+        for point in sorted(points):
+            if not self.space.broken(_alone(point)):
+                self._keep(one.root, point, structure.each(self.space.machine(point)))
+
+    def _keep(self, root: int, point: Point, each: Each) -> float:
+        """Take in the front of sums of these mappings of the layers; the epsilon it is within."""
+        if not all(mappings for _, _, mappings in each):
+            return 0.0
+        structure, fronts, places = self.structures[root], [], []
+        for layer, (energy, cycles, _) in zip(self.layers, each, strict=True):
+            slow, joules = np.array(cycles, dtype=float), np.array(energy) * NJ
+            kept = undominated(slow, joules)
+            fronts.append((slow[kept] * layer.repeats, joules[kept] * layer.repeats))
+            places.append(kept)
+        sums = summed(fronts)
+        area = self._least_area(_alone(point))
+        figures = np.stack(
+            [sums.cycles * structure.cycle_seconds, sums.joules, np.full(len(sums), area)], axis=1
+        )
+        entries = []
+        for steps, energy, choice in zip(
+            sums.cycles.tolist(), (sums.joules / NJ).tolist(), sums.choices, strict=True
+        ):
+            mappings = tuple(of[kept[at]] for (*_, of), kept, at in zip(each, places, choice, strict=True))
+            value = structure.value(energy, steps)
+            entries.append(Incumbent(point, Chosen(value, energy, int(steps), mappings)))
+        self.archive.add(figures, entries)
+        self.found(len(self.archive.entries))
+        return sums.epsilon
+
+    def _add_front(self, one: Open) -> None:
+        """Prove the front of every layer on a machine alone, and add them up."""
+        point = tuple(last for _, last in one.box)
+        priced, structure = self.space.machine(point), self.structures[one.root]
+        for place, layer in enumerate(self.layers):
+            problem = make_problem(layer, priced.hardware, "latency, energy", priced.model)
+            front = certify_front(
+                problem, None if self.clock.left == math.inf else self.clock.left, cache=self.cache
+            )
+            self.fronts += 1
+            self.cut |= front.status == BOUNDED
+            if front.status == INFEASIBLE:
+                return
+            for best in front.points:
+                structure.known[place].add_mapping(best.mapping)
+        self.epsilon = max(self.epsilon, self._keep(one.root, point, structure.each(priced)))
+
+
+def _alone(point: Point) -> Box:
+    return tuple((index, index) for index in point)

@@ -1,0 +1,26 @@
+"""What the tests of co-design share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.optimum.small_proofs import begin_with_few_points
+
+
+@pytest.fixture(autouse=True)
+def few_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    begin_with_few_points(monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def proofs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache: what one test has proven is proven for the next."""
+    return tmp_path_factory.mktemp("proofs")
+
+
+@pytest.fixture(autouse=True)
+def users_own_proofs_are_left_alone(monkeypatch: pytest.MonkeyPatch, proofs: Path) -> None:
+    """What a test keeps without naming a folder is kept in its own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(proofs))
