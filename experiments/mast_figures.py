@@ -16,6 +16,7 @@ import numpy as np
 
 from dse.support.arrays import FloatArray
 from experiments import RESULTS, keep, read_rows
+from experiments.intervals import Estimate, Verdict, at_most, mean_of
 
 HERE = RESULTS / "sparse"
 WORSE = 0.03
@@ -59,6 +60,17 @@ class Found:
             self.outcomes(*key) for key in ((arm, density), ("dense", 1.0), ("random", 1.0))
         )
         return (own - random.mean()) / (dense.mean() - random.mean())
+
+    def lost(self, arm: str, density: float, beside: tuple[str, float] | None = None) -> Estimate:
+        """What a seed gives up beside the same seed of another arm, `beside(arm)` if none is named.
+
+        A share of what that gains over `random`; of mappings, which have no zero, of that one's loss.
+        """
+        beside = beside or self.beside(arm)
+        own, other, random = (self.outcomes(*key) for key in ((arm, density), beside, ("random", 1.0)))
+        if self.task == "spread":
+            return mean_of((other[: len(own)] - own) / (other.mean() - random.mean()))
+        return mean_of(own / other[: len(own)] - 1)
 
     def fewer(self, arm: str, density: float, name: str) -> float:
         """How many times fewer FLOPs than what it is `beside`, of `training` or `inference`."""
@@ -110,7 +122,27 @@ def table(task: str) -> str:
         for name in ("training", "inference"):
             cells.append("none" if arm == "random" else f"1 / {found.fewer(arm, density, name):.1f}")
         lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+    return "\n".join([*lines, "", *judged(found)])
+
+
+def judged(found: Found) -> list[str]:
+    """The claim, arm by arm, and what each aid of `mast` does, in sentences."""
+    arms: dict[Verdict, list[str]] = {"borne out": [], "not borne out": [], "inconclusive": []}
+    for arm, density in found.arms:
+        if density < 1:
+            arms[at_most(WORSE, found.lost(arm, density))].append(f"{arm} at {density:g}")
+    gain = "of dense's gain over random given up"
+    share = gain if found.task == "spread" else "more loss than dense's"
+    told = "; ".join(f"{verdict} of {', '.join(names) or 'none'}" for verdict, names in arms.items())
+    lines = [f"Less than {WORSE:.0%} {share}: {told}."]
+    full = ("mast", 0.1)
+    aids = [key for key in found.arms if key[0].startswith("mast, ") and key[0] != "mast, qmix"]
+    said = []
+    for arm, density in aids if full in found.arms else ():
+        lost = found.lost(arm, density, full)
+        word = "not significant" if lost.low <= 0 <= lost.high else "significant"
+        said.append(f"{arm} {lost.shown(1, 100)} % ({word})")
+    return [*lines, "", f"Given up beside mast: {'; '.join(said)}."] if said else lines
 
 
 def draw(path: Path) -> None:

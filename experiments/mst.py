@@ -44,7 +44,7 @@ ARMS: dict[str, dict[str, Any]] = {
     "mst, no restoration": {"restored": 0.0},
     "mst, dense attention": {"sparse_attention": False},
 }
-_MST: dict[str, Any] = {
+BEGUN: dict[str, Any] = {
     "warm_up": 0.1,
     "sparse": 0.2,
     "ultra": 0.05,
@@ -52,14 +52,14 @@ _MST: dict[str, Any] = {
     "sparse_attention": True,
 }
 HEAD = ("arm", "seed", "step", "flops", "loss", "density")
-_CHARACTERS = "\n" + "".join(map(chr, range(32, 127)))
+CHARACTERS = "\n" + "".join(map(chr, range(32, 127)))
 
 
 def text() -> tuple[IntArray, IntArray]:
     """The text to learn, and that kept apart, as numbers of characters."""
     files = sorted(Path(sysconfig.get_paths()["stdlib"]).glob("*.py"))
-    numbers = np.full(256, _CHARACTERS.index("?"))
-    numbers[[ord(character) for character in _CHARACTERS]] = np.arange(len(_CHARACTERS))
+    numbers = np.full(256, CHARACTERS.index("?"))
+    numbers[[ord(character) for character in CHARACTERS]] = np.arange(len(CHARACTERS))
     read = [numbers[np.frombuffer(file.read_bytes(), np.uint8)] for file in files]
     apart = [part for place, part in enumerate(read) if place % 10 == 9]
     return np.concatenate([part for place, part in enumerate(read) if place % 10 != 9]), np.concatenate(apart)
@@ -78,9 +78,9 @@ def run(seeds: int) -> None:
         for arm, settings in ARMS.items():
             if (arm, str(seed)) in done:
                 continue
-            made = replace(Pretraining(steps=STEPS), **{**_MST, **settings})
+            made = replace(Pretraining(steps=STEPS), **{**BEGUN, **settings})
             with torch_apart():
-                curve = pretrain(made, Shape(len(_CHARACTERS)), learned, apart, seed)
+                curve = pretrain(made, Shape(len(CHARACTERS)), learned, apart, seed)
             rows += [{"arm": arm, "seed": seed, **_rounded(asdict(point))} for point in curve]
             with PATH.open("w", encoding="utf-8", newline="") as file:
                 writer = csv.DictWriter(file, HEAD)
@@ -107,13 +107,12 @@ def curve(rows: list[dict[str, Any]], arm: str, seed: str) -> FloatArray:
 def entropy() -> float:
     """Nats a character of text apart, told how often each comes in the text to learn and nothing else."""
     learned, apart = text()
-    shares = np.bincount(learned, minlength=len(_CHARACTERS)) / len(learned)
+    shares = np.bincount(learned, minlength=len(CHARACTERS)) / len(learned)
     return float(-np.log(np.maximum(shares[apart], 1e-9)).mean())
 
 
-def show() -> None:
-    """Print the table, and write it."""
-    rows = read()
+def table(rows: list[dict[str, Any]]) -> str:
+    """The table in Markdown, an arm a line."""
     lines = [
         "| arm | seeds | last loss, nats a character | worse than dense, % | FLOPs | dense's to that loss |",
         "|---|---:|---:|---:|---:|---:|",
@@ -134,7 +133,12 @@ def show() -> None:
         cells = [arm, str(len(seeds)), "{:.3f} [{:.3f}, {:.3f}]".format(*between(np.array(last)))]
         cells += ["{:+.1f} [{:+.1f}, {:+.1f}]".format(*worse), f"1 / {np.median(shares):.2f}"]
         lines.append(f"| {' | '.join(cells)} | {np.median(gains):.2f} times |")
-    keep(PATH.with_suffix(".md"), "experiments.mst", "\n".join(lines))
+    return "\n".join(lines)
+
+
+def show() -> None:
+    """Print the table, and write it."""
+    keep(PATH.with_suffix(".md"), "experiments.mst", table(read()))
     print(f"\nBy how often characters come: {entropy():.3f} nats.")
 
 

@@ -66,7 +66,10 @@ def current() -> Rounding | None:
 
 
 def round_layers(module: nn.Module) -> None:
-    """Have all linear layers of a module round, with the parameters that they have, if that is asked for."""
+    """Have all layers of a module, linear ones and convolutions, round with the parameters that they have.
+
+    If that is asked for.
+    """
     rounding = current()
     if rounding is None:
         return
@@ -74,6 +77,8 @@ def round_layers(module: nn.Module) -> None:
         for name, layer in list(parent.named_children()):
             if type(layer) is nn.Linear:
                 setattr(parent, name, RoundedLinear(layer, rounding))
+            elif type(layer) is nn.Conv2d:
+                setattr(parent, name, RoundedConv2d(layer, rounding))
 
 
 class RoundedLinear(nn.Linear):
@@ -89,6 +94,25 @@ class RoundedLinear(nn.Linear):
         """See torch.nn.Linear."""
         matrix = self._rounding.weights(self.weight)
         return nn.functional.linear(self._rounding.activations(rows), matrix, self.bias)
+
+
+class RoundedConv2d(nn.Conv2d):
+    """A convolution, with its parameters, whose filters and inputs are rounded.
+
+    A channel is a filter; an input's range is that of all its channels, as a row's is of a linear layer.
+    """
+
+    def __init__(self, layer: nn.Conv2d, rounding: Rounding) -> None:
+        nn.Module.__init__(self)
+        self.__dict__.update(layer.__dict__)
+        self._rounding = rounding
+
+    def forward(self, images: Tensor) -> Tensor:
+        """See torch.nn.Conv2d."""
+        filters = self._rounding.weights(self.weight.flatten(1)).view_as(self.weight)
+        left = self._rounding.activations(images.flatten(1)).view_as(images)
+        seen: Tensor = self._conv_forward(left, filters, self.bias)
+        return seen
 
 
 def _straight_through(values: Tensor, left: Tensor) -> Tensor:

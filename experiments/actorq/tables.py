@@ -6,36 +6,18 @@ paired by seed, geometric means.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import asdict
 
 import numpy as np
 
 from dse.support.arrays import FloatArray
 from dse.support.files import write_whole
 from experiments.actorq.asynchronous import PHASES
-from experiments.actorq.setting import SIZES
-from experiments.actorq.study import ACTIVATIONS, ARMS, HERE, LEARNED, PULLS, read
+from experiments.actorq.reaching import NAMES, SIZED, Rows, chosen, in_all, interval, learning, table
+from experiments.actorq.study import ACTIVATIONS, ARMS, HERE, PULLS, read
 from experiments.intervals import mean_of
-
-Rows = list[dict[str, str]]
-SIZED = {name: f"{len(hidden)} x {hidden[0]}" for name, (hidden, _) in SIZES.items()}
-NAMES = {"32": "fp32", "16": "fp16", "8": "int8"}
-TARGETS = {
-    "CartPole-v1": 475.0,
-    "Acrobot-v1": -100.0,
-    "MountainCar-v0": -110.0,
-    "Pendulum-v1": -200.0,
-    "cartpole-balance": 950.0,
-    "walker-stand": 950.0,
-}
-"""Returns to be reached: where Gymnasium counts a task as solved, and 95 % of the most in dm_control's.
-
-Pendulum has neither: it is near to what it ends at."""
-
-
-def interval(values: FloatArray, digits: int = 2) -> str:
-    """A mean with its interval; of one or two values, the mean; of none, a dash."""
-    return mean_of(values).shown(digits) if len(values) else "-"
+from learners.quantised import FULL
+from searchers.actorq import ActorQ
 
 
 def factor(values: FloatArray, base: FloatArray) -> str:
@@ -43,22 +25,10 @@ def factor(values: FloatArray, base: FloatArray) -> str:
     return mean_of(np.log(values / base)).exp().shown() if len(values) else "-"
 
 
-def chosen(rows: Rows, **wanted: object) -> Rows:
-    """The lines with such values, by seed."""
-    found = [row for row in rows if all(row[key] == str(value) for key, value in wanted.items())]
-    return sorted(found, key=lambda row: int(row["seed"]))
-
-
 def column(rows: Rows, *names: str) -> FloatArray:
     """The sums of columns, one a seed: of an actor's breakdowns, the last."""
     last = {row["seed"]: sum(float(row[name]) for name in names) for row in rows}
     return np.array(list(last.values()))
-
-
-def table(head: list[str], lines: list[list[str]]) -> list[str]:
-    """Markdown."""
-    rule = "|---|" + "---:|" * (len(head) - 1)
-    return [f"| {' | '.join(head)} |", rule, *(f"| {' | '.join(line)} |" for line in lines), ""]
 
 
 def idle(policy: str, sent: str, done: str, every: int) -> Rows:
@@ -177,69 +147,17 @@ def whole() -> list[str]:
     return table(head, lines)
 
 
-def learning() -> list[str]:
-    """When a policy first earns its target, with one actor."""
-    curves, runs = read("curves"), read("runs")
-    lines = []
-    for task, policy in LEARNED:
-        for bits, said in NAMES.items():
-            wanted = {"task": task, "policy": policy, "inference": bits, "idle": False}
-            seeds = sorted({row["seed"] for row in chosen(runs, **wanted)})
-            if not seeds:
-                continue
-            reached = [first(chosen(curves, **wanted, seed=seed), TARGETS[task]) for seed in seeds]
-            best = np.array(
-                [max(float(row["return"]) for row in chosen(curves, **wanted, seed=seed)) for seed in seeds]
-            )
-            actor = [float(row["actors_cpu_s"]) / float(row["steps"]) for row in chosen(runs, **wanted)]
-            lines.append(
-                [
-                    f"{task}, {SIZED[policy]}, {said}",
-                    f"{sum(line is not None for line in reached)} of {len(seeds)}",
-                    until(reached, "steps", 0),
-                    until(reached, "wall_s", 1),
-                    interval(best, 0),
-                    interval(1000 * np.array(actor), 2),
-                ]
-            )
-    head = [
-        "task, policy",
-        "reached",
-        "steps until then, median",
-        "wall s until then, median",
-        "best return",
-        "actor's CPU ms a step",
-    ]
-    return table(head, lines)
-
-
-def until(reached: Sequence[dict[str, str] | None], name: str, digits: int) -> str:
-    """When a target was reached: the median, the first and the last run. Runs that never got there are last.
-
-    A mean over those that did would favour an arm whose slow runs fail.
-    """
-    times = sorted(np.inf if line is None else float(line[name]) for line in reached)
-    middle = (times[(len(times) - 1) // 2] + times[len(times) // 2]) / 2
-    said = [f"{time:.{digits}f}" if np.isfinite(time) else "never" for time in (middle, times[0], times[-1])]
-    return f"{said[0]} ({said[1]} to {said[2]})" if said[1] != "never" else "never"
-
-
-def first(rows: Rows, target: float) -> dict[str, str] | None:
-    """The first look at which so much was earned."""
-    return next((row for row in rows if float(row["return"]) >= target), None)
-
-
 def searches() -> list[str]:
     """Best loss over the proven optimum of the searchers, over problems and seeds; ratios where both ran."""
     rows = read("searches")
     lines = []
     for arm in ARMS:
-        cells = [arm, ""]
+        cells = [arm, pulled(arm), ""]
         for at in ("at_500", "at_2000"):
             mine, base = (logs(rows, name, at) for name in (arm, "d4pg"))
             if not mine:
                 break
-            cells[1] = f"{len(mine)}"
+            cells[2] = f"{len(mine)}"
             cells.append(f"{np.exp(np.mean(list(mine.values()))):.2f}")
             differences: dict[str, list[float]] = {}
             for problem, seed in sorted(mine.keys() & base.keys()):
@@ -248,7 +166,17 @@ def searches() -> list[str]:
             cells.append("-" if arm == "d4pg" else mean_of(over).exp().shown())
         else:
             lines.append(cells)
-    return table(["searcher", "searches", "500", "over d4pg", "2,000", "over d4pg"], lines)
+    return table(
+        ["searcher", "bits, a pull every", "searches", "500", "over d4pg", "2,000", "over d4pg"], lines
+    )
+
+
+def pulled(arm: str) -> str:
+    """What an arm's actors act by, and how many of their steps lie between two pulls."""
+    name, settings = ARMS[arm]
+    made = {"bits": FULL, "pull_every": 1} if name == "d4pg" else asdict(ActorQ(**settings))
+    steps = made["pull_every"]
+    return f"{made['bits']}, {'step' if steps == 1 else f'{steps} steps'}"
 
 
 def logs(rows: Rows, arm: str, at: str) -> dict[tuple[str, str], float]:
@@ -288,6 +216,7 @@ def main() -> None:
         "Actor throughput (Table 4)": throughput(),
         "One actor and a learner of 3 x 2048, 2,500 steps of CartPole (Table 4)": whole(),
         "Until 95 % of the reward, one actor (Table 4)": learning(),
+        "In all of these runs": in_all(),
         "How often actors pull (Fig. 7), lockstep, CartPole, int8": pulls(),
         "What is sent (Fig. 8), 3 x 2048, inference in fp32, for 1,000 steps": communication(),
         "Where 1,000 steps go, CPU ms, a pull every 100 (Fig. 9)": breakdown(),

@@ -203,7 +203,7 @@ def energies(rows: list[Row]) -> str:
 def laws(rows: list[Row]) -> str:
     """What holds of the counts of `timeloop` and `loopnest`, counted."""
     plain = [row for row in rows if row["layer"] in PLAIN]
-    facts: tuple[tuple[str, list[Row], Callable[[Row], object]], ...] = (
+    params: tuple[tuple[str, list[Row], Callable[[Row], object]], ...] = (
         ("weights equal, word for word", rows, lambda row: row["weights equal"]),
         ("sums away equal", rows, lambda row: row["sums away equal"]),
         ("sums back equal", rows, lambda row: row["sums back equal"]),
@@ -216,7 +216,7 @@ def laws(rows: list[Row]) -> str:
             lambda row: row["timeloop latency"] <= row["loopnest latency"],
         ),
     )
-    lines = [[name, f"{sum(bool(law(row)) for row in among)} of {len(among)}"] for name, among, law in facts]
+    lines = [[name, f"{sum(bool(law(row)) for row in among)} of {len(among)}"] for name, among, law in params]
     return table(("", "mappings"), lines)
 
 

@@ -226,7 +226,7 @@ def laws(rows: list[Row]) -> str:
     even = [row for row in rows if row["even"]]
     plain = [row for row in even if row["layer"] in PLAIN]
     returns = [row for row in even if row["sums back from L2"]]
-    facts: tuple[tuple[str, list[Row], Callable[[Row], object]], ...] = (
+    params: tuple[tuple[str, list[Row], Callable[[Row], object]], ...] = (
         ("weights equal, word for word", even, lambda row: row["weights"] == 0),
         ("sums away equal", even, lambda row: row["sums away"] == 0),
         ("accesses of L1 by the MACs equal", even, lambda row: row["MACs"] == 0),
@@ -239,7 +239,7 @@ def laws(rows: list[Row]) -> str:
         ("sums back from L2: more by each output once", returns, lambda row: row["first_back"]),
         ("every memory double buffered in ZigZag too", even, lambda row: row["doubled"]),
     )
-    lines = [[name, f"{sum(bool(law(row)) for row in among)} of {len(among)}"] for name, among, law in facts]
+    lines = [[name, f"{sum(bool(law(row)) for row in among)} of {len(among)}"] for name, among, law in params]
     return table(("", "even mappings"), lines)
 
 

@@ -5,7 +5,8 @@ descents) on heldout12 and heldout12-loopnest, and of these with everybody else.
 results/learners: best loss over the proven optimum after 50, 200, 500 and 1,000 samples (geometric mean of
 ten seeds or as many as there are; a run that found nothing counts for 12); then the ratio of MADDPG's with
 centralised critics to that with critics of each agent's own, and to that of the independent agents of
-`marl`. Intervals are Student's, over problems.
+`marl`; and who is lower than random search, by ratios paired by problem. Intervals are Student's, over
+problems.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from dse.search.searcher import make_searcher
 from dse.support.arrays import FloatArray
 from dse.support.files import write_whole
 from experiments import RESULTS
-from experiments.intervals import mean_of
+from experiments.intervals import Estimate, mean_of
 from experiments.learners.returns import HERE
 
 SEEDS, SAMPLES, WORST = 10, (50, 200, 500, 1000), 12.0
@@ -73,9 +74,39 @@ def lines_of(campaign: str) -> list[str]:
         f"maddpg / marl {factor(team - others['marl'])}; masac / marl {factor(masac - others['marl'])}; "
         f"maddpg / random {factor(team - others['random'])}.",
         "",
+        *beside_random(parts, targets),
+        "",
         *([" ".join(made), ""] if made else []),
     ]
     return lines
+
+
+def beside_random(parts: list[tuple[Study, tuple[str, ...]]], targets: dict[str, float]) -> list[str]:
+    """Who ends lower than random search after so many samples that all have, paired by problem."""
+    samples = SAMPLES[2]
+    means = {
+        name: logs(study, name, samples, targets).mean(axis=1) for study, names in parts for name in names
+    }
+    random = means.pop("random")
+    over = {name: mean_of(mean - random).exp() for name, mean in means.items()}
+    lines = [
+        f"After {samples} samples over random, paired: "
+        + "; ".join(f"{name} {found.shown(3)}" for name, found in over.items())
+        + "."
+    ]
+    lines += [f"Significantly {word}: {', '.join(names) or 'none'}." for word, names in told(over).items()]
+    if {"actorq", "d4pg"} <= means.keys():
+        lines.append(f"actorq over d4pg: {mean_of(means['actorq'] - means['d4pg']).exp().shown(3)}.")
+    return lines
+
+
+def told(over: dict[str, Estimate]) -> dict[str, list[str]]:
+    """Names by what their ratios say: lower, higher, or neither, where 1 lies within the interval."""
+    found: dict[str, list[str]] = {"lower": [], "higher": [], "neither": []}
+    for name, ratio in over.items():
+        word = "lower" if ratio.high < 1 else "higher" if ratio.low > 1 else "neither"
+        found[word].append(name)
+    return found
 
 
 def older(study: Study) -> list[str]:

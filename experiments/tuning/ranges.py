@@ -38,6 +38,8 @@ _TEAMS = {
     "gamma": [0.0, 0.5, 0.9, 0.95],
     "train_freq": [4, 8, 16],
 }
+_OFTEN = {**_TEAMS, "batch_size": [32, 64, 128], "train_freq": [1, 2]}
+"""First updates after a mini-batch of 32 to 128 samples, and one for each sample or two."""
 _CRITICS = {
     "reward": ["1/x", "-log"],
     "gradient_steps": [1, 2, 4, 8],
@@ -60,6 +62,7 @@ _VALUES = {
     "exploration_final_eps": [0.05, 0.1, 0.2, 0.3, 0.5],
     "exploration_steps": [100, 300, 1000],
 }
+_ENTROPY = [0.003, 0.01, 0.03, 0.05, 0.1, 0.3]
 RANGES: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "a2c": {
         "actions": ["gaussian", "categorical"],
@@ -144,7 +147,9 @@ RANGES: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "marl": _LEARNING,
     "factored-ppo": _LEARNING,
     "maddpg": _TEAMS,
-    "masac": {**_TEAMS, "ent_coef": [0.003, 0.01, 0.03, 0.05, 0.1, 0.3]},
+    "maddpg-often": _OFTEN,
+    "masac": {**_TEAMS, "ent_coef": _ENTROPY},
+    "masac-often": {**_OFTEN, "ent_coef": _ENTROPY},
     "mast": {**_VALUES, "recent_buffer_size": [64, 256, 1024], "rewire_every": [20, 50, 200]},
     "qmix": _VALUES,
     "ppo": _PPO,
@@ -221,6 +226,37 @@ FIRST: Mapping[str, list[Settings]] = {
         }
     ],
     "maddpg": [{"form": form, **_FIRST_TEAM} for form in _FORMS],
+    "maddpg-often": [
+        {
+            "form": "refine",
+            "agents": "genes",
+            "reward": "1/x",
+            "batch_size": 256,
+            "learning_rate": 0.03,
+            "tau": 0.2,
+            "gamma": 0.5,
+            "train_freq": 4,
+        }
+    ],
     "masac": [{"form": form, **_FIRST_TEAM, "ent_coef": 0.05} for form in _FORMS],
+    "masac-often": [
+        {
+            "form": "construct",
+            "agents": "genes",
+            "reward": "-log",
+            "batch_size": 32,
+            "learning_rate": 0.03,
+            "tau": 0.01,
+            "gamma": 0.5,
+            "train_freq": 8,
+            "ent_coef": 0.1,
+        }
+    ],
 }
 """The first trials, where they are not the defaults as they stand: what was taken before any, in full."""
+VARIANTS: Mapping[str, tuple[str, Settings]] = {
+    "maddpg-often": ("maddpg", {}),
+    "masac-often": ("masac", {}),
+    "ppo-categorical": ("ppo", {"actions": "categorical"}),
+}
+"""Names that are no searcher's: which it is, and what is set in all trials."""

@@ -7,7 +7,8 @@ from two other seeds; with the best of these the searcher runs in the campaigns 
 logs of best loss / optimum over problems and over 500, 2,000 and 5,000 samples (`bayesian` stops at 2,000, as
 it does there), written as a factor. `a2c` stops there too; so do `maddpg` and `masac`, whose trials have four
 of the problems, the first of them one in each form, and whose finals have all. `d4pg`, `ddpg`, `dqn`,
-`generative`, `gradient`, `mast` and `qmix` stop at 500. Writes NAME.csv in results/tuning, a line a trial,
+`generative`, `gradient`, `mast` and `qmix` stop at 500, as do `maddpg-often` and `masac-often`, which are
+`maddpg` and `masac` with earlier and more updates. Writes NAME.csv in results/tuning, a line a trial,
 and goes on where it was stopped. A file without `final` lines is not done: its searcher runs with its
 defaults.
 
@@ -32,14 +33,15 @@ from dse.campaign.reference import optimum_figures
 from dse.search.run import Cell, run_cell
 from dse.search.searcher import make_searcher
 from experiments import RESULTS, read_rows
-from experiments.tuning.ranges import FIRST, RANGES, Settings
+from experiments.tuning.ranges import FIRST, RANGES, VARIANTS, Settings
 from workloads import load_layer
 
 HERE = RESULTS / "tuning"
 SAMPLES = (500, 2000, 5000)
 FEWER_SAMPLES = dict.fromkeys(("a2c", "bayesian", "maddpg", "masac"), SAMPLES[:2])
 FEWER_SAMPLES |= dict.fromkeys(("d4pg", "ddpg", "dqn", "generative", "gradient", "mast", "qmix"), SAMPLES[:1])
-FEWER_PROBLEMS = dict.fromkeys(("maddpg", "masac"), (0, 3, 7, 11))
+FEWER_SAMPLES |= dict.fromkeys(("maddpg-often", "masac-often"), SAMPLES[:1])
+FEWER_PROBLEMS = dict.fromkeys(("maddpg", "masac", "maddpg-often", "masac-often"), (0, 3, 7, 11))
 """Which problems the trials have; the finals have all."""
 TRIALS = 20
 FINALISTS = 2
@@ -59,9 +61,8 @@ def drawn(name: str) -> list[Settings]:
 def best_losses(task: tuple[str, Settings, int, int]) -> list[float]:
     """The best losses after so many SAMPLES of a searcher on a problem of the campaign from a seed."""
     name, settings, place, seed = task
-    kind = name.removesuffix("-categorical")
-    if kind != name:
-        settings = {"actions": "categorical", **settings}
+    kind, always = VARIANTS.get(name, (name, {}))
+    settings = {**always, **settings}
     problem = development_problems().problems[place].problem
     places = FEWER_SAMPLES.get(name, SAMPLES)
     record = run_cell(Cell(problem, kind, make_searcher(kind, settings), seed, max(places)))

@@ -105,7 +105,7 @@ def test_a_raising_searcher_fails_alone_and_is_tried_again(tmp_path: Path) -> No
 def test_records_do_not_depend_on_where_cells_run_or_on_a_worker_that_dies(tmp_path: Path) -> None:
     flag = tmp_path / "died"
     plan = campaign(("dying", Dying(once=str(flag))), ("random", None))
-    result, shown = run(tmp_path / "processes", plan, make_executor=LocalProcesses)
+    result, shown = run(tmp_path / "processes", plan, make_executor=lambda _: LocalProcesses(1))
     assert flag.exists()
     assert result.done == 4
     assert "goes on from its journal" in shown

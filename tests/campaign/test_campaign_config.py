@@ -95,11 +95,11 @@ def test_a_problem_may_have_tiles_of_its_own(tmp_path: Path) -> None:
         read(tmp_path, GOOD.replace(lists, "") + PROBLEM + 'tiles = "any"\n' + PROBLEM)
 
 
-def test_of_tiles_of_any_size_the_best_perfect_factors_are_known_and_no_bound(tmp_path: Path) -> None:
+def test_where_any_tiles_cannot_be_certified_the_best_perfect_factors_are_known(tmp_path: Path) -> None:
     lists = GOOD[GOOD.index("objectives") : GOOD.index("[searchers.random]")]
-    whole = read(tmp_path, GOOD.replace(lists, "") + PROBLEM)
-    (proven,) = optimum_figures(whole).values()
-    (known,) = optimum_figures(read(tmp_path, GOOD.replace(lists, 'tiles = "any"\n') + PROBLEM)).values()
+    power = PROBLEM.replace("edp", "power")
+    (proven,) = optimum_figures(read(tmp_path, GOOD.replace(lists, "") + power)).values()
+    (known,) = optimum_figures(read(tmp_path, GOOD.replace(lists, 'tiles = "any"\n') + power)).values()
     assert proven == {"status": "optimal", "lower_bound": proven["loss"], "loss": proven["loss"]}
     assert known == {"status": "bounded", "lower_bound": 0.0, "loss": proven["loss"]}
 
@@ -116,9 +116,10 @@ def test_what_others_compute_meanwhile_is_no_time_of_an_optimum(
     assert found["status"] == "optimal"
 
 
-def test_where_they_can_be_certified_their_own_optimum_is_known(tmp_path: Path) -> None:
+@pytest.mark.parametrize("model", ["loopnest", "maestro"])
+def test_where_they_can_be_certified_their_own_optimum_is_known(tmp_path: Path, model: str) -> None:
     lists = GOOD[GOOD.index("objectives") : GOOD.index("[searchers.random]")]
-    text = GOOD.replace(lists, 'tiles = "any"\n').replace('"maestro"', '"loopnest"') + PROBLEM
+    text = GOOD.replace(lists, 'tiles = "any"\n').replace('"maestro"', f'"{model}"') + PROBLEM
     (known,) = optimum_figures(read(tmp_path, text)).values()
     assert known["status"] == "optimal"
     assert known["lower_bound"] == known["loss"] > 0

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from dse.campaign.config import Campaign
+from dse.campaign.config import Campaign, NamedCell
 from dse.campaign.curves import CURVES, open_curves
 from dse.campaign.reading import load_campaign
 from dse.cli.commands.run import find_layers
@@ -40,11 +40,16 @@ def load(name: str) -> Campaign:
         return load_campaign(f"results/campaigns/{name}.toml", find_layers)
 
 
-def identities(campaign: Campaign) -> dict[str, list[Any]]:
+@cache
+def cells_of(name: str) -> tuple[NamedCell, ...]:
+    return tuple(load(name).cells())
+
+
+def identities(name: str) -> dict[str, list[Any]]:
     """By searcher, its cells: how many, and the digest of their keys and identities without versions."""
     common: dict[int, str] = {}
     cells: dict[str, list[list[Any]]] = {}
-    for one in campaign.cells():
+    for one in cells_of(name):
         held = one.cell.common
         if id(held) not in common:
             kept = {key: value for key, value in held.items() if key != "versions"}
@@ -55,7 +60,7 @@ def identities(campaign: Campaign) -> dict[str, list[Any]]:
 
 @pytest.mark.parametrize("name", named())
 def test_every_cell_of_a_committed_campaign_is_what_it_was(name: str) -> None:
-    assert identities(load(name)) == json.loads(IDENTITIES.read_text())[name]
+    assert identities(name) == json.loads(IDENTITIES.read_text())[name]
 
 
 @pytest.mark.parametrize("name", [name for name in named() if (RESULTS / name / CURVES).exists()])
@@ -64,7 +69,7 @@ def test_committed_records_are_of_the_cells_that_the_campaign_has_today(name: st
     kept = open_curves(RESULTS / name / CURVES)
     then, settings = kept.about["versions"], kept.about["settings"]
     compared = 0
-    for one in load(name).cells():
+    for one in cells_of(name):
         versions, variant = dict(one.cell.common["versions"]), one.variant
         for raised in [key for key in versions if key.startswith("searcher ") and key not in then]:
             # Its samples have changed since: the record is of its first version, which no identity mentions.
@@ -84,5 +89,5 @@ def test_no_committed_campaign_is_left_out() -> None:
 
 
 if __name__ == "__main__":
-    found = {name: identities(load(name)) for name in named()}
+    found = {name: identities(name) for name in named()}
     IDENTITIES.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")

@@ -47,6 +47,28 @@ def test_a_seed_is_compared_with_the_same_seed(tmp_path: Path, monkeypatch: pyte
     )
 
 
+@pytest.mark.parametrize(("worse", "verdict"), [(0.01, "borne out"), (0.2, "not borne out")])
+def test_the_claim_is_judged_by_what_is_given_up_of_the_gain_over_random(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, worse: float, verdict: str
+) -> None:
+    monkeypatch.setattr(mast_figures, "HERE", tmp_path)
+    with (tmp_path / "mast_spread.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(mast.HEAD)
+        for seed in range(5):
+            for arm, density, earned in (
+                ("dense", 1.0, -30),
+                ("random", 1.0, -50),
+                ("mast", 0.1, -30 - 20 * worse),
+                ("mast, maximum", 0.1, -40),
+            ):
+                writer.writerow((arm, density, seed, "", earned + 0.01 * (seed % 2), 10, 5))
+    said, aids = mast_figures.judged(mast_figures.Found("spread"))[::2]
+    assert "not borne out of mast at 0.1, mast, maximum at 0.1" in said or verdict == "borne out"
+    assert ": borne out of mast at 0.1; not borne out of mast, maximum" in said or verdict == "not borne out"
+    assert aids.endswith("(significant).")
+
+
 @pytest.mark.parametrize("task", ["spread", "refine"])
 def test_the_committed_tables_are_those_of_the_committed_runs(task: str) -> None:
     page = (mast_figures.HERE / f"mast_{task}.md").read_text(encoding="utf-8")

@@ -34,5 +34,6 @@ def test_the_solver_before_is_compared_on_the_same_pairs() -> None:
     before = rows("open-chips-before.csv")
     proven = sum(row["status"] == "optimal" for row in before)
     again = sum(now[row["chip"], row["layer"]] == "optimal" for row in before)
-    text = re.sub(r"\s+", " ", (ROOT / "docs" / "timeloop.md").read_text(encoding="utf-8"))
-    assert f"Of {len(before)} pairs the solver of version 0.1 proved {proven}, and this one {again}" in text
+    text = re.sub(r"\s+", " ", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
+    pairs = f"of {len(before)} pairs of an open chip and a layer"
+    assert f"{pairs} the solver of version 0.1 proved {proven}, and this one {again}" in text

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import product
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.actorq.tables import until
+from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.problem import Problem
+from dse.search.evaluator import BudgetExhausted, Evaluator
+from dse.search.record import Record
+from dse.search.searcher import make_searcher
+from experiments.actorq.reaching import as_often, in_all, learning, until
+from experiments.actorq.study import ARMS as SEARCHED
+from experiments.actorq.study import HERE
+from experiments.actorq.tables import searches
 from experiments.intervals import Estimate
+from experiments.learners.standing import told as told_of
 from experiments.learners.study import THEIRS, Phases, grows, verdict_lines
 from experiments.quantised.study import verdicts
 from learners.phases import SAMPLING
 from learners.profiling import PHASES
+from learners.quantised import FULL
+from workloads import load_layer
 
 UPDATES, SIZES = 6, (3, 6, 12, 24, 48)
 ARMS = ("per-agent", "neighbor", "contiguous", "stacked")
@@ -114,6 +127,41 @@ def test_runs_that_never_reach_the_target_are_not_left_out() -> None:
     assert until(reached, "steps", 0) == "30 (10 to never)"
     assert until([None, None, {"steps": "10"}], "steps", 0) == "never (10 to never)"
     assert until([None], "steps", 0) == "never"
+
+
+@pytest.mark.parametrize(
+    ("lost", "won", "word"),
+    [(0, 0, "inconclusive"), (6, 2, "inconclusive"), (9, 1, "less often"), (1, 9, "more often")],
+)
+def test_targets_are_reached_less_often_where_the_pairs_say_so(lost: int, won: int, word: str) -> None:
+    assert as_often(lost, won) == word
+
+
+def test_searchers_are_told_from_random_search_by_their_intervals() -> None:
+    found = told_of(
+        {"a": Estimate(0.8, 0.7, 0.9, 12), "b": Estimate(1.2, 1.1, 1.3, 12), "c": Estimate(1, 0.9, 1.1, 12)}
+    )
+    assert found == {"lower": ["a"], "higher": ["b"], "neither": ["c"]}
+
+
+def test_an_arm_of_actorq_differs_from_d4pg_in_bits_alone() -> None:
+    name, settings = SEARCHED["actorq 8 bits"]
+    full = make_searcher(name, settings | {"bits": FULL, "learning_starts": 40, "batch_size": 16})
+    same = make_searcher("d4pg", {"learning_starts": 40, "batch_size": 16})
+    problem = Problem(load_layer("alexnet:conv2"), PRESETS["edge"], "edp")
+    drawn = []
+    for searcher in (full, same):
+        record = Record(len(problem.space.genes))
+        with suppress(BudgetExhausted):
+            searcher.search(Evaluator(problem, 60, record=record), np.random.default_rng(0))
+        drawn.append(record.genes())
+    np.testing.assert_array_equal(*drawn)
+
+
+def test_the_tables_of_actorq_are_those_of_the_committed_runs() -> None:
+    page = (HERE / "actorq.md").read_text(encoding="utf-8")
+    for part in (in_all(), learning(), searches()):
+        assert "\n".join(part) in page
 
 
 def test_sampling_is_the_largest_part_that_the_study_names() -> None:
