@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-LINK = re.compile(r"\[([^\]]*)\]\(\.\./((?:results|examples|experiments|dse|learners|searchers)/[^)#\s]*)\)")
-"""The text of a link to what is outside `docs`, and its path."""
+LINK = re.compile(r"\[([^\]]*)\]\(\.\./([^)#\s]*)(?:#[^)\s]*)?\)")
+"""The text of a link to what is outside `docs`, and its path; a part of a page is shown with all of it."""
 
 
 def on_files(files: Any, config: Any) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
 
@@ -58,6 +59,7 @@ STILL_UPWARD: set[tuple[str, str]] = set()
 """Arrows upward that are still to be removed. This table only ever shrinks."""
 
 
+@cache
 def upward() -> list[Import]:
     """Imports that go where the module's package must not know anything."""
     found = []
@@ -142,11 +144,13 @@ OUR_ENTRY_POINTS = {"dse.core.domains", "dse.core.cost_models"}
 """The doors: where our own domains and cost models are found, as those of anybody are."""
 
 
+@cache
 def our_domains() -> set[str]:
     """The packages of the domains that come with the framework."""
     return {path.parent.name for path in (ROOT / "dse" / "domains").glob("*/domain.py")}
 
 
+@cache
 def of_a_domain(module: str) -> bool:
     return any(f"{module}.".startswith(f"dse.domains.{name}.") for name in our_domains())
 
@@ -165,9 +169,9 @@ def test_nobody_outside_the_domains_imports_one() -> None:
 
 
 def test_nobody_outside_the_domains_names_one() -> None:
-    for module, tree in trees().items():
+    for module in trees():
         if room(module) != "dse.domains" and module.startswith(("dse", "searchers", "workloads")):
-            named = [text for text in texts(tree) if text in our_domains() or of_a_domain(text)]
+            named = [text for text in texts(module) if text in our_domains() or of_a_domain(text)]
             assert not named or module in HAND_ON | OUR_ENTRY_POINTS, (module, named)
 
 
@@ -249,25 +253,26 @@ STILL_NAMED: set[tuple[str, str]] = set()
 """Names that are still to become data. This table only ever shrinks."""
 
 
-def texts(tree: ast.Module) -> Iterator[str]:
+@cache
+def texts(module: str) -> tuple[str, ...]:
     """The texts in a module's code: all strings but docstrings."""
-    docstrings = {
-        id(node.value)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    }
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
-            yield node.value
+    found, docstrings = {}, set()
+    for node in ast.walk(trees()[module]):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            docstrings.add(id(node.value))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found[id(node)] = node.value
+    return tuple(text for known, text in found.items() if known not in docstrings)
 
 
+@cache
 def named() -> set[tuple[str, str]]:
     """Modules of `dse`, and the searcher that each names in its code, or that it speaks of a paper."""
     names = set(searchers()) | {"paper"}
     found = set()
-    for module, tree in trees().items():
+    for module in trees():
         if room(module).startswith("dse"):
-            for text in texts(tree):
+            for text in texts(module):
                 words = set(re.findall(r"[a-z][a-z-]*", text.lower())) - COMMON_WORDS
                 found |= {(module, name) for name in names & (words | {text})}
     return found - set(OTHER_MEANINGS)

@@ -56,7 +56,8 @@ def price(model: str) -> None:
 def maestro() -> None:
     """What uses `maestro`; the searcher's own kernels too."""
     price("maestro")
-    certify(Problem(LAYER, ACCELERATOR, "edp", "maestro"), cache=False)
+    for tiles in ("factors", "any"):
+        certify(Problem(LAYER, ACCELERATOR, "edp", "maestro", tiles=tiles), cache=False)
     search(Problem(LAYER, ACCELERATOR, "edp", "maestro"), "team", budget=64)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -38,11 +40,15 @@ def test_a_searcher_spends_its_budget_on_hardware_too(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["genetic", "gamma", "team"])
 def test_with_learning_it_finds_better_hardware_than_at_random(name: str) -> None:
-    def median(searcher: str) -> float:
-        runs = [dse.search(PROBLEM, searcher, budget=150, seed=seed).best for seed in range(3)]
-        return float(np.median([best.loss if best else np.inf for best in runs]))
+    """`prove_searchers.py` has more seeds."""
+    assert median(name, 1) < median("random", 1)
 
-    assert median(name) < median("random")
+
+@cache
+def median(searcher: str, seeds: int) -> float:
+    """The best loss after 150 samples."""
+    runs = [dse.search(PROBLEM, searcher, budget=150, seed=seed).best for seed in range(seeds)]
+    return float(np.median([best.loss if best else np.inf for best in runs]))
 
 
 def test_the_history_has_the_figures_that_were_drawn() -> None:

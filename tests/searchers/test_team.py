@@ -50,8 +50,8 @@ from workloads import load_layer
 
 @cache
 def usual() -> Record:
-    """What it draws with 200 samples, for whoever looks at a part of that."""
-    return run(Team(), 200)
+    """What it draws with 120 samples, for whoever looks at a part of that."""
+    return run(Team(), 120)
 
 
 def fitted(history: History) -> Critic:
@@ -65,7 +65,7 @@ def fitted(history: History) -> Critic:
 @pytest.mark.parametrize(
     "problem", [PROBLEM, *OTHERS], ids=["factors", "any", "small", "single", "infeasible"]
 )
-@pytest.mark.parametrize("budget", [1, 107])
+@pytest.mark.parametrize("budget", [1, 47])
 def test_the_whole_budget_is_spent(problem: Problem, budget: int) -> None:
     assert len(run(Team(**QUICK), budget, problem)) == budget
 
@@ -78,14 +78,16 @@ def test_any_objective_is_learned(objective: str) -> None:
 
 
 def test_with_few_samples_it_beats_the_same_without_learning() -> None:
+    """`prove_searchers.py` has more seeds."""
+    assert_better_than_without_learning(1)
+
+
+def assert_better_than_without_learning(seeds: int) -> None:
+    """In the median of these seeds 60 samples come nearer than local search, and than teams by chance."""
     others = Local(), Team(policy="uniform", initial_design="random")
-    best = [
-        [usual().evaluations().loss[:60].min()],
-        *([run(searcher, 60).evaluations().loss.min()] for searcher in others),
-    ]
-    for seed in (1, 2):
-        for searcher, losses in zip((Team(), *others), best, strict=True):
-            losses.append(run(searcher, 60, seed=seed).evaluations().loss.min())
+    best = [[run(one, 60, seed=seed).evaluations().loss.min() for seed in range(seeds)] for one in others]
+    ours = [run(Team(), 60, seed=seed).evaluations().loss.min() for seed in range(1, seeds)]
+    best.insert(0, [usual().evaluations().loss[:60].min(), *ours])
     assert np.median(best[0]) < 0.85 * np.median(best[1])
     assert np.median(best[0]) < 0.6 * np.median(best[2])
 
@@ -93,29 +95,30 @@ def test_with_few_samples_it_beats_the_same_without_learning() -> None:
 def test_a_depthwise_layer_is_searched_too() -> None:
     layer, accelerator = landscapes.DEPTHWISE, PRESETS["eyeriss-small"]
     problem = Problem(layer, accelerator, "edp", "maestro")
-    best = [run(searcher, 200, problem).evaluations().loss.min() for searcher in (Team(**QUICK), Random())]
+    best = [run(searcher, 120, problem).evaluations().loss.min() for searcher in (Team(**QUICK), Random())]
     assert best[0] < best[1]
 
 
 def test_where_nothing_is_feasible_it_goes_towards_what_fits() -> None:
     needed, anywhere = (
-        run(searcher, 150, landscapes.infeasible()).evaluations().l1_size for searcher in (Team(), Random())
+        run(searcher, 100, landscapes.infeasible()).evaluations().l1_size
+        for searcher in (Team(**QUICK), Random())
     )
     assert np.median(needed[-50:]) < np.median(anywhere)
 
 
 def test_where_all_is_refused_it_goes_on_to_other_points() -> None:
-    assert len(np.unique(run(Team(**QUICK), 150, landscapes.refused()).genes(), axis=0)) == 150
+    assert len(np.unique(run(Team(**QUICK), 80, landscapes.refused()).genes(), axis=0)) == 80
 
 
 def test_no_mapping_is_evaluated_twice_and_a_small_space_is_seen_whole() -> None:
     genes = usual().genes()
-    assert len(np.unique(SPACE.decode(genes).rows, axis=0)) == 200
-    assert len(np.unique(run(Team(), 100, landscapes.small()).genes(), axis=0)) == 16
+    assert len(np.unique(SPACE.decode(genes).rows, axis=0)) == 120
+    assert len(np.unique(run(Team(**QUICK), 60, landscapes.small()).genes(), axis=0)) == 16
 
 
 def test_a_smaller_budget_draws_the_beginning_of_a_larger_one() -> None:
-    np.testing.assert_array_equal(run(Team(), 80).genes(), usual().genes(0, 80))
+    np.testing.assert_array_equal(run(Team(), 40).genes(), usual().genes(0, 40))
 
 
 def worked_example() -> np.ndarray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,8 +21,9 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
-def test_it_is_listed_with_its_package(installed: Path) -> None:
-    listed = json.loads(third_party.dse(installed, "list", "searchers", "--json").stdout)["searchers"]
+@pytest.mark.usefixtures("installed")
+def test_it_is_listed_with_its_package(dse: Dse) -> None:
+    listed = dse("list", "searchers", "--json").json["searchers"]
     expected = {"name": "annealing", "object": "dse_annealing:Annealing", "package": "dse-annealing"}
     [entry] = [entry for entry in listed if entry["name"] == "annealing"]
     assert expected == {key: entry[key] for key in expected}

@@ -366,7 +366,6 @@ class BlockingDomain:
     case_figures: ClassVar[dict[str, str]] = {"cycles": "cycles"}
     proof_seconds = None
     hardware_figures = None
-    residence = None
     bench_hardware = ("small-cache",)
 
     def make_problem(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pandas as pd
 import pytest
 
 from tests import third_party
+from tests.conftest import Dse
 
 HERE = Path(__file__).parent
 ENTRIES = {
@@ -54,49 +54,55 @@ def layers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_its_caches_are_listed_beside_the_accelerators(installed: Path) -> None:
-    listed = json.loads(third_party.dse(installed, "list", "--json").stdout)
+@pytest.mark.usefixtures("installed")
+def test_its_caches_are_listed_beside_the_accelerators(dse: Dse) -> None:
+    listed = dse("list", "--json").json
     assert [cache["name"] for cache in listed["caches"]] == ["small-cache", "large-cache"]
     assert {"name": "cached", "domain": "blocking"}.items() <= listed["cost-models"][0].items()
 
 
-def test_a_search_finds_blocks_and_writes_them(installed: Path, layers: Path, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("installed")
+def test_a_search_finds_blocks_and_writes_them(dse: Dse, layers: Path, tmp_path: Path) -> None:
     asked = ("--layer", f"{layers}:square", "--accelerator", "small-cache", "--cost-model", "cached")
     asked += ("--objective", "latency")
     out = tmp_path / "out"
-    ended = third_party.dse(
-        installed, "search", *asked, "--searcher", "random", "--budget", "400", "--out", str(out), "--json"
-    )
-    best = json.loads(ended.stdout)["best"]
+    searched = ("--searcher", "random", "--budget", "400", "--out", str(out), "--json")
+    best = dse("search", *asked, *searched).json["best"]
     assert best["l1_size"] <= 4_096
-    again = third_party.dse(installed, "evaluate", *asked, "--mapping", str(out / "mapping.json"), "--json")
-    assert json.loads(again.stdout)["loss"] == {"latency": best["loss"]}
-    assert (
-        "for K in blocks"
-        in third_party.dse(installed, "evaluate", *asked, "--mapping", str(out / "mapping.json")).stdout
-    )
+    mapping = ("--mapping", str(out / "mapping.json"))
+    assert dse("evaluate", *asked, *mapping, "--json").json["loss"] == {"latency": best["loss"]}
+    assert "for K in blocks" in dse("evaluate", *asked, *mapping).out
 
 
-def test_it_refuses_in_a_line_what_it_does_not_know(installed: Path, layers: Path) -> None:
+@pytest.mark.usefixtures("installed")
+def test_it_refuses_in_a_line_what_it_does_not_know(dse: Dse, layers: Path) -> None:
     asked = ("--layer", f"{layers}:square", "--accelerator", "small-cache", "--cost-model", "cached")
-    refused = third_party.dse(installed, "certify", *asked)
-    assert (refused.returncode, refused.stderr) == (2, "dse: error: blocks are not certified\n")
-    wrong = third_party.dse(installed, "search", *asked[:2], "--accelerator", "edge", *asked[4:])
-    assert wrong.stderr == "dse: error: unknown cache 'edge'; expected one of small-cache, large-cache\n"
+    assert dse("certify", *asked).refused() == "blocks are not certified"
+    wrong = dse("search", *asked[:2], "--accelerator", "edge", *asked[4:]).refused()
+    assert wrong == "unknown cache 'edge'; expected one of small-cache, large-cache"
 
 
-def test_a_campaign_is_run_and_reported_with_its_page(installed: Path, layers: Path, tmp_path: Path) -> None:
-    file, out = tmp_path / "blocks.toml", tmp_path / "out"
+def campaign(layers: Path, folder: Path) -> tuple[str, ...]:
+    """The command that runs a campaign in a folder."""
+    file = folder / "blocks.toml"
     file.write_text(CAMPAIGN.replace("LAYERS", str(layers)))
-    ran = third_party.dse(installed, "run", str(file), "--out", str(out), "--workers", "2")
-    assert ran.returncode == 0, ran.stderr
+    return "run", str(file), "--out", str(folder / "out"), "--workers", "2"
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_campaign_is_run_and_reported_with_its_page(dse: Dse, layers: Path, tmp_path: Path) -> None:
+    """By workers of this process; `prove_another_domain.py` has others."""
+    out = tmp_path / "out"
+    ran = dse(*campaign(layers, tmp_path))
+    assert ran.code == 0, ran.err
     assert set(pd.read_csv(out / "tables" / "reduction.csv")["searcher"]) == {"random", "genetic"}
     page = (out / "index.html").read_text()
     assert "4,096 words of cache" in page
     assert "in blocks of" in page
 
 
-def test_its_model_is_no_model_of_accelerators(installed: Path, layers: Path) -> None:
+@pytest.mark.usefixtures("installed")
+def test_its_model_is_no_model_of_accelerators() -> None:
     from dse.core.cost_models import all_models, cost_models
 
     assert "cached" in all_models()
