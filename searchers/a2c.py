@@ -10,21 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from searchers.common.play import Game, Reward, version_of
-from searchers.common.sb3_play import play
+from searchers.common.sb3_play import AgentPlay
 from searchers.common.settings import Count, Layers, Positive, Samples, Share, Weight
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from dse.search.evaluator import Evaluator
-    from dse.search.keeping import Keep
 
 
 @dataclass(frozen=True)
-class A2C:
+class A2C(AgentPlay):
     """A single agent that learns by advantage actor-critic."""
 
     actions: Literal["gaussian", "categorical"] = "categorical"
@@ -53,19 +47,16 @@ class A2C:
         "hidden": "net_arch",
         "discount": "gamma",
     }
-    libraries: ClassVar[tuple[str, ...]] = ("gymnasium", "stable-baselines3", "torch")
-    portable: ClassVar[bool] = False
-    has_policy: ClassVar[bool] = True
-    random_start: ClassVar[dict[str, Any]] = {}
+    algorithm: ClassVar[str] = "a2c"
+    version = property(version_of)
 
-    @property
-    def version(self) -> str:
-        """Another one where episodes have a time limit."""
-        return version_of(self.episode_steps > 1)
+    def game(self) -> Game:
+        """What the agent plays."""
+        return Game("one-step", "one", self.actions, self.reward, self.episode_steps)
 
-    def search(self, evaluate: Evaluator, rng: np.random.Generator, keep: Keep | None = None) -> None:
-        """Let one agent after another learn until the budget is spent. The last one's policy is kept."""
-        settings = {
+    def settings(self, genes: int) -> dict[str, Any]:
+        """What the algorithm takes, by its names."""
+        return {
             "n_steps": self.n_steps,
             "learning_rate": self.learning_rate,
             "ent_coef": self.ent_coef,
@@ -74,5 +65,3 @@ class A2C:
             "normalize_advantage": self.n_envs * self.n_steps > 1,
             "policy_kwargs": {"net_arch": list(self.net_arch)},
         }
-        game = Game("one-step", "one", self.actions, self.reward, self.episode_steps)
-        play("a2c", settings, game, self.n_envs, self.patience, evaluate, rng, keep)

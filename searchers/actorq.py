@@ -30,10 +30,7 @@ class ActorQ(ActorPlay):
     pull_every: Count = 4
     """Steps of each actor between two pulls."""
 
-    @property
-    def version(self) -> str:
-        """Another one where episodes have a time limit."""
-        return version_of(self.episode_steps > 1)
+    version = property(version_of)
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator, keep: Keep | None = None) -> None:
         """Let one learner after another learn until the budget is spent. The last one's policy is kept."""

@@ -24,10 +24,7 @@ if TYPE_CHECKING:
 class D4PG(ActorPlay):
     """Actors that do at every step what the learner has learned."""
 
-    @property
-    def version(self) -> str:
-        """Another one where episodes have a time limit."""
-        return version_of(self.episode_steps > 1)
+    version = property(version_of)
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator, keep: Keep | None = None) -> None:
         """Let one learner after another learn until the budget is spent. The last one's policy is kept."""

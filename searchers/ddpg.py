@@ -11,23 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from searchers.common.play import Game, Reward, version_of
-from searchers.common.sb3_play import LONG, play
+from searchers.common.sb3_play import LONG, AgentPlay
 from searchers.common.settings import Count, Layers, Positive, Repeats, Samples, Share, Weight
-
-if TYPE_CHECKING:
-    from dse.search.evaluator import Evaluator
-    from dse.search.keeping import Keep
 
 _HELD = 100_000
 
 
 @dataclass(frozen=True)
-class DDPG:
+class DDPG(AgentPlay):
     """A single agent with a deterministic actor, and a critic that it climbs."""
 
     reward: Reward = "1/x"
@@ -63,20 +59,19 @@ class DDPG:
         "discount": "gamma",
         "hidden": "net_arch",
     }
-    libraries: ClassVar[tuple[str, ...]] = ("gymnasium", "stable-baselines3", "torch")
-    portable: ClassVar[bool] = False
-    has_policy: ClassVar[bool] = True
-    random_start: ClassVar[dict[str, Any]] = {}
+    algorithm: ClassVar[str] = "ddpg"
+    steps: ClassVar[int] = LONG
+    version = property(version_of)
 
-    @property
-    def version(self) -> str:
-        """Another one where episodes have a time limit."""
-        return version_of(self.episode_steps > 1)
+    def game(self) -> Game:
+        """What the agent plays."""
+        return Game("one-step", "one", "gaussian", self.reward, self.episode_steps)
 
-    def search(self, evaluate: Evaluator, rng: np.random.Generator, keep: Keep | None = None) -> None:
-        """Let one agent after another learn until the budget is spent. The last one's policy is kept."""
-        spread = np.full(len(evaluate.space.sizes), self.action_noise)
-        settings = {
+    def settings(self, genes: int) -> dict[str, Any]:
+        """What the algorithm takes, by its names."""
+        from learners.sb3 import noise
+
+        return {
             "train_freq": 1,
             "gradient_steps": self.gradient_steps,
             "batch_size": self.batch_size,
@@ -85,9 +80,6 @@ class DDPG:
             "learning_rate": self.learning_rate,
             "tau": self.tau,
             "gamma": self.gamma,
+            "action_noise": noise(np.full(genes, self.action_noise)),
             "policy_kwargs": {"net_arch": list(self.net_arch)},
         }
-        game = Game("one-step", "one", "gaussian", self.reward, self.episode_steps)
-        play(
-            "ddpg", settings, game, self.n_envs, self.patience, evaluate, rng, keep, steps=LONG, spread=spread
-        )

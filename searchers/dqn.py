@@ -10,23 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from searchers.common.play import Game, Reward, version_of
-from searchers.common.sb3_play import LONG, play
+from searchers.common.sb3_play import LONG, AgentPlay
 from searchers.common.settings import Count, Layers, Positive, Repeats, Samples, Share
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from dse.search.evaluator import Evaluator
-    from dse.search.keeping import Keep
 
 _HELD = 100_000
 
 
 @dataclass(frozen=True)
-class DQN:
+class DQN(AgentPlay):
     """A single agent that learns what each change of a gene is worth."""
 
     reward: Reward = "1/x"
@@ -65,19 +59,17 @@ class DQN:
         "explored_until": "exploration_steps",
         "hidden": "net_arch",
     }
-    libraries: ClassVar[tuple[str, ...]] = ("gymnasium", "stable-baselines3", "torch")
-    portable: ClassVar[bool] = False
-    has_policy: ClassVar[bool] = True
-    random_start: ClassVar[dict[str, Any]] = {}
+    algorithm: ClassVar[str] = "dqn"
+    steps: ClassVar[int] = LONG
+    version = property(version_of)
 
-    @property
-    def version(self) -> str:
-        """Another one where episodes have a time limit."""
-        return version_of(self.episode_steps > 1)
+    def game(self) -> Game:
+        """What the agent plays."""
+        return Game("one-step", "one", "discrete", self.reward, self.episode_steps)
 
-    def search(self, evaluate: Evaluator, rng: np.random.Generator, keep: Keep | None = None) -> None:
-        """Let one agent after another learn until the budget is spent. The last one's policy is kept."""
-        settings = {
+    def settings(self, genes: int) -> dict[str, Any]:
+        """What the algorithm takes, by its names."""
+        return {
             "train_freq": self.train_freq,
             "gradient_steps": self.gradient_steps,
             "batch_size": self.batch_size,
@@ -92,5 +84,3 @@ class DQN:
             "exploration_final_eps": self.exploration_final_eps,
             "policy_kwargs": {"net_arch": list(self.net_arch)},
         }
-        game = Game("one-step", "one", "discrete", self.reward, self.episode_steps)
-        play("dqn", settings, game, self.n_envs, self.patience, evaluate, rng, keep, steps=LONG)

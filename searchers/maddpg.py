@@ -38,10 +38,7 @@ class MADDPG(TeamPlay):
     train_freq: int = 4
     """Samples between updates; the first is made when a mini-batch of steps is held."""
 
-    @property
-    def version(self) -> str:
-        """Another one where episodes have a time limit."""
-        return version_of(self.form == "refine")
+    version = property(version_of)
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator, keep: Keep | None = None) -> None:
         """Let a team learn until the budget is spent."""

@@ -51,10 +51,7 @@ class MASAC(TeamPlay):
         if not 0 <= self.ent_coef < np.inf:
             raise InputError(f"ent_coef must be a finite number of at least 0, got {self.ent_coef}")
 
-    @property
-    def version(self) -> str:
-        """Another one where episodes have a time limit."""
-        return version_of(self.form == "refine")
+    version = property(version_of)
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator, keep: Keep | None = None) -> None:
         """Let a team learn until the budget is spent."""

@@ -34,7 +34,4 @@ class MAST(ValuePlay):
     gamma: Share = 0.5
     exploration_final_eps: Share = 0.2
 
-    @property
-    def version(self) -> str:
-        """Another one where episodes have a time limit."""
-        return version_of(self.form == "refine")
+    version = property(version_of)

@@ -23,19 +23,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from dse.support.errors import InputError, unknown
 from dse.support.validation import positive_number, whole_number
 from searchers.common.play import Game, version_of
-from searchers.common.sb3_play import play
+from searchers.common.sb3_play import AgentPlay
 from searchers.common.settings import MAX_POINTS, MAX_REPEATS, MAX_UNITS
-
-if TYPE_CHECKING:
-    from dse.search.evaluator import Evaluator
-    from dse.search.keeping import Keep
 
 
 @dataclass(frozen=True)
@@ -54,7 +50,7 @@ _TUNED = {
 
 
 @dataclass(frozen=True)
-class PPO:
+class PPO(AgentPlay):
     """A single agent that learns by proximal policy optimisation.
 
     `actions` are `gaussian`, a number for each gene, rounded, or `categorical`, a probability for each of its
@@ -109,10 +105,8 @@ class PPO:
         "hidden": "net_arch",
         "discount": "gamma",
     }
-    libraries: ClassVar[tuple[str, ...]] = ("gymnasium", "stable-baselines3", "torch")
-    portable: ClassVar[bool] = False
-    has_policy: ClassVar[bool] = True
-    random_start: ClassVar[dict[str, Any]] = {}
+    algorithm: ClassVar[str] = "ppo"
+    version = property(version_of)
 
     def __post_init__(self) -> None:
         for name, known in (("actions", tuple(_TUNED)), ("reward", ("1/x", "-log"))):
@@ -140,15 +134,14 @@ class PPO:
         for units in self.net_arch:
             whole_number(units, "net_arch: units of a layer", most=MAX_UNITS)
 
-    @property
-    def version(self) -> str:
-        """Another one where episodes have a time limit."""
-        return version_of(self.episode_steps > 1)
+    def game(self) -> Game:
+        """What the agent plays."""
+        return Game("one-step", "one", self.actions, self.reward, self.episode_steps)
 
-    def search(self, evaluate: Evaluator, rng: np.random.Generator, keep: Keep | None = None) -> None:
-        """Let one agent after another learn until the budget is spent. The last one's policy is kept."""
+    def settings(self, genes: int) -> dict[str, Any]:
+        """What the algorithm takes, by its names."""
         tuned = self._tuned
-        settings = {
+        return {
             "n_steps": tuned.n_steps,
             "batch_size": self.n_envs * tuned.n_steps // self.n_minibatches,
             "n_epochs": self.n_epochs,
@@ -158,8 +151,6 @@ class PPO:
             "gamma": self.gamma,
             "policy_kwargs": {"net_arch": list(self.net_arch)},
         }
-        game = Game("one-step", "one", self.actions, self.reward, self.episode_steps)
-        play("ppo", settings, game, self.n_envs, self.patience, evaluate, rng, keep)
 
     @property
     def _tuned(self) -> _Tuned:

@@ -16,7 +16,4 @@ from searchers.common.value_play import ValuePlay
 class QMIX(ValuePlay):
     """Agents that learn what moves are worth, off-policy, their values mixed into one (QMIX)."""
 
-    @property
-    def version(self) -> str:
-        """Another one where episodes have a time limit."""
-        return version_of(self.form == "refine")
+    version = property(version_of)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from dse.support.errors import InputError
 from dse.support.schema import Limits
-from searchers.common.play import Game, Reward, tell
+from searchers.common.play import Game, Playing, Reward, tell
 from searchers.common.refusals import refusals
 from searchers.common.settings import MAX_UNITS, Count, Finite, Layers, Positive, Repeats, Samples, Share
 from searchers.common.torch_apart import torch_apart
@@ -24,7 +24,7 @@ _HELD = 100_000
 
 
 @dataclass(frozen=True)
-class ActorPlay:
+class ActorPlay(Playing):
     """How actors search, and how the learner learns (see learners.d4pg and learners.actors)."""
 
     reward: Reward = "-log"
@@ -72,10 +72,6 @@ class ActorPlay:
         "discount": "gamma",
         "hidden": "net_arch",
     }
-    libraries: ClassVar[tuple[str, ...]] = ("gymnasium", "pettingzoo", "torch")
-    portable: ClassVar[bool] = False
-    has_policy: ClassVar[bool] = True
-    random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
         if self.v_min >= self.v_max:
@@ -90,14 +86,14 @@ class ActorPlay:
             from learners.team import Team
             from searchers.environments import MappingVectorEnv
 
-            game = Game("one-step", "one", "gaussian", self.reward, self.episode_steps)
+            game = self.game()
             team = Team.of(game.environment(evaluate))
             env = MappingVectorEnv(
                 self.actors,
                 evaluator=evaluate,
-                actions="gaussian",
-                reward=self.reward,
-                episode_steps=self.episode_steps,
+                actions=game.actions,
+                reward=game.reward,
+                episode_steps=game.episode_steps,
             )
             while True:
                 learner = self.learning().begin(team, rng)
@@ -105,6 +101,10 @@ class ActorPlay:
                     tell(keep, learner.policy, game)
                 actors = Actors(team, learner, spreads(self.action_noise, self.actors), bits, rng)
                 lockstep(learner, actors, team, env, pull_every, bits, rng, Patience(self.patience))
+
+    def game(self) -> Game:
+        """What the actors play."""
+        return Game("one-step", "one", "gaussian", self.reward, self.episode_steps)
 
     def learning(self) -> Algorithm:
         """How the learner learns."""

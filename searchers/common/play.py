@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from dse.search.abilities import FIRST
 from dse.support.errors import InputError, StorageError, unknown
@@ -96,12 +97,26 @@ class Game:
         )
 
 
-def version_of(has_time_limit: bool) -> str:
-    """The version of a searcher that learns from episodes, which may have a time limit.
+class Playing:
+    """What searchers declare whose agents play a game: each has its own `version`, not by inheritance."""
+
+    libraries: ClassVar[tuple[str, ...]] = ("gymnasium", "pettingzoo", "torch")
+    portable: ClassVar[bool] = False
+    has_policy: ClassVar[bool] = True
+    random_start: ClassVar[dict[str, Any]] = {}
+
+    @abstractmethod
+    def game(self) -> Game:
+        """What is played."""
+
+
+def version_of(searcher: Playing) -> str:
+    """The version of a searcher that learns from episodes: another one where these have a time limit.
 
     In the first a time limit counted as an end, after which nothing is worth anything.
     """
-    return "2" if has_time_limit else FIRST
+    game = searcher.game()
+    return "2" if game.form == "refine" or (game.episode_steps or 1) > 1 else FIRST
 
 
 def tell(keep: Keep, learned: Callable[[], Policy], game: Game) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from learners.settings import OffPolicy
-from searchers.common.play import ENDLESS, Form, Game, Reward, tell
+from searchers.common.play import ENDLESS, Form, Game, Playing, Reward, tell
 from searchers.common.refusals import refusals
 from searchers.common.torch_apart import torch_apart
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class TeamPlay(OffPolicy):
+class TeamPlay(Playing, OffPolicy):
     """How a team searches, and how it learns. Every point drawn is a sample; nothing else is."""
 
     form: Form = "refine"
@@ -30,11 +30,6 @@ class TeamPlay(OffPolicy):
     """Who has an agent of its own: each gene, or each block of genes that belong together."""
     reward: Reward = "-log"
     """What a point earns (see Options of searchers.environments)."""
-
-    libraries: ClassVar[tuple[str, ...]] = ("gymnasium", "pettingzoo", "torch")
-    portable: ClassVar[bool] = False
-    has_policy: ClassVar[bool] = True
-    random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 
 from dse.support.errors import InputError
 from dse.support.schema import Limits
-from searchers.common.play import ENDLESS, Form, Game, Reward, tell
+from searchers.common.play import ENDLESS, Form, Game, Playing, Reward, tell
 from searchers.common.refusals import refusals
 from searchers.common.settings import MAX_SAMPLES, MAX_UNITS, Count, Samples, Share
 from searchers.common.torch_apart import torch_apart
@@ -25,7 +25,7 @@ Density = Annotated[float, Limits(gt=0, le=1)]
 
 
 @dataclass(frozen=True)
-class ValuePlay:
+class ValuePlay(Playing):
     """How a team searches, and how it learns (see learners.qmix and learners.sparse)."""
 
     form: Form = "refine"
@@ -75,10 +75,6 @@ class ValuePlay:
         "recent": "recent_buffer_size",
         "rewired": "drop_fraction",
     }
-    libraries: ClassVar[tuple[str, ...]] = ("gymnasium", "pettingzoo", "torch")
-    portable: ClassVar[bool] = False
-    has_policy: ClassVar[bool] = True
-    random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
         self.game()
