@@ -1,8 +1,8 @@
 """How long proofs over tiles of any size take: `python -m experiments.any_tiles [--limit S] [--more N]`.
 
 The problems of `dse bench certify` under `loopnest`, each with a limit of so many seconds of computing, in an
-order drawn by a seed: any number of them, from the first on, is a sample of all. `--more` of them are added
-to results/optima/any_tiles.csv, then results/any-tiles.md is written.
+order drawn by a seed, that of `--sample` there: any number of them, from the first on, is a sample of all.
+`--more` of them are added to results/optima/any_tiles.csv, then results/any-tiles.md is written.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from dse.bench.certify import ACCELERATORS, NETWORKS, OBJECTIVES
+from dse.bench.certify import ACCELERATORS, NETWORKS, OBJECTIVES, drawn
 from dse.core.certificate import BOUNDED
 from dse.core.domains import make_problem
 from dse.core.problem import AnyProblem
@@ -31,16 +31,19 @@ HEAD = ("layer", "accelerator", "objective", "best", "bound", "status", "seconds
 
 def problems() -> Iterator[Named]:
     """All problems with the names of their layers and machines, in an order drawn by SEED."""
-    every = [
-        (f"{network}:{layer.name}", machine, objective, layer)
+    sets = (
+        (
+            network,
+            machine,
+            objective,
+            {one.name: make_problem(one, machine, objective, MODEL, "any") for one in load(network).layers},
+        )
         for network in NETWORKS
-        for layer in load(network).layers
         for machine in ACCELERATORS
         for objective in OBJECTIVES
-    ]
-    for at in np.random.default_rng(SEED).permutation(len(every)):
-        name, machine, objective, layer = every[at]
-        yield name, machine, make_problem(layer, machine, objective, MODEL).with_changes(tiles="any")
+    )
+    for network, machine, _, layer, problem in drawn(sets, np.random.default_rng(SEED)):
+        yield f"{network}:{layer}", machine, problem
 
 
 def row(name: str, machine: str, problem: AnyProblem, limit: float) -> tuple[Any, ...]:

@@ -80,3 +80,37 @@ def test_bench_cost_times_a_maestro_executable_that_is_named(
     assert "ended with code 1: no such option" in said
     monkeypatch.setenv(VARIABLE, str(tmp_path / "absent"))
     assert "is not there" in dse("bench", "cost", "--cost-model", "maestro").refused()
+
+
+SAMPLED = ("bench", "certify", "alexnet", "mlp", "--accelerator", "edge", "--sample", "3")
+
+
+def test_a_seed_draws_the_same_sample_of_proofs_again(dse: Dse) -> None:
+    def proven(seed: str) -> list[tuple[object, ...]]:
+        report = dse(*SAMPLED, "--seed", seed, "--json").json
+        (every,) = report["certify_all"]
+        assert (every["layers"], every["sample"], every["seed"]) == (3, 3, int(seed))
+        assert sum(row["layers"] for row in report["certify"]) == 3
+        about = ("network", "accelerator", "objective", "layers", "worst_layer")
+        return [tuple(row[name] for name in about) for row in report["certify"]]
+
+    assert proven("1") == proven("1") != proven("2")
+
+
+def test_proofs_show_their_share_their_gap_and_the_peak_of_memory(dse: Dse) -> None:
+    ended = ("--tiles", "any", "--objective", "edp", "--time-limit", "0.000001")
+    (every,) = dse(*SAMPLED, *ended, "--json").json["certify_all"]
+    assert (every["optimal"], every["optimal_share"], every["time_limit"]) == (0, 0.0, 1e-6)
+    assert every["seconds_of"] == "computing"
+    assert every["largest_gap"] is None or every["largest_gap"] > 0
+    assert every["peak_mb"] > 50
+    shown = dse(*SAMPLED, *ended).out
+    assert "Proofs of problems that seed 0 draws of all" in shown
+    assert "seconds of computing" in shown
+    assert all(f" {head} " in shown for head in ("share %", "gap %", "peak MB"))
+
+
+def test_a_sample_of_more_proofs_than_there_are_is_refused(dse: Dse) -> None:
+    assert dse(*SAMPLED[:-1], "1000").refused() == "--sample must be at most 45, got 1000"
+    assert "--sample must be at least 1" in dse(*SAMPLED[:-1], "0").refused()
+    assert "--seed must be at least 0" in dse(*SAMPLED, "--seed", "-1").refused()

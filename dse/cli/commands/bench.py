@@ -135,52 +135,45 @@ def certify(
         ),
     ] = None,
     time_limit: Annotated[
-        float | None, typer.Option(help="Seconds for a layer; by default as many as it takes.", metavar="S")
+        float | None,
+        typer.Option(help="Seconds of computing for a layer; by default as many as it takes.", metavar="S"),
     ] = None,
+    sample: Annotated[
+        int | None, typer.Option(help="Of all these proofs only so many, drawn by --seed.", metavar="N")
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(help="What --sample draws: N are among the N + 1 of the same seed.", metavar="N")
+    ] = 0,
     tiles: Tiles = "factors",
     json: Json = False,
 ) -> None:
-    """Measure how long it takes to prove the optimum of every layer, or its front."""
+    """Measure how long it takes to prove the optimum of every layer, or its front.
+
+    Of proofs that end by --time-limit it says the largest gap that is left.
+    """
     from dse.bench import certify as bench
+    from dse.cli import proof_times
     from dse.core.cost_models import DEFAULT_COST_MODEL
-    from dse.core.domains import load_hardware, make_problem
-    from dse.support.validation import positive_number
-    from workloads import load
+    from dse.support.validation import positive_number, whole_number
 
     if time_limit is not None:
         positive_number(time_limit, "--time-limit")
+    whole_number(seed, "--seed", least=0)
     model = cost_model or DEFAULT_COST_MODEL
-    loaded = {name: load(name) for name in networks or bench.NETWORKS}
-    machines = {name: load_hardware(name, model) for name in accelerators or bench.ACCELERATORS}
-    sets = (
-        (network, machine, objective, problems)
-        for network, found in loaded.items()
-        for machine, hardware in machines.items()
-        for objective in objectives or bench.OBJECTIVES
-        if (
-            problems := {
-                one.name: make_problem(one, hardware, objective, model, tiles) for one in found.layers
-            }
-        )
-    )
+    sets = proof_times.sets_of(networks, accelerators, objectives, model, tiles)
+    if sample is not None:
+        sets = proof_times.sampled(sets, sample, seed)
     report = bench.report(sets, time_limit)
     for row in (*report["certify"], *report["certify_all"]):
-        row["cost_model"], row["tiles"] = model, tiles
+        row["cost_model"], row["tiles"], row["time_limit"] = model, tiles, time_limit
+        if sample is not None:
+            row["sample"], row["seed"] = sample, seed
     if json:
         output.print_json(report)
-        return
-    console, common = output.make_console(), COMMON
-    heads = ("layers", "optimal", "infeasible", "median s", "worst s")
-    for key, title, names in (
-        (
-            "certify",
-            f"Proofs of every distinct layer, nothing kept, cost model {model}",
-            ("network", "accelerator", "objective"),
-        ),
-        ("certify_all", "All of them", ()),
-    ):
-        figures = [[row[column] for column in (*names, *common)] for row in report[key]]
-        output.print_table(console, title, (*names, *heads), figures)
+    elif sample is None:
+        proof_times.show(report, model)
+    else:
+        proof_times.show(report, model, f"problems that seed {seed} draws of all")
 
 
 @command.command()
@@ -254,8 +247,6 @@ def _show_searchers(rows: list[dict[str, Any]], budget: int) -> None:
         if row["failure"]:
             console.print(f"failed: {row['searcher']}: {row['failure']}", style="red", soft_wrap=True)
 
-
-COMMON = ("layers", "optimal", "infeasible", "median_seconds", "worst_seconds")
 
 TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
     "cost": (
