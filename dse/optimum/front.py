@@ -2,7 +2,9 @@
 
 The first proof is that of the least energy. Each further one is of the least energy of all mappings that are
 faster, by a cycle at least, than the point before; the last one proves that there are none. So there is no
-point between two. Every proof is kept like any other: a front whose time ran out goes on where it was.
+point between two. Where a point takes as much energy as the one before, which happens where proofs break no
+ties, the next proof is of the fastest with that energy. Every proof is kept like any other: a front whose
+time ran out goes on where it was.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ RANDOM_MAPPINGS = 20_000
 
 @dataclass(frozen=True)
 class Step:
-    """One proof of a front: of the least energy where latency is capped, and its certificate."""
+    """One proof of a front: of the least energy where latency is capped, or the reverse; its certificate."""
 
     objective: str
     certificate: Certificate
@@ -78,6 +80,12 @@ class Front:
         if self.status != BOUNDED:
             return None
         last = self.steps[-1]
+        if _is_of_latency(last):
+            # Of what is as cheap as the point before, the fastest is not known: faster ones are no cheaper.
+            before = self.steps[-2].certificate
+            assert before.best is not None
+            caps = parse_objectives(_below(self.problem, before.best))[0].caps
+            return {"latency": caps[0][1], "energy": before.lower_bound, "gap": None, "best": None}
         caps = parse_objectives(last.objective)[0].caps
         return {
             "latency": caps[0][1] if caps else None,
@@ -140,9 +148,6 @@ def refuse_front(problem: AnyProblem) -> None:
             "of several objectives, the front of 'latency, energy' can be certified, got "
             f"{problem.objective!r}"
         )
-    if problem.options["tiles"] != "factors":
-        # Its steps rest on ties: of mappings with the least energy, the fastest.
-        raise InputError("only tiles 'factors' can be certified of a front, got 'any'")
     prover = prover_of(problem.with_changes(objective="energy"))
     prover.refuse()
     if prover.floor_only:
@@ -170,7 +175,7 @@ def certify_front(
         steps.append(Step(objective, found))
         if found.status != OPTIMAL or found.best is None:
             return Front(problem, tuple(steps))
-        objective = _below(problem, found.best)
+        objective = _next(problem, steps)
 
 
 def verify_front(front: Front, seed: int = 0) -> tuple[Check, ...]:
@@ -192,6 +197,21 @@ def as_dict(front: Front, layer: str, accelerator: str, *, check: bool = False) 
     return {**front.to_dict(layer, accelerator), **verified}
 
 
+def _next(problem: AnyProblem, steps: Sequence[Step]) -> str:
+    """The objective of the proof after these, of which the last one has a point."""
+    point = steps[-1].certificate.best
+    before = steps[-2].certificate.best if len(steps) > 1 else None
+    assert point is not None
+    if before is not None and before.energy_nj == point.energy_nj and not _is_of_latency(steps[-1]):
+        return f"latency where energy <= {figures_of(problem, point)[1]!r}"
+    return _below(problem, point)
+
+
+def _is_of_latency(step: Step) -> bool:
+    """Whether a proof is of the least latency."""
+    return step.objective.startswith("latency")
+
+
 def _below(problem: AnyProblem, point: Incumbent) -> str:
     """The objective of the least energy among all mappings that are faster than a point."""
     if point.cycles <= 1:
@@ -203,11 +223,10 @@ def _below(problem: AnyProblem, point: Incumbent) -> str:
 def _whole(front: Front) -> Check:
     """Whether each proof begins where the one before it ended, and the last one leaves nothing."""
     name, asked = "no latency is left out between the proofs", "energy"
-    for step in front.steps:
+    for count, step in enumerate(front.steps, 1):
         if step.objective != asked:
             return Check(name, False, f"{step.objective} where {asked} follows")
-        best = step.certificate.best
-        asked = _below(front.problem, best) if best is not None else ""
+        asked = _next(front.problem, front.steps[:count]) if step.certificate.best is not None else ""
     done = front.status != OPTIMAL or front.steps[-1].certificate.status == INFEASIBLE
     return Check(name, done, f"{len(front.points)} points, {front.status}")
 

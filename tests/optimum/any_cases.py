@@ -115,3 +115,19 @@ def every_row(problem: Problem) -> Iterator[np.ndarray[Any, np.dtype[np.int64]]]
 def least_loss(problem: Problem) -> float:
     """The least loss of all mappings; inf if none is feasible."""
     return min(float(problem.evaluate(MappingBatch(rows)).loss.min()) for rows in every_row(problem))
+
+
+def least_pairs(problem: Problem) -> list[tuple[int, float]]:
+    """The cycles and energies (nJ) that no mapping has better in both, the fastest first."""
+    found: set[tuple[int, float]] = set()
+    for rows in every_row(problem):
+        costs = problem.evaluate(MappingBatch(rows))
+        feasible = costs.reason == 0
+        pairs = zip(costs.cycles[feasible].tolist(), costs.energy_nj[feasible].tolist(), strict=True)
+        least, kept = math.inf, set[tuple[int, float]]()
+        for cycles, energy in sorted(found | {*pairs}):
+            if energy < least:
+                kept.add((cycles, energy))
+                least = energy
+        found = kept
+    return sorted(found)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dse.core.certificate import BOUNDED, OPTIMAL
+from dse.core.certificate import BOUNDED, INFEASIBLE, OPTIMAL
 from dse.core.clock import Clock
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.models.loopnest.extents import MAX_RUNS, TABLE_COLUMNS, measure
@@ -23,10 +23,9 @@ from dse.domains.clustered.models.loopnest.traffic import (
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.solver import solve
 from dse.optimum import certify, verify
-from dse.optimum.front import certify_front
+from dse.optimum.front import certify_front, verify_front
 from dse.optimum.verification import failures
-from dse.support.errors import InputError
-from tests.optimum.any_cases import least_loss, random_problem
+from tests.optimum.any_cases import least_loss, least_pairs, random_problem
 from tests.optimum.any_groups import margins
 from workloads import load_layer
 
@@ -101,8 +100,14 @@ def test_every_tile_is_in_one_interval() -> None:
             assert tiles == list(range(least, most + 1)), size
 
 
-def test_a_front_over_tiles_of_any_size_is_refused() -> None:
-    layer, edge = load_layer("resnet18:3"), PRESETS["edge"]
-    problem = Problem(layer, edge, "latency, energy", "loopnest", tiles="any")
-    with pytest.raises(InputError, match="of a front"):
-        certify_front(problem)
+@pytest.mark.parametrize("model", ["loopnest", "maestro"])
+def test_a_front_over_tiles_of_any_size_is_that_of_all_mappings(model: str) -> None:
+    found = 0
+    for seed in range(3):
+        problem = random_problem(np.random.default_rng(seed), "latency, energy", 10**5, model)
+        front, every = certify_front(problem, cache=False), least_pairs(problem)
+        assert [(point.cycles, point.energy_nj) for point in front.points] == every, problem
+        assert front.status == (OPTIMAL if every else INFEASIBLE)
+        assert not failures(verify_front(front))
+        found += len(every)
+    assert found > 3

@@ -175,7 +175,6 @@ def test_a_front_is_shown_written_and_verified(dse: Dse, tmp_path: Path) -> None
             ("--objective", "latency,energy", "--space", "paper"),
             "of space 'default' and one accelerator only",
         ),
-        (("--objective", "latency,energy", "--tiles", "any"), "only tiles 'factors' can be certified"),
         (("--objective", "latency,energy,"), "lacks a figure"),
         (("--objective", "latency,energy", "--format", "nest", "--out", "o"), "are of one objective"),
     ],
