@@ -29,17 +29,13 @@ def show_best(
     Where its cycles, energy and words go comes with it on machines of levels, on others with `detail`.
     """
     spent = energy(best.energy_nj, DIGITS)
-    console.print(
-        f"{claim}: {best.cycles:,} cycles, {spent}, {problem.needs(best.mapping)}",
-        style="green",
-        soft_wrap=True,
-    )
-    console.print(problem.nest(best.mapping), soft_wrap=True)
+    console.print(f"{claim}: {best.cycles:,} cycles, {spent}, {problem.needs(best.mapping)}", style="green")
+    console.print(problem.nest(best.mapping))
     parts = problem.detail(best.mapping) if detail or problem.shows_detail else None
     if parts is not None:
         show_detail(console, parts, tensors=detail)
     elif detail:
-        console.print(f"cost model {problem.model.name!r} does not say where they go", soft_wrap=True)
+        console.print(f"cost model {problem.model.name!r} does not say where they go")
 
 
 def best_figures(best: Mapping[str, Any], unit: str) -> tuple[object, ...]:
@@ -57,23 +53,22 @@ def show_totals(console: Console, data: Mapping[str, Any]) -> None:
         edp, own = quantity(totals["edp"], "J s", DIGITS), ""
         if objective in totals and objective not in OBJECTIVES:
             own = f", {objective} {quantity(totals[objective], objective_named(objective).unit, DIGITS)}"
-        console.print(f"whole network: {latency}, {spent}, EDP {edp}{own}", style="green", soft_wrap=True)
+        console.print(f"whole network: {latency}, {spent}, EDP {edp}{own}", style="green")
         name = "EDP" if objective == "edp" else objective
         layers, several = len(data["layers"]), len(objective_named(objective).terms) > 1
         how = f" Each layer's {name} was minimised by itself"
         how += ", which need not make the network's the least." if several else "."
         console.print(
             f"totals: {layers:,} distinct layer{'s' * (layers != 1)}, each times its repeats; EDP is total "
-            f"energy times total latency.{'' if 'total' in data else how}",
-            soft_wrap=True,
+            f"energy times total latency.{'' if 'total' in data else how}"
         )
     else:
         late = data.get("status") == "bounded"
         why = "of some layer no mapping was found in time" if late else "some layer has no feasible mapping"
-        console.print(f"no totals: {why}", style="red", soft_wrap=True)
+        console.print(f"no totals: {why}", style="red")
 
 
 def show_folder(console: Console, out: Path | None) -> None:
     """Say where the results are, if they are anywhere."""
     if out is not None:
-        console.print(f"written to {out}", soft_wrap=True)
+        console.print(f"written to {out}")

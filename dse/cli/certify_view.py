@@ -79,13 +79,13 @@ def show_layer(
         bound = f"no mapping is below {quantity(certificate.lower_bound, unit, DIGITS)}"
         next_run = "the same command goes on from here" if kept else "--time-limit gives more"
         more = f"; the time ran out, {next_run}" if certificate.counts.groups else ""
-        console.print(bound + more, soft_wrap=True)
-    console.print(_proof(certificate, problem), soft_wrap=True)
+        console.print(bound + more)
+    console.print(_proof(certificate, problem))
     if "roofline" in entry:
-        console.print(roofline_line(entry), soft_wrap=True)
+        console.print(roofline_line(entry))
     for check in entry.get("verified", []):
         sign, style = ("verified", "green") if check["passed"] else ("NOT VERIFIED", "red")
-        console.print(f"{sign}: {check['name']} ({check['seen']})", style=style, soft_wrap=True)
+        console.print(f"{sign}: {check['name']} ({check['seen']})", style=style)
     show_folder(console, out)
 
 
@@ -105,12 +105,12 @@ def show_network(data: Mapping[str, Any], out: Path | None, *, kept: bool, roofl
     title = f"{data['network']}, {data['accelerator']}, least {objective}, cost model {data['cost_model']}"
     output.print_table(console, title, heads, rows, figures=heads[3:])
     for source in dict.fromkeys(said for entry in data["layers"] for said in entry.get("energies", ())):
-        console.print(f"energy: {source}", soft_wrap=True)
+        console.print(f"energy: {source}")
     if roofline:
         show_rooflines(console, data)
     show_totals(console, data)
     if "total" in data:
-        console.print(_of_total(data), soft_wrap=True)
+        console.print(_of_total(data))
     if data["time_limit"] is not None:
         console.print(
             f"all proofs took {output.short(data['seconds'])} of {output.short(data['time_limit'])} s"
@@ -120,19 +120,17 @@ def show_network(data: Mapping[str, Any], out: Path | None, *, kept: bool, roofl
         # A floor is all that there is to know; it has no groups.
         goes_on = kept and any(entry["certificate"]["groups"] for entry in open_)
         next_run = ": the same command goes on from here" if goes_on else ""
-        console.print(f"proven: {layers - len(open_)} of {layers} layers{next_run}", soft_wrap=True)
+        console.print(f"proven: {layers - len(open_)} of {layers} layers{next_run}")
     if data["lower_bound"] is not None:
         bound = quantity(data["lower_bound"], unit, DIGITS)
         above = f"; what was found is at most {_percent(data['gap'])} above it" if data["gap"] else ""
-        console.print(
-            f"no mappings of its layers have a lower total {objective} than {bound}{above}", soft_wrap=True
-        )
+        console.print(f"no mappings of its layers have a lower total {objective} than {bound}{above}")
     if any("verified" in entry for entry in data["layers"]):
         passed = sum(all(check["passed"] for check in entry["verified"]) for entry in data["layers"])
         console.print(f"verified: {passed} of {len(data['layers'])} layers")
     for check in data.get("total", {}).get("verified", []):
         sign = "verified" if check["passed"] else "NOT VERIFIED"
-        console.print(f"{sign}: {check['name']} ({check['seen']})", soft_wrap=True)
+        console.print(f"{sign}: {check['name']} ({check['seen']})")
     show_folder(console, out)
 
 

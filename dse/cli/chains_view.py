@@ -84,21 +84,17 @@ def show_chains(proof: ChainProof, data: Mapping[str, Any], residence: Residence
     _show_staying(console, proof)
     _show_runs(console, proof, residence)
     _show_gain(console, data)
-    console.print(f"proof of {data['proofs']} phases in {output.short(data['seconds'])} s", soft_wrap=True)
+    console.print(f"proof of {data['proofs']} phases in {output.short(data['seconds'])} s")
     for check in data.get("verified", []):
-        console.print(
-            f"{'verified' if check['passed'] else 'FAILED'}: {check['name']}: {check['seen']}", soft_wrap=True
-        )
+        console.print(f"{'verified' if check['passed'] else 'FAILED'}: {check['name']}: {check['seen']}")
     if out is not None:
-        console.print(f"written to {out}", soft_wrap=True)
+        console.print(f"written to {out}")
 
 
 def _show_staying(console: Console, proof: ChainProof) -> None:
     home, best = proof.home, proof.best
     if home is None:
-        console.print(
-            "no level of the hardware keeps inputs and outputs: nothing can stay on chip", soft_wrap=True
-        )
+        console.print("no level of the hardware keeps inputs and outputs: nothing can stay on chip")
         return
     assert best is not None
     sizes = {
@@ -109,14 +105,9 @@ def _show_staying(console: Console, proof: ChainProof) -> None:
     stays = [f"{name} ({sizes[name]:,} {home.unit})" for name in best.staying]
     tiles = {layer.name for shared in best.shared for layer in shared.group.layers[:-1]}
     if tiles:
-        console.print(
-            f"stays tile by tile: {', '.join(name for name in sizes if name in tiles)}", soft_wrap=True
-        )
+        console.print(f"stays tile by tile: {', '.join(name for name in sizes if name in tiles)}")
     goes = [name for name in sizes if name not in (*best.staying, *tiles)]
-    console.print(
-        f"stays in {home.level}, of {home.room:,} {home.unit}: {', '.join(stays) or 'nothing'}",
-        soft_wrap=True,
-    )
+    console.print(f"stays in {home.level}, of {home.room:,} {home.unit}: {', '.join(stays) or 'nothing'}")
     # Of what no layer reads there is nothing to say.
     cannot = [
         layer.name
@@ -125,11 +116,9 @@ def _show_staying(console: Console, proof: ChainProof) -> None:
         if program.chain.readers_of(layer.name) and place not in program.tensors
     ]
     if cannot:
-        console.print(
-            f"cannot stay, as it is not read whole and as it is made: {', '.join(cannot)}", soft_wrap=True
-        )
+        console.print(f"cannot stay, as it is not read whole and as it is made: {', '.join(cannot)}")
     if goes:
-        console.print(f"goes off the chip: {', '.join(goes)}", soft_wrap=True)
+        console.print(f"goes off the chip: {', '.join(goes)}")
 
 
 def _show_runs(console: Console, proof: ChainProof, residence: Residence) -> None:
@@ -140,10 +129,10 @@ def _show_runs(console: Console, proof: ChainProof, residence: Residence) -> Non
     for shared in proof.best.shared:
         console.print()
         for line in described(shared.tiling, shared.group):
-            console.print(line, style="bold", soft_wrap=True)
+            console.print(line, style="bold")
         spent = energy(shared.joules * 1e9, DIGITS)
         line = f"together x {shared.count:,}: {shared.cycles:,.0f} cycles, {spent}"
-        console.print(line, soft_wrap=True)
+        console.print(line)
         for run in shared.runs:
             _show_run(console, run, proof, residence)
 
@@ -154,10 +143,10 @@ def _show_run(console: Console, run: Run, proof: ChainProof, residence: Residenc
     spent = energy(run.best.energy_nj, DIGITS)
     console.print()
     line = f"{run.name} x {run.count:,}: {run.best.cycles:,} cycles, {spent}{held}"
-    console.print(line, style="bold", soft_wrap=True)
+    console.print(line, style="bold")
     problem = residence.problem(proof.problem, run.phase)
     assert problem is not None
-    console.print(problem.nest(run.best.mapping).strip(), soft_wrap=True)
+    console.print(problem.nest(run.best.mapping).strip())
 
 
 def _show_gain(console: Console, data: Mapping[str, Any]) -> None:

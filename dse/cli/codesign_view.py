@@ -34,24 +34,23 @@ def show(found: Codesign, entry: dict[str, Any], out: Path | None, *, kept: bool
     if best is None:
         output.print_heading(console, title)
         words = "no machine was found in time" if found.status == "bounded" else _no_machine(found)
-        console.print(words, style="red", soft_wrap=True)
+        console.print(words, style="red")
     else:
         claim = "optimal" if found.status == "optimal" else f"best found, gap {found.gap:.3%}:"
         _show_best(console, title, claim, found, best)
     if found.status == "bounded":
         more = "; the same command goes on from here" if kept else ""
         bound = quantity(found.lower_bound, unit, DIGITS)
-        console.print(f"no machine and mappings are below {bound}{more}", soft_wrap=True)
+        console.print(f"no machine and mappings are below {bound}{more}")
     earlier = f" ({found.proofs_kept:,} of earlier runs)" if found.proofs_kept else ""
     console.print(
         f"proof: {found.boxes:,} boxes of machines, {found.machines_excluded:,} machines beyond a limit, "
         f"{found.proofs:,} proofs of layers{earlier}, {output.short(found.cpu_seconds)} CPU s, "
-        f"{output.short(found.seconds)} s",
-        soft_wrap=True,
+        f"{output.short(found.seconds)} s"
     )
     for check in entry.get("verified", []):
         sign, style = ("verified", "green") if check["passed"] else ("NOT VERIFIED", "red")
-        console.print(f"{sign}: {check['name']} ({check['seen']})", style=style, soft_wrap=True)
+        console.print(f"{sign}: {check['name']} ({check['seen']})", style=style)
     show_folder(console, out)
 
 
@@ -69,8 +68,7 @@ def show_searched(found: SearchedCodesign, out: Path | None) -> None:
     proofs = f" and {found.proofs:,} proofs, no samples" if found.proofs else ""
     console.print(
         f"{found.evaluations:,} network evaluations, {found.pricings:,} pricings of layers{proofs}{inner}. "
-        "Nothing is proven; without --searcher it is",
-        soft_wrap=True,
+        "Nothing is proven; without --searcher it is"
     )
     show_folder(console, out)
 
@@ -106,8 +104,7 @@ def show_front(found: MachineFront, out: Path | None) -> None:
     )
     console.print(
         f"{len(found.points):,} points{few}, each with its proof: {claim}; {found.proofs:,} proofs of "
-        f"layers, {output.short(found.seconds)} s",
-        soft_wrap=True,
+        f"layers, {output.short(found.seconds)} s"
     )
     show_folder(console, out)
 
@@ -162,15 +159,12 @@ def _show_best(
     for name, of in NAMES.items():
         machine += f", {best[name]:.4g} {of}" if name in best else ""
     console.print(
-        f"{claim} {found.objective} {quantity(best['value'], unit, DIGITS)}, on {machine}",
-        style="green",
-        soft_wrap=True,
+        f"{claim} {found.objective} {quantity(best['value'], unit, DIGITS)}, on {machine}", style="green"
     )
     totals = best["totals"]
     console.print(
         f"whole network: {best['cycles']:,} cycles, {quantity(totals['latency'], 's', DIGITS)}, "
-        f"{quantity(totals['energy'], 'J', DIGITS)}, EDP {quantity(totals['edp'], 'J s', DIGITS)}",
-        soft_wrap=True,
+        f"{quantity(totals['energy'], 'J', DIGITS)}, EDP {quantity(totals['edp'], 'J s', DIGITS)}"
     )
 
 

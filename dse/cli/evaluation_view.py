@@ -28,7 +28,7 @@ def show_evaluation(
         name: None if loss is None else quantity(loss, units[name]) for name, loss in evaluation.loss.items()
     }
     if not evaluation.feasible:
-        console.print(f"not feasible: {evaluation.reason}", style="red", soft_wrap=True)
+        console.print(f"not feasible: {evaluation.reason}", style="red")
     else:
         asked = objective.split(", ") if objective else []
         claim = f"feasible: {', '.join(f'{name} {losses[name]}' for name in asked)}".removesuffix(": ")

@@ -41,7 +41,7 @@ def show_front(problem: AnyProblem, entry: Mapping[str, Any], out: Path | None) 
         output.print_table(console, title, heads, rows, figures=heads[:4])
     else:
         output.print_heading(console, title)
-    console.print(_claim(entry), soft_wrap=True)
+    console.print(_claim(entry))
     _show_checks(console, [entry])
     show_folder(console, out)
 
@@ -65,8 +65,7 @@ def show_network_front(data: Mapping[str, Any], out: Path | None) -> None:
         near = f", within {epsilon:.2g} of the exact front" if epsilon else ""
         console.print(
             f"{len(points):,} points{near}; {len(shown)} shown; least EDP {quantity(least, 'J s', DIGITS)}. "
-            "Every layer has one mapping, however often it repeats",
-            soft_wrap=True,
+            "Every layer has one mapping, however often it repeats"
         )
     if data["status"] != "optimal":
         why = (
@@ -74,7 +73,7 @@ def show_network_front(data: Mapping[str, Any], out: Path | None) -> None:
             if data["status"] == "infeasible"
             else ("the time ran out: there may be more points; the same command goes on from here")
         )
-        console.print(why, style="red", soft_wrap=True)
+        console.print(why, style="red")
     _show_checks(console, data["layers"])
     show_folder(console, out)
 
@@ -95,7 +94,7 @@ def show_found(console: Console, result: Result, layer: str, accelerator: str, o
     ]
     heads = ("sample", *names)
     output.print_table(console, f"front of {len(rows)} points", heads, rows, figures=heads)
-    console.print(_missing(result), soft_wrap=True)
+    console.print(_missing(result))
 
 
 def _missing(result: Result) -> str:
@@ -184,7 +183,7 @@ def _show_checks(console: Console, layers: Sequence[Mapping[str, Any]]) -> None:
     if len(layers) == 1:
         for check in checks:
             sign = "verified" if check["passed"] else "NOT VERIFIED"
-            console.print(f"{sign}: {check['name']} ({check['seen']})", soft_wrap=True)
+            console.print(f"{sign}: {check['name']} ({check['seen']})")
     elif checks:
         passed = sum(all(check["passed"] for check in entry["verified"]) for entry in layers)
         console.print(f"verified: {passed} of {len(layers)} layers")

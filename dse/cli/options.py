@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
@@ -12,7 +13,9 @@ from dse.cli.completion import (
     complete_model,
     complete_network,
     complete_objective,
+    complete_searcher,
 )
+from dse.support.errors import InputError
 
 LAYER_OPTION = typer.Option(
     "--layer",
@@ -66,8 +69,7 @@ ConstantsFile = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON alone on stdout.")]
 Tiles = Annotated[
-    str,
-    typer.Option("--tiles", help="Tile sizes: factors (divisors only) or any.", metavar="factors|any"),
+    str, typer.Option("--tiles", help="Tile sizes: factors (divisors only) or any.", metavar="factors|any")
 ]
 SpaceName = Annotated[
     str,
@@ -89,9 +91,7 @@ Hardware = Annotated[
 AreaBudget = Annotated[
     float | None,
     typer.Option(
-        "--budget-area",
-        help="No mapping whose PEs and buffers need more mm2 is feasible.",
-        metavar="MM2",
+        "--budget-area", help="No mapping whose PEs and buffers need more mm2 is feasible.", metavar="MM2"
     ),
 ]
 Fix = Annotated[
@@ -100,8 +100,21 @@ Fix = Annotated[
         "--fix", help="Fix a gene, as in outer.parallel=K or cluster=16; repeatable.", metavar="GENE=VALUE"
     ),
 ]
-
-
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", help="A setting of the searcher, as in agents=9; repeatable.", metavar="NAME=VALUE"
+    ),
+]
+Seed = Annotated[int, typer.Option(help="Which of the searcher's runs.", metavar="N")]
+Verify = Annotated[
+    bool, typer.Option("--verify", help="Check the proof in code that shares nothing with the solver.")
+]
+Cache = Annotated[
+    Path | None,
+    typer.Option(help="The folder where proofs are kept; by default the user's own.", metavar="DIR"),
+]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Prove it anew: read and keep nothing.")]
 WithDetail = Annotated[
     bool,
     typer.Option(
@@ -109,6 +122,18 @@ WithDetail = Annotated[
         help="Where the best mapping's cycles, energy and words go; of machines of levels by tensor as well.",
     ),
 ]
+
+
+def searcher_option(help: str) -> Any:
+    """The option that names a searcher."""
+    return typer.Option(help=help, metavar="SEARCHER", autocompletion=complete_searcher)
+
+
+def kept_proofs(cache: Path | None, fresh: bool) -> Path | bool:
+    """Where proofs are read and kept: the user's own folder is True, nowhere False."""
+    if fresh and cache is not None:
+        raise InputError("--fresh keeps no proofs, and --cache says where to keep them; choose one")
+    return False if fresh else cache or True
 
 
 def chosen_model(cost_model: str | None, constants: str | None) -> str:

@@ -39,7 +39,7 @@ def plain(value: Any) -> Any:
 def make_console() -> Console:
     """A console on stdout, on which nothing of a file can do more than be read.
 
-    What goes to a file or a pipe is not squeezed into 80 columns.
+    What goes to a file or a pipe is not squeezed into 80 columns, and a text is one line anywhere.
     """
     from rich.console import Console
 
@@ -49,7 +49,8 @@ def make_console() -> Console:
             raise BrokenPipeError
 
         def print(self, *objects: Any, **options: Any) -> None:
-            super().print(*(visible(item) if isinstance(item, str) else item for item in objects), **options)
+            texts = [visible(item) if isinstance(item, str) else item for item in objects]
+            super().print(*texts, **{"soft_wrap": all(isinstance(text, str) for text in texts)} | options)
 
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH
     return QuietConsole(file=sys.stdout, width=width, highlight=False, markup=False, emoji=False)
@@ -57,7 +58,7 @@ def make_console() -> Console:
 
 def print_heading(console: Console, text: str) -> None:
     """Print a line in bold."""
-    console.print(text, style="bold", soft_wrap=True)
+    console.print(text, style="bold")
 
 
 def print_table(
@@ -101,7 +102,7 @@ def print_failures(console: Console, failures: Mapping[str, str]) -> None:
     for reason in dict.fromkeys(failures.values()):
         names = [name for name, why in failures.items() if why == reason]
         rest = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
-        console.print(f"failed: {', '.join(names[:MAX_NAMED])}{rest}: {reason}", style="red", soft_wrap=True)
+        console.print(f"failed: {', '.join(names[:MAX_NAMED])}{rest}: {reason}", style="red")
 
 
 def shown(value: object) -> str:

@@ -30,7 +30,7 @@ def roofline_line(entry: Mapping[str, Any]) -> str:
 def show_rooflines(console: Console, data: Mapping[str, Any]) -> None:
     """Print a network's rooflines, a row a layer; a line that says so where the cost model has none."""
     if any("roofline" not in entry for entry in data["layers"]):
-        console.print(f"cost model {data['cost_model']} has no roofline", soft_wrap=True)
+        console.print(f"cost model {data['cost_model']} has no roofline")
         return
     units = {unit for entry in data["layers"] for unit in UNITS if f"macs_per_{unit}" in entry["roofline"]}
     rows = []

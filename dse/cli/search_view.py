@@ -31,12 +31,7 @@ class Bar:
 
     def __init__(self, label: str, budget: int, unit: str) -> None:
         from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            Progress,
-            TextColumn,
-        )
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
         self.samples = 0
         columns = (
@@ -86,22 +81,21 @@ def show_layer(result: Result, layer: str, accelerator: str, out: Path | None, *
     why = "; ".join(f"{reason.text}: {count:,}" for reason, count in result.refusals.items())
     console.print(
         f"{len(result.record):,} samples, {result.distinct:,} distinct mappings, {infeasible:,} infeasible"
-        + (f" ({why})" if why else ""),
-        soft_wrap=True,
+        + (f" ({why})" if why else "")
     )
     best = result.best
     if several(problem.objective) and len(result.pareto()):
         show_found(console, result, layer, accelerator, out)
     elif best is None:
         console.print("nothing feasible was found", style="red")
-        console.print(f"sample 0: {_first_refusal(result)}", soft_wrap=True)
+        console.print(f"sample 0: {_first_refusal(result)}")
     else:
         value = quantity(best.loss, unit_of(problem.objective, problem.model.name), DIGITS)
         claim = f"best {problem.objective} {value}, found by sample {best.index:,}"
         if hardware := problem.hardware_of(best.genes):
             claim += f", on {hardware}"
         show_best(console, result.best_problem, claim, best, detail=detail)
-        console.print(_gap(problem, best.loss), soft_wrap=True)
+        console.print(_gap(problem, best.loss))
     show_folder(console, out)
 
 

@@ -32,11 +32,11 @@ def _show(name: str, verdicts: Iterator[Verdict], declared: Mapping[str, Any]) -
     console = output.make_console()
     output.print_heading(console, f"{name}:")
     words = ", ".join(f"{ability} = {shorten(value)}" for ability, value in declared.items())
-    console.print(f"      declares {words or 'nothing'}", soft_wrap=True)
+    console.print(f"      declares {words or 'nothing'}")
     judged = []
     for verdict in verdicts:
-        console.print(f"{verdict.word:<4}  {verdict.sentence}", style=STYLES[verdict.passed], soft_wrap=True)
-        console.print(f"      {verdict.why}", soft_wrap=True)
+        console.print(f"{verdict.word:<4}  {verdict.sentence}", style=STYLES[verdict.passed])
+        console.print(f"      {verdict.why}")
         judged.append(verdict)
     failed = sum(verdict.passed is False for verdict in judged)
     outcome = f"breaks {failed} of {len(judged)} rules" if failed else f"keeps all {len(judged)} rules"

@@ -115,9 +115,7 @@ def certify(
     networks: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Networks; by default four.",
-            metavar="[NETWORK]...",
-            autocompletion=complete_network,
+            help="Networks; by default four.", metavar="[NETWORK]...", autocompletion=complete_network
         ),
     ] = None,
     accelerators: Annotated[
@@ -245,7 +243,7 @@ def _show_searchers(rows: list[dict[str, Any]], budget: int) -> None:
     output.print_table(console, title, list(heads.values()), figures)
     for row in rows:
         if row["failure"]:
-            console.print(f"failed: {row['searcher']}: {row['failure']}", style="red", soft_wrap=True)
+            console.print(f"failed: {row['searcher']}: {row['failure']}", style="red")
 
 
 TABLES: dict[str, tuple[str, tuple[str, ...]]] = {

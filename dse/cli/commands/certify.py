@@ -4,33 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from dse.cli import output
 from dse.cli.exporting import Formats, check_formats, export_best, export_layers
-from dse.cli.networks import note_merged
+from dse.cli.networks import layers_asked, note_merged, problems_asked
 from dse.cli.options import (
     ACCELERATOR_OPTION,
     LAYER_OPTION,
+    Cache,
     ConstantsFile,
     CostModelName,
     Fix,
+    Fresh,
     Hardware,
     Json,
     NetworkName,
     Objective,
     SpaceName,
     Tiles,
+    Verify,
     WithDetail,
     chosen_model,
+    kept_proofs,
 )
 from dse.support.errors import InputError
-
-if TYPE_CHECKING:
-    from dse.core.layer import Layer
 
 FAILED = 1
 WORTH_SAYING = 1.0
@@ -50,20 +52,15 @@ def command(
             metavar="S",
         ),
     ] = None,
-    verify: Annotated[
-        bool, typer.Option("--verify", help="Check the proof in code that shares nothing with the solver.")
-    ] = False,
+    verify: Verify = False,
     tiles: Tiles = "factors",
     space: SpaceName = "default",
     hardware: Hardware = None,
     fix: Fix = None,
     cost_model: CostModelName = None,
     constants: ConstantsFile = None,
-    cache: Annotated[
-        Path | None,
-        typer.Option(help="The folder where proofs are kept; by default the user's own.", metavar="DIR"),
-    ] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Prove it anew: read and keep nothing.")] = False,
+    cache: Cache = None,
+    fresh: Fresh = False,
     out: Annotated[
         Path | None, typer.Option(help="A folder for the mappings and certificates.", metavar="DIR")
     ] = None,
@@ -88,13 +85,12 @@ def command(
     Cost models that bring proofs can be certified, for tiles of any size under some. The exit
     code is 1 if a layer has no feasible mapping, or if a proof does not pass --verify.
     """
-    from dse.core.domains import domain_of, load_space, make_problem
+    from dse.core.domains import domain_of
     from dse.core.objective import several
     from dse.support.validation import positive_number
 
-    layers, formats = _layers(layer, network), check_formats(format, out)
-    if fresh and cache is not None:
-        raise InputError("--fresh keeps no proofs, and --cache says where to keep them; choose one")
+    layers, formats = layers_asked("certify", layer, network), check_formats(format, out)
+    kept = kept_proofs(cache, fresh)
     if detail and (network is not None or several(objective)):
         raise InputError("--detail is of one layer and one objective: give --layer, one of the network's")
     if roofline and network is None:
@@ -106,20 +102,23 @@ def command(
     if time_limit is not None:
         positive_number(time_limit, "--time-limit")
     model = chosen_model(cost_model, constants)
-    kind = domain_of(model)
-    machine, parts = kind.load_hardware(accelerator, model), load_space(space, model, hardware or [])
-    fixed = kind.parse_fixed(fix or [], parts)
-    problems = {}
-    for spec, found in layers.items():
-        try:
-            problems[spec] = make_problem(found, machine, objective, model, tiles, fixed, parts)
-            _refuse(problems[spec], roofline=roofline, formats=formats)
-        except InputError as error:
-            raise InputError(f"{spec}: {error}" if network else str(error)) from None
+    problems = problems_asked(
+        layers,
+        accelerator,
+        objective,
+        model,
+        tiles=tiles,
+        space=space,
+        hardware=hardware,
+        fix=fix,
+        refuse=partial(_refuse, roofline=roofline, formats=formats),
+        named=network is not None,
+    )
     # Where none is given: some spaces may be too large for a proof.
-    given, time_limit = time_limit, kind.proof_seconds if time_limit is None else time_limit
+    given = time_limit
+    time_limit = domain_of(model).proof_seconds if time_limit is None else time_limit
     note_merged(network or layer or "")
-    options = {"time_limit": time_limit, "cache": False if fresh else cache or True, "check": verify}
+    options = {"time_limit": time_limit, "cache": kept, "check": verify}
     in_all = {"time_limit": None, "in_all": given} if given is not None else {}
     try:
         if chains:
@@ -154,17 +153,6 @@ def _compiling_said() -> Iterator[None]:
     if sum(seconds) > WORTH_SAYING:
         took = output.short(sum(seconds))
         typer.echo(f"dse: kernels were compiled, once after an installation: {took} s", err=True)
-
-
-def _layers(layer: str | None, network: str | None) -> dict[str, Layer]:
-    """The layers to certify, by their full names."""
-    from workloads import load, load_layer
-
-    if layer is not None and network is None:
-        return {layer: load_layer(layer)}
-    if network is not None and layer is None:
-        return {f"{network}:{found.name}": found for found in load(network).layers}
-    raise InputError("certify needs --layer LAYER or --network NETWORK, one of them")
 
 
 def _refuse(problem: Any, *, roofline: bool, formats: tuple[str, ...]) -> None:

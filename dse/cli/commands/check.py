@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from dse.cli.completion import complete_searcher
-from dse.cli.options import Json
+from dse.cli.options import Json, Settings
 from dse.cli.verdict_view import report_verdicts
 
 
@@ -15,20 +15,14 @@ def command(
     name: Annotated[
         str,
         typer.Argument(
-            help="A searcher (dse list searchers).",
-            metavar="SEARCHER",
-            autocompletion=complete_searcher,
+            help="A searcher (dse list searchers).", metavar="SEARCHER", autocompletion=complete_searcher
         ),
     ],
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="A setting, as in agents=9; repeatable.", metavar="NAME=VALUE"),
-    ] = None,
+    settings: Settings = None,
     samples: Annotated[
         int | None,
         typer.Option(
-            help="The longest search: at least 100, by default 1,200; fewer for a slow searcher.",
-            metavar="N",
+            help="The longest search: at least 100, by default 1,200; fewer for a slow searcher.", metavar="N"
         ),
     ] = None,
     time_limit: Annotated[

@@ -8,9 +8,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dse.cli import output
-from dse.cli.completion import complete_searcher
 from dse.cli.networks import note_merged
-from dse.cli.options import ConstantsFile, CostModelName, Json, NetworkName, Objective, chosen_model
+from dse.cli.options import (
+    Cache,
+    ConstantsFile,
+    CostModelName,
+    Fresh,
+    Json,
+    NetworkName,
+    Objective,
+    Seed,
+    Settings,
+    Verify,
+    chosen_model,
+    kept_proofs,
+    searcher_option,
+)
 from dse.support.errors import InputError
 
 if TYPE_CHECKING:
@@ -46,10 +59,8 @@ def command(
     workers: Annotated[int, typer.Option(help="Processes that prove.", metavar="N")] = 1,
     searcher: Annotated[
         str | None,
-        typer.Option(
-            help="Search instead of proving: machine and mappings together, or with --inner machines alone.",
-            metavar="SEARCHER",
-            autocompletion=complete_searcher,
+        searcher_option(
+            "Search instead of proving: machine and mappings together, or with --inner machines alone."
         ),
     ] = None,
     budget: Annotated[
@@ -62,25 +73,17 @@ def command(
     inner_budget: Annotated[
         int | None, typer.Option(help="Its samples of each layer; by default 50.", metavar="N")
     ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="A setting of the searcher; repeatable.", metavar="NAME=VALUE"),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Which of the searcher's runs.", metavar="N")] = 0,
+    settings: Settings = None,
+    seed: Seed = 0,
     exact: Annotated[
         bool,
         typer.Option("--exact", help="Of latency,energy the whole front, not its convex part; takes longer."),
     ] = False,
-    verify: Annotated[
-        bool, typer.Option("--verify", help="Check the proof in code that shares nothing with the solver.")
-    ] = False,
+    verify: Verify = False,
     cost_model: CostModelName = None,
     constants: ConstantsFile = None,
-    cache: Annotated[
-        Path | None,
-        typer.Option(help="The folder where proofs are kept; by default the user's own.", metavar="DIR"),
-    ] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Prove it anew: read and keep nothing.")] = False,
+    cache: Cache = None,
+    fresh: Fresh = False,
     out: Annotated[
         Path | None, typer.Option(help="A folder for the machine, mappings and certificate.", metavar="DIR")
     ] = None,
@@ -100,8 +103,7 @@ def command(
 
     if network is None or hardware is None:
         raise InputError("codesign needs --network NETWORK and --hardware SPACE.toml")
-    if fresh and cache is not None:
-        raise InputError("--fresh keeps no proofs, and --cache says where to keep them; choose one")
+    kept = kept_proofs(cache, fresh)
     given = {"area_mm2": (area, "--area"), "power_mw": (power, "--power")}
     limits = {
         key: positive_number(value, option) for key, (value, option) in given.items() if value is not None
@@ -117,7 +119,7 @@ def command(
         if verify:
             raise InputError("--verify is of one objective's proof: a front has many")
         how: dict[str, Any] = {"exact": exact, "time_limit": time_limit, "workers": workers}
-        _front(layers, space, objective, {**how, "cache": False if fresh else cache or True}, out, json)
+        _front(layers, space, objective, {**how, "cache": kept}, out, json)
         return
     if exact:
         raise InputError("--exact is of a front: of --objective latency,energy or latency,energy,area")
@@ -129,13 +131,7 @@ def command(
         return
     with Progress(time_limit) as progress:
         found = codesign(
-            layers,
-            space,
-            objective,
-            time_limit=time_limit,
-            workers=workers,
-            cache=False if fresh else cache or True,
-            observe=progress,
+            layers, space, objective, time_limit=time_limit, workers=workers, cache=kept, observe=progress
         )
     entry = found.to_dict()
     if verify:

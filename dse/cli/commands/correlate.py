@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dse.cli import output
-from dse.cli.completion import complete_searcher
+from dse.cli.networks import problem_asked
 from dse.cli.options import (
     AcceleratorName,
     ConstantsFile,
@@ -17,9 +17,12 @@ from dse.cli.options import (
     Json,
     LayerName,
     Objective,
+    Seed,
+    Settings,
     SpaceName,
     Tiles,
     chosen_model,
+    searcher_option,
 )
 
 if TYPE_CHECKING:
@@ -37,23 +40,11 @@ def command(
     accelerator: AcceleratorName,
     objective: Objective = "latency",
     searcher: Annotated[
-        str | None,
-        typer.Option(
-            help="Who draws the samples, by default uniformly: only then do tests hold.",
-            metavar="SEARCHER",
-            autocompletion=complete_searcher,
-        ),
+        str | None, searcher_option("Who draws the samples, by default uniformly: only then do tests hold.")
     ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            help="A setting of the searcher, as in mutation_prob=0.2; repeatable.",
-            metavar="NAME=VALUE",
-        ),
-    ] = None,
+    settings: Settings = None,
     samples: Annotated[int, typer.Option(help="How many to draw.", metavar="N")] = 1000,
-    seed: Annotated[int, typer.Option(help="Which of the searcher's runs.", metavar="N")] = 0,
+    seed: Seed = 0,
     top: Annotated[float, typer.Option(help="The share that counts as good.", metavar="SHARE")] = 0.15,
     threshold: Annotated[
         float, typer.Option(help="Correlations below this, of either sign, count as weak.", metavar="R")
@@ -83,14 +74,12 @@ def command(
 
     Genes are clustered by the correlations among them; tests of significance allow for the number of pairs.
     """
-    from dse.core.domains import domain_of, load_space, make_problem
     from dse.search.api import search
     from dse.search.gene_groups import LINKAGES
     from dse.search.searcher import default_searcher, parse_settings
     from dse.support.errors import unknown
     from dse.support.files import make_folder
     from dse.support.validation import whole_number
-    from workloads import load_layer
 
     whole_number(samples, "--samples")
     whole_number(seed, "--seed", least=0)
@@ -99,10 +88,7 @@ def command(
     if linkage not in LINKAGES:
         raise unknown("linkage", linkage, LINKAGES)
     model = chosen_model(cost_model, constants)
-    kind = domain_of(model)
-    parts = load_space(space, model)
-    fixed = kind.parse_fixed(fix or [], parts)
-    problem = make_problem(load_layer(layer), accelerator, objective, model, tiles, fixed, parts)
+    problem = problem_asked(layer, accelerator, objective, model, tiles=tiles, space=space, fix=fix)
     dealt_to = _agents(agents, len(problem.space.genes))
     chosen = parse_settings(settings or [])
     if out is not None:
@@ -207,9 +193,9 @@ def _show(found: Dependence, data: dict[str, Any], out: Path | None) -> None:
     heads = ("gene", "correlates with", "r", "p", "depends on", "p", "r with 1 / loss")
     output.print_table(console, f"{_title(data)}: {_how(data)}", heads, rows)
     for sentence in found.sentences():
-        console.print(sentence, soft_wrap=True)
+        console.print(sentence)
     for number, groups in found.groups.items():
         dealt = " | ".join(" ".join(group) for group in groups)
-        console.print(f"{number} agents: {dealt}", soft_wrap=True)
+        console.print(f"{number} agents: {dealt}")
     if out is not None:
-        console.print(f"written to {out}", soft_wrap=True)
+        console.print(f"written to {out}")

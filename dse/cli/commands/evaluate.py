@@ -13,14 +13,7 @@ from dse.cli import output
 from dse.cli.completion import complete_objective
 from dse.cli.evaluation_view import show_evaluation
 from dse.cli.networks import note_merged
-from dse.cli.options import (
-    ACCELERATOR_OPTION,
-    LAYER_OPTION,
-    ConstantsFile,
-    CostModelName,
-    Json,
-    chosen_model,
-)
+from dse.cli.options import ACCELERATOR_OPTION, LAYER_OPTION, ConstantsFile, CostModelName, Json, chosen_model
 from dse.support.errors import InputError
 from dse.support.quantities import energy
 
@@ -90,14 +83,7 @@ def command(
 
 
 def _evaluate_mapping(
-    layer: str,
-    accelerator: str,
-    mapping: str,
-    objective: str | None,
-    model: str,
-    json: bool,
-    *,
-    detail: bool,
+    layer: str, accelerator: str, mapping: str, objective: str | None, model: str, json: bool, *, detail: bool
 ) -> None:
     from dse.core.domains import make_problem
     from workloads import load_layer
@@ -115,7 +101,7 @@ def _evaluate_mapping(
         title = f"{mapping} mapping of {layer} ({problem.layer}) on {problem.accelerator.called(accelerator)}"
         output.print_heading(console, f"{title}, cost model {model}")
         show_evaluation(console, evaluation, objective, model, detail=detail)
-        console.print(_nest(problem, found), soft_wrap=True)
+        console.print(_nest(problem, found))
     if not evaluation.feasible:
         raise typer.Exit(INFEASIBLE)
 
@@ -151,7 +137,7 @@ def _show_cases(found: list[dict[str, Any]], heads: Mapping[str, str]) -> None:
     columns = ("case", *heads.values(), "status")
     output.print_table(console, counts, columns, rows, figures=tuple(heads.values()))
     if len(found) > CASES_SHOWN:
-        console.print(f"and {len(found) - CASES_SHOWN:,} more; --json prints every case", soft_wrap=True)
+        console.print(f"and {len(found) - CASES_SHOWN:,} more; --json prints every case")
 
 
 def _shown(figure: str, value: Any) -> object:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dse.cli import output
-from dse.cli.networks import note_merged
+from dse.cli.networks import note_merged, problem_asked
 from dse.cli.options import (
     AcceleratorName,
     ConstantsFile,
@@ -50,12 +50,8 @@ def command(
     The change is one of the hardware (buffers, PEs) or of genes: those that --fix holds fast, or one of the
     mapping's own.
     """
-    from dse.core.domains import domain_of, make_problem
-    from workloads import load_layer
-
     model = chosen_model(cost_model, constants)
-    fixed = domain_of(model).parse_fixed(fix or [], "default")
-    problem = make_problem(load_layer(layer), accelerator, "edp", model, tiles, fixed)
+    problem = problem_asked(layer, accelerator, "edp", model, tiles=tiles, fix=fix)
     explanation = problem.explanation(None if mapping is None else problem.find_mapping(mapping))
     proof = None if mapping or explanation.feasible else _proof(problem)
     note_merged(layer)
@@ -86,28 +82,24 @@ def _show(title: str, explanation: Explanation, proof: str | None) -> None:
     console = output.make_console()
     output.print_heading(console, title)
     style = "green" if explanation.feasible else "red"
-    console.print(explanation.reason, style=style, soft_wrap=True)
+    console.print(explanation.reason, style=style)
     if proof:
-        console.print(proof, soft_wrap=True)
+        console.print(proof)
     if explanation.tried > 1:
         for reason, count in explanation.refused.items():
-            console.print(f"  {count:,} refused: {reason}", soft_wrap=True)
+            console.print(f"  {count:,} refused: {reason}")
     if explanation.feasible:
         return
     _show_changes(console, "hardware that would do", explanation.hardware)
     _show_changes(console, "genes that would do", explanation.genes)
     if not (explanation.hardware or explanation.genes):
-        console.print(
-            "no change of buffers, and none of one or two fixed genes, makes it feasible", soft_wrap=True
-        )
+        console.print("no change of buffers, and none of one or two fixed genes, makes it feasible")
 
 
 def _show_changes(console: Console, title: str, changes: tuple[Change, ...]) -> None:
     if changes:
-        console.print(f"{title}, each by itself:", style="bold", soft_wrap=True)
+        console.print(f"{title}, each by itself:", style="bold")
     for change in changes[:SHOWN]:
-        console.print(f"  {change}", soft_wrap=True)
+        console.print(f"  {change}")
     if len(changes) > SHOWN:
-        console.print(
-            f"  and {len(changes) - SHOWN} more; --json has them with their mappings", soft_wrap=True
-        )
+        console.print(f"  and {len(changes) - SHOWN} more; --json has them with their mappings")

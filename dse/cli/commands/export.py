@@ -23,8 +23,7 @@ def command(
     layer: LayerName,
     accelerator: AcceleratorName,
     format: Annotated[
-        str,
-        typer.Option(help=f"{FORMAT_HELP}.", metavar="FORMAT", autocompletion=complete_format),
+        str, typer.Option(help=f"{FORMAT_HELP}.", metavar="FORMAT", autocompletion=complete_format)
     ],
     out: Annotated[Path, typer.Option(help="The folder for the files.", metavar="DIR")],
     cost_model: CostModelName = None,

@@ -120,23 +120,17 @@ def _show(network: Network, out: Path) -> None:
     console = output.make_console()
     runs = sum(layer.repeats for layer in network.layers)
     console.print(
-        f"{out}: {len(network.layers)} distinct layers, {runs:,} with repeats, {network.macs:,} MACs",
-        soft_wrap=True,
+        f"{out}: {len(network.layers)} distinct layers, {runs:,} with repeats, {network.macs:,} MACs"
     )
     if network.merged:
-        console.print(merged_text(network.merged), soft_wrap=True)
+        console.print(merged_text(network.merged))
     heavy = [entry for entry in network.left_out if entry.macs != 0]
     for entry in heavy:
         macs = "MACs not known" if entry.macs is None else f"{entry.macs:,} MACs"
-        console.print(
-            f"left out: {entry.count} x {entry.operator}, {macs}: {entry.reason}",
-            style="yellow",
-            soft_wrap=True,
-        )
+        console.print(f"left out: {entry.count} x {entry.operator}, {macs}: {entry.reason}", style="yellow")
     plain = [f"{entry.count} x {entry.operator}" for entry in network.left_out if entry.macs == 0]
     more = f" and {len(plain) - MAX_SHOWN} other kinds" if len(plain) > MAX_SHOWN else ""
     if plain:
         console.print(
-            f"left out, without a MAC: {', '.join(plain[:MAX_SHOWN])}{more} (dse list layers {out})",
-            soft_wrap=True,
+            f"left out, without a MAC: {', '.join(plain[:MAX_SHOWN])}{more} (dse list layers {out})"
         )

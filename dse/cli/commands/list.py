@@ -59,7 +59,7 @@ def command(
     if kind == LAYERS:
         _show_layers(console, found)
         if merged := merged_text(merged_layers(name)):
-            console.print(merged, soft_wrap=True)
+            console.print(merged)
     elif name:
         _show_one(console, found)
     else:
@@ -95,17 +95,17 @@ def _show_lines(console: Console, found: dict[str, list[Entry]]) -> None:
         if not entries:
             console.print(f"  {ABSENT.get(kind, 'none')}")
         if kind in NOTES:
-            console.print(NOTES[kind], style="dim", soft_wrap=True)
+            console.print(NOTES[kind], style="dim")
     if len(found) > 1:
-        console.print("\ndse list KIND NAME shows all that is known of one", style="dim", soft_wrap=True)
+        console.print("\ndse list KIND NAME shows all that is known of one", style="dim")
 
 
 def _print_line(console: Console, text: str) -> None:
     """Print a line as one: cut where a terminal ends, whole into a pipe."""
     if console.is_terminal:
-        console.print(text, no_wrap=True, overflow="ellipsis", crop=True)
+        console.print(text, soft_wrap=False, no_wrap=True, overflow="ellipsis", crop=True)
     else:
-        console.print(text, soft_wrap=True)
+        console.print(text)
 
 
 def _show_one(console: Console, found: dict[str, list[Entry]]) -> None:
@@ -113,17 +113,17 @@ def _show_one(console: Console, found: dict[str, list[Entry]]) -> None:
     for entry in (entry for entries in found.values() for entry in entries):
         output.print_heading(console, _name(entry))
         if entry["sentence"]:
-            console.print(f"  {entry['sentence']}", soft_wrap=True)
+            console.print(f"  {entry['sentence']}")
         for key, value in entry.items():
             if key in ("name", "file", "sentence"):
                 continue
             if isinstance(value, dict):
                 console.print(f"  {HEADS.get(key, key)}:" + ("" if value else " none"))
                 for setting, default in value.items():
-                    console.print(f"    {setting} = {_shown(default)}", soft_wrap=True)
+                    console.print(f"    {setting} = {_shown(default)}")
             else:
                 text = "unlimited" if key in LIMITED and value == UNLIMITED else output.shown(_shown(value))
-                console.print(f"  {HEADS.get(key, key)}: {text}", soft_wrap=True)
+                console.print(f"  {HEADS.get(key, key)}: {text}")
 
 
 def _show_layers(console: Console, found: dict[str, list[Entry]]) -> None:
@@ -142,7 +142,7 @@ def _show_chains(console: Console, chains: list[Entry]) -> None:
         name = "chain" if number == 1 else f"chain{number}"
         output.print_heading(console, f"{name} of {chain['layers']} layers, run {chain['times']:,} times")
         for layer, read in chain["reads"].items():
-            console.print(f"  {layer}" + (f" reads {', '.join(read)}" if read else ""), soft_wrap=True)
+            console.print(f"  {layer}" + (f" reads {', '.join(read)}" if read else ""))
 
 
 def _telling(column: str, entries: list[Entry]) -> bool:

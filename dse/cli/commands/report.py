@@ -35,8 +35,7 @@ def command(
         bool, typer.Option("--tables-only", help="Write the tables alone: no figures, no page.")
     ] = False,
     latex: Annotated[
-        bool,
-        typer.Option("--latex", help="Write the tables as LaTeX and the figures as PDF too."),
+        bool, typer.Option("--latex", help="Write the tables as LaTeX and the figures as PDF too.")
     ] = False,
     json: Json = False,
 ) -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from dse.cli import output
-from dse.cli.completion import complete_searcher
 from dse.cli.exporting import Formats, check_formats, export_best, export_layers
-from dse.cli.networks import note_merged
+from dse.cli.networks import layers_asked, note_merged, problems_asked
 from dse.cli.options import (
     ACCELERATOR_OPTION,
     LAYER_OPTION,
@@ -23,16 +22,18 @@ from dse.cli.options import (
     Json,
     NetworkName,
     Objective,
+    Seed,
+    Settings,
     SpaceName,
     Tiles,
     WithDetail,
     chosen_model,
+    searcher_option,
 )
 from dse.support.errors import InputError
 
 if TYPE_CHECKING:
     from dse.campaign.network import NetworkSearch
-    from dse.core.layer import Layer
 
 FAILED, INTERRUPTED = 1, 130
 DEFAULT_BUDGET = 2_000
@@ -46,12 +47,7 @@ def command(
     network: NetworkName = None,
     objective: Objective = "latency",
     searcher: Annotated[
-        str | None,
-        typer.Option(
-            help="A registered searcher (dse list searchers); without it the default one.",
-            metavar="SEARCHER",
-            autocompletion=complete_searcher,
-        ),
+        str | None, searcher_option("A registered searcher (dse list searchers); without it the default one.")
     ] = None,
     budget: Annotated[
         int | None, typer.Option(help="Samples, for each layer; by default 2,000.", metavar="N")
@@ -59,12 +55,7 @@ def command(
     shared: Annotated[
         bool, typer.Option("--shared", help="The budget is the whole network's, in equal shares.")
     ] = False,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", help="A setting of the searcher, as in agents=9; repeatable.", metavar="NAME=VALUE"
-        ),
-    ] = None,
+    settings: Settings = None,
     start: Annotated[
         str | None,
         typer.Option(
@@ -73,7 +64,7 @@ def command(
             metavar="templates|random|FILE",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Which of the searcher's runs.", metavar="N")] = 0,
+    seed: Seed = 0,
     tiles: Tiles = "factors",
     space: SpaceName = "default",
     hardware: Hardware = None,
@@ -110,13 +101,12 @@ def command(
     nothing feasible is found, or if the searcher fails.
     """
     from dse.campaign.network import NetworkSearch
-    from dse.core.domains import domain_of, load_space, make_problem
     from dse.core.objective import several
     from dse.search.flatness import flat_objective
     from dse.search.searcher import default_searcher, make_searcher, parse_settings
     from dse.support.validation import whole_number
 
-    layers, formats = _layers(layer, network), check_formats(format, out)
+    layers, formats = layers_asked("search", layer, network), check_formats(format, out)
     if network is None and workers is not None:
         raise InputError("--workers is for --network; a single layer is searched by one process")
     if network is not None and detail:
@@ -137,21 +127,18 @@ def command(
     budget = DEFAULT_BUDGET if budget is None else budget
     make_searcher(searcher, chosen)
     model = chosen_model(cost_model, constants)
-    kind = domain_of(model)
-    machine, parts = kind.load_hardware(accelerator, model), load_space(space, model, hardware or [])
-    options: dict[str, Any] = {
-        "cost_model": model,
-        "tiles": tiles,
-        "fixed": kind.parse_fixed(fix or [], parts),
-        "space": parts,
-        "area_budget": budget_area,
-    }
-    problems = {}
-    for spec, found in layers.items():
-        try:
-            problems[spec] = make_problem(found, machine, objective, **options)
-        except InputError as error:
-            raise InputError(f"{spec}: {error}" if network else str(error)) from None
+    problems = problems_asked(
+        layers,
+        accelerator,
+        objective,
+        model,
+        tiles=tiles,
+        space=space,
+        hardware=hardware,
+        fix=fix,
+        area_budget=budget_area,
+        named=network is not None,
+    )
     note_merged(network or layer or "")
     for spec, problem in problems.items():
         if (flat := flat_objective(problem)) is not None:
@@ -165,17 +152,6 @@ def command(
         _search_layer(task, out, save_policy, formats, json, detail=detail)
     else:
         _search_network(task, workers, out, formats, json)
-
-
-def _layers(layer: str | None, network: str | None) -> dict[str, Layer]:
-    """The layers to search, by their full names."""
-    from workloads import load, load_layer
-
-    if layer is not None and network is None:
-        return {layer: load_layer(layer)}
-    if network is not None and layer is None:
-        return {f"{network}:{found.name}": found for found in load(network).layers}
-    raise InputError("search needs --layer LAYER or --network NETWORK, one of them")
 
 
 def _search_layer(

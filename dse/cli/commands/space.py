@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from dse.cli import output
-from dse.cli.networks import note_merged
+from dse.cli.networks import note_merged, problem_asked
 from dse.cli.options import (
     AcceleratorName,
     CostModelName,
@@ -38,14 +38,10 @@ def command(
     json: Json = False,
 ) -> None:
     """Show the genes and the size of a layer's mapping space, of two levels or those of a cost model."""
-    from dse.core.domains import domain_of, load_space, make_problem
-    from workloads import load_layer
-
-    full, model = load_layer(layer), chosen_model(cost_model, None)
-    kind = domain_of(model)
-    parts = load_space(space, model, hardware or [])
-    fixed = kind.parse_fixed(fix or [], parts)
-    problem = make_problem(full, accelerator, "edp", model, tiles, fixed, parts)
+    model = chosen_model(cost_model, None)
+    problem = problem_asked(
+        layer, accelerator, "edp", model, tiles=tiles, space=space, hardware=hardware, fix=fix
+    )
     made = problem.space
     note_merged(layer)
     if json:
@@ -53,7 +49,7 @@ def command(
         output.print_json({"genes": [asdict(gene) for gene in made.genes], **sizes, **made.estimates})
     else:
         named = "" if space == "default" else f" space {space},"
-        _show(made, f"{layer} ({full}) on {accelerator},{named} tiles {tiles}")
+        _show(made, f"{layer} ({problem.layer}) on {accelerator},{named} tiles {tiles}")
         if problem.naming:
             print(problem.naming)
 
@@ -67,7 +63,7 @@ def _show(space: DesignSpace, title: str) -> None:
     remark = "(an estimate, not this space's size)"
     sizes += ((ESTIMATES.get(name, name), size, remark) for name, size in space.estimates.items())
     for name, size, remark in sizes:
-        console.print(f"{name:<18} {_count(size)} {remark}".rstrip(), soft_wrap=True)
+        console.print(f"{name:<18} {_count(size)} {remark}".rstrip())
 
 
 def _fixed_at(space: DesignSpace, name: str) -> str:
