@@ -4,6 +4,7 @@ It imports all packages and none imports it. Each script is run as a module: `py
 """
 
 import csv
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 RESULTS = Path(__file__).parent.parent / "results"
@@ -16,6 +17,20 @@ def read_rows(path: Path) -> list[dict[str, str]]:
         return []
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
+
+
+def write_rows(
+    path: Path,
+    head: Iterable[str],
+    rows: Iterable[Sequence[object] | Mapping[str, object]],
+    add: bool = False,
+) -> None:
+    """Write a CSV table, its lines in the order of its columns or by their names; or `add` lines to one."""
+    names = list(head)
+    lines = [[row.get(name, "") for name in names] if isinstance(row, Mapping) else row for row in rows]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a" if add else "w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(lines if file.tell() else [names, *lines])
 
 
 def keep(path: Path, command: str, *tables: str) -> None:

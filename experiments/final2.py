@@ -14,7 +14,6 @@ and targets.csv in results/final2-loopnest once, as proofs take a while.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -23,7 +22,7 @@ import numpy as np
 
 from dse.analysis.study import OPTIMAL, Study, load_study
 from dse.optimum import certify
-from experiments import RESULTS, keep, read_rows
+from experiments import RESULTS, keep, read_rows, write_rows
 from experiments.draw_small import MODELS
 from experiments.intervals import Estimate, at_most, mean_of
 
@@ -79,10 +78,7 @@ def proofs(studies: Studies) -> dict[str, Target]:
                 whole = made.options["tiles"] == "factors" and found.status == OPTIMAL
                 loss = found.best.loss if found.best else np.inf
                 rows.append({"problem": study.label(problem), "loss": repr(loss), "proven": str(whole)})
-        with TARGETS.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, ("problem", "loss", "proven"), lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
+        write_rows(TARGETS, ("problem", "loss", "proven"), rows)
     return {row["problem"]: Target(float(row["loss"]), row["proven"] == "True") for row in rows}
 
 
@@ -142,14 +138,9 @@ def _begins(searcher: str) -> str:
 
 def write(found: Sequence[Line]) -> None:
     """All lines as CSV, from which a reader gets every figure of the tables."""
-    with PATH.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(HEAD)
-        for line in found:
-            ratios = ("" if np.isnan(ratio) else f"{ratio:.6f}" for ratio in line.ratios)
-            writer.writerow(
-                (line.model, line.problem, line.tiles, line.proven, line.searcher, line.seeds, *ratios)
-            )
+    ratios = [["" if np.isnan(ratio) else f"{ratio:.6f}" for ratio in line.ratios] for line in found]
+    heads = [(line.model, line.problem, line.tiles, line.proven, line.searcher, line.seeds) for line in found]
+    write_rows(PATH, HEAD, [(*one, *shown) for one, shown in zip(heads, ratios, strict=True)])
 
 
 def read() -> list[Line]:

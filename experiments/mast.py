@@ -15,7 +15,6 @@ tasks into results/sparse/mast.png.
 from __future__ import annotations
 
 import argparse
-import csv
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -23,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from experiments import write_rows
 from experiments.mast_figures import HERE, draw, read, show
 from learners.team import Team
 from searchers.common.torch_apart import torch_apart
@@ -202,7 +202,6 @@ def run(task: str, seeds: int) -> None:
     path = HERE / f"mast_{task}.csv"
     rows = read(task)
     done = {(row["arm"], row["density"], row["seed"]) for row in rows}
-    HERE.mkdir(exist_ok=True)
     for arm, density, seed in plan(seeds):
         if (arm, str(density), str(seed)) in done:
             continue
@@ -210,10 +209,7 @@ def run(task: str, seeds: int) -> None:
             for found in TASKS[task](arm, density, seed):
                 outcome = f"{found.pop('outcome'):.5g}"
                 rows.append({"arm": arm, "density": density, "seed": seed, **found, "outcome": outcome})
-        with path.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, HEAD)
-            writer.writeheader()
-            writer.writerows(rows)
+        write_rows(path, HEAD, rows)
         print(*rows[-1].values(), flush=True)
 
 

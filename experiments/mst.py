@@ -14,7 +14,6 @@ those of `dense` in as many steps, and those that `dense` takes to the same loss
 from __future__ import annotations
 
 import argparse
-import csv
 import sysconfig
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -23,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from dse.support.arrays import FloatArray, IntArray
-from experiments import RESULTS, keep, read_rows
+from experiments import RESULTS, keep, read_rows, write_rows
 from experiments.mast_figures import between
 from searchers.common.torch_apart import torch_apart
 
@@ -73,7 +72,6 @@ def run(seeds: int) -> None:
     learned, apart = text()
     rows = read()
     done = {(row["arm"], str(row["seed"])) for row in rows}
-    PATH.parent.mkdir(exist_ok=True)
     for seed in range(seeds):
         for arm, settings in ARMS.items():
             if (arm, str(seed)) in done:
@@ -82,10 +80,7 @@ def run(seeds: int) -> None:
             with torch_apart():
                 curve = pretrain(made, Shape(len(CHARACTERS)), learned, apart, seed)
             rows += [{"arm": arm, "seed": seed, **_rounded(asdict(point))} for point in curve]
-            with PATH.open("w", encoding="utf-8", newline="") as file:
-                writer = csv.DictWriter(file, HEAD)
-                writer.writeheader()
-                writer.writerows(rows)
+            write_rows(PATH, HEAD, rows)
             print(*rows[-1].values(), flush=True)
 
 

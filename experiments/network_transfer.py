@@ -12,7 +12,6 @@ writes results/transfer/small.csv, a line a run, from which `--show` prints agai
 from __future__ import annotations
 
 import argparse
-import csv
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,7 +25,7 @@ from dse.domains.clustered.problem import Problem
 from dse.optimum import certify
 from dse.search.aliases import current_settings
 from dse.search.api import search
-from experiments import RESULTS, keep, read_rows
+from experiments import RESULTS, keep, read_rows, write_rows
 from experiments.draw_small import MODELS, OBJECTIVES, machine, solvable
 from experiments.draw_small import SAMPLES as SAMPLED
 from experiments.intervals import mean_of
@@ -165,11 +164,7 @@ def main() -> None:
     if options.problems == "dev":
         print(table(rows))
     else:
-        PATH.parent.mkdir(exist_ok=True)
-        with PATH.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, tuple(rows[0]))
-            writer.writeheader()
-            writer.writerows(rows)
+        write_rows(PATH, rows[0], rows)
         keep(PATH.with_suffix(".md"), COMMAND, table(rows))
 
 

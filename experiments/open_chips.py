@@ -10,7 +10,6 @@ run that was stopped goes on.
 from __future__ import annotations
 
 import argparse
-import csv
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +22,7 @@ from dse.domains.levels.machine import TENSORS, Bandwidth, Energy, Level, Machin
 from dse.domains.levels.models.timeloop.presets import load_machine
 from dse.domains.levels.models.timeloop.proof.search import solve, warm
 from dse.domains.levels.problem import MachineProblem
-from experiments import RESULTS
+from experiments import RESULTS, read_rows, write_rows
 from workloads import load_layer
 
 SEED, DRAWN = 32, 8
@@ -97,12 +96,7 @@ def main() -> None:
     parser.add_argument("--start", type=int, default=0)
     parser.add_argument("--objective", default="edp")
     given = parser.parse_args()
-    done: set[tuple[str, ...]] = set()
-    if given.file.exists():
-        with given.file.open(encoding="utf-8", newline="") as file:
-            done = {(row["chip"], row["layer"], row["objective"]) for row in csv.DictReader(file)}
-    else:
-        given.file.write_text(",".join(HEAD) + "\n", encoding="utf-8")
+    done = {(row["chip"], row["layer"], row["objective"]) for row in read_rows(given.file)}
     warm()
     pairs = [(chip, layer) for layer in layers() for chip in chips()]
     mixed = [pairs[place] for place in np.random.default_rng(SEED).permutation(len(pairs))]
@@ -112,8 +106,7 @@ def main() -> None:
         problem = MachineProblem(layer, machine, given.objective, "timeloop")
         found = solve(problem, Clock(given.limit, time.process_time))
         row = (chip, name, given.objective, found.status, f"{found.gap:.4f}", f"{found.seconds:.1f}")
-        with given.file.open("a", encoding="utf-8", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerow(row)
+        write_rows(given.file, HEAD, [row], add=True)
         print(*row, flush=True)
 
 

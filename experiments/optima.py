@@ -7,7 +7,6 @@ Losses are in s, J and J s, and `genes` is the best mapping as a gene vector of 
 
 from __future__ import annotations
 
-import csv
 import sys
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from dse.core.certificate import Certificate
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.problem import Problem
 from dse.optimum import certify
-from experiments import RESULTS
+from experiments import RESULTS, write_rows
 from workloads import load
 
 NETWORKS = ("mobilenet_v2", "vgg16", "resnet18", "alexnet")
@@ -37,16 +36,14 @@ def row(network: str, problem: Problem, found: Certificate) -> list[object]:
 
 def main(folder: Path) -> None:
     """Write all files."""
-    folder.mkdir(parents=True, exist_ok=True)
     for accelerator in ACCELERATORS:
-        with (folder / f"{accelerator}.csv").open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(HEAD)
-            for network in NETWORKS:
-                for layer in load(network).layers:
-                    for objective in OBJECTIVES:
-                        problem = Problem(layer, PRESETS[accelerator], objective, COST_MODEL)
-                        writer.writerow(row(network, problem, certify(problem, cache=False)))
+        lines = []
+        for network in NETWORKS:
+            for layer in load(network).layers:
+                for objective in OBJECTIVES:
+                    problem = Problem(layer, PRESETS[accelerator], objective, COST_MODEL)
+                    lines.append(row(network, problem, certify(problem, cache=False)))
+        write_rows(folder / f"{accelerator}.csv", HEAD, lines)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ other layers taught it, and by the equations of the cost model; beside them what
 from __future__ import annotations
 
 import argparse
-import csv
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from dse.campaign.reference import optimum_figures
 from dse.search.run import Cell, run_cell
 from dse.search.searcher import make_searcher
 from dse.search.start import start_points
-from experiments import RESULTS, keep, read_rows
+from experiments import RESULTS, keep, read_rows, write_rows
 from experiments.intervals import mean_of
 from workloads import load_layer
 
@@ -71,11 +70,7 @@ def run(arms: list[str], seeds: int) -> None:
                 best = np.minimum.accumulate(run_cell(cell).evaluations().loss) / proven[listed.label]["loss"]
                 ratios = {str(count): f"{min(best[count - 1], WORST):.5g}" for count in SAMPLES}
                 rows.append({"arm": arm, "problem": listed.label, "seed": seed, **ratios})
-        PATH.parent.mkdir(exist_ok=True)
-        with PATH.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, ("arm", "problem", "seed", *map(str, SAMPLES)))
-            writer.writeheader()
-            writer.writerows(rows)
+        write_rows(PATH, ("arm", "problem", "seed", *map(str, SAMPLES)), rows)
 
 
 def read() -> list[dict[str, Any]]:

@@ -9,14 +9,13 @@ Rows that are there stay: a run that was stopped goes on.
 from __future__ import annotations
 
 import argparse
-import csv
 from collections.abc import Iterator
 from pathlib import Path
 
 from dse.core.clock import Clock
 from dse.core.domains import make_problem
 from dse.optimum import certify
-from experiments import RESULTS
+from experiments import RESULTS, read_rows, write_rows
 from workloads import load
 
 PRESETS = ("edge", "tpu-like")
@@ -56,20 +55,14 @@ def main() -> None:
     parser.add_argument("file", nargs="?", type=Path, default=RESULTS / "optima" / "transformers.csv")
     parser.add_argument("--limit", type=float, default=60.0)
     given = parser.parse_args()
-    done: set[tuple[str, str]] = set()
-    if given.file.exists():
-        with given.file.open(encoding="utf-8", newline="") as file:
-            done = {(row["network"], row["accelerator"]) for row in csv.DictReader(file)}
-    else:
-        given.file.write_text(",".join(HEAD) + "\n", encoding="utf-8")
+    done = {(row["network"], row["accelerator"]) for row in read_rows(given.file)}
     for accelerator in PRESETS:
         for network in runs():
             if (network, accelerator) in done:
                 continue
             products, found, seconds = proven(network, accelerator, given.limit)
             row = (network, accelerator, products, found, f"{seconds:.1f}")
-            with given.file.open("a", encoding="utf-8", newline="") as file:
-                csv.writer(file, lineterminator="\n").writerow(row)
+            write_rows(given.file, HEAD, [row], add=True)
             print(*row, flush=True)
 
 

@@ -18,15 +18,13 @@ down. For tables:
 from __future__ import annotations
 
 import argparse
-import csv
 import time
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from experiments import RESULTS, read_rows
+from experiments import RESULTS, read_rows, write_rows
 from experiments.actorq.asynchronous import earned, run
 from experiments.actorq.setting import Setting
 
@@ -226,13 +224,8 @@ def write(name: str, rows: list[Row]) -> None:
     if not rows:
         return
     rows = [{**row, ACTIVATIONS: activation_bits(8)} for row in rows]
-    HERE.mkdir(parents=True, exist_ok=True)
-    path: Path = HERE / f"actorq-{name}.csv"
-    with path.open("a", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-        if not file.tell():
-            writer.writeheader()
-        writer.writerows([{key: short(value) for key, value in row.items()} for row in rows])
+    lines = [{key: short(value) for key, value in row.items()} for row in rows]
+    write_rows(HERE / f"actorq-{name}.csv", lines[0], lines, add=True)
 
 
 def short(value: Any) -> Any:

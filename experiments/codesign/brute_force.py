@@ -11,7 +11,6 @@ it stops. In the end the best is compared with what branch and bound has found.
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 import sys
@@ -24,7 +23,7 @@ from dse.core.domains import make_problem
 from dse.domains.codesign.reading import read_space
 from dse.optimum import certify
 from dse.optimum.network import certify_network
-from experiments import RESULTS, keep, read_rows
+from experiments import RESULTS, keep, read_rows, write_rows
 from workloads import load
 
 FOLDER = RESULTS / "codesign"
@@ -100,10 +99,7 @@ def main(seconds: float) -> None:
             break
         status, bound, value = machine(point, least)
         least = min(least, value)
-        with path.open("a", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerows([HEADS] * (file.tell() == 0))
-            writer.writerow([name, status, repr(bound), repr(value)])
+        write_rows(path, HEADS, [(name, status, repr(bound), repr(value))], add=True)
     show(read_rows(path), space.machines)
 
 

@@ -6,7 +6,6 @@ written before the next begins, to results/codesign/searched.csv, and the table 
 
 from __future__ import annotations
 
-import csv
 import json
 import sys
 from typing import Any
@@ -16,7 +15,7 @@ import numpy as np
 import dse
 from dse.domains.codesign.reading import read_space
 from dse.support.arrays import FloatArray
-from experiments import RESULTS, keep, read_rows
+from experiments import RESULTS, keep, read_rows, write_rows
 from experiments.comparisons.showing import table
 from experiments.intervals import mean_of
 from workloads import load
@@ -88,9 +87,7 @@ def main(seeds: int) -> None:
     done = {(row["seed"], row["way"]) for row in read_rows(path)}
     for seed in range(seeds):
         rows = [row(seed, way) for way in WAYS if (str(seed), way) not in done]
-        with path.open("a", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerows([HEADS, *rows] if file.tell() == 0 else rows)
+        write_rows(path, HEADS, rows, add=True)
         show()
 
 

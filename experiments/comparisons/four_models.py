@@ -11,7 +11,6 @@ Writes four_models.csv, four_models_winners.csv and four_models.md (the tables) 
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
@@ -29,7 +28,7 @@ from dse.domains.levels.models.timeloop import reference
 from dse.domains.levels.workload import workload_of
 from dse.support.arrays import FloatArray
 from dse.support.errors import InputError
-from experiments import RESULTS, keep
+from experiments import RESULTS, keep, write_rows
 from experiments.comparisons.by_levels import by_levels, levels_of
 from experiments.comparisons.mappings import GROUPS, LAYERS, MACHINE, PLAIN, chosen
 from experiments.comparisons.showing import Row, column, each_group, short, spread, table
@@ -282,10 +281,7 @@ def main() -> None:
 
 def _write(path: Path, rows: list[Row]) -> None:
     shown = [{k: round(v, 3) if isinstance(v, float) else v for k, v in row.items()} for row in rows]
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, shown[0], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(shown)
+    write_rows(path, shown[0], shown)
 
 
 if __name__ == "__main__":

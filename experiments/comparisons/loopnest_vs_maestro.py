@@ -12,10 +12,8 @@ and .md there. Each takes a minute or two.
 from __future__ import annotations
 
 import argparse
-import csv
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 from scipy.stats import spearmanr
@@ -30,7 +28,7 @@ from dse.domains.clustered.models.maestro import Maestro, hardware_row, layer_ro
 from dse.domains.clustered.models.maestro.reference import price
 from dse.domains.clustered.problem import Problem
 from dse.search.api import search
-from experiments import RESULTS, keep
+from experiments import RESULTS, keep, write_rows
 from experiments.comparisons.maestro_rules import rules
 from experiments.comparisons.showing import Row, column, each_group, short, spread, table
 from workloads import load_layer
@@ -235,14 +233,6 @@ def most_loved(rows: list[Row]) -> str:
     return table(shown, [[str(row[name]) for name in shown] for row in feasible[:10]])
 
 
-def write(path: Path, rows: list[Row]) -> None:
-    """The rows as a file."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, rows[0], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-
-
 def main() -> None:
     """Compare, write, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
@@ -251,12 +241,12 @@ def main() -> None:
     )
     if parser.parse_args().loved:
         rows = list(loved())
-        write(HERE / "maestro_loved.csv", rows)
+        write_rows(HERE / "maestro_loved.csv", rows[0], rows)
         keep(HERE / "maestro_loved.md", f"{MODULE} --loved", show_loved(rows), most_loved(rows))
         return
     layers = {name: load_layer(name).lowered() for name in LAYERS}
     rows = [compare(name, layer, *found) for name, layer in layers.items() for found in chosen(layer)]
-    write(HERE / "loopnest_vs_maestro.csv", rows)
+    write_rows(HERE / "loopnest_vs_maestro.csv", rows[0], rows)
     shown = (correlations, latencies, agreement, shares, extremes)
     keep(HERE / "loopnest_vs_maestro.md", MODULE, *(show(rows) for show in shown))
 

@@ -11,7 +11,6 @@ told to ZigZag, its model's folder says. ZigZag has no NoC energy: energies are 
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Callable
 
@@ -26,7 +25,7 @@ from dse.domains.clustered.models.loopnest.counts import MOVED
 from dse.domains.clustered.models.zigzag.constants import Constants as ZigZagConstants
 from dse.domains.clustered.models.zigzag.pricing import ZigZagCosts, price
 from dse.domains.clustered.problem import Problem
-from experiments import RESULTS, keep
+from experiments import RESULTS, keep, write_rows
 from experiments.comparisons.mappings import LAYERS, MACHINE, PLAIN, chosen
 from experiments.comparisons.showing import Row, column, each_group, short, spread, table
 from workloads import load_layer
@@ -249,10 +248,7 @@ def main() -> None:
     for name in LAYERS:
         problem = Problem(load_layer(name), MACHINE, objective="edp", cost_model="loopnest")
         rows += [compare(name, problem.layer, *found) for found in chosen(problem)]
-    with FILE.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, rows[0], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows(FILE, rows[0], rows)
     shown = (correlations, laws, energies, latencies, extremes)
     keep(
         FILE.with_suffix(".md"),

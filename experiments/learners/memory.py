@@ -9,14 +9,13 @@ memory.csv and memory.md in results/learners; goes on where it was stopped.
 
 from __future__ import annotations
 
-import csv
 import time
 from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from dse.support.arrays import FloatArray
-from experiments import keep, read_rows
+from experiments import keep, read_rows, write_rows
 from experiments.intervals import Estimate, at_most, mean_of, overall, ratio_of_sums
 from experiments.learners.returns import HERE
 from learners.registry import task
@@ -80,13 +79,11 @@ def main() -> None:
         for held in HELD:
             if (agents, held) in done or held * size(steps[0]) > MOST:
                 continue
-            found = list(measured(agents, steps, held))
-            with path.open("a", encoding="utf-8", newline="") as file:
-                writer = csv.writer(file, lineterminator="\n")
-                if not file.tell():
-                    writer.writerow(HEAD)
-                for draw, seconds in enumerate(found):
-                    writer.writerow((agents, held, draw, *(f"{second:.6f}" for second in seconds)))
+            lines = [
+                (agents, held, draw, *(f"{second:.6f}" for second in seconds))
+                for draw, seconds in enumerate(measured(agents, steps, held))
+            ]
+            write_rows(path, HEAD, lines, add=True)
     keep(HERE / "memory.md", "experiments.learners.memory", *pages())
 
 

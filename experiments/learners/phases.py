@@ -9,10 +9,9 @@ and arm, in seconds, and goes on where it was stopped.
 
 from __future__ import annotations
 
-import csv
 from typing import NamedTuple
 
-from experiments import read_rows
+from experiments import read_rows, write_rows
 from experiments.learners.returns import HERE
 from learners.profiling import PHASES, profile
 from learners.registry import arms_of, make_learner, task
@@ -51,14 +50,12 @@ def main() -> None:
         measured = profile(
             arms, task(cell.task), cell.agents, updates=cell.updates, held=cell.held, clock="cpu"
         )
-        with path.open("a", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            if not file.tell():
-                writer.writerow(HEAD)
-            for one in measured:
-                for update, seconds in enumerate(one.seconds):
-                    figures = (f"{second:.6f}" for second in seconds)
-                    writer.writerow((*cell[:3], one.arm, update, *figures, f"{one.hook:.6f}"))
+        lines = [
+            (*cell[:3], one.arm, update, *(f"{second:.6f}" for second in seconds), f"{one.hook:.6f}")
+            for one in measured
+            for update, seconds in enumerate(one.seconds)
+        ]
+        write_rows(path, HEAD, lines, add=True)
         whole = ", ".join(f"{one.arm} {one.of().mean():.3f} s" for one in measured)
         print(cell.task, cell.learner, cell.agents, whole, flush=True)
 

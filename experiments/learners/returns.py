@@ -15,14 +15,13 @@ episodes of a run, and goes on where it was stopped.
 from __future__ import annotations
 
 import argparse
-import csv
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dse.support.arrays import FloatArray
-from experiments import RESULTS, read_rows
+from experiments import RESULTS, read_rows, write_rows
 
 HERE = RESULTS / "learners"
 SHORT, SLOW, LONG = 600, 3000, 60_000
@@ -98,12 +97,9 @@ def main() -> None:
     missing = [run for task in options.tasks for run in runs(task, options.episodes) if run not in done]
     with ProcessPoolExecutor(options.workers) as pool:
         for run, means in zip(missing, pool.map(played, missing), strict=True):
-            with path.open("a", encoding="utf-8", newline="") as file:
-                writer = csv.writer(file, lineterminator="\n")
-                if not file.tell():
-                    writer.writerow(HEAD)
-                for place, mean in enumerate(means):
-                    writer.writerow((*run, (place + 1) * BINS[run.length], f"{mean:.4f}"))
+            steps = ((place + 1) * BINS[run.length] for place in range(len(means)))
+            lines = [(*run, at, f"{mean:.4f}") for at, mean in zip(steps, means, strict=True)]
+            write_rows(path, HEAD, lines, add=True)
             print(*run, f"{means[0]:.1f} to {means[-1]:.1f}", flush=True)
 
 

@@ -8,7 +8,6 @@ paper's thresholds, is cut at each of them. Writes correlations.csv; takes about
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
 
 import numpy as np
@@ -19,7 +18,7 @@ from dse.domains.clustered.problem import Problem
 from dse.search.api import search
 from dse.search.gene_groups import best_points, correlations, cut_at, gene_tree
 from dse.support.arrays import FloatArray
-from experiments import RESULTS
+from experiments import RESULTS, write_rows
 from workloads import load_layer
 
 HERE = RESULTS / "paper"
@@ -96,8 +95,7 @@ def main() -> None:
     for line in rows():
         print(*line)
         lines.append(line)
-    with (HERE / "correlations.csv").open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([HEAD, *lines])
+    write_rows(HERE / "correlations.csv", HEAD, lines)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ which value that is. Writes figure7.csv and figure7.png beside the other results
 from __future__ import annotations
 
 import argparse
-import csv
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from dse.domains.clustered.accelerator import load_accelerator
 from dse.domains.clustered.problem import Problem
 from dse.search.api import search
 from dse.support.arrays import FloatArray, IntArray
-from experiments import RESULTS
+from experiments import RESULTS, write_rows
 from workloads import load_layer
 
 SEARCHERS = ("marl", "ppo")
@@ -100,9 +99,7 @@ def main() -> None:
     for layer in asked.layers:
         problem = Problem(load_layer(layer), machine, asked.objective, "maestro", space="paper", tiles="any")
         lines += rows(layer, problem, asked.budget, asked.seeds)
-    asked.out.mkdir(parents=True, exist_ok=True)
-    with (asked.out / "figure7.csv").open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([HEAD, *lines])
+    write_rows(asked.out / "figure7.csv", HEAD, lines)
     where = f"{asked.accelerator}, {asked.objective}, {asked.budget:,} samples"
     draw(lines, f"{where}, {asked.seeds} seeds: median and range", asked.out / "figure7.png")
 

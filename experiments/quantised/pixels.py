@@ -12,7 +12,6 @@ ten minutes of CPU.
 from __future__ import annotations
 
 import argparse
-import csv
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments import keep, read_rows
+from experiments import keep, read_rows, write_rows
 from experiments.intervals import Estimate, Verdict, at_most, mean_of
 from experiments.quantised.ptq import HERE
 from learners.qat import Rounding, aware, round_layers
@@ -166,10 +165,7 @@ def run(path: Path = PATH) -> None:
             if (str(seed), str(bits)) in done:
                 continue
             rows += [{key: str(value) for key, value in line.items()} for line in lines_of(seed, bits)]
-            with path.open("w", encoding="utf-8", newline="") as file:
-                writer = csv.DictWriter(file, HEAD, lineterminator="\n")
-                writer.writeheader()
-                writer.writerows(rows)
+            write_rows(path, HEAD, rows)
             print(*rows[-1].values(), flush=True)
 
 

@@ -8,13 +8,11 @@ policy and a precision; five minutes of CPU. What is there already is kept; --an
 from __future__ import annotations
 
 import argparse
-import csv
 from collections.abc import Iterator
 
 import torch
 
-from dse.support.files import make_folder
-from experiments import RESULTS
+from experiments import RESULTS, read_rows, write_rows
 from experiments.quantised.taught import policies
 from learners.quantised import Precision
 from learners.trials import precision_of, worse_with_interval
@@ -38,29 +36,23 @@ def main() -> None:
     parser.add_argument("--anew", action="store_true")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    make_folder(HERE)
     path = HERE / "ptq.csv"
-    done: set[tuple[str, ...]] = set()
-    if path.exists() and not options.anew:
-        with path.open(newline="") as file:
-            done = {tuple(row[:3]) for row in list(csv.reader(file))[1:]}
-    with path.open("a" if done else "w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        if not done:
-            writer.writerow(HEAD)
-        for taught in policies():
-            key = (taught.task, taught.algorithm, taught.seed)
-            if not taught.is_there or tuple(map(str, key)) in done:
-                continue
-            saved, trial = taught.load()
-            full = trial.measure(saved.policy)
-            print(*key, full.mean(), flush=True)
-            writer.writerow([*key, 32, 32, False, full.mean(), 0.0, 0.0, 0.0])
-            for precision in precisions(channels=not taught.is_mapper):
-                few = trial.measure(saved.policy.quantised(precision))
-                cut = precision.weights, precision.activations, precision.per_channel
-                writer.writerow([*key, *cut, few.mean(), *worse_with_interval(trial, full, few)])
-            file.flush()
+    done = set() if options.anew else {tuple(row[name] for name in HEAD[:3]) for row in read_rows(path)}
+    if options.anew:
+        path.unlink(missing_ok=True)
+    for taught in policies():
+        key = (taught.task, taught.algorithm, taught.seed)
+        if not taught.is_there or tuple(map(str, key)) in done:
+            continue
+        saved, trial = taught.load()
+        full = trial.measure(saved.policy)
+        print(*key, full.mean(), flush=True)
+        lines = [[*key, 32, 32, False, full.mean(), 0.0, 0.0, 0.0]]
+        for precision in precisions(channels=not taught.is_mapper):
+            few = trial.measure(saved.policy.quantised(precision))
+            cut = precision.weights, precision.activations, precision.per_channel
+            lines.append([*key, *cut, few.mean(), *worse_with_interval(trial, full, few)])
+        write_rows(path, HEAD, lines, add=True)
 
 
 if __name__ == "__main__":

@@ -8,12 +8,11 @@ qat.csv in results/quantised, with the columns of ptq.csv; ten minutes of CPU. I
 from __future__ import annotations
 
 import argparse
-import csv
 from collections.abc import Iterator
 
 import torch
 
-from dse.support.files import make_folder
+from experiments import read_rows, write_rows
 from experiments.quantised.ptq import HEAD, HERE
 from experiments.quantised.taught import LEARNING, PROBLEMS, SEEDS, Taught
 from learners.qat import Rounding
@@ -38,27 +37,18 @@ def main() -> None:
     """Teach and measure what is missing."""
     argparse.ArgumentParser(description=__doc__).parse_args()
     torch.set_num_threads(1)
-    make_folder(HERE)
     path = HERE / "qat.csv"
-    done: set[tuple[str, ...]] = set()
-    if path.exists():
-        with path.open(newline="") as file:
-            done = {tuple(row[:4]) for row in list(csv.reader(file))[1:]}
-    with path.open("a" if done else "w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        if not done:
-            writer.writerow(HEAD)
-        for taught, bits in cells():
-            key = (taught.task, taught.algorithm, taught.seed, bits)
-            if tuple(map(str, key)) in done:
-                continue
-            saved, trial = taught.load()
-            precision = precision_of(bits)
-            few = trial.measure(trial.teach(Rounding(precision)).quantised(precision))
-            worse = worse_with_interval(trial, trial.measure(saved.policy), few)
-            print(*key, few.mean(), worse[0], flush=True)
-            writer.writerow([*key, precision.activations, False, few.mean(), *worse])
-            file.flush()
+    done = {tuple(row[name] for name in HEAD[:4]) for row in read_rows(path)}
+    for taught, bits in cells():
+        key = (taught.task, taught.algorithm, taught.seed, bits)
+        if tuple(map(str, key)) in done:
+            continue
+        saved, trial = taught.load()
+        precision = precision_of(bits)
+        few = trial.measure(trial.teach(Rounding(precision)).quantised(precision))
+        worse = worse_with_interval(trial, trial.measure(saved.policy), few)
+        print(*key, few.mean(), worse[0], flush=True)
+        write_rows(path, HEAD, [[*key, precision.activations, False, few.mean(), *worse]], add=True)
 
 
 if __name__ == "__main__":

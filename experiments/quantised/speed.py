@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import copy
-import csv
 import time
 import warnings
 from collections.abc import Callable
@@ -21,7 +20,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from dse.support.files import make_folder
+from experiments import write_rows
 from experiments.quantised.ptq import HERE
 from experiments.quantised.taught import Taught
 from learners.networks import Networks
@@ -43,6 +42,7 @@ ROUNDS = 41
 MANY = 1000
 MAPPER, A_SAMPLE = "mapper's, 2 x 64", "a sample drawn and priced"
 BITS = {"single": 32, "half": 16, "int8": 8}
+HEAD = ("network", "rows", "way", "microseconds", "low", "high", "int8_activations")
 
 
 def networks(hidden: tuple[int, ...]) -> Networks:
@@ -118,22 +118,20 @@ def main() -> None:
     argparse.ArgumentParser(description=__doc__).parse_args()
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
-    make_folder(HERE)
     bits = activation_bits(8)
-    with (HERE / "speed.csv").open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(("network", "rows", "way", "microseconds", "low", "high", "int8_activations"))
-        for name, hidden in SIZES.items():
-            for rows in ROWS:
-                for way, figures in microseconds(ways(networks(hidden), rows)).items():
-                    print(name, rows, way, *(f"{figure:.1f}" for figure in figures), flush=True)
-                    writer.writerow((name, rows, way, *(f"{figure:.2f}" for figure in figures), bits))
-        calls = drawing()
-        whole = microseconds({A_SAMPLE: calls.pop(A_SAMPLE)}, rounds=5, least=1)[A_SAMPLE]
-        figures_by_way = {A_SAMPLE: tuple(figure / MANY for figure in whole)} | microseconds(calls)
-        for way, figures in figures_by_way.items():
-            print("a mapper", way, *(f"{figure:.1f}" for figure in figures), flush=True)
-            writer.writerow((MAPPER, 1, way, *(f"{figure:.2f}" for figure in figures), bits))
+    lines = []
+    for name, hidden in SIZES.items():
+        for rows in ROWS:
+            for way, figures in microseconds(ways(networks(hidden), rows)).items():
+                print(name, rows, way, *(f"{figure:.1f}" for figure in figures), flush=True)
+                lines.append((name, rows, way, *(f"{figure:.2f}" for figure in figures), bits))
+    calls = drawing()
+    whole = microseconds({A_SAMPLE: calls.pop(A_SAMPLE)}, rounds=5, least=1)[A_SAMPLE]
+    figures_by_way = {A_SAMPLE: tuple(figure / MANY for figure in whole)} | microseconds(calls)
+    for way, figures in figures_by_way.items():
+        print("a mapper", way, *(f"{figure:.1f}" for figure in figures), flush=True)
+        lines.append((MAPPER, 1, way, *(f"{figure:.2f}" for figure in figures), bits))
+    write_rows(HERE / "speed.csv", HEAD, lines)
 
 
 if __name__ == "__main__":

@@ -18,12 +18,10 @@ defaults.
 from __future__ import annotations
 
 import argparse
-import csv
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from itertools import zip_longest
-from pathlib import Path
 
 import numpy as np
 
@@ -32,7 +30,7 @@ from dse.campaign.reading import load_campaign
 from dse.campaign.reference import optimum_figures
 from dse.search.run import Cell, run_cell
 from dse.search.searcher import make_searcher
-from experiments import RESULTS, read_rows
+from experiments import RESULTS, read_rows, write_rows
 from experiments.tuning.ranges import FIRST, RANGES, VARIANTS, Settings
 from workloads import load_layer
 
@@ -88,7 +86,7 @@ def tune(name: str, workers: int) -> None:
             logs = np.log(ratios / optima[list(places), np.newaxis]).mean(axis=(0, 1))
             values = [stage, json.dumps(settings), *(f"{np.exp(log):.4f}" for log in (logs.mean(), *logs))]
             rows.append(dict(zip_longest(HEAD, values, fillvalue="")))
-            _write(path, rows)
+            write_rows(path, HEAD, rows)
             print(name, *values, flush=True)
 
         for settings in drawn(name):
@@ -105,13 +103,6 @@ def tune(name: str, workers: int) -> None:
 def development_problems() -> Campaign:
     """The campaign devhard.toml, for its problems."""
     return load_campaign(str(RESULTS / "campaigns" / "devhard.toml"), lambda name: {name: load_layer(name)})
-
-
-def _write(path: Path, rows: Sequence[Mapping[str, str]]) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, HEAD, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
 
 
 if __name__ == "__main__":
