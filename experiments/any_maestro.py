@@ -18,7 +18,7 @@ from dse.core.domains import make_problem
 from dse.core.problem import AnyProblem
 from dse.optimum import certify
 from experiments import RESULTS, read_rows
-from experiments.perfect_factors import MACHINES, OBJECTIVES, SEED, layers
+from experiments.perfect_factors.problems import MACHINES, OBJECTIVES, SEED, layers
 
 FILE = RESULTS / "optima" / "any_maestro.csv"
 HEAD = ("layer", "accelerator", "objective", "any", "bound", "status", "seconds")

@@ -22,7 +22,8 @@ from dse.core.domains import make_problem
 from dse.core.problem import AnyProblem
 from dse.optimum import certify
 from experiments import RESULTS, keep, read_rows
-from experiments.perfect_factors import MODEL, SEED, Named, add_rows, table, warm
+from experiments.perfect_factors.problems import MODEL, SEED, Named, add_rows, warm
+from experiments.perfect_factors.tables import table
 from workloads import load
 
 FILE, PAGE = RESULTS / "optima" / "any_tiles.csv", RESULTS / "any-tiles.md"
