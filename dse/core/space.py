@@ -6,12 +6,16 @@ that has loss and can be written as integers. What only some designs have is in 
 
 from __future__ import annotations
 
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from dse.support.arrays import BoolArray, FloatArray, IntArray
+from dse.support.arrays import BoolArray, FloatArray, IntArray, plain
 
 Kind = Literal["ordinal", "categorical", "permutation"]
 
@@ -120,6 +124,78 @@ class Space(Protocol):
     @property
     def structure(self) -> Structure | None:
         """What the designs are beyond their genes, for the searchers that look at it; None if nothing."""
+
+
+class GeneVectors(ABC):
+    """What follows from a space's genes alone, the same for all kinds of designs."""
+
+    @property
+    @abstractmethod
+    def genes(self) -> tuple[Gene, ...]:
+        """See Space."""
+
+    @property
+    @abstractmethod
+    def mappings(self) -> int:
+        """How many distinct designs there are."""
+
+    @cached_property
+    def sizes(self) -> IntArray:
+        """How many values each gene has: (genes,), read-only."""
+        sizes = np.array([gene.size for gene in self.genes], dtype=np.int64)
+        sizes.flags.writeable = False
+        return sizes
+
+    @property
+    def vectors(self) -> int:
+        """How many gene vectors there are, exactly."""
+        return math.prod(gene.size for gene in self.genes)
+
+    @property
+    def designs(self) -> int:
+        """The `mappings`, as spaces of other designs say it too."""
+        return self.mappings
+
+    @property
+    def estimates(self) -> Mapping[str, int]:
+        """None were made."""
+        return {}
+
+    def uniform(self, rng: np.random.Generator, n: int) -> IntArray:
+        """`n` vectors (n, genes), each gene drawn uniformly."""
+        return rng.integers(0, self.sizes, size=(n, len(self.sizes)), dtype=np.int64)
+
+    def contains(self, genes: IntArray, /) -> BoolArray:
+        """Which of the vectors (n, genes) lie in the space: (n,)."""
+        vectors = self.as_vectors(genes)
+        inside: BoolArray = np.logical_and.reduce((vectors >= 0) & (vectors < self.sizes), axis=1)
+        return inside
+
+    def as_vectors(self, genes: Any) -> IntArray:
+        """Gene vectors (n, genes) of any integer type as kernels take them; ValueError for others."""
+        vectors, count = np.asarray(genes), len(self.sizes)
+        if vectors.ndim != 2 or vectors.shape[1] != count or vectors.dtype.kind not in "iu":
+            raise ValueError(
+                f"gene vectors must be integers of shape (n, {count}), got {vectors.dtype} {vectors.shape}"
+            )
+        return plain(vectors)
+
+    def checked(self, genes: Any) -> IntArray:
+        """The same; ValueError for one that is not in the space."""
+        vectors = self.as_vectors(genes)
+        inside = self.contains(vectors)
+        if not inside.all():
+            raise self.outside(vectors, int(np.argmin(inside)))
+        return vectors
+
+    def outside(self, vectors: IntArray, row: int) -> ValueError:
+        """The error for a vector with a gene out of range."""
+        vector = vectors[row]
+        bad = int(np.argmax((vector < 0) | (vector >= self.sizes)))
+        gene = self.genes[bad]
+        return ValueError(
+            f"vector {row}: gene {gene.name} must be within 0 and {gene.size - 1}, got {vector[bad]}"
+        )
 
 
 class Structure(Protocol):

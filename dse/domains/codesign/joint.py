@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,10 +18,10 @@ from dse.core.domains import make_problem
 from dse.core.layer import Layer
 from dse.core.problem import AnyProblem
 from dse.core.reasons import Reason
-from dse.core.space import Block, Gene
+from dse.core.space import Block, Gene, GeneVectors
 from dse.domains.codesign.designs import NetworkDesigns
 from dse.domains.codesign.space import HardwareSpace, Point, Priced
-from dse.support.arrays import BoolArray, FloatArray, IntArray
+from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import InputError
 
 STRUCTURES, MACHINES = 64, 4096
@@ -39,7 +38,7 @@ class Ready(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Joint:
+class Joint(GeneVectors):
     """Machines of a space, with a mapping of each of some layers."""
 
     hardware: HardwareSpace
@@ -103,13 +102,6 @@ class Joint:
         return tuple(found)
 
     @cached_property
-    def sizes(self) -> IntArray:
-        """How many values each gene has."""
-        sizes = np.array([gene.size for gene in self.genes], dtype=np.int64)
-        sizes.setflags(write=False)
-        return sizes
-
-    @cached_property
     def blocks(self) -> tuple[Block, ...]:
         """The hardware's genes, and each layer's."""
         names = ("hardware", *(f"layer {place}" for place in range(len(self.layers))))
@@ -120,16 +112,9 @@ class Joint:
         )
 
     @property
-    def vectors(self) -> int:
-        """How many gene vectors there are."""
-        return prod(self.sizes.tolist())
-
-    @property
-    def designs(self) -> int:
-        """As many, at most: what is one design depends on the machine."""
+    def mappings(self) -> int:
+        """As many as vectors, at most: what is one design depends on the machine."""
         return self.vectors
-
-    mappings = designs
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -144,12 +129,7 @@ class Joint:
 
     def sample(self, rng: np.random.Generator, n: int, /) -> IntArray:
         """`n` vectors drawn uniformly."""
-        return rng.integers(0, self.sizes, size=(n, len(self.sizes)), dtype=np.int64)
-
-    def contains(self, genes: IntArray, /) -> BoolArray:
-        """Which vectors lie in the space."""
-        inside: BoolArray = np.logical_and.reduce((genes >= 0) & (genes < self.sizes), axis=1)
-        return inside
+        return self.uniform(rng, n)
 
     def canonical(self, genes: IntArray, /) -> IntArray:
         """The smallest vectors of the same designs; of a machine that is none, the machine alone counts."""
@@ -231,14 +211,7 @@ class Joint:
 
     def decode(self, genes: IntArray, /) -> NetworkDesigns:
         """The designs of the vectors. ValueError if one is not in the space."""
-        if not self.contains(genes).all():
-            raise ValueError("a vector is not in the space")
-        return NetworkDesigns(self, self.canonical(genes))
-
-    @property
-    def estimates(self) -> dict[str, int]:
-        """None."""
-        return {}
+        return NetworkDesigns(self, self.canonical(self.checked(genes)))
 
     @property
     def structure(self) -> None:

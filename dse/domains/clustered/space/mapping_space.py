@@ -12,11 +12,10 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dse.core.chains import TILES, Chain
 from dse.core.layer import DIMS, Layer
-from dse.core.space import Block, Gene
+from dse.core.space import Block, Gene, GeneVectors
 from dse.domains.clustered.accelerator import MACHINE_FIGURES, Accelerator, figure_column
 from dse.domains.clustered.mapping import CLUSTER, COLUMNS, INNER_TILE, OUTER_TILE, Mapping, MappingBatch
 from dse.domains.clustered.space.blocks import make_blocks
@@ -26,18 +25,17 @@ from dse.domains.clustered.space.features import feature_names, mapping_features
 from dse.domains.clustered.space.genes import FixedValue, make_gene, parse_fixed, read_fixed
 from dse.domains.clustered.space.kernels.layout import pack
 from dse.domains.clustered.space.parts import FIT, SPACES, Parts, figure_gene, read_parts, singles_of
-from dse.support.arrays import BoolArray, FloatArray, IntArray
+from dse.support.arrays import FloatArray, IntArray, plain
 from dse.support.errors import InputError, unknown
 from dse.support.jit import load_kernels
 
 __all__ = ["Block", "Gene", "MappingSpace", "equation1", "parse_fixed"]
 
-INT64 = np.dtype(np.int64)
 _NO_MACHINES = np.empty((0, len(MACHINE_FIGURES)), dtype=np.int64)
 
 
 @dataclass(frozen=True)
-class MappingSpace:
+class MappingSpace(GeneVectors):
     """The mappings of `layer` (lowered) onto `accelerator` that a searcher may choose from.
 
     A point is a vector of integers, in the order of `genes`; each is 0 to its gene's size minus 1.
@@ -81,28 +79,11 @@ class MappingSpace:
             sizes[f"inner.tile.{chain.dim}"] = chain.inner_genes
         return tuple(make_gene(name, sizes[name]) for name in self.parts.gene_names)
 
-    @cached_property
-    def sizes(self) -> IntArray:
-        """How many values each gene has: (genes,), read-only."""
-        sizes = np.array([gene.size for gene in self.genes], dtype=np.int64)
-        sizes.flags.writeable = False
-        return sizes
-
-    @property
-    def vectors(self) -> int:
-        """How many gene vectors there are, exactly."""
-        return math.prod(gene.size for gene in self.genes)
-
     @property
     def mappings(self) -> int:
         """How many distinct mappings the vectors decode to, exactly."""
         chains = math.prod(chain.count for chain in self._chains)
         return chains * math.prod(len(choices) for choices in self._choices.values())
-
-    @property
-    def designs(self) -> int:
-        """The `mappings`, as spaces of other designs say it too."""
-        return self.mappings
 
     @property
     def estimates(self) -> dict[str, int]:
@@ -133,7 +114,7 @@ class MappingSpace:
 
     def sample(self, rng: np.random.Generator, n: int) -> IntArray:
         """`n` gene vectors drawn uniformly, but the sizes of `any` tiles log-uniformly: (n, genes)."""
-        genes = rng.integers(0, self.sizes, size=(n, len(self.sizes)), dtype=np.int64)
+        genes = self.uniform(rng, n)
         if self.tiles == "factors":
             return genes
         batch = self.decode(genes)
@@ -142,23 +123,16 @@ class MappingSpace:
             batch.rows[:, [OUTER_TILE + dim, INNER_TILE + dim]] = np.stack(chain.draw(rng, n), axis=1)
         return self.encode(self.refit(batch))
 
-    def contains(self, genes: IntArray) -> BoolArray:
-        """Which of the vectors (n, genes) lie in the space: (n,)."""
-        vectors = self._as_vectors(genes)
-        within = (vectors >= 0) & (vectors < self.sizes)
-        inside: BoolArray = np.logical_and.reduce(within, axis=1)
-        return inside
-
     def decode(self, genes: IntArray) -> MappingBatch:
         """The mappings of the vectors (n, genes), of any integer type, with their machines where genes say
         them. ValueError if one is not in the space.
         """
-        vectors = self._as_vectors(genes)
+        vectors = self.as_vectors(genes)
         rows = np.empty((len(vectors), COLUMNS), dtype=np.int64)
         machines = np.repeat(self._machine, len(vectors), axis=0) if self.has_machines else None
         bad = _points().decode(vectors, self._packed, rows, _NO_MACHINES if machines is None else machines)
         if bad >= 0:
-            raise self._outside(vectors, bad)
+            raise self.outside(vectors, bad)
         return MappingBatch(rows, machines, self.parts.whole)
 
     def encode(self, batch: MappingBatch) -> IntArray:
@@ -170,7 +144,7 @@ class MappingSpace:
         machines = batch.machines
         if machines is None:
             machines = np.repeat(self._machine, len(batch) if self.has_machines else 0, axis=0)
-        bad = _points().encode(_plain(batch.rows), _plain(machines), self._packed, genes)
+        bad = _points().encode(plain(batch.rows), plain(machines), self._packed, genes)
         if bad >= 0:
             raise InputError(f"mapping {bad}: {self._why_not(batch[bad], machines, bad)}")
         return genes
@@ -210,21 +184,21 @@ class MappingSpace:
 
         A vector that has no neighbour (in a space of one mapping) is its own.
         """
-        vectors = self._as_vectors(genes)
+        vectors = self.as_vectors(genes)
         out = np.empty((len(vectors), len(self.sizes)), dtype=np.int64)
         bad = _moves().random_neighbours(vectors, self._packed, rng.random(len(vectors)), out)
         if bad >= 0:
-            raise self._outside(vectors, bad)
+            raise self.outside(vectors, bad)
         return out
 
     def neighbours(self, genes: IntArray, block: Block) -> IntArray:
         """All neighbours of one vector (genes,) by the moves of a block, as `Block.neighbours` says."""
-        vectors = self._as_vectors(np.asarray(genes)[np.newaxis])
+        vectors = self.as_vectors(np.asarray(genes)[np.newaxis])
         kernel = _moves()
         out = np.empty((kernel.MAX_MOVES, len(self.sizes)), dtype=np.int64)
         count = kernel.block_neighbours(vectors, block.index, self._packed, out)
         if count < 0:
-            raise self._outside(vectors, 0)
+            raise self.outside(vectors, 0)
         return out[:count].copy()
 
     @property
@@ -266,15 +240,6 @@ class MappingSpace:
         packed: IntArray = pack(self.parts, self.layer, self._chains, sizes, first, singles)
         return packed
 
-    def _outside(self, vectors: IntArray, row: int) -> ValueError:
-        """The error for a vector with a gene out of range."""
-        vector = vectors[row]
-        bad = int(np.argmax((vector < 0) | (vector >= self.sizes)))
-        gene = self.genes[bad]
-        return ValueError(
-            f"vector {row}: gene {gene.name} must be within 0 and {gene.size - 1}, got {vector[bad]}"
-        )
-
     def _why_not(self, mapping: Mapping, machines: IntArray, row: int) -> str:
         """The first thing in a mapping that the space has no choice for, in words."""
         whole = self.parts.whole
@@ -305,15 +270,6 @@ class MappingSpace:
             return f"cluster = {mapping.cluster_size}; expected {right}, {along}"
         return f"cluster = {mapping.cluster_size}; expected {one_of(self._choices['cluster'])}"
 
-    def _as_vectors(self, genes: Any) -> IntArray:
-        """Gene vectors (n, genes) of any integer type as the kernels take them."""
-        vectors, count = np.asarray(genes), len(self.sizes)
-        if vectors.ndim != 2 or vectors.shape[1] != count or vectors.dtype.kind not in "iu":
-            raise ValueError(
-                f"gene vectors must be integers of shape (n, {count}), got {vectors.dtype} {vectors.shape}"
-            )
-        return _plain(vectors)
-
 
 def _points() -> ModuleType:
     """The compiled functions between genes and mappings."""
@@ -323,10 +279,3 @@ def _points() -> ModuleType:
 def _moves() -> ModuleType:
     """The compiled moves."""
     return load_kernels("dse.domains.clustered.space.kernels.moves")
-
-
-def _plain(array: NDArray[Any]) -> IntArray:
-    """The array, or a copy that is int64, contiguous and writable: for others numba would compile again."""
-    if array.dtype == INT64 and array.flags.carray:
-        return array
-    return np.array(array, dtype=np.int64, order="C")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from dse.core.chains import divisors, listed
 from dse.domains.levels.machine import Level, Machine
@@ -107,6 +107,12 @@ class FactorChain:
         return None
 
 
+@lru_cache(maxsize=4096)
+def _chain(dim: str, size: int, slots: tuple[Slot, ...]) -> FactorChain:
+    """One for all spaces that have it: what it has worked out is kept with it."""
+    return FactorChain(dim, size, slots)
+
+
 def factor_chains(
     workload: Workload, machine: Machine, fixed: Mapping[tuple[int, str, str], int]
 ) -> tuple[FactorChain, ...]:
@@ -116,11 +122,11 @@ def factor_chains(
     """
     found = []
     for dim, size in workload.dims:
-        chain = FactorChain(dim, size, tuple(_slots(workload, machine, dim, fixed)))
+        chain = _chain(dim, size, tuple(_slots(workload, machine, dim, fixed)))
         if not chain.count:
             # Nothing fits, whatever the factors: the price of a mapping says so, level by level.
             loose = tuple(Slot(slot.level, slot.kind, slot.most, None, slot.fixed) for slot in chain.slots)
-            chain = FactorChain(dim, size, loose)
+            chain = _chain(dim, size, loose)
         if not chain.count:
             given = {key: factor for key, factor in fixed.items() if key[2] == dim}
             said = ", ".join(

@@ -14,7 +14,7 @@ import numpy as np
 
 from dse.core.hardware import FIGURE_PREFIX
 from dse.core.layer import Layer
-from dse.core.space import Block, Gene
+from dse.core.space import Block, Gene, GeneVectors
 from dse.domains.levels.layout import Layout, RowArray
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.mapping import HierarchyMapping
@@ -27,7 +27,7 @@ from dse.support.arrays import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True)
-class OpenSpace:
+class OpenSpace(GeneVectors):
     """The mappings of `layer` onto `machine`, and a gene for each figure that is `parts`.
 
     The genes of the mapping come first, those of a HierarchySpace on the most capable machine: a mapping that
@@ -71,13 +71,6 @@ class OpenSpace:
         figures = (Gene(FIGURE_PREFIX + name, len(values), "ordinal") for name, values in self.parts.hardware)
         return (*self.widest.genes, *figures)
 
-    @cached_property
-    def sizes(self) -> IntArray:
-        """How many values each gene has: (genes,), read-only."""
-        sizes = np.array([gene.size for gene in self.genes], dtype=np.int64)
-        sizes.flags.writeable = False
-        return sizes
-
     @property
     def _mapped(self) -> int:
         """How many genes are of the mapping."""
@@ -97,19 +90,9 @@ class OpenSpace:
         )
 
     @property
-    def vectors(self) -> int:
-        """How many gene vectors there are, exactly."""
-        return math.prod(gene.size for gene in self.genes)
-
-    @property
     def mappings(self) -> int:
         """How many distinct mappings on distinct hardware there are; those that do not fit count too."""
         return self.widest.mappings * math.prod(len(values) for _, values in self.parts.hardware)
-
-    @property
-    def designs(self) -> int:
-        """The `mappings`, as spaces of other designs say it too."""
-        return self.mappings
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -124,12 +107,12 @@ class OpenSpace:
 
     def sample(self, rng: np.random.Generator, n: int) -> IntArray:
         """`n` vectors (n, genes), drawn uniformly from those that fit their hardware; see HierarchySpace."""
-        genes = rng.integers(0, self.sizes, size=(n, len(self.sizes)), dtype=np.int64)
+        genes = self.uniform(rng, n)
         for _ in range(ROUNDS):
             misfits = np.flatnonzero(~self._fits(genes))
             if not len(misfits):
                 break
-            genes[misfits] = rng.integers(0, self.sizes, size=(len(misfits), len(self.sizes)), dtype=np.int64)
+            genes[misfits] = self.uniform(rng, len(misfits))
         return genes
 
     def _fits(self, genes: IntArray) -> BoolArray:
@@ -167,26 +150,9 @@ class OpenSpace:
         hardware = zip(self.parts.hardware, choices, strict=True)
         return self.parts.machine(self.machine, tuple(values[int(pick)] for (_, values), pick in hardware))
 
-    def contains(self, genes: IntArray) -> BoolArray:
-        """Which of the vectors (n, genes) lie in the space: (n,)."""
-        inside: BoolArray = np.logical_and.reduce((genes >= 0) & (genes < self.sizes), axis=1)
-        return inside
-
     def _parted(self, genes: Any) -> tuple[IntArray, IntArray]:
         """The genes of the mapping and those of the hardware; ValueError for no vectors of the space."""
-        vectors = np.asarray(genes)
-        if vectors.ndim != 2 or vectors.shape[1] != len(self.sizes) or vectors.dtype.kind not in "iu":
-            raise ValueError(
-                f"gene vectors must be integers of shape (n, {len(self.sizes)}), "
-                f"got {vectors.dtype} {vectors.shape}"
-            )
-        vectors = vectors.astype(np.int64)
-        if not self.contains(vectors).all():
-            row, gene = np.argwhere((vectors < 0) | (vectors >= self.sizes))[0]
-            raise ValueError(
-                f"vector {row}: gene {self.genes[gene].name} must be within 0 and {self.sizes[gene] - 1}, "
-                f"got {vectors[row, gene]}"
-            )
+        vectors = self.checked(genes)
         return np.ascontiguousarray(vectors[:, : self._mapped]), vectors[:, self._mapped :]
 
     def decode(self, genes: IntArray) -> HierarchyBatch:
@@ -253,11 +219,6 @@ class OpenSpace:
     def structure(self) -> OpenSpace:
         """What the designs are beyond their genes: the space itself says it."""
         return self
-
-    @property
-    def estimates(self) -> dict[str, int]:
-        """As HierarchySpace."""
-        return self.widest.estimates
 
     def show(self, genes: IntArray) -> str:
         """One point (genes,) as text: the mapping, then the figures that its genes say."""

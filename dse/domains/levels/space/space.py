@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dse.core.layer import Layer
-from dse.core.space import Block, Gene
+from dse.core.space import Block, Gene, GeneVectors
 from dse.domains.levels.layout import Layout, RowArray
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.mapping import HierarchyMapping
@@ -36,7 +36,7 @@ ROUNDS = 64
 
 
 @dataclass(frozen=True)
-class HierarchySpace:
+class HierarchySpace(GeneVectors):
     """The mappings of `layer` onto `machine`: factors that divide, orders, and what levels keep.
 
     A vector has a gene for every factor that has a choice (`DRAM.temporal.K`, `DRAM.spatial.K`), which picks
@@ -101,22 +101,10 @@ class HierarchySpace:
         return self._packed.genes
 
     @cached_property
-    def sizes(self) -> IntArray:
-        """How many values each gene has: (genes,), read-only."""
-        sizes = np.array([gene.size for gene in self.genes], dtype=np.int64)
-        sizes.flags.writeable = False
-        return sizes
-
-    @cached_property
     def blocks(self) -> tuple[Block, ...]:
         """A block for the factors of each dim, the order of each level, and where each tensor is kept."""
         named = enumerate(self._packed.blocks)
         return tuple(Block(name, genes, index, self) for index, (name, genes) in named)
-
-    @property
-    def vectors(self) -> int:
-        """How many gene vectors there are, exactly."""
-        return math.prod(gene.size for gene in self.genes)
 
     @property
     def mappings(self) -> int:
@@ -125,19 +113,9 @@ class HierarchySpace:
         others = math.prod(len(level.orders) << len(level.open) for level in self.levels)
         return chains * others
 
-    @property
-    def estimates(self) -> dict[str, int]:
-        """None were made."""
-        return {}
-
     def show(self, genes: IntArray) -> str:
         """The mapping of one vector (genes,) in a line."""
         return self.decode(genes[np.newaxis])[0].text() + "\n"
-
-    @property
-    def designs(self) -> int:
-        """The `mappings`, as spaces of other designs say it too."""
-        return self.mappings
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -154,12 +132,12 @@ class HierarchySpace:
 
         One that does not fit is drawn again, `ROUNDS` times at most: where nearly nothing fits, some may not.
         """
-        genes = rng.integers(0, self.sizes, size=(n, len(self.sizes)), dtype=np.int64)
+        genes = self.uniform(rng, n)
         for _ in range(ROUNDS):
             misfits = np.flatnonzero(~self.fits(self._rows(genes)))
             if not len(misfits):
                 break
-            genes[misfits] = rng.integers(0, self.sizes, size=(len(misfits), len(self.sizes)), dtype=np.int64)
+            genes[misfits] = self.uniform(rng, len(misfits))
         return genes
 
     def measure(self, rows: RowArray) -> tuple[IntArray, IntArray]:
@@ -199,14 +177,9 @@ class HierarchySpace:
         least: IntArray = self._limits.least[0]
         return least
 
-    def contains(self, genes: IntArray) -> BoolArray:
-        """Which of the vectors (n, genes) lie in the space: (n,)."""
-        inside: BoolArray = np.logical_and.reduce((genes >= 0) & (genes < self.sizes), axis=1)
-        return inside
-
     def decode(self, genes: IntArray) -> HierarchyBatch:
         """The mappings of the vectors (n, genes). ValueError if one is not in the space."""
-        return HierarchyBatch(self._rows(self._checked(genes)), self.layout, self.machine)
+        return HierarchyBatch(self._rows(self.checked(genes)), self.layout, self.machine)
 
     def encode(self, mappings: list[HierarchyMapping] | HierarchyBatch) -> IntArray:
         """The canonical vectors of mappings: (n, genes). InputError for one that is not in the space."""
@@ -243,7 +216,7 @@ class HierarchySpace:
 
     def canonical(self, genes: IntArray) -> IntArray:
         """The smallest vectors that stand for the same mappings: (n, genes)."""
-        vectors = self._checked(genes)
+        vectors = self.checked(genes)
         found = np.empty_like(vectors)
         _kernels().canonical(vectors, self._packed.tables, found)
         return found
@@ -256,7 +229,7 @@ class HierarchySpace:
 
     def neighbours(self, genes: IntArray, block: Block) -> IntArray:
         """All neighbours of one vector (genes,) by the moves of a block, as `Block.neighbours` says."""
-        vectors = self._checked(np.asarray(genes)[np.newaxis])
+        vectors = self.checked(np.asarray(genes)[np.newaxis])
         rows, tables, index = self._rows(vectors), self._packed.tables, block.index
         out = np.empty((256, vectors.shape[1]), dtype=np.int64)
         count = _kernels().block_neighbours(vectors, index, rows, tables, out)
@@ -294,7 +267,7 @@ class HierarchySpace:
 
         Figures of a mapping are near sums of them; what a word costs anywhere is not among them.
         """
-        return self._features.counts(self._rows(self._checked(genes)))
+        return self._features.counts(self._rows(self.checked(genes)))
 
     def keep_inside(self, genes: IntArray, before: IntArray, changed: IntArray) -> IntArray:
         """The vectors (n, genes) with the tiles inside of what has changed as they were, if possible.
@@ -302,8 +275,8 @@ class HierarchySpace:
         `before` are the vectors before the gene `changed` (n,) of each took another value: a gene picks among
         what those outside of it leave, and would pick something else.
         """
-        kept = self._checked(genes).copy()
-        rows = self._rows(self._checked(before))
+        kept = self.checked(genes).copy()
+        rows = self._rows(self.checked(before))
         _kernels().keep_inside(kept, rows, self._packed.tables, np.asarray(changed, dtype=np.int64))
         return kept
 
@@ -311,26 +284,6 @@ class HierarchySpace:
         rows = np.empty((len(vectors), self.layout.columns), dtype=np.int32)
         _kernels().decode(vectors, self._packed.tables, rows)
         return rows
-
-    def _checked(self, genes: Any) -> IntArray:
-        """Vectors (n, genes) of any integer type as the kernels take them; ValueError for others."""
-        vectors = np.asarray(genes)
-        if vectors.ndim != 2 or vectors.shape[1] != len(self.sizes) or vectors.dtype.kind not in "iu":
-            raise ValueError(
-                f"gene vectors must be integers of shape (n, {len(self.sizes)}), "
-                f"got {vectors.dtype} {vectors.shape}"
-            )
-        vectors = np.array(vectors, dtype=np.int64, order="C")
-        outside = ~self.contains(vectors)
-        if outside.any():
-            row = int(np.argmax(outside))
-            bad = int(np.argmax((vectors[row] < 0) | (vectors[row] >= self.sizes)))
-            gene = self.genes[bad]
-            raise ValueError(
-                f"vector {row}: gene {gene.name} must be within 0 and {gene.size - 1}, "
-                f"got {vectors[row, bad]}"
-            )
-        return vectors
 
 
 def _kernels() -> ModuleType:
