@@ -17,7 +17,7 @@ from tests.conftest import Dse
 def is_made_again(asked: Any) -> None:
     """From the plain data that a folder has of it."""
     plain: Any = json.loads(json.dumps([definition_of(asked), asked.identity]))
-    again = problem_from_definition(plain[0], asked.model.name), problem_from_identity(plain[1])
+    again = problem_from_definition(plain[0], asked.model_spec), problem_from_identity(plain[1])
     assert [one.fingerprint for one in again] == [asked.fingerprint] * 2
     points = asked.space.sample(np.random.default_rng(0), 20)
     assert (again[0].price(points).loss == asked.price(points).loss).all()

@@ -24,7 +24,7 @@ from dse.core.objective import objective_named
 from dse.core.problem import AnyProblem
 from dse.core.residence import Home, Phase, Rates, SharedTiles
 from dse.optimum.chains.proofs import Proofs
-from dse.optimum.chains.tilings import Group, Move, Part, Tiling, part_of, size_of, tilings
+from dse.optimum.chains.tilings import Group, Part, Tiling, carried, part_of, size_of, tilings
 from dse.optimum.chains.words import Size, least_moved
 from dse.support.arrays import FloatArray
 
@@ -97,7 +97,7 @@ class Sharing:
         if not proven:
             for part in tiling.parts:
                 self.proofs.settle(part.phase)
-                if self.weights[1] and self._carried(tiling, part):
+                if self.weights[1] and carried(tiling, part):
                     self._by_energy.settle(part.phase)
             value = self.cost(tiling)
             if value < self.best[0]:
@@ -145,7 +145,7 @@ class Sharing:
             best = found.best
             joules = part.count * best.energy_nj * 1e-9
             ports: FloatArray = part.count * self.tiles.demands(problem, best.mapping)
-            for move in self._carried(tiling, part):
+            for move in carried(tiling, part):
                 spent, more = self.tiles.moved(problem, move.tensor, move.words)
                 joules += move.count * spent * 1e-9
                 ports = ports + move.count * more
@@ -155,16 +155,6 @@ class Sharing:
     def _by_energy(self) -> Proofs:
         """Proofs of least energy."""
         return self.proofs.of("energy")
-
-    @staticmethod
-    def _carried(tiling: Tiling, part: Part) -> list[Move]:
-        """The moves that a part's time has: what comes is of the layer's first, what goes of its last."""
-        mine = [one for one in tiling.parts if one.place == part.place]
-        return [
-            move
-            for move in tiling.moves
-            if move.place == part.place and part is (mine[-1] if move.tensor == OUTPUT else mine[0])
-        ]
 
     @cached_property
     def _problem(self) -> AnyProblem:
@@ -239,7 +229,7 @@ class Sharing:
         """What moving what is held costs that comes or goes as a part is run."""
         return sum(
             move.count * move.words * (rates.goes if move.tensor == OUTPUT else rates.of(move.tensor)[0])
-            for move in self._carried(tiling, part)
+            for move in carried(tiling, part)
         )
 
     def _at_ports(self, tiling: Tiling, part: Part) -> float:

@@ -73,6 +73,16 @@ class Tiling:
     moves: tuple[Move, ...]
 
 
+def carried(tiling: Tiling, part: Part) -> list[Move]:
+    """The moves that a part's time has: what comes is of the layer's first, what goes of its last."""
+    mine = [one for one in tiling.parts if one.place == part.place]
+    return [
+        move
+        for move in tiling.moves
+        if move.place == part.place and part is (mine[-1] if move.tensor == OUTPUT else mine[0])
+    ]
+
+
 def size_of(layer: Layer) -> Size:
     """Rows, columns and sums of a layer that is a product, or a convolution by one place."""
     rows, columns = layer.output

@@ -7,6 +7,7 @@ import pytest
 from dse.core.edges import Chain
 from dse.optimum.chains.check import check_chain
 from tests.optimum.chains.small_chains import RESIDENCE, proven
+from tests.optimum.chains.test_searched_shared_tiles import least_by_hand, shared
 from tests.optimum.chains.test_shared_tiles import CASES, ROW, SQUARES, front_by_hand, proof_of
 
 
@@ -29,6 +30,14 @@ def test_no_tiling_is_faster_nor_of_less_edp_than_the_bound(chain: Chain, room: 
         assert found.gap is not None
         assert found.gap < 0.05
         assert [check for check in check_chain(found, RESIDENCE) if not check.passed] == []
+
+
+@pytest.mark.parametrize(("objective", "room"), [("energy", 11), ("latency", 7), ("latency", 11)])
+def test_no_vector_of_genes_that_share_tiles_is_below_the_proof(objective: str, room: int) -> None:
+    found = proven(SQUARES, room, objective, most=3)
+    assert found.status == "optimal"
+    least = least_by_hand(shared(SQUARES, objective, room))
+    assert least == pytest.approx(found.lower_bound, rel=1e-9)
 
 
 def test_the_energy_and_cycles_of_every_published_chain_are_proven() -> None:

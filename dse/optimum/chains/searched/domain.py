@@ -8,10 +8,12 @@ from typing import Any, ClassVar
 
 from dse.core.certificate import BOUNDED, INFEASIBLE, OPTIMAL, Certificate, Counts, priced
 from dse.core.clock import Clock
+from dse.core.cost_models import cost_model as core_model
 from dse.core.domains import domain_of
 from dse.core.network_problem import NetworkDomain
 from dse.core.objective import refuse_several
 from dse.optimum.chains.searched.problem import INNER, ChainProblem, ChainsModel
+from dse.optimum.chains.searched.shared_problem import SharedChainProblem
 
 __all__ = ["Chains", "ChainsModel"]
 
@@ -41,7 +43,9 @@ class Chains(NetworkDomain):
         """See Domain."""
         self.refuse_options(tiles, fixed, area_budget)
         refuse_several(objective)
-        return ChainProblem(layer, hardware, objective)
+        model: Any = core_model(cost_model) if isinstance(cost_model, str) else cost_model
+        kind = SharedChainProblem if model.settings.intermediates == "shared" else ChainProblem
+        return kind(layer, hardware, objective)
 
     def load_hardware(self, name: str, cost_model: Any) -> Any:
         """See Domain: the machines of the cost model that prices the layers."""
@@ -57,7 +61,7 @@ class Chains(NetworkDomain):
 
 
 class ChainProver:
-    """The proof of `dse certify --chains`, of one chain and whole tensors; layers' proofs are kept."""
+    """The proof of `dse certify --chains`, of one chain; layers' proofs are kept."""
 
     groups = "layers beside what stays"
     floor_only = True
@@ -86,7 +90,7 @@ class ChainProver:
             problem.problem_of,
             problem.residence,
             proving,
-            most=1,
+            most=problem.most,
             over=lambda: clock.over,
         )
         counts = Counts(sum(map(len, found.known.values())), 0, 0, 0, 0, 0, problem.space.mappings)
@@ -95,10 +99,7 @@ class ChainProver:
             return Certificate(
                 problem.fingerprint, status, found.lower_bound, None, (), counts, clock.seconds
             )
-        design = problem.design_of(
-            found.best.staying, {run.name: run.best.mapping for run in found.best.runs}
-        )
-        best = priced(problem, design)
+        best = priced(problem, problem.proven(found.best))
         assert best is not None
         bound = min(found.lower_bound, best.loss * (1 - ROUNDED))
         status = OPTIMAL if found.status == OPTIMAL else BOUNDED

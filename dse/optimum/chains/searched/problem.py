@@ -5,10 +5,10 @@ So searches, campaigns and reports take it: tensors stay whole or not at all, an
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -17,12 +17,14 @@ from dse.core.cost_models import cost_model
 from dse.core.domains import make_problem
 from dse.core.edges import Chain
 from dse.core.evaluations import Criteria, Evaluations
+from dse.core.model_settings import ModelSettings
 from dse.core.network_problem import NetworkProblem
 from dse.core.problem import AnyProblem
 from dse.core.reasons import Reason
 from dse.core.residence import Home, Phase, Residence, residence_of
 from dse.core.whole_network import WholeNetwork
 from dse.optimum.chains.program import Program
+from dse.optimum.chains.result import Schedule
 from dse.optimum.chains.searched.designs import ChainDesign, ChainDesigns, read_design, vector_of
 from dse.optimum.chains.searched.space import ChainSpace
 from dse.optimum.chains.solve import refuse_objective
@@ -34,6 +36,16 @@ INNER = "timeloop"
 """The cost model that prices each layer."""
 
 
+@dataclass(frozen=True)
+class ChainSettings(ModelSettings):
+    """Whether `intermediates` stay on chip `whole`, or may be handed on in `shared` tiles too."""
+
+    label: ClassVar[str] = "settings of cost model 'chains'"
+    main: ClassVar[str] = "intermediates"
+
+    intermediates: Literal["whole", "shared"] = "whole"
+
+
 class ChainsModel(AnyCostModel):
     """Sums over a chain's layers, each priced by INNER beside what stays on chip while it is run."""
 
@@ -41,9 +53,49 @@ class ChainsModel(AnyCostModel):
     domain = "chains"
     version = "1"
     prices_networks = True
+    settings_type = ChainSettings
+    settings: ChainSettings
 
-    def __init__(self) -> None:
+    def __init__(self, settings: ChainSettings | None = None) -> None:
+        self.settings = settings or ChainSettings()
         self.version = f"1, {INNER} {cost_model(INNER).version}"
+
+
+class Sums:
+    """What `count` points cost, added up layer by layer."""
+
+    def __init__(self, count: int, criteria: Criteria) -> None:
+        self._criteria = criteria
+        self._columns = {name: np.zeros(count, np.int64) for name in ("cycles", "l1_size", "l2_size")}
+        self._energy, self._reasons = np.zeros(count), np.zeros(count, np.uint8)
+
+    def add(self, rows: IntArray, priced: Evaluations, runs: int, taken: int, broken: int) -> None:
+        """Add so many runs of a layer to those rows, beside what takes room; `broken` says why it cannot."""
+        columns, reasons = self._columns, self._reasons
+        columns["cycles"][rows] += runs * priced.cycles
+        self._energy[rows] += runs * priced.energy_nj
+        room = "l2_size" if len(self._criteria.capacities) > 1 else "l1_size"
+        for name in ("l1_size", "l2_size"):
+            need = getattr(priced, name) + (taken if name == room else 0)
+            columns[name][rows] = np.maximum(columns[name][rows], need)
+        found = np.where(priced.reason == 0, broken, priced.reason)
+        reasons[rows] = np.where(reasons[rows] == 0, found, reasons[rows])
+
+    def priced(self, macs: int) -> Evaluations:
+        """All of it."""
+        count = len(self._energy)
+        nothing = np.zeros(count)
+        found = Evaluations(
+            **self._columns,
+            energy_nj=self._energy,
+            power=nothing,
+            area=nothing.copy(),
+            macs=np.full(count, macs, np.int64),
+            loss=nothing.copy(),
+            reason=self._reasons,
+            criteria=self._criteria,
+        )
+        return replace(found, loss=np.where(self._reasons == 0, found.objective_value, np.inf))
 
 
 @dataclass(frozen=True)
@@ -52,6 +104,8 @@ class ChainProblem(NetworkProblem):
 
     designs: ClassVar[type[Any]] = ChainDesigns
     hardware_genes: ClassVar[tuple[str, ...]] = ()
+    most: ClassVar[int] = 1
+    """Layers that may share tiles."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.layer, WholeNetwork) or not self.layer.edges:
@@ -106,11 +160,11 @@ class ChainProblem(NetworkProblem):
         problems = {layer: self.problem_of(layer) for layer in self.layer.layers}
         _ = self.home
         return Program(
-            self.chain, {layer: self.residence.sizes(one) for layer, one in problems.items()}, most=1
+            self.chain, {layer: self.residence.sizes(one) for layer, one in problems.items()}, self.most
         )
 
     @cached_property
-    def space(self) -> ChainSpace:
+    def space(self) -> Any:
         """What stays, and a mapping of each layer."""
         problems = [self.residence.roomy(self.problem_of(layer)) for layer in self.layer.layers]
         return ChainSpace(self.layer, self.accelerator, self.program, tuple(problems))
@@ -129,32 +183,12 @@ class ChainProblem(NetworkProblem):
 
     def price(self, genes: IntArray) -> Evaluations:
         """What the points cost: sums over layers; what needs most room of any is what is needed."""
-        count = len(genes)
-        columns = {name: np.zeros(count, np.int64) for name in ("cycles", "l1_size", "l2_size")}
-        energy, reasons = np.zeros(count), np.zeros(count, np.uint8)
+        sums = Sums(len(genes), self.criteria)
         for place, runs in enumerate(self.program.runs):
             for staying, rows in self._alike(place, genes):
                 priced, taken, broken = self._phase(place, staying, genes[rows])
-                columns["cycles"][rows] += runs * priced.cycles
-                energy[rows] += runs * priced.energy_nj
-                room = "l2_size" if len(self.criteria.capacities) > 1 else "l1_size"
-                for name in ("l1_size", "l2_size"):
-                    need = getattr(priced, name) + (taken if name == room else 0)
-                    columns[name][rows] = np.maximum(columns[name][rows], need)
-                found = np.where(priced.reason == 0, broken, priced.reason)
-                reasons[rows] = np.where(reasons[rows] == 0, found, reasons[rows])
-        nothing = np.zeros(count)
-        priced = Evaluations(
-            **columns,
-            energy_nj=energy,
-            power=nothing,
-            area=nothing.copy(),
-            macs=np.full(count, self.layer.macs, np.int64),
-            loss=nothing.copy(),
-            reason=reasons,
-            criteria=self.criteria,
-        )
-        return replace(priced, loss=np.where(reasons == 0, priced.objective_value, np.inf))
+                sums.add(rows, priced, runs, taken, broken)
+        return sums.priced(self.layer.macs)
 
     def _alike(self, place: int, genes: IntArray) -> list[tuple[frozenset[int], IntArray]]:
         """The rows of which the same tensors take room while a layer is run, by what those are."""
@@ -187,13 +221,14 @@ class ChainProblem(NetworkProblem):
 
     # Designs
 
-    def design_of(self, stays: Sequence[str], mappings: Mapping[str, Any]) -> ChainDesign:
-        """The design of what stays and the mappings that layers have beside it, by name."""
+    def proven(self, schedule: Schedule) -> Any:
+        """The design of a proof's best schedule."""
+        mappings = {run.name: run.best.mapping for run in schedule.runs}
         own = zip(self.layer.layers, self.space.problems, strict=True)
         found = (self.residence.placed(problem, [mappings[layer.name]])[0] for layer, problem in own)
-        return ChainDesign(tuple(name for name in self.space.names if name in stays), tuple(found))
+        return ChainDesign(tuple(name for name in self.space.names if name in schedule.staying), tuple(found))
 
-    def vectors(self, mappings: Sequence[ChainDesign]) -> IntArray:
+    def vectors(self, mappings: Sequence[Any]) -> IntArray:
         """The gene vectors of designs."""
         return np.array([vector_of(self.space, one) for one in mappings])
 
@@ -201,13 +236,13 @@ class ChainProblem(NetworkProblem):
         """Nothing."""
         return ""
 
-    def read_mapping(self, data: object, where: str = "mapping") -> ChainDesign:
+    def read_mapping(self, data: object, where: str = "mapping") -> Any:
         """The design in parsed JSON."""
         return read_design(self.space, data, where)
 
     # Words
 
-    def _runs(self, mapping: ChainDesign) -> list[tuple[Any, Phase, AnyProblem, Any]]:
+    def _runs(self, mapping: Any) -> list[tuple[Any, Phase, AnyProblem, Any]]:
         """Each layer with the phase that it is run as, its problem, and its mapping there."""
         staying = frozenset(self.chain.place(name) for name in mapping.stays)
         found = []
@@ -217,7 +252,7 @@ class ChainProblem(NetworkProblem):
             found.append((layer, phase, problem, self.residence.placed(problem, [own])[0]))
         return found
 
-    def explain(self, mapping: ChainDesign) -> str:
+    def explain(self, mapping: Any) -> str:
         """Why the design is not feasible: the first layer that does not fit beside what stays."""
         for layer, phase, problem, own in self._runs(mapping):
             if phase.taken > self.home.room:
@@ -227,19 +262,19 @@ class ChainProblem(NetworkProblem):
                 return f"{layer.name}: {words}"
         return "feasible"
 
-    def nest(self, mapping: ChainDesign) -> str:
+    def nest(self, mapping: Any) -> str:
         """What stays, and the loops of each layer."""
         lines = [self.needs(mapping)]
         for layer, _, problem, own in self._runs(mapping):
             lines += [f"{layer.name} x {layer.repeats}", problem.nest(own).rstrip("\n")]
         return "\n".join(lines) + "\n"
 
-    def needs(self, mapping: ChainDesign) -> str:
+    def needs(self, mapping: Any) -> str:
         """What stays, and the most room that it takes."""
         most = max(phase.taken for _, phase, _, _ in self._runs(mapping))
         names = ", ".join(mapping.stays) or "nothing"
         return f"stays in {self.home.level}: {names}, at most {most:,} {self.home.unit}"
 
-    def case(self, mapping: ChainDesign) -> dict[str, Any]:
+    def case(self, mapping: Any) -> dict[str, Any]:
         """The design, with the machine."""
         return {"mapping": mapping.to_dict(), "hardware": self.accelerator.to_dict()}
