@@ -17,7 +17,16 @@ from dse.domains.clustered.mapping import CLUSTER, INNER_PARALLEL, INNER_TILE, O
 from dse.domains.clustered.models.loopnest import LoopNest
 from dse.domains.clustered.models.loopnest.check.coverage import cover
 from dse.domains.clustered.models.loopnest.params import DEPTHWISE, PES
-from dse.domains.clustered.models.loopnest.proof import dims, inner_level, kernels, outer_level, tiles
+from dse.domains.clustered.models.loopnest.proof import (
+    dims,
+    inner_level,
+    kernels,
+    outer_level,
+    pieces,
+    search,
+    shapes,
+    tiles,
+)
 from dse.domains.clustered.models.loopnest.proof.bounds import make_bounds
 from dse.domains.clustered.models.loopnest.proof.instance import Instance, make_instance
 from dse.domains.clustered.problem import Problem
@@ -99,6 +108,44 @@ class Summed:
         return [(int(case[outer_level.TO_PES]), int(case[outer_level.AT_L2])) for case in cases[:number]]
 
 
+class Parts:
+    """The bounds of all mappings that have a mapping's shape, inner parallel dim and first inner tiles."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.instance = make_instance(problem)
+        self.walk = search.walk_scratch(self.instance.inner_tiles.shape[1])
+
+    def bounds(self, genes: IntArray, row: IntArray) -> list[float]:
+        """Losses: with the mapping's inner tile of K, with those of K and C, and of K, C and Y."""
+        instance, summed, cluster = self.instance, Summed(self.instance, genes, row), int(row[CLUSTER])
+        params, measured, best = instance.params, summed.dims, np.full(2, math.inf)
+        parallel = max(int(row[INNER_PARALLEL]), int(params[DEPTHWISE])) if cluster > 1 else -1
+        shape = self.shape(summed, cluster)
+        lists = instance.parallels, instance.inner_tiles
+        pieces.list_pieces(measured, cluster, params, *lists, self.walk[0], self.walk[1])
+        known, figures, found = (params, instance.constants, instance.terms), self.walk[1], []
+        assert search.begin(params, self.walk) == 0
+        for dim in range(3):
+            sizes = figures[0, dim, :, pieces.ALONE, pieces.SIZE].tolist()
+            self.walk[-1][dim] = sizes.index(row[INNER_TILE + dim]) - 1
+            assert search.descend(dim, parallel, measured, *known, shape, self.walk, best) == dim + 1
+            found.append(float(pieces.bound_part(self.walk[2], measured, *known, shape)[0]))
+        return found
+
+    def shape(self, summed: Summed, cluster: int) -> tuple[int, ...]:
+        """What bounds need of the shape."""
+        instance, orders = self.instance, np.zeros((shapes.MAX_ORDERS, 2), np.int64)
+        scratch = np.zeros(inner_level.LEVEL, np.int64), *outer_level.outer_scratch()
+        many = shapes.bound_orders(
+            summed.dims, cluster, instance.params, instance.parallels, instance.inner_tiles, instance.orders,
+            summed.real, ORDER_TABLE, *scratch, np.zeros(outer_level.TOTALS, np.int64), orders,
+        )  # fmt: skip
+        found: tuple[int, ...] = search.shape_figures(
+            summed.dims, instance.params, instance.inner_tiles, orders, many
+        )
+        return found
+
+
 # Figures and bounds
 
 
@@ -131,6 +178,19 @@ def test_no_mapping_moves_fewer_words_than_the_bound_of_its_tiles(layer: str) ->
         assert any(bound[0] <= to_pes and bound[1] <= at_l2 for bound in bounds)
         tight += any(bound == (to_pes, at_l2) for bound in bounds)
     assert tight > 0
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+@pytest.mark.parametrize("objective", ["latency", "energy", "edp"])
+def test_no_mapping_is_below_the_bound_of_its_first_inner_tiles(layer: str, objective: str) -> None:
+    problem = Problem(load_layer(layer), ODD, objective, MODEL)
+    parts, genes = Parts(problem), problem.space.sample(np.random.default_rng(6), 400)
+    rows, losses, near = problem.space.decode(genes).rows, problem.price(genes).loss, 0
+    for index in np.flatnonzero(np.isfinite(losses)):
+        bounds = parts.bounds(genes[index], rows[index])
+        assert bounds[0] <= bounds[1] <= bounds[2] <= losses[index]
+        near += bounds[2] > 0.9 * losses[index]
+    assert near > 0
 
 
 @pytest.mark.parametrize("case", SMALL[:-1], ids=lambda case: case.name)

@@ -3,9 +3,10 @@
 1. A group is a *shape*: a choice of outer tiles, cluster size and outer parallel dim. It alone decides what
    L2 must hold and, with the outer order, all DRAM traffic. Its bound: its orders' exact DRAM words and time
    on the link, with no less in an outer step than the busiest PE's work (`shapes`).
-2. To solve a shape, its inner tiles and inner parallel dims are gone through. Each gets a bound: the words of
+2. To solve a shape, its inner parallel dims and inner tiles are gone through dim by dim: all that begin with
+   the same tiles are left out together if they can be (`pieces`). What is left gets a bound: the words of
    three cases, by which tensor can stay in L1 as the innermost loop advances (`tiles`).
-3. Where that is below the best loss found, all orders that differ are priced, exactly (`search`).
+3. Where that is below the best loss found, all orders that differ are priced, exactly (`orders`).
 
 The rules of feasibility beyond the buffers never decide here: the model counts all MACs, and each of its
 steps takes the busiest PE's work, so cycles are below neither floor.
@@ -58,7 +59,7 @@ class LoopNestBounds:
     @property
     def nothing_fits(self) -> bool:
         """Whether no inner tiles fit in L1."""
-        return not len(self.instance.inner_tiles)
+        return not self.instance.inner_tiles[:, 0].all()
 
     def bound(self, start: int, stop: int, losses: FloatArray, tie_breaks: FloatArray) -> None:
         """The least of a shape's outer orders, with the least work in a step."""
@@ -82,7 +83,7 @@ class LoopNestBounds:
             place[kernels.SHAPE], instance.outer_tiles, instance.clusters, instance.parallels, choice
         )
         outer_tiles = [int(instance.outer_tiles[dim, 1 + choice[dim]]) for dim in range(4)]
-        inner_tiles = instance.inner_tiles[place[kernels.TILES]].tolist()
+        inner_tiles = place[kernels.TILES : kernels.TILES + 4]
         return Winner(
             Choice(int(instance.parallels[0, 1 + choice[5]]), place[kernels.OUTER_ORDER], outer_tiles),
             int(instance.clusters[choice[4]]),

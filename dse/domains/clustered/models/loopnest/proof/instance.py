@@ -55,12 +55,12 @@ class Instance:
 
     `params` are the layer's and the machine's figures (see `dims`), `constants` the energies of an access in
     pJ, the clock and what a MAC takes of its L1, `terms` the objective's, for COLUMNS. `outer_tiles` (4, n)
-    hold how many tiles a dim has, then which; `inner_tiles` (n, 4) are all those that fit in L1, the smallest
-    first, whatever outer tiles they divide. `parallels` (2, n), by level, hold how many dims may be parallel,
-    then which, and `orders` (2, 16, 25), by level and set of dims with more than one step, how many orders
-    differ, then which. `real` (2, tiles, clusters + 1, 3) has, by Y and X, outer tile and cluster size (the
-    last: not parallel), the input rows or columns that are no padding: those of all outer steps, those that
-    stay as they advance, and as they go back.
+    hold how many tiles a dim has, then which; `inner_tiles` (4, n) so those that fit in L1 beside the
+    smallest of the other dims, whatever outer tiles they divide. `parallels` (2, n), by level, hold how many
+    dims may be parallel, then which, and `orders` (2, 16, 25), by level and set of dims with more than one
+    step, how many orders differ, then which. `real` (2, tiles, clusters + 1, 3) has, by Y and X, outer tile
+    and cluster size (the last: not parallel), the input rows or columns that are no padding: those of all
+    outer steps, those that stay as they advance, and as they go back.
     """
 
     params: IntArray
@@ -198,17 +198,24 @@ def _real_inputs(problem: Problem, chains: Sequence[Chain], clusters: IntArray) 
 
 
 def _fitting(problem: Problem, chains: Sequence[Chain]) -> IntArray:
-    """The inner tiles that fit in L1, in the order of their sizes: (n, 4)."""
-    layer, depthwise = problem.layer, problem.layer.type == "DSCONV"
-    cuts = [[chain.inner] if chain.inner else divisors(chain.size) for chain in chains]
-    k, c, y, x = (axis.ravel() for axis in np.meshgrid(*cuts, indexing="ij"))
-    windows = []
-    for tile, (stride, window, *_) in zip((y, x), layer.reads, strict=True):
-        pitch = min(stride, window)
-        windows.append(tile * pitch + window - pitch)
-    outputs = (c if depthwise else k) * y * x
+    """By dim, how many inner tiles fit in L1 beside the smallest of the other dims, then which, ascending."""
+    cuts = [[chain.inner] if chain.inner else list(divisors(chain.size)) for chain in chains]
+    smallest = [tiles[0] for tiles in cuts]
+    return counted(
+        [
+            [tile for tile in tiles if _fits(problem, [*smallest[:dim], tile, *smallest[dim + 1 :]])]
+            for dim, tiles in enumerate(cuts)
+        ]
+    )
+
+
+def _fits(problem: Problem, tiles: Sequence[int]) -> bool:
+    """Whether L1 holds what inner tiles of K, C, Y and X need, twice."""
+    layer, (k, c, y, x) = problem.layer, tiles
+    rows, columns = (
+        tile * reads.pitch + reads.overlap for tile, reads in zip((y, x), layer.reads, strict=True)
+    )
     of_input, of_weights, of_output = of_tensors(layer, problem.accelerator)
-    inputs = c * windows[0] * windows[1]
-    need: IntArray = 2 * (of_input * inputs + of_weights * k * c + of_output * outputs)
-    tiles: IntArray = np.stack([k, c, y, x], axis=1)[need <= problem.accelerator.l1_size]
-    return tiles
+    outputs = (c if layer.type == "DSCONV" else k) * y * x
+    need = 2 * (of_input * c * rows * columns + of_weights * k * c + of_output * outputs)
+    return need <= problem.accelerator.l1_size

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dse.domains.clustered.models.loopnest.proof.instance import make_instance
-from dse.domains.clustered.models.loopnest.proof.search import (
+from dse.domains.clustered.models.loopnest.proof.orders import (
     AT_HAND,
     DONE,
     INNER_ORDER,
@@ -12,9 +12,8 @@ from dse.domains.clustered.models.loopnest.proof.search import (
     PARALLEL,
     SHAPE,
     TILES,
-    search_shapes,
-    set_clusters,
 )
+from dse.domains.clustered.models.loopnest.proof.search import search_shapes, set_clusters
 from dse.domains.clustered.models.loopnest.proof.shapes import bound_shapes, floor, read_shape
 
 __all__ = [

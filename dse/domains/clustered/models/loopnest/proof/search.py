@@ -1,9 +1,4 @@
-"""The best mapping of a shape: its inner tiles by their bounds, and of those that remain all orders.
-
-The outer and the inner order meet in few figures: the inner order decides the time and the words of the
-inner transitions of an outer step, and with them alone the outer order's sums rise. So inner orders that are
-worse in every figure than another are left out.
-"""
+"""The best mapping of a shape: its inner tiles dim by dim, by bounds, and of those that remain all orders."""
 
 from __future__ import annotations
 
@@ -16,7 +11,6 @@ from dse.domains.clustered.models.loopnest.params import (
     LINK_INPUT,
     LINK_OUTPUT,
     LINK_WEIGHTS,
-    NOC,
     OFFCHIP,
 )
 from dse.domains.clustered.models.loopnest.proof.dims import (
@@ -27,44 +21,51 @@ from dse.domains.clustered.models.loopnest.proof.dims import (
     DIMS,
     LAST_CLUSTERS,
     LAST_SPAN,
-    PIECE,
-    PLACES,
+    OUTER_STEPS,
     SPAN,
     STEPS,
-    TILE,
-    set_inner,
 )
-from dse.domains.clustered.models.loopnest.proof.inner_level import LEVEL, inner_scratch, time_inner
+from dse.domains.clustered.models.loopnest.proof.inner_level import LEVEL, inner_scratch
+from dse.domains.clustered.models.loopnest.proof.orders import (
+    LOOKED_AT,
+    PARALLEL,
+    PLACE,
+    RISING,
+    TILES,
+    TRIED,
+    solve_tiles,
+)
 from dse.domains.clustered.models.loopnest.proof.outer_level import (
-    AT_DRAM,
     AT_L2,
-    CYCLES,
     TO_PES,
     TOTALS,
-    inner_words,
     outer_scratch,
-    time_outer,
 )
+from dse.domains.clustered.models.loopnest.proof.pieces import (
+    ALONE,
+    SIZE,
+    UP_TO,
+    bound_part,
+    limit,
+    list_pieces,
+)
+from dse.domains.clustered.models.loopnest.proof.pieces import FIGURES as OF_PIECES
 from dse.domains.clustered.models.loopnest.proof.shapes import (
     DRAM_WORDS,
     LEAST_CYCLES,
     MAX_ORDERS,
     below,
     bound_orders,
+    least_ends,
     loss_of,
-    outer_moving,
     read_shape,
     set_shape,
 )
 from dse.domains.clustered.models.loopnest.proof.tiles import (
-    BUSY,
     CASES,
-    END_WORDS,
-    ENDS,
     FIGURES,
-    STEP,
-    WAITS,
     bound_cases,
+    least_cycles,
     set_figures,
 )
 from dse.domains.clustered.models.loopnest.timing import (
@@ -75,17 +76,6 @@ from dse.domains.clustered.models.loopnest.traffic import (
     K,
 )
 from dse.support.jit import ARRAYLESS, OPTIONS
-
-# Where the best mapping stands: its shape, inner tiles (a row), inner parallel dim, outer and inner order.
-# After them, the first three of what is at hand.
-SHAPE, TILES, PARALLEL, OUTER_ORDER, INNER_ORDER = range(5)
-PLACE, AT_HAND = 5, 8
-# What was done: inner levels looked at, those whose orders were tried, mappings priced.
-LOOKED_AT, TRIED, PRICED = range(3)
-DONE = 3
-
-# Figures of an inner level that the outer sums rise with: four times, words to and from PEs and at L2.
-RISING = 6
 
 
 @njit(**ARRAYLESS)
@@ -126,14 +116,14 @@ def search_shapes(
     """Searches these shapes, whose bounds rise, while their bounds beat the best.
 
     `best` (2), the least loss and its tie break, and `place` become those of the best mapping wherever one is
-    better. `inner_tiles` (n, 4) are those that fit in L1.
+    better.
     """
     dims, real_of = np.zeros((DIMS, COLUMNS), np.int64), np.zeros((2, 3), np.int64)
     choice, level, totals = np.zeros(6, np.int64), np.zeros(LEVEL, np.int64), np.zeros(TOTALS, np.int64)
     within, around = outer_scratch()
     found, front = np.zeros((MAX_ORDERS, 2), np.int64), np.zeros((MAX_ORDERS, LEVEL + RISING + 1), np.int64)
     figures, cases = np.zeros(FIGURES, np.int64), np.zeros((CASES, 4), np.int64)
-    spread, scratch = np.zeros((2, 3), np.int64), inner_scratch()
+    spread, scratch, walk = np.zeros((2, 3), np.int64), inner_scratch(), walk_scratch(inner_tiles.shape[1])
     for index in range(len(shapes)):
         if not below(losses[index], tie_breaks[index], best[0], best[1]):
             return
@@ -144,47 +134,122 @@ def search_shapes(
             dims, cluster, params, parallels, inner_tiles, orders, real_of, order_table, level, within,
             around, totals, found,
         )  # fmt: skip
-        shape = found[:many, LEAST_CYCLES].min(), found[:many, DRAM_WORDS].min(), link_ends(dims, params)
+        shape = shape_figures(dims, params, inner_tiles, found, many)
         set_clusters(dims, parallels[0, 1 + choice[5]], params, spread)
+        list_pieces(dims, cluster, params, parallels, inner_tiles, walk[0], walk[1])
         place[PLACE] = shapes[index]
         # In a cluster of one PE no dim is spread.
         for number in range(parallels[1, 0] if cluster > 1 else 1):
             parallel = parallels[1, 1 + number]
-            for row in range(len(inner_tiles)):
-                if not set_tiles(dims, inner_tiles[row], parallel, cluster, params):
-                    continue
-                done[LOOKED_AT] += 1
-                loss, tie_break = bound_tiles(dims, params, constants, terms, shape, figures, cases)
-                if not below(loss, tie_break, best[0], best[1]):
-                    continue
-                done[TRIED] += 1
-                place[PLACE + 1], place[PLACE + 2] = row, parallel
-                solve_tiles(
-                    dims, params, constants, terms, figures, cases, shape[2], spread, found, orders, real_of,
-                    order_table, level, front, scratch, within, around, totals, best, place, done,
-                )  # fmt: skip
+            place[PLACE + PARALLEL] = parallel
+            search_tiles(
+                dims, parallel if cluster > 1 else np.int64(-1), params, constants, terms, shape, walk,
+                figures, cases, spread, found, orders, real_of, order_table, level, front, scratch, within,
+                around, totals, best, place, done,
+            )  # fmt: skip
+
+
+@njit(**OPTIONS)
+def walk_scratch(many):
+    """The arrays that `descend` works in: see there and `list_pieces`."""
+    pieces = np.zeros((2, DIMS, many, COLUMNS), np.int64)
+    of_pieces = np.zeros((2, DIMS, many, 2, OF_PIECES), np.int64)
+    at, last = np.zeros((DIMS, OF_PIECES), np.int64), np.zeros((DIMS, DIMS), np.int64)
+    return pieces, of_pieces, at, last, np.zeros(DIMS, np.int64), np.zeros(DIMS, np.int64)
 
 
 @njit(**ARRAYLESS)
-def set_tiles(dims, pieces, parallel, cluster, params):
-    """Fills the inner columns of `dims`; False if the tiles do not divide the outer ones."""
+def search_tiles(
+    dims, parallel, params, constants, terms, shape, walk, figures, cases, spread, found, orders, real_of,
+    order_table, level, front, scratch, within, around, totals, best, place, done,
+):  # fmt: skip
+    """Goes through a shape's inner tiles whose bounds beat the best; `parallel` is -1 if no dim is spread."""
+    sizes = walk[4]
+    depth = begin(params, walk)
+    while depth >= 0:
+        depth = descend(depth, parallel, dims, params, constants, terms, shape, walk, best)
+        if depth < DIMS:
+            continue
+        depth = DIMS - 1
+        done[LOOKED_AT] += 1
+        loss, tie_break = bound_tiles(dims, params, constants, terms, shape, figures, cases)
+        if not below(loss, tie_break, best[0], best[1]):
+            continue
+        done[TRIED] += 1
+        for dim in range(DIMS):
+            place[PLACE + TILES + dim] = sizes[dim]
+        solve_tiles(
+            dims, params, constants, terms, figures, cases, shape[2], spread, found, orders, real_of,
+            order_table, level, front, scratch, within, around, totals, best, place, done,
+        )  # fmt: skip
+
+
+@njit(**ARRAYLESS)
+def shape_figures(dims, params, inner_tiles, found, number):
+    """What bounds of a shape's inner tiles need of it: see `bound_part`."""
+    outer = 1
     for dim in range(DIMS):
-        if pieces[dim] > 1 and dims[dim, TILE] % pieces[dim] != 0:
-            return False
+        outer *= dims[dim, OUTER_STEPS]
+    cycles, dram = found[0, LEAST_CYCLES], found[0, DRAM_WORDS]
+    for index in range(1, number):
+        cycles, dram = min(cycles, found[index, LEAST_CYCLES]), min(dram, found[index, DRAM_WORDS])
+    ends, least = link_ends(dims, params), least_ends(dims, params, inner_tiles)
+    return cycles, dram, ends, least, (outer - 1) * params[LATENCY]
+
+
+@njit(**ARRAYLESS)
+def begin(params, walk):
+    """Goes to before the first inner tile of the first dim; its depth, -1 if no tiles fit."""
+    _, of_pieces, _, last, sizes, path = walk
+    depth = np.int64(0)
     for dim in range(DIMS):
-        places = cluster if dim == parallel else 1
-        if dims[dim, PIECE] != pieces[dim] or dims[dim, PLACES] != places:
-            set_inner(dims, dim, pieces[dim], places, params)
-    return True
+        sizes[dim], path[dim] = of_pieces[0, dim, 0, ALONE, SIZE], -1
+        if sizes[dim] == 0:
+            return depth - 1
+    return depth if limit(of_pieces[0], sizes, depth, last, params) else depth - 1
+
+
+@njit(**ARRAYLESS)
+def descend(depth, parallel, dims, params, constants, terms, shape, walk, best):
+    """Takes the next inner tile of the dim at `depth`, and, if the bound then beats the best, goes on to the
+    next dim.
+
+    Returns the depth: DIMS if all inner tiles are chosen, one less than it was if this dim has no more of
+    them. `walk` has what `list_pieces` fills, the figures of `bound_part`, what `limit` fills, the chosen
+    sizes and their places.
+    """
+    pieces, of_pieces, at, last, sizes, path = walk
+    path[depth] += 1
+    if path[depth] > last[depth, depth]:
+        # Dims to come are at their smallest.
+        sizes[depth] = of_pieces[0, depth, 0, ALONE, SIZE]
+        return depth - 1
+    way, number = int(depth == parallel), path[depth]
+    for column in range(STEPS, COLUMNS):
+        dims[depth, column] = pieces[way, depth, number, column]
+    sizes[depth] = of_pieces[way, depth, number, ALONE, SIZE]
+    if depth == DIMS - 1:
+        return DIMS
+    limit(of_pieces[0], sizes, depth + 1, last, params)
+    for column in range(OF_PIECES):
+        at[depth, column] = of_pieces[way, depth, number, ALONE, column]
+    for dim in range(depth + 1, DIMS):
+        for column in range(OF_PIECES):
+            at[dim, column] = of_pieces[int(dim == parallel), dim, last[depth + 1, dim], UP_TO, column]
+    loss, tie_break = bound_part(at, dims, params, constants, terms, shape)
+    if not below(loss, tie_break, best[0], best[1]):
+        return depth
+    path[depth + 1] = -1
+    return depth + 1
 
 
 @njit(**ARRAYLESS)
 def bound_tiles(dims, params, constants, terms, shape, figures, cases):
     """The bound of inner tiles, and its tie break; `cases` begins with the least of all cases.
 
-    `shape` has the fewest cycles and DRAM words of the outer orders, and the cycles of `link_ends`.
+    `shape` is that of `bound_part`.
     """
-    outer_cycles, dram, ends = shape
+    outer_cycles, dram, ends, _, _ = shape
     set_figures(dims, params, figures)
     least, least_tie = np.inf, np.inf
     to_pes = at_l2 = np.int64(2**62)
@@ -198,78 +263,3 @@ def bound_tiles(dims, params, constants, terms, shape, figures, cases):
             least, least_tie = loss, tie_break
     cases[0, TO_PES], cases[0, AT_L2] = to_pes, at_l2
     return least, least_tie
-
-
-@njit(**ARRAYLESS)
-def least_cycles(figures, params, at_l2, outer_cycles, ends):
-    """Cycles below which no mapping with so many words at L2 is, if its outer level takes `outer_cycles`."""
-    moving = cycles_of(max(at_l2 - figures[END_WORDS], 0), params[NOC])
-    steady = max(figures[BUSY], moving) + figures[WAITS]
-    return figures[ENDS] + max(outer_cycles, ends + steady)
-
-
-@njit(**ARRAYLESS)
-def solve_tiles(
-    dims, params, constants, terms, figures, cases, ends, spread, found, orders, real_of, order_table, level,
-    front, scratch, within, around, totals, best, place, done,
-):  # fmt: skip
-    """Tries all orders of inner tiles that could beat the best, and keeps the best."""
-    inner_moving = 0
-    for dim in range(DIMS):
-        inner_moving |= int(dims[dim, STEPS] > 1) << dim
-    choices, outer_orders, kept = orders[1, inner_moving], orders[0, outer_moving(dims)], np.int64(0)
-    for index in range(choices[0]):
-        order = choices[1 + index]
-        time_inner(dims, order_table[order], params, figures[STEP], spread, scratch[0], scratch[1], level)
-        kept = keep(dims, params, level, order, front, kept)
-    for outer in range(outer_orders[0]):
-        cycles = least_cycles(figures, params, cases[0, AT_L2], found[outer, LEAST_CYCLES], ends)
-        loss, tie_break = loss_of(
-            params, constants, terms, cycles, cases[0, TO_PES], cases[0, AT_L2], found[outer, DRAM_WORDS]
-        )
-        if not below(loss, tie_break, best[0], best[1]):
-            continue
-        for index in range(kept):
-            time_outer(
-                dims, order_table[outer_orders[1 + outer]], params, figures[STEP], front[index], real_of,
-                within, around, totals,
-            )  # fmt: skip
-            done[PRICED] += 1
-            loss, tie_break = loss_of(
-                params, constants, terms, totals[CYCLES], totals[TO_PES], totals[AT_L2], totals[AT_DRAM]
-            )
-            if below(loss, tie_break, best[0], best[1]):
-                best[0], best[1] = loss, tie_break
-                for column in range(3):
-                    place[column] = place[PLACE + column]
-                place[OUTER_ORDER] = outer_orders[1 + outer]
-                place[INNER_ORDER] = front[index, LEVEL + RISING]
-
-
-@njit(**ARRAYLESS)
-def keep(dims, params, level, order, front, kept):
-    """Adds an inner level to the front unless another is no worse in any figure; returns how many it has."""
-    candidate = front[kept]
-    to_pes, at_l2 = inner_words(dims, params, level)
-    for column in range(LEVEL):
-        candidate[column] = level[column]
-    for column in range(4):
-        candidate[LEVEL + column] = level[column]
-    candidate[LEVEL + 4], candidate[LEVEL + 5], candidate[LEVEL + RISING] = to_pes, at_l2, order
-    for index in range(kept):
-        worse = True
-        for column in range(LEVEL, LEVEL + RISING):
-            worse &= front[index, column] <= candidate[column]
-        if worse:
-            return kept
-    left = 0
-    for index in range(kept + 1):
-        worse = index < kept
-        for column in range(LEVEL, LEVEL + RISING):
-            worse &= candidate[column] <= front[index, column]
-        if not worse:
-            if left < index:
-                for column in range(LEVEL + RISING + 1):
-                    front[left, column] = front[index, column]
-            left += 1
-    return left

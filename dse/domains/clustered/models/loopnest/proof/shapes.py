@@ -136,7 +136,7 @@ def least_work(dims, cluster, params, parallels, inner_tiles):
         parallel = parallels[1, 1 + number]
         work = params[FILTER]
         for dim in range(DIMS):
-            tile, smallest = dims[dim, TILE], inner_tiles[0, dim]
+            tile, smallest = dims[dim, TILE], inner_tiles[dim, 1]
             if dim == parallel:
                 work *= cycles_of(tile, smallest * cluster) * smallest
             else:
@@ -188,7 +188,7 @@ def least_ends(dims, params, inner_tiles):
     """Cycles of the NoC before the first step and after the last one, of one PE a cluster and small tiles."""
     inputs, weights, sent = params[OF_INPUT], params[OF_WEIGHTS], params[OF_OUTPUT]
     for dim in range(DIMS):
-        piece, clusters = inner_tiles[0, dim], dims[dim, CLUSTERS]
+        piece, clusters = inner_tiles[dim, 1], dims[dim, CLUSTERS]
         if dim != K:
             inputs *= clusters * (piece * params[DIM_PITCHES + dim] + params[DIM_OVERLAPS + dim])
         if dim <= C:

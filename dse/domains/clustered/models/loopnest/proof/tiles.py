@@ -90,6 +90,14 @@ def set_figures(dims, params, figures):
 
 
 @njit(**ARRAYLESS)
+def least_cycles(figures, params, at_l2, outer_cycles, ends):
+    """Cycles below which no mapping with so many words at L2 is, if its outer level takes `outer_cycles`."""
+    moving = cycles_of(max(at_l2 - figures[END_WORDS], 0), params[NOC])
+    steady = max(figures[BUSY], moving) + figures[WAITS]
+    return figures[ENDS] + max(outer_cycles, ends + steady)
+
+
+@njit(**ARRAYLESS)
 def bound_cases(dims, params, cases):
     """Fills `cases` (3, 4) with the fewest words to and from PEs, and at L2; returns how many there are."""
     moving = 0
