@@ -23,7 +23,7 @@ from dse.campaign.reading import load_campaign
 from dse.core.layer import Layer
 from dse.domains.clustered.problem import Problem
 from dse.optimum import certify
-from dse.search.aliases import current_settings
+from dse.search.abilities import current_settings
 from dse.search.api import search
 from experiments import RESULTS, keep, read_rows, write_rows
 from experiments.draw_small import MODELS, OBJECTIVES, machine, solvable

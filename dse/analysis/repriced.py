@@ -14,12 +14,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from dse.analysis.findings import RESAMPLES
-from dse.analysis.problems import Made, make_problems
 from dse.analysis.ranking import Contender, Ranking, Resampled, rank
 from dse.analysis.reduction import Group, LayerFigures, layer_at, resampled_medians, seed_figures
 from dse.analysis.runs import Runs
 from dse.analysis.stats.bootstrap import interquartile_mean, resampled_interquartile_means, side_by_side
-from dse.analysis.study import Study, Triple
+from dse.analysis.study import Made, Study, Triple, make_problems
 from dse.campaign.summary import Summary
 from dse.core.cost_models import cost_model
 from dse.core.objective import several

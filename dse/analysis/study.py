@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +23,10 @@ from dse.core.problem import AnyProblem
 from dse.support.errors import InputError, format_exception, shorten
 
 OPTIMAL = "optimal"
+OLD_FOLDER = (
+    "This folder does not say what the problem was in full, as those of older versions do not. Running the "
+    "campaign again with “dse run” adds that without repeating a cell."
+)
 Triple = NamedTriple
 """A problem by the names of its layer (`vgg16:conv1_2`), accelerator and objective."""
 
@@ -245,3 +250,24 @@ def load_study(folder: Path) -> Study:
         if problem_of(summary) not in problems or summary.searcher not in searchers:
             raise InputError(f"{str(path)!r} is damaged: its campaign has no cell {shorten(summary.key)}")
     return study
+
+
+@dataclass(frozen=True)
+class Made:
+    """A problem, or else why there is none."""
+
+    problem: AnyProblem | None
+    why_not: str = ""
+
+
+def make_problems(study: Study) -> Mapping[Triple, Made]:
+    """Every problem of the study."""
+    return {problem: _make(study, problem) for problem in study.problems}
+
+
+def _make(study: Study, problem: Triple) -> Made:
+    try:
+        made = study.make_problem(problem)
+    except (AttributeError, InputError, KeyError, TypeError, ValueError) as error:
+        return Made(None, f"What this folder says of the problem cannot be read: {error}")
+    return Made(made, "" if made else OLD_FOLDER)

@@ -20,7 +20,7 @@ from dse.campaign.reference import optimum_figures, template_figures
 from dse.campaign.summary import Summary
 from dse.campaign.worker import JOURNALS, RECORDS, journal_path, record_path
 from dse.core.domains import definition_of
-from dse.search.aliases import recorded_settings
+from dse.search.abilities import recorded_settings
 from dse.support.errors import InputError
 from dse.support.files import refuse_links, sync_folder
 from dse.support.hashing import plain

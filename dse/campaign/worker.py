@@ -6,14 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
-
 from dse.campaign.changes import only_grown
 from dse.campaign.config import NamedCell
 from dse.campaign.summary import Summary, summarise
 from dse.search.abilities import abilities_of
-from dse.search.evaluator import Progress
 from dse.search.journal import Journal
+from dse.search.progress import SharedProgress, Stopped
 from dse.search.record import Record, read_parquet, write_parquet
 from dse.search.run import RunTimes, open_journal, run_cell
 from dse.support.errors import InputError, StorageError, format_exception
@@ -21,15 +19,6 @@ from dse.support.hashing import plain
 
 RECORDS, JOURNALS, PROGRESS = "cells", "journals", ".progress"
 """What there is in a campaign's folder of single cells."""
-
-STOP = 0
-"""Place among the shared numbers of the one that tells all workers to stop."""
-PER_CELL = 2
-"""Shared numbers of a cell: samples, and the lowest loss."""
-
-
-class Stopped(Exception):
-    """The campaign is being stopped; the journal keeps what was drawn."""
 
 
 @dataclass(frozen=True)
@@ -76,38 +65,6 @@ class Outcome:
     record: bytes | None = field(default=None, repr=False)
 
 
-class SharedProgress:
-    """Numbers that workers write and the campaign's process reads, in a file: no lock, no queue to break."""
-
-    def __init__(self, path: Path, cells: int | None = None) -> None:
-        """Map the numbers at `path`; with `cells`, make them new for that many."""
-        if cells is not None:
-            # Made anew: a link that somebody has put there is not written through.
-            path.unlink(missing_ok=True)
-            with path.open("xb") as file:
-                file.write(np.zeros(1 + PER_CELL * cells).tobytes())
-        self._numbers = np.memmap(path, dtype=np.float64, mode="r+")
-
-    def stop(self) -> None:
-        """Tell all workers to stop."""
-        self._numbers[STOP] = 1.0
-
-    @property
-    def stopping(self) -> bool:
-        """Whether workers are to stop."""
-        return bool(self._numbers[STOP])
-
-    def show(self, place: int, samples: int, best: float) -> None:
-        """Write how far a cell is."""
-        start = 1 + PER_CELL * place
-        self._numbers[start : start + PER_CELL] = samples, best
-
-    def read(self, place: int) -> tuple[int, float]:
-        """Samples and lowest loss of a cell."""
-        start = 1 + PER_CELL * place
-        return int(self._numbers[start]), float(self._numbers[start + 1])
-
-
 def run_task(task: Task) -> Outcome:
     """Run a task to its end. Whatever the searcher raises becomes the outcome's `failure`."""
     return outcome_of(task.named.key, lambda: Outcome(task.named.key, summary=_run(task)))
@@ -128,20 +85,13 @@ def outcome_of(key: str, run: Callable[[], Outcome]) -> Outcome:
 
 
 def _run(task: Task) -> Summary:
-    shared = SharedProgress(task.folder / PROGRESS)
     named, cell = task.named, task.named.cell
-
-    def observe(progress: Progress) -> None:
-        shared.show(task.place, progress.samples, progress.best_loss)
-        if shared.stopping and progress.samples < progress.budget:
-            raise Stopped
-
     earlier = earlier_record(task)
     if earlier is not None and len(earlier[0]) == cell.budget:
         return summarise(named, *earlier)
-    times = RunTimes()
+    times, shared = RunTimes(), SharedProgress(task.folder / PROGRESS)
     with task_journal(task, earlier and earlier[0]) as journal:
-        record = run_cell(cell, journal, [observe], times)
+        record = run_cell(cell, journal, [shared.observer(task.place)], times)
         if earlier is not None:
             times.model += earlier[1].model
         about = {"identity": cell.identity, "times": [times.searcher, times.model]}

@@ -1,4 +1,9 @@
-"""What a searcher may declare beside its `search`: read here, and nowhere else."""
+"""What a searcher may declare beside its `search`: read here, and nowhere else.
+
+Its class variable `aliases` says which former name stands for which setting. Whoever writes a setting may use
+either name; whatever shows settings uses the new one. A record's identity, from which its fingerprint and its
+random draws come, keeps the former name: a new name changes no search.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +19,7 @@ from dse.support.validation import whole_number
 
 if TYPE_CHECKING:
     from dse.core.space import Space
+    from dse.search.searcher import Searcher
 
 FIRST = "1"
 """The version of a searcher whose samples have never changed. Records' identities do not mention it."""
@@ -58,7 +64,7 @@ class Abilities:
 
     aliases: Mapping[str, str] = field(default_factory=dict)
     """The settings that had other names before: by a former name the present one. Both are read, and a
-    record's identity has the former (see `dse.search.aliases`)."""
+    record's identity has the former."""
 
     @property
     def declared(self) -> dict[str, Any]:
@@ -170,3 +176,29 @@ def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return list(value)
     return dict(value) if isinstance(value, Mapping) else value
+
+
+def current_settings(
+    made: Searcher | type[Searcher], settings: Mapping[str, Any] | None, where: str = ""
+) -> dict[str, Any]:
+    """Settings by the names that they have now; InputError where one is given by two names."""
+    aliases, found = abilities_of(made).aliases, {}
+    for name, value in (settings or {}).items():
+        current = aliases.get(name, name)
+        if current in found or (current != name and current in (settings or {})):
+            place = f"{where}: " if where else ""
+            raise InputError(f"{place}{name!r} is an earlier name of {current!r}; give one of them")
+        found[current] = value
+    return found
+
+
+def recorded_settings(searcher: Searcher) -> dict[str, Any]:
+    """All settings of a searcher, defaults included, by the names that records have them under."""
+    first = first_names(abilities_of(searcher).aliases)
+    settings: dict[str, Any] = dataclasses.asdict(searcher)  # type: ignore[call-overload]
+    return {first.get(name, name): value for name, value in settings.items()}
+
+
+def first_names(aliases: Mapping[str, str]) -> dict[str, str]:
+    """By a setting's name now, the first one that it had."""
+    return {current: former for former, current in reversed(list(aliases.items()))}

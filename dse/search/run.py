@@ -21,8 +21,7 @@ from dse.core.evaluations import Evaluations
 from dse.core.objective import several
 from dse.core.problem import AnyProblem
 from dse.core.reasons import Reason
-from dse.search.abilities import FIRST, abilities_of
-from dse.search.aliases import recorded_settings
+from dse.search.abilities import FIRST, abilities_of, recorded_settings
 from dse.search.evaluator import BudgetExhausted, Evaluator, Observer, SearchEnded, SearchProblem
 from dse.search.journal import Journal, SampleLog
 from dse.search.keeping import Keep
@@ -80,7 +79,7 @@ class Cell:
 
     @cached_property
     def recorded_settings(self) -> dict[str, Any]:
-        """The same by the names that identities have them under (see `dse.search.aliases`)."""
+        """The same by the names that identities have them under (see `dse.search.abilities`)."""
         return recorded_settings(self.searcher)
 
     def rng(self) -> np.random.Generator:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, get_type_hints
 
 import numpy as np
 
-from dse.search.abilities import abilities_of
-from dse.search.aliases import current_settings
+from dse.search.abilities import abilities_of, current_settings
 from dse.support.arrays import IntArray
 from dse.support.errors import NEAR, InputError, format_exception, shorten, unknown
 from dse.support.plugins import entry_named, installed, load_entry, names_of, origins

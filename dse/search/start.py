@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dse.core.problem import AnyProblem
-from dse.search.abilities import abilities_of
-from dse.search.aliases import current_settings
+from dse.search.abilities import abilities_of, current_settings
 from dse.search.searcher import Searcher, searcher_class
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, shorten, unknown, within

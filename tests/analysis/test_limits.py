@@ -13,10 +13,9 @@ import numpy as np
 import pytest
 
 from dse.analysis.analysis import analyse
-from dse.analysis.problems import make_problems
 from dse.analysis.repriced import reprice
 from dse.analysis.sources import LEDGER, RECORDS
-from dse.analysis.study import load_study
+from dse.analysis.study import load_study, make_problems
 from dse.campaign.config import Campaign
 from dse.campaign.curves import CURVES, read_curves, write_curves
 from dse.campaign.progress import LineDisplay

@@ -12,8 +12,7 @@ import pytest
 
 import dse as package
 from dse.analysis.analysis import analyse
-from dse.analysis.problems import make_problems
-from dse.analysis.study import load_study
+from dse.analysis.study import load_study, make_problems
 from dse.campaign.config import Campaign, NamedCell
 from dse.campaign.reading import load_campaign
 from dse.cli.commands.run import find_layers

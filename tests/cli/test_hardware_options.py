@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dse.analysis.problems import make_problems
 from dse.analysis.reduction import layer_at
-from dse.analysis.study import load_study
+from dse.analysis.study import load_study, make_problems
 from dse.campaign.reading import load_campaign
 from dse.cli.commands.run import find_layers
 from dse.support.errors import InputError
@@ -174,6 +173,7 @@ def test_a_campaign_with_hardware_that_cannot_be_is_refused(
         load_campaign(path, find_layers)
 
 
+@pytest.mark.usefixtures("one_picture")
 @pytest.mark.parametrize("objective", ["latency", "edp"])
 def test_a_campaign_with_an_open_clock_counts_seconds_by_the_clock_of_each_point(
     dse: Dse, tmp_path: Path, objective: str

@@ -15,8 +15,7 @@ import pytest
 
 from dse.analysis.analysis import analyse
 from dse.analysis.findings import Findings
-from dse.analysis.problems import make_problems
-from dse.analysis.study import Study, load_study
+from dse.analysis.study import Study, load_study, make_problems
 from dse.campaign.reading import load_campaign
 from dse.cli.commands.run import find_layers
 from dse.domains.clustered.mapping import Mapping

@@ -8,9 +8,8 @@ import tomllib
 
 import pytest
 
-from dse.report.page.markup import breakable, nest_markup
+from dse.report.page.markup import breakable, inline_svg, nest_markup
 from dse.report.page.numbers import compared, duration, energy, percent, quantity, ratio_text
-from dse.report.page.svg import inline_svg
 from dse.report.page.tables import number_in, page_table
 from dse.support.toml import toml_value
 

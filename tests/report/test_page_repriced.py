@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from dse.analysis.analysis import analyse
-from dse.analysis.problems import make_problems
 from dse.analysis.repriced import reprice
-from dse.analysis.study import Study
+from dse.analysis.study import Study, make_problems
 from dse.core.domains import make_problem
 from dse.core.layer import Layer
 from dse.domains.levels.mapping import HierarchyMapping

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from dse.analysis.analysis import analyse
 from dse.analysis.findings import Findings
-from dse.analysis.problems import make_problems
-from dse.analysis.study import Study
+from dse.analysis.study import Study, make_problems
 from dse.report.page import render
 from dse.report.page.commands import campaign_toml
 from tests.report.page_cases import nasty

@@ -11,8 +11,7 @@ import pytest
 from dse.campaign.changes import changes
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.problem import Problem
-from dse.search.abilities import abilities_of
-from dse.search.aliases import current_settings, recorded_settings
+from dse.search.abilities import abilities_of, current_settings, recorded_settings
 from dse.search.run import Cell
 from dse.search.searcher import make_searcher, searcher_class, searchers
 from dse.support.errors import InputError

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from collections.abc import Mapping as Table
 from typing import Any
 
-from dse.analysis.problems import Made
 from dse.analysis.reduction import network_of
-from dse.analysis.study import Study, Triple
+from dse.analysis.study import Made, Study, Triple
 from dse.campaign.showing import SHOWING
 from dse.campaign.summary import Summary
 from dse.core.problem import AnyProblem, Design

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
-from dse.analysis.problems import Made
-from dse.analysis.study import Study, Triple
+from dse.analysis.study import Made, Study, Triple
 from dse.core.objective import several
 from dse.core.problem import AnyProblem
 from dse.report.page.front import HEIGHT, WIDTH, Shown, drawn

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dse.analysis.problems import Made
-from dse.analysis.study import OPTIMAL, Study, Triple
+from dse.analysis.study import OPTIMAL, Made, Study, Triple
 from dse.campaign.summary import Summary
 from dse.core.evaluation import Evaluation
 from dse.core.objective import several

@@ -1,14 +1,19 @@
-"""Text from outside as markup: escaped, then given elements that change how it looks, not what it says."""
+"""Text from outside as markup, escaped, then given elements that change how it looks; and figures as SVG."""
 
 from __future__ import annotations
 
 import re
+from html import escape as escaped
 
 from markupsafe import Markup, escape
 
 _LOOP = re.compile(r"(?P<indent>\s*)(?P<word>parallel|for) (?P<what>.*?)(?P<aside>\s{2,}.*)?", re.DOTALL)
 _JOINT = re.compile(r"(?<=[:./_])(?=[^\W\d])")
 _BUFFER = re.compile(r"\s*L[12] (holds|LACKS)\b.*")
+_METADATA = re.compile(r"<metadata>.*?</metadata>", re.DOTALL)
+_ID = re.compile(r'(\bid="|\bhref="#|url\(#)')
+_OPENING = re.compile(r"<svg\b")
+_BLANK = re.compile(r">\s*\n\s*<")
 
 
 def nest_markup(text: str) -> Markup:
@@ -34,3 +39,15 @@ def _line(line: str) -> Markup:
     if _BUFFER.fullmatch(line):
         return Markup('<span class="buffer">{}</span>').format(line)
     return escape(line)
+
+
+def inline_svg(svg: str, prefix: str, label: str) -> Markup:
+    """A drawn figure (an SVG document of our own making) as an element of a page.
+
+    Several figures use the same ids, which a page may have once: each gets its `prefix`. `label` is what a
+    screen reader says.
+    """
+    start = svg.index("<svg")
+    body = _BLANK.sub(">\n<", _METADATA.sub("", svg[start:])).strip()
+    body = _ID.sub(lambda match: f"{match.group()}{prefix}-", body)
+    return Markup(_OPENING.sub(f'<svg role="img" aria-label="{escaped(label)}"', body, count=1))

@@ -20,22 +20,20 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from dse.analysis.findings import Findings
-from dse.analysis.problems import make_problems
 from dse.analysis.repriced import Repriced
-from dse.analysis.study import Study
+from dse.analysis.study import Study, make_problems
 from dse.report.conclusions import conclude
 from dse.report.formats import Table
-from dse.report.page.captions import captions
 from dse.report.page.explorer import as_markup, explorer_data, filters, legend, marks
 from dse.report.page.fronts import page_fronts
 from dse.report.page.mappings import BestMapping, best_mappings
-from dse.report.page.markup import breakable, nest_markup
+from dse.report.page.markup import breakable, inline_svg, nest_markup
 from dse.report.page.numbers import NONE, energy, quantity, ratio_text
 from dse.report.page.provenance import Provenance, provenance, summary_line
 from dse.report.page.repriced import page_repriced
 from dse.report.page.standing import standings
-from dse.report.page.svg import inline_svg
 from dse.report.page.tables import PageCell, PageTable, page_table
+from dse.report.plots import draw
 from dse.report.warnings import refuted
 
 if TYPE_CHECKING:
@@ -46,6 +44,8 @@ SCRIPTS = ("folds.js", "page.js", "numbers.js", "curves.js", "chart.js", "explor
 """The page's script is these together, in a function of its own."""
 REDRAWN = r"gap|convergence(-\d+)?"
 """The figures that the page's script draws anew from data; without scripts these stay."""
+GENES = "genes-"
+"""How the names of figures of a single run begin; its key follows."""
 
 
 @dataclass(frozen=True)
@@ -245,3 +245,27 @@ def _script() -> str:
 
 def _read(name: str) -> str:
     return (files("dse.report.page") / name).read_text(encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class Caption:
+    """A figure's title and how to read it."""
+
+    title: str
+    text: str
+
+
+def captions(study: Study, findings: Findings, names: Iterable[str]) -> dict[str, Caption]:
+    """The captions of the figures of those names; one that is not ours has its name alone."""
+    drawings = draw(study, findings)
+    found = {}
+    for name in names:
+        if name in drawings:
+            found[name] = Caption(drawings[name].title, drawings[name].caption)
+        elif name.startswith(GENES):
+            run = name.removeprefix(GENES)
+            text = f"What the run {run} drew, gene by gene, as its samples went by."
+            found[name] = Caption("A run, gene by gene", text)
+        else:
+            found[name] = Caption(name, "")
+    return found

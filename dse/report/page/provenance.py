@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dse import __version__
-from dse.analysis.problems import Made
-from dse.analysis.study import OPTIMAL, Study, Triple
+from dse.analysis.study import OPTIMAL, Made, Study, Triple
 from dse.report import limits
 from dse.report.page.commands import campaign_toml
 from dse.report.page.numbers import counted, duration, scientific
