@@ -35,7 +35,7 @@ def test_space_gives_the_genes_and_the_exact_sizes(dse: Dse, tiles: str) -> None
     assert [gene["name"] for gene in found["genes"]] == [gene.name for gene in space.genes]
     assert [gene["size"] for gene in found["genes"]] == space.sizes.tolist()
     assert (found["vectors"], found["mappings"]) == (space.vectors, space.mappings)
-    assert found["eq1"] == space.equation1
+    assert found["eq1"] == space.estimates["eq1"]
 
 
 def test_a_fixed_gene_shrinks_the_space_and_is_shown(dse: Dse) -> None:

@@ -24,8 +24,7 @@ from dse.domains.clustered.cases import case_line
 from dse.domains.clustered.cost_model import CostModel, PriceRows
 from dse.domains.clustered.mapping import Mapping, MappingBatch
 from dse.domains.clustered.models.outside.adapter import adapted
-from dse.domains.clustered.space.field import SPACE, SpaceField
-from dse.domains.clustered.space.mapping_space import MappingSpace
+from dse.domains.clustered.space.mapping_space import SPACE, MappingSpace, SpaceField
 from dse.domains.clustered.space.parts import PES, Parts
 from dse.domains.clustered.templates import TEMPLATES
 from dse.domains.clustered.widths import as_counted, in_elements, refuse_unpriced

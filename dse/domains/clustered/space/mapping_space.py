@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import ModuleType
-from typing import Any
+from typing import Any, Protocol, overload
 
 import numpy as np
 
@@ -20,16 +20,14 @@ from dse.domains.clustered.accelerator import MACHINE_FIGURES, Accelerator, figu
 from dse.domains.clustered.mapping import CLUSTER, COLUMNS, INNER_TILE, OUTER_TILE, Mapping, MappingBatch
 from dse.domains.clustered.space.blocks import make_blocks
 from dse.domains.clustered.space.choices import one_of, other_choices, tile_chains
-from dse.domains.clustered.space.equation1 import equation1, equation1_of
+from dse.domains.clustered.space.equation1 import equation1_of
 from dse.domains.clustered.space.features import feature_names, mapping_features
-from dse.domains.clustered.space.genes import FixedValue, make_gene, parse_fixed, read_fixed
+from dse.domains.clustered.space.genes import FixedValue, make_gene, read_fixed
 from dse.domains.clustered.space.kernels.layout import pack
 from dse.domains.clustered.space.parts import FIT, SPACES, Parts, figure_gene, read_parts, singles_of
 from dse.support.arrays import FloatArray, IntArray, plain
 from dse.support.errors import InputError, unknown
 from dse.support.jit import load_kernels
-
-__all__ = ["Block", "Gene", "MappingSpace", "equation1", "parse_fixed"]
 
 _NO_MACHINES = np.empty((0, len(MACHINE_FIGURES)), dtype=np.int64)
 
@@ -87,13 +85,8 @@ class MappingSpace(GeneVectors):
 
     @property
     def estimates(self) -> dict[str, int]:
-        """`eq1`, the product of the sizes that the parameters have by themselves."""
-        return {"eq1": self.equation1}
-
-    @property
-    def equation1(self) -> int:
-        """A published estimate of the size, to set beside this space's own (see `equation1`)."""
-        return equation1_of(self.layer)
+        """`eq1`, a published estimate to set beside the space's own size (see `equation1`)."""
+        return {"eq1": equation1_of(self.layer)}
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -269,6 +262,37 @@ class MappingSpace(GeneVectors):
             along = f"the inner tiles along {mapping.inner.parallel}"
             return f"cluster = {mapping.cluster_size}; expected {right}, {along}"
         return f"cluster = {mapping.cluster_size}; expected {one_of(self._choices['cluster'])}"
+
+
+class HasSpace(Protocol):
+    """What makes its space when that is first read."""
+
+    def make_space(self) -> MappingSpace: ...
+
+
+class SpaceField:
+    """The field `space` of a Problem: takes the parts of a space (or a space, for them), gives the space."""
+
+    def __set__(self, problem: HasSpace, given: str | MappingOf[str, Any] | Parts | MappingSpace) -> None:
+        parts = read_parts(getattr(given, "parts", given))
+        problem.__dict__["_parts"] = parts
+
+    @overload
+    def __get__(self, problem: None, owner: type[HasSpace]) -> str: ...
+    @overload
+    def __get__(self, problem: HasSpace, owner: type[HasSpace]) -> MappingSpace: ...
+    def __get__(self, problem: HasSpace | None, owner: type[HasSpace]) -> MappingSpace | str:
+        if problem is None:
+            return "default"
+        made: MappingSpace | None = problem.__dict__.get("_space")
+        if made is None:
+            made = problem.make_space()
+            problem.__dict__["_space"] = made
+        return made
+
+
+SPACE = SpaceField()
+"""The field; what it holds is in the problem that has it."""
 
 
 def _points() -> ModuleType:

@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dse.core.layer import Layer
+from dse.core.space import Block
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.mapping import Mapping
-from dse.domains.clustered.space.mapping_space import Block, MappingSpace
+from dse.domains.clustered.space.mapping_space import MappingSpace
 from dse.support.arrays import IntArray
 from tests.domains.clustered.space.space_cases import (
     EYERISS,

@@ -14,7 +14,8 @@ import pytest
 
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.mapping import MappingBatch
-from dse.domains.clustered.space.mapping_space import MappingSpace, parse_fixed
+from dse.domains.clustered.space.genes import parse_fixed
+from dse.domains.clustered.space.mapping_space import MappingSpace
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError
 from tests.domains.clustered.space.encoding_cases import a_mapping
