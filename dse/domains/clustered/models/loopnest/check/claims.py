@@ -35,6 +35,7 @@ from dse.domains.clustered.mapping import (
     MappingBatch,
 )
 from dse.domains.clustered.models.loopnest.check.coverage import Coverage, cover
+from dse.domains.clustered.models.loopnest.check.least_cost import LeastCost
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.space.genes import MAPPED_DIMS
 from dse.support.arrays import IntArray
@@ -49,7 +50,7 @@ Shape = tuple[tuple[int, ...], int, str]
 def checks(problem: Problem, certificate: Certificate, rng: np.random.Generator) -> tuple[Check, ...]:
     """Check what only `loopnest` certificates claim."""
     if problem.tiles == "any":
-        return any_checks(problem, certificate, rng)
+        return any_checks(problem, certificate, rng, LeastCost(problem))
     best = certificate.best
     target = (certificate.lower_bound, -math.inf)
     if certificate.status == OPTIMAL and best is not None:

@@ -1,0 +1,277 @@
+"""All mappings with tiles of any size once more, by branch and bound in NumPy that is not the solver's.
+
+A box is a cluster size, parallel dims, and for each dim a node of the tree of its pairs of tiles. Boxes whose
+bound, by a cost model's own code, is not below the target are ruled out, others are split in two: along the
+dim where that rules out most. The work is a count of bounds, so what is found depends on no clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from dse.domains.clustered.check.enumeration import allowed_parallels
+from dse.domains.clustered.check.pair_trees import Pairs, PairTree
+from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.space.genes import MAPPED_DIMS
+from dse.support.arrays import BoolArray, FloatArray, IntArray
+
+SLICE = 1024
+"""Boxes that are split at a time."""
+ROUNDING = 1e-12
+"""By so much of itself a bound may be off that is added up in another order."""
+
+
+class Cost(Protocol):
+    """What a cost model brings."""
+
+    def most_inner(self, dim: int) -> int:
+        """The largest inner tile of a dim that can fit."""
+        ...
+
+    def most_outer(self, dim: int) -> int:
+        """The largest outer tile of a dim that can fit."""
+        ...
+
+    def columns(
+        self, dim: int, outer: IntArray, inner: IntArray, across: int, within: int
+    ) -> Mapping[str, FloatArray]:
+        """Figures of pairs of tiles (n,) of a dim over so many clusters and PEs, which costs rise with."""
+        ...
+
+    def losses(self, dims: Sequence[Mapping[str, FloatArray]]) -> FloatArray:
+        """The loss that no mapping with figures no smaller than these (n,) is below; inf if none fits."""
+        ...
+
+
+@dataclass(frozen=True)
+class Left:
+    """Boxes of a cluster size that are not ruled out: parallel dims (n, 2), nodes (n, 4), bounds (n,), and
+    by dim the trees that the nodes are of, with those of each box by place (n, 4).
+    """
+
+    cluster: int
+    parallels: IntArray
+    nodes: IntArray
+    bounds: FloatArray
+    trees: tuple[tuple[Pairs, ...], ...]
+    which: IntArray
+
+    def __len__(self) -> int:
+        return len(self.bounds)
+
+    def pairs(self) -> FloatArray:
+        """How many pairs of tiles each box has of each dim: (n, 4)."""
+        found = np.empty(self.nodes.shape)
+        for dim, number, rows in self._parts(np.arange(len(self))):
+            found[rows, dim] = self.trees[dim][number].count(self.nodes[rows, dim])
+        return found
+
+    def draw(self, rng: np.random.Generator, boxes: IntArray) -> IntArray:
+        """Tiles of each of some boxes (n,), uniformly: outer and inner ones of K C Y X, (n, 4, 2)."""
+        found = np.empty((len(boxes), 4, 2), dtype=np.int64)
+        for dim, number, rows in self._parts(boxes):
+            found[rows, dim] = self.trees[dim][number].draw(rng, self.nodes[boxes[rows], dim])
+        return found
+
+    def tiles(self, box: int) -> IntArray:
+        """All tiles of a box: (n, 4, 2)."""
+        pairs = [
+            trees[number].every(node)
+            for trees, number, node in zip(
+                self.trees, self.which[box].tolist(), self.nodes[box].tolist(), strict=True
+            )
+        ]
+        places = np.indices([len(each) for each in pairs]).reshape(4, -1)
+        return np.stack([each[place] for each, place in zip(pairs, places, strict=True)], axis=1)
+
+    def _parts(self, boxes: IntArray) -> Iterator[tuple[int, int, IntArray]]:
+        """A dim, one of its trees, and those of the boxes whose tree it is."""
+        for dim, trees in enumerate(self.trees):
+            for number in range(len(trees)):
+                yield dim, number, np.flatnonzero(self.which[boxes, dim] == number)
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What is not ruled out, and how many bounds were worked out."""
+
+    left: tuple[Left, ...]
+    bounds: int
+
+
+class Boxes:
+    """The boxes of a problem."""
+
+    def __init__(self, problem: Problem, cost: Cost) -> None:
+        self._problem, self._cost = problem, cost
+
+    @property
+    def clusters(self) -> list[int]:
+        """The cluster sizes that are allowed."""
+        fixed: Any = self._problem.space.fixed.get("cluster")
+        return list(self._problem.accelerator.cluster_sizes) if fixed is None else [fixed]
+
+    def parallels(self, cluster: int) -> IntArray:
+        """The parallel dims to look at, (n, 2): where nothing is spread one stands for all."""
+        outer, inner = (
+            [MAPPED_DIMS.index(dim) for dim in allowed_parallels(self._problem, level)]
+            for level in ("outer", "inner")
+        )
+        outer = outer[:1] if cluster == self._problem.accelerator.num_pes else outer
+        inner = inner[:1] if cluster == 1 else inner
+        return np.array([(one, other) for one in outer for other in inner])
+
+    def tree(self, dim: int, cluster: int, outer_parallel: bool, inner_parallel: bool) -> PairTree:
+        """The pairs of a dim that are allowed and do not fill the buffers by themselves."""
+        across = self._problem.accelerator.num_pes // cluster if outer_parallel else 1
+        within = cluster if inner_parallel else 1
+        name, cost = MAPPED_DIMS[dim], self._cost
+        fixed: Mapping[str, Any] = self._problem.space.fixed
+        size = self._problem.space.layer.loops[name]
+        outer, inner = fixed.get(f"outer.tile.{name}"), fixed.get(f"inner.tile.{name}")
+        outers = (outer, outer) if outer else (inner or 1, size)
+        inners = (inner, inner) if inner else (1, outers[1])
+        outers = (outers[0], min(outers[1], max(cost.most_outer(dim), outers[0])))
+        inners = (inners[0], min(inners[1], max(cost.most_inner(dim), inners[0])))
+        return PairTree.of(
+            size, outers, inners, lambda outer, inner: cost.columns(dim, outer, inner, across, within)
+        )
+
+    def search(self, target: float, most: int) -> Searched:
+        """Rule out what is not below the target, with at most about so many bounds."""
+        left, spent = [], 0
+        for place, cluster in enumerate(self.clusters):
+            share = (most - spent) // (len(self.clusters) - place)
+            search = Search(self, cluster, target, share)
+            left.append(search.run())
+            spent += search.spent
+        return Searched(tuple(left), spent)
+
+
+@dataclass(frozen=True)
+class _Front:
+    """Boxes of one cluster size: their choices of parallel dims (n,), nodes (n, 4) and bounds (n,)."""
+
+    choices: IntArray
+    nodes: IntArray
+    bounds: FloatArray
+
+    def rows(self, rows: slice | BoolArray) -> _Front:
+        """Some of them."""
+        return _Front(self.choices[rows], self.nodes[rows], self.bounds[rows])
+
+    def below(self, target: float) -> _Front:
+        """Those that are not ruled out."""
+        return self.rows(self.bounds < target)
+
+
+def _joined(fronts: Sequence[_Front]) -> _Front:
+    """All boxes of some fronts."""
+    return _Front(
+        np.concatenate([front.choices for front in fronts]),
+        np.concatenate([front.nodes for front in fronts]),
+        np.concatenate([front.bounds for front in fronts]),
+    )
+
+
+class Search:
+    """Boxes of one cluster size, breadth first."""
+
+    def __init__(self, boxes: Boxes, cluster: int, target: float, most: int) -> None:
+        self._boxes, self._cluster, self._most = boxes, cluster, most
+        self._target = target * (1 - ROUNDING) if np.isfinite(target) else target
+        self.spent = 0
+        self._choices = boxes.parallels(cluster)
+        spread = 2 * (self._choices[:, :1] == np.arange(4)) + (self._choices[:, 1:] == np.arange(4))
+        self._which, self._begins = np.empty_like(spread), np.empty_like(spread)
+        self._firsts = np.empty_like(spread)
+        self._trees: list[tuple[Pairs, ...]] = []
+        self._tables: list[tuple[tuple[str, ...], FloatArray]] = []
+        for dim in range(4):
+            ways, self._which[:, dim] = np.unique(spread[:, dim], return_inverse=True)
+            self._add(dim, [boxes.tree(dim, cluster, bool(way & 2), bool(way & 1)) for way in ways.tolist()])
+
+    def _add(self, dim: int, trees: list[PairTree]) -> None:
+        """Put a dim's trees into one table."""
+        sizes, which = [len(tree.table) for tree in trees], self._which[:, dim]
+        self._begins[:, dim] = (np.cumsum(sizes) - sizes)[which]
+        self._firsts[:, dim] = np.array([tree.pairs.first for tree in trees])[which]
+        self._tables.append((trees[0].names, np.concatenate([tree.table for tree in trees])))
+        self._trees.append(tuple(tree.pairs for tree in trees))
+
+    def run(self) -> Left:
+        """What is not ruled out."""
+        choices = np.arange(len(self._choices))
+        nodes = np.ones((len(choices), 4), dtype=np.int64)
+        front = _Front(choices, nodes, self._bounds(choices, nodes)).below(self._target)
+        ended = []
+        while len(front.bounds):
+            halves = []
+            for start in range(0, len(front.bounds), SLICE):
+                part = front.rows(slice(start, start + SLICE))
+                if self._spent_all:
+                    ended.append(part)
+                    continue
+                alone = (part.nodes >= self._firsts[part.choices]).all(axis=1)
+                ended.append(part.rows(alone))
+                halves.append(self._split(part.rows(~alone)))
+            front = _joined(halves) if halves else front.rows(slice(0))
+        return self._described(_joined([*ended, front]))
+
+    def draw(self, rng: np.random.Generator, count: int) -> Left:
+        """Boxes of all sizes, at random."""
+        choices = rng.integers(len(self._choices), size=count)
+        depth = rng.integers(0, np.log2(self._firsts[choices]).astype(np.int64), endpoint=True)
+        nodes = rng.integers(1 << depth, 2 << depth)
+        return self._described(_Front(choices, nodes, self._bounds(choices, nodes)))
+
+    def _described(self, front: _Front) -> Left:
+        which, parallels = self._which[front.choices], self._choices[front.choices]
+        return Left(self._cluster, parallels, front.nodes, front.bounds, tuple(self._trees), which)
+
+    @property
+    def _spent_all(self) -> bool:
+        return self.spent >= self._most
+
+    def _split(self, front: _Front) -> _Front:
+        """The halves of boxes that are not ruled out, cut along the dim where least is left."""
+        count = len(front.bounds)
+        halves = np.repeat(front.nodes, 8, axis=0).reshape(count, 4, 2, 4)
+        for dim in range(4):
+            halves[:, dim, :, dim] = 2 * halves[:, dim, :, dim] + [0, 1]
+        able = front.nodes < self._firsts[front.choices]
+        bounds = np.full((count, 4, 2), -np.inf)
+        rows, dims = np.nonzero(able)
+        both = halves[rows, dims].reshape(-1, 4)
+        bounds[rows, dims] = self._bounds(front.choices[rows].repeat(2), both).reshape(-1, 2)
+        each, dim = np.arange(count), np.where(able, self._scores(front.bounds, bounds), -1.0).argmax(axis=1)
+        found = _Front(front.choices.repeat(2), halves[each, dim].reshape(-1, 4), bounds[each, dim].ravel())
+        return found.below(self._target)
+
+    def _scores(self, before: FloatArray, halves: FloatArray) -> FloatArray:
+        """How good it is to cut boxes (n,) into halves (n, dims, 2): first how many are ruled out, then how
+        much closer to it the others come.
+        """
+        out = (halves >= self._target).sum(axis=2)
+        if not np.isfinite(self._target):
+            return np.asarray(out, dtype=np.float64)
+        known = before[:, np.newaxis, np.newaxis]
+        gains = (np.minimum(halves, self._target) - known) / (self._target - known)
+        return np.asarray(10.0 * out + (np.maximum(gains, 0.0) + 1e-3).prod(axis=2))
+
+    def _bounds(self, choices: IntArray, nodes: IntArray) -> FloatArray:
+        """The bounds of nodes (n, 4) with choices of parallel dims (n,)."""
+        self.spent += len(nodes)
+        found = []
+        for start in range(0, len(nodes), 4 * SLICE):
+            part = slice(start, start + 4 * SLICE)
+            dims = []
+            for dim, (names, table) in enumerate(self._tables):
+                rows = table[self._begins[choices[part], dim] + nodes[part, dim]]
+                dims.append(dict(zip(names, np.ascontiguousarray(rows.T), strict=True)))
+            found.append(self._boxes._cost.losses(dims))
+        return np.concatenate(found) if found else np.zeros(0)

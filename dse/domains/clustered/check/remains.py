@@ -1,0 +1,130 @@
+"""The mappings of the boxes that are not ruled out: how many, every one of small boxes, and random ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from dse.core.layer import DIMS
+from dse.domains.clustered.check.boxes import Left
+from dse.domains.clustered.check.enumeration import allowed_orders
+from dse.domains.clustered.mapping import (
+    CLUSTER,
+    COLUMNS,
+    INNER_ORDER,
+    INNER_PARALLEL,
+    INNER_TILE,
+    OUTER_ORDER,
+    OUTER_PARALLEL,
+    OUTER_TILE,
+)
+from dse.domains.clustered.problem import Problem
+from dse.support.arrays import FloatArray, IntArray
+
+
+class Remains:
+    """Mappings of boxes of a problem."""
+
+    def __init__(self, problem: Problem, left: Sequence[Left]) -> None:
+        self._problem = problem
+        self._left = [one for one in left if len(one)]
+        self._tiles = [one.pairs().prod(axis=1) for one in self._left]
+        self._sizes = [tiles * self._alike(one) for tiles, one in zip(self._tiles, self._left, strict=True)]
+
+    @property
+    def mappings(self) -> float:
+        """How many there are."""
+        return float(sum(sizes.sum() for sizes in self._sizes)) * math.prod(map(len, self._orders))
+
+    def every(self, most: int) -> Iterator[tuple[IntArray, float]]:
+        """All mappings of boxes of which each is small, up to about so many: their rows, and how many of
+        the mappings they are or stand for. The lowest bounds come first.
+        """
+        each = math.prod(map(len, self._orders))
+        bounds = np.concatenate([one.bounds for one in self._left] or [np.zeros(0)])
+        owner = np.repeat(np.arange(len(self._left)), [len(one) for one in self._left])
+        place = np.concatenate([np.arange(len(one)) for one in self._left] or [owner])
+        for at in np.argsort(bounds, kind="stable").tolist():
+            one, box = self._left[owner[at]], int(place[at])
+            most -= int(self._tiles[owner[at]][box]) * each
+            if most < 0:
+                break
+            tiles = one.tiles(box)
+            self._left_out.add((int(owner[at]), box))
+            rows = self._rows(len(tiles) * each)
+            self._describe(rows, one, np.full(len(rows), box), np.repeat(tiles, each, axis=0))
+            for column, orders in zip((OUTER_ORDER, INNER_ORDER), self._every_order, strict=True):
+                rows[:, column : column + 4] = np.tile(orders, (len(tiles), 1))
+            yield rows, float(self._sizes[owner[at]][box]) * each
+
+    def draw(self, rng: np.random.Generator, count: int) -> IntArray:
+        """About so many mappings, as many of each box as of any other of those that `every` did not give."""
+        boxes = [
+            np.array([box for box in range(len(one)) if (at, box) not in self._left_out], dtype=np.int64)
+            for at, one in enumerate(self._left)
+        ]
+        whole, parts = sum(map(len, boxes)), []
+        for one, those in zip(self._left, boxes, strict=True):
+            drawn = rng.choice(those, round(count * len(those) / whole)) if len(those) else those
+            rows = self._rows(len(drawn))
+            self._describe(rows, one, drawn, one.draw(rng, drawn))
+            for column, orders in zip((OUTER_ORDER, INNER_ORDER), self._orders, strict=True):
+                rows[:, column : column + 4] = orders[rng.integers(len(orders), size=len(drawn))]
+            parts.append(rows)
+        return np.concatenate(parts) if parts else self._rows(0)
+
+    @cached_property
+    def _left_out(self) -> set[tuple[int, int]]:
+        """Boxes that `every` gave."""
+        return set()
+
+    @cached_property
+    def _orders(self) -> list[IntArray]:
+        """The orders of the outer and of the inner loops, as dims."""
+        return [
+            np.array([[DIMS.index(dim) for dim in order] for order in allowed_orders(self._problem, level)])
+            for level in ("outer", "inner")
+        ]
+
+    @cached_property
+    def _every_order(self) -> list[IntArray]:
+        """Both orders of all pairs of them."""
+        outer, inner = self._orders
+        return [np.repeat(outer, len(inner), axis=0), np.tile(inner, (len(outer), 1))]
+
+    def _alike(self, left: Left) -> FloatArray:
+        """How many parallel dims a box stands for: all where nothing is spread; a depthwise C for K too."""
+        problem, found = self._problem, np.ones(len(left))
+        alone = left.cluster == problem.accelerator.num_pes, left.cluster == 1
+        for place, (level, single) in enumerate(zip(("outer", "inner"), alone, strict=True)):
+            if f"{level}.parallel" in problem.space.fixed:
+                continue
+            if single:
+                found *= 4
+            elif problem.layer.type == "DSCONV":
+                found *= np.where(left.parallels[:, place] == DIMS.index("C"), 2, 1)
+        return found
+
+    def _rows(self, count: int) -> IntArray:
+        """Rows of a MappingBatch, the filter whole and innermost."""
+        layer, rows = self._problem.layer, np.empty((count, COLUMNS), dtype=np.int64)
+        for order, tile in ((OUTER_ORDER, OUTER_TILE), (INNER_ORDER, INNER_TILE)):
+            rows[:, order + 4 : order + 6] = DIMS.index("R"), DIMS.index("S")
+            rows[:, tile + 4 : tile + 6] = layer.R, layer.S
+        return rows
+
+    def _describe(self, rows: IntArray, left: Left, boxes: IntArray, tiles: IntArray) -> None:
+        """Write cluster sizes, parallel dims and tiles (n, 4, 2) of mappings of boxes."""
+        rows[:, CLUSTER] = left.cluster
+        rows[:, [OUTER_PARALLEL, INNER_PARALLEL]] = left.parallels[boxes]
+        for level, column in (("outer", OUTER_PARALLEL), ("inner", INNER_PARALLEL)):
+            # Depthwise, C stands for a K that the space fixes.
+            if (fixed := self._problem.space.fixed.get(f"{level}.parallel")) is not None:
+                rows[:, column] = DIMS.index(str(fixed))
+        rows[:, OUTER_TILE : OUTER_TILE + 4], rows[:, INNER_TILE : INNER_TILE + 4] = (
+            tiles[:, :, 0],
+            tiles[:, :, 1],
+        )

@@ -1,0 +1,89 @@
+"""The check of proofs over tiles of any size goes through all tiles by bounds that are below every price."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dse.core.layer import Layer
+from dse.core.proofs import Check
+from dse.domains.clustered.accelerator import Accelerator
+from dse.domains.clustered.check.any_size import Budget, any_checks, covered_check
+from dse.domains.clustered.check.boxes import Boxes, Search
+from dse.domains.clustered.check.remains import Remains
+from dse.domains.clustered.mapping import MappingBatch
+from dse.domains.clustered.models.loopnest.check.least_cost import LeastCost
+from dse.domains.clustered.problem import Problem
+from tests.optimum.any_cases import random_problem
+from tests.optimum.any_check import SUMS, bounded, claimed, margins
+
+LAYERS, MOST = 6, 20_000
+FEW = Budget(100_000, 200_000, 5_000)
+NAME = "no box of tiles is left out"
+
+
+def checked(problem: Problem, loss: float) -> tuple[bool, str]:
+    """Whether the check finds nothing below a loss, and what it says."""
+    rng = np.random.default_rng(0)
+    check, _ = covered_check(problem, loss, rng, LeastCost(problem), FEW)
+    assert check.name == NAME
+    return check.passed, check.seen
+
+
+def test_no_mapping_of_a_random_layer_is_below_the_bound_of_a_box_with_its_tiles() -> None:
+    for seed in range(LAYERS):
+        rng = np.random.default_rng(seed)
+        problem = random_problem(rng, SUMS[seed % len(SUMS)], 10**12).with_changes(fixed={})
+        assert margins(problem, rng).min() >= 1 - 1e-12, problem
+
+
+def test_the_boxes_hold_every_mapping_once() -> None:
+    for layer in (Layer("CONV", 3, 2, 7, 5, 3, 2), Layer("DSCONV", 1, 4, 7, 5, 3, 2), Layer.gemm(4, 3, 5)):
+        for fixed in ({}, {"outer.parallel": "K", "inner.order": "KCYX", "outer.tile.Y": 2, "cluster": 2}):
+            machine = Accelerator(6, 10**6, 10**6, 2, 1)
+            problem = Problem(layer, machine, "edp", "loopnest", tiles="any", fixed=fixed)
+            boxes, rng = Boxes(problem, LeastCost(problem)), np.random.default_rng(0)
+            whole = [Search(boxes, cluster, np.inf, 0).run() for cluster in boxes.clusters]
+            assert Remains(problem, whole).mappings == problem.space.mappings
+            for left in whole:
+                rows = Remains(problem, [left]).draw(rng, 50)
+                assert problem.space.contains(problem.space.encode(MappingBatch(rows))).all()
+
+
+@pytest.mark.parametrize("objective", ["latency", "energy", "edp"])
+def test_a_right_certificate_passes_and_one_that_is_too_high_fails(objective: str) -> None:
+    for seed in range(3):
+        problem = random_problem(np.random.default_rng(seed), objective, MOST)
+        right = claimed(problem)
+        assert checked(problem, right.lower_bound)[0], problem
+        if right.best is None:
+            continue
+        # A bound of a solver that did not see the best mapping, be the next one ever so little worse.
+        wrong = claimed(problem, right.lower_bound * (1 + 1e-9))
+        for target in (wrong.lower_bound, right.lower_bound * 1.002):
+            assert not checked(problem, target)[0], problem
+        lower = bounded(right, 0.9)
+        assert all(check.passed for check in any_checks(problem, lower, np.random.default_rng(0)))
+
+
+def test_a_budget_that_runs_out_is_said_and_what_is_left_is_drawn_from() -> None:
+    problem = Problem(
+        Layer("CONV", 16, 16, 16, 16, 3, 3), Accelerator(16, 256, 4096, 4, 2), "edp", "loopnest", tiles="any"
+    )
+    few = Budget(2_000, 10_000, 5_000)
+
+    def found(loss: float) -> Check:
+        return covered_check(problem, loss, np.random.default_rng(0), LeastCost(problem), few)[0]
+
+    assert found(2e-10).passed
+    assert "all but " in found(2e-10).seen
+    assert "5,000 mappings of the rest priced" in found(2e-10).seen
+    assert found(2e-10) == found(2e-10)
+    assert not found(1.0).passed
+
+
+def test_what_fits_in_no_buffer_is_ruled_out_at_once() -> None:
+    problem = Problem(Layer.gemm(4, 4, 4), Accelerator(4, 4, 100, 2, 1), "edp", "loopnest", tiles="any")
+    assert checked(problem, np.inf) == (True, "all of 2.8e+07 mappings ruled out by 24 bounds")
+    fits = Problem(Layer.gemm(4, 4, 4), Accelerator(4, 40, 100, 2, 1), "edp", "loopnest", tiles="any")
+    assert not checked(fits, np.inf)[0]
