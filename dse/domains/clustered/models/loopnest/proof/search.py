@@ -26,6 +26,7 @@ from dse.domains.clustered.models.loopnest.proof.dims import (
     STEPS,
 )
 from dse.domains.clustered.models.loopnest.proof.inner_level import LEVEL, inner_scratch
+from dse.domains.clustered.models.loopnest.proof.links import link_scratch
 from dse.domains.clustered.models.loopnest.proof.orders import (
     LOOKED_AT,
     PARALLEL,
@@ -120,7 +121,7 @@ def search_shapes(
     """
     dims, real_of = np.zeros((DIMS, COLUMNS), np.int64), np.zeros((2, 3), np.int64)
     choice, level, totals = np.zeros(6, np.int64), np.zeros(LEVEL, np.int64), np.zeros(TOTALS, np.int64)
-    within, around = outer_scratch()
+    (within, around), links = outer_scratch(), link_scratch()
     found, front = np.zeros((MAX_ORDERS, 2), np.int64), np.zeros((MAX_ORDERS, LEVEL + RISING + 1), np.int64)
     figures, cases = np.zeros(FIGURES, np.int64), np.zeros((CASES, 4), np.int64)
     spread, scratch, walk = np.zeros((2, 3), np.int64), inner_scratch(), walk_scratch(inner_tiles.shape[1])
@@ -131,8 +132,7 @@ def search_shapes(
         set_shape(choice, params, outer_tiles, clusters, parallels, real, dims, real_of)
         cluster = clusters[choice[4]]
         many = bound_orders(
-            dims, cluster, params, parallels, inner_tiles, orders, real_of, order_table, level, within,
-            around, totals, found,
+            dims, cluster, params, parallels, inner_tiles, orders, real_of, order_table, links, found
         )  # fmt: skip
         shape = shape_figures(dims, params, inner_tiles, found, many)
         set_clusters(dims, parallels[0, 1 + choice[5]], params, spread)
@@ -165,7 +165,7 @@ def search_tiles(
 ):  # fmt: skip
     """Goes through a shape's inner tiles whose bounds beat the best; `parallel` is -1 if no dim is spread."""
     sizes = walk[4]
-    depth = begin(params, walk)
+    depth = begin(parallel, dims, params, constants, terms, shape, walk, best)
     while depth >= 0:
         depth = descend(depth, parallel, dims, params, constants, terms, shape, walk, best)
         if depth < DIMS:
@@ -198,15 +198,28 @@ def shape_figures(dims, params, inner_tiles, found, number):
 
 
 @njit(**ARRAYLESS)
-def begin(params, walk):
-    """Goes to before the first inner tile of the first dim; its depth, -1 if no tiles fit."""
-    _, of_pieces, _, last, sizes, path = walk
-    depth = np.int64(0)
+def begin(parallel, dims, params, constants, terms, shape, walk, best):
+    """Goes to before the first inner tile of the first dim, depth 0; -1 if no tiles fit or beat the best."""
+    _, of_pieces, _, _, sizes, path = walk
     for dim in range(DIMS):
         sizes[dim], path[dim] = of_pieces[0, dim, 0, ALONE, SIZE], -1
         if sizes[dim] == 0:
-            return depth - 1
-    return depth if limit(of_pieces[0], sizes, depth, last, params) else depth - 1
+            return -1
+    return 0 if beats(0, parallel, dims, params, constants, terms, shape, walk, best) else -1
+
+
+@njit(**ARRAYLESS)
+def beats(depth, parallel, dims, params, constants, terms, shape, walk, best):
+    """Whether inner tiles with what is chosen of the dims before `depth` could beat the best."""
+    _, of_pieces, at, last, sizes, _ = walk
+    if not limit(of_pieces[0], sizes, depth, last, params):
+        return False
+    for dim in range(depth, DIMS):
+        least = of_pieces[int(dim == parallel), dim, last[depth, dim], UP_TO]
+        for column in range(OF_PIECES):
+            at[dim, column] = least[column]
+    loss, tie_break = bound_part(at, dims, params, constants, terms, shape)
+    return below(loss, tie_break, best[0], best[1])
 
 
 @njit(**ARRAYLESS)
@@ -230,14 +243,9 @@ def descend(depth, parallel, dims, params, constants, terms, shape, walk, best):
     sizes[depth] = of_pieces[way, depth, number, ALONE, SIZE]
     if depth == DIMS - 1:
         return DIMS
-    limit(of_pieces[0], sizes, depth + 1, last, params)
     for column in range(OF_PIECES):
         at[depth, column] = of_pieces[way, depth, number, ALONE, column]
-    for dim in range(depth + 1, DIMS):
-        for column in range(OF_PIECES):
-            at[dim, column] = of_pieces[int(dim == parallel), dim, last[depth + 1, dim], UP_TO, column]
-    loss, tie_break = bound_part(at, dims, params, constants, terms, shape)
-    if not below(loss, tie_break, best[0], best[1]):
+    if not beats(depth + 1, parallel, dims, params, constants, terms, shape, walk, best):
         return depth
     path[depth + 1] = -1
     return depth + 1

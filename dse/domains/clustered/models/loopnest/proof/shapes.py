@@ -38,19 +38,11 @@ from dse.domains.clustered.models.loopnest.proof.dims import (
     OUTER_STEPS,
     OUTPUTS,
     SPAN,
-    STEPS,
     TIES_BY_CYCLES,
     TILE,
     set_outer,
 )
-from dse.domains.clustered.models.loopnest.proof.inner_level import LEVEL, TIME
-from dse.domains.clustered.models.loopnest.proof.outer_level import (
-    AT_DRAM,
-    CYCLES,
-    TOTALS,
-    outer_scratch,
-    time_outer,
-)
+from dse.domains.clustered.models.loopnest.proof.links import link_scratch, set_links, time_link
 from dse.domains.clustered.models.loopnest.timing import cycles_of
 from dse.domains.clustered.models.loopnest.totals import accesses_pj
 from dse.domains.clustered.models.loopnest.traffic import (
@@ -155,31 +147,18 @@ def outer_moving(dims):
 
 
 @njit(**ARRAYLESS)
-def bound_orders(
-    dims, cluster, params, parallels, inner_tiles, orders, real_of, order_table, level, within, around,
-    totals, found,
-):  # fmt: skip
+def bound_orders(dims, cluster, params, parallels, inner_tiles, orders, real_of, order_table, links, found):
     """Fills `found` (24, 2): by outer order, the fewest cycles and the DRAM words; returns how many orders.
 
     An outer step's inner level takes the least work in cycles, and its words over the NoC no time.
     """
     work = least_work(dims, cluster, params, parallels, inner_tiles)
-    for dim in range(DIMS):
-        # Without inner figures, nothing moves over the NoC.
-        for column in range(STEPS, COLUMNS):
-            dims[dim, column] = 0
-    for column in range(LEVEL):
-        level[column] = 0
-    for column in range(4):
-        level[TIME + column] = work * params[NOC]
+    set_links(dims, params, links[0])
     choices = orders[0, outer_moving(dims)]
-    # Of numpy: to numba a literal 0 has a type of its own, for which `time_outer` would be compiled anew.
-    no_cycles = np.int64(0)
     for index in range(choices[0]):
-        time_outer(
-            dims, order_table[choices[1 + index]], params, no_cycles, level, real_of, within, around, totals
+        found[index, LEAST_CYCLES], found[index, DRAM_WORDS] = time_link(
+            dims, order_table[choices[1 + index]], params, work, real_of, links
         )
-        found[index, LEAST_CYCLES], found[index, DRAM_WORDS] = totals[CYCLES], totals[AT_DRAM]
     return choices[0]
 
 
@@ -237,9 +216,7 @@ def bound_shapes(
 ):  # fmt: skip
     """Writes the bounds of the shapes from `start` up to `stop`; inf where nothing fits in L2."""
     dims, real_of = np.zeros((DIMS, COLUMNS), np.int64), np.zeros((2, 3), np.int64)
-    choice, level, totals = np.zeros(6, np.int64), np.zeros(LEVEL, np.int64), np.zeros(TOTALS, np.int64)
-    within, around = outer_scratch()
-    found = np.zeros((MAX_ORDERS, 2), np.int64)
+    choice, found, links = np.zeros(6, np.int64), np.zeros((MAX_ORDERS, 2), np.int64), link_scratch()
     words = every_word(params, OF_INPUT)
     for shape in range(start, stop):
         least, least_tie = np.inf, np.inf
@@ -248,7 +225,7 @@ def bound_shapes(
             ends = least_ends(dims, params, inner_tiles)
             number = bound_orders(
                 dims, clusters[choice[4]], params, parallels, inner_tiles, orders, real_of, order_table,
-                level, within, around, totals, found,
+                links, found,
             )  # fmt: skip
             for index in range(number):
                 cycles, dram = found[index, LEAST_CYCLES] + ends, found[index, DRAM_WORDS]
