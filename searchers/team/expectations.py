@@ -61,8 +61,11 @@ HYPOTHESES = 2
 
 
 def expected_weights(factors: tuple[str, ...], layer: Layer, accelerator: Accelerator) -> FloatArray:
-    """Weights (hypotheses, addends + 1, factors + 2) for the factors by name, then the needs of L1 and L2."""
-    weights = np.zeros((HYPOTHESES, len(ADDENDS) + 1, len(factors) + 2))
+    """Weights (hypotheses, addends + 1, factors + 2) for the factors by name, then the needs of L1 and L2.
+
+    Without factors the objective is learned as a whole, of which nothing is expected.
+    """
+    weights = np.zeros((HYPOTHESES, len(ADDENDS) + 1, max(len(factors), 1) + 2))
 
     def expect(first: int, count: int, figure: int, weight: float, hypothesis: int | slice = 0) -> None:
         place = ADDENDS.index(first)

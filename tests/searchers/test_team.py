@@ -70,7 +70,7 @@ def test_the_whole_budget_is_spent(problem: Problem, budget: int) -> None:
     assert len(run(Team(**QUICK), budget, problem)) == budget
 
 
-@pytest.mark.parametrize("objective", ["latency", "energy", "area", "power"])
+@pytest.mark.parametrize("objective", ["latency", "energy", "area", "power", "energy + 0.25 * latency"])
 def test_any_objective_is_learned(objective: str) -> None:
     problem = Problem(load_layer("resnet50:layer1.0.conv3"), PRESETS["edge-small"], objective, "maestro")
     losses = run(Team(**QUICK), 100, problem).evaluations().loss
