@@ -12,15 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from torch import Tensor
 
-from learners.arrays import SingleArray
 from learners.heads import Choices, Head, Levels
-from learners.offpolicy import Batch, Part, TeamNetworks, by_batch
-from learners.phases import P_LOSS, Q_LOSS, TARGET_Q, UPDATE, Phases, unmeasured
-from learners.policy import Policy
-from learners.replay import Transitions
+from learners.offpolicy import Batch, OffPolicyLearner, Part, by_batch
+from learners.phases import Phases, unmeasured
 from learners.settings import OffPolicy
 from learners.team import Team
 
@@ -36,48 +32,21 @@ class MADDPG(OffPolicy):
         return MADDPGLearner(self, team, rng, phases)
 
 
-class MADDPGLearner:
+class MADDPGLearner(OffPolicyLearner):
     """A team that learns."""
+
+    name = "maddpg"
 
     def __init__(self, settings: MADDPG, team: Team, rng: np.random.Generator, phases: Phases) -> None:
         head: Head = Choices(team.real) if team.discrete else Levels(team.width)
-        self._networks = TeamNetworks(settings, team, head, rng, phases)
-        self._settings, self._phases = settings, phases
-        self.replay = self._networks.replay
+        super().__init__(settings, team, head, rng, phases)
+        self._gamma = settings.gamma
 
-    def act(self, observations: SingleArray) -> SingleArray:
-        """Actions to try: (agents, width)."""
-        return self._networks.act(observations)
-
-    def learn(self, step: Transitions) -> None:
-        """Take in a step, and update every so often."""
-        if self._networks.remember(step):
-            with self._phases(UPDATE):
-                self.update()
-
-    def update(self) -> None:
-        """Update all critics and actors once, then let the targets follow."""
-        for part, batch in zip(self._networks.parts, self._networks.batches(), strict=True):
-            with self._phases(TARGET_Q):
-                targets = self._targets(part, batch)
-            with self._phases(Q_LOSS):
-                values = part.critics(part.critic_rows(batch, batch.observations, batch.actions))[..., 0]
-                part.critic_optimiser.step((values - targets).square().mean(dim=1).sum())
-            with self._phases(P_LOSS):
-                part.actor_optimiser.step(self._actor_loss(part, batch))
-        self._networks.follow()
-
-    def policy(self) -> Policy:
-        """What has been learned so far."""
-        return self._networks.policy("maddpg")
-
-    @torch.no_grad()
     def _targets(self, part: Part, batch: Batch) -> Tensor:
-        """The values y_i that the critics are to come to: (P, B)."""
         actions = by_batch(self._networks.head.greedy(self._networks.target_outputs(batch)), batch)
         values = part.target_critics(part.critic_rows(batch, batch.following, actions))[..., 0]
         going_on = 1 - batch.rows(batch.ended, part.agents)
-        return batch.rows(batch.rewards, part.agents) + self._settings.gamma * going_on * values
+        return batch.rows(batch.rewards, part.agents) + self._gamma * going_on * values
 
     def _actor_loss(self, part: Part, batch: Batch) -> Tensor:
         outputs = part.actors(batch.rows(batch.observations, part.agents))

@@ -16,16 +16,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import torch
 from torch import Tensor
 
-from learners.arrays import SingleArray
 from learners.errors import InputError
 from learners.heads import Choices, Head, SquashedNormals
-from learners.offpolicy import Batch, Part, TeamNetworks, by_batch
-from learners.phases import P_LOSS, Q_LOSS, TARGET_Q, UPDATE, Phases, unmeasured
-from learners.policy import Policy
-from learners.replay import Transitions
+from learners.offpolicy import Batch, OffPolicyLearner, Part, by_batch
+from learners.phases import Phases, unmeasured
 from learners.settings import OffPolicy
 from learners.team import Team
 
@@ -52,46 +48,17 @@ class MASAC(OffPolicy):
         return MASACLearner(self, team, rng, phases)
 
 
-class MASACLearner:
+class MASACLearner(OffPolicyLearner):
     """A team that learns."""
+
+    name = "masac"
 
     def __init__(self, settings: MASAC, team: Team, rng: np.random.Generator, phases: Phases) -> None:
         head: Head = Choices(team.real) if team.discrete else SquashedNormals(team.width)
-        self._networks = TeamNetworks(settings, team, head, rng, phases)
-        self._settings, self._phases = settings, phases
-        self.replay = self._networks.replay
+        super().__init__(settings, team, head, rng, phases)
+        self._gamma, self._ent_coef = settings.gamma, settings.ent_coef
+        self._drawn: tuple[Batch, tuple[Tensor, Tensor]] | None = None
 
-    def act(self, observations: SingleArray) -> SingleArray:
-        """Actions to try: (agents, width)."""
-        return self._networks.act(observations)
-
-    def learn(self, step: Transitions) -> None:
-        """Take in a step, and update every so often."""
-        if self._networks.remember(step):
-            with self._phases(UPDATE):
-                self.update()
-
-    def update(self) -> None:
-        """Update all critics and actors once, then let the targets follow."""
-        following: dict[int, tuple[Tensor, Tensor]] = {}
-        for part, batch in zip(self._networks.parts, self._networks.batches(), strict=True):
-            with self._phases(TARGET_Q):
-                # Where the team shares a mini-batch, what it would do next is drawn once.
-                if id(batch) not in following:
-                    following = {id(batch): self._following(batch)}
-                targets = self._targets(part, batch, *following[id(batch)])
-            with self._phases(Q_LOSS):
-                values = part.critics(part.critic_rows(batch, batch.observations, batch.actions))[..., 0]
-                part.critic_optimiser.step((values - targets).square().mean(dim=1).sum())
-            with self._phases(P_LOSS):
-                part.actor_optimiser.step(self._actor_loss(part, batch))
-        self._networks.follow()
-
-    def policy(self) -> Policy:
-        """What has been learned so far."""
-        return self._networks.policy("masac")
-
-    @torch.no_grad()
     def _following(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """What the target actors do next, (S, B, N, width), and their entropy, (S, B, N)."""
         outputs = self._networks.target_outputs(batch)
@@ -101,16 +68,18 @@ class MASACLearner:
         drawn = self._networks.head.draw(outputs, noise)
         return by_batch(drawn.actions, batch), by_batch(drawn.entropy, batch)
 
-    @torch.no_grad()
-    def _targets(self, part: Part, batch: Batch, actions: Tensor, entropies: Tensor) -> Tensor:
-        """The values y_i that the critics are to come to: (P, B)."""
+    def _targets(self, part: Part, batch: Batch) -> Tensor:
+        # Where the team shares a mini-batch, what it would do next is drawn once.
+        if self._drawn is None or self._drawn[0] is not batch:
+            self._drawn = batch, self._following(batch)
+        actions, entropies = self._drawn[1]
         values = part.target_critics(part.critic_rows(batch, batch.following, actions))[..., 0]
-        soft = values + self._settings.ent_coef * batch.rows(entropies, part.agents)
+        soft = values + self._ent_coef * batch.rows(entropies, part.agents)
         going_on = 1 - batch.rows(batch.ended, part.agents)
-        return batch.rows(batch.rewards, part.agents) + self._settings.gamma * going_on * soft
+        return batch.rows(batch.rewards, part.agents) + self._gamma * going_on * soft
 
     def _actor_loss(self, part: Part, batch: Batch) -> Tensor:
         outputs = part.actors(batch.rows(batch.observations, part.agents))
         fresh, entropy = part.head.draw(outputs, self._networks.noise(*outputs.shape[:2]))
         values = part.values_with(batch, fresh)
-        return -(values + self._settings.ent_coef * entropy).mean(dim=1).sum()
+        return -(values + self._ent_coef * entropy).mean(dim=1).sum()

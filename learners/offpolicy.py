@@ -6,7 +6,9 @@ Axes: `S` mini-batches (one for each of the `P` agents that learn, or one for al
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -15,7 +17,7 @@ from torch import Tensor
 from learners.arrays import SingleArray
 from learners.heads import Head
 from learners.networks import ClippedAdam, Networks
-from learners.phases import ACTIONS, SAMPLING, Phases
+from learners.phases import ACTIONS, P_LOSS, Q_LOSS, SAMPLING, TARGET_Q, UPDATE, Phases
 from learners.policy import Policy
 from learners.replay import Transitions, make_replay
 from learners.settings import OffPolicy
@@ -166,3 +168,50 @@ def by_batch(column: Tensor, batch: Batch) -> Tensor:
     """A column (N, S * B, ...) of the target actors as (S, B, N, ...)."""
     parted = column.view(len(column), *batch.rewards.shape[:2], *column.shape[2:])
     return parted.movedim(0, 2)
+
+
+class OffPolicyLearner(ABC):
+    """A team that learns: what its critics are to come to, and its actors' loss, are the algorithm's own."""
+
+    name: ClassVar[str]
+
+    def __init__(
+        self, settings: OffPolicy, team: Team, head: Head, rng: np.random.Generator, phases: Phases
+    ) -> None:
+        self._networks = TeamNetworks(settings, team, head, rng, phases)
+        self._phases = phases
+        self.replay = self._networks.replay
+
+    def act(self, observations: SingleArray) -> SingleArray:
+        """Actions to try: (agents, width)."""
+        return self._networks.act(observations)
+
+    def learn(self, step: Transitions) -> None:
+        """Take in a step, and update every so often."""
+        if self._networks.remember(step):
+            with self._phases(UPDATE):
+                self.update()
+
+    def update(self) -> None:
+        """Update all critics and actors once, then let the targets follow."""
+        for part, batch in zip(self._networks.parts, self._networks.batches(), strict=True):
+            with self._phases(TARGET_Q), torch.no_grad():
+                targets = self._targets(part, batch)
+            with self._phases(Q_LOSS):
+                values = part.critics(part.critic_rows(batch, batch.observations, batch.actions))[..., 0]
+                part.critic_optimiser.step((values - targets).square().mean(dim=1).sum())
+            with self._phases(P_LOSS):
+                part.actor_optimiser.step(self._actor_loss(part, batch))
+        self._networks.follow()
+
+    def policy(self) -> Policy:
+        """What has been learned so far."""
+        return self._networks.policy(self.name)
+
+    @abstractmethod
+    def _targets(self, part: Part, batch: Batch) -> Tensor:
+        """The values y_i that the critics are to come to: (P, B)."""
+
+    @abstractmethod
+    def _actor_loss(self, part: Part, batch: Batch) -> Tensor:
+        """What the actors go down: a number."""
