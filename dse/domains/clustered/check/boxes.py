@@ -46,6 +46,10 @@ class Cost(Protocol):
         """The loss that no mapping with figures no smaller than these (n,) is below; inf if none fits."""
         ...
 
+    def closer(self, dims: Sequence[Mapping[str, FloatArray]]) -> FloatArray:
+        """The same of boxes that fit, by a bound that takes longer; it need not be larger."""
+        ...
+
 
 @dataclass(frozen=True)
 class Left:
@@ -227,7 +231,9 @@ class Search:
         choices = rng.integers(len(self._choices), size=count)
         depth = rng.integers(0, np.log2(self._firsts[choices]).astype(np.int64), endpoint=True)
         nodes = rng.integers(1 << depth, 2 << depth)
-        return self._described(_Front(choices, nodes, self._bounds(choices, nodes)))
+        bounds = self._bounds(choices, nodes)
+        bounds = np.maximum(bounds, self._bounds(choices, nodes, closer=True))
+        return self._described(_Front(choices, nodes, bounds))
 
     def _described(self, front: _Front) -> Left:
         which, parallels = self._which[front.choices], self._choices[front.choices]
@@ -250,7 +256,9 @@ class Search:
         bounds[rows, dims] = self._bounds(front.choices[rows].repeat(2), both).reshape(-1, 2)
         each, dim = np.arange(count), np.where(able, self._scores(front.bounds, bounds), -1.0).argmax(axis=1)
         found = _Front(front.choices.repeat(2), halves[each, dim].reshape(-1, 4), bounds[each, dim].ravel())
-        return found.below(self._target)
+        found = found.below(self._target)
+        closer = self._bounds(found.choices, found.nodes, closer=True)
+        return _Front(found.choices, found.nodes, np.maximum(found.bounds, closer)).below(self._target)
 
     def _scores(self, before: FloatArray, halves: FloatArray) -> FloatArray:
         """How good it is to cut boxes (n,) into halves (n, dims, 2): first how many are ruled out, then how
@@ -263,7 +271,7 @@ class Search:
         gains = (np.minimum(halves, self._target) - known) / (self._target - known)
         return np.asarray(10.0 * out + (np.maximum(gains, 0.0) + 1e-3).prod(axis=2))
 
-    def _bounds(self, choices: IntArray, nodes: IntArray) -> FloatArray:
+    def _bounds(self, choices: IntArray, nodes: IntArray, *, closer: bool = False) -> FloatArray:
         """The bounds of nodes (n, 4) with choices of parallel dims (n,)."""
         self.spent += len(nodes)
         found = []
@@ -273,5 +281,5 @@ class Search:
             for dim, (names, table) in enumerate(self._tables):
                 rows = table[self._begins[choices[part], dim] + nodes[part, dim]]
                 dims.append(dict(zip(names, np.ascontiguousarray(rows.T), strict=True)))
-            found.append(self._boxes._cost.losses(dims))
+            found.append(self._boxes._cost.closer(dims) if closer else self._boxes._cost.losses(dims))
         return np.concatenate(found) if found else np.zeros(0)

@@ -61,14 +61,15 @@ class Remains:
             yield rows, float(self._sizes[owner[at]][box]) * each
 
     def draw(self, rng: np.random.Generator, count: int) -> IntArray:
-        """About so many mappings, as many of each box as of any other of those that `every` did not give."""
+        """So many mappings, each of a box drawn from those that `every` did not give, if any."""
         boxes = [
             np.array([box for box in range(len(one)) if (at, box) not in self._left_out], dtype=np.int64)
             for at, one in enumerate(self._left)
         ]
-        whole, parts = sum(map(len, boxes)), []
-        for one, those in zip(self._left, boxes, strict=True):
-            drawn = rng.choice(those, round(count * len(those) / whole)) if len(those) else those
+        owner, parts = np.repeat(np.arange(len(boxes)), np.array(list(map(len, boxes)), dtype=np.int64)), []
+        shares = np.bincount(rng.choice(owner, count if len(owner) else 0), minlength=len(boxes))
+        for one, those, share in zip(self._left, boxes, shares.tolist(), strict=True):
+            drawn = rng.choice(those, share) if share else those[:0]
             rows = self._rows(len(drawn))
             self._describe(rows, one, drawn, one.draw(rng, drawn))
             for column, orders in zip((OUTER_ORDER, INNER_ORDER), self._orders, strict=True):

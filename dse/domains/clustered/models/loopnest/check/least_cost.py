@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from dse.core.objective import objective_named
+from dse.domains.clustered.check.boxes import ROUNDING
 from dse.domains.clustered.check.enumeration import allowed_orders
 from dse.domains.clustered.models.loopnest.check.moved import OUTPUT, C, Columns, K, Moved, X, Y
 from dse.domains.clustered.models.loopnest.check.nest_sums import edges_of
 from dse.domains.clustered.models.loopnest.check.outer_check import output_words
-from dse.domains.clustered.models.loopnest.check.tile_sums import Cuts
+from dse.domains.clustered.models.loopnest.check.tile_sums import Cuts, Sums
+from dse.domains.clustered.models.loopnest.check.waits import flows_inside, flows_outside, least_time
 from dse.domains.clustered.models.loopnest.units import in_units, l1_a_mac, of_tensors, over_link
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.space.genes import MAPPED_DIMS
@@ -24,7 +26,10 @@ if TYPE_CHECKING:
 
 COUNTED = ("steps", "inner_steps", "inner", "span")
 OF_ENERGY = ("pieces", "first_pieces", "begin_pieces")
-OF_CYCLES = ("serial", "last_serial", "begin", "end", "last_span")
+OF_CYCLES = (
+    "serial", "last_serial", "begin", "end", "last_span", "outer_serial", "end_serial", "outer_end_serial",
+    "last_end_serial", "on_serial", "inner_on",
+)  # fmt: skip
 
 
 class LeastCost:
@@ -37,6 +42,7 @@ class LeastCost:
         self._of, self._link = of_tensors(self._layer, machine), over_link(self._layer, machine)
         self._constants = in_units(cast("LoopNest", problem.model).constants, machine)
         self._depthwise = self._layer.type == "DSCONV"
+        self._taps = self._layer.R * self._layer.S / machine.simd_lanes
         self._sizes = [float(self._layer.loops[dim]) for dim in MAPPED_DIMS]
         self._objective = objective_named(problem.objective)
         self._of_energy = "energy" in self._objective.figures
@@ -75,32 +81,49 @@ class LeastCost:
         counts = cuts.counts()
         used = COUNTED + OF_ENERGY * self._of_energy + OF_CYCLES * self._of_cycles
         found = {column: counts[column] for column in used}
+        moved = {"input" if reads else "held": cuts.windows() if reads else cuts.held()}
+        if dim != (K if self._depthwise else C):
+            moved["output"] = cuts.summed()
+        for tensor, sums in moved.items():
+            found |= _stacked(tensor, sums)
+            if self._of_cycles:
+                found |= _waiting(tensor, sums, counts, cuts)
         if reads:
             found |= {column: counts[column] for column in ("window", "span_window")}
-            found |= _stacked("input", cuts.windows())
-            for kind, moved in cuts.fetched(self._layer, name).items():
+            for kind, sums in cuts.fetched(self._layer, name).items():
                 if self._of_energy if kind == "real" else self._of_cycles:
-                    found |= {f"{kind}_A": moved["A"], f"{kind}_E": moved["E"]}
-                    found[f"{kind}_EZ"] = moved["E"] + moved["Z"]
+                    found |= {f"{kind}_A": sums["A"], f"{kind}_E": sums["E"]}
+                    found[f"{kind}_EZ"] = sums["E"] + sums["Z"]
             if self._of_cycles:
-                found["begin_window"] = counts["begin"] * reads.pitch + counts["begin_pieces"] * reads.overlap
-        else:
-            found |= _stacked("held", cuts.held())
-        if dim != (K if self._depthwise else C):
-            found |= _stacked("output", cuts.summed())
+                found["link_ahead"] = found["link_EZ"] - counts["span_window"]
+                found["link_G"] = counts["span_window"] - found["link_EZ"] + found["link_E"]
         found["cut"] = np.where(counts["steps"] == 1, 0, cuts.size)
+        if self._of_cycles:
+            found["span_on"] = cuts.size - counts["span"]
+            found["span_more"] = np.where(counts["steps"] == 1, 0, counts["span"])
+            found["last_more"] = np.where(counts["steps"] == 1, 0, counts["last_span"])
         return {column: value.astype(np.float64) for column, value in found.items()}
 
     # The bound
 
     def losses(self, dims: Sequence[Columns]) -> FloatArray:
         """The least loss of boxes (n,): inf where their smallest tiles do not fit."""
+        return np.where(self._fits(dims), self._value(dims, self._cycles), np.inf)
+
+    def closer(self, dims: Sequence[Columns]) -> FloatArray:
+        """The same of boxes that fit, by a bound that takes longer and is often closer."""
+        if not self._of_cycles:
+            return np.zeros(len(dims[K]["steps"]))
+        return self._value(dims, self._waiting_cycles)
+
+    def _value(
+        self, dims: Sequence[Columns], cycles: Callable[[Sequence[Columns]], FloatArray]
+    ) -> FloatArray:
+        """The loss of the least energy and the fewest cycles."""
         nothing = np.zeros(len(dims[K]["steps"]))
         energy = self._energy(dims) if self._of_energy else nothing
-        cycles = self._cycles(dims) if self._of_cycles else nothing
-        figures = SimpleNamespace(cycles=cycles, energy_nj=energy)
-        found = self._objective.value(figures, self._machine.hertz)
-        return np.where(self._fits(dims), found, np.inf)
+        figures = SimpleNamespace(cycles=cycles(dims) if self._of_cycles else nothing, energy_nj=energy)
+        return np.asarray(self._objective.value(figures, self._machine.hertz))
 
     def _fits(self, dims: Sequence[Columns]) -> BoolArray:
         machine = self._machine
@@ -162,25 +185,55 @@ class LeastCost:
         return noc.least() - outputs * self._of[2], link.least() - outputs * self._link[2]
 
     def _cycles(self, dims: Sequence[Columns]) -> FloatArray:
-        """The fewest cycles."""
+        """The fewest cycles, where one of work, NoC and link is never waited for."""
         noc, link = self._words(dims)
-        machine, layer = self._machine, self._layer
-        rate, offchip, latency = machine.noc_bandwidth, machine.offchip_bandwidth, machine.noc_latency
+        machine, taps = self._machine, self._taps
+        ends, ends_link, steps = self._ends(dims)
+        work, tail = np.ceil(taps * _product(dims, "serial")), np.ceil(taps * _product(dims, "last_serial"))
+        on_chip = np.maximum(ends + work, np.ceil(noc / machine.noc_bandwidth))
+        on_chip += ends_link + (steps + 1) * machine.noc_latency
+        over_link = ends + 2 * machine.noc_latency + np.ceil(link / machine.offchip_bandwidth) + tail
+        return np.maximum(on_chip, over_link)
+
+    def _ends(self, dims: Sequence[Columns]) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Cycles of the NoC and of the link for the first data and the last outputs; outer steps."""
+        rate, offchip = self._machine.noc_bandwidth, self._machine.offchip_bandwidth
         begin, span = [dim["begin"] for dim in dims], [dim["span"] for dim in dims]
-        first = begin[C] * dims[Y]["begin_window"] * dims[X]["begin_window"] * self._of[0]
+        first = begin[C] * dims[Y]["input_begin"] * dims[X]["input_begin"] * self._of[0]
         first = np.ceil((first + self._channels(begin) * self._of[1]) / rate)
         first_link = span[C] * dims[Y]["span_window"] * dims[X]["span_window"] * self._link[0]
         first_link = np.ceil((first_link + self._channels(span) * self._link[1]) / offchip)
         last = np.ceil(self._sums([dim["end"] for dim in dims]) * self._of[2] / rate)
         last_link = np.ceil(self._sums([dim["last_span"] for dim in dims]) * self._link[2] / offchip)
-        steps, taps = _product(dims, "steps"), layer.R * layer.S
-        work = np.ceil(taps * _product(dims, "serial") / machine.simd_lanes)
-        tail = np.ceil(taps * _product(dims, "last_serial") / machine.simd_lanes)
-        on_chip = np.maximum(first + last + work, np.ceil(noc / rate))
-        on_chip += first_link + last_link + (steps + 1) * latency
-        over_link = first + last + 2 * latency + np.ceil(link / offchip) + tail
-        found: FloatArray = np.maximum(on_chip, over_link)
-        return found
+        return first + last, first_link + last_link, _product(dims, "steps")
+
+    def _waiting_cycles(self, dims: Sequence[Columns]) -> FloatArray:
+        """The fewest cycles, where steps wait for the NoC or for the link."""
+        machine, taps, (inner, outer) = self._machine, self._taps, self._edges
+        ends, ends_link, steps = self._ends(dims)
+        rate, depthwise = machine.noc_bandwidth, self._depthwise
+
+        def work(*names: str) -> list[tuple[FloatArray, ...]]:
+            return [tuple(dim[name] for name in names) for dim in dims]
+
+        inside = least_time(
+            inner, flows_inside(dims, self._of, depthwise=depthwise, outer=False), rate * taps,
+            work("serial", "on_serial", "end_serial"),
+        )  # fmt: skip
+        between = least_time(
+            outer, flows_inside(dims, self._of, depthwise=depthwise, outer=True), rate * taps,
+            work("end_serial", "outer_end_serial", "last_end_serial"),
+        )  # fmt: skip
+        on_chip = (inside + between) / rate + taps * _product(dims, "last_end_serial")
+        on_chip += ends + ends_link + (steps + 1) * machine.noc_latency
+        over_link = least_time(
+            outer, flows_outside(dims, self._link, self._sizes, depthwise=depthwise),
+            machine.offchip_bandwidth * taps, work("serial", "outer_serial", "last_serial"),
+            machine.offchip_bandwidth * machine.noc_latency, [dim["steps"] for dim in dims],
+        )  # fmt: skip
+        over_link = over_link / machine.offchip_bandwidth + ends + ends_link + 2 * machine.noc_latency
+        over_link += np.ceil(taps * _product(dims, "last_serial"))
+        return np.ceil(np.maximum(on_chip, over_link) * (1 - ROUNDING))
 
 
 def _product(dims: Sequence[Columns], name: str) -> FloatArray:
@@ -188,7 +241,7 @@ def _product(dims: Sequence[Columns], name: str) -> FloatArray:
     return found
 
 
-def _stacked(name: str, sums: dict[str, IntArray]) -> dict[str, IntArray]:
+def _stacked(name: str, sums: Sums) -> Sums:
     """What is new in steps of any kind; in those and as the outer loop advances; and all that is new once.
 
     It costs less to move what stays more, so of a set of tiles the least of each of these sums bounds words,
@@ -198,3 +251,22 @@ def _stacked(name: str, sums: dict[str, IntArray]) -> dict[str, IntArray]:
     found = {"A": sums["A"], "D": sums["D"], "DE": new, "DEZ": new + sums["Z"]}
     found["M"] = sums["B"] - sums["E"] - sums["Z"]
     return {f"{name}_{each}": value for each, value in found.items()}
+
+
+def _waiting(name: str, sums: Sums, counts: Sums, cuts: Cuts) -> Sums:
+    """What a tensor needs where loops begin, and how much more that is than what stays: see `waits`."""
+    first, begin = counts["first"], counts["begin"]
+    onward = first - begin
+    if name == "input":
+        first = first * cuts.pitch + counts["first_pieces"] * cuts.overlap
+        begin = begin * cuts.pitch + counts["begin_pieces"] * cuts.overlap
+        onward = first - begin
+    ahead = sums["D"] + sums["B"] - first
+    if name == "output":
+        # Those that leave are of the last steps, those that are begun of the first ones.
+        first, begin = counts["left"], counts["end"]
+        onward = np.minimum(onward, first - begin)
+    stays = sums["B"] - sums["E"] - sums["Z"]
+    found = {"ahead": ahead, "F": first, "G": first - sums["B"], "onward": onward - stays}
+    found |= {"begin": begin, "H": begin - sums["Z"]}
+    return {f"{name}_{part}": value for part, value in found.items()}

@@ -7,7 +7,7 @@ least sum over all orders is that of a shortest path over sets.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -61,14 +61,17 @@ class Level:
 
     def least(self) -> FloatArray:
         """The least sum of all orders (n,)."""
-        best: dict[int, FloatArray] = {0: np.zeros(self._count)}
-        for edge in self._edges:
-            loops, loop = edge
-            term = self._terms.get(edge)
-            whole = best[loops] if term is None else best[loops] + term
-            known = best.get(loops + (1 << loop))
-            best[loops + (1 << loop)] = whole if known is None else np.minimum(known, whole)
-        return best[EVERY]
+        return shortest(self._edges, self._terms, self._count)
+
+
+def shortest(edges: Edges, terms: Mapping[tuple[int, int], FloatArray | float], count: int) -> FloatArray:
+    """The least sum of terms along edges from no loop to all of them: (count,)."""
+    best: dict[int, FloatArray] = {0: np.zeros(count)}
+    for edge in edges:
+        loops, loop = edge
+        whole, known = best[loops] + terms.get(edge, 0.0), best.get(loops + (1 << loop))
+        best[loops + (1 << loop)] = whole if known is None else np.minimum(known, whole)
+    return best[EVERY]
 
 
 def products(factors: Factors) -> list[Factor]:

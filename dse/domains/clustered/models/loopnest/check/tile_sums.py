@@ -56,6 +56,11 @@ class Cuts:
             found: IntArray = np.minimum(within, -(-length // inner))
             return found
 
+        def at_end(length: IntArray, most: IntArray = inner) -> IntArray:
+            """Indices in the last inner step."""
+            return np.minimum(most, length - (-(-length // round_) - 1) * round_)
+
+        end = each(lambda length: np.clip(length - begin, 0, round_), last)
         return {
             "steps": steps,
             "inner_steps": (steps - 1) * -(-outer // round_) - (-longest // round_),
@@ -63,13 +68,21 @@ class Cuts:
             "first_pieces": each(first_pieces, size),
             "begin_pieces": each(first_pieces, span),
             "serial": (steps - 1) * busiest(outer) + busiest(longest),
+            "on_serial": (steps - 1) * (busiest(outer) - at_end(outer)) + busiest(longest) - at_end(longest),
+            "outer_serial": (steps - 1) * busiest(outer),
+            "end_serial": (steps - 1) * at_end(outer) + at_end(longest),
+            "outer_end_serial": (steps - 1) * at_end(outer),
+            "last_end_serial": at_end(longest),
+            "first": each(lambda length: np.minimum(length, round_), size),
+            "left": (steps - 1) * self.across * at_end(outer, round_) + end,
             "last_serial": busiest(longest),
+            "inner_on": (steps - 1) * (-(-outer // round_) - 1) - (-longest // round_) - 1,
             "inner": inner,
             "window": inner * self.pitch + self.overlap,
             "span": span,
             "span_window": span * self.pitch + self.overlap,
             "begin": each(lambda length: np.minimum(length, round_), span),
-            "end": each(lambda length: np.clip(length - begin, 0, round_), last),
+            "end": end,
             "last_span": last,
         }
 
