@@ -11,23 +11,20 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
-from pettingzoo import ParallelEnv
 
 from dse.core.evaluations import Evaluations
 from dse.core.reasons import Reason
-from dse.search.record import Record
 from dse.support.arrays import BoolArray, IntArray
 from dse.support.errors import InputError
 from dse.support.validation import whole_number
+from searchers.environments.shared import Grouped, Told, Viewed
 from searchers.environments.view import (
     FIGURES,
     OBSERVED,
-    RENDER_MODES,
     Observations,
     Options,
     View,
     info_of,
-    partition,
 )
 
 ENV_ID = "dse/Mapping-v0"
@@ -35,7 +32,7 @@ ENV_ID = "dse/Mapping-v0"
 Actions = NDArray[Any]
 
 
-class MappingEnv(gymnasium.Env[Observations, Actions]):
+class MappingEnv(Viewed, gymnasium.Env[Observations, Actions]):
     """One mapping a step. See Options for what it takes.
 
     A step's info holds the point's `genes`, its figures and `loss` as in Evaluations, and the `reason` in
@@ -43,23 +40,12 @@ class MappingEnv(gymnasium.Env[Observations, Actions]):
     the point just drawn, with figures of zero after a reset.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": list(RENDER_MODES), "render_fps": 1}  # type: ignore[misc]
-
     def __init__(self, **options: Unpack[Options]) -> None:
         self._view = View(**options)
         self._steps = 0
         self.render_mode = self._view.render_mode
         self.observation_space = self._view.observation_space()
         self.action_space = self._view.action_space()
-
-    @property
-    def record(self) -> Record:
-        """All samples drawn; with an `evaluator` given, its owner has it (InputError)."""
-        return self._view.record
-
-    def render(self) -> str | None:
-        """The best mapping so far as a text, with the render mode `ansi`."""
-        return self._view.render() if self.render_mode else None
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -79,7 +65,7 @@ class MappingEnv(gymnasium.Env[Observations, Actions]):
         return drawn.observations[0], float(drawn.rewards[0]), terminated, truncated, info
 
 
-class MappingVectorEnv(VectorEnv[Observations, Actions, NDArray[Any]]):
+class MappingVectorEnv(Viewed, VectorEnv[Observations, Actions, NDArray[Any]]):
     """`num_envs` mappings a step, priced in one call and charged to one budget. See Options.
 
     Episodes begin and end together; the step that ends them returns the observation of the next reset, and
@@ -87,11 +73,7 @@ class MappingVectorEnv(VectorEnv[Observations, Actions, NDArray[Any]]):
     budget has left, what is left is drawn; the other environments are `exhausted`.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
-        "render_modes": list(RENDER_MODES),
-        "render_fps": 1,
-        "autoreset_mode": AutoresetMode.SAME_STEP,
-    }
+    metadata: ClassVar[dict[str, Any]] = {**Viewed.metadata, "autoreset_mode": AutoresetMode.SAME_STEP}  # type: ignore[misc]
 
     def __init__(self, num_envs: int = 1, **options: Unpack[Options]) -> None:
         self._view = View(**options)
@@ -103,11 +85,6 @@ class MappingVectorEnv(VectorEnv[Observations, Actions, NDArray[Any]]):
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
 
-    @property
-    def record(self) -> Record:
-        """All samples drawn; with an `evaluator` given, its owner has it (InputError)."""
-        return self._view.record
-
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observations, dict[str, Any]]:
@@ -116,7 +93,7 @@ class MappingVectorEnv(VectorEnv[Observations, Actions, NDArray[Any]]):
         self._steps = 0
         return self._view.begin(self.np_random, self.num_envs), {}
 
-    def render(self) -> tuple[str, ...] | None:
+    def render(self) -> tuple[str, ...] | None:  # type: ignore[override]
         """The best mapping of all environments so far as a text, once for each, with the mode `ansi`."""
         return (self._view.render(),) * self.num_envs if self.render_mode else None
 
@@ -157,7 +134,7 @@ class MappingVectorEnv(VectorEnv[Observations, Actions, NDArray[Any]]):
         return np.full(self.num_envs, flag)
 
 
-class MappingParallelEnv(ParallelEnv[str, Observations, Any]):  # type: ignore[misc]
+class MappingParallelEnv(Grouped):
     """One agent a group of genes; together they choose one mapping a step. See Options.
 
     `groups` is any partition of the genes, given by names or positions; by default each gene has an agent of
@@ -165,81 +142,33 @@ class MappingParallelEnv(ParallelEnv[str, Observations, Any]):  # type: ignore[m
     for several. All agents see the same observation and get the same reward and info, as MappingEnv's.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {
-        "name": "dse_mapping_v0",
-        "render_modes": list(RENDER_MODES),
-        "render_fps": 1,
-    }
+    metadata: ClassVar[dict[str, Any]] = {**Viewed.metadata, "name": "dse_mapping_v0"}
 
     def __init__(
         self, groups: Sequence[Sequence[str | int]] | None = None, **options: Unpack[Options]
     ) -> None:
         if options.get("actions") == "discrete":
             raise InputError("agents choose the values of their genes: actions are categorical or gaussian")
-        self._view = View(**options)
+        self._begin(View(**options), groups)
         self._steps = 0
-        self.render_mode = self._view.render_mode
-        genes = self._view.names
-        parts = partition(groups, genes)
-        names = ["+".join(genes[gene] for gene in part) for part in parts]
-        self.groups: dict[str, tuple[int, ...]] = dict(zip(names, parts, strict=True))
-        self.possible_agents = names
-        self.agents: list[str] = []
-        self.observation_spaces = {name: self._view.observation_space() for name in names}
+        self.observation_spaces = {name: self._view.observation_space() for name in self.groups}
         self.action_spaces = {name: self._agent_space(part) for name, part in self.groups.items()}
-
-    @property
-    def record(self) -> Record:
-        """All samples drawn; with an `evaluator` given, its owner has it (InputError)."""
-        return self._view.record
-
-    def observation_space(self, agent: str) -> spaces.Space[Any]:
-        """What the agent observes: the figures of the last point."""
-        return self.observation_spaces[agent]
-
-    def action_space(self, agent: str) -> spaces.Space[Any]:
-        """What the agent chooses: the values of its genes."""
-        return self.action_spaces[agent]
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Observations], dict[str, dict[str, Any]]]:
         """Begin an episode; it costs nothing, and does not give the budget back."""
         self._steps = 0
-        self.agents = list(self.possible_agents)
-        blank = np.zeros(len(OBSERVED), np.float32)
-        return {agent: blank.copy() for agent in self.agents}, {agent: {} for agent in self.agents}
+        return self._all_begin(np.zeros(len(OBSERVED), np.float32))
 
-    def render(self) -> str | None:
-        """The best mapping so far as a text, with the render mode `ansi`."""
-        return self._view.render() if self.render_mode else None
-
-    def step(
-        self, actions: Mapping[str, Any]
-    ) -> tuple[
-        dict[str, Observations],
-        dict[str, float],
-        dict[str, bool],
-        dict[str, bool],
-        dict[str, dict[str, Any]],
-    ]:
+    def step(self, actions: Mapping[str, Any]) -> Told:
         """Draw the mapping that the agents' actions choose together."""
-        agents = self.agents
-        if not agents:
-            raise InputError("the episode is over: reset the environment before the next step")
         genes = self._view.genes(self._joint(actions)[np.newaxis])
         drawn = self._view.draw(genes)
         self._steps += 1
         terminated, truncated = self._view.over(self._steps)
-        if terminated or truncated:
-            self.agents = []
-        return (
-            {agent: drawn.observations[0].copy() for agent in agents},
-            dict.fromkeys(agents, float(drawn.rewards[0])),
-            dict.fromkeys(agents, terminated),
-            dict.fromkeys(agents, truncated),
-            {agent: info_of(genes, drawn.evaluations) for agent in agents},
-        )
+        info = info_of(genes, drawn.evaluations)
+        return self._told(drawn.observations[0], float(drawn.rewards[0]), terminated, truncated, info)
 
     def _agent_space(self, part: tuple[int, ...]) -> spaces.Space[Any]:
         space = self._view.action_space(part)
@@ -249,7 +178,7 @@ class MappingParallelEnv(ParallelEnv[str, Observations, Any]):  # type: ignore[m
 
     def _joint(self, actions: Mapping[str, Any]) -> Actions:
         """The agents' actions as one action over all genes."""
-        missing = [agent for agent in self.agents if agent not in actions]
+        missing = [agent for agent in self._acting() if agent not in actions]
         if missing:
             raise InputError(f"no action for agent {missing[0]!r}")
         joint = np.empty(len(self._view.names))

@@ -21,23 +21,15 @@ from typing import Any, ClassVar, Unpack
 import gymnasium
 import numpy as np
 from gymnasium import spaces
-from pettingzoo import ParallelEnv
 
-from dse.search.record import Record
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError
 from searchers.environments.forms import MOVES, STEPS, Construct, Form, Outcome, Start, make_game
-from searchers.environments.view import (
-    RENDER_MODES,
-    Observations,
-    Options,
-    View,
-    info_of,
-    partition,
-)
+from searchers.environments.shared import Grouped, Told, Viewed
+from searchers.environments.view import Observations, Options, View, info_of
 
 
-class SequentialEnv(gymnasium.Env[Observations, Any]):
+class SequentialEnv(Viewed, gymnasium.Env[Observations, Any]):
     """One agent that decides for all genes.
 
     In `construct` an action is a number for the gene whose turn it is: as many choices as the largest gene
@@ -45,8 +37,6 @@ class SequentialEnv(gymnasium.Env[Observations, Any]):
     number, a gene times a move, that moves one of them. `start` is where an episode of `refine` begins: at a
     random point (`anywhere`), or at the best one drawn so far.
     """
-
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": list(RENDER_MODES), "render_fps": 1}  # type: ignore[misc]
 
     def __init__(
         self, form: Form = "construct", start: Start = "anywhere", **options: Unpack[Options]
@@ -65,15 +55,6 @@ class SequentialEnv(gymnasium.Env[Observations, Any]):
             self.action_space = spaces.Discrete(int(self._view.sizes.max()))
         elif self._joint:
             self.action_space = spaces.Discrete(genes * len(MOVES))
-
-    @property
-    def record(self) -> Record:
-        """All samples drawn; with an `evaluator` given, its owner has it (InputError)."""
-        return self._view.record
-
-    def render(self) -> str | None:
-        """The best mapping so far as a text, with the render mode `ansi`."""
-        return self._view.render() if self.render_mode else None
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -102,18 +83,14 @@ class SequentialEnv(gymnasium.Env[Observations, Any]):
         return int(action) * self._view.sizes // int(self._view.sizes.max())
 
 
-class SequentialParallelEnv(ParallelEnv[str, Observations, Any]):  # type: ignore[misc]
+class SequentialParallelEnv(Grouped):
     """One agent a group of genes, as in MappingParallelEnv; all observe and earn the same.
 
     In `construct` the agents have turns, in their order, and what the others do meanwhile counts for nothing:
     an observation ends in whose turn it is. In `refine` each moves its genes, all at once.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {
-        "name": "dse_sequential_v0",
-        "render_modes": list(RENDER_MODES),
-        "render_fps": 1,
-    }
+    metadata: ClassVar[dict[str, Any]] = {**Viewed.metadata, "name": "dse_sequential_v0"}
 
     def __init__(
         self,
@@ -124,35 +101,12 @@ class SequentialParallelEnv(ParallelEnv[str, Observations, Any]):  # type: ignor
     ) -> None:
         if options.pop("actions", "categorical") != "categorical":
             raise InputError("agents choose for their own genes: actions are categorical")
-        self._view = _view(form, options)
-        self.render_mode = self._view.render_mode
-        parts = partition(groups, self._view.names)
-        self._game = make_game(form, start, self._view, parts)
-        names = ["+".join(self._view.names[gene] for gene in part) for part in parts]
-        self.groups: dict[str, tuple[int, ...]] = dict(zip(names, parts, strict=True))
-        self.possible_agents = names
-        self.agents: list[str] = []
+        self._begin(_view(form, options), groups)
+        self._game = make_game(form, start, self._view, list(self.groups.values()))
         self._rng = np.random.default_rng(0)
         seen = spaces.Box(0.0, 1.0, (self._game.observed + self._turns,), np.float32)
-        self.observation_spaces = dict.fromkeys(names, seen)
+        self.observation_spaces = dict.fromkeys(self.groups, seen)
         self.action_spaces = {name: self._agent_space(part) for name, part in self.groups.items()}
-
-    @property
-    def record(self) -> Record:
-        """All samples drawn; with an `evaluator` given, its owner has it (InputError)."""
-        return self._view.record
-
-    def observation_space(self, agent: str) -> spaces.Space[Any]:
-        """What the agent observes, as all do."""
-        return self.observation_spaces[agent]
-
-    def action_space(self, agent: str) -> spaces.Space[Any]:
-        """What the agent chooses for its genes."""
-        return self.action_spaces[agent]
-
-    def render(self) -> str | None:
-        """The best mapping so far as a text, with the render mode `ansi`."""
-        return self._view.render() if self.render_mode else None
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
@@ -160,39 +114,19 @@ class SequentialParallelEnv(ParallelEnv[str, Observations, Any]):  # type: ignor
         """Begin an episode; it costs nothing, and does not give the budget back."""
         if seed is not None:
             self._rng = np.random.default_rng(seed)
-        self.agents = list(self.possible_agents)
-        observation = self._seen(self._game.begin(self._rng))
-        return {agent: observation.copy() for agent in self.agents}, {agent: {} for agent in self.agents}
+        return self._all_begin(self._seen(self._game.begin(self._rng)))
 
-    def step(
-        self, actions: Mapping[str, Any]
-    ) -> tuple[
-        dict[str, Observations],
-        dict[str, float],
-        dict[str, bool],
-        dict[str, bool],
-        dict[str, dict[str, Any]],
-    ]:
+    def step(self, actions: Mapping[str, Any]) -> Told:
         """Let the agents set their genes, or move."""
-        agents = self.agents
-        if not agents:
-            raise InputError("the episode is over: reset the environment before the next step")
+        self._acting()
         chosen = np.zeros_like(self._view.sizes)
         for agent, part in self.groups.items():
             if agent not in actions or not self.action_spaces[agent].contains(actions[agent]):
                 raise InputError(f"no action for agent {agent!r} within {self.action_spaces[agent]}")
             chosen[list(part)] = actions[agent]
         outcome, exhausted = self._game.step(chosen), self._view.exhausted
-        if outcome.ended or outcome.cut or exhausted:
-            self.agents = []
-        observation = self._seen(outcome.observation)
-        return (
-            {agent: observation.copy() for agent in agents},
-            dict.fromkeys(agents, outcome.reward),
-            dict.fromkeys(agents, outcome.ended),
-            dict.fromkeys(agents, outcome.cut or exhausted),
-            {agent: _said(outcome, exhausted) for agent in agents},
-        )
+        seen, cut = self._seen(outcome.observation), outcome.cut or exhausted
+        return self._told(seen, outcome.reward, outcome.ended, cut, _said(outcome, exhausted))
 
     @property
     def _turns(self) -> int:
