@@ -14,9 +14,10 @@ from dse.core.objective import objective_named
 from dse.core.proofs import Check
 from dse.core.residence import Residence
 from dse.optimum import verify
-from dse.optimum.chains.check_bound import Bound, Moments, operands, runs_of
+from dse.optimum.chains.check_bound import Bound, Moments, line_floor, operands, product_like, runs_of
 from dse.optimum.chains.check_tiles import needs
 from dse.optimum.chains.result import ChainProof, Schedule, Shared
+from dse.optimum.chains.tilings import Move
 
 ROUNDED = 1e-9
 MAX_TURNS = 4
@@ -32,7 +33,7 @@ def check_chain(proof: ChainProof, residence: Residence) -> tuple[Check, ...]:
     parts = [(program.chain, _moments(proof, program.chain)) for program in proof.programs]
     return (
         _phases(proof, residence),
-        _room(proof, proof.best, parts),
+        _room(proof, proof.best, residence, parts),
         _cost(proof, proof.best, residence),
         _bound(proof, residence, parts),
     )
@@ -112,12 +113,14 @@ def _same_block(order: Sequence[tuple[int, int]], one: int, two: int) -> bool:
     return places[two, 0] < places[one, 1]
 
 
-def _room(proof: ChainProof, best: Schedule, parts: Parts) -> Check:
+def _room(proof: ChainProof, best: Schedule, residence: Residence, parts: Parts) -> Check:
     """What each run says that is taken must be no less than what is alive, beside a tile that fits."""
     wrong = []
     runs = {run.name: run for run in best.runs}
     for shared in best.shared:
-        wrong += list(_shared_room(proof, shared))
+        floor = line_floor(proof, residence, proof.objective)
+        streamed = floor and not all(map(product_like, shared.group.layers))
+        wrong += list(floor.wrong(shared) if floor and streamed else _shared_room(proof, shared))
     for chain, moments in parts:
         staying = {place for place, name in enumerate(chain.names) if name in best.staying}
         for layer, alive in moments:
@@ -204,12 +207,19 @@ def _shared_cost(proof: ChainProof, shared: Shared, residence: Residence) -> tup
         joules += part.count * float(figures.energy_nj[0]) * 1e-9
         ports = part.count * tiles.demands(problem, run.best.mapping)
         last = all(one.place != part.place for one in shared.tiling.parts[place + 1 :])
-        for move in [one for one in moves if one.place == part.place and (one.tensor != "O" or last)]:
+        for move in [one for one in moves if _comes(one, place, part.place, last=last)]:
             moves.remove(move)
             spent, more = tiles.moved(problem, move.tensor, move.words)
             joules, ports = joules + move.count * spent * 1e-9, ports + move.count * more
         cycles += max(ceil(max(ports) - ROUNDED), part.count * int(figures.cycles[0]))
     return joules, cycles
+
+
+def _comes(move: Move, number: int, place: int, *, last: bool) -> bool:
+    """Whether what is held comes or goes with a part of a layer, by its number among all parts."""
+    if move.part is not None:
+        return move.part == number
+    return move.place == place and (move.tensor != "O" or last)
 
 
 def _bound(proof: ChainProof, residence: Residence, parts: Parts) -> Check:

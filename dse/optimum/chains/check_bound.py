@@ -11,6 +11,7 @@ from typing import Any
 from dse.core.edges import Chain
 from dse.core.layer import Layer
 from dse.core.residence import Phase, Residence
+from dse.optimum.chains.check_lines import LineFloor
 from dse.optimum.chains.check_tiles import Floor
 from dse.optimum.chains.result import ChainProof
 from dse.optimum.chains.tilings import Group
@@ -48,6 +49,7 @@ class Bound:
         if tiles:
             energy = self._implied_under("energy")
             self.floor = Floor(problem, tiles, self.room, self.weights, self.implied, energy)
+            self.lines = line_floor(self.proof, self.residence, self.text, self.weights, self.implied, energy)
 
     def least(self, claimed: float) -> float:
         """The least sum; groups have a cheap floor until a sum below what is claimed goes through them."""
@@ -59,7 +61,14 @@ class Bound:
                 return found
             assert self.floor is not None
             for group in loose:
-                self.floors[group] = self.floor.exact(group)
+                self.floors[group] = self._exact(group)
+
+    def _exact(self, group: Group) -> float:
+        if all(map(product_like, group.layers)):
+            assert self.floor is not None
+            return self.floor.exact(group)
+        assert self.lines is not None
+        return self.lines.exact(group)
 
     @cached_property
     def implied(self) -> Callable[[Phase], float]:
@@ -102,24 +111,34 @@ class Bound:
         yield layer
         if not self.proof.home:
             return
+        if self._streams(layer):
+            yield layer + 1
+            return
         for end in range(layer + 1, min(layer + self.most, len(self.chain.layers))):
-            if not self._handed_on(end - 1):
+            one, two = self.chain.layers[end - 1 : end + 1]
+            products = product_like(one) and product_like(two) and one.Y * one.X == two.Y * two.X
+            if not products or one.K != two.C or not self._handed_on(end - 1):
                 return
             yield end
 
+    def _streams(self, maker: int) -> bool:
+        """Whether a layer may keep rows of what it makes for the next, and one of both is no product."""
+        pair = self.chain.layers[maker : maker + 2]
+        if len(pair) < 2 or not self.proof.programs[0].lines or all(map(product_like, pair)):
+            return False
+        one, two = pair
+        channels = one.C if one.type == "DSCONV" else one.K
+        whole = all(layer.groups == layer.batch == 1 for layer in pair)
+        whole &= channels == two.C and one.output == (two.Y, two.X)
+        skips = (two.R - 1) * two.dilation[0] + 1 < two.stride[0]
+        return whole and not skips and self._handed_on(maker)
+
     def _handed_on(self, maker: int) -> bool:
-        """Whether the next layer alone reads what one makes, as its input, and both are plain products."""
+        """Whether the next layer alone reads what one makes, as its input and in the same runs."""
         one, two = self.chain.layers[maker : maker + 2]
         reading = [(edge.reader, edge.operand) for edge in self.chain.edges if edge.source == one.name]
-        plain = all(
-            layer.type == "CONV"
-            and layer.R == layer.S == layer.groups == layer.stride[0] == layer.stride[1] == 1
-            and not any(layer.padding)
-            for layer in (one, two)
-        )
         runs = runs_of(self.chain, maker) == runs_of(self.chain, maker + 1)
-        same = one.Y * one.X == two.Y * two.X and one.K == two.C
-        return plain and runs and same and reading == [(two.name, "I")] and maker in self.may
+        return runs and reading == [(two.name, "I")] and maker in self.may
 
     def _step(self, layer: int, end: int, staying: frozenset[int]) -> Iterator[Found]:
         """One step, for each choice of what stays from it on."""
@@ -153,7 +172,8 @@ class Bound:
         group = self._group(layer, end, now, taken)
         if group not in self.floors:
             assert self.floor is not None
-            return self.floor.cheap(group), (group,)
+            products = all(map(product_like, group.layers))
+            return self.floor.cheap(group) if products else 0.0, (group,)
         return self.floors[group], ()
 
     def _group(self, layer: int, end: int, now: frozenset[int], taken: int) -> Group:
@@ -171,6 +191,32 @@ class Bound:
         wide = tuple(sizes[name] // count[name] for name in ("I", "W", "O"))
         weights = tuple(at for at, one in enumerate(held) if "W" in one)
         return Group(layers, rows, "I" in held[0], end in now, taken, (wide[0], wide[1], wide[2]), weights)
+
+
+def product_like(layer: Layer) -> bool:
+    """Whether a layer is a matrix product or reads as one does."""
+    one = layer.R == layer.S == layer.groups == layer.stride[0] == layer.stride[1] == 1
+    return layer.type == "CONV" and one and not any(layer.padding)
+
+
+def line_floor(
+    proof: ChainProof,
+    residence: Residence,
+    text: str,
+    weights: tuple[float, float] = (0.0, 0.0),
+    implied: Callable[[Phase], float] = lambda phase: 0.0,
+    by_energy: Callable[[Phase], float] = lambda phase: 0.0,
+) -> LineFloor | None:
+    """What bounds and rooms of line buffers are judged by; None where there are none."""
+    if residence.tiles is None or proof.home is None:
+        return None
+    problem = proof.problem.with_changes(objective=text)
+
+    def sizes(layer: Layer) -> dict[str, int]:
+        return dict(residence.sizes(problem.with_changes(layer=layer)))
+
+    home, tiles = proof.home, residence.tiles
+    return LineFloor(problem, tiles, sizes, home.room, weights, implied, by_energy, home.may_hold)
 
 
 def runs_of(chain: Chain, place: int) -> int:

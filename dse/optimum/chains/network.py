@@ -43,12 +43,14 @@ def certify_network_chains(
     in_all: float | None = None,
     cache: bool | str | Path = True,
     check: bool = False,
+    lines: bool = False,
     out: Path | None = None,
     observe: Callable[[str], None] = lambda layer: None,
 ) -> tuple[ChainProof, dict[str, Any]]:
     """The proof of a network's chains, and as plain data.
 
-    `time_limit` is of a proof of one layer's run, `in_all` of all of them, which leaves each layer its part.
+    With `lines` two convolutions may have a line buffer. `time_limit` is of a proof of one layer's run,
+    `in_all` of all of them, which leaves each layer its part.
     """
     if out is not None:
         make_folder(out)
@@ -61,7 +63,7 @@ def certify_network_chains(
 
     proving = shared_out(prove, clock, (layer for part in parts for layer in part.layers))
     with compiling(clock.pause):
-        proof = certify_chains(parts, make, residence, proving, over=lambda: clock.over)
+        proof = certify_chains(parts, make, residence, proving, lines=lines, over=lambda: clock.over)
     proof = replace(proof, seconds=clock.seconds)
     data = {
         "network": network,

@@ -12,7 +12,7 @@ from functools import cached_property
 
 from dse.core.edges import BESIDE, INPUT, OUTPUT, WEIGHT, Chain
 from dse.core.layer import Layer
-from dse.optimum.chains.tilings import Group, size_of
+from dse.optimum.chains.tilings import Group, can_stream, is_product, size_of
 from dse.support.errors import InputError
 
 MAX_GROUP = 3
@@ -43,6 +43,8 @@ class Program:
     sizes: Mapping[Layer, Mapping[str, int]]
     most: int = MAX_GROUP
     """Layers that share tiles, at most; 1 if none do."""
+    lines: bool = False
+    """Whether two convolutions may keep rows of what is between them in a line buffer."""
 
     @cached_property
     def runs(self) -> tuple[int, ...]:
@@ -88,6 +90,8 @@ class Program:
                 if not self._linked(end - 1, end):
                     break
                 found.append((start, end))
+            if self.lines and self._streams(start):
+                found.append((start, start + 1))
         return tuple(found)
 
     def group(self, place: int, end: int, staying: frozenset[int]) -> Group:
@@ -110,11 +114,22 @@ class Program:
             if place <= tensor.first <= end and not place <= maker < end
         )
 
+    def _streams(self, one: int) -> bool:
+        """Whether a layer hands rows to the next alone, and one of both is no product."""
+        pair = self.chain.layers[one : one + 2]
+        return len(pair) > 1 and self._hands_on(one) and can_stream(*pair) and not all(map(is_product, pair))
+
+    def _hands_on(self, one: int) -> bool:
+        """Whether a layer's output is read by the next alone, which is run as often."""
+        before, after = self.chain.layers[one : one + 2]
+        edges = [(edge.reader, edge.operand) for edge in self.chain.readers_of(before.name)]
+        alone = edges == [(after.name, INPUT)] and self.runs[one] == self.runs[one + 1]
+        return alone and one in self.tensors
+
     def _linked(self, one: int, two: int) -> bool:
         """Whether a layer's output is read by the next alone, and both are products of the same rows."""
         before, after = self.chain.layers[one], self.chain.layers[two]
-        edges = [(edge.reader, edge.operand) for edge in self.chain.readers_of(before.name)]
-        if one not in self.tensors or edges != [(after.name, INPUT)] or self.runs[one] != self.runs[two]:
+        if not self._hands_on(one):
             return False
         rows, columns, _ = size_of(before)
         return is_product(before) and is_product(after) and size_of(after)[::2] == (rows, columns)
@@ -164,9 +179,3 @@ class Program:
         if start < end and last <= end:
             return Tensor(maker, words, maker, last)
         return Tensor(maker, words * self.runs[maker], start, last_end)
-
-
-def is_product(layer: Layer) -> bool:
-    """Whether a layer is a matrix product, or a convolution that reads one place for each of its outputs."""
-    plain = (layer.R, layer.S, layer.groups) == (1, 1, 1) and layer.type == "CONV"
-    return plain and (layer.stride, layer.padding) == ((1, 1), (0, 0))

@@ -29,14 +29,16 @@ def certify_chains(
     prove: Prove,
     *,
     most: int = MAX_GROUP,
+    lines: bool = False,
     over: Callable[[], bool] = lambda: False,
 ) -> ChainProof:
     """The least cost of all runs of a network's chains, one after another; a lone layer is a chain of one.
 
-    At most so many neighbours share tiles. `make` gives each layer's problem, `prove`
-    proves one. Energy and latency are sums over layers: layers do not overlap. A product of both is closed by
-    lines, as a network's total is. Once the time is `over`, each layer has its first proof all the same, and
-    what is known by then is returned. InputError for another objective.
+    At most so many neighbours share tiles; with `lines`, two convolutions may have a line buffer. `make`
+    gives each layer's problem, `prove` proves one. Energy and latency are sums over layers: layers do not
+    overlap. A product of both is closed by lines, as a network's total is. Once the time is `over`, each
+    layer has its first proof all the same, and what is known by then is returned. InputError for another
+    objective.
     """
     began = time.perf_counter()
     problems = {layer: make(layer) for chain in chains for layer in chain.layers}
@@ -46,7 +48,8 @@ def certify_chains(
     sizes = {layer: residence.sizes(one) for layer, one in problems.items()}
     if residence.tiles is None:
         most = 1
-    programs = tuple(Program(chain, sizes if home else {}, most) for chain in chains)
+    lines = lines and residence.tiles is not None
+    programs = tuple(Program(chain, sizes if home else {}, most, lines) for chain in chains)
     for program in programs:
         program.refuse()
     work = _Work(programs, problem, residence, home, prove, over)

@@ -53,12 +53,16 @@ class Part:
 
 @dataclass(frozen=True)
 class Move:
-    """Words of a tensor of a layer that come or go `count` times, held over what is run meanwhile."""
+    """Words of a tensor of a layer that come or go `count` times, held over what is run meanwhile.
+
+    They do as a `part` is run, by its place among all parts: by default as the layer's first or last.
+    """
 
     place: int
     tensor: str
     words: int
     count: int
+    part: int | None = None
 
 
 @dataclass(frozen=True)
@@ -76,11 +80,12 @@ class Tiling:
 def carried(tiling: Tiling, part: Part) -> list[Move]:
     """The moves that a part's time has: what comes is of the layer's first, what goes of its last."""
     mine = [one for one in tiling.parts if one.place == part.place]
-    return [
-        move
-        for move in tiling.moves
-        if move.place == part.place and part is (mine[-1] if move.tensor == OUTPUT else mine[0])
-    ]
+    ends = {True: mine[-1], False: mine[0]}
+
+    def at(move: Move) -> Part:
+        return ends[move.tensor == OUTPUT] if move.part is None else tiling.parts[move.part]
+
+    return [move for move in tiling.moves if move.place == part.place and part is at(move)]
 
 
 def size_of(layer: Layer) -> Size:
@@ -93,6 +98,27 @@ def size_of(layer: Layer) -> Size:
 def part_of(size: Size) -> Layer:
     """A part of a product, as a layer."""
     return Layer.gemm(*size)
+
+
+def is_product(layer: Layer) -> bool:
+    """Whether a layer is a matrix product, or a convolution that reads one place for each of its outputs."""
+    plain = (layer.R, layer.S, layer.groups) == (1, 1, 1) and layer.type == "CONV"
+    return plain and (layer.stride, layer.padding) == ((1, 1), (0, 0))
+
+
+def reach_of(layer: Layer) -> int:
+    """Rows of the input that a row of the output reads, from the first to the last."""
+    return (layer.R - 1) * layer.dilation[0] + 1
+
+
+def can_stream(one: Layer, two: Layer) -> bool:
+    """Whether rows of a layer can be kept in a window for the next: what it makes is what this reads, whose
+    steps skip no rows.
+    """
+    made = one.C if one.type == "DSCONV" else one.K
+    plain = all(each.type in ("CONV", "DSCONV") and each.groups == each.batch == 1 for each in (one, two))
+    same = (made, *one.output) == (two.C, two.Y, two.X)
+    return plain and same and reach_of(two) >= two.stride[0]
 
 
 def tilings(group: Group, room: int) -> Iterator[Tiling]:

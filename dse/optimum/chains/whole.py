@@ -16,10 +16,11 @@ from itertools import combinations
 from math import inf
 
 from dse.core.residence import Home, Phase
+from dse.optimum.chains.line_buffers import LineBuffers
 from dse.optimum.chains.program import Program
 from dse.optimum.chains.proofs import Proofs
 from dse.optimum.chains.sharing import Sharing
-from dse.optimum.chains.tilings import Group
+from dse.optimum.chains.tilings import Group, is_product
 from dse.optimum.lines import SAME
 
 Step = tuple[int, int]
@@ -104,7 +105,8 @@ class Settling:
             tiles = self.proofs.residence.tiles
             assert self.home is not None
             assert tiles is not None
-            self.groups[group] = Sharing(group, self.home, tiles, self.proofs)
+            kind = Sharing if all(map(is_product, group.layers)) else LineBuffers
+            self.groups[group] = kind(group, self.home, tiles, self.proofs)
         return self.groups[group]
 
     def bound(self, step: Step, staying: frozenset[int]) -> float:

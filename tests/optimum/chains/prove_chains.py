@@ -7,6 +7,7 @@ import pytest
 from dse.core.edges import Chain
 from dse.optimum.chains.check import check_chain
 from tests.optimum.chains.small_chains import RESIDENCE, proven
+from tests.optimum.chains.test_line_buffers import DEPTHWISE, PADDED, SMALL, STRIDED, TALL, agrees
 from tests.optimum.chains.test_searched_shared_tiles import least_by_hand, shared
 from tests.optimum.chains.test_shared_tiles import CASES, ROW, SQUARES, front_by_hand, proof_of
 
@@ -30,6 +31,14 @@ def test_no_tiling_is_faster_nor_of_less_edp_than_the_bound(chain: Chain, room: 
         assert found.gap is not None
         assert found.gap < 0.05
         assert [check for check in check_chain(found, RESIDENCE) if not check.passed] == []
+
+
+@pytest.mark.parametrize("objective", ["energy", "latency"])
+@pytest.mark.parametrize("room", [8, 12, 15, 18, 22])
+@pytest.mark.parametrize("chain", [SMALL, PADDED, STRIDED, TALL, DEPTHWISE])
+@pytest.mark.usefixtures("quick")
+def test_no_line_buffer_and_mapping_is_below_the_proof(chain: Chain, room: int, objective: str) -> None:
+    agrees(chain, room, objective)
 
 
 @pytest.mark.parametrize(("objective", "room"), [("energy", 11), ("latency", 7), ("latency", 11)])

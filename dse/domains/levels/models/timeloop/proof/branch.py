@@ -273,7 +273,10 @@ class Branch:
             near = np.arange(len(here))
             if len(near) > MAX_NEAR:
                 near = np.argpartition(here, MAX_NEAR)[:MAX_NEAR]
-            heaviest = atoms[part, int(mixed[part, : counts[part]].argmax())] - offsets[part]
+            heaviest = int(here.argmin())
+            # A relaxation that is at its end at once may have no weights.
+            if counts[part]:
+                heaviest = atoms[part, int(mixed[part, : counts[part]].argmax())] - offsets[part]
             start.append(ends[-1] + len(near))
             picked.append(np.append(near, heaviest) + offsets[part])
             ends.append(start[-1] + 1)
