@@ -28,6 +28,11 @@ ROUNDING = 1e-12
 class Cost(Protocol):
     """What a cost model brings."""
 
+    @property
+    def refines(self) -> bool:
+        """Whether `closer` has anything to say."""
+        ...
+
     def most_inner(self, dim: int) -> int:
         """The largest inner tile of a dim that can fit."""
         ...
@@ -232,7 +237,8 @@ class Search:
         depth = rng.integers(0, np.log2(self._firsts[choices]).astype(np.int64), endpoint=True)
         nodes = rng.integers(1 << depth, 2 << depth)
         bounds = self._bounds(choices, nodes)
-        bounds = np.maximum(bounds, self._bounds(choices, nodes, closer=True))
+        if self._boxes._cost.refines:
+            bounds = np.maximum(bounds, self._bounds(choices, nodes, closer=True))
         return self._described(_Front(choices, nodes, bounds))
 
     def _described(self, front: _Front) -> Left:
@@ -257,6 +263,8 @@ class Search:
         each, dim = np.arange(count), np.where(able, self._scores(front.bounds, bounds), -1.0).argmax(axis=1)
         found = _Front(front.choices.repeat(2), halves[each, dim].reshape(-1, 4), bounds[each, dim].ravel())
         found = found.below(self._target)
+        if not self._boxes._cost.refines:
+            return found
         closer = self._bounds(found.choices, found.nodes, closer=True)
         return _Front(found.choices, found.nodes, np.maximum(found.bounds, closer)).below(self._target)
 

@@ -22,7 +22,13 @@ from dse.domains.clustered.mapping import (
     OUTER_TILE,
 )
 from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.space.genes import MAPPED_DIMS
 from dse.support.arrays import FloatArray, IntArray
+
+SMALL = 1000
+"""Choices of tiles in a box that is small."""
+BATCH = 2**16
+"""Mappings given at a time, at least."""
 
 
 class Remains:
@@ -30,6 +36,7 @@ class Remains:
 
     def __init__(self, problem: Problem, left: Sequence[Left]) -> None:
         self._problem = problem
+        self._differ: dict[tuple[bool, ...], IntArray] = {}
         self._left = [one for one in left if len(one)]
         self._tiles = [one.pairs().prod(axis=1) for one in self._left]
         self._sizes = [tiles * self._alike(one) for tiles, one in zip(self._tiles, self._left, strict=True)]
@@ -40,25 +47,66 @@ class Remains:
         return float(sum(sizes.sum() for sizes in self._sizes)) * math.prod(map(len, self._orders))
 
     def every(self, most: int) -> Iterator[tuple[IntArray, float]]:
-        """All mappings of boxes of which each is small, up to about so many: their rows, and how many of
-        the mappings they are or stand for. The lowest bounds come first.
+        """All mappings of small boxes that differ, about so many: rows, some at a time, and how many of the
+        mappings they are or stand for. The lowest bounds come first.
+
+        The place of a loop of one step makes no difference.
         """
-        each = math.prod(map(len, self._orders))
         bounds = np.concatenate([one.bounds for one in self._left] or [np.zeros(0)])
-        owner = np.repeat(np.arange(len(self._left)), [len(one) for one in self._left])
+        owner = np.repeat(np.arange(len(self._left)), np.array(list(map(len, self._left)), dtype=np.int64))
         place = np.concatenate([np.arange(len(one)) for one in self._left] or [owner])
+        batch, stands, count = [], 0.0, 0
         for at in np.argsort(bounds, kind="stable").tolist():
             one, box = self._left[owner[at]], int(place[at])
-            most -= int(self._tiles[owner[at]][box]) * each
-            if most < 0:
-                break
-            tiles = one.tiles(box)
+            if self._tiles[owner[at]][box] > SMALL:
+                continue
+            batch.append(self._of_box(one, box))
             self._left_out.add((int(owner[at]), box))
-            rows = self._rows(len(tiles) * each)
-            self._describe(rows, one, np.full(len(rows), box), np.repeat(tiles, each, axis=0))
-            for column, orders in zip((OUTER_ORDER, INNER_ORDER), self._every_order, strict=True):
-                rows[:, column : column + 4] = np.tile(orders, (len(tiles), 1))
-            yield rows, float(self._sizes[owner[at]][box]) * each
+            stands += float(self._sizes[owner[at]][box]) * math.prod(map(len, self._orders))
+            count += len(batch[-1])
+            if count >= BATCH or count >= most:
+                yield np.concatenate(batch), stands
+                batch, stands, count, most = [], 0.0, 0, most - count
+            if most <= 0:
+                return
+        if batch:
+            yield np.concatenate(batch), stands
+
+    def _of_box(self, left: Left, box: int) -> IntArray:
+        """All mappings of a box that differ."""
+        tiles, parts = left.tiles(box), []
+        sizes = np.array([self._problem.space.layer.loops[dim] for dim in MAPPED_DIMS])
+        outer, inner = (np.arange(4) == left.parallels[box][:, np.newaxis]).astype(np.int64)
+        across = 1 + outer * (self._problem.accelerator.num_pes // left.cluster - 1)
+        moves = np.concatenate(
+            [
+                tiles[:, :, 0] * across < sizes,
+                tiles[:, :, 1] * (1 + inner * (left.cluster - 1)) < tiles[:, :, 0],
+            ],
+            axis=1,
+        )
+        kinds, kind = np.unique(moves, axis=0, return_inverse=True)
+        for number, moving in enumerate(kinds.tolist()):
+            orders = self._differing(tuple(moving))
+            those = tiles[kind.ravel() == number]
+            rows = self._rows(len(those) * len(orders))
+            self._describe(rows, left, np.full(len(rows), box), np.repeat(those, len(orders), axis=0))
+            for column, level in ((OUTER_ORDER, 0), (INNER_ORDER, 1)):
+                rows[:, column : column + 4] = np.tile(orders[:, level], (len(those), 1))
+            parts.append(rows)
+        return np.concatenate(parts)
+
+    def _differing(self, moving: tuple[bool, ...]) -> IntArray:
+        """Pairs of orders (n, 2, 4), one for each way to nest the outer and inner loops that move."""
+        if moving not in self._differ:
+            chosen = []
+            for orders, moves in zip(self._orders, (moving[:4], moving[4:]), strict=True):
+                found: dict[tuple[int, ...], IntArray] = {}
+                for order in orders:
+                    found.setdefault(tuple(dim for dim in order.tolist() if moves[dim]), order)
+                chosen.append(list(found.values()))
+            self._differ[moving] = np.array([(one, other) for one in chosen[0] for other in chosen[1]])
+        return self._differ[moving]
 
     def draw(self, rng: np.random.Generator, count: int) -> IntArray:
         """So many mappings, each of a box drawn from those that `every` did not give, if any."""
@@ -89,12 +137,6 @@ class Remains:
             np.array([[DIMS.index(dim) for dim in order] for order in allowed_orders(self._problem, level)])
             for level in ("outer", "inner")
         ]
-
-    @cached_property
-    def _every_order(self) -> list[IntArray]:
-        """Both orders of all pairs of them."""
-        outer, inner = self._orders
-        return [np.repeat(outer, len(inner), axis=0), np.tile(inner, (len(outer), 1))]
 
     def _alike(self, left: Left) -> FloatArray:
         """How many parallel dims a box stands for: all where nothing is spread; a depthwise C for K too."""

@@ -110,10 +110,13 @@ class LeastCost:
         """The least loss of boxes (n,): inf where their smallest tiles do not fit."""
         return np.where(self._fits(dims), self._value(dims, self._cycles), np.inf)
 
+    @property
+    def refines(self) -> bool:
+        """Whether cycles count, of which `closer` tells more."""
+        return self._of_cycles
+
     def closer(self, dims: Sequence[Columns]) -> FloatArray:
         """The same of boxes that fit, by a bound that takes longer and is often closer."""
-        if not self._of_cycles:
-            return np.zeros(len(dims[K]["steps"]))
         return self._value(dims, self._waiting_cycles)
 
     def _value(
