@@ -9,7 +9,7 @@ import signal
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
@@ -17,6 +17,11 @@ from hypothesis import settings
 from dse.campaign import executors, runner
 from dse.campaign.executors import InProcess
 from dse.cli import main
+
+if TYPE_CHECKING:
+    from dse.analysis.findings import Findings
+    from dse.analysis.study import Study
+    from dse.report.plots import Drawing
 
 # The same examples in every run; `pytest --hypothesis-profile fresh` draws others.
 settings.register_profile("same", derandomize=True, deadline=None)
@@ -97,6 +102,19 @@ def no_waiting_for_the_disk() -> Iterator[None]:
 def no_terminal_width(monkeypatch: pytest.MonkeyPatch) -> None:
     """Output is as wide as in a pipe, though tests may run in processes that are told a terminal's width."""
     monkeypatch.delenv("COLUMNS", raising=False)
+
+
+@pytest.fixture
+def one_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports have the first of their figures alone, of few dots: all take seconds to draw."""
+    from dse.report import pictures
+    from dse.report.plots import draw, files
+
+    def first(study: Study, findings: Findings) -> dict[str, Drawing]:
+        return dict([*draw(study, findings).items()][:1])
+
+    monkeypatch.setattr(pictures, "draw", first)
+    monkeypatch.setattr(files, "DPI", 50)
 
 
 @pytest.fixture

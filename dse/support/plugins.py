@@ -62,15 +62,15 @@ def load_entry(entry: EntryPoint, kind: str) -> tuple[Any, str]:
 
 def distribution(entry: EntryPoint) -> str:
     """The package that offers the entry, with its version."""
-    return _with_version(entry.dist) if entry.dist else "an unnamed distribution"
+    return " ".join(_name_and_version(entry.dist)) if entry.dist else "an unnamed distribution"
 
 
 @lru_cache(maxsize=64)
-def _with_version(package: Distribution) -> str:
+def _name_and_version(package: Distribution) -> tuple[str, str]:
     # Both are read from the package's metadata, which takes milliseconds, and every problem loads its model.
-    return f"{package.name} {package.version}"
+    return package.name, package.version
 
 
 def origins(name: str, entries: Iterable[EntryPoint]) -> dict[str, str]:
     """The versions of the packages that offer the name; empty if none is installed."""
-    return {entry.dist.name: entry.dist.version for entry in entries if entry.name == name and entry.dist}
+    return dict(_name_and_version(entry.dist) for entry in entries if entry.name == name and entry.dist)

@@ -246,6 +246,7 @@ def test_a_record_of_a_searcher_that_is_not_installed_is_refused_by_name(
     assert "cannot be reported: unknown searcher 'random' in the installed searchers" in message
 
 
+@pytest.mark.usefixtures("one_picture")
 def test_the_whole_report_is_written_and_a_run_drawn(whole: Path, tmp_path: Path, dse: Dse) -> None:
     part(whole, tmp_path, CURVES, RECORDS)
     outcome = dse("report", str(tmp_path), "--run", KEY)

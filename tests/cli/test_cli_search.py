@@ -94,7 +94,7 @@ def test_the_best_is_set_beside_the_proven_optimum_where_that_is_cheap(
     # What is cheap on a machine that does nothing else may take long on one that does.
     monkeypatch.setattr(search_view, "PROOF_SECONDS", 600.0)
     found = dse("search", *TINY, "--searcher", "random", "--budget", "2").out.splitlines()[-1]
-    best = dse("search", *TINY, "--searcher", "team", "--budget", "300").out.splitlines()[-1]
+    best = dse("search", *TINY, "--searcher", "local", "--budget", "600").out.splitlines()[-1]
     assert found.endswith("% above the proven optimum")
     assert "e+" not in found
     assert best == "the proven optimum"

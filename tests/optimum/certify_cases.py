@@ -39,8 +39,13 @@ class Case:
 
 SMALL = (
     # Odd bandwidths, buffers that bind, PEs that no size is a multiple of, and one that nothing fits on.
-    # Most have an order fixed, which leaves a 24th of the mappings; `prove_certify.py` fixes none.
-    Case("convolution", Layer("CONV", 4, 1, 4, 4, 3, 3), Accelerator(3, 60, 150, 3, 1)),
+    # An order is fixed, which leaves a 24th of the mappings; `prove_certify.py` fixes none.
+    Case(
+        "convolution",
+        Layer("CONV", 4, 1, 4, 4, 3, 3),
+        Accelerator(3, 60, 150, 3, 1),
+        {"outer.order": "KYCX"},
+    ),
     Case(
         "pointwise",
         Layer("CONV", 6, 2, 1, 1, 1, 1),
@@ -70,7 +75,7 @@ SMALL = (
         "more-tiles",
         Layer("CONV", 8, 4, 6, 5, 3, 2),
         Accelerator(12, 60, 300, 5, 2),
-        {"inner.order": "KYXC", "inner.parallel": "C", "outer.parallel": "X"},
+        {"inner.order": "KYXC", "outer.order": "YKCX"},
     ),
     Case(
         "fixed-outer",
@@ -93,6 +98,12 @@ LARGE = (
     Case("product", Layer.gemm(6, 4, 4), Accelerator(8, 20, 60, 3, 2, 0, 2)),
     Case("slow-noc", Layer("CONV", 2, 6, 4, 3, 2, 1), Accelerator(4, 40, 100, 2, 1, 3, 1)),
     Case("two-lanes", Layer("CONV", 3, 2, 7, 5, 2, 2), Accelerator(4, 64, 200, 5, 2, 1, 2)),
+    Case(
+        "more-tiles",
+        Layer("CONV", 8, 4, 6, 5, 3, 2),
+        Accelerator(12, 60, 300, 5, 2),
+        {"inner.order": "KYXC", "inner.parallel": "C", "outer.parallel": "X"},
+    ),
 )
 
 WHOLE = tuple(replace(case, fixed={}) for case in SMALL if case.name not in ("more-tiles", "fixed-outer"))

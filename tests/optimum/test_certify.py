@@ -64,7 +64,7 @@ def test_the_brute_force_cases_differ_enough_to_mean_something() -> None:
     problems = [case.problem() for case in SMALL]
     statuses = [certify(problem).status for problem in problems]
     assert statuses.count("infeasible") == 1
-    assert sum(problem.space.mappings for problem in problems) > 1_000_000
+    assert sum(problem.space.mappings for problem in problems) > 300_000
     refused = set()
     for problem in problems:
         points = problem.space.sample(np.random.default_rng(0), 2000)
@@ -218,7 +218,7 @@ def test_when_the_time_runs_out_the_bound_is_true_and_the_gap_is_known(
     monkeypatch.setattr(solver, "STRETCH", solver.BLOCK)
     monkeypatch.setattr(solver, "BOUNDED_ANYWAY", solver.BLOCK)
     for objective in CERTIFIED:
-        problem = real_problem("vgg16:conv1_2", "eyeriss-small", objective)
+        problem = real_problem("resnet18:5", "eyeriss-small", objective)
         optimum, found = certify(problem), certify(problem, time_limit=1e-9)
         assert found.status == "bounded", objective
         assert found.best is not None

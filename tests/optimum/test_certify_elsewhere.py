@@ -68,9 +68,9 @@ def brute_force(problem: Problem) -> float:
     ("layer", "machine", "objective", "fixed"),
     [
         (SMALL, ROOMY, "edp", {"cluster": 2, "inner.order": "XCKY"}),
-        (SMALL, TIGHT, "latency", {"outer.parallel": "K", "cluster": 1}),
-        (SMALL, TIGHT, "energy^0.5 * latency^2", {"inner.parallel": "C", "cluster": 1}),
-        (SMALL, TIGHT, "energy", {"inner.parallel": "C", "cluster": 2}),
+        (SMALL, TIGHT, "latency", {"outer.parallel": "K", "inner.order": "KCYX"}),
+        (SMALL, TIGHT, "energy^0.5 * latency^2", {"inner.parallel": "C", "inner.order": "YXKC"}),
+        (SMALL, TIGHT, "energy", {"inner.parallel": "C", "outer.order": "CYKX"}),
         (FILTER, TIGHT, "edp", {"outer.order": "KCYX", "cluster": 2}),
         (DEPTHWISE, TIGHT, "edp", {"inner.order": "YXKC"}),
         (DEPTHWISE, ROOMY, "latency", {"outer.order": "CKXY", "outer.tile.C": 2}),

@@ -33,7 +33,7 @@ IntArray = np.ndarray[Any, np.dtype[np.int64]]
 REAL = (
     ("resnet18:5", "edge", "latency"),
     ("resnet18:5", "eyeriss-small", "edp"),
-    ("resnet18:4", "eyeriss-small", "energy"),
+    ("resnet18:5", "eyeriss-small", "energy"),
     ("mobilenet_v2:1", "edge", "edp"),
     ("mobilenet_v2:25", "edge", "latency"),
     ("alexnet:conv1", "edge", "energy"),
@@ -114,7 +114,7 @@ def test_the_number_of_threads_changes_nothing() -> None:
 
 
 def test_when_the_time_runs_out_the_bound_is_true_and_the_gap_is_known() -> None:
-    for objective in ("latency", "energy", "edp", "energy * latency^2"):
+    for objective in ("latency", "energy", "energy * latency^2"):
         problem = real("resnet18:5", "eyeriss-small", objective)
         optimum, found = solve(problem), solve(problem, Clock(1e-9))
         assert (optimum.status, found.status) == (OPTIMAL, BOUNDED), objective

@@ -37,7 +37,7 @@ def _no_worse(one: tuple[float, float], other: tuple[float, float]) -> bool:
 
 
 def small_problems() -> Iterator[AnyProblem]:
-    """Of 1 to 10 points, and one that has no feasible mapping; on machines of levels too."""
+    """Of 1 to 7 points, and one that has no feasible mapping; on machines of levels too."""
     for cases in (certify_cases.SMALL, certify_loopnest_cases.SMALL):
         yield from (case.problem(BOTH) for case in cases if case.name in FRONTS)
     yield from (problem.with_changes(objective=BOTH) for problem in list(few_mappings())[4:])
@@ -76,7 +76,7 @@ def test_a_front_whose_time_ran_out_says_what_is_left_and_goes_on(tmp_path: Path
 def test_a_check_finds_a_front_that_lacks_a_point() -> None:
     problem = next(one for one in certify_loopnest_cases.SMALL if one.name == "padded").problem(BOTH)
     found = certify_front(problem, cache=False)
-    assert len(found.points) == 10
+    assert len(found.points) == 7
     lacking = Front(problem, (found.steps[0], *found.steps[2:]))
     assert [check.passed for check in verify_front(lacking)] == [True, False, False]
     step = found.steps[1]

@@ -89,7 +89,7 @@ def campaign(layers: Path, folder: Path) -> tuple[str, ...]:
     return "run", str(file), "--out", str(folder / "out"), "--workers", "2"
 
 
-@pytest.mark.usefixtures("installed")
+@pytest.mark.usefixtures("installed", "one_picture")
 def test_a_campaign_is_run_and_reported_with_its_page(dse: Dse, layers: Path, tmp_path: Path) -> None:
     """By workers of this process; `prove_another_domain.py` has others."""
     out = tmp_path / "out"

@@ -211,8 +211,8 @@ def test_a_problem_travels_and_its_identity_makes_it_again() -> None:
 @pytest.mark.parametrize("name", ["random", "genetic", "gamma", "team", "marl", "walk"])
 def test_searchers_search_the_hardware_too(name: str) -> None:
     problem = open_problem()
-    result = dse.search(problem, name, budget=60)
-    assert len(result.record) == 60
+    result = dse.search(problem, name, budget=40)
+    assert len(result.record) == 40
     assert result.best is not None
     alone = MachineProblem(CONV, result.best.accelerator, "edp", "timeloop")
     assert alone.evaluate(result.best.mapping).loss[0] == result.best.loss

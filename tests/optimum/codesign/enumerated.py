@@ -30,8 +30,7 @@ def every_cost(layer: Layer, priced: Priced) -> set[tuple[float, int]]:
     """The energies in nJ and the cycles of every mapping that fits."""
     problem = make_problem(layer, priced.hardware, "edp", priced.model)
     sizes = problem.space.sizes
-    genes = np.array(list(product(*map(range, sizes))), dtype=np.int64)
-    found = problem.price(genes)
+    found = problem.price(np.indices(sizes).reshape(len(sizes), -1).T)
     fits = found.reason == 0
     return set(zip(found.energy_nj[fits].tolist(), found.cycles[fits].tolist(), strict=True))
 

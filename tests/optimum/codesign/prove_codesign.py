@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.domains.codesign.spaces import gemmini
+import pytest
+
+from tests.domains.codesign.spaces import chips, gemmini
 from tests.optimum.codesign.test_codesign import KB, assert_the_best
+from tests.optimum.codesign.test_fronts import BOTH, assert_the_exact_front
 
 
 def test_the_best_machine_is_that_of_going_through_all_machines_and_mappings(tmp_path: Path) -> None:
     objectives = ("latency", "energy", "edp", "energy*latency^2", "energy + 0.001 * latency")
     assert_the_best(gemmini([2, 4], KB, KB), objectives, tmp_path)
+
+
+@pytest.mark.parametrize("objectives", [BOTH, f"{BOTH}, area"])
+def test_the_exact_front_is_that_of_the_fronts_of_all_machines(objectives: str, tmp_path: Path) -> None:
+    space = chips(num_pes=[4, 8], l1_size=[8, 64], l2_size=[256, 1024])
+    assert_the_exact_front(space, objectives, tmp_path)

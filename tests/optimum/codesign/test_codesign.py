@@ -34,7 +34,7 @@ KB = [0.0625, 0.125, 1]
 
 
 def small() -> HardwareSpace:
-    return gemmini([2, 4], KB[:2], KB[1:])
+    return gemmini([2, 4], KB[:2], KB[1:2])
 
 
 def assert_the_best(space: HardwareSpace, objectives: Sequence[str], cache: Path) -> None:
@@ -52,7 +52,7 @@ def assert_the_best(space: HardwareSpace, objectives: Sequence[str], cache: Path
 def test_so_it_is_for_words_of_mixed_widths() -> None:
     bits = (Widths(W=4, O=32), Widths(), Widths(I=16))
     layers = [replace(layer, bits=one) for layer, one in zip(LAYERS, bits, strict=True)]
-    space = gemmini([2], KB[:2], KB[1:])
+    space = gemmini([2], KB[:2], KB[1:2])
     sums = [sums_of_network(layers, space.machine(point)) for point in every_point(space)]
     found = dse.codesign(layers, space, "edp", cache=False)
     assert found.best is not None
@@ -139,18 +139,18 @@ def test_no_mapping_is_better_on_a_machine_than_on_the_one_its_box_is_relaxed_to
         Layer("DSCONV", 1, 24, 12, 12, 3, 3),
     )
     fitted = 0
-    for number in range(90):
+    for number in range(45):
         own, relaxed = costs_and_relaxed_costs(space, layers[number % 3], rng)
         fits = own.reason == 0
         fitted += int(fits.sum())
         assert (relaxed.reason[fits] == 0).all()
         assert (relaxed.cycles[fits] <= own.cycles[fits]).all()
         assert (relaxed.energy_nj[fits] <= own.energy_nj[fits]).all()
-    assert fitted > 500
+    assert fitted > 250
 
 
 def test_a_run_that_was_stopped_goes_on_from_its_proofs(tmp_path: Path) -> None:
-    space = gemmini([2, 4], KB[:2], KB[:2])
+    space = small()
     first = dse.codesign(LAYERS, space, "edp", cache=tmp_path, time_limit=1e-9)
     assert first.status == "bounded"
     whole = dse.codesign(LAYERS, space, "edp", cache=tmp_path)
@@ -164,15 +164,17 @@ def test_a_run_that_was_stopped_goes_on_from_its_proofs(tmp_path: Path) -> None:
     assert again.best == whole.best
 
 
-@pytest.mark.parametrize("proofs_in_time", [1, 4, 11])
-def test_a_time_limit_ends_between_two_proofs_and_what_is_proven_counts(proofs_in_time: int) -> None:
+@pytest.mark.parametrize("proofs_in_time", [1, 4, 7])
+def test_a_time_limit_ends_between_two_proofs_and_what_is_proven_counts(
+    proofs_in_time: int, proofs: Path
+) -> None:
     left = chain(repeat(None, proofs_in_time), repeat(-1.0))
     with prover(1, False, lambda: next(left)) as prove:
-        search = Search(gemmini([2, 4], KB[:2], KB[:2]), LAYERS, network_objective("edp"), prove)
+        search = Search(small(), LAYERS, network_objective("edp"), prove)
         search.run(lambda: False)
     found = result_of(search, "three layers")
     assert (found.status, found.proofs) == ("bounded", proofs_in_time)
-    assert found.lower_bound <= dse.codesign(LAYERS, search.space, "edp").lower_bound
+    assert found.lower_bound <= dse.codesign(LAYERS, search.space, "edp", cache=proofs).lower_bound
     assert sum(found.space.count(one["box"]) for one in found.certificate["boxes"]) == found.space.machines
 
 
