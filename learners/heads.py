@@ -7,7 +7,7 @@ order of computation.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 import torch
@@ -139,7 +139,7 @@ class Normals:
         """The normal distribution."""
         return torch.from_numpy(rng.standard_normal((agents, n, self._numbers), dtype=np.float32))
 
-    def of(self, agents: slice) -> Normals:
+    def of(self, agents: slice) -> Self:
         """See Head: it is the same for all."""
         return self
 
@@ -158,19 +158,8 @@ class Normals:
         return self.draw(outputs, noise).actions
 
 
-class SquashedNormals:
+class SquashedNormals(Normals):
     """Numbers in [-1, 1]: the hyperbolic tangent of normal ones (Haarnoja et al., arXiv:1812.05905)."""
-
-    def __init__(self, numbers: int) -> None:
-        self.outputs, self._numbers = 2 * numbers, numbers
-
-    def noise(self, rng: np.random.Generator, agents: int, n: int) -> Tensor:
-        """The normal distribution."""
-        return torch.from_numpy(rng.standard_normal((agents, n, self._numbers), dtype=np.float32))
-
-    def of(self, agents: slice) -> SquashedNormals:
-        """See Head: it is the same for all."""
-        return self
 
     def greedy(self, outputs: Tensor) -> Tensor:
         """The tangents of the means."""
@@ -185,7 +174,3 @@ class SquashedNormals:
         squash = 2 * (math.log(2) - before - torch.nn.functional.softplus(-2 * before))
         density = -0.5 * noise.square() - logs - 0.5 * math.log(2 * math.pi) - squash
         return Drawn(torch.tanh(before), -density.sum(dim=-1))
-
-    def explore(self, outputs: Tensor, noise: Tensor) -> Tensor:
-        """Numbers drawn."""
-        return self.draw(outputs, noise).actions

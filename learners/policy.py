@@ -137,7 +137,7 @@ def save_policy(policy: Policy, folder: Path, about: dict[str, Any] | None = Non
     description = {
         "format": FORMAT,
         "algorithm": policy.algorithm,
-        "head": next(name for name, made in HEADS.items() if isinstance(policy.head, made)),
+        "head": next(name for name, made in HEADS.items() if type(policy.head) is made),
         "activation": policy.actors.activation,
         "agents": list(team.names),
         "observed": team.observed,

@@ -123,44 +123,53 @@ class Genetic:
             best = max(best, leader)
 
 
+def deap_tools(settings: Any, space: Space, draws: Draws, objectives: int = 1) -> tuple[Any, Any]:
+    """DEAP's toolbox with the operators of the settings for a space, and its kind of individuals.
+
+    They draw from `draws` while these are used, and each has as many losses as there are objectives.
+    """
+    from deap import base, tools
+
+    route("deap")
+
+    # Not by deap.creator: it would make them global names, once for all searches of the process.
+    class Fitness(base.Fitness):  # type: ignore[misc]
+        weights = (-1.0,) * objectives
+
+    class Individual(list[int]):
+        def __init__(self, genes: list[int]) -> None:
+            super().__init__(genes)
+            self.fitness = Fitness()
+
+    def clone(one: Individual) -> Individual:
+        copied = Individual(one)
+        copied.fitness.wvalues = one.fitness.wvalues
+        return copied
+
+    toolbox = base.Toolbox()
+    toolbox.register("clone", clone)
+    toolbox.register("mate", tools.cxUniform, indpb=settings.swapping_prob)
+    toolbox.register(
+        "mutate",
+        mutate,
+        chance=draws.python,
+        highest=[gene.size - 1 for gene in space.genes],
+        steps=[settings.step_prob if gene.kind == "ordinal" else 0.0 for gene in space.genes],
+        rate=settings.mutation_prob,
+    )
+    return toolbox, Individual
+
+
 class _Breeding:
     """DEAP's operators, set up for a space. They draw from `draws` while these are used."""
 
     def __init__(self, settings: Genetic, space: Space, draws: Draws) -> None:
-        from deap import algorithms, base, tools
+        from deap import algorithms, tools
 
-        route("deap")
-        self.draws = draws
-
-        # Not by deap.creator: it would make them global names, once for all searches of the process.
-        class Fitness(base.Fitness):  # type: ignore[misc]
-            weights = (-1.0,)
-
-        class Individual(list[int]):
-            def __init__(self, genes: list[int]) -> None:
-                super().__init__(genes)
-                self.fitness = Fitness()
-
-        def clone(one: Individual) -> Individual:
-            copied = Individual(one)
-            copied.fitness.wvalues = one.fitness.wvalues
-            return copied
-
-        self._individual: Any = Individual
+        self.draws, self._settings = draws, settings
         self._vary, self.best = algorithms.varAnd, tools.selBest
-        self._settings = settings
-        self._toolbox = base.Toolbox()
-        self._toolbox.register("clone", clone)
+        self._toolbox, self._individual = deap_tools(settings, space, draws)
         self._toolbox.register("select", tools.selTournament, tournsize=settings.tournament_size)
-        self._toolbox.register("mate", tools.cxUniform, indpb=settings.swapping_prob)
-        self._toolbox.register(
-            "mutate",
-            mutate,
-            chance=draws.python,
-            highest=[gene.size - 1 for gene in space.genes],
-            steps=[settings.step_prob if gene.kind == "ordinal" else 0.0 for gene in space.genes],
-            rate=settings.mutation_prob,
-        )
 
     def individuals(self, genes: IntArray) -> list[Any]:
         """An individual for every row of (n, genes)."""

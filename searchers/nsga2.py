@@ -17,11 +17,11 @@ from dse.support import numerics
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import InputError
 from dse.support.validation import whole_number
-from searchers.common.own_draws import Draws, route
+from searchers.common.own_draws import Draws
 from searchers.common.scores import BEYOND_ANY_LOSS, scores
 from searchers.common.settings import MAX_POINTS, MAX_REPEATS, probability
 from searchers.common.visited import Visited
-from searchers.genetic import mutate
+from searchers.genetic import deap_tools
 
 if TYPE_CHECKING:
     from dse.core.evaluations import Evaluations
@@ -95,33 +95,11 @@ class _Breeding:
     """DEAP's operators, set up for a space. They draw from `draws` while these are used."""
 
     def __init__(self, settings: NSGA2, space: Space, draws: Draws, objectives: int) -> None:
-        from deap import algorithms, base, tools
+        from deap import algorithms, tools
 
-        route("deap")
         self.draws, self._settings = draws, settings
-
-        # Not by deap.creator: it would make them global names, once for all searches of the process.
-        class Fitness(base.Fitness):  # type: ignore[misc]
-            weights = (-1.0,) * objectives
-
-        class Individual(list[int]):
-            def __init__(self, genes: list[int]) -> None:
-                super().__init__(genes)
-                self.fitness = Fitness()
-
-        self._individual: Any = Individual
         self._vary, self._select, self._pair = algorithms.varAnd, tools.selNSGA2, tools.selTournamentDCD
-        self._toolbox = base.Toolbox()
-        self._toolbox.register("clone", lambda one: Individual(list(one)))
-        self._toolbox.register("mate", tools.cxUniform, indpb=settings.swapping_prob)
-        self._toolbox.register(
-            "mutate",
-            mutate,
-            chance=draws.python,
-            highest=[gene.size - 1 for gene in space.genes],
-            steps=[settings.step_prob if gene.kind == "ordinal" else 0.0 for gene in space.genes],
-            rate=settings.mutation_prob,
-        )
+        self._toolbox, self._individual = deap_tools(settings, space, draws, objectives)
 
     def judged(self, genes: IntArray, evaluations: Evaluations) -> list[Any]:
         """An individual with its fitness for every row of (n, genes)."""

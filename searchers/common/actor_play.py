@@ -84,17 +84,10 @@ class ActorPlay(Playing):
         with torch_apart(), refusals():
             from learners.actors import Actors, lockstep, spreads
             from learners.team import Team
-            from searchers.environments import MappingVectorEnv
 
             game = self.game()
             team = Team.of(game.environment(evaluate))
-            env = MappingVectorEnv(
-                self.actors,
-                evaluator=evaluate,
-                actions=game.actions,
-                reward=game.reward,
-                episode_steps=game.episode_steps,
-            )
+            env = game.side_by_side(evaluate, self.actors)
             while True:
                 learner = self.learning().begin(team, rng)
                 if keep is not None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dse.search.evaluator import Evaluator
     from dse.search.keeping import Keep
     from learners.policy import Policy
+    from searchers.environments import MappingVectorEnv
 
 Form = Literal["one-step", "construct", "refine"]
 Agents = Literal["genes", "blocks", "one"]
@@ -94,6 +95,18 @@ class Game:
             return MappingParallelEnv(groups, **options)
         return SequentialParallelEnv(
             groups, self.form, "best" if self.form == "refine" else "anywhere", **options
+        )
+
+    def side_by_side(self, evaluate: Evaluator, count: int) -> MappingVectorEnv:
+        """So many environments of the form one-step over an evaluator, drawn from in one call."""
+        from searchers.environments import MappingVectorEnv
+
+        return MappingVectorEnv(
+            count,
+            evaluator=evaluate,
+            actions=self.actions,
+            reward=self.reward,
+            episode_steps=self.episode_steps,
         )
 
 

@@ -50,19 +50,12 @@ class AgentPlay(Playing):
             from learners.sb3 import begin, policy_of
             from learners.team import Team
             from searchers.common.sb3_env import StableBaselinesEnv
-            from searchers.environments import MappingVectorEnv
 
             route("stable_baselines3")
             draws = _Draws(Draws.seeded(0), torch.Generator())
             game, settings = self.game(), self.settings(len(evaluate.space.sizes))
             team = Team.of(game.environment(evaluate))
-            shared = MappingVectorEnv(
-                self.n_envs,
-                evaluator=evaluate,
-                actions=game.actions,
-                reward=game.reward,
-                episode_steps=game.episode_steps,
-            )
+            shared = game.side_by_side(evaluate, self.n_envs)
             while True:
                 env = StableBaselinesEnv(shared)
                 agent = begin(self.algorithm, env, int(rng.integers(2**32)), settings, draws)
