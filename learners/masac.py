@@ -33,10 +33,7 @@ class MASAC(OffPolicy):
     ent_coef: float = 0.05
     """What a nat of entropy is worth in units of reward."""
 
-    aliases: ClassVar[Mapping[str, str]] = {
-        **OffPolicy.aliases,
-        "entropy": "ent_coef",
-    }
+    aliases: ClassVar[Mapping[str, str]] = {**OffPolicy.aliases, "entropy": "ent_coef"}
 
     def __post_init__(self) -> None:
         super().__post_init__()

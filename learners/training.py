@@ -39,11 +39,7 @@ class Algorithm(Protocol):
 
 
 def train(
-    algorithm: Algorithm,
-    env: ParallelEnv,
-    steps: int,
-    rng: np.random.Generator,
-    phases: Phases = unmeasured,
+    algorithm: Algorithm, env: ParallelEnv, steps: int, rng: np.random.Generator, phases: Phases = unmeasured
 ) -> tuple[Policy, FloatArray]:
     """Let a team learn for so many steps: its policy, and the return of each episode that ended, (episodes,).
 

@@ -46,9 +46,7 @@ class CEM:
     retries: int = 5
     """How often a point whose mapping was drawn before is drawn again."""
 
-    aliases: ClassVar[Mapping[str, str]] = {
-        "batch": "batch_size",
-    }
+    aliases: ClassVar[Mapping[str, str]] = {"batch": "batch_size"}
     random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:

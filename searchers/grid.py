@@ -37,9 +37,7 @@ class Grid:
 
     batch_size: int = 1024
 
-    aliases: ClassVar[Mapping[str, str]] = {
-        "batch": "batch_size",
-    }
+    aliases: ClassVar[Mapping[str, str]] = {"batch": "batch_size"}
     random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:

@@ -41,10 +41,7 @@ class MASAC(TeamPlay):
     ent_coef: float = 0.1
     """What a nat of entropy is worth in units of reward."""
 
-    aliases: ClassVar[Mapping[str, str]] = {
-        **TeamPlay.aliases,
-        "entropy": "ent_coef",
-    }
+    aliases: ClassVar[Mapping[str, str]] = {**TeamPlay.aliases, "entropy": "ent_coef"}
 
     def __post_init__(self) -> None:
         super().__post_init__()

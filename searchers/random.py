@@ -21,9 +21,7 @@ class Random:
 
     batch_size: int = 1024
 
-    aliases: ClassVar[Mapping[str, str]] = {
-        "batch": "batch_size",
-    }
+    aliases: ClassVar[Mapping[str, str]] = {"batch": "batch_size"}
     takes_several: ClassVar[bool] = True
     random_start: ClassVar[dict[str, Any]] = {}
 

@@ -37,10 +37,7 @@ class Walk:
     patience: int = 50
     uphill_prob: float = 0.0
 
-    aliases: ClassVar[Mapping[str, str]] = {
-        "walkers": "n_walkers",
-        "uphill": "uphill_prob",
-    }
+    aliases: ClassVar[Mapping[str, str]] = {"walkers": "n_walkers", "uphill": "uphill_prob"}
     random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:

@@ -47,9 +47,6 @@ def mlp() -> Iterator[Layer]:
     samples, vectors, width = 2048, 27, 128
     # The top one reads every pair of the 26 embeddings and the bottom's output, and that output.
     interactions = vectors * (vectors - 1) // 2 + width
-    for part, widths in (
-        ("bottom", [13, 512, 256, width]),
-        ("top", [interactions, 1024, 1024, 512, 256, 1]),
-    ):
+    for part, widths in (("bottom", [13, 512, 256, width]), ("top", [interactions, 1024, 1024, 512, 256, 1])):
         for index, (inputs, outputs) in enumerate(pairwise(widths), start=1):
             yield Layer.gemm(samples, outputs, inputs, name=f"{part}{index}")

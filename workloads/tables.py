@@ -64,10 +64,7 @@ NETWORKS: Mapping[str, Known] = {
         ("fc6", "fc7", "fc8"),
     ),
     "resnet18": Table(
-        "He et al. 2015 (arXiv:1512.03385); torchvision.models.resnet18",
-        resnet18,
-        ("fc",),
-        edges.resnet,
+        "He et al. 2015 (arXiv:1512.03385); torchvision.models.resnet18", resnet18, ("fc",), edges.resnet
     ),
     "resnet50": Table(
         "He et al. 2015 (arXiv:1512.03385), v1.5 with the stride in the 3x3; torchvision.models.resnet50",

@@ -8,12 +8,7 @@ import numpy as np
 
 from dse.analysis.findings import Band, Interval, Standing, Versus
 from dse.analysis.runs import Runs, Stratum
-from dse.analysis.stats.bootstrap import (
-    Redraw,
-    interval,
-    median_draws,
-    resampled_interquartile_means,
-)
+from dse.analysis.stats.bootstrap import Redraw, interval, median_draws, resampled_interquartile_means
 from dse.analysis.study import Triple
 from dse.analysis.versus import ends_lower
 

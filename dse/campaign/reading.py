@@ -18,13 +18,7 @@ import numpy as np
 from dse.campaign.config import LIMITS, Campaign, NamedProblem, Variant
 from dse.campaign.showing import read_showing
 from dse.campaign.stored import MAX_CELLS, MAX_SEEDS
-from dse.core.cost_models import (
-    DEFAULT_COST_MODEL,
-    class_of_spec,
-    cost_model,
-    model_with,
-    other_model,
-)
+from dse.core.cost_models import DEFAULT_COST_MODEL, class_of_spec, cost_model, model_with, other_model
 from dse.core.domains import load_hardware, make_problem, read_space
 from dse.core.layer import Layer
 from dse.core.names import is_network_file, split_name

@@ -51,11 +51,7 @@ class CampaignResult:
 
 
 def run_campaign(
-    store: Store,
-    display: Display,
-    *,
-    workers: int,
-    make_executor: MakeExecutor | None = None,
+    store: Store, display: Display, *, workers: int, make_executor: MakeExecutor | None = None
 ) -> CampaignResult:
     """Run the store's unfinished cells, `workers` at a time, and write `curves.parquet`.
 

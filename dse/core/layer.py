@@ -22,10 +22,7 @@ PRODUCT_DIMS = {"Y": "M", "K": "N", "C": "K"}
 """How the dims of a matrix product, (M x K) times (K x N), are called."""
 
 TENSORS = ("input", "weight", "output")
-COUPLED = {
-    "CONV": ("CYX", "KCRS", "KYX"),
-    "DSCONV": ("CYX", "CRS", "CYX"),
-}
+COUPLED = {"CONV": ("CYX", "KCRS", "KYX"), "DSCONV": ("CYX", "CRS", "CYX")}
 """The dims that index each of TENSORS; a depthwise layer has its output channels in C."""
 
 NO_STEPS = {"stride": (1, 1), "padding": (0, 0), "dilation": (1, 1)}

@@ -50,7 +50,7 @@ class SharedProgress:
         return int(self._numbers[start]), float(self._numbers[start + 1])
 
     def observer(self, place: int) -> Observer:
-        """Of a search: it writes how far that is to the place, and ends it (Stopped) where all are to stop."""
+        """Of a search: it writes how far that is to the place, and raises Stopped where all are to stop."""
 
         def observe(progress: Progress) -> None:
             self.show(place, progress.samples, progress.best_loss)

@@ -4,17 +4,7 @@ from __future__ import annotations
 
 import math
 
-PREFIXES = {
-    9: "G",
-    6: "M",
-    3: "k",
-    0: "",
-    -3: "m",
-    -6: "\N{MICRO SIGN}",
-    -9: "n",
-    -12: "p",
-    -15: "f",
-}
+PREFIXES = {9: "G", 6: "M", 3: "k", 0: "", -3: "m", -6: "\N{MICRO SIGN}", -9: "n", -12: "p", -15: "f"}
 """By powers of ten. Prefixes go with `s` and `J` alone: of a product of units nobody reads them."""
 PREFIXED = ("s", "J")
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")

@@ -43,12 +43,7 @@ GROUPS = ("random", "best")
 FIGURES = ("input", "weight", "output", "l1_size", "l2_size", "cycles")
 PARTS = ("MACs", "L1", "NoC", "L2", "DRAM")
 
-LOVED_LAYERS = (
-    *LAYERS,
-    "resnet18:1",
-    "vgg16:conv1_2",
-    "bert_base:query",
-)
+LOVED_LAYERS = (*LAYERS, "resnet18:1", "vgg16:conv1_2", "bert_base:query")
 LOVED_MACHINES = ("edge", "tpu-like")
 OBJECTIVES = ("latency", "edp", "energy")
 BUDGET = 5_000

@@ -251,9 +251,7 @@ def main() -> None:
     write_rows(FILE, rows[0], rows)
     shown = (correlations, laws, energies, latencies, extremes)
     keep(
-        FILE.with_suffix(".md"),
-        "experiments.comparisons.loopnest_vs_zigzag",
-        *(show(rows) for show in shown),
+        FILE.with_suffix(".md"), "experiments.comparisons.loopnest_vs_zigzag", *(show(rows) for show in shown)
     )
 
 

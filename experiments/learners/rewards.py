@@ -77,11 +77,7 @@ def reward_lines(rows: Rows) -> list[str]:
         cells = [mean_and_interval(uniform), *(apart(other, uniform).shown() for other in others)]
         lines.append(f"| {name} | {len(uniform)} | {' | '.join(cells)} | {mean_and_interval(random)} |")
     lines += [*longer_lines(rows), "", "Cooperative navigation, three agents:"]
-    lines += [
-        "",
-        "| policy | seeds | mean return | over the random policy |",
-        "|---|---:|---:|---:|",
-    ]
+    lines += ["", "| policy | seeds | mean return | over the random policy |", "|---|---:|---:|---:|"]
     for learner, arm, name in (
         ("maddpg", "shared", "MADDPG"),
         ("masac", "shared", "MASAC"),

@@ -123,10 +123,7 @@ def older(study: Study) -> list[str]:
 
 def main() -> None:
     """Write and print the tables."""
-    head = [
-        "Written by `python -m experiments.learners.standing`: best loss / proven optimum.",
-        "",
-    ]
+    head = ["Written by `python -m experiments.learners.standing`: best loss / proven optimum.", ""]
     text = "\n".join([*head, *(line for campaign in CAMPAIGNS for line in lines_of(campaign))])
     write_whole(HERE / "standing.md", text, "table")
     print(text)

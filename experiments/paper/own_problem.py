@@ -17,13 +17,7 @@ from experiments.paper.claims import (
     runs_of,
     shown,
 )
-from experiments.paper.measures import (
-    above_one,
-    among,
-    budget_over_samples,
-    fewer_samples,
-    loss_ratio,
-)
+from experiments.paper.measures import above_one, among, budget_over_samples, fewer_samples, loss_ratio
 from experiments.paper.setting import GROUPED, on, settled
 
 PAPERS = "paper"

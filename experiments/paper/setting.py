@@ -28,11 +28,7 @@ REMAIN = (
         "the latest, which does",
     ),
     ("strides and padding", "not said", "lowered: unpadded, stride 1, the same outputs"),
-    (
-        "seeds, hyperparameters",
-        "not said",
-        "seeds as said; every searcher tuned alike on other layers",
-    ),
+    ("seeds, hyperparameters", "not said", "seeds as said; every searcher tuned alike on other layers"),
     ("latency, energy", "its figures in s and J s without the clock", "ratios only are compared"),
 )
 """What differs in `paper-table3-any` too, where the paper states nothing to follow: what, there, here."""

@@ -70,12 +70,7 @@ def table_1(ptq: pd.DataFrame) -> str:
             part[(part.group == group) & (part.algorithm == algorithm)] for part in (halves, eight, channels)
         ]
         rows.append(
-            (
-                group,
-                algorithm,
-                means,
-                *(shown(interval(part)[:3]) if len(part) else "" for part in parts),
-            )
+            (group, algorithm, means, *(shown(interval(part)[:3]) if len(part) else "" for part in parts))
         )
     head = ("task", "by", "in full, by seed", "fp16: worse by, %", "int8", "int8, by channel")
     return table(head, rows)

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 def command(
     policy: Annotated[Path, typer.Argument(help="The folder of a saved policy.", metavar="POLICY")],
     bits: Annotated[
-        str,
-        typer.Option(help="Bits: 2 to 8 for whole numbers, 16 for half precision.", metavar="N,N,..."),
+        str, typer.Option(help="Bits: 2 to 8 for whole numbers, 16 for half precision.", metavar="N,N,...")
     ] = "16,8,6,4,2",
     qat: Annotated[
         bool, typer.Option("--qat", help="Teach it again as well, aware of rounding from the half on.")
@@ -93,12 +92,7 @@ def _one_thread() -> Any:
 
 
 def _trial(
-    saved: SavedPolicy,
-    layer: str | None,
-    accelerator: str | None,
-    objective: str,
-    samples: int,
-    runs: int,
+    saved: SavedPolicy, layer: str | None, accelerator: str | None, objective: str, samples: int, runs: int
 ) -> Trial:
     """What the policy is for."""
     from dse.support.validation import whole_number

@@ -72,12 +72,7 @@ class Game:
 
     def environment(self, evaluate: Evaluator) -> ParallelEnv:
         """The game over an evaluator."""
-        from searchers.environments import (
-            MappingEnv,
-            MappingParallelEnv,
-            Options,
-            SequentialParallelEnv,
-        )
+        from searchers.environments import MappingEnv, MappingParallelEnv, Options, SequentialParallelEnv
 
         groups = None
         if self.agents == "blocks":

@@ -18,14 +18,7 @@ from dse.support.arrays import BoolArray, IntArray
 from dse.support.errors import InputError
 from dse.support.validation import whole_number
 from searchers.environments.shared import Grouped, Told, Viewed
-from searchers.environments.view import (
-    FIGURES,
-    OBSERVED,
-    Observations,
-    Options,
-    View,
-    info_of,
-)
+from searchers.environments.view import FIGURES, OBSERVED, Observations, Options, View, info_of
 
 ENV_ID = "dse/Mapping-v0"
 

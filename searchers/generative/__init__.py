@@ -51,10 +51,7 @@ class Generative:
     temperature: Annotated[float, Limits(gt=0, le=10)] = 0.7
     """The temperature at which sequences are drawn."""
 
-    aliases: ClassVar[Mapping[str, str]] = {
-        "written": "n_generated",
-        "heat": "temperature",
-    }
+    aliases: ClassVar[Mapping[str, str]] = {"written": "n_generated", "heat": "temperature"}
     libraries: ClassVar[tuple[str, ...]] = ("torch",)
     portable: ClassVar[bool] = False
 

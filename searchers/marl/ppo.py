@@ -134,12 +134,7 @@ def play(
     fresh = len(known.genes) > 0
     while True:
         agents = Agents(
-            agent_of,
-            evaluate.space.sizes,
-            normalizer.inputs,
-            learning.hidden,
-            rng,
-            learning.actions,
+            agent_of, evaluate.space.sizes, normalizer.inputs, learning.hidden, rng, learning.actions
         )
         if fresh:
             _learn_known(known, agents, learning, normalizer)

@@ -29,12 +29,7 @@ exceed the buffers. A batch without a feasible point is rewarded by `rank` where
 """
 
 
-def advantages(
-    evaluations: Evaluations,
-    reward: Reward,
-    elite: float,
-    normalise: bool = True,
-) -> FloatArray:
+def advantages(evaluations: Evaluations, reward: Reward, elite: float, normalise: bool = True) -> FloatArray:
     """Rewards of the batch with mean 0 and deviation 1, or all 0 where no point is better than another.
 
     The batch's mean stands in for a critic; `elite` is the share that the reward `elite` is given to. Unless

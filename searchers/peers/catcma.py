@@ -29,9 +29,7 @@ class CatCMA:
     population_size: int = 0
     """Points of a generation; 0: as many as the package takes."""
 
-    aliases: ClassVar[Mapping[str, str]] = {
-        "population": "population_size",
-    }
+    aliases: ClassVar[Mapping[str, str]] = {"population": "population_size"}
     libraries: ClassVar[tuple[str, ...]] = ("cmaes",)
     portable: ClassVar[bool] = False
     random_start: ClassVar[dict[str, Any]] = {}

@@ -31,10 +31,7 @@ class OptunaGP:
     trials_per_study: int = 500
     """Samples of a study."""
 
-    aliases: ClassVar[Mapping[str, str]] = {
-        "startup": "n_startup_trials",
-        "study": "trials_per_study",
-    }
+    aliases: ClassVar[Mapping[str, str]] = {"startup": "n_startup_trials", "study": "trials_per_study"}
     libraries: ClassVar[tuple[str, ...]] = ("optuna", "scipy", "torch")
     portable: ClassVar[bool] = False
     random_start: ClassVar[dict[str, Any]] = {}

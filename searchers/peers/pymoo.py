@@ -33,9 +33,7 @@ class Pymoo:
     population_size: int = 20
     """Points of a generation; the package's own default, 50, is for larger budgets."""
 
-    aliases: ClassVar[Mapping[str, str]] = {
-        "population": "population_size",
-    }
+    aliases: ClassVar[Mapping[str, str]] = {"population": "population_size"}
     libraries: ClassVar[tuple[str, ...]] = ("pymoo", "scipy")
     portable: ClassVar[bool] = False
     random_start: ClassVar[dict[str, Any]] = {}
@@ -51,11 +49,7 @@ class Pymoo:
 
 class _Algorithm:
     def __init__(self, package: Any, space: Space, seed: int, population: int) -> None:
-        from pymoo.core.mixed import (
-            MixedVariableDuplicateElimination,
-            MixedVariableGA,
-            MixedVariableMating,
-        )
+        from pymoo.core.mixed import MixedVariableDuplicateElimination, MixedVariableGA, MixedVariableMating
         from pymoo.core.population import Population
         from pymoo.core.problem import Problem
         from pymoo.core.termination import NoTermination

@@ -31,9 +31,7 @@ class SMAC:
     n_startup_trials: int = 10
     """Points of the initial design (Sobol)."""
 
-    aliases: ClassVar[Mapping[str, str]] = {
-        "initial": "n_startup_trials",
-    }
+    aliases: ClassVar[Mapping[str, str]] = {"initial": "n_startup_trials"}
     libraries: ClassVar[tuple[str, ...]] = ("smac", "ConfigSpace", "scikit-learn", "scipy")
     portable: ClassVar[bool] = False
     plans_for_budget: ClassVar[bool] = True

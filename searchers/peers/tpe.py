@@ -35,10 +35,7 @@ class TPE:
     multivariate: bool = True
     """Whether the densities are of all genes together."""
 
-    aliases: ClassVar[Mapping[str, str]] = {
-        "startup": "n_startup_trials",
-        "candidates": "n_ei_candidates",
-    }
+    aliases: ClassVar[Mapping[str, str]] = {"startup": "n_startup_trials", "candidates": "n_ei_candidates"}
     libraries: ClassVar[tuple[str, ...]] = ("optuna",)
     portable: ClassVar[bool] = False
     takes_several: ClassVar[bool] = True

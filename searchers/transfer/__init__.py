@@ -45,10 +45,7 @@ class Transfer(Team):
     samples_elsewhere: int = field(init=False, default=0)
     """The samples of the searches there."""
 
-    aliases: ClassVar[Mapping[str, str]] = {
-        **Team.aliases,
-        "lessons": "source_samples",
-    }
+    aliases: ClassVar[Mapping[str, str]] = {**Team.aliases, "lessons": "source_samples"}
     random_start: ClassVar[dict[str, Any]] = {**Team.random_start, "folder": ""}
 
     def __post_init__(self) -> None:

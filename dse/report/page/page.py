@@ -68,11 +68,7 @@ class Page:
 
     @classmethod
     def of(
-        cls,
-        study: Study,
-        findings: Findings,
-        tables: Iterable[Table] = (),
-        repriced: Sequence[Repriced] = (),
+        cls, study: Study, findings: Findings, tables: Iterable[Table] = (), repriced: Sequence[Repriced] = ()
     ) -> Page:
         """The page of a study; `tables` come in the order in which they are shown.
 

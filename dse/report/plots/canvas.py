@@ -75,12 +75,7 @@ def add_panel(figure: Figure, x: float, down: float, width: float, height: float
     """A panel whose upper left corner is `x` and `down` inches from the figure's."""
     whole_width, whole_height = figure.get_size_inches()
     return figure.add_axes(
-        (
-            x / whole_width,
-            1 - (down + height) / whole_height,
-            width / whole_width,
-            height / whole_height,
-        )
+        (x / whole_width, 1 - (down + height) / whole_height, width / whole_width, height / whole_height)
     )
 
 

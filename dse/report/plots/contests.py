@@ -10,16 +10,7 @@ import numpy as np
 
 from dse.analysis.findings import Efficiency, Findings
 from dse.analysis.study import Study
-from dse.report.plots.canvas import (
-    WIDTH,
-    add_panel,
-    bare,
-    counted,
-    frame,
-    headed_figure,
-    log_axis,
-    note,
-)
+from dse.report.plots.canvas import WIDTH, add_panel, bare, counted, frame, headed_figure, log_axis, note
 from dse.report.plots.convergence import labelled, seeds
 from dse.report.plots.scales import number
 from dse.report.plots.style import BACKGROUND, INK, Style, house_style, short, short_names, styles_of, widest

@@ -23,10 +23,7 @@ NAMES = ("standing", "reduction", "versus", "targets", "layers", "ledger", "fron
 
 
 def make_tables(
-    study: Study,
-    findings: Findings,
-    reductions: Sequence[Reduction],
-    repriced: Sequence[Repriced],
+    study: Study, findings: Findings, reductions: Sequence[Reduction], repriced: Sequence[Repriced]
 ) -> tuple[Table, ...]:
     """All tables of a report, in the order of NAMES; that of other cost models where any is named."""
     return (

@@ -39,10 +39,7 @@ def layers_table(study: Study, findings: Findings) -> Table:
     """Losses over seeds and expected running times, problem by problem, at each budget."""
     unknown = ("",) * len(SAMPLES_TO)
     rows = [
-        (
-            *(*row.problem, row.budget, *(getattr(row, name) for name in COLUMNS)),
-            *(row.samples_to or unknown),
-        )
+        (*(*row.problem, row.budget, *(getattr(row, name) for name in COLUMNS)), *(row.samples_to or unknown))
         for row in findings.layers
     ]
     *early, last = (_losses(study, findings, budget) for budget in study.budgets)

@@ -87,11 +87,7 @@ def level_choices(
 
 
 def _orders(
-    workload: Workload,
-    machine: Machine,
-    chains: Sequence[FactorChain],
-    constraints: Constraints,
-    place: int,
+    workload: Workload, machine: Machine, chains: Sequence[FactorChain], constraints: Constraints, place: int
 ) -> tuple[Order, ...]:
     if place in constraints.order:
         return (completed(workload, constraints.order[place]),)

@@ -232,12 +232,7 @@ def different_data(tensor: Tensor, level: Level, loops: list[_Loop]) -> int:
 
 
 def _count(
-    workload: Workload,
-    machine: Machine,
-    mapping: HierarchyMapping,
-    nest: _Nest,
-    tensor: Tensor,
-    place: int,
+    workload: Workload, machine: Machine, mapping: HierarchyMapping, nest: _Nest, tensor: Tensor, place: int
 ) -> Counts:
     """The accesses of `tensor` at a level that keeps it."""
     levels = range(place + 1, len(mapping.levels))

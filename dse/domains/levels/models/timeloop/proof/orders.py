@@ -137,10 +137,7 @@ def orders_of(problem: MachineProblem) -> Orders:
         )
         for dim in workload.names
     )
-    holding = max(
-        (level.place for level in space.levels if level.keeps or level.open),
-        default=0,
-    )
+    holding = max((level.place for level in space.levels if level.keeps or level.open), default=0)
     looped = tuple(
         tuple(
             dim
