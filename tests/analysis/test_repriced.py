@@ -307,6 +307,7 @@ def test_every_model_that_the_campaign_names_prices_the_winners_and_no_other(
     assert len(ids) == len(set(ids))
 
 
+@pytest.mark.usefixtures("one_picture")
 def test_a_report_that_nobody_asked_to_price_again_speaks_of_the_campaigns_model_alone(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

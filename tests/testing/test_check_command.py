@@ -154,6 +154,7 @@ def test_every_step_to_the_planted_optimum_goes_down() -> None:
             assert near <= far or "tile" in made.space.genes[gene].name
 
 
+@pytest.mark.usefixtures("no_fresh_process")
 def test_check_prints_a_sentence_a_rule(dse: Dse) -> None:
     outcome = dse("check", "random")
     assert outcome.code == 0, outcome
