@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Looks = Mapping[str, Style]
-
 ROW = 0.24
 """Inches for a searcher's row."""
 TIMES = "\N{MULTIPLICATION SIGN}"
@@ -30,11 +27,9 @@ DOTS = 160
 
 
 @house_style()
-def distribution_figure(
-    study: Study, findings: Findings, looks: Looks | None = None, width: float = WIDTH
-) -> Figure:
+def distribution_figure(study: Study, findings: Findings, width: float = WIDTH) -> Figure:
     """A row for each searcher, the best median first: all runs' final ratios, middle half and median."""
-    looks = looks or styles_of(study)
+    looks = styles_of(study)
     ratios = {name: values[~np.isnan(values)] for name, values in findings.gap_seeds.items()}
     ratios = {name: values for name, values in ratios.items() if len(values)}
     names = short_names(study.searchers)
@@ -129,11 +124,9 @@ def _quartiles(ends: FloatArray) -> tuple[float, float, float]:
 
 
 @house_style()
-def efficiency_figure(
-    study: Study, findings: Findings, looks: Looks | None = None, width: float = WIDTH
-) -> Figure:
+def efficiency_figure(study: Study, findings: Findings, width: float = WIDTH) -> Figure:
     """Two panels: samples of each other searcher over the reference's, and of the reference over each's."""
-    looks = looks or styles_of(study)
+    looks = styles_of(study)
     reference = study.reference
     ahead = [row for row in findings.efficiency if row.searcher == reference]
     behind = [row for row in findings.efficiency if row.other == reference]

@@ -50,14 +50,10 @@ PARTS = 20
 
 @house_style()
 def convergence_figure(
-    study: Study,
-    findings: Findings,
-    problems: Sequence[Triple],
-    looks: Looks | None = None,
-    width: float = WIDTH,
+    study: Study, findings: Findings, problems: Sequence[Triple], width: float = WIDTH
 ) -> Figure:
     """A panel for each problem: the median over seeds of the best loss so far, with its interval."""
-    looks = looks or styles_of(study)
+    looks = styles_of(study)
     columns = 1 if len(problems) == 1 or width < WIDTH else 2
     names = labelled(study, 18 if len(problems) == 1 else 13)
     bands = [findings.convergence.get(problem, {}) for problem in problems]
@@ -79,17 +75,13 @@ def convergence_figure(
 
 @house_style()
 def mean_loss_figure(
-    study: Study,
-    findings: Findings,
-    problems: Sequence[Triple],
-    looks: Looks | None = None,
-    width: float = WIDTH,
+    study: Study, findings: Findings, problems: Sequence[Triple], width: float = WIDTH
 ) -> Figure:
     """A row for each problem: the mean loss of the samples drawn, and beside it the best so far.
 
     Lower is better in both.
     """
-    looks = looks or styles_of(study)
+    looks = styles_of(study)
     names = labelled(study, 13)
     found = [findings.convergence.get(problem, {}) for problem in problems]
     few = _most(found) <= FEW
@@ -116,9 +108,9 @@ def mean_loss_figure(
 
 
 @house_style()
-def gap_figure(study: Study, findings: Findings, looks: Looks | None = None, width: float = WIDTH) -> Figure:
+def gap_figure(study: Study, findings: Findings, width: float = WIDTH) -> Figure:
     """Over all problems: how many times the best known loss each searcher's best so far is."""
-    looks = looks or styles_of(study)
+    looks = styles_of(study)
     names = labelled(study)
     few = len(findings.gap) <= MANY
     beside, height = _room(names, [findings.gap], few), max(2.9, high_enough(len(findings.gap)))
@@ -141,11 +133,9 @@ def gap_figure(study: Study, findings: Findings, looks: Looks | None = None, wid
 
 
 @house_style()
-def fronts_figure(
-    study: Study, findings: Findings, looks: Looks | None = None, width: float = WIDTH
-) -> Figure:
+def fronts_figure(study: Study, findings: Findings, width: float = WIDTH) -> Figure:
     """Over all problems of several objectives: the share of the exact front's hypervolume that is missing."""
-    looks = looks or styles_of(study)
+    looks = styles_of(study)
     names = labelled(study)
     few = len(findings.fronts) <= MANY
     beside, height = _room(names, [findings.fronts], few), max(2.9, high_enough(len(findings.fronts)))

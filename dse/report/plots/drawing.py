@@ -14,7 +14,7 @@ from dse.report.plots.contests import distribution_figure, efficiency_figure
 from dse.report.plots.convergence import convergence_figure, fronts_figure, gap_figure, mean_loss_figure
 from dse.report.plots.matrix import improvement_figure
 from dse.report.plots.shares import ecdf_figure, profile_figure
-from dse.report.plots.style import house_style, styles_of
+from dse.report.plots.style import house_style
 from dse.report.plots.times import time_figure
 
 if TYPE_CHECKING:
@@ -66,14 +66,13 @@ def draw(study: Study, findings: Findings) -> dict[str, Drawing]:
 
     What needs a second searcher is left out where there is one only.
     """
-    looks = styles_of(study)
     drawings = [
         Drawing(
             "gap",
             "Over all problems",
             "How far each searcher's best loss so far is from the best known, against the samples spent. "
             "The lower curve is better; 1 is the best known.",
-            lambda width: gap_figure(study, findings, looks, width=width),
+            lambda width: gap_figure(study, findings, width),
         ),
         *_paged(
             "convergence",
@@ -82,35 +81,35 @@ def draw(study: Study, findings: Findings) -> dict[str, Drawing]:
             "is the proven optimum or the best loss known.",
             study.problems,
             PANELS,
-            lambda problems, width: convergence_figure(study, findings, problems, looks, width),
+            lambda problems, width: convergence_figure(study, findings, problems, width),
         ),
         Drawing(
             "distributions",
             "Where each run ends",
             "The final loss of every run over the best known: a dot a run, the box holds the middle half, "
             f"the line is the median. Further left is better. {without(study)}".strip(),
-            lambda width: distribution_figure(study, findings, looks, width=width),
+            lambda width: distribution_figure(study, findings, width),
         ),
         Drawing(
             "profiles",
             "How many runs end near the best known",
             "The share of runs whose final loss is at most so many times the best known. The higher curve is "
             f"better. {without(study)}".strip(),
-            lambda width: profile_figure(study, findings, looks, width=width),
+            lambda width: profile_figure(study, findings, width),
         ),
         Drawing(
             "ecdf",
             "How soon targets are reached",
             "The share of targets, over all problems and seeds, that are reached after so many samples. The "
             "higher curve is better.",
-            lambda width: ecdf_figure(study, findings, looks, width=width),
+            lambda width: ecdf_figure(study, findings, width),
         ),
         Drawing(
             "time",
             "By the clock",
             "The best loss so far over the best known against time, where a sample takes a microsecond, ten "
             "milliseconds or a minute: where samples are cheap, the searcher's own time counts too.",
-            lambda width: time_figure(study, findings, looks, width=width),
+            lambda width: time_figure(study, findings, width),
         ),
     ]
     if findings.fronts:
@@ -121,7 +120,7 @@ def draw(study: Study, findings: Findings) -> dict[str, Drawing]:
                 "The share of the exact front's hypervolume that each searcher has not found, against the "
                 "samples spent: the regret of several objectives. The lower curve is better; 0 has the whole "
                 "front.",
-                lambda width: fronts_figure(study, findings, looks, width=width),
+                lambda width: fronts_figure(study, findings, width),
             )
         )
     if len(study.searchers) > 1:
@@ -132,7 +131,7 @@ def draw(study: Study, findings: Findings) -> dict[str, Drawing]:
                 "The probability that a run of the row's searcher ends lower than a run of the column's, "
                 "with its 95 % confidence interval. A stronger shade: the row's searcher is likelier the "
                 f"better one. {without(study)}".strip(),
-                lambda width: improvement_figure(study, findings, looks, width=width),
+                lambda width: improvement_figure(study, findings, width),
             ),
             Drawing(
                 "efficiency",
@@ -140,7 +139,7 @@ def draw(study: Study, findings: Findings) -> dict[str, Drawing]:
                 "Samples that the other searcher needs to reach its own median final loss, as a multiple of "
                 "what the one needs. Right of 1 the one needs fewer; open dots were not reached on every "
                 "problem." + _shorter(study),
-                lambda width: efficiency_figure(study, findings, looks, width=width),
+                lambda width: efficiency_figure(study, findings, width),
             ),
         ]
     drawings += _paged(
@@ -150,7 +149,7 @@ def draw(study: Study, findings: Findings) -> dict[str, Drawing]:
         "the best so far. A searcher that learns draws lower losses with time." + _first_of(study),
         study.problems[:MAX],
         ROWS,
-        lambda problems, width: mean_loss_figure(study, findings, problems, looks, width),
+        lambda problems, width: mean_loss_figure(study, findings, problems, width),
     )
     return {drawing.name: drawing for drawing in drawings}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +15,6 @@ from dse.report.plots.style import (
     BACKGROUND,
     INK,
     MUTED,
-    Style,
     house_style,
     luminance,
     short_names,
@@ -32,11 +30,9 @@ DASH = "\N{EN DASH}"
 
 
 @house_style()
-def improvement_figure(
-    study: Study, findings: Findings, looks: Mapping[str, Style] | None = None, width: float = WIDTH
-) -> Figure:
+def improvement_figure(study: Study, findings: Findings, width: float = WIDTH) -> Figure:
     """A matrix of how likely a run of the row's searcher ends lower than one of the column's; best first."""
-    looks = looks or styles_of(study)
+    looks = styles_of(study)
     found = findings.improvement
     order = ranked(found)
     count = max(len(order), 1)

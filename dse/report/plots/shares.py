@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,20 +23,19 @@ from dse.report.plots.canvas import (
 )
 from dse.report.plots.convergence import MANY, early, labelled, seeds
 from dse.report.plots.labels import end_labels, high_enough, room
-from dse.report.plots.style import Style, house_style, short, short_names, styles_of
+from dse.report.plots.style import house_style, short, short_names, styles_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Looks = Mapping[str, Style]
 NOBODY = "no searcher has runs with a feasible sample on every problem"
 
 
 @house_style()
-def ecdf_figure(study: Study, findings: Findings, looks: Looks | None = None, width: float = WIDTH) -> Figure:
+def ecdf_figure(study: Study, findings: Findings, width: float = WIDTH) -> Figure:
     """The share of (problem, seed, target) triples that each searcher has reached after so many samples."""
-    looks = looks or styles_of(study)
+    looks = styles_of(study)
     names = labelled(study)
     height = max(2.6, high_enough(len(findings.ecdf)))
     grid = Grid((room(names.values()),), height, above=UNTITLED, width=width)
@@ -58,11 +56,9 @@ def ecdf_figure(study: Study, findings: Findings, looks: Looks | None = None, wi
 
 
 @house_style()
-def profile_figure(
-    study: Study, findings: Findings, looks: Looks | None = None, width: float = WIDTH
-) -> Figure:
+def profile_figure(study: Study, findings: Findings, width: float = WIDTH) -> Figure:
     """The share of runs that end within so many times the best known figure, with its interval."""
-    looks = looks or styles_of(study)
+    looks = styles_of(study)
     names = short_names(study.searchers)
     few = len(findings.profiles) <= MANY
     height = max(2.6, high_enough(len(findings.profiles)))

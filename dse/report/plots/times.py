@@ -23,19 +23,12 @@ _UNITS = {1e-3: "1 ms", 1.0: "1 s", 60.0: "1 min", 3600.0: "1 h", 86400.0: "1 da
 
 
 @house_style()
-def time_figure(
-    study: Study,
-    findings: Findings,
-    looks: Mapping[str, Style] | None = None,
-    proof: float | None = None,
-    width: float = WIDTH,
-) -> Figure:
+def time_figure(study: Study, findings: Findings, width: float = WIDTH) -> Figure:
     """A panel for each cost of a sample: the best so far over the best known, against a run's time.
 
-    A run's time is that of its samples and the searcher's own, which is taken to pass evenly. `proof` is
-    the time in which the optimum is proven, for a mark in the first panel: other models have no bounds.
+    A run's time is that of its samples and the searcher's own, which is taken to pass evenly.
     """
-    looks = looks or styles_of(study)
+    looks = styles_of(study)
     names = labelled(study, 13)
     wide, beside, height = width >= WIDTH, room(names.values()), max(2.4, high_enough(len(findings.gap)))
     grid = Grid((0.1, 0.1, beside) if wide else (beside,), height, left=0.42, width=width)
@@ -53,11 +46,6 @@ def time_figure(
             note(axes, "nothing feasible on most problems")
             continue
         _panel(axes, bands, {name: own[name] + seconds for name in bands}, looks)
-        if place == 0 and proof is not None:
-            axes.plot([proof], [1.0], marker="*", markersize=9, color="black", zorder=6, clip_on=False)
-            axes.annotate(
-                "proven", (proof, 1.0), (0, -13), textcoords="offset points", ha="center", fontsize=6.5
-            )
         if place == len(panels) - 1 or not wide:
             end_labels(axes, ends(bands), looks, names, early=_early(bands, own, seconds))
     return figure
