@@ -11,7 +11,6 @@ best mapping, as shared tiles are (`sharing`). Rows of padding are not made, and
 
 from __future__ import annotations
 
-import heapq
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -155,18 +154,8 @@ class LineBuffers(Sharing):
         """Nothing is known before there are steps."""
         return 0.0
 
-    @cached_property
-    def all(self) -> list[Tiling]:
-        """All that fit."""
-        may = set(self.home.may_hold)
-        found = [
-            one
-            for one in line_buffers(self.group, self._words, self.home.room)
-            if WEIGHT in may or not any(move.tensor == WEIGHT for move in one.moves)
-        ]
-        self._heap = [(self._bound(one), number, False) for number, one in enumerate(found)]
-        heapq.heapify(self._heap)
-        return found
+    def _fitting(self) -> Iterator[Tiling]:
+        return line_buffers(self.group, self._words, self.home.room)
 
     @cached_property
     def _words(self) -> Words:

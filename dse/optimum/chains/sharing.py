@@ -24,7 +24,7 @@ from dse.core.objective import objective_named
 from dse.core.problem import AnyProblem
 from dse.core.residence import Home, Phase, Rates, SharedTiles
 from dse.optimum.chains.proofs import Proofs
-from dse.optimum.chains.tilings import Group, Part, Tiling, carried, part_of, size_of, tilings
+from dse.optimum.chains.tilings import Group, Move, Part, Tiling, carried, part_of, size_of, tilings
 from dse.optimum.chains.words import Size, least_moved
 from dse.support.arrays import FloatArray
 
@@ -67,17 +67,20 @@ class Sharing:
         return sum(self._inside(self.proofs, [1] * len(self.group.layers), 0.0 if latency else energy))
 
     @cached_property
-    def all(self) -> list[Tiling]:
+    def listed(self) -> list[Tiling]:
         """All tilings that the home's tensors allow."""
-        may = set(self.home.may_hold)
-        found = [
-            one
-            for one in tilings(self.group, self.home.room)
-            if WEIGHT in may or not any(name.startswith(WEIGHT) for name in one.held)
-        ]
-        self._heap = [(self._bound(one), number, False) for number, one in enumerate(found)]
+        may_hold = WEIGHT in self.home.may_hold
+        return [one for one in self._fitting() if may_hold or not any(map(_of_weights, one.moves))]
+
+    def _fitting(self) -> Iterator[Tiling]:
+        return tilings(self.group, self.home.room)
+
+    @cached_property
+    def all(self) -> list[Tiling]:
+        """The same, each with its bound."""
+        self._heap = [(self._bound(one), number, False) for number, one in enumerate(self.listed)]
         heapq.heapify(self._heap)
-        return found
+        return self.listed
 
     def bound(self) -> float:
         """No tiling is below it."""
@@ -247,6 +250,10 @@ class Sharing:
                 found = max(found, spent + latency * self._at_ports(tiling, part))
             total += found
         return total
+
+
+def _of_weights(move: Move) -> bool:
+    return move.tensor == WEIGHT
 
 
 def described(tiling: Tiling, group: Group) -> Iterator[str]:

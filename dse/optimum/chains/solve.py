@@ -17,6 +17,7 @@ from dse.optimum.chains.program import MAX_GROUP, Program
 from dse.optimum.chains.proofs import Proofs, Prove
 from dse.optimum.chains.result import ChainProof, Run, Schedule, Shared
 from dse.optimum.chains.sharing import Sharing
+from dse.optimum.chains.tilings import Group
 from dse.optimum.chains.whole import Path, Settling, phase_of
 from dse.optimum.lines import Choice, Closed, Line, LineSearch
 from dse.support.errors import InputError
@@ -114,7 +115,8 @@ class _Work:
                 place, end = step
                 count = program.runs[place] * chain.times
                 if place < end:
-                    shared.append(_shared(one.sharing(step, path.staying), count))
+                    group = program.group(*step, path.staying)
+                    shared.append(_shared(one.sharing(step, path.staying), group, count))
                     continue
                 phase = phase_of(program, place, path.staying)
                 certificate = one.proofs.known[phase]
@@ -125,18 +127,20 @@ class _Work:
         return scheduled(tuple(staying), runs, shared, self.problem, objective)
 
 
-def _shared(sharing: Sharing, count: int) -> Shared:
-    """The best tiling of a group, with its mappings."""
+def _shared(sharing: Sharing, group: Group, count: int) -> Shared:
+    """The best tiling of a group, with its mappings; the layers of an equal one may have other names."""
     _, tiling = sharing.best
     assert tiling is not None
     cost = sharing.figures(tiling)
     assert cost is not None
-    names = [layer.name for layer in sharing.group.layers]
+    names = [layer.name for layer in group.layers]
+    own = type(sharing)(group, sharing.home, sharing.tiles, sharing.proofs)
+    tiling = own.listed[sharing.listed.index(tiling)]
     runs = tuple(
         Run(names[part.place], part.phase, part.count * count, best)
         for part, best in zip(tiling.parts, cost.mappings, strict=True)
     )
-    return Shared(sharing.group, tiling, count, runs, cost.joules, cost.cycles)
+    return Shared(group, tiling, count, runs, cost.joules, cost.cycles)
 
 
 def scheduled(

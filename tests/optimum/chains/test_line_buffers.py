@@ -280,3 +280,18 @@ def test_dse_certify_says_how_many_rows_are_kept(dse: Dse, tmp_path: Path) -> No
     assert "one and two share: for rows in" in said
     assert "rows of it" in said
     assert "FAILED" not in said
+
+
+@pytest.mark.usefixtures("quick")
+def test_equal_pairs_have_their_own_names() -> None:
+    one, two = STRIDED.layers
+    layers = (one, two, replace(one, Y=2, name="c"), replace(one, name="d"), replace(two, name="e"))
+    chain = Chain(layers, (*STRIDED.edges, Edge("d", "e")))
+    found = proven(chain, machine(18))
+    assert found.best is not None
+    assert [[layer.name for layer in shared.group.layers] for shared in found.best.shared] == [
+        ["a", "b"],
+        ["d", "e"],
+    ]
+    assert "O of d, 3 rows of it" in found.best.shared[1].tiling.held
+    assert [check for check in check_chain(found, RESIDENCE) if not check.passed] == []
