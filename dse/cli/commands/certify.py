@@ -77,6 +77,13 @@ def command(
             "--chains", help="Let what a network's layers make stay on chip for those that read it."
         ),
     ] = False,
+    line_buffers: Annotated[
+        bool,
+        typer.Option(
+            "--line-buffers",
+            help="With --chains, also let two convolutions in a row keep a window of the rows between them.",
+        ),
+    ] = False,
     detail: WithDetail = False,
     json: Json = False,
 ) -> None:
@@ -99,6 +106,8 @@ def command(
         raise InputError(
             "--chains is of a --network and one objective, without --fix, --hardware, --format and --roofline"
         )
+    if line_buffers and not chains:
+        raise InputError("--line-buffers is of --chains")
     if time_limit is not None:
         positive_number(time_limit, "--time-limit")
     model = chosen_model(cost_model, constants)
@@ -124,8 +133,9 @@ def command(
         if chains:
             from dse.cli.chains_view import certify_chains
 
+            options |= in_all | {"lines": line_buffers}
             with _compiling_said():
-                entry = certify_chains(str(network), accelerator, problems, json, options | in_all, out)
+                entry = certify_chains(str(network), accelerator, problems, json, options, out)
             _exit([entry])
         elif several(objective):
             limits = in_all if network else {}
