@@ -17,7 +17,7 @@ from dse.search.run import Cell
 from dse.search.searcher import Searcher, make_searcher, searcher_class, searchers
 from dse.support.errors import InputError
 from dse.support.numerics.cpu import numerical_cpu, other_cpu
-from dse.testing import RULES, Verdict, broken, check_searcher, landscapes, suite
+from dse.testing import RULES, Verdict, broken, candidate, check_searcher, conduct, landscapes, suite
 from dse.testing.candidate import REFERENCE
 from dse.testing.runs import run
 from searchers import SEARCHERS
@@ -107,7 +107,9 @@ _FEW_MOVES = {
     "early_moves": 2,
     "extra_teams": 1,
     "max_candidates": 8,
-    "batch_fraction": 0.1,
+    "batch_fraction": 0.3,
+    "late_batch_fraction": 0.1,
+    "restricted_batch_size": 8,
 }
 
 
@@ -138,6 +140,7 @@ OURS = [name for name in searchers() if name not in PEERS]
 @pytest.mark.parametrize("name", OURS)
 def test_every_installed_searcher_keeps_the_contract(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(suite, "LEAST", 50)
+    monkeypatch.setattr(conduct, "SCARCE", 40)
     searcher = make_searcher(name, QUICKER.get(name))
     assert not broken(check_searcher(searcher, rules=IN_PROCESS, samples=SLOW.get(name, REFERENCE)))
 
@@ -187,8 +190,11 @@ def test_all_our_searchers_are_installed_and_so_are_checked() -> None:
 
 @pytest.mark.parametrize(("rule", "cheater", "why"), CHEATERS, ids=CHEATER_NAMES)
 def test_a_cheater_breaks_the_rule_that_it_was_written_against_and_no_other(
-    rule: str, cheater: Searcher, why: str
+    rule: str, cheater: Searcher, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Another hash seed shows the one, another CPU the other; each process takes a second to start.
+    first = isinstance(cheater, records.Hashing)
+    monkeypatch.setattr(candidate, "FRESH", candidate.FRESH[:1] if first else candidate.FRESH[1:])
     verdicts = check_searcher(cheater, rules=RULES if rule == "fresh-process" else IN_PROCESS)
     failed = {verdict.rule: verdict.why for verdict in verdicts if verdict.passed is False}
     assert list(failed) == [rule], broken(verdicts)
@@ -224,7 +230,8 @@ def test_a_searcher_that_dies_in_another_process_is_told_with_its_last_words() -
     assert "exit code 1: AttributeError: Can't get attribute 'Entropic'" in verdict.why
 
 
-def test_a_warning_is_heard_though_its_library_was_imported_before() -> None:
+def test_a_warning_is_heard_though_its_library_was_imported_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(candidate, "FRESH", candidate.FRESH[:1])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from tests.testing.cheaters import library
