@@ -50,6 +50,15 @@ def test_the_boxes_hold_every_mapping_once() -> None:
                 assert problem.space.contains(problem.space.encode(MappingBatch(rows))).all()
 
 
+def test_no_mapping_is_lost_as_boxes_are_split() -> None:
+    for layer in (Layer.gemm(3, 2, 2), Layer("DSCONV", 1, 2, 3, 4, 2, 2)):
+        problem = Problem(layer, Accelerator(4, 10**6, 10**6, 2, 1), "edp", "loopnest", tiles="any")
+        # Nothing is ruled out where all fits and any loss is below the target.
+        searched = Boxes(problem, LeastCost(problem)).search(np.inf, 10**6)
+        assert all(one.pairs().prod(axis=1).max() < 10 for one in searched.left)
+        assert Remains(problem, searched.left).mappings == problem.space.mappings
+
+
 @pytest.mark.parametrize("objective", ["latency", "energy", "edp"])
 def test_a_right_certificate_passes_and_one_that_is_too_high_fails(objective: str) -> None:
     for seed in range(3):

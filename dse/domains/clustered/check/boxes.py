@@ -116,31 +116,31 @@ class Boxes:
     """The boxes of a problem."""
 
     def __init__(self, problem: Problem, cost: Cost) -> None:
-        self._problem, self._cost = problem, cost
+        self.problem, self.cost = problem, cost
 
     @property
     def clusters(self) -> list[int]:
         """The cluster sizes that are allowed."""
-        fixed: Any = self._problem.space.fixed.get("cluster")
-        return list(self._problem.accelerator.cluster_sizes) if fixed is None else [fixed]
+        fixed: Any = self.problem.space.fixed.get("cluster")
+        return list(self.problem.accelerator.cluster_sizes) if fixed is None else [fixed]
 
     def parallels(self, cluster: int) -> IntArray:
         """The parallel dims to look at, (n, 2): where nothing is spread one stands for all."""
         outer, inner = (
-            [MAPPED_DIMS.index(dim) for dim in allowed_parallels(self._problem, level)]
+            [MAPPED_DIMS.index(dim) for dim in allowed_parallels(self.problem, level)]
             for level in ("outer", "inner")
         )
-        outer = outer[:1] if cluster == self._problem.accelerator.num_pes else outer
+        outer = outer[:1] if cluster == self.problem.accelerator.num_pes else outer
         inner = inner[:1] if cluster == 1 else inner
         return np.array([(one, other) for one in outer for other in inner])
 
     def tree(self, dim: int, cluster: int, outer_parallel: bool, inner_parallel: bool) -> PairTree:
         """The pairs of a dim that are allowed and do not fill the buffers by themselves."""
-        across = self._problem.accelerator.num_pes // cluster if outer_parallel else 1
+        across = self.problem.accelerator.num_pes // cluster if outer_parallel else 1
         within = cluster if inner_parallel else 1
-        name, cost = MAPPED_DIMS[dim], self._cost
-        fixed: Mapping[str, Any] = self._problem.space.fixed
-        size = self._problem.space.layer.loops[name]
+        name, cost = MAPPED_DIMS[dim], self.cost
+        fixed: Mapping[str, Any] = self.problem.space.fixed
+        size = self.problem.space.layer.loops[name]
         outer, inner = fixed.get(f"outer.tile.{name}"), fixed.get(f"inner.tile.{name}")
         outers = (outer, outer) if outer else (inner or 1, size)
         inners = (inner, inner) if inner else (1, outers[1])
@@ -237,7 +237,7 @@ class Search:
         depth = rng.integers(0, np.log2(self._firsts[choices]).astype(np.int64), endpoint=True)
         nodes = rng.integers(1 << depth, 2 << depth)
         bounds = self._bounds(choices, nodes)
-        if self._boxes._cost.refines:
+        if self._boxes.cost.refines:
             bounds = np.maximum(bounds, self._bounds(choices, nodes, closer=True))
         return self._described(_Front(choices, nodes, bounds))
 
@@ -263,7 +263,7 @@ class Search:
         each, dim = np.arange(count), np.where(able, self._scores(front.bounds, bounds), -1.0).argmax(axis=1)
         found = _Front(front.choices.repeat(2), halves[each, dim].reshape(-1, 4), bounds[each, dim].ravel())
         found = found.below(self._target)
-        if not self._boxes._cost.refines:
+        if not self._boxes.cost.refines:
             return found
         closer = self._bounds(found.choices, found.nodes, closer=True)
         return _Front(found.choices, found.nodes, np.maximum(found.bounds, closer)).below(self._target)
@@ -289,5 +289,5 @@ class Search:
             for dim, (names, table) in enumerate(self._tables):
                 rows = table[self._begins[choices[part], dim] + nodes[part, dim]]
                 dims.append(dict(zip(names, np.ascontiguousarray(rows.T), strict=True)))
-            found.append(self._boxes._cost.closer(dims) if closer else self._boxes._cost.losses(dims))
+            found.append(self._boxes.cost.closer(dims) if closer else self._boxes.cost.losses(dims))
         return np.concatenate(found) if found else np.zeros(0)
