@@ -30,10 +30,10 @@ name = "tiny"
 [[layers]]
 name = "conv"
 type = "CONV"
-K = 8
+K = 4
 C = 4
-Y = 10
-X = 10
+Y = 6
+X = 6
 R = 3
 S = 3
 repeats = 3
