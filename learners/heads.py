@@ -104,8 +104,8 @@ class Choices:
 class Levels:
     """Numbers in [-1, 1], each the hyperbolic tangent of an output; tried out with normal noise."""
 
-    def __init__(self, numbers: int, spread: float = 0.1) -> None:
-        self.outputs, self._spread = numbers, spread
+    def __init__(self, numbers: int) -> None:
+        self.outputs = numbers
 
     def noise(self, rng: np.random.Generator, agents: int, n: int) -> Tensor:
         """The normal distribution."""
@@ -125,7 +125,7 @@ class Levels:
 
     def explore(self, outputs: Tensor, noise: Tensor) -> Tensor:
         """The numbers, moved a little."""
-        return (torch.tanh(outputs) + self._spread * noise).clamp(-1, 1)
+        return (torch.tanh(outputs) + 0.1 * noise).clamp(-1, 1)
 
 
 class Normals:

@@ -78,7 +78,6 @@ def profile(
     updates: int,
     held: int,
     clock: str = "wall",
-    seed: int = 0,
 ) -> list[Profile]:
     """Measure so many updates of each arm, paired; memories hold `held` steps when the first is made.
 
@@ -87,7 +86,7 @@ def profile(
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        return _profiled(arms, task, agents, updates, held, clock, seed)
+        return _profiled(arms, task, agents, updates, held, clock)
     finally:
         torch.set_num_threads(threads)
 
@@ -99,9 +98,8 @@ def _profiled(
     updates: int,
     held: int,
     clock: str,
-    seed: int,
 ) -> list[Profile]:
-    runs = [_Run(algorithm, task(agents), clock, seed) for algorithm in arms.values()]
+    runs = [_Run(algorithm, task(agents), clock) for algorithm in arms.values()]
     recorded = runs[0].recorded(_RECORDED)
     for run in runs:
         run.fill(recorded, held)
@@ -119,8 +117,8 @@ def _profiled(
 class _Run:
     """One arm at work."""
 
-    def __init__(self, algorithm: Algorithm, env: ParallelEnv, clock: str, seed: int) -> None:
-        self._env, self._rng = env, np.random.default_rng(seed)
+    def __init__(self, algorithm: Algorithm, env: ParallelEnv, clock: str) -> None:
+        self._env, self._rng = env, np.random.default_rng(0)
         self._watch = Stopwatch(CLOCKS[clock])
         self._team = Team.of(env)
         self._learner = algorithm.begin(self._team, self._rng, self._watch)

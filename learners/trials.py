@@ -26,6 +26,7 @@ from learners.quantised_networks import executed
 AS_IT_IS, AWARE = "after", "in training"
 """When a policy was quantised."""
 
+_REPEATS, _CALLS = 5, 100
 _RESAMPLES = 2000
 
 
@@ -103,16 +104,16 @@ def worse_with_interval(trial: Trial, full: FloatArray, few: FloatArray) -> tupl
     return float(trial.worse(full, few)), float(low), float(high)
 
 
-def microseconds(policy: Policy, repeats: int = 5, calls: int = 100) -> float:
+def microseconds(policy: Policy) -> float:
     """Wall time of one inference, in the layers that compute in its precision: the least of some means."""
     networks, rows = executed(policy.actors), torch.zeros(len(policy.team.names), 1, policy.team.observed)
     means = []
     with torch.inference_mode():
-        for _ in range(repeats + 1):
+        for _ in range(1 + _REPEATS):
             begun = time.perf_counter()
-            for _ in range(calls):
+            for _ in range(_CALLS):
                 networks(rows)
-            means.append((time.perf_counter() - begun) / calls)
+            means.append((time.perf_counter() - begun) / _CALLS)
     return 1e6 * min(means[1:])
 
 

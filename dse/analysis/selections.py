@@ -31,7 +31,7 @@ def facets(problem: Triple) -> tuple[str, str, str]:
     return layer.rpartition(":")[0] or layer, accelerator, objective
 
 
-def selections(study: Study, resamples: int = RESAMPLES) -> tuple[Selection, ...]:
+def selections(study: Study) -> tuple[Selection, ...]:
     """The parts that one value or any of each facet picks, but for the whole; MAX at most."""
     found = [facets(problem) for problem in study.problems]
     parts = dict.fromkeys(
@@ -41,7 +41,7 @@ def selections(study: Study, resamples: int = RESAMPLES) -> tuple[Selection, ...
         )
         if 0 < len(places := _places(found, wanted)) < len(found)
     )
-    runs = Runs(study, resamples)
+    runs = Runs(study, RESAMPLES)
     return tuple(
         Selection(places, gap(runs, {study.problems[place] for place in places}))
         for places in itertools.islice(parts, MAX)

@@ -78,7 +78,7 @@ def show_network_front(data: Mapping[str, Any], out: Path | None) -> None:
     show_folder(console, out)
 
 
-def show_found(console: Console, result: Result, layer: str, accelerator: str, out: Path | None) -> None:
+def show_found(console: Console, result: Result, layer: str, accelerator: str) -> None:
     """Print the front that a search has found, beside the exact one if that is soon had."""
     from dse.core.cost_models import unit_of
 

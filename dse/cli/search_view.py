@@ -85,7 +85,7 @@ def show_layer(result: Result, layer: str, accelerator: str, out: Path | None, *
     )
     best = result.best
     if several(problem.objective) and len(result.pareto()):
-        show_found(console, result, layer, accelerator, out)
+        show_found(console, result, layer, accelerator)
     elif best is None:
         console.print("nothing feasible was found", style="red")
         console.print(f"sample 0: {_first_refusal(result)}")

@@ -158,8 +158,8 @@ def log_uniform(rng: np.random.Generator, least: int, most: IntArray) -> IntArra
     return drawn
 
 
-def listed(values: Sequence[int], limit: int = 24) -> str:
+def listed(values: Sequence[int]) -> str:
     """The values in words, the middle left out of a long list."""
-    if len(values) <= limit:
+    if len(values) <= 24:
         return ", ".join(map(str, values))
-    return f"{listed(values[: limit - 2])}, ..., {values[-1]}"
+    return f"{listed(values[:22])}, ..., {values[-1]}"

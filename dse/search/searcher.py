@@ -167,15 +167,15 @@ def shown_settings(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     return {aliases.get(key, key): value for key, value in settings.items()}
 
 
-def parse_settings(texts: Iterable[str], where: str = "--set") -> dict[str, Any]:
+def parse_settings(texts: Iterable[str]) -> dict[str, Any]:
     """Settings written as `agents=9`, `rate=0.2`, `actions=gaussian`: TOML values, or else plain text."""
     settings: dict[str, Any] = {}
     for text in texts:
         key, equals, value = (part.strip() for part in text.partition("="))
         if not (key and equals and value):
-            raise InputError(f"{where} must read NAME=VALUE, like agents=9, got {shorten(text)}")
+            raise InputError(f"--set must read NAME=VALUE, like agents=9, got {shorten(text)}")
         if key in settings:
-            raise InputError(f"{where} gives {key!r} twice")
+            raise InputError(f"--set gives {key!r} twice")
         settings[key] = _toml_value(value)
     return settings
 

@@ -52,9 +52,9 @@ class Node:
         """The shape of an input; InputError if it is not known."""
         return self._shape(self.proto.input[place], "an input")
 
-    def output(self, place: int = 0) -> Shape:
-        """The shape of an output; InputError if it is not known."""
-        return self._shape(self.proto.output[place], "the output")
+    def output(self) -> Shape:
+        """The shape of the first output; InputError if it is not known."""
+        return self._shape(self.proto.output[0], "the output")
 
     def given(self, place: int) -> bool:
         """Whether there is an input at a place."""

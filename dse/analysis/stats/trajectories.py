@@ -10,9 +10,9 @@ from dse.support.arrays import FloatArray, IntArray
 GRID_POINTS = 120
 
 
-def sample_grid(budget: int, points: int = GRID_POINTS) -> IntArray:
-    """Up to `points` numbers of samples, about evenly spaced on a log axis, from 1 to the budget."""
-    return np.unique(np.rint(np.geomspace(1, budget, points)).astype(np.int64))
+def sample_grid(budget: int) -> IntArray:
+    """Up to GRID_POINTS numbers of samples, about evenly spaced on a log axis, from 1 to the budget."""
+    return np.unique(np.rint(np.geomspace(1, budget, GRID_POINTS)).astype(np.int64))
 
 
 def best_so_far(index: ArrayLike, loss: ArrayLike, samples: ArrayLike) -> FloatArray:

@@ -91,19 +91,19 @@ class FeasibilityRules:
         self._kernel.serial_floors(rows, self._params, floors)
         return floors
 
-    def explain(self, row: IntArray, costs: CostBatch, index: int = 0) -> str:
+    def explain(self, row: IntArray, costs: CostBatch) -> str:
         """Why a mapping is not feasible, with figures ("L1 needs 4096 of 512 elements"), or "feasible".
 
-        `row` (27,) is the mapping, and its costs are those at `index`.
+        `row` (27,) is the mapping, and its costs are the first.
         """
-        _, reasons = self.judge(row[np.newaxis], costs.take(slice(index, index + 1)))
-        reason, cycles = Reason(int(reasons[0])), costs.cycles[index]
+        _, reasons = self.judge(row[np.newaxis], costs.take(slice(1)))
+        reason, cycles = Reason(int(reasons[0])), costs.cycles[0]
         if reason is Reason.L1_TOO_SMALL:
-            return f"L1 needs {costs.l1_size[index]} of {self._accelerator.l1_size} {self._accelerator.unit}"
+            return f"L1 needs {costs.l1_size[0]} of {self._accelerator.l1_size} {self._accelerator.unit}"
         if reason is Reason.L2_TOO_SMALL:
-            return f"L2 needs {costs.l2_size[index]} of {self._accelerator.l2_size} {self._accelerator.unit}"
+            return f"L2 needs {costs.l2_size[0]} of {self._accelerator.l2_size} {self._accelerator.unit}"
         if reason is Reason.WORK_DROPPED:
-            return f"the cost model counts {costs.macs[index]} MACs, the layer has {self._layer.macs}"
+            return f"the cost model counts {costs.macs[0]} MACs, the layer has {self._layer.macs}"
         if reason is Reason.BELOW_COMPUTE_FLOOR:
             floor = self._params[0, self._kernel.COMPUTE_FLOOR]
             return f"{cycles} cycles; on all PEs the MACs take at least {floor}"

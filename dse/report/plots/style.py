@@ -92,11 +92,11 @@ def _look(look: Mapping[str, str]) -> tuple[str, Dash, str]:
     return look["colour"], _LINES[look["line"]], look["marker"]
 
 
-def readable(colour: str, contrast: float = 4.5) -> str:
-    """The colour, darkened until it has WCAG's contrast for small text on white."""
+def readable(colour: str) -> str:
+    """The colour, darkened until it has WCAG's contrast for small text on white, 4.5."""
     red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
     hue, light, saturation = colorsys.rgb_to_hls(red, green, blue)
-    while 1.05 / (luminance(red, green, blue) + 0.05) < contrast:
+    while 1.05 / (luminance(red, green, blue) + 0.05) < 4.5:
         light *= 0.96
         red, green, blue = colorsys.hls_to_rgb(hue, light, saturation)
     return f"#{round(red * 255):02x}{round(green * 255):02x}{round(blue * 255):02x}"

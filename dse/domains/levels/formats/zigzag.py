@@ -41,7 +41,7 @@ def write(problem: Any, mapping: HierarchyMapping) -> Written:
         ACCELERATOR: with_note(accelerator, "machine", machine.to_dict()),
         WORKLOAD: with_note(workload, "layer", {**layer.to_dict(), "name": layer.name}),
         MAPPING: with_note(loops, "mapping", mapping.to_list()),
-    }, unsaid(machine, mapping, sizes)
+    }, unsaid(machine, sizes)
 
 
 def _mapping(machine: Machine, mapping: HierarchyMapping) -> dict[str, Any]:

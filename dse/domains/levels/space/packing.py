@@ -14,7 +14,6 @@ from dse.domains.levels.machine import Machine
 from dse.domains.levels.space.chains import FactorChain
 from dse.domains.levels.space.layers import LevelChoices
 from dse.domains.levels.space.tables import SpaceTables, edge_tables, padded, prime_table, slot_columns
-from dse.domains.levels.workload import Workload
 from dse.support.arrays import IntArray
 
 FACTORS, ORDER, KEEP = range(3)
@@ -55,11 +54,7 @@ class _Maker:
 
 
 def pack(
-    workload: Workload,
-    machine: Machine,
-    layout: Layout,
-    chains: Sequence[FactorChain],
-    levels: Sequence[LevelChoices],
+    machine: Machine, layout: Layout, chains: Sequence[FactorChain], levels: Sequence[LevelChoices]
 ) -> Packed:
     """The space's genes, blocks and tables. There is always a gene, if need be one of one value."""
     maker = _Maker()

@@ -88,7 +88,7 @@ class HierarchySpace(GeneVectors):
 
     @cached_property
     def _packed(self) -> Packed:
-        return pack(self.workload, self.machine, self.layout, self.chains, self.levels)
+        return pack(self.machine, self.layout, self.chains, self.levels)
 
     @cached_property
     def shapes(self) -> ShapeTables:
