@@ -29,7 +29,7 @@ BEST = 20
 class Budget(NamedTuple):
     """Bounds to work out, mappings to price of small boxes, all there are, and to draw from the rest."""
 
-    bounds: int = 24_000_000
+    bounds: int = 12_000_000
     rows: int = 2_000_000
     drawn: int = 500_000
 
