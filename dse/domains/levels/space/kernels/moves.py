@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 from numba import njit
 
 from dse.support.jit import INLINED, OPTIONS
 
 FACTORS, ORDER, KEEP = range(3)
 """Kinds of blocks."""
+ALL = np.int64(-1)
+"""Moves are counted, none is made. Of the type of other numbers: for a literal kernels are compiled again."""
 
 
 @njit(**OPTIONS)
@@ -188,7 +191,7 @@ def block_neighbours(genes, block, rows, t, out):
     Without room for them they are only counted.
     """
     scratch = genes[0].copy()
-    total = block_move(genes[0], block, rows[0], t, -1, scratch)
+    total = block_move(genes[0], block, rows[0], t, ALL, scratch)
     if total > len(out):
         return total
     for wanted in range(total):
@@ -205,12 +208,12 @@ def random_neighbours(genes, rows, t, picks):
     for i in range(len(genes)):
         total = 0
         for block in range(blocks):
-            total += block_move(genes[i], block, rows[i], t, -1, scratch)
+            total += block_move(genes[i], block, rows[i], t, ALL, scratch)
         wanted = min(int(picks[i] * total), total - 1)
         for block in range(blocks):
             if total == 0:
                 break
-            here = block_move(genes[i], block, rows[i], t, -1, scratch)
+            here = block_move(genes[i], block, rows[i], t, ALL, scratch)
             if wanted < here:
                 block_move(genes[i], block, rows[i], t, wanted, scratch)
                 break
