@@ -22,7 +22,7 @@ layers = ["resnet18:3"]
 """
 
 
-def test_a_run_becomes_a_report_without_a_call_upward(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_becomes_a_report_with_no_call_upward(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(executors, "LocalProcesses", executors.InProcess)
     (tmp_path / "walk.toml").write_text(CAMPAIGN)
     walk = Walk(RUN)

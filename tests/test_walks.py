@@ -63,7 +63,7 @@ def walking(look: Callable[[FrameType, str, Any], None]) -> Any:
 
 def said(words: str) -> int:
     """A number that the page has before these words."""
-    text = " ".join((ROOT / "docs" / "extending.md").read_text(encoding="utf-8").split())
+    text = " ".join((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split())
     return int(re.findall(rf"(\d+) {words}", text)[0])
 
 
