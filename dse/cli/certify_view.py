@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from dse.core.problem import AnyProblem
 
 
+ANY_SIZE = ", tiles of any size"
+
+
 class LayerBar:
     """A bar on the terminal over a network's layers; nothing where there is no terminal."""
 
@@ -62,6 +65,7 @@ def show_layer(
     console, unit = output.make_console(), unit_of(problem.objective, problem.model.name)
     machine = problem.accelerator.called(entry["accelerator"])
     title = f"{entry['layer']} ({problem.layer}), {machine}, cost model {problem.model_spec}"
+    title += ANY_SIZE * (entry["tiles"] == "any")
     output.print_heading(console, title)
     best = certificate.best
     if best is None:
@@ -103,6 +107,7 @@ def show_network(data: Mapping[str, Any], out: Path | None, *, kept: bool, roofl
     gap = ("gap",) if open_ else ()
     heads = ("layer", "repeats", "status", *gap, f"least {objective}", "cycles", "energy", "seconds")
     title = f"{data['network']}, {data['accelerator']}, least {objective}, cost model {data['cost_model']}"
+    title += ANY_SIZE * any(entry["tiles"] == "any" for entry in data["layers"])
     output.print_table(console, title, heads, rows, figures=heads[3:])
     for source in dict.fromkeys(said for entry in data["layers"] for said in entry.get("energies", ())):
         console.print(f"energy: {source}")

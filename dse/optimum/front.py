@@ -106,6 +106,7 @@ class Front:
             "accelerator": accelerator,
             "objective": self.problem.objective,
             "cost_model": self.problem.model_spec,
+            "tiles": self.problem.options["tiles"],
             "status": self.status,
             "points": [self._point(point) for point in self.points],
             "open": self.open,

@@ -17,7 +17,7 @@ from tests.cli.certify_options import RESNET, problem
 from tests.conftest import Dse
 from workloads import load
 
-MAESTRO = ("--cost-model", "maestro")
+MAESTRO = ("--cost-model", "maestro", "--tiles", "factors")
 POWER = ("--tiles", "any", "--cost-model", "maestro", "--objective", "power")
 
 
@@ -95,6 +95,25 @@ def test_the_best_case_costs_what_is_said(dse: Dse, tmp_path: Path, model: str) 
     cases = ("--cases", str(tmp_path / "cases.jsonl"), "--cost-model", model, "--json")
     found = dse("evaluate", *cases).json
     assert (found["cycles"], found["energy_nj"]) == (best["cycles"], best["energy_nj"])
+
+
+@pytest.mark.parametrize(
+    ("options", "tiles"),
+    [
+        ((), "any"),
+        (("--cost-model", "maestro"), "any"),
+        (("--tiles", "factors"), "factors"),
+        (("--objective", "latency, energy"), "factors"),
+        (("--format", "timeloop", "--out", "out"), "factors"),
+        (("--objective", "area"), "factors"),
+    ],
+)
+def test_who_names_no_tiles_gets_those_of_any_size_where_that_is_proven_and_can_be_written(
+    dse: Dse, options: tuple[str, ...], tiles: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    data = dse("certify", "--layer", "mlp:4", "--accelerator", "edge", *options, "--json").json
+    assert (data["status"], data["tiles"]) == ("optimal", tiles)
 
 
 def test_people_are_shown_the_mapping_and_what_was_proven(dse: Dse) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,7 +26,6 @@ from dse.cli.options import (
     NetworkName,
     Objective,
     SpaceName,
-    Tiles,
     Verify,
     WithDetail,
     chosen_model,
@@ -34,7 +33,12 @@ from dse.cli.options import (
 )
 from dse.support.errors import InputError
 
+if TYPE_CHECKING:
+    from dse.core.problem import AnyProblem
+
 FAILED = 1
+SECONDS_ANY = 60.0
+"""How long a layer's proof over tiles of any size takes at most, if nothing is said."""
 WORTH_SAYING = 1.0
 """Seconds of compiling kernels from which on it is said."""
 
@@ -48,12 +52,20 @@ def command(
         float | None,
         typer.Option(
             help="Seconds for a layer, or for all of --network; the next call goes on from there. By default "
-            "60 for a layer on machines of levels.",
+            "60 for a layer on machines of levels, or over tiles of any size.",
             metavar="S",
         ),
     ] = None,
     verify: Verify = False,
-    tiles: Tiles = "factors",
+    tiles: Annotated[
+        str | None,
+        typer.Option(
+            "--tiles",
+            help="Tile sizes: factors (divisors only) or any. By default any, where an optimum over them can "
+            "be proven; factors for a front, and with --format or --chains.",
+            metavar="factors|any",
+        ),
+    ] = None,
     space: SpaceName = "default",
     hardware: Hardware = None,
     fix: Fix = None,
@@ -111,21 +123,25 @@ def command(
     if time_limit is not None:
         positive_number(time_limit, "--time-limit")
     model = chosen_model(cost_model, constants)
-    problems = problems_asked(
+    asked = partial(
+        problems_asked,
         layers,
         accelerator,
         objective,
         model,
-        tiles=tiles,
         space=space,
         hardware=hardware,
         fix=fix,
         refuse=partial(_refuse, roofline=roofline, formats=formats),
         named=network is not None,
     )
+    narrow = several(objective) or chains or bool(formats)
+    problems = asked(tiles=tiles or "factors") if tiles or narrow else _over_any_tiles(asked)
     # Where none is given: some spaces may be too large for a proof.
     given = time_limit
-    time_limit = domain_of(model).proof_seconds if time_limit is None else time_limit
+    if time_limit is None:
+        any_size = any(problem.options["tiles"] == "any" for problem in problems.values())
+        time_limit = SECONDS_ANY if any_size else domain_of(model).proof_seconds
     note_merged(network or layer or "")
     options = {"time_limit": time_limit, "cache": kept, "check": verify}
     in_all = {"time_limit": None, "in_all": given} if given is not None else {}
@@ -163,6 +179,15 @@ def _compiling_said() -> Iterator[None]:
     if sum(seconds) > WORTH_SAYING:
         took = output.short(sum(seconds))
         typer.echo(f"dse: kernels were compiled, once after an installation: {took} s", err=True)
+
+
+def _over_any_tiles(asked: Callable[..., dict[str, AnyProblem]]) -> dict[str, AnyProblem]:
+    """The problems over tiles of any size; over perfect factors where the others cannot be proven."""
+    try:
+        return asked(tiles="any")
+    except InputError:
+        # What is wrong whatever the tiles is said by this.
+        return asked()
 
 
 def _refuse(problem: Any, *, roofline: bool, formats: tuple[str, ...]) -> None:
