@@ -128,7 +128,9 @@ def space_from_plain(data: object) -> HardwareSpace:
         for name, text in data["formulas"].items()
     }
     measures = {name: Formula(text, f"{where}: {name}") for name, text in data["measures"].items()}
-    return HardwareSpace("", base, made, domain, parameters, formulas, measures, data["limits"])
+    # Names are no part of what is kept.
+    name = base.name or "codesign"
+    return HardwareSpace(name, base, made, domain, parameters, formulas, measures, data["limits"])
 
 
 def _flat(data: object, figures: Mapping[str, HardwareFigure], where: str) -> dict[str, Any]:

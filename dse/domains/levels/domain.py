@@ -12,7 +12,7 @@ from dse.core.layer import Layer
 from dse.core.objective import refuse_several
 from dse.core.proofs import others_of, proof_module
 from dse.core.speed import Timed
-from dse.domains.levels.architecture import machine_from_dict
+from dse.domains.levels.architecture import machine_as_written
 from dse.domains.levels.cost_model import LevelsCostModel
 from dse.domains.levels.figures import LevelsFigures
 from dse.domains.levels.machine import Machine
@@ -66,7 +66,7 @@ class Levels:
         """See Domain."""
         if not (isinstance(data, dict) and "levels" in data):
             raise InputError("accelerator: it has no levels, and the cost model is of machines that have")
-        return machine_from_dict(data, "machine")
+        return machine_as_written(data, "machine")
 
     def hardware(self) -> list[dict[str, Any]]:
         """See Domain: the machines that come with the cost models."""

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 import dse
+from dse.core.layer import Layer
 from dse.core.whole_network import WholeNetwork
 from dse.optimum import certify, verify
 from dse.optimum.codesign.problem import CodesignProblem
 from tests.cli.test_codesign_cli import NETWORK, SPACE
 from tests.conftest import Dse
-from tests.domains.codesign.spaces import chips
+from tests.domains.codesign.spaces import chips, gemmini
 from tests.optimum.codesign.enumerated import LAYERS
 from tests.optimum.network_problems import campaign_of, is_made_again, read_from_files
 
@@ -39,6 +40,8 @@ def problem() -> CodesignProblem:
 
 def test_a_problem_is_made_again_from_what_a_folder_says_of_it() -> None:
     is_made_again(problem())
+    space = gemmini([2, 4], [1, 2], [1])
+    is_made_again(CodesignProblem(WholeNetwork("one", (Layer.gemm(4, 4, 4),)), space, "edp"))
 
 
 def test_a_design_is_its_vector_and_its_file() -> None:
