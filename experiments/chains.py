@@ -3,7 +3,8 @@
 Least energy of the chains of each network (of a transformer its blocks, without the vocabulary's product) on
 examples/systolic.toml with buffers of several sizes, against the least where nothing stays on chip; and that
 where whole intermediates stay but no tiles are shared. A row of chains.csv for each network and size, proven
-in `--limit` seconds for all of it; rows that are there stay. Then chains.md and chains.png.
+in `--limit` seconds for all of it; rows that are there stay. Then chains.md and chains.png. With
+`--line-buffers` line_buffers.csv instead: what these gain besides, of networks of convolutions.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ import argparse
 import csv
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 from dse.core.certificate import Certificate
@@ -24,6 +27,7 @@ from dse.core.problem import AnyProblem
 from dse.core.residence import residence_of
 from dse.optimum import certify
 from dse.optimum.chains.solve import certify_chains
+from dse.optimum.chains.tilings import is_product
 from dse.support.toml import read_toml
 from experiments import RESULTS
 from workloads import load
@@ -53,6 +57,8 @@ HEAD = (
     "proofs",
     "seconds",
 )
+LINES_NETWORKS, LINES_SIZES = ("mobilenet_v2", "resnet18", "vgg16"), (0.25, 1, 4)
+LINES_HEAD = ("network", "mib", "status", "gap", "energy", "without", "line_buffers", "cpu_seconds")
 
 
 def chip(mib: float) -> Any:
@@ -101,10 +107,53 @@ def row_of(name: str, mib: float, limit: float) -> dict[str, Any]:
     }
 
 
-def read(path: Path) -> list[dict[str, str]]:
+def row_of_lines(name: str, mib: float, limit: float) -> dict[str, Any]:
+    """The gains of one network with line buffers and without; seconds are of computing."""
+    hardware, residence, clock = chip(mib), residence_of(cost_model(MODEL)), Clock(limit)
+    assert residence is not None
+    known: dict[str, Certificate] = {}
+
+    def make(layer: Layer) -> AnyProblem:
+        return make_problem(replace(layer), hardware, "energy", MODEL)
+
+    def prove(problem: AnyProblem) -> Certificate:
+        if problem.fingerprint not in known:
+            known[problem.fingerprint] = certify(problem, max(limit - clock.seconds, 1e-2), cache=False)
+        return known[problem.fingerprint]
+
+    chains, began = load(name).chains, process_time()
+    found = certify_chains(chains, make, residence, prove, lines=True, over=lambda: clock.over)
+    seconds = process_time() - began
+    without = certify_chains(chains, make, residence, prove, over=lambda: clock.over)
+    assert found.best is not None
+    pairs = [one for one in found.best.shared if not all(map(is_product, one.group.layers))]
+    return {
+        "network": name,
+        "mib": f"{mib:g}",
+        "status": found.status,
+        "gap": f"{found.gap or 0:.2g}",
+        "energy": f"{found.to_dict()['gain']['energy']:.4f}",
+        "without": f"{without.to_dict()['gain']['energy']:.4f}",
+        "line_buffers": len(pairs),
+        "cpu_seconds": f"{seconds:.1f}",
+    }
+
+
+def add_lines(path: Path, limit: float) -> None:
+    """Rows of line buffers that are not there yet."""
+    done = {(row["network"], float(row["mib"])) for row in read(path, LINES_HEAD)}
+    for name, size in product(LINES_NETWORKS, LINES_SIZES):
+        if (name, size) not in done:
+            found = row_of_lines(name, size, limit)
+            with path.open("a", encoding="utf-8", newline="") as file:
+                csv.DictWriter(file, LINES_HEAD, lineterminator="\n").writerow(found)
+            print(*found.values(), flush=True)
+
+
+def read(path: Path, head: Sequence[str] = HEAD) -> list[dict[str, str]]:
     """The rows that there are."""
     if not path.exists():
-        path.write_text(",".join(HEAD) + "\n", encoding="utf-8")
+        path.write_text(",".join(head) + "\n", encoding="utf-8")
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
@@ -155,7 +204,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", nargs="?", type=Path, default=RESULTS / "optima")
     parser.add_argument("--limit", type=float, default=600.0)
+    parser.add_argument("--line-buffers", action="store_true")
     given = parser.parse_args()
+    if given.line_buffers:
+        add_lines(given.folder / "line_buffers.csv", given.limit)
+        return
     path = given.folder / "chains.csv"
     done = {(row["network"], float(row["mib"])) for row in read(path)}
     for size in SIZES:
