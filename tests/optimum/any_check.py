@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from dse.core.certificate import BOUNDED, INFEASIBLE, OPTIMAL, Certificate, Counts, priced
-from dse.domains.clustered.check.boxes import Boxes, Search
+from dse.domains.clustered.check.boxes import Boxes, Cost, Search
 from dse.domains.clustered.check.remains import Remains
 from dse.domains.clustered.mapping import MappingBatch
 from dse.domains.clustered.models.loopnest.check.least_cost import LeastCost
@@ -26,11 +26,11 @@ SUMS = (
 )
 
 
-def margins(problem: Problem, rng: np.random.Generator) -> FloatArray:
+def margins(problem: Problem, rng: np.random.Generator, cost: Cost | None = None) -> FloatArray:
     """Of random mappings in random boxes, the loss over the box's bound: never below 1 but for rounding."""
     found = [np.ones(1)]
     for cluster in problem.accelerator.cluster_sizes:
-        left = Search(Boxes(problem, LeastCost(problem)), cluster, np.inf, 0).draw(rng, BOXES)
+        left = Search(Boxes(problem, cost or LeastCost(problem)), cluster, np.inf, 0).draw(rng, BOXES)
         for box in np.flatnonzero(left.pairs().prod(axis=1) > 0).tolist():
             alone = replace(
                 left,

@@ -17,6 +17,7 @@ from dse.domains.clustered.check.any_size import any_checks
 from dse.domains.clustered.check.enumeration import Group, Groups, group_keys
 from dse.domains.clustered.models.maestro.check.coverage import cover
 from dse.domains.clustered.models.maestro.check.inner_check import cycles_below_none, fewest_cycles
+from dse.domains.clustered.models.maestro.check.least_cost import LeastCost
 from dse.domains.clustered.problem import Problem
 
 SOLVED_ROWS, OTHER_ROWS = 3_000_000, 500_000
@@ -27,7 +28,7 @@ OTHERS = 24
 def checks(problem: Problem, certificate: Certificate, rng: np.random.Generator) -> tuple[Check, ...]:
     """Check what only `maestro` certificates claim."""
     if problem.tiles == "any":
-        return any_checks(problem, certificate, rng)
+        return any_checks(problem, certificate, rng, LeastCost(problem))
     return (
         _covered(problem, certificate),
         _solved(problem, certificate, rng),
