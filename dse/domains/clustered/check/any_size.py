@@ -18,6 +18,7 @@ from dse.domains.clustered.check.boxes import Boxes, Cost
 from dse.domains.clustered.check.remains import Remains
 from dse.domains.clustered.mapping import COLUMNS, MappingBatch
 from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.space.genes import MAPPED_DIMS
 from dse.support.arrays import IntArray
 
 STEPS, WIDTH = 40, 500
@@ -35,6 +36,8 @@ class Budget(NamedTuple):
 
 
 BUDGET = Budget()
+MAX_SIZE = 1400
+"""Of a dim: it has a million pairs of an outer and an inner tile, all of which are worked out beforehand."""
 
 
 def any_checks(
@@ -43,7 +46,11 @@ def any_checks(
     """Check what certificates over tiles of any size claim."""
     starts = [] if certificate.best is None else [MappingBatch.of([certificate.best.mapping]).rows]
     found: tuple[Check, ...] = ()
-    if cost is not None:
+    most = max(problem.layer.loops[dim] for dim in MAPPED_DIMS)
+    if cost is not None and most > MAX_SIZE:
+        seen = f"a dim of {most:,} indices has too many tiles for this check"
+        found = (Check("boxes of tiles are not gone through", True, seen),)
+    elif cost is not None:
         covered, best = covered_check(problem, certificate.lower_bound, rng, cost)
         found, starts = (covered,), [*starts, best]
     rows = np.concatenate(starts) if starts else np.empty((0, COLUMNS), dtype=np.int64)

@@ -178,4 +178,5 @@ def test_a_decoded_product_is_proven_and_verified_in_bits(dse: Dse) -> None:
     found = run.json
     assert found["status"] == "optimal"
     assert all(check["passed"] for check in found["verified"])
+    assert "a dim of 4,096 indices has too many tiles" in found["verified"][1]["seen"]
     assert MODEL.prices_widths
