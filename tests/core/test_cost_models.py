@@ -89,6 +89,7 @@ def test_a_model_declares_what_it_can_do() -> None:
     assert models_with("prices_cases") == ("loopnest", "maestro", "timeloop")
     assert models_with("proof_module") == ("loopnest", "maestro", "timeloop")
     assert models_with("settings_type") == (
+        "chains",
         "command",
         "loopnest",
         "maestro-exe",
