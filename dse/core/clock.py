@@ -28,6 +28,7 @@ class Clock:
 
     def __init__(self, limit: float | None = None, now: Now = time.perf_counter) -> None:
         self._now = now
+        self._whole: Clock | None = None
         self._begun = now()
         self._end = math.inf if limit is None else self._begun + limit
         self.interrupted = False
@@ -40,12 +41,19 @@ class Clock:
     @property
     def left(self) -> float:
         """Seconds that are left; inf without a limit."""
-        return -math.inf if self.interrupted else self._end - self._now()
+        interrupted = self.interrupted or (self._whole is not None and self._whole.interrupted)
+        return -math.inf if interrupted else self._end - self._now()
 
     @property
     def over(self) -> bool:
         """Whether the time is over."""
         return self.left < 0
+
+    def part(self, share: float) -> Clock:
+        """A share of the time that is left, from now on; what interrupts the whole interrupts it too."""
+        found = Clock(None if self.left == math.inf else max(share * self.left, 0.0), self._now)
+        found._whole = self
+        return found
 
     def pause(self, seconds: float) -> None:
         """Leave out so many seconds that have just passed."""

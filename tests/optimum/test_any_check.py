@@ -14,6 +14,7 @@ from dse.domains.clustered.check.remains import Remains
 from dse.domains.clustered.mapping import MappingBatch
 from dse.domains.clustered.models.loopnest.check.least_cost import LeastCost
 from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.proof.solver import solve
 from tests.optimum.any_cases import random_problem
 from tests.optimum.any_check import SUMS, bounded, claimed, margins
 
@@ -89,6 +90,25 @@ def test_a_budget_that_runs_out_is_said_and_what_is_left_is_drawn_from() -> None
     assert "5,000 mappings of the rest priced" in found(2e-10).seen
     assert found(2e-10) == found(2e-10)
     assert not found(1.0).passed
+
+
+def test_too_many_pairs_of_tiles_are_counted_beforehand_and_not_gone_through() -> None:
+    machine = Accelerator(8, 256, 4096, 4, 2)
+    problem = Problem(Layer("CONV", 8, 6, 9, 7, 3, 3), machine, "edp", "loopnest", tiles="any")
+    boxes = Boxes(problem, LeastCost(problem))
+    worked_out = sum(
+        sum(len(tree.pairs) for trees in Search(boxes, cluster, 0.0, 0).run().trees for tree in trees)
+        for cluster in boxes.clusters
+    )
+    assert worked_out <= boxes.pairs < 3 * worked_out
+    asked = (problem, solve(problem, threads=1), np.random.default_rng(0), LeastCost(problem))
+    names = [
+        [check.name for check in any_checks(*asked, FEW._replace(pairs=pairs))]
+        for pairs in (boxes.pairs, boxes.pairs - 1)
+    ]
+    assert NAME in names[0]
+    assert names[1][0] == "boxes of tiles are not gone through"
+    assert names[0][1:] == names[1][1:]
 
 
 def test_what_fits_in_no_buffer_is_ruled_out_at_once() -> None:

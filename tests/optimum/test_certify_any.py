@@ -9,7 +9,8 @@ import pytest
 
 from dse.core.certificate import BOUNDED, INFEASIBLE, OPTIMAL
 from dse.core.clock import Clock
-from dse.domains.clustered.accelerator import PRESETS
+from dse.core.layer import Layer
+from dse.domains.clustered.accelerator import PRESETS, load_accelerator
 from dse.domains.clustered.models.loopnest.extents import MAX_RUNS, TABLE_COLUMNS, measure
 from dse.domains.clustered.models.loopnest.proof.boxes.bounds import intervals
 from dse.domains.clustered.models.loopnest.traffic import (
@@ -67,6 +68,28 @@ def test_a_proof_whose_time_runs_out_has_a_bound_and_goes_on() -> None:
     assert last.status == whole.status == OPTIMAL
     assert last.lower_bound == whole.lower_bound
     assert last.all_seconds > last.seconds
+
+
+@pytest.mark.parametrize("model", ["loopnest", "maestro"])
+def test_a_proof_whose_time_runs_out_has_a_mapping_no_worse_than_the_best_of_perfect_factors(
+    model: str,
+) -> None:
+    """Of a vocabulary's product descents over all tiles end higher."""
+    problem = Problem(Layer.gemm(1, 128256, 4096), PRESETS["edge"], "edp", model, tiles="any")
+    found, factors = solve(problem, Clock(1), threads=1), solve(problem.with_changes(tiles="factors"))
+    assert factors.status == OPTIMAL
+    assert found.best is not None
+    assert factors.best is not None
+    assert found.best.loss <= factors.best.loss
+
+
+def test_where_a_perfect_factor_mapping_is_as_good_it_is_the_one() -> None:
+    layer, machine = load_layer("examples/network.toml:conv1"), load_accelerator("examples/accelerator.toml")
+    problem = Problem(layer, machine, "edp", "loopnest", tiles="any")
+    found, factors = solve(problem, threads=1), solve(problem.with_changes(tiles="factors"), threads=1)
+    assert found.best is not None
+    assert factors.best is not None
+    assert (found.best.loss, found.best.mapping) == (factors.best.loss, factors.best.mapping)
 
 
 def test_no_mapping_of_a_random_layer_is_below_the_bound_of_its_group() -> None:

@@ -18,7 +18,6 @@ from dse.domains.clustered.check.boxes import Boxes, Cost
 from dse.domains.clustered.check.remains import Remains
 from dse.domains.clustered.mapping import COLUMNS, MappingBatch
 from dse.domains.clustered.problem import Problem
-from dse.domains.clustered.space.genes import MAPPED_DIMS
 from dse.support.arrays import IntArray
 
 STEPS, WIDTH = 40, 500
@@ -28,37 +27,41 @@ BEST = 20
 
 
 class Budget(NamedTuple):
-    """Bounds to work out, mappings to price of small boxes, all there are, and to draw from the rest."""
+    """Bounds to work out, mappings to price of small boxes, all there are, and to draw from the rest; and how
+    many pairs of tiles there may be, all of which have figures worked out beforehand.
+    """
 
     bounds: int = 12_000_000
     rows: int = 2_000_000
     drawn: int = 500_000
+    pairs: int = 20_000_000
 
 
 BUDGET = Budget()
-MAX_SIZE = 1400
-"""Of a dim: it has a million pairs of an outer and an inner tile, all of which are worked out beforehand."""
 
 
 def any_checks(
-    problem: Problem, certificate: Certificate, rng: np.random.Generator, cost: Cost | None = None
+    problem: Problem,
+    certificate: Certificate,
+    rng: np.random.Generator,
+    cost: Cost | None = None,
+    budget: Budget = BUDGET,
 ) -> tuple[Check, ...]:
     """Check what certificates over tiles of any size claim."""
     starts = [] if certificate.best is None else [MappingBatch.of([certificate.best.mapping]).rows]
     found: tuple[Check, ...] = ()
-    most = max(problem.layer.loops[dim] for dim in MAPPED_DIMS)
-    if cost is not None and most > MAX_SIZE:
-        seen = f"a dim of {most:,} indices has too many tiles for this check"
+    if cost is not None and (pairs := Boxes(problem, cost).pairs) > budget.pairs:
+        seen = f"{pairs:,} pairs of an outer and an inner tile are too many for this check"
         found = (Check("boxes of tiles are not gone through", True, seen),)
     elif cost is not None:
-        covered, best = covered_check(problem, certificate.lower_bound, rng, cost)
+        covered, best = covered_check(problem, certificate.lower_bound, rng, cost, budget)
         found, starts = (covered,), [*starts, best]
     rows = np.concatenate(starts) if starts else np.empty((0, COLUMNS), dtype=np.int64)
     return (*found, _around(problem, certificate, rng, rows)) if len(rows) else found
 
 
 def covered_check(
-    problem: Problem, target: float, rng: np.random.Generator, cost: Cost, budget: Budget = BUDGET
+    problem: Problem, target: float, rng: np.random.Generator, cost: Cost, budget: Budget
 ) -> tuple[Check, IntArray]:
     """Whether no box of tiles is below the target; and the best mappings that were drawn, as rows."""
     searched = Boxes(problem, cost).search(target, budget.bounds)

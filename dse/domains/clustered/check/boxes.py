@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from dse.domains.clustered.check.enumeration import allowed_parallels
-from dse.domains.clustered.check.pair_trees import Pairs, PairTree
+from dse.domains.clustered.check.pair_trees import Pairs, PairTree, pairs_between
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.space.genes import MAPPED_DIMS
 from dse.support.arrays import BoolArray, FloatArray, IntArray
@@ -134,20 +134,31 @@ class Boxes:
         inner = inner[:1] if cluster == 1 else inner
         return np.array([(one, other) for one in outer for other in inner])
 
+    def intervals(self, dim: int) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Those of the outer and of the inner tiles of a dim that are allowed, and that can fit."""
+        name, cost = MAPPED_DIMS[dim], self.cost
+        fixed: Mapping[str, Any] = self.problem.space.fixed
+        outer, inner = fixed.get(f"outer.tile.{name}"), fixed.get(f"inner.tile.{name}")
+        outers = (outer, outer) if outer else (inner or 1, self.problem.space.layer.loops[name])
+        inners = (inner, inner) if inner else (1, outers[1])
+        outers = (outers[0], min(outers[1], max(cost.most_outer(dim), outers[0])))
+        return outers, (inners[0], min(inners[1], max(cost.most_inner(dim), inners[0])))
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs of tiles the search works out figures of, at most, before its first bound."""
+        ways = sum(len(self.parallels(cluster)) for cluster in self.clusters)
+        each = (pairs_between(*self.intervals(dim)) for dim in range(4))
+        # A dim has no more trees than there are choices of parallel dims, nor than four.
+        return sum(each) * min(ways, 4 * len(self.clusters))
+
     def tree(self, dim: int, cluster: int, outer_parallel: bool, inner_parallel: bool) -> PairTree:
         """The pairs of a dim that are allowed and do not fill the buffers by themselves."""
         across = self.problem.accelerator.num_pes // cluster if outer_parallel else 1
-        within = cluster if inner_parallel else 1
-        name, cost = MAPPED_DIMS[dim], self.cost
-        fixed: Mapping[str, Any] = self.problem.space.fixed
-        size = self.problem.space.layer.loops[name]
-        outer, inner = fixed.get(f"outer.tile.{name}"), fixed.get(f"inner.tile.{name}")
-        outers = (outer, outer) if outer else (inner or 1, size)
-        inners = (inner, inner) if inner else (1, outers[1])
-        outers = (outers[0], min(outers[1], max(cost.most_outer(dim), outers[0])))
-        inners = (inners[0], min(inners[1], max(cost.most_inner(dim), inners[0])))
+        within, size = cluster if inner_parallel else 1, self.problem.space.layer.loops[MAPPED_DIMS[dim]]
+        outers, inners = self.intervals(dim)
         return PairTree.of(
-            size, outers, inners, lambda outer, inner: cost.columns(dim, outer, inner, across, within)
+            size, outers, inners, lambda outer, inner: self.cost.columns(dim, outer, inner, across, within)
         )
 
     def search(self, target: float, most: int) -> Searched:

@@ -92,6 +92,12 @@ class PairTree:
         return cls(Pairs(members, starts, len(table) // 2), names, table)
 
 
+def pairs_between(outers: tuple[int, int], inners: tuple[int, int]) -> int:
+    """How many pairs there are of tiles in two intervals, the inner tile no larger than the outer one."""
+    inner = np.arange(inners[0], min(inners[1], outers[1]) + 1)
+    return int((outers[1] + 1 - np.maximum(inner, outers[0])).sum())
+
+
 def _batches(outers: tuple[int, int], inners: tuple[int, int]) -> Iterator[tuple[IntArray, IntArray]]:
     """All pairs, those of an inner tile together, and after those of the next smaller one."""
     inner = np.arange(inners[0], min(inners[1], outers[1]) + 1)

@@ -49,6 +49,8 @@ Result = TypeVar("Result")
 
 BLOCK, STRETCH, BOUNDED_ANYWAY = 4096, 2**16, 2**17
 """Groups that one thread bounds at a time, that all do between two looks at the clock, and without a look."""
+FACTORS_SHARE = 0.2
+"""Of the time of a proof over tiles of any size, what that over perfect factors has before it."""
 NOTHING: Value = (math.inf, -math.inf)
 """No mapping: of one above a cap the loss is inf too, and it is no better."""
 
@@ -74,7 +76,7 @@ def solve(
     if known and known.settled and not bounded.complete:
         # Which groups are settled is known by their place in the order of all.
         return replace(known, seconds=clock.seconds, earlier_seconds=known.all_seconds, cached=False)
-    found = solve_groups(bounds, bounded, clock, threads, begin(problem, known))
+    found = solve_groups(bounds, bounded, clock, threads, begin(problem, known, clock, threads))
     best = found.best if found.winner is None else best_of(problem, found.value[0], found.winner)
     status, lower_bound = _claim(bounds, bounded, found)
     if known and status == BOUNDED:
@@ -165,10 +167,17 @@ class Found:
             self.value, self.winner = solution.value, solution.winner
 
 
-def begin(problem: Problem, known: Certificate | None) -> Found:
-    """What an earlier run found; without one nothing, or a good mapping where tiles are of any size."""
+def begin(problem: Problem, known: Certificate | None, clock: Clock, threads: int) -> Found:
+    """What an earlier run found; without one nothing, or where tiles are of any size a good mapping.
+
+    That is the best of perfect factors, whose proof takes at most a share of the time, unless descents over
+    all tiles find a better one.
+    """
     if known is None:
-        best = good_mapping(problem) if problem.tiles == "any" else None
+        good = (
+            [factors_best(problem, clock, threads), good_mapping(problem)] if problem.tiles == "any" else []
+        )
+        best = min((one for one in good if one), key=lambda one: one.loss, default=None)
         return Found() if best is None else Found((best.loss, best.tie_break(problem.objective)), best=best)
     best, value = known.best, NOTHING
     if best is not None:
@@ -176,6 +185,17 @@ def begin(problem: Problem, known: Certificate | None) -> Found:
     # Of groups that are not settled some were solved: they will be again.
     listed = list(known.solved) if known.settled else []
     return Found(value, None, best, known.settled, listed, known.counts.inner_levels)
+
+
+def factors_best(problem: Problem, clock: Clock, threads: int) -> Incumbent | None:
+    """The best mapping of perfect factors that is found in a share of the time; None without one."""
+    try:
+        factors = problem.with_changes(tiles="factors")
+    except InputError:
+        # A tile is fixed that is no factor.
+        return None
+    found = solve(factors, clock.part(FACTORS_SHARE), threads=threads).best
+    return None if found is None else priced(problem, found.mapping)
 
 
 def solve_groups(bounds: Bounds, bounded: Bounded, clock: Clock, threads: int, found: Found) -> Found:
