@@ -18,7 +18,7 @@ import numpy as np
 
 from dse.core.layer import Layer
 from dse.core.problem import AnyProblem
-from dse.core.space import Block, Gene
+from dse.core.space import Block, Gene, GeneVectors
 from dse.core.whole_network import WholeNetwork
 from dse.optimum.chains.program import Program
 from dse.optimum.chains.searched.members import Member, Reading, members_of
@@ -26,14 +26,14 @@ from dse.optimum.chains.searched.shared_designs import SharedChainDesigns
 from dse.optimum.chains.searched.shares import Plan, Shares, choices_of
 from dse.optimum.chains.tilings import part_of, size_of
 from dse.optimum.chains.whole import Step, subsets
-from dse.support.arrays import BoolArray, FloatArray, IntArray
+from dse.support.arrays import FloatArray, IntArray
 
 MANY = 4096
 """Plans that are kept ready."""
 
 
 @dataclass(frozen=True)
-class SharedChainSpace:
+class SharedChainSpace(GeneVectors):
     """`roomy` gives a layer's problem with no limit of the level for what stays."""
 
     layer: WholeNetwork
@@ -42,7 +42,6 @@ class SharedChainSpace:
     roomy: Callable[[Layer], AnyProblem]
 
     structure: ClassVar[None] = None
-    estimates: ClassVar[dict[str, int]] = {}
     fixed: ClassVar[dict[str, Any]] = {}
 
     @cached_property
@@ -71,13 +70,6 @@ class SharedChainSpace:
         return (*self.shares.genes, *own)
 
     @cached_property
-    def sizes(self) -> IntArray:
-        """How many values each gene has."""
-        sizes = np.array([gene.size for gene in self.genes], dtype=np.int64)
-        sizes.setflags(write=False)
-        return sizes
-
-    @cached_property
     def blocks(self) -> tuple[Block, ...]:
         """What stays and is shared, and the blocks of each member's own space."""
         count = len(self.shares.genes)
@@ -91,13 +83,8 @@ class SharedChainSpace:
     def _inner(self) -> tuple[tuple[Member, Block], ...]:
         return tuple((member, block) for member in self.members for block in member.whole.space.blocks)
 
-    @property
-    def vectors(self) -> int:
-        """How many gene vectors there are."""
-        return prod(self.sizes.tolist())
-
     @cached_property
-    def designs(self) -> int:
+    def mappings(self) -> int:
         """How many distinct designs: of every choice of what stays and every tiling, those of all parts."""
         states: list[dict[frozenset[int], int]] = [{} for _ in range(len(self.layer.layers) + 1)]
         states[0][frozenset()] = 1
@@ -123,11 +110,6 @@ class SharedChainSpace:
             prod(self.roomy(part.phase.layer).space.designs for part in tiling.parts)
             for tiling in choices_of(group).values()
         )
-
-    @property
-    def mappings(self) -> int:
-        """The designs."""
-        return self.designs
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -187,11 +169,6 @@ class SharedChainSpace:
                     drawn = reading.space.sample(rng, len(rows))
                     found[rows, member.slice] = reading.member_genes(drawn)
         return found
-
-    def contains(self, genes: IntArray, /) -> BoolArray:
-        """Which vectors lie in the space."""
-        inside: BoolArray = np.logical_and.reduce((genes >= 0) & (genes < self.sizes), axis=1)
-        return inside
 
     def canonical(self, genes: IntArray, /) -> IntArray:
         """The smallest vectors of the same designs."""
@@ -262,6 +239,4 @@ class SharedChainSpace:
 
     def decode(self, genes: IntArray, /) -> SharedChainDesigns:
         """The designs of vectors. ValueError if one is not in the space."""
-        if not self.contains(genes).all():
-            raise ValueError("a vector is not in the space")
-        return SharedChainDesigns(self, self.canonical(genes))
+        return SharedChainDesigns(self, self.canonical(self.checked(genes)))

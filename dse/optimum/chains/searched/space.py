@@ -15,15 +15,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dse.core.problem import AnyProblem
-from dse.core.space import Block, Gene
+from dse.core.space import Block, Gene, GeneVectors
 from dse.core.whole_network import WholeNetwork
 from dse.optimum.chains.program import Program
 from dse.optimum.chains.searched.designs import ChainDesigns
-from dse.support.arrays import BoolArray, FloatArray, IntArray
+from dse.support.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
-class ChainSpace:
+class ChainSpace(GeneVectors):
     """`problems` are each layer's, with no limit of the level for what stays."""
 
     layer: WholeNetwork
@@ -32,7 +32,6 @@ class ChainSpace:
     problems: tuple[AnyProblem, ...]
 
     structure: ClassVar[None] = None
-    estimates: ClassVar[dict[str, int]] = {}
     fixed: ClassVar[dict[str, Any]] = {}
 
     @cached_property
@@ -65,13 +64,6 @@ class ChainSpace:
         return tuple(found)
 
     @cached_property
-    def sizes(self) -> IntArray:
-        """How many values each gene has."""
-        sizes = np.array([gene.size for gene in self.genes], dtype=np.int64)
-        sizes.setflags(write=False)
-        return sizes
-
-    @cached_property
     def blocks(self) -> tuple[Block, ...]:
         """What stays, and the blocks of each layer's own space."""
         found = [Block("stays", tuple(range(len(self.tensors))), 0, self)] if self.tensors else []
@@ -91,17 +83,10 @@ class ChainSpace:
         )
 
     @property
-    def vectors(self) -> int:
-        """How many gene vectors there are."""
-        return prod(self.sizes.tolist())
-
-    @property
-    def designs(self) -> int:
+    def mappings(self) -> int:
         """How many distinct designs."""
         stays: int = 2 ** len(self.tensors)
         return stays * prod(one.space.designs for one in self.problems)
-
-    mappings = designs
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -113,11 +98,6 @@ class ChainSpace:
         """`n` vectors: what stays drawn uniformly, each layer as in its own space."""
         stays = rng.integers(0, 2, size=(n, len(self.tensors)), dtype=np.int64)
         return np.hstack([stays, *(one.space.sample(rng, n) for one in self.problems)])
-
-    def contains(self, genes: IntArray, /) -> BoolArray:
-        """Which vectors lie in the space."""
-        inside: BoolArray = np.logical_and.reduce((genes >= 0) & (genes < self.sizes), axis=1)
-        return inside
 
     def canonical(self, genes: IntArray, /) -> IntArray:
         """The smallest vectors of the same designs."""
@@ -170,6 +150,4 @@ class ChainSpace:
 
     def decode(self, genes: IntArray, /) -> ChainDesigns:
         """The designs of vectors. ValueError if one is not in the space."""
-        if not self.contains(genes).all():
-            raise ValueError("a vector is not in the space")
-        return ChainDesigns(self, self.canonical(genes))
+        return ChainDesigns(self, self.canonical(self.checked(genes)))
