@@ -168,13 +168,18 @@ def test_a_run_that_was_stopped_goes_on_from_its_proofs(tmp_path: Path) -> None:
 def test_a_time_limit_ends_between_two_proofs_and_what_is_proven_counts(
     proofs_in_time: int, proofs: Path
 ) -> None:
+    assert_what_is_proven_counts(small(), proofs_in_time, proofs)
+
+
+def assert_what_is_proven_counts(space: HardwareSpace, proofs_in_time: int, cache: Path) -> None:
+    """After so many proofs the bound is below the whole search's, and the boxes hold every machine."""
     left = chain(repeat(None, proofs_in_time), repeat(-1.0))
     with prover(1, False, lambda: next(left)) as prove:
-        search = Search(small(), LAYERS, network_objective("edp"), prove)
+        search = Search(space, LAYERS, network_objective("edp"), prove)
         search.run(lambda: False)
     found = result_of(search, "three layers")
     assert (found.status, found.proofs) == ("bounded", proofs_in_time)
-    assert found.lower_bound <= dse.codesign(LAYERS, search.space, "edp", cache=proofs).lower_bound
+    assert found.lower_bound <= dse.codesign(LAYERS, search.space, "edp", cache=cache).lower_bound
     assert sum(found.space.count(one["box"]) for one in found.certificate["boxes"]) == found.space.machines
 
 
