@@ -4,12 +4,12 @@ And from those of final2-own-*: `team` as it comes, on the same problems, of a l
 
 Of all 24 problems, for every searcher: the geometric mean over problems of the median best loss over the
 target after so many samples, with Student's interval over problems, and the worst problem in brackets; those
-that begin with templates first, then those that begin at random points. The target is the proven optimum; of
-`any` tiles it is the least that is known: what any run found, or the certifier. The goals of `team` beside
-it, and whether they are met: where the whole interval is below the goal. A ratio above 12, and a run that
-found nothing that fits, counts as 12. Of each searcher those seeds count that it has on every problem; one
-that has none is left out. Writes final2.csv (a line a problem, searcher and budget) and final2.md in results,
-and targets.csv in results/final2-loopnest once, as proofs take a while.
+that begin with templates first, then those that begin at random points. The target is the proven optimum;
+where there is no proof, the least that is known: what any run found, or the certifier. The goals of `team`
+beside it, and whether they are met: where the whole interval is below the goal. A ratio above 12, and a run
+that found nothing that fits, counts as 12. Of each searcher those seeds count that it has on every problem;
+one that has none is left out. Writes final2.csv (a line a problem, searcher and budget) and final2.md in
+results, and targets.csv in results/final2-loopnest once, as proofs take a while.
 """
 
 from __future__ import annotations
@@ -67,16 +67,15 @@ Studies = dict[str, list[Study]]
 
 
 def proofs(studies: Studies) -> dict[str, Target]:
-    """By problem, what the certifier finds: proven where tiles are perfect factors."""
+    """By problem, what the certifier finds, and whether it is the optimum."""
     rows = read_rows(TARGETS)
     if not rows:
         for study, *_ in studies.values():
             for problem in study.problems:
                 made = study.make_problem(problem)
                 assert made is not None
-                found = certify(made.with_changes(tiles="factors"), SECONDS)
-                whole = made.options["tiles"] == "factors" and found.status == OPTIMAL
-                loss = found.best.loss if found.best else np.inf
+                found = certify(made, SECONDS)
+                loss, whole = found.best.loss if found.best else np.inf, found.status == OPTIMAL
                 rows.append({"problem": study.label(problem), "loss": repr(loss), "proven": str(whole)})
         write_rows(TARGETS, ("problem", "loss", "proven"), rows)
     return {row["problem"]: Target(float(row["loss"]), row["proven"] == "True") for row in rows}
@@ -216,10 +215,11 @@ def pages(found: Sequence[Line]) -> list[str]:
     """All tables."""
     from_templates = [line for line in found if not _begins(line.searcher)]
     problems = {line.problem: line.proven for line in found}
+    proven = sum(problems.values())
+    others = "" if proven == len(problems) else ", of the others ratios are to the least that is known"
     parts = [
-        f"{len(problems)} problems; {sum(problems.values())} optima are proven, of the others (`any` tiles) "
-        "ratios are to the least that is known. Geometric means over problems of medians over seeds, with "
-        "Student's intervals over problems, the worst problem in brackets.",
+        f"{len(problems)} problems; {proven} optima are proven{others}. Geometric means over problems of medians "
+        "over seeds, with Student's intervals over problems, the worst problem in brackets.",
         "## All begin with templates",
         table(from_templates),
         "## Goals",

@@ -19,7 +19,7 @@ from tests.optimum.any_check import SUMS, claimed, margins
 from tests.optimum.test_any_check import NAME
 from workloads import load_layer
 
-LAYERS, PROBLEMS, MOST = 600, 30, 200_000
+LAYERS, PROBLEMS, MOST = 200, 30, 200_000
 REAL = (
     ("resnet18:3", "edge", "edp"),
     ("mobilenet_v2:3", "edge", "edp"),

@@ -61,7 +61,7 @@ def any_checks(
 
 
 def covered_check(
-    problem: Problem, target: float, rng: np.random.Generator, cost: Cost, budget: Budget
+    problem: Problem, target: float, rng: np.random.Generator, cost: Cost, budget: Budget = BUDGET
 ) -> tuple[Check, IntArray]:
     """Whether no box of tiles is below the target; and the best mappings that were drawn, as rows."""
     searched = Boxes(problem, cost).search(target, budget.bounds)
