@@ -218,8 +218,8 @@ def pages(found: Sequence[Line]) -> list[str]:
     proven = sum(problems.values())
     others = "" if proven == len(problems) else ", of the others ratios are to the least that is known"
     parts = [
-        f"{len(problems)} problems; {proven} optima are proven{others}. Geometric means over problems of medians "
-        "over seeds, with Student's intervals over problems, the worst problem in brackets.",
+        f"{len(problems)} problems; {proven} optima are proven{others}. Geometric means over problems of "
+        "medians over seeds, with Student's intervals over problems, the worst problem in brackets.",
         "## All begin with templates",
         table(from_templates),
         "## Goals",

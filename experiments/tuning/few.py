@@ -1,0 +1,142 @@
+"""Equal trials where samples are dear: `python -m experiments.tuning.few team bayesian [--workers 2]`.
+
+Each searcher has twenty trials: its settings as they are, and settings drawn at random from RANGES here, each
+run once on twelve of the problems of varied.py, under both cost models, from templates. The best two of them
+and the settings as they are run again, from two other seeds. A score is the mean of the logs of best loss /
+optimum over problems and over the budgets of `final2`, written as a factor; `tpe` stops at 200 samples, as it
+does there. Writes NAME.csv in results/tuning/few, a line a trial, and goes on where it was stopped. With what
+is best in the finals the searcher runs in the campaigns final2-tuned-loopnest and -maestro.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+
+from dse.domains.clustered.problem import Problem
+from dse.optimum import certify
+from dse.search.run import Cell, run_cell
+from dse.search.searcher import make_searcher
+from dse.search.start import start_points
+from experiments import RESULTS, read_rows, write_rows
+from experiments.final2 import BUDGETS
+from experiments.tuning.ranges import RANGES as LONG
+from experiments.tuning.ranges import Settings
+from experiments.tuning.tune import FINALISTS, TRIALS
+from experiments.tuning.varied import problems
+
+HERE = RESULTS / "tuning" / "few"
+PLACES = (0, 2, 4, 6, 8, 11, 12, 15, 16, 19, 20, 23)
+"""Of the problems of varied.py: seven under `maestro`, five under `loopnest`, two with `any` tiles."""
+FEWER_SAMPLES = {"tpe": 200}
+FIRST_SEED, FINAL_SEEDS = 6000, (6001, 6002)
+RANGES: Mapping[str, Mapping[str, Sequence[Any]]] = {
+    "bayesian": {
+        **LONG["bayesian"],
+        "n_startup_trials": [5, 10, 20, 30],
+        "batch_fraction": [0.005, 0.01, 0.02, 0.04],
+    },
+    "gamma": {**LONG["gamma"], "population_size": [8, 12, 20, 30, 50]},
+    "genetic": {**LONG["genetic"], "population_size": [10, 20, 30, 50, 80]},
+    "local": {
+        "n_startup_trials": [2, 4, 8, 16, 32],
+        "candidates": [1, 2, 4],
+        "neighbour_share": [0.25, 0.5, 0.75],
+        "perturbation": [2, 3, 5, 8],
+        "patience": [4, 8, 16, 32],
+    },
+    "team": {
+        "n_teams": [2, 4, 6],
+        "moves": [1, 2, 4],
+        "perturbation": [2, 3, 5],
+        "batch_fraction": [0.01, 0.03, 0.06],
+        "exploration": [1.0, 2.0, 3.0, 5.0],
+        "patience": [40, 80, 160],
+        "n_restart_trials": [4, 8, 16],
+        "max_training_samples": [150, 250, 350],
+    },
+    "tpe": {
+        "n_startup_trials": [5, 10, 20, 40],
+        "n_ei_candidates": [12, 24, 48, 96],
+        "multivariate": [True, False],
+    },
+}
+HEAD = ("round", "settings", "score", *(f"ratio_{samples}" for samples in BUDGETS))
+
+
+def drawn(name: str) -> list[Settings]:
+    """The settings of the trials: as they are first, then random ones."""
+    rng = np.random.Generator(np.random.PCG64(sum(name.encode())))
+    found: list[Settings] = [{}]
+    while len(found) < TRIALS:
+        found.append({field: values[rng.integers(len(values))] for field, values in RANGES[name].items()})
+    return [
+        {field: value.item() if isinstance(value, np.generic) else value for field, value in settings.items()}
+        for settings in found
+    ]
+
+
+@cache
+def problem(place: int) -> tuple[Problem, float]:
+    """One of the problems, with its optimum."""
+    made = list(problems())[PLACES[place]]
+    best = certify(made).best
+    assert best is not None, "solvable"
+    return made, best.loss
+
+
+def ratios(task: tuple[str, Settings, int, int]) -> list[float]:
+    """Best loss over the optimum on a problem from a seed, after each of BUDGETS that the searcher has."""
+    name, settings, place, seed = task
+    made, optimum = problem(place)
+    budgets = [budget for budget in BUDGETS if budget <= FEWER_SAMPLES.get(name, BUDGETS[-1])]
+    points = start_points(made, "templates")
+    record = run_cell(Cell(made, name, make_searcher(name, settings), seed, budgets[-1], points))
+    best = np.minimum.accumulate(record.evaluations().loss)
+    return [float(best[budget - 1] / optimum) for budget in budgets]
+
+
+def tune(name: str, pool: ProcessPoolExecutor) -> None:
+    """Run the trials that are missing, and the finals, and write each as it is done."""
+    path = HERE / f"{name}.csv"
+    rows = read_rows(path)
+
+    def run(stage: str, settings: Settings, seeds: Sequence[int]) -> None:
+        if any(row["round"] == stage and json.loads(row["settings"]) == settings for row in rows):
+            return
+        tasks = [(name, settings, place, seed) for seed in seeds for place in range(len(PLACES))]
+        logs = np.log([*pool.map(ratios, tasks)]).mean(axis=0)
+        values = [stage, json.dumps(settings), *(f"{np.exp(log):.4f}" for log in (logs.mean(), *logs))]
+        rows.append(dict(zip_longest(HEAD, values, fillvalue="")))
+        write_rows(path, HEAD, rows)
+        print(name, *values, flush=True)
+
+    for settings in drawn(name):
+        run("trial", settings, [FIRST_SEED])
+    trials = sorted((row for row in rows if row["round"] == "trial"), key=lambda row: float(row["score"]))
+    for settings in ({}, *(json.loads(row["settings"]) for row in trials[:FINALISTS])):
+        run("final", settings, FINAL_SEEDS)
+
+
+def best(name: str) -> Settings:
+    """The settings that were best in a searcher's finals; those as they are, where others are no better."""
+    finals = [row for row in read_rows(HERE / f"{name}.csv") if row["round"] == "final"]
+    found: Settings = json.loads(min(finals, key=lambda row: float(row["score"]))["settings"])
+    return found
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("names", nargs="+", choices=sorted(RANGES), help="the searchers to tune")
+    parser.add_argument("--workers", type=int, default=2, help="how many processes run cells")
+    options = parser.parse_args()
+    with ProcessPoolExecutor(options.workers) as processes:
+        for each in options.names:
+            tune(each, processes)
