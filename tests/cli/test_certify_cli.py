@@ -90,7 +90,7 @@ def test_the_optimum_is_that_of_loopnest_unless_another_model_is_named(dse: Dse)
 
 @pytest.mark.parametrize("model", ["maestro", "loopnest"])
 def test_the_best_case_costs_what_is_said(dse: Dse, tmp_path: Path, model: str) -> None:
-    best = dse("certify", *RESNET, "--cost-model", model, "--json").json["best"]
+    best = dse("certify", *RESNET, "--cost-model", model, "--tiles", "factors", "--json").json["best"]
     (tmp_path / "cases.jsonl").write_text(json.dumps(best["case"]) + "\n")
     cases = ("--cases", str(tmp_path / "cases.jsonl"), "--cost-model", model, "--json")
     found = dse("evaluate", *cases).json
@@ -109,10 +109,15 @@ def test_the_best_case_costs_what_is_said(dse: Dse, tmp_path: Path, model: str) 
     ],
 )
 def test_who_names_no_tiles_gets_those_of_any_size_where_that_is_proven_and_can_be_written(
-    dse: Dse, options: tuple[str, ...], tiles: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    dse: Dse,
+    network: str,
+    options: tuple[str, ...],
+    tiles: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    data = dse("certify", "--layer", "mlp:4", "--accelerator", "edge", *options, "--json").json
+    data = dse("certify", "--layer", f"{network}:fc", "--accelerator", "edge", *options, "--json").json
     assert (data["status"], data["tiles"]) == ("optimal", tiles)
 
 
@@ -212,7 +217,8 @@ def test_a_network_is_certified_layer_by_layer_with_totals_and_a_folder(
 
 
 def test_the_table_of_a_network_has_a_row_a_layer(dse: Dse, network: str) -> None:
-    outcome = dse("certify", "--network", network, "--accelerator", "edge", "--objective", "edp", "--verify")
+    where = ("--network", network, "--accelerator", "edge", "--objective", "edp", "--tiles", "factors")
+    outcome = dse("certify", *where, "--verify")
     assert outcome.code == 0
     assert outcome.out.count("tiny.toml:") == 2
     assert "whole network" in outcome.out

@@ -181,8 +181,9 @@ def test_a_search_and_a_certificate_minimise_with_them(dse: Dse, own: str, tmp_p
     where = ("--layer", "mobilenet_v2:25", "--accelerator", "edge", "--objective", "energy")
     options = ("--searcher", "genetic", "--budget", "400", "--constants", own, "--json")
     found = dse("search", *where, *options).json
-    proven = dse("certify", *where, "--constants", own, "--fresh", "--verify", "--json").json
-    default = dse("certify", *where, "--fresh", "--json").json
+    factors = ("--tiles", "factors", "--fresh", "--json")
+    proven = dse("certify", *where, "--constants", own, *factors, "--verify").json
+    default = dse("certify", *where, *factors).json
     assert found["cost_model"] == proven["cost_model"] == LoopNest(OWN).spec
     assert proven["status"] == "optimal"
     assert proven["best"]["loss"] <= found["best"]["loss"]

@@ -82,7 +82,7 @@ def test_a_block_of_llama_moves_what_accelforge_counts() -> None:
 
 
 def test_a_proof_says_how_far_the_optimum_is_from_the_roofline(dse: Dse, tmp_path: Path) -> None:
-    given_ = ("certify", "--network", "alexnet", "--accelerator", "edge", "--objective", "latency")
+    given_ = ("certify", "--network", "alexnet", "--accelerator", "edge", "--tiles", "factors")
     shown = dse(*given_, "--roofline", "--out", str(tmp_path), "--fresh")
     assert shown.code == 0, shown
     assert "Roofline: what no mapping is below" in shown.out
@@ -96,7 +96,7 @@ def test_a_proof_says_how_far_the_optimum_is_from_the_roofline(dse: Dse, tmp_pat
 
 
 def test_models_without_a_roofline_and_single_layers_say_so(dse: Dse) -> None:
-    layer = ("certify", "--layer", "alexnet:fc8", "--accelerator", "edge", "--fresh")
+    layer = ("certify", "--layer", "alexnet:fc8", "--accelerator", "edge", "--tiles", "factors", "--fresh")
     assert "roofline: at least" in dse(*layer).out
     refused = dse(*layer, "--roofline")
     assert refused.code == 2

@@ -181,7 +181,8 @@ def test_a_campaign_measures_regret_against_the_optimum_of_its_own_model(
 
 
 def test_the_command_certifies_and_verifies_under_loopnest(dse: Dse) -> None:
-    where = ("--layer", "mobilenet_v2:25", "--accelerator", "edge", "--cost-model", MODEL, "--fresh")
+    where = ("--layer", "mobilenet_v2:25", "--accelerator", "edge", "--cost-model", MODEL)
+    where += ("--tiles", "factors", "--fresh")
     data = dse("certify", *where, "--verify", "--json").json
     assert (data["cost_model"], data["status"]) == (MODEL, OPTIMAL)
     assert all(check["passed"] for check in data["verified"])
