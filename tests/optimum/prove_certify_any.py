@@ -14,6 +14,7 @@ from tests.optimum.any_boxes import box_margins
 from tests.optimum.any_cases import least_loss, random_problem
 from tests.optimum.any_groups import margins
 from tests.optimum.any_pairs import best_in_place, square_problem
+from tests.optimum.test_certify_any import assert_inner_loops_keep_a_part
 
 PROBLEMS, MOST = 100, 300_000
 LAYERS, DRAWN = 1000, 2000
@@ -59,3 +60,7 @@ def test_a_dominated_pair_of_tiles_has_a_better_one_whatever_is_beside_it() -> N
         for row in rows[feasible][:20]:
             loss, least = best_in_place(problem, row, int(rng.integers(4)))
             assert least <= loss, (problem, row)
+
+
+def test_what_inner_loops_keep_is_a_part_of_what_they_need() -> None:
+    assert_inner_loops_keep_a_part(20_000)
