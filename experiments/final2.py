@@ -1,6 +1,7 @@
 """What `final2` came to: `python -m experiments.final2`, from the curves of final2-loopnest and -maestro.
 
-And from those of final2-own-*: `team` as it comes, on the same problems, of a later version.
+And from those of final2-own-*: `team` as it comes, on the same problems, of a later version; and of
+final2-tuned-*: searchers after equal trials at these budgets (see tuning/few.py).
 
 Of all 24 problems, for every searcher: the geometric mean over problems of the median best loss over the
 target after so many samples, with Student's interval over problems, and the worst problem in brackets; those
@@ -38,6 +39,7 @@ OWN = "team-own-start"
 """The same as it comes: it begins at the templates too, and with its expectations."""
 FORMER = f"{OWN}, version 1"
 """The same, as it was when the problems were drawn."""
+KINDS = ("", "own-", "tuned-")
 SECONDS = 60.0
 HEAD = ("model", "problem", "tiles", "proven", "searcher", "seeds", *map(str, BUDGETS))
 
@@ -238,7 +240,7 @@ def pages(found: Sequence[Line]) -> list[str]:
 
 def main() -> None:
     """Write the tables."""
-    folders = {model: (RESULTS / f"final2-{model}", RESULTS / f"final2-own-{model}") for model in MODELS}
+    folders = {model: [RESULTS / f"final2-{kind}{model}" for kind in KINDS] for model in MODELS}
     studies = {
         model: [load_study(path) for path in found if path.exists()] for model, found in folders.items()
     }

@@ -1,11 +1,13 @@
-"""Equal trials where samples are dear: `python -m experiments.tuning.few team bayesian [--workers 2]`.
+"""Equal trials where samples are dear: `python -m experiments.tuning.few [team bayesian] [--workers 2]`.
 
 Each searcher has twenty trials: its settings as they are, and settings drawn at random from RANGES here, each
-run once on twelve of the problems of varied.py, under both cost models, from templates. The best two of them
-and the settings as they are run again, from two other seeds. A score is the mean of the logs of best loss /
-optimum over problems and over the budgets of `final2`, written as a factor; `tpe` stops at 200 samples, as it
-does there. Writes NAME.csv in results/tuning/few, a line a trial, and goes on where it was stopped. With what
-is best in the finals the searcher runs in the campaigns final2-tuned-loopnest and -maestro.
+run once on twelve of the problems of varied.py, under both cost models, from templates (`team` with what it
+expects, as where nobody names a start). The best two of them and the settings as they are run again, from two
+other seeds. A score is the mean of the logs of best loss / optimum over problems and over the budgets of
+`final2`, written as a factor; trials of `bayesian` and `tpe` stop at 200 samples. Writes NAME.csv in
+results/tuning/few, a line a trial, and goes on where it was stopped; and once all are done the campaigns
+final2-tuned-loopnest and -maestro: the problems of `final2`, and every searcher with what was best in its
+finals, but those that are best as they are: these are in final2 and final2-own.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from dse.search.run import Cell, run_cell
 from dse.search.searcher import make_searcher
 from dse.search.start import start_points
 from experiments import RESULTS, read_rows, write_rows
+from experiments.draw_small import MODELS
 from experiments.final2 import BUDGETS
 from experiments.tuning.ranges import RANGES as LONG
 from experiments.tuning.ranges import Settings
@@ -35,7 +38,7 @@ from experiments.tuning.varied import problems
 HERE = RESULTS / "tuning" / "few"
 PLACES = (0, 2, 4, 6, 8, 11, 12, 15, 16, 19, 20, 23)
 """Of the problems of varied.py: seven under `maestro`, five under `loopnest`, two with `any` tiles."""
-FEWER_SAMPLES = {"tpe": 200}
+FEWER_SAMPLES = {"bayesian": 200, "tpe": 200}
 FIRST_SEED, FINAL_SEEDS = 6000, (6001, 6002)
 RANGES: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "bayesian": {
@@ -68,6 +71,15 @@ RANGES: Mapping[str, Mapping[str, Sequence[Any]]] = {
         "multivariate": [True, False],
     },
 }
+CAMPAIGN = """\
+# Written by tuning/few.py: the problems of {first}.toml, and searchers after equal trials on other problems.
+name = "{name}"
+budget = {budget}
+seeds = 14
+cost_model = "{model}"
+start = "templates"
+looks = "../looks.toml"
+"""
 HEAD = ("round", "settings", "score", *(f"ratio_{samples}" for samples in BUDGETS))
 
 
@@ -132,11 +144,34 @@ def best(name: str) -> Settings:
     return found
 
 
+def campaign(model: str) -> str:
+    """The file of the campaign of searchers as they are after the trials, under a cost model."""
+    first = f"final2-{model}"
+    text = (RESULTS / "campaigns" / f"{first}.toml").read_text(encoding="utf-8")
+    problems = text[text.index("[[problems]]") : text.index("[searchers.")].rstrip()
+    head = CAMPAIGN.format(first=first, name=f"final2-tuned-{model}", budget=BUDGETS[-1], model=model)
+    tables = []
+    for name in [name for name in RANGES if best(name)]:
+        fewer = ["seeds = 4"] if name in FEWER_SAMPLES else []
+        fewer += ["budget = 200"] if name == "tpe" else []
+        settings = [f"{field} = {json.dumps(value)}" for field, value in best(name).items()]
+        tables.append("\n".join((f"[searchers.{name}-tuned]", f'type = "{name}"', *fewer, *settings)))
+    return "\n\n".join((head.rstrip(), problems, *tables)) + "\n"
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("names", nargs="+", choices=sorted(RANGES), help="the searchers to tune")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help="the searchers to tune; all if none is named"
+    )
     parser.add_argument("--workers", type=int, default=2, help="how many processes run cells")
     options = parser.parse_args()
+    if unknown := sorted(set(options.names) - set(RANGES)):
+        parser.error(f"{unknown[0]!r} has no ranges; choose of {', '.join(RANGES)}")
     with ProcessPoolExecutor(options.workers) as processes:
-        for each in options.names:
+        for each in options.names or RANGES:
             tune(each, processes)
+    if all((HERE / f"{each}.csv").exists() for each in RANGES):
+        for of in MODELS:
+            path = RESULTS / "campaigns" / f"final2-tuned-{of}.toml"
+            path.write_text(campaign(of), encoding="utf-8")
