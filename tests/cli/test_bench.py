@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
 import os
-from itertools import count, product
 from pathlib import Path
 
 import pytest
@@ -30,7 +30,7 @@ def quick_bench(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_bench_cost_measures_both_kinds_of_tiles_on_one_and_two_threads(dse: Dse) -> None:
     report = dse("bench", "cost", "--json").json
     measured = {(row["model"], row["tiles"], row["threads"]) for row in report["cost"]}
-    assert measured == set(product(("loopnest", "maestro"), ("factors", "any"), (1, 2)))
+    assert measured == set(itertools.product(("loopnest", "maestro"), ("factors", "any"), (1, 2)))
     for row in report["cost"]:
         assert (row["layer"], row["accelerator"]) == ("resnet18:1", "edge")
         assert row["mappings_per_second"] > 0
@@ -102,7 +102,7 @@ def test_proofs_show_their_share_their_gap_and_the_peak_of_memory(
     dse: Dse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A second passes whenever somebody looks: the CPU's clock may stand still for longer than the limit.
-    monkeypatch.setattr(proofs, "NOW", count(1.0).__next__)
+    monkeypatch.setattr(proofs, "NOW", itertools.count(1.0).__next__)
     ended = ("--tiles", "any", "--objective", "edp", "--time-limit", "0.000001")
     (every,) = dse(*SAMPLED, *ended, "--json").json["certify_all"]
     assert (every["optimal"], every["optimal_share"], every["time_limit"]) == (0, 0.0, 1e-6)
