@@ -89,10 +89,7 @@ def drawn(name: str) -> list[Settings]:
     found: list[Settings] = [{}]
     while len(found) < TRIALS:
         found.append({field: values[rng.integers(len(values))] for field, values in RANGES[name].items()})
-    return [
-        {field: value.item() if isinstance(value, np.generic) else value for field, value in settings.items()}
-        for settings in found
-    ]
+    return found
 
 
 @cache
