@@ -5,11 +5,14 @@ learners.spread) and a reward that all share, the mean return of the greedy poli
 form `refine`, the best loss over the proven optimum on four problems of devhard.toml. Arms: `dense`; `random`
 actions, of a team that never learns; at the same share of the dense networks' connections `small` (dense,
 fewer units), `static`, `set`, `rigl`, `rlx2` (RigL, targets over many steps later; without its replay of
-changing size), `mast` (RigL and the three aids); `mast` without one aid each. Agents' values are added up
-(VDN), with which both tasks are learned best; `qmix` and `mast, qmix` are dense and `mast` with values mixed
-by a network. Writes results/sparse/mast_TASK.csv, a line a run, and goes on where it was stopped. `--show`
-prints the table and writes mast_TASK.md (experiments.mast_figures says what is in it), `--figure` draws both
-tasks into results/sparse/mast.png.
+changing size), `mast` (RigL and the three aids); `mast` without one aid each, and with targets over one step
+first and over many later; `mast` and `rigl` with a layer's mean of squared gradients for connections that
+grow (learners.sparse, `squares`). Agents' values are added up (VDN), with which both tasks are learned best;
+`qmix` and `mast, qmix` are dense and `mast` with values mixed by a network.
+
+Writes results/sparse/mast_TASK.csv, a line a run, and goes on where it was stopped. `--show` prints the table
+and writes mast_TASK.md (experiments.mast_figures says what is in it), `--figure` draws both tasks into
+results/sparse/mast.png.
 """
 
 from __future__ import annotations
@@ -35,6 +38,8 @@ AIDS: dict[str, dict[str, Any]] = {
     "mast, maximum": {"returns": "hybrid", "recent_buffer_size": 1000},
     "mast, one step": {"soft_mellowmax": True, "recent_buffer_size": 1000},
     "mast, one memory": {"soft_mellowmax": True, "returns": "hybrid"},
+    "mast, one step first": {"soft_mellowmax": True, "returns": "delayed", "recent_buffer_size": 1000},
+    "mast, mean squares": {"soft_mellowmax": True, "returns": "hybrid", "recent_buffer_size": 1000},
     "mast, qmix": {
         "soft_mellowmax": True,
         "returns": "hybrid",
@@ -46,7 +51,16 @@ AIDS: dict[str, dict[str, Any]] = {
     "rlx2": {"returns": "delayed"},
 }
 ARMS = ("small", "static", "set", "rigl", "rlx2", "mast")
-ABLATIONS = ("mast, maximum", "mast, one step", "mast, one memory")
+MEAN = "mean squares"
+"""Ends the names of arms in which Adam has a layer's mean of squared gradients for connections that grow."""
+ABLATIONS = (
+    "mast, maximum",
+    "mast, one step",
+    "mast, one memory",
+    "mast, one step first",
+    f"mast, {MEAN}",
+    f"rigl, {MEAN}",
+)
 GAMES, ROUNDS, EPISODES = 16, 120, 500
 """Side by side on simple_spread; how often, 25 steps each time; and to judge the policy."""
 SPREAD: dict[str, Any] = {
@@ -86,7 +100,7 @@ def plan(seeds: int) -> Iterator[tuple[str, float, int]]:
 def algorithm(arm: str, density: float, team: Team, updates: int, **settings: Any) -> Any:
     """The learner of an arm."""
     from learners.qmix import QMIX
-    from learners.sparse import Sparsity
+    from learners.sparse import Sparsity, Squares
 
     settings |= AIDS.get(arm, {})
     made = QMIX(net_arch=(UNITS, UNITS), embedding=EMBEDDING, schedule=updates, **settings)
@@ -98,7 +112,11 @@ def algorithm(arm: str, density: float, team: Team, updates: int, **settings: An
     if density == 1:
         return made
     method = arm if arm in ("static", "set") else "rigl"
-    return replace(made, sparsity=Sparsity(method, density, max(updates // 40, 1), until=updates * 3 // 4))
+    squares: Squares = "mean" if arm.endswith(MEAN) else "zero"
+    return replace(
+        made,
+        sparsity=Sparsity(method, density, max(updates // 40, 1), until=updates * 3 // 4, squares=squares),
+    )
 
 
 def shrunk(team: Team, density: float) -> tuple[int, int]:

@@ -135,14 +135,15 @@ def judged(found: Found) -> list[str]:
     share = gain if found.task == "spread" else "more loss than dense's"
     told = "; ".join(f"{verdict} of {', '.join(names) or 'none'}" for verdict, names in arms.items())
     lines = [f"Less than {WORSE:.0%} {share}: {told}."]
-    full = ("mast", 0.1)
-    aids = [key for key in found.arms if key[0].startswith("mast, ") and key[0] != "mast, qmix"]
-    said = []
-    for arm, density in aids if full in found.arms else ():
-        lost = found.lost(arm, density, full)
-        word = "not significant" if lost.low <= 0 <= lost.high else "significant"
-        said.append(f"{arm} {lost.shown(1, 100)} % ({word})")
-    return [*lines, "", f"Given up beside mast: {'; '.join(said)}."] if said else lines
+    for base in ("mast", "rigl"):
+        changed = [key for key in found.arms if key[0].startswith(f"{base}, ") and key[0] != "mast, qmix"]
+        said = []
+        for arm, density in changed:
+            lost = found.lost(arm, density, (base, density))
+            word = "not significant" if lost.low <= 0 <= lost.high else "significant"
+            said.append(f"{arm} {lost.shown(1, 100)} % ({word})")
+        lines += ["", f"Given up beside {base}: {'; '.join(said)}."] if said else []
+    return lines
 
 
 def draw(path: Path) -> None:

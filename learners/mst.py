@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from learners.arrays import IntArray
 from learners.errors import InputError, whole_number
 from learners.gpt import GPT, Shape, dense_attention, hybrid_attention
-from learners.sparse import erdos_renyi
+from learners.sparse import erdos_renyi, fill_mean
 
 
 @dataclass(frozen=True)
@@ -162,8 +162,7 @@ class SparseLayers:
         for weight, mask in zip(self._weights, self.masks, strict=True):
             weight.mul_(mask)
             adam.state[weight]["exp_avg"].mul_(mask)
-            squares = adam.state[weight]["exp_avg_sq"]
-            squares.copy_(torch.where(mask > 0, squares, (squares * mask).sum() / mask.sum()))
+            fill_mean(adam.state[weight]["exp_avg_sq"], mask)
 
     @torch.no_grad()
     def _to(self, density: float, replaced: float = 0.0, by_chance: bool = False) -> None:

@@ -26,6 +26,7 @@ from learners.errors import InputError, unknown, whole_number
 from learners.networks import Networks
 
 Method = Literal["dense", "static", "set", "rigl"]
+Squares = Literal["zero", "mean"]
 
 
 @dataclass(frozen=True)
@@ -41,10 +42,15 @@ class Sparsity:
     """The share of a layer's connections that the first change replaces."""
     until: int = 2000
     """Updates after which connections stay."""
+    squares: Squares = "zero"
+    """What Adam is to hold of the squared gradients of a connection that grows: nothing, with which it goes
+    several times as far as all others in its first steps, or its layer's mean.
+    """
 
     def __post_init__(self) -> None:
-        if self.method not in get_args(Method):
-            raise unknown("method", self.method, get_args(Method))
+        for name, known in (("method", Method), ("squares", Squares)):
+            if getattr(self, name) not in get_args(known):
+                raise unknown(name, getattr(self, name), get_args(known))
         for name in ("density", "share"):
             value = getattr(self, name)
             if not 0 < value <= 1:
@@ -172,12 +178,23 @@ class SparseNetworks:
         for mask, weight in zip(self.masks, self.networks.weights[::2], strict=True):
             weight.mul_(mask)
             self._forget(weight, 1 - mask)
+            squares = self._adam.state[weight].get("exp_avg_sq")
+            if squares is not None and self.settings.squares == "mean":
+                fill_mean(squares, mask)
 
     def _forget(self, weight: Tensor, where: Tensor) -> None:
-        for moment in ("exp_avg", "exp_avg_sq"):
+        moments = ("exp_avg", "exp_avg_sq") if self.settings.squares == "zero" else ("exp_avg",)
+        for moment in moments:
             held = self._adam.state[weight].get(moment)
             if held is not None:
                 held.mul_(1 - where)
+
+
+@torch.no_grad()
+def fill_mean(squares: Tensor, mask: Tensor) -> None:
+    """Write the mean of what is in the mask, of the last two axes, to what is not."""
+    kept = mask.sum(dim=(-2, -1), keepdim=True).clamp(min=1)
+    squares.copy_(torch.where(mask > 0, squares, (squares * mask).sum(dim=(-2, -1), keepdim=True) / kept))
 
 
 def forward_flops(connections: int, biases: int) -> int:

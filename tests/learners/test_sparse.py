@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -13,7 +15,7 @@ from learners.sparse import SparseNetworks, Sparsity, erdos_renyi, forward_flops
 SHAPES = [(100, 100), (100, 10)]
 
 
-def networks(method: str, density: float = 0.25, **settings: int) -> SparseNetworks:
+def networks(method: str, density: float = 0.25, **settings: Any) -> SparseNetworks:
     rng = np.random.default_rng(0)
     drawn = Networks.drawn(rng, 2, (6, 8, 4))
     return SparseNetworks(drawn, Sparsity(method, density, **settings), 0.01, 10.0, rng)
@@ -70,6 +72,25 @@ def test_nothing_lies_outside_the_masks_and_connections_stay_as_many(method: str
         assert torch.equal(mask, old) == (method == "static")
 
 
+def first_step_of_grown(squares: str) -> float:
+    """How far connections that have just grown go in a step, over how far the others do."""
+    made = networks("rigl", every=20, until=1000, squares=squares)
+    descend(made, 19)
+    weight, before = made.networks.weights[0], made.masks[0].clone()
+    descend(made, 1)
+    grown, kept = (made.masks[0] > before), (made.masks[0] * before > 0)
+    assert grown.any()
+    assert (weight[grown] == 0).all()
+    held = weight.detach().clone()
+    descend(made, 1)
+    moved = (weight.detach() - held).abs()
+    return float(moved[grown].mean() / moved[kept].mean())
+
+
+def test_what_grows_goes_less_far_at_first_where_it_begins_with_its_layers_mean_of_squares() -> None:
+    assert first_step_of_grown("mean") < 0.6 * first_step_of_grown("zero")
+
+
 def test_rigl_drops_the_weakest_and_grows_where_the_gradient_is_largest() -> None:
     made = networks("rigl", every=1, until=1000)
     weight, mask = made.networks.weights[0], made.masks[0]
@@ -97,5 +118,7 @@ def test_the_share_that_is_replaced_falls_to_nothing() -> None:
 def test_settings_that_cannot_be_are_refused() -> None:
     with pytest.raises(InputError, match="unknown method 'pruned'"):
         Sparsity("pruned")
+    with pytest.raises(InputError, match="unknown squares 'median'"):
+        Sparsity(squares="median")
     with pytest.raises(InputError, match="density must be 1 where the method is dense"):
         Sparsity("dense", 0.5)
