@@ -17,7 +17,6 @@ import json
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
-from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -27,12 +26,12 @@ from dse.optimum import certify
 from dse.search.run import Cell, run_cell
 from dse.search.searcher import make_searcher
 from dse.search.start import start_points
-from experiments import RESULTS, read_rows, write_rows
+from experiments import RESULTS
 from experiments.draw_small import MODELS
 from experiments.final2 import BUDGETS
 from experiments.tuning.ranges import RANGES as LONG
 from experiments.tuning.ranges import Settings
-from experiments.tuning.tune import FINALISTS, TRIALS
+from experiments.tuning.trials import FINALISTS, Trials, drawn
 from experiments.tuning.varied import problems
 
 HERE = RESULTS / "tuning" / "few"
@@ -80,16 +79,6 @@ cost_model = "{model}"
 start = "templates"
 looks = "../looks.toml"
 """
-HEAD = ("round", "settings", "score", *(f"ratio_{samples}" for samples in BUDGETS))
-
-
-def drawn(name: str) -> list[Settings]:
-    """The settings of the trials: as they are first, then random ones."""
-    rng = np.random.Generator(np.random.PCG64(sum(name.encode())))
-    found: list[Settings] = [{}]
-    while len(found) < TRIALS:
-        found.append({field: values[rng.integers(len(values))] for field, values in RANGES[name].items()})
-    return found
 
 
 @cache
@@ -114,31 +103,21 @@ def ratios(task: tuple[str, Settings, int, int]) -> list[float]:
 
 def tune(name: str, pool: ProcessPoolExecutor) -> None:
     """Run the trials that are missing, and the finals, and write each as it is done."""
-    path = HERE / f"{name}.csv"
-    rows = read_rows(path)
+    trials = Trials(HERE / f"{name}.csv", BUDGETS)
 
     def run(stage: str, settings: Settings, seeds: Sequence[int]) -> None:
-        if any(row["round"] == stage and json.loads(row["settings"]) == settings for row in rows):
-            return
         tasks = [(name, settings, place, seed) for seed in seeds for place in range(len(PLACES))]
-        logs = np.log([*pool.map(ratios, tasks)]).mean(axis=0)
-        values = [stage, json.dumps(settings), *(f"{np.exp(log):.4f}" for log in (logs.mean(), *logs))]
-        rows.append(dict(zip_longest(HEAD, values, fillvalue="")))
-        write_rows(path, HEAD, rows)
-        print(name, *values, flush=True)
+        trials.run(stage, settings, lambda: pool.map(ratios, tasks))
 
-    for settings in drawn(name):
+    for settings in drawn(name, [{}], RANGES[name]):
         run("trial", settings, [FIRST_SEED])
-    trials = sorted((row for row in rows if row["round"] == "trial"), key=lambda row: float(row["score"]))
-    for settings in ({}, *(json.loads(row["settings"]) for row in trials[:FINALISTS])):
+    for settings in ({}, *trials.best("trial", FINALISTS)):
         run("final", settings, FINAL_SEEDS)
 
 
 def best(name: str) -> Settings:
     """The settings that were best in a searcher's finals; those as they are, where others are no better."""
-    finals = [row for row in read_rows(HERE / f"{name}.csv") if row["round"] == "final"]
-    found: Settings = json.loads(min(finals, key=lambda row: float(row["score"]))["settings"])
-    return found
+    return Trials(HERE / f"{name}.csv", BUDGETS).best("final")[0]
 
 
 def campaign(model: str) -> str:

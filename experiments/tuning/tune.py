@@ -18,10 +18,8 @@ defaults.
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from itertools import zip_longest
 
 import numpy as np
 
@@ -30,8 +28,10 @@ from dse.campaign.reading import load_campaign
 from dse.campaign.reference import optimum_figures
 from dse.search.run import Cell, run_cell
 from dse.search.searcher import make_searcher
-from experiments import RESULTS, read_rows, write_rows
+from dse.support.arrays import FloatArray
+from experiments import RESULTS
 from experiments.tuning.ranges import FIRST, RANGES, VARIANTS, Settings
+from experiments.tuning.trials import FINALISTS, Trials, drawn
 from workloads import load_layer
 
 HERE = RESULTS / "tuning"
@@ -41,22 +41,10 @@ FEWER_SAMPLES |= dict.fromkeys(("d4pg", "ddpg", "dqn", "generative", "gradient",
 FEWER_SAMPLES |= dict.fromkeys(("maddpg-often", "masac-often"), SAMPLES[:1])
 FEWER_PROBLEMS = dict.fromkeys(("maddpg", "masac", "maddpg-often", "masac-often"), (0, 3, 7, 11))
 """Which problems the trials have; the finals have all."""
-TRIALS = 20
-FINALISTS = 2
 FIRST_SEED, FINAL_SEEDS = 2000, (2001, 2002)
-HEAD = ("round", "settings", "score", *(f"ratio_{samples}" for samples in SAMPLES))
 
 
-def drawn(name: str) -> list[Settings]:
-    """The settings of the trials: the defaults first, then random ones."""
-    rng = np.random.Generator(np.random.PCG64(sum(name.encode())))
-    trials = list(FIRST.get(name, [{}]))
-    while len(trials) < TRIALS:
-        trials.append({field: values[rng.integers(len(values))] for field, values in RANGES[name].items()})
-    return trials
-
-
-def best_losses(task: tuple[str, Settings, int, int]) -> list[float]:
+def best_losses(task: tuple[str, Settings, int, int]) -> FloatArray:
     """The best losses after so many SAMPLES of a searcher on a problem of the campaign from a seed."""
     name, settings, place, seed = task
     kind, always = VARIANTS.get(name, (name, {}))
@@ -65,7 +53,8 @@ def best_losses(task: tuple[str, Settings, int, int]) -> list[float]:
     places = FEWER_SAMPLES.get(name, SAMPLES)
     record = run_cell(Cell(problem, kind, make_searcher(kind, settings), seed, max(places)))
     best = np.minimum.accumulate(record.evaluations().loss)
-    return [float(best[samples - 1]) for samples in places]
+    found: FloatArray = best[np.array(places) - 1]
+    return found
 
 
 def tune(name: str, workers: int) -> None:
@@ -74,30 +63,27 @@ def tune(name: str, workers: int) -> None:
     proven = optimum_figures(campaign)
     optima = np.array([proven[at.label]["loss"] for at in campaign.problems])
     everywhere = range(len(optima))
-    path = HERE / f"{name}.csv"
-    rows = read_rows(path)
+    trials = Trials(HERE / f"{name}.csv", SAMPLES)
+    settled = drawn(name, FIRST.get(name, [{}]), RANGES[name])
     with ProcessPoolExecutor(workers) as pool:
 
         def run(stage: str, settings: Settings, places: Sequence[int], seeds: Sequence[int]) -> None:
-            if any(row["round"] == stage and json.loads(row["settings"]) == settings for row in rows):
-                return
             tasks = [(name, settings, place, seed) for seed in seeds for place in places]
-            ratios = np.array(list(pool.map(best_losses, tasks))).reshape(len(seeds), len(places), -1)
-            logs = np.log(ratios / optima[list(places), np.newaxis]).mean(axis=(0, 1))
-            values = [stage, json.dumps(settings), *(f"{np.exp(log):.4f}" for log in (logs.mean(), *logs))]
-            rows.append(dict(zip_longest(HEAD, values, fillvalue="")))
-            write_rows(path, HEAD, rows)
-            print(name, *values, flush=True)
+            trials.run(
+                stage,
+                settings,
+                lambda: (
+                    losses / optima[place]
+                    for losses, (_, _, place, _) in zip(pool.map(best_losses, tasks), tasks, strict=True)
+                ),
+            )
 
-        for settings in drawn(name):
+        for settings in settled:
             run("trial", settings, FEWER_PROBLEMS.get(name, everywhere), [FIRST_SEED])
-        trials = sorted((row for row in rows if row["round"] == "trial"), key=lambda row: float(row["score"]))
-        finalists = [json.loads(row["settings"]) for row in trials[:FINALISTS]]
-        first = drawn(name)[0]
-        for settings in (first, *(found for found in finalists if found != first)):
+        finalists = [found for found in trials.best("trial", FINALISTS) if found != settled[0]]
+        for settings in (settled[0], *finalists):
             run("final", settings, everywhere, FINAL_SEEDS)
-    finals = [row for row in rows if row["round"] == "final"]
-    print(name, "best:", min(finals, key=lambda row: float(row["score"]))["settings"])
+    print(name, "best:", trials.best("final")[0])
 
 
 def development_problems() -> Campaign:
