@@ -32,8 +32,10 @@ def test_what_is_best_in_the_finals_is_taken_whatever_was_best_in_the_trials(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(few, "HERE", tmp_path)
-    rows = ('trial,"{""patience"": 4}",1.01', "final,{},1.20", 'final,"{""patience"": 8}",1.19')
-    (tmp_path / "local.csv").write_text("\n".join((",".join(HEAD[:3]), *rows)) + "\n")
+    trials = Trials(tmp_path / "local.csv", few.BUDGETS)
+    trials.run("trial", {"patience": 4}, lambda: [[1.01] * 6])
+    trials.run("final", {}, lambda: [[1.20] * 6])
+    trials.run("final", {"patience": 8}, lambda: [[1.19] * 6])
     assert few.best("local") == {"patience": 8}
 
 
