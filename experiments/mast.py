@@ -7,8 +7,9 @@ actions, of a team that never learns; at the same share of the dense networks' c
 fewer units), `static`, `set`, `rigl`, `rlx2` (RigL, targets over many steps later; without its replay of
 changing size), `mast` (RigL and the three aids); `mast` without one aid each, and with targets over one step
 first and over many later; `mast` and `rigl` with a layer's mean of squared gradients for connections that
-grow (learners.sparse, `squares`). Agents' values are added up (VDN), with which both tasks are learned best;
-`qmix` and `mast, qmix` are dense and `mast` with values mixed by a network.
+grow (learners.sparse, `squares`); and on `spread` arms `tuned` by experiments.mast_trials. Agents' values are
+added up (VDN), with which both tasks are learned best; `qmix` and `mast, qmix` are dense and `mast` with
+values mixed by a network.
 
 Writes results/sparse/mast_TASK.csv, a line a run, and goes on where it was stopped. `--show` prints the table
 and writes mast_TASK.md (experiments.mast_figures says what is in it), `--figure` draws both tasks into
@@ -27,6 +28,7 @@ import numpy as np
 
 from experiments import write_rows
 from experiments.mast_figures import HERE, draw, read, show
+from experiments.tuning.ranges import Settings
 from learners.team import Team
 from searchers.common.torch_apart import torch_apart
 
@@ -39,7 +41,13 @@ AIDS: dict[str, dict[str, Any]] = {
     "mast, one step": {"soft_mellowmax": True, "recent_buffer_size": 1000},
     "mast, one memory": {"soft_mellowmax": True, "returns": "hybrid"},
     "mast, one step first": {"soft_mellowmax": True, "returns": "delayed", "recent_buffer_size": 1000},
-    "mast, mean squares": {"soft_mellowmax": True, "returns": "hybrid", "recent_buffer_size": 1000},
+    "mast, mean squares": {
+        "soft_mellowmax": True,
+        "returns": "hybrid",
+        "recent_buffer_size": 1000,
+        "squares": "mean",
+    },
+    "rigl, mean squares": {"squares": "mean"},
     "mast, qmix": {
         "soft_mellowmax": True,
         "returns": "hybrid",
@@ -51,16 +59,16 @@ AIDS: dict[str, dict[str, Any]] = {
     "rlx2": {"returns": "delayed"},
 }
 ARMS = ("small", "static", "set", "rigl", "rlx2", "mast")
-MEAN = "mean squares"
-"""Ends the names of arms in which Adam has a layer's mean of squared gradients for connections that grow."""
 ABLATIONS = (
     "mast, maximum",
     "mast, one step",
     "mast, one memory",
     "mast, one step first",
-    f"mast, {MEAN}",
-    f"rigl, {MEAN}",
+    "mast, mean squares",
+    "rigl, mean squares",
 )
+TUNED = {f"{arm}, tuned": arm for arm in ("small", "static", "rigl", "mast")}
+"""Arms of `spread` with settings of their own: those of experiments.mast_trials."""
 GAMES, ROUNDS, EPISODES = 16, 120, 500
 """Side by side on simple_spread; how often, 25 steps each time; and to judge the policy."""
 SPREAD: dict[str, Any] = {
@@ -85,7 +93,7 @@ REFINE: dict[str, Any] = {
 """With which the dense team ends lower than random actions, of ten trials on seeds 100 and 101."""
 
 
-def plan(seeds: int) -> Iterator[tuple[str, float, int]]:
+def plan(task: str, seeds: int) -> Iterator[tuple[str, float, int]]:
     """Arms with densities and seeds, a seed after the other, what tells most first."""
     for seed in range(seeds):
         yield from (("dense", 1.0, seed), ("random", 1.0, seed))
@@ -95,14 +103,19 @@ def plan(seeds: int) -> Iterator[tuple[str, float, int]]:
     yield from ((arm, DENSITIES[0], seed) for seed in range(seeds) for arm in ABLATIONS)
     for seed in range(seeds):
         yield from (("qmix", 1.0, seed), ("mast, qmix", DENSITIES[0], seed))
+    yield from ((arm, DENSITIES[0], seed) for seed in range(seeds) for arm in TUNED if task == "spread")
 
 
-def algorithm(arm: str, density: float, team: Team, updates: int, **settings: Any) -> Any:
-    """The learner of an arm."""
+def algorithm(
+    arm: str, density: float, team: Team, updates: int, usual: Settings, given: Settings | None = None
+) -> Any:
+    """The learner of an arm with the settings of a task, and those of a trial."""
     from learners.qmix import QMIX
-    from learners.sparse import Sparsity, Squares
+    from learners.sparse import Sparsity
 
-    settings |= AIDS.get(arm, {})
+    settings = {**usual, **AIDS.get(arm, {}), **(given or {})}
+    changes = {name: settings.pop(name) for name in ("share", "squares") if name in settings}
+    every = max(updates // settings.pop("changes", 40), 1)
     made = QMIX(net_arch=(UNITS, UNITS), embedding=EMBEDDING, schedule=updates, **settings)
     if arm == "random":
         return replace(made, batch_size=made.buffer_size, exploration_final_eps=1.0)
@@ -112,11 +125,7 @@ def algorithm(arm: str, density: float, team: Team, updates: int, **settings: An
     if density == 1:
         return made
     method = arm if arm in ("static", "set") else "rigl"
-    squares: Squares = "mean" if arm.endswith(MEAN) else "zero"
-    return replace(
-        made,
-        sparsity=Sparsity(method, density, max(updates // 40, 1), until=updates * 3 // 4, squares=squares),
-    )
+    return replace(made, sparsity=Sparsity(method, density, every, until=updates * 3 // 4, **changes))
 
 
 def shrunk(team: Team, density: float) -> tuple[int, int]:
@@ -135,15 +144,19 @@ def shrunk(team: Team, density: float) -> tuple[int, int]:
     )
 
 
-def spread(arm: str, density: float, seed: int) -> Iterator[dict[str, Any]]:
-    """A team on simple_spread."""
+def spread(arm: str, density: float, seed: int, given: Settings | None = None) -> Iterator[dict[str, Any]]:
+    """A team on simple_spread; `given` are settings of a trial."""
     from learners.replay import Transitions
     from learners.spread import ArraySpread
 
+    if arm in TUNED:
+        from experiments.mast_trials import best
+
+        arm, given = TUNED[arm], best(TUNED[arm])
     rng, judging = np.random.default_rng([seed, 1]), np.random.default_rng([seed, 3])
     games, team = ArraySpread(GAMES), ArraySpread.team
     updates = GAMES * ROUNDS * games.length // SPREAD["train_freq"]
-    learner = algorithm(arm, density, team, updates, **SPREAD).begin(team, rng)
+    learner = algorithm(arm, density, team, updates, SPREAD, given).begin(team, rng)
     shape = (GAMES, len(team.names), team.width)
     for _ in range(0 if arm == "random" else ROUNDS):
         observations, steps = games.begin(rng), []
@@ -200,7 +213,7 @@ def refine(arm: str, density: float, seed: int) -> Iterator[dict[str, Any]]:
         record = Record(len(problem.space.genes))
         env = Game("refine").environment(Evaluator(problem, REFINE_SAMPLES, record=record))
         team, updates = Team.of(env), REFINE_SAMPLES // REFINE["train_freq"]
-        learner = algorithm(arm, density, team, updates, **REFINE).begin(team, rng)
+        learner = algorithm(arm, density, team, updates, REFINE).begin(team, rng)
         with suppress(BudgetExhausted):
             play(learner, env, 2 * REFINE_SAMPLES, rng)
         best = float(record.evaluations().loss.min())
@@ -220,7 +233,7 @@ def run(task: str, seeds: int) -> None:
     path = HERE / f"mast_{task}.csv"
     rows = read(task)
     done = {(row["arm"], row["density"], row["seed"]) for row in rows}
-    for arm, density, seed in plan(seeds):
+    for arm, density, seed in plan(task, seeds):
         if (arm, str(density), str(seed)) in done:
             continue
         with torch_apart():

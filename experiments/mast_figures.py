@@ -135,7 +135,7 @@ def judged(found: Found) -> list[str]:
     share = gain if found.task == "spread" else "more loss than dense's"
     told = "; ".join(f"{verdict} of {', '.join(names) or 'none'}" for verdict, names in arms.items())
     lines = [f"Less than {WORSE:.0%} {share}: {told}."]
-    for base in ("mast", "rigl"):
+    for base in ("mast", "rigl", "static", "small"):
         changed = [key for key in found.arms if key[0].startswith(f"{base}, ") and key[0] != "mast, qmix"]
         said = []
         for arm, density in changed:

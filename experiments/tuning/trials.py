@@ -1,4 +1,4 @@
-"""Trials of a searcher's settings in a CSV table: a line each, gone on with where they were stopped."""
+"""Trials of settings in a CSV table: a line each, gone on with where they were stopped."""
 
 from __future__ import annotations
 
@@ -16,17 +16,19 @@ from experiments.tuning.ranges import Settings
 TRIALS, FINALISTS = 20, 2
 
 
-def drawn(name: str, first: Sequence[Settings], ranges: Mapping[str, Sequence[Any]]) -> list[Settings]:
-    """The settings of a searcher's trials: the `first`, then random ones."""
+def drawn(
+    name: str, first: Sequence[Settings], ranges: Mapping[str, Sequence[Any]], count: int = TRIALS
+) -> list[Settings]:
+    """The settings of a searcher's trials, so many: the `first`, then random ones."""
     rng = np.random.Generator(np.random.PCG64(sum(name.encode())))
     trials = list(first)
-    while len(trials) < TRIALS:
+    while len(trials) < count:
         trials.append({field: values[rng.integers(len(values))] for field, values in ranges.items()})
     return trials
 
 
 class Trials:
-    """The table at a path, with a column for the mean ratio after each of so many `samples`."""
+    """The table at a path, with a column for the mean ratio after each of so many `samples`, or steps."""
 
     def __init__(self, path: Path, samples: Sequence[int]) -> None:
         self._path, self._rows = path, read_rows(path)

@@ -1,0 +1,86 @@
+"""Trials of MAST's sparse arms on simple_spread: `python -m experiments.mast_trials [small mast]`.
+
+What `dense` learns with (experiments.mast, SPREAD) was chosen for it; here each sparse arm at a tenth of the
+connections has twelve trials of its own: those settings, and settings drawn from RANGES, from one seed that
+the table does not have. The best two of them and those settings run again from two others, and with what is
+best then the arm is in the table as `ARM, tuned`. How many updates there are, and of what size, is the same
+for all, and so are FLOPs. A score is the return over the mean return of `dense`: less is better. Writes
+ARM.csv in results/tuning/mast, a line a trial, and goes on where it was stopped. A minute a trial.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from experiments import RESULTS
+from experiments.mast import DENSITIES, GAMES, ROUNDS, TUNED, spread
+from experiments.mast_figures import Found
+from experiments.tuning.ranges import Settings
+from experiments.tuning.trials import FINALISTS, Trials, drawn
+from learners.spread import ArraySpread
+from searchers.common.torch_apart import torch_apart
+
+HERE = RESULTS / "tuning" / "mast"
+COUNT = 12
+FIRST_SEED, FINAL_SEEDS = 100, (101, 102)
+STEPS = GAMES * ROUNDS * ArraySpread.length
+_LEARNING: Mapping[str, Sequence[Any]] = {
+    "learning_rate": [0.0005, 0.001, 0.002, 0.004],
+    "tau": [0.01, 0.03, 0.1],
+    "gamma": [0.85, 0.9, 0.95],
+    "exploration_steps": [8_000, 15_000, 25_000],
+}
+_CHANGING: Mapping[str, Sequence[Any]] = {
+    "changes": [20, 40, 80],
+    "share": [0.2, 0.35, 0.5],
+    "squares": ["zero", "mean"],
+}
+RANGES: Mapping[str, Mapping[str, Sequence[Any]]] = {
+    "small": _LEARNING,
+    "static": _LEARNING,
+    "rigl": {**_LEARNING, **_CHANGING},
+    "mast": {
+        **_LEARNING,
+        **_CHANGING,
+        "returns": ["one-step", "hybrid", "delayed"],
+        "omega": [5.0, 10.0, 20.0],
+    },
+}
+
+
+def tune(arm: str) -> None:
+    """Run the trials that are missing, and the finals, and write each as it is done."""
+    trials = Trials(HERE / f"{arm}.csv", [STEPS])
+    dense = Found("spread").outcomes("dense", 1.0).mean()
+
+    def run(stage: str, settings: Settings, seeds: Sequence[int]) -> None:
+        with torch_apart():
+            trials.run(stage, settings, lambda: [[_played(arm, seed, settings) / dense] for seed in seeds])
+
+    for settings in drawn(arm, [{}], RANGES[arm], COUNT):
+        run("trial", settings, [FIRST_SEED])
+    for settings in ({}, *trials.best("trial", FINALISTS)):
+        run("final", settings, FINAL_SEEDS)
+
+
+def best(arm: str) -> Settings:
+    """The settings that were best in an arm's finals: over SPREAD's, none where these were."""
+    return Trials(HERE / f"{arm}.csv", [STEPS]).best("final")[0]
+
+
+def _played(arm: str, seed: int, settings: Settings) -> float:
+    return float(next(spread(arm, DENSITIES[0], seed, settings))["outcome"])
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument(
+        "arms", nargs="*", metavar="ARM", help="of small, static, rigl, mast; all if none is named"
+    )
+    options = parser.parse_args()
+    if unknown := sorted(set(options.arms) - set(RANGES)):
+        parser.error(f"{unknown[0]!r} has no ranges; choose of {', '.join(RANGES)}")
+    for each in options.arms or TUNED.values():
+        tune(each)
