@@ -67,7 +67,7 @@ ABLATIONS = (
     "mast, mean squares",
     "rigl, mean squares",
 )
-TUNED = {f"{arm}, tuned": arm for arm in ("small", "static", "rigl", "mast")}
+TUNED = {f"{arm}, tuned": arm for arm in ("dense", "small", "static", "rigl", "mast")}
 """Arms of `spread` with settings of their own: those of experiments.mast_trials."""
 GAMES, ROUNDS, EPISODES = 16, 120, 500
 """Side by side on simple_spread; how often, 25 steps each time; and to judge the policy."""
@@ -103,7 +103,13 @@ def plan(task: str, seeds: int) -> Iterator[tuple[str, float, int]]:
     yield from ((arm, DENSITIES[0], seed) for seed in range(seeds) for arm in ABLATIONS)
     for seed in range(seeds):
         yield from (("qmix", 1.0, seed), ("mast, qmix", DENSITIES[0], seed))
-    yield from ((arm, DENSITIES[0], seed) for seed in range(seeds) for arm in TUNED if task == "spread")
+    for seed in range(seeds) if task == "spread" else ():
+        yield from ((arm, density_of(TUNED[arm]), seed) for arm in TUNED)
+
+
+def density_of(arm: str) -> float:
+    """That of an arm with settings of its own."""
+    return 1.0 if arm == "dense" else DENSITIES[0]
 
 
 def algorithm(

@@ -4,7 +4,8 @@ A seed has one number an arm: its return, or the geometric mean over problems of
 Tables have the mean over seeds, how many per cent worse than `dense` (the mean of the ratios' logarithms, a
 seed's beside the same seed's), on `spread` what is left of the way from `random` to `dense`, all with 95 %
 intervals of Student's t over seeds, and the FLOPs of training and of inference over those of `dense`. `mast`
-with values mixed by a network is set beside a dense team with values mixed so.
+with values mixed by a network is set beside a dense team with values mixed so, and tuned arms beside a dense
+one that is tuned.
 """
 
 from __future__ import annotations
@@ -45,9 +46,12 @@ class Found:
         return np.array(found)
 
     def beside(self, arm: str) -> tuple[str, float]:
-        """The dense arm that an arm is compared with: one that mixes values as it does."""
-        mixing = (arm.split(", ")[-1], 1.0)
-        return mixing if mixing in self.arms and mixing[0] != "random" else ("dense", 1.0)
+        """The dense arm that an arm is compared with: one that mixes values as it does, or is tuned as it is."""
+        last = arm.split(", ")[-1]
+        for dense in ((last, 1.0), (f"dense, {last}", 1.0)):
+            if dense in self.arms and dense[0] != "random":
+                return dense
+        return "dense", 1.0
 
     def worse(self, arm: str, density: float) -> FloatArray:
         """Logarithms of the ratio to what it is `beside`, (seeds,): above 0 is worse."""
@@ -135,7 +139,7 @@ def judged(found: Found) -> list[str]:
     share = gain if found.task == "spread" else "more loss than dense's"
     told = "; ".join(f"{verdict} of {', '.join(names) or 'none'}" for verdict, names in arms.items())
     lines = [f"Less than {WORSE:.0%} {share}: {told}."]
-    for base in ("mast", "rigl", "static", "small"):
+    for base in ("mast", "rigl", "static", "small", "dense"):
         changed = [key for key in found.arms if key[0].startswith(f"{base}, ") and key[0] != "mast, qmix"]
         said = []
         for arm, density in changed:

@@ -1,8 +1,8 @@
-"""Trials of MAST's sparse arms on simple_spread: `python -m experiments.mast_trials [small mast]`.
+"""Equal trials of MAST's arms on simple_spread: `python -m experiments.mast_trials [dense mast]`.
 
-What `dense` learns with (experiments.mast, SPREAD) was chosen for it; here each sparse arm at a tenth of the
-connections has twelve trials of its own: those settings, and settings drawn from RANGES, from one seed that
-the table does not have. The best two of them and those settings run again from two others, and with what is
+The settings of experiments.mast, SPREAD, were chosen for `dense`; here that and each sparse arm, at a tenth
+of the connections, has twelve trials: those settings, and settings drawn from RANGES, from one seed that the
+table does not have. The best two of them and those settings run again from two others, and with what is
 best then the arm is in the table as `ARM, tuned`. How many updates there are, and of what size, is the same
 for all, and so are FLOPs. A score is the return over the mean return of `dense`: less is better. Writes
 ARM.csv in results/tuning/mast, a line a trial, and goes on where it was stopped. A minute a trial.
@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from experiments import RESULTS
-from experiments.mast import DENSITIES, GAMES, ROUNDS, TUNED, spread
+from experiments.mast import GAMES, ROUNDS, TUNED, density_of, spread
 from experiments.mast_figures import Found
 from experiments.tuning.ranges import Settings
 from experiments.tuning.trials import FINALISTS, Trials, drawn
@@ -38,6 +38,7 @@ _CHANGING: Mapping[str, Sequence[Any]] = {
     "squares": ["zero", "mean"],
 }
 RANGES: Mapping[str, Mapping[str, Sequence[Any]]] = {
+    "dense": _LEARNING,
     "small": _LEARNING,
     "static": _LEARNING,
     "rigl": {**_LEARNING, **_CHANGING},
@@ -71,13 +72,13 @@ def best(arm: str) -> Settings:
 
 
 def _played(arm: str, seed: int, settings: Settings) -> float:
-    return float(next(spread(arm, DENSITIES[0], seed, settings))["outcome"])
+    return float(next(spread(arm, density_of(arm), seed, settings))["outcome"])
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument(
-        "arms", nargs="*", metavar="ARM", help="of small, static, rigl, mast; all if none is named"
+        "arms", nargs="*", metavar="ARM", help="of dense, small, static, rigl, mast; all if none is named"
     )
     options = parser.parse_args()
     if unknown := sorted(set(options.arms) - set(RANGES)):

@@ -8,23 +8,45 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments import mast, mast_figures
+from experiments import mast, mast_figures, mast_trials, read_rows
+from experiments.tuning.trials import drawn
 from learners.spread import ArraySpread
 
 
 @pytest.mark.parametrize("density", mast.DENSITIES)
 def test_small_networks_have_as_many_connections_as_sparse_ones(density: float) -> None:
     team = ArraySpread.team
-    small = mast.algorithm("small", density, team, 100).begin(team, np.random.default_rng(0))
-    sparse = mast.algorithm("static", density, team, 100).begin(team, np.random.default_rng(0))
+    small = mast.algorithm("small", density, team, 100, {}).begin(team, np.random.default_rng(0))
+    sparse = mast.algorithm("static", density, team, 100, {}).begin(team, np.random.default_rng(0))
     for one, other in ((small.agents, sparse.agents), (small.mixer, sparse.mixer)):
         assert one.connections == pytest.approx(other.connections, rel=0.15)
 
 
 def test_what_is_planned_has_every_arm_of_every_seed_once() -> None:
-    planned = list(mast.plan(2))
+    planned = list(mast.plan("spread", 2))
     assert len(planned) == len(set(planned))
+    assert set(planned) - set(mast.plan("refine", 2)) == {
+        (arm, 1.0 if arm == "dense, tuned" else 0.1, seed) for arm in mast.TUNED for seed in range(2)
+    }
     assert {arm for arm, _, _ in planned} >= {"dense", "random", "qmix", *mast.ARMS, *mast.ABLATIONS}
+
+
+@pytest.mark.parametrize("arm", mast.TUNED.values())
+def test_every_arm_has_had_its_trials_and_learns_with_what_was_best(arm: str) -> None:
+    stages = [row["round"] for row in read_rows(mast_trials.HERE / f"{arm}.csv")]
+    assert stages.count("trial") == mast_trials.COUNT
+    assert stages.count("final") in (2, 3)
+    given = mast_trials.best(arm)
+    for settings in drawn(arm, [{}], mast_trials.RANGES[arm], mast_trials.COUNT):
+        mast.algorithm(arm, mast.density_of(arm), ArraySpread.team, 100, mast.SPREAD, settings)
+    made = mast.algorithm(arm, mast.density_of(arm), ArraySpread.team, 100, mast.SPREAD, given)
+    assert made.learning_rate == given.get("learning_rate", 0.001)
+    assert made.tau == given.get("tau", mast.SPREAD["tau"])
+    # What is changed costs no more FLOPs: updates are as many and as large.
+    assert (made.train_freq, made.batch_size) == (mast.SPREAD["train_freq"], mast.SPREAD["batch_size"])
+    if arm in ("rigl", "mast"):
+        assert made.sparsity.share == given.get("share", 0.5)
+        assert made.sparsity.every == max(100 // given.get("changes", 40), 1)
 
 
 def test_a_seed_is_compared_with_the_same_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
