@@ -46,7 +46,7 @@ class Found:
         return np.array(found)
 
     def beside(self, arm: str) -> tuple[str, float]:
-        """The dense arm that an arm is compared with: one that mixes values as it does, or is tuned as it is."""
+        """The dense arm that an arm is compared with: one that mixes values so, or is tuned so."""
         last = arm.split(", ")[-1]
         for dense in ((last, 1.0), (f"dense, {last}", 1.0)):
             if dense in self.arms and dense[0] != "random":
