@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from dse.analysis.study import load_study
-from experiments import RESULTS, mst, read_rows, transformer_samples
+from experiments import RESULTS, mst, mst_widths, read_rows, transformer_samples
 from experiments.learners import memory, standing, study
 from experiments.learners.returns import HERE
 from experiments.learners.rewards import reward_lines
@@ -50,6 +51,29 @@ def test_the_study_of_few_bits_follows_from_its_lines() -> None:
 def test_the_table_of_pretraining_follows_from_its_curves() -> None:
     page = mst.PATH.with_suffix(".md").read_text(encoding="utf-8")
     assert page.endswith(f"\n\n{mst.table(mst.read())}\n")
+
+
+def test_the_table_of_widths_follows_from_its_curves() -> None:
+    written = mst_widths.PATH.with_suffix(".md").read_text(encoding="utf-8")
+    assert written.endswith(f"\n\n{mst_widths.page(read_rows(mst_widths.PATH))}\n")
+
+
+@pytest.mark.parametrize(
+    ("lost", "saved", "words"),
+    [
+        ((0.10, 0.02), (2.0, 3.0), ("borne out", "borne out")),
+        ((0.02, 0.10), (3.0, 2.0), ("not borne out", "not borne out")),
+    ],
+)
+def test_what_width_does_is_judged_by_what_is_lost_and_saved_at_both_ends(
+    lost: tuple[float, float], saved: tuple[float, float], words: tuple[str, str]
+) -> None:
+    noise = np.array([-0.001, 0.0, 0.001])
+    lost_by, saved_by = (
+        dict(zip(mst_widths.WIDTHS, (noise + value for value in values), strict=True))
+        for values in (lost, saved)
+    )
+    assert tuple(row[2] for row in mst_widths.verdicts(lost_by, saved_by)[-2:]) == words
 
 
 def test_the_table_of_transformers_follows_from_their_curves() -> None:
