@@ -5,11 +5,11 @@ learners.spread) and a reward that all share, the mean return of the greedy poli
 form `refine`, the best loss over the proven optimum on four problems of devhard.toml. Arms: `dense`; `random`
 actions, of a team that never learns; at the same share of the dense networks' connections `small` (dense,
 fewer units), `static`, `set`, `rigl`, `rlx2` (RigL, targets over many steps later; without its replay of
-changing size), `mast` (RigL and the three aids); `mast` without one aid each, and with targets over one step
-first and over many later; `mast` and `rigl` with a layer's mean of squared gradients for connections that
-grow (learners.sparse, `squares`); and on `spread` arms `tuned` by experiments.mast_trials. Agents' values are
-added up (VDN), with which both tasks are learned best; `qmix` and `mast, qmix` are dense and `mast` with
-values mixed by a network.
+changing size), `mast` (RigL and the three aids); `mast` without one aid each. Agents' values are added up
+(VDN), with which both tasks are learned best; `qmix` and `mast, qmix` are dense and `mast` with values mixed
+by a network. On `spread` also `mast` with targets over one step first and over many later, `mast` and `rigl`
+with a layer's mean of squared gradients for connections that grow (learners.sparse, `squares`), and arms that
+are `tuned` by experiments.mast_trials.
 
 Writes results/sparse/mast_TASK.csv, a line a run, and goes on where it was stopped. `--show` prints the table
 and writes mast_TASK.md (experiments.mast_figures says what is in it), `--figure` draws both tasks into
@@ -35,38 +35,23 @@ from searchers.common.torch_apart import torch_apart
 HEAD = ("arm", "density", "seed", "problem", "outcome", "training_flops", "inference_flops")
 UNITS, EMBEDDING = 128, 32
 DENSITIES = (0.1, 0.05, 0.2)
+_MAST: dict[str, Any] = {"soft_mellowmax": True, "returns": "hybrid", "recent_buffer_size": 1000}
 AIDS: dict[str, dict[str, Any]] = {
-    "mast": {"soft_mellowmax": True, "returns": "hybrid", "recent_buffer_size": 1000},
-    "mast, maximum": {"returns": "hybrid", "recent_buffer_size": 1000},
-    "mast, one step": {"soft_mellowmax": True, "recent_buffer_size": 1000},
-    "mast, one memory": {"soft_mellowmax": True, "returns": "hybrid"},
-    "mast, one step first": {"soft_mellowmax": True, "returns": "delayed", "recent_buffer_size": 1000},
-    "mast, mean squares": {
-        "soft_mellowmax": True,
-        "returns": "hybrid",
-        "recent_buffer_size": 1000,
-        "squares": "mean",
-    },
+    "mast": _MAST,
+    "mast, maximum": {**_MAST, "soft_mellowmax": False},
+    "mast, one step": {**_MAST, "returns": "one-step"},
+    "mast, one memory": {**_MAST, "recent_buffer_size": 0},
+    "mast, one step first": {**_MAST, "returns": "delayed"},
+    "mast, mean squares": {**_MAST, "squares": "mean"},
     "rigl, mean squares": {"squares": "mean"},
-    "mast, qmix": {
-        "soft_mellowmax": True,
-        "returns": "hybrid",
-        "recent_buffer_size": 1000,
-        "mixing": "qmix",
-        "tau": 0.01,
-    },
+    "mast, qmix": {**_MAST, "mixing": "qmix", "tau": 0.01},
     "qmix": {"mixing": "qmix", "tau": 0.01},
     "rlx2": {"returns": "delayed"},
 }
 ARMS = ("small", "static", "set", "rigl", "rlx2", "mast")
-ABLATIONS = (
-    "mast, maximum",
-    "mast, one step",
-    "mast, one memory",
-    "mast, one step first",
-    "mast, mean squares",
-    "rigl, mean squares",
-)
+ABLATIONS = ("mast, maximum", "mast, one step", "mast, one memory")
+VARIED = ("mast, one step first", "mast, mean squares", "rigl, mean squares")
+"""Arms of `spread` that settle what MAST's abstract leaves open."""
 TUNED = {f"{arm}, tuned": arm for arm in ("dense", "small", "static", "rigl", "mast")}
 """Arms of `spread` with settings of their own: those of experiments.mast_trials."""
 GAMES, ROUNDS, EPISODES = 16, 120, 500
@@ -104,6 +89,7 @@ def plan(task: str, seeds: int) -> Iterator[tuple[str, float, int]]:
     for seed in range(seeds):
         yield from (("qmix", 1.0, seed), ("mast, qmix", DENSITIES[0], seed))
     for seed in range(seeds) if task == "spread" else ():
+        yield from ((arm, DENSITIES[0], seed) for arm in VARIED)
         yield from ((arm, density_of(TUNED[arm]), seed) for arm in TUNED)
 
 

@@ -2,10 +2,11 @@
 
 The settings of experiments.mast, SPREAD, were chosen for `dense`; here that and each sparse arm, at a tenth
 of the connections, has twelve trials: those settings, and settings drawn from RANGES, from one seed that the
-table does not have. The best two of them and those settings run again from two others, and with what is
-best then the arm is in the table as `ARM, tuned`. How many updates there are, and of what size, is the same
-for all, and so are FLOPs. A score is the return over the mean return of `dense`: less is better. Writes
-ARM.csv in results/tuning/mast, a line a trial, and goes on where it was stopped. A minute a trial.
+table does not have. What is drawn twice runs once: `dense` has nine trials and `static` ten. The best two of
+them and those settings run again from two other seeds, and with what is best then the arm is in the table as
+`ARM, tuned`. How many updates there are, and of what size, is the same for all, and so are FLOPs. A score is
+the return over the mean return of `dense`: less is better. Writes ARM.csv in results/tuning/mast, a line a
+trial, and goes on where it was stopped. A minute a trial.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ TRIALS, FINALISTS = 20, 2
 def drawn(
     name: str, first: Sequence[Settings], ranges: Mapping[str, Sequence[Any]], count: int = TRIALS
 ) -> list[Settings]:
-    """The settings of a searcher's trials, so many: the `first`, then random ones."""
+    """The settings of so many trials: the `first`, then random ones, some of which may be equal."""
     rng = np.random.Generator(np.random.PCG64(sum(name.encode())))
     trials = list(first)
     while len(trials) < count:
@@ -35,7 +35,7 @@ class Trials:
         self._head = ("round", "settings", "score", *(f"ratio_{count}" for count in samples))
 
     def run(self, stage: str, settings: Settings, ratios: Callable[[], Iterable[Sequence[float]]]) -> None:
-        """Write what the `ratios` of best loss over optimum, of each run after so many samples, come to.
+        """Write what the `ratios`, of each run after so many samples, come to: geometric means.
 
         Nothing where the table has these settings in this stage.
         """

@@ -69,14 +69,12 @@ def tune(name: str, workers: int) -> None:
 
         def run(stage: str, settings: Settings, places: Sequence[int], seeds: Sequence[int]) -> None:
             tasks = [(name, settings, place, seed) for seed in seeds for place in places]
-            trials.run(
-                stage,
-                settings,
-                lambda: (
-                    losses / optima[place]
-                    for losses, (_, _, place, _) in zip(pool.map(best_losses, tasks), tasks, strict=True)
-                ),
-            )
+
+            def ratios() -> list[FloatArray]:
+                found = zip(tasks, pool.map(best_losses, tasks), strict=True)
+                return [losses / optima[place] for (_, _, place, _), losses in found]
+
+            trials.run(stage, settings, ratios)
 
         for settings in settled:
             run("trial", settings, FEWER_PROBLEMS.get(name, everywhere), [FIRST_SEED])

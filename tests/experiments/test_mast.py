@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 
 import numpy as np
@@ -26,18 +27,23 @@ def test_what_is_planned_has_every_arm_of_every_seed_once() -> None:
     planned = list(mast.plan("spread", 2))
     assert len(planned) == len(set(planned))
     assert set(planned) - set(mast.plan("refine", 2)) == {
-        (arm, 1.0 if arm == "dense, tuned" else 0.1, seed) for arm in mast.TUNED for seed in range(2)
+        (arm, 1.0 if arm == "dense, tuned" else 0.1, seed)
+        for arm in (*mast.VARIED, *mast.TUNED)
+        for seed in range(2)
     }
     assert {arm for arm, _, _ in planned} >= {"dense", "random", "qmix", *mast.ARMS, *mast.ABLATIONS}
 
 
 @pytest.mark.parametrize("arm", mast.TUNED.values())
 def test_every_arm_has_had_its_trials_and_learns_with_what_was_best(arm: str) -> None:
-    stages = [row["round"] for row in read_rows(mast_trials.HERE / f"{arm}.csv")]
-    assert stages.count("trial") == mast_trials.COUNT
-    assert stages.count("final") in (2, 3)
+    rows = read_rows(mast_trials.HERE / f"{arm}.csv")
+    trials = drawn(arm, [{}], mast_trials.RANGES[arm], mast_trials.COUNT)
+    tried = [json.loads(row["settings"]) for row in rows if row["round"] == "trial"]
+    # What is drawn twice runs once.
+    assert tried == [settings for place, settings in enumerate(trials) if settings not in trials[:place]]
+    assert [row["round"] for row in rows].count("final") in (2, 3)
     given = mast_trials.best(arm)
-    for settings in drawn(arm, [{}], mast_trials.RANGES[arm], mast_trials.COUNT):
+    for settings in trials:
         mast.algorithm(arm, mast.density_of(arm), ArraySpread.team, 100, mast.SPREAD, settings)
     made = mast.algorithm(arm, mast.density_of(arm), ArraySpread.team, 100, mast.SPREAD, given)
     assert made.learning_rate == given.get("learning_rate", 0.001)
