@@ -139,7 +139,10 @@ def judged(found: Found) -> list[str]:
     share = gain if found.task == "spread" else "more loss than dense's"
     told = "; ".join(f"{verdict} of {', '.join(names) or 'none'}" for verdict, names in arms.items())
     lines = [f"Less than {WORSE:.0%} {share}: {told}."]
-    for base in ("mast", "rigl", "static", "small", "dense"):
+    tuned = [key for key in found.arms if key[0].endswith(", tuned") and key[1] < 1]
+    given_up = [f"{arm} {found.lost(arm, density).shown(1, 100)} %" for arm, density in tuned]
+    lines += ["", f"Given up beside dense, tuned: {'; '.join(given_up)}."] if given_up else []
+    for base in ("mast", "rigl", "static", "small"):
         changed = [key for key in found.arms if key[0].startswith(f"{base}, ") and key[0] != "mast, qmix"]
         said = []
         for arm, density in changed:
