@@ -26,9 +26,11 @@ from typing import Any
 
 import numpy as np
 
-from experiments import write_rows
+from experiments import RESULTS, write_rows
 from experiments.mast_figures import HERE, draw, read, show
 from experiments.tuning.ranges import Settings
+from experiments.tuning.trials import Trials
+from learners.tag import STEPS
 from learners.team import Team
 from searchers.common.torch_apart import torch_apart
 
@@ -93,6 +95,11 @@ def plan(task: str, seeds: int) -> Iterator[tuple[str, float, int]]:
         yield from ((arm, density_of(TUNED[arm]), seed) for arm in TUNED)
 
 
+def trials_of(arm: str) -> Trials:
+    """What experiments.mast_trials has found: settings over SPREAD's, none where these were best."""
+    return Trials(RESULTS / "tuning" / "mast" / f"{arm}.csv", [GAMES * ROUNDS * STEPS])
+
+
 def density_of(arm: str) -> float:
     """That of an arm with settings of its own."""
     return 1.0 if arm == "dense" else DENSITIES[0]
@@ -142,9 +149,8 @@ def spread(arm: str, density: float, seed: int, given: Settings | None = None) -
     from learners.spread import ArraySpread
 
     if arm in TUNED:
-        from experiments.mast_trials import best
-
-        arm, given = TUNED[arm], best(TUNED[arm])
+        arm = TUNED[arm]
+        (given,) = trials_of(arm).best("final")
     rng, judging = np.random.default_rng([seed, 1]), np.random.default_rng([seed, 3])
     games, team = ArraySpread(GAMES), ArraySpread.team
     updates = GAMES * ROUNDS * games.length // SPREAD["train_freq"]

@@ -15,18 +15,14 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from experiments import RESULTS
-from experiments.mast import GAMES, ROUNDS, TUNED, density_of, spread
+from experiments.mast import TUNED, density_of, spread, trials_of
 from experiments.mast_figures import Found
 from experiments.tuning.ranges import Settings
-from experiments.tuning.trials import FINALISTS, Trials, drawn
-from learners.spread import ArraySpread
+from experiments.tuning.trials import FINALISTS, drawn
 from searchers.common.torch_apart import torch_apart
 
-HERE = RESULTS / "tuning" / "mast"
 COUNT = 12
 FIRST_SEED, FINAL_SEEDS = 100, (101, 102)
-STEPS = GAMES * ROUNDS * ArraySpread.length
 _LEARNING: Mapping[str, Sequence[Any]] = {
     "learning_rate": [0.0005, 0.001, 0.002, 0.004],
     "tau": [0.01, 0.03, 0.1],
@@ -54,7 +50,7 @@ RANGES: Mapping[str, Mapping[str, Sequence[Any]]] = {
 
 def tune(arm: str) -> None:
     """Run the trials that are missing, and the finals, and write each as it is done."""
-    trials = Trials(HERE / f"{arm}.csv", [STEPS])
+    trials = trials_of(arm)
     dense = Found("spread").outcomes("dense", 1.0).mean()
 
     def run(stage: str, settings: Settings, seeds: Sequence[int]) -> None:
@@ -65,11 +61,6 @@ def tune(arm: str) -> None:
         run("trial", settings, [FIRST_SEED])
     for settings in ({}, *trials.best("trial", FINALISTS)):
         run("final", settings, FINAL_SEEDS)
-
-
-def best(arm: str) -> Settings:
-    """The settings that were best in an arm's finals: over SPREAD's, none where these were."""
-    return Trials(HERE / f"{arm}.csv", [STEPS]).best("final")[0]
 
 
 def _played(arm: str, seed: int, settings: Settings) -> float:

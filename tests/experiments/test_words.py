@@ -245,38 +245,6 @@ WORDS: dict[str, Callable[[], bool]] = {
         ]
         == [("21 of 31", "-"), ("20 of 31", "inconclusive"), ("17 of 31", "inconclusive")]
     ),
-    "18 sparse arms with dense's settings give up significantly more than 3 %": lambda: (
-        len(
-            re.findall(
-                r"(?<!tuned) at 0", said("sparse/mast_spread.md", "Less than 3%").split("inconclusive")[0]
-            )
-        )
-        == 18
-    ),
-    "With QMIX it is inconclusive": lambda: (
-        said("sparse/mast_spread.md", "Less than 3%").split("inconclusive of ")[1]
-        == "mast, qmix at 0.1, mast, tuned at 0.1, rigl, tuned at 0.1."
-    ),
-    "so it is on mappings but for one arm": lambda: (
-        "borne out of mast, one step at 0.1; not borne out of none;"
-        in said("sparse/mast_refine.md", "Less than 3%")
-    ),
-    "none of MAST's three aids makes a significant difference, nor does the order of its targets": lambda: (
-        all(
-            re.search(
-                rf"mast, {arm} [^;]* % \(not significant\)",
-                said("sparse/mast_spread.md", "Given up beside mast"),
-            )
-            for arm in ("maximum", "one memory", "one step", "one step first")
-        )
-    ),
-    "After nine to twelve": lambda: (
-        {
-            len([row for row in read_rows(path) if row["round"] == "trial"])
-            for path in (RESULTS / "tuning/mast").iterdir()
-        }
-        == {9, 10, 12}
-    ),
 }
 
 
