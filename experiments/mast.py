@@ -1,19 +1,20 @@
 """MAST's claim, up to 20 times fewer FLOPs and less than 3 % worse: `python -m experiments.mast TASK`.
 
-Tasks are `spread` and `refine`. On `spread`, mpe2's simple_spread with discrete actions (in arrays, see
-learners.spread) and a reward that all share, the mean return of the greedy policy over 500 episodes; on the
-form `refine`, the best loss over the proven optimum on four problems of devhard.toml. Arms: `dense`; `random`
-actions, of a team that never learns; at the same share of the dense networks' connections `small` (dense,
-fewer units), `static`, `set`, `rigl`, `rlx2` (RigL, targets over many steps later; without its replay of
-changing size), `mast` (RigL and the three aids); `mast` without one aid each. Agents' values are added up
-(VDN), with which both tasks are learned best; `qmix` and `mast, qmix` are dense and `mast` with values mixed
-by a network. On `spread` also `mast` with targets over one step first and over many later, `mast` and `rigl`
-with a layer's mean of squared gradients for connections that grow (learners.sparse, `squares`), and arms that
-are `tuned` by experiments.mast_trials.
+Tasks are games of mpe2 with discrete actions and a reward that all share, where the mean return of the greedy
+policy over 500 episodes is judged (2,000 of `tag`): `spread`, `listener` and `tag` (experiments.mast_games);
+and the form `refine`, the best loss over the proven optimum on four problems of devhard.toml. Arms: `dense`;
+`random` actions, of a team that never learns; at the same share of the dense networks' connections `small`
+(dense, fewer units), `static`, `set`, `rigl`, `rlx2` (RigL, targets over many steps later; without its replay
+of changing size), `mast` (RigL and the three aids); `mast` without one aid each. Agents' values are added up
+(VDN), with which `spread` and `refine` are learned best; `qmix` and `mast, qmix` are dense and `mast` with
+values mixed by a network. On `spread` also `mast` with targets over one step first and over many later,
+`mast` and `rigl` with a layer's mean of squared gradients for connections that grow (learners.sparse,
+`squares`), arms that are `tuned` by experiments.mast_trials, and some twice as `wide`: of these two kinds
+there are twice the seeds. On `listener` and `tag` are the arms tuned on `spread`; nothing was tuned there.
 
 Writes results/sparse/mast_TASK.csv, a line a run, and goes on where it was stopped. `--show` prints the table
-and writes mast_TASK.md (experiments.mast_figures says what is in it), `--figure` draws both tasks into
-results/sparse/mast.png.
+and writes mast_TASK.md (experiments.mast_figures says what is in it), `--figure` draws `spread` and `refine`
+into results/sparse/mast.png.
 """
 
 from __future__ import annotations
@@ -22,12 +23,14 @@ import argparse
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from experiments import RESULTS, write_rows
 from experiments.mast_figures import HERE, draw, read, show
+from experiments.mast_games import EPISODES, NAMES, games_of
 from experiments.tuning.ranges import Settings
 from experiments.tuning.trials import Trials
 from learners.tag import STEPS
@@ -55,9 +58,11 @@ ABLATIONS = ("mast, maximum", "mast, one step", "mast, one memory")
 VARIED = ("mast, one step first", "mast, mean squares", "rigl, mean squares")
 """Arms of `spread` that settle what MAST's abstract leaves open."""
 TUNED = {f"{arm}, tuned": arm for arm in ("dense", "small", "static", "rigl", "mast")}
-"""Arms of `spread` with settings of their own: those of experiments.mast_trials."""
-GAMES, ROUNDS, EPISODES = 16, 120, 500
-"""Side by side on simple_spread; how often, 25 steps each time; and to judge the policy."""
+"""Arms of games with settings of their own, found on `spread`: those of experiments.mast_trials."""
+WIDE = {f"{arm}, wide": arm for arm in ("dense", "rigl", "mast")}
+"""Arms of `spread` with twice the units, and settings of TUNED but for a learning rate of their own."""
+GAMES, ROUNDS = 16, 120
+"""Side by side on games of mpe2; how often, 25 steps each time."""
 SPREAD: dict[str, Any] = {
     "mixing": "vdn",
     "batch_size": 128,
@@ -82,6 +87,10 @@ REFINE: dict[str, Any] = {
 
 def plan(task: str, seeds: int) -> Iterator[tuple[str, float, int]]:
     """Arms with densities and seeds, a seed after the other, what tells most first."""
+    if task in ("listener", "tag"):
+        for seed in range(seeds):
+            yield from ((arm, density_of(arm), seed) for arm in ("random", *TUNED))
+        return
     for seed in range(seeds):
         yield from (("dense", 1.0, seed), ("random", 1.0, seed))
         yield from ((arm, DENSITIES[0], seed) for arm in ARMS)
@@ -92,21 +101,29 @@ def plan(task: str, seeds: int) -> Iterator[tuple[str, float, int]]:
         yield from (("qmix", 1.0, seed), ("mast, qmix", DENSITIES[0], seed))
     for seed in range(seeds) if task == "spread" else ():
         yield from ((arm, DENSITIES[0], seed) for arm in VARIED)
-        yield from ((arm, density_of(TUNED[arm]), seed) for arm in TUNED)
+        yield from ((arm, density_of(arm), seed) for arm in (*TUNED, *WIDE))
+    for seed in range(seeds, 2 * seeds) if task == "spread" else ():
+        yield from ((arm, density_of(arm), seed) for arm in ("random", *TUNED, *WIDE))
 
 
 def trials_of(arm: str) -> Trials:
     """What experiments.mast_trials has found: settings over SPREAD's, none where these were best."""
-    return Trials(RESULTS / "tuning" / "mast" / f"{arm}.csv", [GAMES * ROUNDS * STEPS])
+    return Trials(RESULTS / "tuning" / "mast" / f"{arm.replace(', ', '-')}.csv", [GAMES * ROUNDS * STEPS])
 
 
 def density_of(arm: str) -> float:
-    """That of an arm with settings of its own."""
-    return 1.0 if arm == "dense" else DENSITIES[0]
+    """That of an arm with settings of its own, or by chance."""
+    return 1.0 if arm.split(", ")[0] in ("dense", "random") else DENSITIES[0]
 
 
 def algorithm(
-    arm: str, density: float, team: Team, updates: int, usual: Settings, given: Settings | None = None
+    arm: str,
+    density: float,
+    team: Team,
+    updates: int,
+    usual: Settings,
+    given: Settings | None = None,
+    units: int = UNITS,
 ) -> Any:
     """The learner of an arm with the settings of a task, and those of a trial."""
     from learners.qmix import QMIX
@@ -115,7 +132,7 @@ def algorithm(
     settings = {**usual, **AIDS.get(arm, {}), **(given or {})}
     changes = {name: settings.pop(name) for name in ("share", "squares") if name in settings}
     every = max(updates // settings.pop("changes", 40), 1)
-    made = QMIX(net_arch=(UNITS, UNITS), embedding=EMBEDDING, schedule=updates, **settings)
+    made = QMIX(net_arch=(units, units), embedding=EMBEDDING, schedule=updates, **settings)
     if arm == "random":
         return replace(made, batch_size=made.buffer_size, exploration_final_eps=1.0)
     if arm == "small":
@@ -143,53 +160,56 @@ def shrunk(team: Team, density: float) -> tuple[int, int]:
     )
 
 
-def spread(arm: str, density: float, seed: int, given: Settings | None = None) -> Iterator[dict[str, Any]]:
-    """A team on simple_spread; `given` are settings of a trial."""
+def particles(
+    task: str, arm: str, density: float, seed: int, given: Settings | None = None
+) -> Iterator[dict[str, Any]]:
+    """A team on a game of mpe2; `given` are settings of a trial."""
     from learners.replay import Transitions
-    from learners.spread import ArraySpread
 
-    if arm in TUNED:
-        arm = TUNED[arm]
-        (given,) = trials_of(arm).best("final")
+    base = TUNED.get(arm, WIDE.get(arm, arm))
+    if given is None and base != arm:
+        (given,) = trials_of(arm if arm in WIDE else base).best("final")
     rng, judging = np.random.default_rng([seed, 1]), np.random.default_rng([seed, 3])
-    games, team = ArraySpread(GAMES), ArraySpread.team
+    games = games_of(task, GAMES)
+    team = games.team
     updates = GAMES * ROUNDS * games.length // SPREAD["train_freq"]
-    learner = algorithm(arm, density, team, updates, SPREAD, given).begin(team, rng)
+    units = 2 * UNITS if arm in WIDE else UNITS
+    learner = algorithm(base, density, team, updates, SPREAD, given, units).begin(team, rng)
     shape = (GAMES, len(team.names), team.width)
     for _ in range(0 if arm == "random" else ROUNDS):
         observations, steps = games.begin(rng), []
         for _ in range(games.length):
             chosen = learner.tries(observations).reshape(shape)
             following, paid = games.step(chosen.argmax(axis=2))
-            steps.append((observations, chosen, np.tile(paid, (3, 1)).T, following, np.zeros(shape[:2])))
+            rewards = np.tile(paid, (len(team.names), 1)).T
+            steps.append((observations, chosen, rewards, following, np.zeros(shape[:2])))
             observations = following
         for game in range(GAMES):
             for step in steps:
                 learner.learn(Transitions(*(np.asarray(part[game], np.float32) for part in step)))
     yield {
-        "problem": "simple_spread",
-        "outcome": judged(learner, arm == "random", judging),
+        "problem": NAMES[task],
+        "outcome": judged(learner, games_of(task, EPISODES[task]), arm == "random", judging),
         "training_flops": learner.flops,
         "inference_flops": learner.inference_flops,
     }
 
 
-def judged(learner: Any, by_chance: bool, rng: np.random.Generator) -> float:
+def judged(learner: Any, games: Any, by_chance: bool, rng: np.random.Generator) -> float:
     """The mean return of the greedy policy, or of actions by chance; episodes are a seed's."""
     import torch
 
-    from learners.spread import ArraySpread
-
-    games, networks = ArraySpread(EPISODES), learner.policy().actors
-    observations, returns = games.begin(rng), np.zeros(EPISODES)
+    networks, real = learner.policy().actors, torch.from_numpy(games.team.real)
+    observations, returns = games.begin(rng), 0.0
     for _ in range(games.length):
         with torch.no_grad():
-            actions = networks(torch.from_numpy(observations.transpose(1, 0, 2))).argmax(dim=2).numpy().T
+            values = networks(torch.from_numpy(observations.transpose(1, 0, 2)))
+            actions = values.masked_fill(~real, -np.inf).argmax(dim=2).numpy().T
         if by_chance:
-            actions = rng.integers(ArraySpread.team.width, size=actions.shape)
+            actions = rng.integers(games.team.real.sum(axis=(1, 2)), size=actions.shape)
         observations, paid = games.step(actions)
-        returns += paid
-    return float(returns.mean())
+        returns += float(paid.mean())
+    return returns
 
 
 def refine(arm: str, density: float, seed: int) -> Iterator[dict[str, Any]]:
@@ -223,7 +243,10 @@ def refine(arm: str, density: float, seed: int) -> Iterator[dict[str, Any]]:
         }
 
 
-TASKS: dict[str, Callable[[str, float, int], Iterator[dict[str, Any]]]] = {"spread": spread, "refine": refine}
+TASKS: dict[str, Callable[[str, float, int], Iterator[dict[str, Any]]]] = {
+    **{task: partial(particles, task) for task in NAMES},
+    "refine": refine,
+}
 
 
 def run(task: str, seeds: int) -> None:

@@ -2,10 +2,10 @@
 
 A seed has one number an arm: its return, or the geometric mean over problems of best loss over the optimum.
 Tables have the mean over seeds, how many per cent worse than `dense` (the mean of the ratios' logarithms, a
-seed's beside the same seed's), on `spread` what is left of the way from `random` to `dense`, all with 95 %
+seed's beside the same seed's), on games what is left of the way from `random` to `dense`, all with 95 %
 intervals of Student's t over seeds, and the FLOPs of training and of inference over those of `dense`. `mast`
-with values mixed by a network is set beside a dense team with values mixed so, and tuned arms beside a dense
-one that is tuned.
+with values mixed by a network is set beside a dense team with values mixed so, and arms that are tuned or
+wide beside a dense one that is.
 """
 
 from __future__ import annotations
@@ -36,22 +36,24 @@ class Found:
         self.task, self._rows = task, read(task)
         found = {(row["arm"], float(row["density"])) for row in self._rows}
         self.arms = sorted(found, key=lambda key: (-key[1], key[0] not in ("dense", "random"), key[0]))
+        self.game = task != "refine"
+        self._dense = ("dense" if ("dense", 1.0) in found else "dense, tuned", 1.0)
 
     def outcomes(self, arm: str, density: float) -> FloatArray:
         """One number a seed, (seeds,)."""
         own, found = self._runs(arm, density), []
         for seed in sorted({int(row["seed"]) for row in own}):
             values = np.array([float(row["outcome"]) for row in own if int(row["seed"]) == seed])
-            found.append(values.mean() if self.task == "spread" else np.exp(np.log(values).mean()))
+            found.append(values.mean() if self.game else np.exp(np.log(values).mean()))
         return np.array(found)
 
     def beside(self, arm: str) -> tuple[str, float]:
-        """The dense arm that an arm is compared with: one that mixes values so, or is tuned so."""
+        """The dense arm that an arm is compared with: one that mixes values so, or is tuned, or as wide."""
         last = arm.split(", ")[-1]
         for dense in ((last, 1.0), (f"dense, {last}", 1.0)):
             if dense in self.arms and dense[0] != "random":
                 return dense
-        return "dense", 1.0
+        return self._dense
 
     def worse(self, arm: str, density: float) -> FloatArray:
         """Logarithms of the ratio to what it is `beside`, (seeds,): above 0 is worse."""
@@ -60,9 +62,7 @@ class Found:
 
     def gained(self, arm: str, density: float) -> FloatArray:
         """The share of the way from `random` to `dense`, (seeds,)."""
-        own, dense, random = (
-            self.outcomes(*key) for key in ((arm, density), ("dense", 1.0), ("random", 1.0))
-        )
+        own, dense, random = (self.outcomes(*key) for key in ((arm, density), self._dense, ("random", 1.0)))
         return (own - random.mean()) / (dense.mean() - random.mean())
 
     def lost(self, arm: str, density: float, beside: tuple[str, float] | None = None) -> Estimate:
@@ -72,7 +72,7 @@ class Found:
         """
         beside = beside or self.beside(arm)
         own, other, random = (self.outcomes(*key) for key in ((arm, density), beside, ("random", 1.0)))
-        if self.task == "spread":
+        if self.game:
             return mean_of((other[: len(own)] - own) / (other.mean() - random.mean()))
         return mean_of(own / other[: len(own)] - 1)
 
@@ -106,21 +106,21 @@ def show(task: str) -> None:
 def table(task: str) -> str:
     """The table in Markdown, an arm and density a line."""
     found = Found(task)
-    outcome = "return" if task == "spread" else "best loss / optimum"
+    outcome = "return" if found.game else "best loss / optimum"
     head = ["arm", "density", "seeds", outcome, "worse than dense, %"]
-    head += ["of dense's gain, %"] if task == "spread" else []
+    head += ["of dense's gain, %"] if found.game else []
     head += ["training FLOPs", "inference FLOPs"]
     lines = [f"| {' | '.join(head)} |", "|---|" + "---:|" * (len(head) - 1)]
     for arm, density in found.arms:
         own = found.outcomes(arm, density)
         cells = [arm, f"{density:g}", str(len(own))]
-        if task == "spread":
+        if found.game:
             cells.append("{:.1f} [{:.1f}, {:.1f}]".format(*between(own)))
         else:
             cells.append("{:.2f} [{:.2f}, {:.2f}]".format(*np.exp(between(np.log(own)))))
         worse = [100 * np.expm1(end) for end in between(found.worse(arm, density))]
         cells.append("{:+.1f} [{:+.1f}, {:+.1f}]".format(*worse))
-        if task == "spread":
+        if found.game:
             gained = [100 * end for end in between(found.gained(arm, density))]
             cells.append("{:.0f} [{:.0f}, {:.0f}]".format(*gained))
         for name in ("training", "inference"):
@@ -136,14 +136,18 @@ def judged(found: Found) -> list[str]:
         if density < 1:
             arms[at_most(WORSE, found.lost(arm, density))].append(f"{arm} at {density:g}")
     gain = "of dense's gain over random given up"
-    share = gain if found.task == "spread" else "more loss than dense's"
+    share = gain if found.game else "more loss than dense's"
     told = "; ".join(f"{verdict} of {', '.join(names) or 'none'}" for verdict, names in arms.items())
     lines = [f"Less than {WORSE:.0%} {share}: {told}."]
     tuned = [key for key in found.arms if key[0].endswith(", tuned") and key[1] < 1]
-    given_up = [f"{arm} {found.lost(arm, density).shown(1, 100)} %" for arm, density in tuned]
-    lines += ["", f"Given up beside dense, tuned: {'; '.join(given_up)}."] if given_up else []
-    for base in ("mast", "rigl", "static", "small"):
-        changed = [key for key in found.arms if key[0].startswith(f"{base}, ") and key[0] != "mast, qmix"]
+    wide = [key for key in found.arms if key[0].endswith(", wide") and key[1] < 1]
+    for how, keys in (("tuned", tuned), ("wide", wide)):
+        given_up = [f"{arm} {found.lost(arm, density).shown(1, 100)} %" for arm, density in keys]
+        lines += ["", f"Given up beside dense, {how}: {'; '.join(given_up)}."] if given_up else []
+    known = {arm for arm, _ in found.arms}
+    for base in (each for each in ("mast", "rigl", "static", "small") if each in known):
+        others = ("mast, qmix", f"{base}, wide")
+        changed = [key for key in found.arms if key[0].startswith(f"{base}, ") and key[0] not in others]
         said = []
         for arm, density in changed:
             lost = found.lost(arm, density, (base, density))
@@ -200,6 +204,6 @@ def draw(path: Path) -> None:
 def _middle(found: Found, arm: str, density: float) -> FloatArray:
     """The mean with the ends of its interval, as the table has them."""
     own = found.outcomes(arm, density)
-    if found.task == "spread":
+    if found.game:
         return np.array(between(own))
     return np.exp(between(np.log(own)))

@@ -4,7 +4,8 @@ The settings of experiments.mast, SPREAD, were chosen for `dense`; here that and
 of the connections, has twelve trials: those settings, and settings drawn from RANGES, from one seed that the
 table does not have. What is drawn twice runs once: `dense` has nine trials and `static` ten. The best two of
 them and those settings run again from two other seeds, and with what is best then the arm is in the table as
-`ARM, tuned`. How many updates there are, and of what size, is the same for all, and so are FLOPs. A score is
+`ARM, tuned`. Arms with twice the units are tried with `ARM`'s best settings at four learning rates, the best
+two in finals. How many updates there are, and of what size, is the same for all, and so are FLOPs. A score is
 the return over the mean return of `dense`: less is better. Writes ARM.csv in results/tuning/mast, a line a
 trial, and goes on where it was stopped. A minute a trial.
 """
@@ -15,7 +16,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from experiments.mast import TUNED, density_of, spread, trials_of
+from experiments.mast import TUNED, WIDE, density_of, particles, trials_of
 from experiments.mast_figures import Found
 from experiments.tuning.ranges import Settings
 from experiments.tuning.trials import FINALISTS, drawn
@@ -57,23 +58,35 @@ def tune(arm: str) -> None:
         with torch_apart():
             trials.run(stage, settings, lambda: [[_played(arm, seed, settings) / dense] for seed in seeds])
 
-    for settings in drawn(arm, [{}], RANGES[arm], COUNT):
+    for settings in tried(arm):
         run("trial", settings, [FIRST_SEED])
-    for settings in ({}, *trials.best("trial", FINALISTS)):
+    for settings in (*([] if arm in WIDE else [{}]), *trials.best("trial", FINALISTS)):
         run("final", settings, FINAL_SEEDS)
 
 
+def tried(arm: str) -> list[Settings]:
+    """The settings of an arm's trials."""
+    if arm in WIDE:
+        (best,) = trials_of(WIDE[arm]).best("final")
+        return [{**best, "learning_rate": rate} for rate in _LEARNING["learning_rate"]]
+    return drawn(arm, [{}], RANGES[arm], COUNT)
+
+
 def _played(arm: str, seed: int, settings: Settings) -> float:
-    return float(next(spread(arm, density_of(arm), seed, settings))["outcome"])
+    return float(next(particles("spread", arm, density_of(arm), seed, settings))["outcome"])
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument(
-        "arms", nargs="*", metavar="ARM", help="of dense, small, static, rigl, mast; all if none is named"
+        "arms",
+        nargs="*",
+        metavar="ARM",
+        help="of dense, small, static, rigl, mast, 'mast, wide'...; else all",
     )
     options = parser.parse_args()
-    if unknown := sorted(set(options.arms) - set(RANGES)):
-        parser.error(f"{unknown[0]!r} has no ranges; choose of {', '.join(RANGES)}")
-    for each in options.arms or TUNED.values():
+    known = [*TUNED.values(), *WIDE]
+    if unknown := sorted(set(options.arms) - set(known)):
+        parser.error(f"{unknown[0]!r} has no trials; choose of {'; '.join(known)}")
+    for each in options.arms or known:
         tune(each)

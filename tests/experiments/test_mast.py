@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from experiments import RESULTS, mast, mast_figures, mast_trials, read_rows
-from experiments.tuning.trials import drawn
 from learners.spread import ArraySpread
 from tests.experiments.test_words import PAGE, said
 
@@ -28,18 +27,25 @@ def test_small_networks_have_as_many_connections_as_sparse_ones(density: float) 
 def test_what_is_planned_has_every_arm_of_every_seed_once() -> None:
     planned = list(mast.plan("spread", 2))
     assert len(planned) == len(set(planned))
-    assert set(planned) - set(mast.plan("refine", 2)) == {
-        (arm, 1.0 if arm == "dense, tuned" else 0.1, seed)
-        for arm in (*mast.VARIED, *mast.TUNED)
-        for seed in range(2)
+    own = {(arm, mast.density_of(arm)) for arm in (*mast.TUNED, *mast.WIDE)}
+    # What the claim is judged by has twice the seeds.
+    more = {(arm, density, seed) for arm, density in {*own, ("random", 1.0)} for seed in (2, 3)}
+    few = {
+        (arm, density, seed)
+        for arm, density in {*own, *((arm, 0.1) for arm in mast.VARIED)}
+        for seed in (0, 1)
     }
+    assert set(planned) - set(mast.plan("refine", 2)) == more | few
+    tuned = {("random", 1.0), *((arm, mast.density_of(arm)) for arm in mast.TUNED)}
+    for game in ("listener", "tag"):
+        assert {(arm, density) for arm, density, _ in mast.plan(game, 2)} == tuned
     assert {arm for arm, _, _ in planned} >= {"dense", "random", "qmix", *mast.ARMS, *mast.ABLATIONS}
 
 
 @pytest.mark.parametrize("arm", mast.TUNED.values())
 def test_every_arm_has_had_its_trials_and_learns_with_what_was_best(arm: str) -> None:
     rows = read_rows(RESULTS / "tuning" / "mast" / f"{arm}.csv")
-    trials = drawn(arm, [{}], mast_trials.RANGES[arm], mast_trials.COUNT)
+    trials = mast_trials.tried(arm)
     tried = [json.loads(row["settings"]) for row in rows if row["round"] == "trial"]
     # What is drawn twice runs once.
     assert tried == [settings for place, settings in enumerate(trials) if settings not in trials[:place]]

@@ -7,6 +7,7 @@ import pytest
 
 pytest.importorskip("mpe2")
 
+from learners.listener import ArrayListener
 from learners.spread import ArraySpread
 from learners.tag import flight
 from learners.tasks import fast_predator_prey, navigation, predator_prey
@@ -77,3 +78,30 @@ def test_spread_in_arrays_is_the_spread_of_mpe2() -> None:
             np.testing.assert_allclose(list(paid.values()), earned[game], rtol=1e-6)
         assert not slow.agents
     assert touched > 0
+
+
+def test_the_listener_in_arrays_is_the_listener_of_mpe2() -> None:
+    from mpe2 import simple_speaker_listener_v4
+
+    slow, fast = simple_speaker_listener_v4.parallel_env(), ArrayListener(2)
+    theirs, rng = Team.of(slow), np.random.default_rng(0)
+    assert (theirs.names, theirs.observed) == (fast.team.names, fast.team.observed)
+    assert theirs.real.tolist() == fast.team.real.tolist()
+    for game in range(2):
+        fast.begin(rng)
+        slow.reset(seed=game)
+        speaker, listener = slow.unwrapped.world.agents
+        landmarks = slow.unwrapped.world.landmarks
+        for body, place in zip((listener, *landmarks), fast.places[game], strict=True):
+            body.state.p_pos = place.copy()
+        speaker.goal_b = landmarks[fast.goals[game]]
+        seen, one = fast.observed(), {name: slow.unwrapped.observe(name) for name in slow.agents}
+        for _ in range(fast.length):
+            for mine, name in zip(seen[game], one, strict=True):
+                np.testing.assert_allclose(mine[: len(one[name])], one[name], rtol=1e-4, atol=1e-5)
+                assert not mine[len(one[name]) :].any()
+            actions = rng.integers((3, 5), size=(2, 2))
+            one, paid, *_ = slow.step(dict(zip(slow.agents, map(int, actions[game]), strict=True)))
+            seen, earned = fast.step(actions)
+            np.testing.assert_allclose(list(paid.values()), earned[game], rtol=1e-6)
+        assert not slow.agents
