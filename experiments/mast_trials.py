@@ -4,7 +4,7 @@ The settings of experiments.mast, SPREAD, were chosen for `dense`; here that and
 of the connections, has twelve trials: those settings, and settings drawn from RANGES, from one seed that the
 table does not have. What is drawn twice runs once: `dense` has nine trials and `static` ten. The best two of
 them and those settings run again from two other seeds, and with what is best then the arm is in the table as
-`ARM, tuned`. Arms with twice the units are tried with `ARM`'s best settings at four learning rates, the best
+`ARM, tuned`. Arms with twice the units are tried with `ARM`'s best settings at six learning rates, the best
 two in finals. How many updates there are, and of what size, is the same for all, and so are FLOPs. A score is
 the return over the mean return of `dense`: less is better. Writes ARM.csv in results/tuning/mast, a line a
 trial, and goes on where it was stopped. A minute a trial.
@@ -23,6 +23,8 @@ from experiments.tuning.trials import FINALISTS, drawn
 from searchers.common.torch_apart import torch_apart
 
 COUNT = 12
+RATES = (0.0005, 0.001, 0.002, 0.004, 0.00025, 0.008)
+"""Of arms with twice the units: the rates of all, and beyond them, where `dense` and `rigl` ended."""
 FIRST_SEED, FINAL_SEEDS = 100, (101, 102)
 _LEARNING: Mapping[str, Sequence[Any]] = {
     "learning_rate": [0.0005, 0.001, 0.002, 0.004],
@@ -68,7 +70,7 @@ def tried(arm: str) -> list[Settings]:
     """The settings of an arm's trials."""
     if arm in WIDE:
         (best,) = trials_of(WIDE[arm]).best("final")
-        return [{**best, "learning_rate": rate} for rate in _LEARNING["learning_rate"]]
+        return [{**best, "learning_rate": rate} for rate in RATES]
     return drawn(arm, [{}], RANGES[arm], COUNT)
 
 
