@@ -45,9 +45,8 @@ class Pages:
 
 
 @pytest.fixture(scope="session")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
+def pages(tmp_path_factory: pytest.TempPathFactory, study: Study) -> Pages:
     folder = tmp_path_factory.mktemp("pages")
-    study = load_study(run_small_campaign(folder))
     problems = [PROBLEMS[0], (f"{'network' * 12}:layer", "eyeriss-small", "edp")]
     many = made_up([*OURS, "ppo-categorical", "team", "a", "b"], problems)
     found = Pages(folder / "plain.html", folder / "nasty & <b>.html", folder / "many.html")
@@ -71,24 +70,32 @@ def page(window: Browser, pages: Pages) -> Browser:
     """The plain page, just loaded, in a wide light window."""
     window.resize(1280)
     window.prefer("light")
+    # What tests before have opened is not open: nothing is kept as the page begins to load.
+    clear = "Page.addScriptToEvaluateOnNewDocument", "Page.removeScriptToEvaluateOnNewDocument"
+    added = window.command(clear[0], source="sessionStorage.clear()")["identifier"]
     window.open(pages.plain)
-    # What tests before have opened is not open, and what is kept as this page is left is not kept.
-    window.run("addEventListener('pagehide', () => sessionStorage.clear())")
-    window.open(pages.plain)
+    window.command(clear[1], identifier=added)
     window.console(), window.requests()
     return window
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def usual() -> tuple[Study, Findings]:
     return STUDIES["usual"], findings_of(STUDIES["usual"])
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    """A small campaign that has been run; tests change copies of it alone."""
     return load_study(run_small_campaign(tmp_path_factory.mktemp("page")))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def findings(study: Study) -> Findings:
     return analyse(study, resamples=50)
+
+
+@pytest.fixture(scope="session")
+def rendered(study: Study, findings: Findings) -> str:
+    """The page of the small campaign, without figures and tables."""
+    return render(study, findings)

@@ -28,7 +28,7 @@ def named(figure: Figure) -> list[str]:
 
 def check_words(figure: Figure) -> None:
     with house_style():
-        figure.canvas.draw()
+        figure.draw_without_rendering()
     assert_no_words_on_words(figure, "a front")
 
 

@@ -95,8 +95,16 @@ def test_the_line_is_the_best_so_far(record: Record) -> None:
         assert holders[sample] == (np.argmin(seen) if np.isfinite(seen).any() else -1)
 
 
-@pytest.mark.parametrize("samples", [0, 1, 99, 101])
-def test_a_run_of_any_length_has_its_figure(samples: int) -> None:
+@pytest.mark.parametrize("samples", [1, 99, 100, 101])
+def test_a_run_of_any_length_is_cut_into_parts_of_one_sample_or_more(record: Record, samples: int) -> None:
+    trace = traces(PROBLEM, record)["cluster"]
+    share = occupancy(replace(trace, drawn=trace.drawn[:samples]), samples)
+    assert share.shape == (len(trace.names), min(samples, 100))
+    np.testing.assert_allclose(share.sum(axis=0), 1)
+
+
+@pytest.mark.parametrize("samples", [0, 1])
+def test_a_run_of_hardly_any_samples_has_its_figure(samples: int) -> None:
     ET.fromstring(svg(gene_figure(PROBLEM, record_of(PROBLEM, samples))))
 
 
@@ -131,7 +139,7 @@ def test_figures_of_the_hardware_are_shown_and_everything_is_inside_the_figure(f
     problem = Problem(LAYER, load_accelerator("edge"), "edp", space=space)
     figure = gene_figure(problem, record_of(problem, 60))
     with house_style():
-        figure.canvas.draw()
+        figure.draw_without_rendering()
     titles = [axes.get_title(loc="left") for axes in figure.axes]
     assert [title for title in titles if title.startswith("hardware")] == [
         f"hardware {name}" for name in list(opened)[:figures]
@@ -154,7 +162,7 @@ def test_the_figure_is_small_readable_and_the_same_from_a_file(record: Record, t
     assert len(drawing) < 150_000
     for shown in (figure, gene_figure(PROBLEM, record, width=COLUMN)):
         with house_style():
-            shown.canvas.draw()
+            shown.draw_without_rendering()
         words = [text for text in shown.findobj(Text) if text.get_text() and text.get_visible()]
         boxes = [text.get_window_extent() for text in words]
         assert all(box.x0 >= 0 and box.x1 <= shown.bbox.x1 for box in boxes)

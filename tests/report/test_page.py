@@ -42,8 +42,10 @@ def bests(study: Study) -> dict[Any, BestMapping]:
 # What it says
 
 
-def test_every_sentence_of_the_result_and_every_warning_is_shown(study: Study, findings: Findings) -> None:
-    text = Parsed(render(study, findings)).text
+def test_every_sentence_of_the_result_and_every_warning_is_shown(
+    study: Study, findings: Findings, rendered: str
+) -> None:
+    text = Parsed(rendered).text
     conclusions = conclude(study, findings)
     assert all(sentence.text in text for sentence in conclusions.sentences)
     assert len(conclusions.warnings) > 1
@@ -51,9 +53,9 @@ def test_every_sentence_of_the_result_and_every_warning_is_shown(study: Study, f
 
 
 def test_the_standing_lists_the_searchers_by_their_ratio_with_its_interval(
-    study: Study, findings: Findings
+    findings: Findings, rendered: str
 ) -> None:
-    page = render(study, findings)
+    page = rendered
     section = Parsed(page[page.index('<section id="standing"') : page.index('<section id="provenance"')])
     ratios = {name: band.centre[-1] for name, band in findings.gap.items()}
     places = [section.text.index(f"\n{name}\n") for name in sorted(ratios, key=lambda name: ratios[name])]
@@ -63,8 +65,8 @@ def test_the_standing_lists_the_searchers_by_their_ratio_with_its_interval(
         assert f"{band.low[-1]:.3f} to {band.high[-1]:.3f}" in section.text, name
 
 
-def test_the_page_says_what_was_run_and_on_what(study: Study, findings: Findings) -> None:
-    text = Parsed(render(study, findings)).text
+def test_the_page_says_what_was_run_and_on_what(study: Study, rendered: str) -> None:
+    text = Parsed(rendered).text
     for said in (
         "36 of 36 done",
         "150 samples a run",
@@ -88,8 +90,8 @@ def test_an_accelerators_own_name_stands_beside_what_the_campaign_calls_it(
     assert " on edge (the" in scope(replace(make_report(study.folder), study=named))
 
 
-def test_the_same_study_gives_the_same_page(study: Study, findings: Findings) -> None:
-    assert render(study, findings) == render(load_study(study.folder), analyse(study, resamples=50))
+def test_the_same_study_gives_the_same_page(study: Study, rendered: str) -> None:
+    assert rendered == render(load_study(study.folder), analyse(study, resamples=50))
 
 
 def test_the_fingerprint_does_not_depend_on_the_order_of_cells_but_on_each_of_them(study: Study) -> None:
@@ -222,11 +224,11 @@ def test_the_gap_to_the_optimum_is_said_as_far_as_it_is_proven(
 
 
 def test_a_mapping_that_does_not_cost_what_the_record_says_is_marked(
-    study: Study, findings: Findings
+    study: Study, findings: Findings, rendered: str
 ) -> None:
     def cheaper(cell: Any) -> Any:
         return replace(cell, steps={**cell.steps, "loss": [loss / 3 for loss in cell.steps["loss"]]})
 
-    assert "does not cost what the record says" not in render(study, findings)
+    assert "does not cost what the record says" not in rendered
     page = render(replace(study, summaries=tuple(map(cheaper, study.summaries))), findings)
     assert page.count("does not cost what the record says") == len(study.problems)

@@ -13,11 +13,11 @@ from dse.analysis.analysis import analyse, gap
 from dse.analysis.findings import Band, Findings
 from dse.analysis.runs import Runs
 from dse.analysis.selections import RESAMPLES, selections
-from dse.analysis.study import Study, load_study
+from dse.analysis.study import Study
 from dse.report.formats import Section, Table
 from dse.report.page import render
 from dse.report.page.explorer import as_markup, curve, explorer_data, filters
-from tests.report.page_cases import nasty, run_small_campaign
+from tests.report.page_cases import nasty
 
 SECTIONS = (
     Section(
@@ -29,16 +29,6 @@ SECTIONS = (
     Section("matrix", ["searcher", "random", "walk"], [["random", "-", "0.5"]]),
 )
 TABLES = [Table("all", "Which?", (), (), (), SECTIONS)]
-
-
-@pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
-    return load_study(run_small_campaign(tmp_path_factory.mktemp("explorer")))
-
-
-@pytest.fixture(scope="module")
-def findings(study: Study) -> Findings:
-    return analyse(study, resamples=50)
 
 
 def data_in(page: str) -> dict[str, object]:
@@ -57,8 +47,8 @@ def same_curve(shown: list[list[float | None]], band: Band) -> None:
         assert said == pytest.approx(values, rel=1e-3)
 
 
-def test_the_data_on_the_page_are_the_analysis_s(study: Study, findings: Findings) -> None:
-    data = data_in(render(study, findings))
+def test_the_data_on_the_page_are_the_analysis_s(study: Study, findings: Findings, rendered: str) -> None:
+    data = data_in(rendered)
     assert [one["name"] for one in data["searchers"]] == list(study.searchers)  # type: ignore[attr-defined]
     for number, name in enumerate(study.searchers):
         same_curve(data["over"][0]["curves"][str(number)], findings.gap[name])  # type: ignore[index]
@@ -118,8 +108,8 @@ def test_tables_say_which_searchers_and_problems_their_parts_are_of(study: Study
     ]
 
 
-def test_the_best_mappings_come_before_the_standing(study: Study, findings: Findings) -> None:
-    page = render(study, findings)
+def test_the_best_mappings_come_before_the_standing(rendered: str) -> None:
+    page = rendered
     assert page.index("headline") < page.index('id="mapping-1"') < page.index('<section id="standing"')
 
 

@@ -6,12 +6,13 @@ import csv
 import io
 import math
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dse.analysis.analysis import analyse
@@ -69,9 +70,6 @@ def campaign(seed: int) -> Study:
                 steps = [] if math.isinf(loss) else [(0, 64 * loss), (at, loss)] if at else [(0, loss)]
                 cells.append(cell(name, steps, problem, seed=number, budget=limited.get(name, 1000)))
     return Study(Path("drawn"), about, tuple(cells))
-
-
-campaigns = st.integers(0, 2**32 - 1).map(campaign)
 
 
 def rows(table: Table) -> list[dict[str, str]]:
@@ -204,10 +202,18 @@ class Reader:
             assert (float(found[2].replace(",", "")) > 1) == (value > 1)
 
 
-@settings(max_examples=25, deadline=None)
-@given(campaigns)
-def test_every_sentence_says_what_its_table_says(study: Study) -> None:
-    reader = Reader(study)
+@cache
+def drawn(seed: int) -> Reader:
+    """A drawn campaign's tables and sentences, which tests share."""
+    return Reader(campaign(seed))
+
+
+readers = st.integers(0, 24).map(drawn)
+"""All of them are read by each test; `prove_sentences.py` draws others."""
+
+
+@given(readers)
+def test_every_sentence_says_what_its_table_says(reader: Reader) -> None:
     assert reader.conclusions.sentences
     for sentence in reader.conclusions.sentences:
         assert sentence.text.endswith(".")
@@ -218,10 +224,8 @@ def test_every_sentence_says_what_its_table_says(study: Study) -> None:
             reader.efficiency(row["sentence"])
 
 
-@settings(max_examples=25, deadline=None)
-@given(campaigns)
-def test_no_sentence_of_a_report_contradicts_another(study: Study) -> None:
-    reader = Reader(study)
+@given(readers)
+def test_no_sentence_of_a_report_contradicts_another(reader: Reader) -> None:
     said = reader.conclusions.headline
     thin = " ".join(reader.conclusions.warnings)
     if "every comparison is inconclusive" in thin and "for " not in thin.split("every comparison")[0]:
@@ -232,10 +236,9 @@ def test_no_sentence_of_a_report_contradicts_another(study: Study) -> None:
         assert "  " not in text
 
 
-@given(campaigns)
-@settings(max_examples=10, deadline=None)
-def test_titles_are_lines_and_what_else_is_to_be_read_is_a_note(study: Study) -> None:
-    for table in Reader(study).tables.values():
+@given(readers)
+def test_titles_are_lines_and_what_else_is_to_be_read_is_a_note(reader: Reader) -> None:
+    for table in reader.tables.values():
         for section in table.sections:
             assert len(section.title) <= 100
             assert section.note == section.note.strip()
