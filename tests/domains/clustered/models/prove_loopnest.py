@@ -24,6 +24,11 @@ from tests.domains.clustered.models.loopnest_cases import (
     against_the_simulator,
     small_case,
 )
+from tests.domains.clustered.models.test_loopnest import (
+    REAL,
+    REAL_LAYERS,
+    assert_real_mappings_equal_the_reference,
+)
 from workloads import load_layer
 
 CASES, SHARES = 20_480, 20
@@ -52,6 +57,20 @@ def test_the_kernel_counts_what_the_reference_counts(share: int) -> None:
     rng, each = np.random.default_rng([12, share]), 5 * CASES // SHARES
     for number in range(share * each, (share + 1) * each):
         case = small_case(rng, number)
+        assert against_the_reference(case) == {}, case
+
+
+@pytest.mark.parametrize("tiles", ["factors", "any"])
+@pytest.mark.parametrize("name", REAL_LAYERS)
+def test_the_kernel_equals_the_reference_on_real_layers(name: str, tiles: str) -> None:
+    assert_real_mappings_equal_the_reference(name, tiles, REAL)
+
+
+def test_dilated_layers_are_counted_as_the_executed_nest_does_them() -> None:
+    rng = np.random.default_rng(13)
+    for number in range(2000):
+        case = small_case(rng, number * 11, dilated=True)
+        assert against_the_simulator(case) == {}, case
         assert against_the_reference(case) == {}, case
 
 

@@ -28,7 +28,7 @@ from tests.domains.clustered.models.loopnest_cases import (
 )
 from workloads import load_layer
 
-EXECUTED, DILATED, COUNTED, REAL = 300, 100, 1000, 15
+EXECUTED, DILATED, COUNTED, REAL = 110, 40, 350, 15
 REAL_LAYERS = ("resnet18:0", "resnet18:1", "resnet18:3", "mobilenet_v2:1", "vgg16:conv4_2", "bert_base:1")
 
 
@@ -70,11 +70,15 @@ def test_all_orders_come_with_all_parallel_dims() -> None:
     assert len(numbers) == len(STRUCTURES) == 24 * 24 * 4 * 4
 
 
-@pytest.mark.parametrize("tiles", ["factors", "any"])
-@pytest.mark.parametrize("name", REAL_LAYERS)
+@pytest.mark.parametrize(("name", "tiles"), [*zip(REAL_LAYERS, ["factors", "any"] * 3, strict=True)])
 def test_the_kernel_equals_the_reference_on_real_layers(name: str, tiles: str) -> None:
+    """With one kind of tiles each, on few mappings; `prove_loopnest.py` has both, on more."""
+    assert_real_mappings_equal_the_reference(name, tiles, 8)
+
+
+def assert_real_mappings_equal_the_reference(name: str, tiles: str, count: int) -> None:
     problem, mappings = real_case(name, "eyeriss-small", tiles, seed=3)
-    for index in range(REAL):
+    for index in range(count):
         case = Case(problem.layer, problem.accelerator, mappings[index])
         assert against_the_reference(case) == {}, case
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -40,8 +41,12 @@ def widths(rng: np.random.Generator) -> Widths:
 
 
 def test_bits_are_counted_as_the_executed_nest_moves_them() -> None:
+    assert_bits_are_those_of_the_executed_nest(30)
+
+
+def assert_bits_are_those_of_the_executed_nest(cases: int) -> None:
     rng = np.random.default_rng(8)
-    for number in range(80):
+    for number in range(cases):
         case = small_case(rng, number * 13, dilated=number % 5 == 0)
         accelerator = replace(case.accelerator, word_bits=int(rng.integers(1, 17)), bits=widths(rng))
         wide = Case(replace(case.layer, bits=Widths(W=int(rng.integers(1, 9)))), accelerator, case.mapping)
@@ -49,8 +54,13 @@ def test_bits_are_counted_as_the_executed_nest_moves_them() -> None:
         assert against_the_reference(wide) == {}, wide
 
 
-@pytest.mark.parametrize("case", [SMALL[place] for place in (0, 2, 3, 5)], ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [SMALL[place] for place in (2, 3)], ids=lambda case: case.name)
 def test_the_optimum_of_words_of_mixed_widths_is_that_of_all_mappings(case: SmallCase) -> None:
+    """Of two layers; `prove_loopnest_optima.py` has more, and more random ones."""
+    assert_optimum_of_mixed_widths(case)
+
+
+def assert_optimum_of_mixed_widths(case: SmallCase) -> None:
     machine = replace(case.machine, word_bits=8, bits=Widths(W=3, I=7))
     wide = replace(case, layer=replace(case.layer, bits=Widths(O=19)), machine=machine)
     best = brute_force(wide)
@@ -62,7 +72,11 @@ def test_the_optimum_of_words_of_mixed_widths_is_that_of_all_mappings(case: Smal
 
 
 def test_so_is_that_over_tiles_of_any_size() -> None:
-    for seed in range(6):
+    assert_optima_over_tiles_of_any_size(range(3))
+
+
+def assert_optima_over_tiles_of_any_size(seeds: Iterable[int]) -> None:
+    for seed in seeds:
         rng = np.random.default_rng(seed)
         plain = random_problem(rng, OF_WORK[seed % len(OF_WORK)], 20_000)
         machine = replace(plain.accelerator, word_bits=8, bits=widths(rng))

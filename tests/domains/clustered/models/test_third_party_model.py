@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from dse import Problem, search
 from dse.core.cost_models import OURS
+from dse.domains.clustered.accelerator import PRESETS
 from tests import ROOT
 from tests.conftest import Dse
-from tests.third_party import found, install, run
+from tests.third_party import found, install
+from workloads import load_layer
 
 EXAMPLE = ROOT / "examples" / "third_party_cost_model"
 WHERE = ("--layer", "resnet18:0", "--accelerator", "edge", "--cost-model", "roofline")
@@ -24,13 +26,6 @@ layers = ["resnet18:0"]
 accelerators = ["edge"]
 objectives = ["edp"]
 [searchers.random]
-"""
-FROM_PYTHON = """\
-import dse
-from dse.domains.clustered.accelerator import PRESETS
-from workloads import load_layer
-problem = dse.Problem(load_layer("resnet18:0"), PRESETS["edge"], "edp", "roofline")
-print(dse.search(problem, "random", budget=20, seed=0).best.loss)
 """
 
 
@@ -58,14 +53,15 @@ def test_it_keeps_the_contract(dse: Dse) -> None:
     assert checked.out.splitlines()[-1].startswith("roofline keeps all")
 
 
-def test_the_same_search_by_the_command_a_campaign_and_python(
-    installed: Path, tmp_path: Path, dse: Dse
-) -> None:
+@pytest.mark.usefixtures("installed")
+def test_the_same_search_by_the_command_a_campaign_and_python(tmp_path: Path, dse: Dse) -> None:
     options = ("--objective", "edp", "--searcher", "random", "--budget", "20", "--seed", "0", "--json")
     searched = dse("search", *WHERE, *options).json
     assert searched["cost_model"] == "roofline"
-    python = run([sys.executable, "-c", FROM_PYTHON], PYTHONPATH=str(installed))
-    assert float(python.stdout) == searched["best"]["loss"]
+    problem = Problem(load_layer("resnet18:0"), PRESETS["edge"], "edp", "roofline")
+    found = search(problem, "random", budget=20, seed=0)
+    assert found.best is not None
+    assert found.best.loss == searched["best"]["loss"]
     assert dse(*command(tmp_path)).code == 0
     assert best(tmp_path) == searched["best"]["loss"]
 
