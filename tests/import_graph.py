@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import resolve_name
+from pathlib import Path
 
 from tests import ROOT
 
@@ -30,13 +31,19 @@ class Import:
 
 
 @cache
+def parsed(path: Path) -> ast.Module:
+    """A file of the repository, read once."""
+    return ast.parse(path.read_bytes())
+
+
+@cache
 def trees() -> dict[str, ast.Module]:
     """The modules of the repository by name, parsed."""
     found = {}
     for top in CODE:
         for path in sorted((ROOT / top).rglob("*.py")):
             parts = path.relative_to(ROOT).with_suffix("").parts
-            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = ast.parse(path.read_bytes())
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = parsed(path)
     return found
 
 
@@ -64,8 +71,14 @@ def imports_of(node: ast.AST, module: str, types: bool = False) -> Iterator[tupl
             package = module if is_package(module) else module.rpartition(".")[0]
             base = resolve_name("." * child.level + (child.module or ""), package)
             yield from ((f"{base}.{alias.name}", child.lineno, types) for alias in child.names)
-        for_types = isinstance(child, ast.If) and ast.unparse(child.test).endswith("TYPE_CHECKING")
-        yield from imports_of(child, module, types or for_types)
+        if not isinstance(child, ast.expr):
+            yield from imports_of(child, module, types or is_for_types(child))
+
+
+def is_for_types(node: ast.AST) -> bool:
+    """Whether a statement is `if TYPE_CHECKING:`, with or without the module's name."""
+    test = node.test if isinstance(node, ast.If) else None
+    return "TYPE_CHECKING" in (getattr(test, "id", ""), getattr(test, "attr", ""))
 
 
 def module_of(target: str) -> str:

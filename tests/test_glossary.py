@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests import ROOT
+from tests.import_graph import parsed
 
 PAGE = ROOT / "CONTRIBUTING.md"
 CODE = ("dse", "searchers", "learners")
@@ -27,10 +28,10 @@ def words_of(name: str) -> list[str]:
     return [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)]
 
 
-def read(text: str) -> tuple[set[str], str]:
+def read(text: str, tree: ast.Module) -> tuple[set[str], str]:
     """The names of a source, and its prose: docstrings, also those of fields, and what follows a #."""
     names, prose = set(), re.findall("#.*", text)
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             prose.append(str(node.value.value))
         for key in ("name", "id", "attr", "arg"):
@@ -45,7 +46,7 @@ def sources() -> dict[Path, tuple[set[str], str]]:
     """Of each file, the words of its names, its own among them, and its prose."""
     found = {}
     for path in (path for top in CODE for path in sorted((ROOT / top).rglob("*.py"))):
-        names, prose = read(path.read_text(encoding="utf-8"))
+        names, prose = read(path.read_text(encoding="utf-8"), parsed(path))
         words = {word for name in names | {path.stem} for word in words_of(name)}
         found[path.relative_to(ROOT)] = words, prose
     return found
@@ -72,7 +73,8 @@ def test_every_word_of_the_glossary_is_put_aside_for_another() -> None:
 def test_names_fall_into_words() -> None:
     assert words_of("_MostLikedOf") == ["most", "liked", "of"]
     assert words_of("EARLY_kicks2") == ["early", "kicks"]
-    names, prose = read('class A:\n    b: int = 1  # Far\n    """Kicks."""\n')
+    text = 'class A:\n    b: int = 1  # Far\n    """Kicks."""\n'
+    names, prose = read(text, ast.parse(text))
     assert names >= {"A", "b"}
     assert "kicks." in prose
     assert "# far" in prose

@@ -58,8 +58,9 @@ def covered(figure: Figure, problems: int, seeds: int, spread: float, drawn: int
 
 
 @pytest.mark.parametrize("figure", [mean_of_medians, interquartile])
-@pytest.mark.parametrize("problems", [6, 12, 24])
+@pytest.mark.parametrize("problems", [6, 12])
 def test_intervals_over_few_problems_cover_what_they_say(figure: Figure, problems: int) -> None:
+    """Of 24 problems too, by `prove_coverage.py`."""
     assert 0.915 < covered(figure, problems, seeds=5, spread=0.2) < 0.985
 
 

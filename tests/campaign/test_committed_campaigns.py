@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from contextlib import chdir
 from functools import cache
 from pathlib import Path
@@ -31,6 +32,10 @@ WITHOUT_RESULTS = ("quickstart", "gemmini-layers")
 
 def named() -> list[str]:
     return sorted(path.stem for path in CAMPAIGNS.glob("*.toml") if path.stem not in WITHOUT_RESULTS)
+
+
+def with_records() -> list[str]:
+    return [name for name in named() if (RESULTS / name / CURVES).exists()]
 
 
 @cache
@@ -63,13 +68,20 @@ def test_every_cell_of_a_committed_campaign_is_what_it_was(name: str) -> None:
     assert identities(name) == json.loads(IDENTITIES.read_text())[name]
 
 
-@pytest.mark.parametrize("name", [name for name in named() if (RESULTS / name / CURVES).exists()])
+@pytest.mark.parametrize("name", with_records())
 def test_committed_records_are_of_the_cells_that_the_campaign_has_today(name: str) -> None:
-    """Whatever the package's own version is; those of libraries, and the CPU, are as they were then."""
+    """Whatever the package's own version is; those of libraries, and the CPU, are as they were then.
+
+    Of every seventh cell, which has all searchers and seeds; `prove_committed_campaigns.py` has all cells.
+    """
+    assert_records_are_of_cells(name, cells_of(name)[::7])
+
+
+def assert_records_are_of_cells(name: str, cells: Sequence[NamedCell]) -> None:
     kept = open_curves(RESULTS / name / CURVES)
     then, settings = kept.about["versions"], kept.about["settings"]
     compared = 0
-    for one in cells_of(name):
+    for one in cells:
         versions, variant = dict(one.cell.common["versions"]), one.variant
         for raised in [key for key in versions if key.startswith("searcher ") and key not in then]:
             # Its samples have changed since: the record is of its first version, which no identity mentions.
@@ -81,7 +93,7 @@ def test_committed_records_are_of_the_cells_that_the_campaign_has_today(name: st
             identity = {**one.cell.identity, "versions": {key: then[key] for key in versions} | ours}
             assert digest(plain(identity)) == kept.fingerprints[one.key], one.key
             compared += 1
-    assert compared >= len(kept.fingerprints) / 3
+    assert compared >= sum(one.key in kept.fingerprints for one in cells) / 3 > 0
 
 
 def test_no_committed_campaign_is_left_out() -> None:

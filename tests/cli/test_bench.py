@@ -11,6 +11,7 @@ import pytest
 from dse.bench import certify as proofs
 from dse.bench import cost as bench
 from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.models.loopnest import others as loopnest_others
 from dse.domains.clustered.models.maestro import others
 from dse.domains.clustered.models.maestro.executable import COLUMNS, VARIABLE
 from dse.domains.clustered.problem import Problem
@@ -22,7 +23,8 @@ from workloads import load_layer
 def quick_bench(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, count in {"BATCH": 600, "SINGLE_ROWS": 5, "REPEATS": 1, "OTHER_REPEATS": 1}.items():
         monkeypatch.setattr(bench, name, count)
-    monkeypatch.setattr(others, "REFERENCE", 3)
+    for module in (others, loopnest_others):
+        monkeypatch.setattr(module, "REFERENCE", 3)
     monkeypatch.delenv(VARIABLE, raising=False)
 
 

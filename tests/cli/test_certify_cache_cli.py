@@ -18,7 +18,8 @@ from dse.optimum import cache as kept
 from dse.optimum import certify
 from dse.optimum.network import certify_network
 from dse.support.errors import InputError, StorageError
-from tests.cli.certify_options import RESNET, problem
+from tests import ROOT
+from tests.cli.certify_options import problem
 from workloads import load_layer
 
 
@@ -139,10 +140,9 @@ def test_a_network_that_was_stopped_goes_on_with_what_it_proved(user_cache: Path
 
 
 def test_certifying_brings_no_library_of_the_searchers() -> None:
-    code = (
-        "from dse.cli import main; import sys; "
-        f"main(['certify', *{RESNET}, '--json', '--fresh']); print(*sys.modules, file=sys.stderr)"
-    )
+    layer = str(ROOT / "examples" / "network.toml:conv1")
+    command = ["certify", "--layer", layer, "--accelerator", "edge", "--json", "--fresh"]
+    code = f"from dse.cli import main; import sys; main({command}); print(*sys.modules, file=sys.stderr)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     modules = {name.partition(".")[0] for name in run.stderr.split()}
     assert modules.isdisjoint({"torch", "sklearn", "skopt", "matplotlib", "pandas"})

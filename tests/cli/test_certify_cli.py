@@ -31,9 +31,9 @@ name = "tiny"
 name = "conv"
 type = "CONV"
 K = 4
-C = 4
-Y = 6
-X = 6
+C = 2
+Y = 5
+X = 5
 R = 3
 S = 3
 repeats = 3
@@ -41,8 +41,8 @@ repeats = 3
 [[layers]]
 name = "fc"
 type = "FC"
-outputs = 12
-inputs = 32
+outputs = 6
+inputs = 16
 """
 
 

@@ -68,7 +68,7 @@ def test_so_is_that_over_tiles_of_any_size() -> None:
 def assert_optima_over_tiles_of_any_size(seeds: Iterable[int]) -> None:
     for seed in seeds:
         holds = HELD[seed % len(HELD)]
-        plain = random_problem(np.random.default_rng(seed), OF_WORK[seed % len(OF_WORK)], 20_000)
+        plain = random_problem(np.random.default_rng(seed), OF_WORK[seed % len(OF_WORK)], 6_000)
         problem = plain.with_changes(accelerator=replace(plain.accelerator, holds=holds))
         assert solve(problem, threads=1).lower_bound == least_loss(problem), problem
 
