@@ -38,11 +38,15 @@ def with_records() -> list[str]:
     return [name for name in named() if (RESULTS / name / CURVES).exists()]
 
 
+layers_of = cache(find_layers)
+"""Many campaigns are of the same networks."""
+
+
 @cache
 def load(name: str) -> Campaign:
     """As `dse run` in a checkout does: cells are named by paths from there."""
     with chdir(ROOT):
-        return load_campaign(f"results/campaigns/{name}.toml", find_layers)
+        return load_campaign(f"results/campaigns/{name}.toml", layers_of)
 
 
 @cache

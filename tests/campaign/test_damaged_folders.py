@@ -135,6 +135,11 @@ def test_a_damaged_ledger_never_overrides_the_curves(folder: Path, dse: Dse, dam
     for message in refusals(dse, folder):
         assert message.startswith(f"ledger '{folder / LEDGER}' is damaged: ")
         assert "remove it (and ledger.sqlite-wal and -shm) and run the campaign again" in message
+
+
+def test_a_campaign_whose_damaged_ledger_is_removed_is_run_again(folder: Path, dse: Dse) -> None:
+    in_ledger(folder, "UPDATE cells SET summary = NULL")
+    assert "run the campaign again" in refusals(dse, folder)[0]
     (folder / LEDGER).unlink()
     assert dse("run", str(folder.parent / "test.toml"), "--tables-only").code == 0
 

@@ -30,10 +30,10 @@ name = "tiny"
 [[layers]]
 name = "conv"
 type = "CONV"
-K = 4
+K = 2
 C = 2
-Y = 5
-X = 5
+Y = 4
+X = 4
 R = 3
 S = 3
 repeats = 3
@@ -41,8 +41,8 @@ repeats = 3
 [[layers]]
 name = "fc"
 type = "FC"
-outputs = 6
-inputs = 16
+outputs = 4
+inputs = 8
 """
 
 
@@ -232,6 +232,7 @@ def test_the_table_of_a_network_has_a_row_a_layer(dse: Dse, network: str) -> Non
 def test_a_network_with_layers_that_are_not_proven_says_how_far_each_and_the_total_may_be_off(
     dse: Dse, network: str, tmp_path: Path
 ) -> None:
+    Path(network).write_text(NETWORK.replace("K = 2\nC = 2\nY = 4\nX = 4", "K = 4\nC = 4\nY = 6\nX = 6"))
     certain = ("--network", network, "--accelerator", "edge", *MAESTRO, "--objective", "latency")
     command = (*certain, "--time-limit", "1e-9", "--out", str(tmp_path / "out"))
     proven = dse("certify", *certain, "--fresh", "--json").json

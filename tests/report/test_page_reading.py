@@ -29,8 +29,7 @@ def many(page: Browser, pages: Pages) -> Browser:
 # The answer
 
 
-@pytest.mark.parametrize(("width", "height"), [DESK, TELEPHONE])
-@pytest.mark.parametrize("which", ["plain", "many"])
+@pytest.mark.parametrize(("which", "width", "height"), [("plain", *TELEPHONE), ("many", *DESK)])
 def test_the_first_screen_says_who_won_by_how_much_and_how_sure(
     page: Browser, pages: Pages, which: str, width: int, height: int
 ) -> None:
@@ -57,8 +56,7 @@ def test_whom_the_first_screen_leaves_out_is_counted_and_a_click_away(many: Brow
     assert many.run("return document.querySelectorAll('table.standing tbody tr').length") == 14
 
 
-@pytest.mark.parametrize(("width", "height"), [DESK, TELEPHONE])
-@pytest.mark.parametrize("which", ["plain", "many"])
+@pytest.mark.parametrize(("which", "width", "height"), [("plain", *DESK), ("many", *TELEPHONE)])
 def test_a_page_that_nobody_has_unfolded_is_three_screens_high(
     page: Browser, pages: Pages, which: str, width: int, height: int
 ) -> None:

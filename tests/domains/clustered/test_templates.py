@@ -49,12 +49,13 @@ of_every_template = pytest.mark.parametrize("template", TEMPLATES)
 @of_every_template
 @pytest.mark.parametrize(
     ("model", "layer"),
-    [*product(["loopnest"], LAYERS), *product(["maestro"], LAYERS[::4])],
+    [*product(["loopnest"], LAYERS[::2]), *product(["maestro"], LAYERS[1::4])],
     ids=lambda one: one if isinstance(one, str) else one.name,
 )
 def test_on_every_preset_a_template_is_in_the_space_and_fits_or_has_the_smallest_tiles(
     model: str, layer: Layer, template: str
 ) -> None:
+    """Of some layers under each model; `prove_templates.py` has all, and more numbers of PEs."""
     # The least that a PE can hold, twice: the window of one channel, its filter, and an output, which
     # MAESTRO charges with the halo of its inputs.
     window = layer.R * layer.S
@@ -82,7 +83,7 @@ def test_a_strided_layer_is_fitted_with_the_rows_that_it_reads() -> None:
     )
 
 
-@pytest.mark.parametrize("num_pes", [1, 7, 168, 1024])
+@pytest.mark.parametrize("num_pes", [7, 1024])
 @pytest.mark.parametrize("layer", LOWERED, ids=lambda layer: layer.name)
 @of_every_template
 def test_without_other_limits_as_many_pes_work_as_the_dataflow_allows(

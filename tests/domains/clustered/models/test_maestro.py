@@ -42,10 +42,10 @@ def assert_equals_reference(costs: CostBatch, layers, hardware, rows) -> int:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_kernel_equals_the_reference_on_fresh_cases(kind: str) -> None:
     """On some; `prove_maestro.py` draws many more."""
-    cases = draw_cases(kind, 100, np.random.default_rng([7, KINDS.index(kind)]))
+    cases = draw_cases(kind, 60, np.random.default_rng([7, KINDS.index(kind)]))
     valid = assert_equals_reference(Maestro().price_cases(*cases), *cases)
     if kind in ("std", "factors", "l1gtl2", "tilebig", "rs", "overflow", "inverted", "colossal"):
-        assert valid > 8
+        assert valid > 4
 
 
 def test_cases_of_every_end_are_among_the_fresh_ones() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -35,7 +36,12 @@ LAYERS = ("resnet18:0", "mobilenet_v2:4", "bert_base:scores")
 def test_machine_layer_and_mapping_are_read_back_equal_with_their_price(
     machine: str, name: str, tmp_path: Path
 ) -> None:
-    for layer in LAYERS:
+    """All layers on one machine, one on the others; `prove_levels_files.py` has all on all."""
+    assert_read_back_equal(machine, name, LAYERS if machine == CHIP else LAYERS[1:2], tmp_path)
+
+
+def assert_read_back_equal(machine: str, name: str, layers: Sequence[str], tmp_path: Path) -> None:
+    for layer in layers:
         problem = a_problem(layer, machine)
         for mapping, home in exported(name, problem, 1, tmp_path / layer.replace(":", "-")):
             again, found = read_back(name, home)
