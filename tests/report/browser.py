@@ -59,6 +59,15 @@ class Browser:
         """Load a file."""
         self.visit(page.resolve().as_uri())
 
+    def begin(self, page: Path, width: int = 1280, height: int = 900) -> None:
+        """Load a file in a light window of that size; what was opened and kept before is not."""
+        self.resize(width, height)
+        self.prefer("light")
+        clear = self.command("Page.addScriptToEvaluateOnNewDocument", source="sessionStorage.clear()")
+        self.open(page)
+        self.command("Page.removeScriptToEvaluateOnNewDocument", identifier=clear["identifier"])
+        self.console(), self.requests()
+
     def visit(self, address: str) -> None:
         """Load a page."""
         self.command("Page.navigate", url=address)

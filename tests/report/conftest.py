@@ -68,14 +68,7 @@ def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 @pytest.fixture
 def page(window: Browser, pages: Pages) -> Browser:
     """The plain page, just loaded, in a wide light window."""
-    window.resize(1280)
-    window.prefer("light")
-    # What tests before have opened is not open: nothing is kept as the page begins to load.
-    clear = "Page.addScriptToEvaluateOnNewDocument", "Page.removeScriptToEvaluateOnNewDocument"
-    added = window.command(clear[0], source="sessionStorage.clear()")["identifier"]
-    window.open(pages.plain)
-    window.command(clear[1], identifier=added)
-    window.console(), window.requests()
+    window.begin(pages.plain)
     return window
 
 

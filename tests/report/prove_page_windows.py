@@ -24,11 +24,11 @@ def test_the_page_is_never_wider_than_its_window(
 @pytest.mark.parametrize(("width", "height"), [DESK, TELEPHONE])
 @pytest.mark.parametrize("which", ["plain", "many"])
 def test_the_first_screen_answers_and_what_is_folded_is_three_screens_high(
-    page: Browser, pages: Pages, which: str, width: int, height: int
+    window: Browser, pages: Pages, which: str, width: int, height: int
 ) -> None:
     test_page_reading.test_the_first_screen_says_who_won_by_how_much_and_how_sure(
-        page, pages, which, width, height
+        window, pages, which, width, height
     )
     test_page_reading.test_a_page_that_nobody_has_unfolded_is_three_screens_high(
-        page, pages, which, width, height
+        window, pages, which, width, height
     )

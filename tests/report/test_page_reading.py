@@ -20,10 +20,10 @@ OPEN = "return [...document.querySelectorAll('details[open]')].map(part => part.
 
 
 @pytest.fixture
-def many(page: Browser, pages: Pages) -> Browser:
+def many(window: Browser, pages: Pages) -> Browser:
     """The page of a campaign of fourteen searchers, just loaded."""
-    page.open(pages.many)
-    return page
+    window.begin(pages.many)
+    return window
 
 
 # The answer
@@ -31,10 +31,10 @@ def many(page: Browser, pages: Pages) -> Browser:
 
 @pytest.mark.parametrize(("which", "width", "height"), [("plain", *TELEPHONE), ("many", *DESK)])
 def test_the_first_screen_says_who_won_by_how_much_and_how_sure(
-    page: Browser, pages: Pages, which: str, width: int, height: int
+    window: Browser, pages: Pages, which: str, width: int, height: int
 ) -> None:
-    page.resize(width, height)
-    page.open(getattr(pages, which))
+    page = window
+    page.begin(getattr(pages, which), width, height)
     for part in ("h1", ".headline", "#answer"):
         assert 0 < page.run(BOTTOM, part) <= height, part
     cells = page.run("return [...document.querySelectorAll('#answer tbody tr')].map(row => row.innerText)")
@@ -58,10 +58,10 @@ def test_whom_the_first_screen_leaves_out_is_counted_and_a_click_away(many: Brow
 
 @pytest.mark.parametrize(("which", "width", "height"), [("plain", *DESK), ("many", *TELEPHONE)])
 def test_a_page_that_nobody_has_unfolded_is_three_screens_high(
-    page: Browser, pages: Pages, which: str, width: int, height: int
+    window: Browser, pages: Pages, which: str, width: int, height: int
 ) -> None:
-    page.resize(width, height)
-    page.open(getattr(pages, which))
+    page = window
+    page.begin(getattr(pages, which), width, height)
     assert page.run("return document.documentElement.scrollHeight") < 3 * height
 
 
@@ -101,10 +101,11 @@ def test_all_is_unfolded_at_a_click_and_folded_at_another(page: Browser) -> None
 
 
 @pytest.mark.parametrize("scripts", [True, False])
-def test_a_link_unfolds_what_it_leads_to(page: Browser, pages: Pages, scripts: bool) -> None:
+def test_a_link_unfolds_what_it_leads_to(window: Browser, pages: Pages, scripts: bool) -> None:
+    page = window
     page.command("Emulation.setScriptExecutionDisabled", value=not scripts)
     try:
-        page.open(pages.plain)
+        page.begin(pages.plain)
         assert page.run(VISIBLE, "#provenance") is False
         page.click("nav a[href='#provenance']")
         page.wait_until("return document.getElementById('provenance').checkVisibility()")
@@ -133,10 +134,11 @@ def test_the_browsers_own_search_finds_what_is_folded(
     page.wait_until(f"return document.querySelector('{where}').checkVisibility()")
 
 
-def test_paper_shows_what_is_folded_without_scripts_too(page: Browser, pages: Pages) -> None:
+def test_paper_shows_what_is_folded_without_scripts_too(window: Browser, pages: Pages) -> None:
+    page = window
     page.command("Emulation.setScriptExecutionDisabled", value=True)
     try:
-        page.open(pages.plain)
+        page.begin(pages.plain)
         hidden = """return ['#table-1', '#provenance', '#mapping-2 .nest']
             .filter(name => !document.querySelector(name).checkVisibility())"""
         assert len(page.run(hidden)) == 3
@@ -188,10 +190,10 @@ def test_the_value_read_between_two_samples_is_that_of_the_step_there(page: Brow
 
 @pytest.mark.parametrize("which", ["plain", "many"])
 def test_on_a_telephone_nothing_is_cut_and_nothing_goes_sideways(
-    page: Browser, pages: Pages, which: str
+    window: Browser, pages: Pages, which: str
 ) -> None:
-    page.resize(*TELEPHONE)
-    page.open(getattr(pages, which))
+    page = window
+    page.begin(getattr(pages, which), *TELEPHONE)
     page.unfold()
     assert page.run("return document.documentElement.scrollWidth") == TELEPHONE[0]
     sideways = """return [...document.querySelectorAll('body *')]
@@ -207,10 +209,9 @@ def test_on_a_telephone_nothing_is_cut_and_nothing_goes_sideways(
 
 
 @pytest.mark.parametrize("width", [TELEPHONE[0], DESK[0]])
-def test_every_chart_names_its_curves_inside_the_window(many: Browser, width: int) -> None:
-    many.resize(width)
-    many.run("location.reload()")
-    many.arrive()
+def test_every_chart_names_its_curves_inside_the_window(window: Browser, pages: Pages, width: int) -> None:
+    many = window
+    many.begin(pages.many, width)
     many.unfold("#each-fold")
     for chart in ("over", "0", "1"):
         host = f"figure.chart[data-chart='{chart}']"
