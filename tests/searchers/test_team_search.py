@@ -85,7 +85,7 @@ def test_a_perturbed_vector_differs_in_few_blocks() -> None:
 
 
 def test_it_starts_anew_where_it_no_longer_improves() -> None:
-    searches = LocalSearches(Team(patience=30, patience_fraction=0.1))
+    searches = LocalSearches(Team(patience=30, patience_fraction=0.1, **QUICK))
     searches.finish()
     losses = searches.record.evaluations().loss
     assert losses[-30:].min() >= 0.999 * losses[:-30].min()
@@ -114,7 +114,7 @@ def test_it_may_give_up_before_its_critic_has_learned(problem: Problem) -> None:
 
 
 def test_a_critic_learns_from_its_own_samples_however_many_it_borrows() -> None:
-    searches = LocalSearches(Team(max_training_samples=12, borrowed_samples=500))
+    searches = LocalSearches(Team(max_training_samples=12, borrowed_samples=500, patience=30, **QUICK))
     searches.finish()
     searches.tell()
     local_search = searches.search._local_search
@@ -233,7 +233,7 @@ def test_a_batch_is_told_with_what_was_predicted_of_it() -> None:
 
 
 def test_later_local_searches_begin_with_points_that_fit() -> None:
-    searches = LocalSearches(Team(patience=10, patience_fraction=0.1))
+    searches = LocalSearches(Team(patience=10, patience_fraction=0.1, **QUICK))
     searches.finish()
     begin = len(searches.record)
     searches.finish()

@@ -34,7 +34,7 @@ def test_the_suite_leaves_the_process_as_it_was(capfd: pytest.CaptureFixture[str
     check_searcher(Random(), rules=IN_PROCESS[:3])
     before = surroundings()
     for searcher in (records.Reseeding(), records.Monopolising(), records.Silencing(), records.Printing()):
-        assert broken(check_searcher(searcher, rules=IN_PROCESS))
+        assert broken(check_searcher(searcher, rules=IN_PROCESS, samples=100))
     assert surroundings() == before
     print("still heard")
     assert capfd.readouterr() == ("still heard\n", "")
@@ -191,7 +191,7 @@ def no_fresh_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("no_fresh_process")
 def test_check_takes_settings_and_gives_json(dse: Dse) -> None:
-    outcome = dse("check", "walk", "--set", "n_walkers=3", "--json")
+    outcome = dse("check", "walk", "--set", "n_walkers=3", "--samples", "200", "--json")
     assert outcome.code == 0, outcome
     assert outcome.json["searcher"] == "walk"
     assert outcome.json["passed"] is True
@@ -227,7 +227,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, s
 @pytest.mark.usefixtures("no_fresh_process")
 def test_check_exits_with_1_and_says_what_is_broken(dse: Dse, install: Callable[[str, str], None]) -> None:
     install("seedless", "tests.testing.cheaters.records:Seedless")
-    outcome = dse("check", "seedless")
+    outcome = dse("check", "seedless", "--samples", "200")
     assert outcome.code == 1
     assert "FAIL  draws another record from another seed\n      expected another record" in outcome.out
     assert outcome.out.splitlines()[-1] == f"seedless breaks 1 of {len(RULES)} rules"

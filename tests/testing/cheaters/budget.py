@@ -113,7 +113,7 @@ class NeedsAnotherValue:
 
     def search(self, evaluate, rng) -> None:
         sizes = evaluate.space.sizes
-        genes = evaluate.space.sample(rng, 32)
+        genes = evaluate.space.sample(rng, 16)
         while True:
             evaluate(genes)
             genes = (genes + rng.integers(1, sizes, size=genes.shape)) % sizes
