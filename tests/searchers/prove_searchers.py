@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from searchers.team import Team
+from tests.searchers import team_cases, test_bayesian
 from tests.searchers.test_any_space import OURS, assert_good_crates
 from tests.searchers.test_open_hardware import median
 from tests.searchers.test_team import assert_better_than_without_learning
@@ -20,4 +22,8 @@ def test_with_learning_it_finds_better_hardware_than_at_random(name: str) -> Non
 
 
 def test_with_few_samples_the_team_beats_the_same_without_learning() -> None:
-    assert_better_than_without_learning(3)
+    assert_better_than_without_learning([team_cases.run(Team(), 60, seed=seed) for seed in range(3)])
+
+
+def test_bayesian_optimisation_finds_in_150_samples_more_than_random_search_in_2000() -> None:
+    assert test_bayesian.run(150).evaluations().loss.min() < test_bayesian.best_of_2000_by_chance()

@@ -29,6 +29,10 @@ QUICK = {"n_teams": 2, "moves": 1, "early_moves": 2, "extra_teams": 1, "max_cand
 """Settings with which it looks at few points for each that it evaluates, where that is not the point."""
 
 
+QUICKER = QUICK | {"batch_fraction": 0.1, "late_batch_fraction": 0.05}
+"""Settings with which it learns seldom too."""
+
+
 OTHERS = [landscapes.any_tiles(), landscapes.small(), landscapes.single(), landscapes.infeasible()]
 
 

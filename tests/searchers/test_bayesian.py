@@ -33,7 +33,9 @@ ONE_LEFT = {gene.name: "KCYX" for gene in PROBLEM.space.genes if gene.kind == "p
 ONE_LEFT |= {gene.name: 1 for gene in PROBLEM.space.genes if gene.kind == "ordinal"}
 SMALL = replace(PROBLEM, fixed={name: value for name, value in ONE_LEFT.items() if name != "cluster"})
 ONE = replace(PROBLEM, fixed={**ONE_LEFT, "outer.parallel": "K", "inner.parallel": "C"})
-IMPATIENT = Bayesian(n_startup_trials=5, patience=5)
+SELDOM = Bayesian(batch_fraction=0.1)
+"""Learns less often than by default."""
+IMPATIENT = replace(SELDOM, n_startup_trials=5, patience=5)
 
 
 def run(budget: int, problem: Problem = PROBLEM, seed: int = 0, searcher: Any = None) -> Record:
@@ -42,8 +44,8 @@ def run(budget: int, problem: Problem = PROBLEM, seed: int = 0, searcher: Any = 
 
 @cache
 def usual() -> Record:
-    """What it draws with 150 samples, for whoever looks at a part of that."""
-    return run(150)
+    """What it draws with 120 samples, for whoever looks at a part of that."""
+    return run(120, searcher=SELDOM)
 
 
 def mappings(record: Record, problem: Problem = PROBLEM) -> int:
@@ -62,11 +64,16 @@ def history_of(samples: int, problem: Problem = PROBLEM, seed: int = 0) -> Histo
 @pytest.mark.parametrize("budget", [1, 47])
 @pytest.mark.parametrize("problem", [PROBLEM, ANY, DEPTHWISE, HOPELESS, SMALL, ONE])
 def test_the_whole_budget_is_spent(problem: Problem, budget: int) -> None:
-    assert len(run(budget, problem)) == budget
+    assert len(run(budget, problem, searcher=SELDOM)) == budget
 
 
-def test_it_finds_in_150_samples_more_than_random_search_in_2000() -> None:
-    assert usual().evaluations().loss.min() < run(2000, searcher=Random()).evaluations().loss.min()
+def test_it_finds_in_120_samples_more_than_random_search_in_2000() -> None:
+    """`prove_searchers.py` has the default settings."""
+    assert usual().evaluations().loss.min() < best_of_2000_by_chance()
+
+
+def best_of_2000_by_chance() -> float:
+    return float(run(2000, searcher=Random()).evaluations().loss.min())
 
 
 def test_what_fits_in_the_buffers_is_learned_from_what_does_not() -> None:
@@ -75,7 +82,7 @@ def test_what_fits_in_the_buffers_is_learned_from_what_does_not() -> None:
 
 
 def test_the_same_seed_draws_the_same_and_another_does_not() -> None:
-    assert (run(50).genes() == usual().genes(0, 50)).all()
+    assert (run(50, searcher=SELDOM).genes() == usual().genes(0, 50)).all()
     assert (run(10, seed=4).genes() != usual().genes(0, 10)).any()
 
 
@@ -84,14 +91,14 @@ def test_restarts_never_evaluate_a_mapping_twice() -> None:
     assert mappings(record) == 60
 
 
-@pytest.mark.parametrize("searcher", [Bayesian(), IMPATIENT])
+@pytest.mark.parametrize("searcher", [SELDOM, IMPATIENT])
 def test_a_small_space_is_searched_to_the_last_mapping(searcher: Bayesian) -> None:
     record = run(400, SMALL, searcher=searcher)
     assert mappings(record, SMALL) == SMALL.space.mappings == 256
 
 
 def test_a_search_without_anything_feasible_looks_for_what_needs_least() -> None:
-    needs = run(80, HOPELESS).evaluations().l1_size
+    needs = run(80, HOPELESS, searcher=SELDOM).evaluations().l1_size
     assert np.median(needs[40:]) < np.median(needs[:20]) / 2
 
 

@@ -22,9 +22,13 @@ from searchers.team.features import LoopFeatures
 from searchers.team.search import Search
 from searchers.team.spatial import SpatialMappings
 from searchers.team.trend import Trend
-from tests.searchers.team_cases import OTHERS, PROBLEM, QUICK, SPACE, figures, history_of, run
+from tests.searchers.team_cases import OTHERS, PROBLEM, QUICK, QUICKER, SPACE, figures, history_of, run
 
 SPATIAL = [GENE_NAMES.index(name) for name in ("outer.parallel", "inner.parallel", "cluster")]
+
+
+SHORT = QUICKER | {"patience": 10, "restricted_patience": 10, "patience_fraction": 0.1}
+"""Settings with which local searches end soon."""
 
 
 class LocalSearches:
@@ -85,7 +89,7 @@ def test_a_perturbed_vector_differs_in_few_blocks() -> None:
 
 
 def test_it_starts_anew_where_it_no_longer_improves() -> None:
-    searches = LocalSearches(Team(patience=30, patience_fraction=0.1, **QUICK))
+    searches = LocalSearches(Team(patience=30, patience_fraction=0.1, **QUICKER))
     searches.finish()
     losses = searches.record.evaluations().loss
     assert losses[-30:].min() >= 0.999 * losses[:-30].min()
@@ -102,7 +106,7 @@ def test_it_starts_anew_where_it_no_longer_improves() -> None:
 )
 def test_it_may_give_up_before_its_critic_has_learned(problem: Problem) -> None:
     impatient = Team(
-        **QUICK,
+        **QUICKER,
         n_startup_trials=2,
         n_restart_trials=1,
         patience=1,
@@ -114,7 +118,7 @@ def test_it_may_give_up_before_its_critic_has_learned(problem: Problem) -> None:
 
 
 def test_a_critic_learns_from_its_own_samples_however_many_it_borrows() -> None:
-    searches = LocalSearches(Team(max_training_samples=12, borrowed_samples=500, patience=30, **QUICK))
+    searches = LocalSearches(Team(**SHORT, max_training_samples=12, borrowed_samples=500))
     searches.finish()
     searches.tell()
     local_search = searches.search._local_search
@@ -136,9 +140,7 @@ def test_a_local_search_is_given_what_earlier_ones_have_evaluated() -> None:
 
 def test_a_restricted_search_keeps_its_spatial_mapping_and_ends_soon_where_it_lags() -> None:
     """Four of them have as many spatial mappings; one that lags far behind ends with few samples."""
-    searches = LocalSearches(
-        Team(patience=30, patience_fraction=0.1, restricted_fraction=1.0, restricted_max_lag=0.5, **QUICK)
-    )
+    searches = LocalSearches(Team(**SHORT, restricted_fraction=1.0, restricted_max_lag=0.5))
     record = searches.record
     for _ in range(3):
         searches.finish()
@@ -182,14 +184,12 @@ def test_every_spatial_mapping_is_searched_before_any_is_again() -> None:
 def test_restricted_searches_have_their_part_of_the_samples() -> None:
     parts = {}
     for fraction in (0.0, 0.7):
-        searches = LocalSearches(
-            Team(patience=30, patience_fraction=0.1, restricted_fraction=fraction, **QUICK)
-        )
+        searches = LocalSearches(Team(**SHORT, restricted_fraction=fraction, restricted_batch_size=4))
         record = searches.record
         for _ in range(3):
             searches.finish()
         first, kept = len(record), 0
-        while len(record) < 300:
+        while len(record) < 250:
             before = len(record)
             searches.finish()
             genes = record.genes()[before:]
@@ -221,7 +221,7 @@ def test_calibration_learns_nothing_from_refused_points() -> None:
 
 def test_a_batch_is_told_with_what_was_predicted_of_it() -> None:
     """The first batch of a local search is random; of later ones each point has its own prediction."""
-    searches = LocalSearches(Team())
+    searches = LocalSearches(Team(**QUICK))
     assert searches.batch.predicted is None
     for _ in range(12):
         searches.tell()
@@ -233,7 +233,7 @@ def test_a_batch_is_told_with_what_was_predicted_of_it() -> None:
 
 
 def test_later_local_searches_begin_with_points_that_fit() -> None:
-    searches = LocalSearches(Team(patience=10, patience_fraction=0.1, **QUICK))
+    searches = LocalSearches(Team(**SHORT))
     searches.finish()
     begin = len(searches.record)
     searches.finish()
@@ -289,7 +289,7 @@ def test_three_samples_tell_which_hypothesis_holds(model: str, right: int, wrong
 
 def test_mappings_that_differ_in_what_makes_no_difference_are_evaluated_once() -> None:
     """The order of loops that have one turn each: all features are the same."""
-    genes = run(Team(), 60).genes()
+    genes = run(Team(**QUICK), 60).genes()
     described = LoopFeatures(SPACE, SPACE.structure)(genes)
     assert len(np.unique(described, axis=0)) >= 58
 
