@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
-
 from experiments import any_maestro, read_rows
 
 
@@ -17,7 +15,9 @@ def test_the_table_has_the_first_problems_of_the_order_and_no_bound_above_a_mapp
 
 
 def test_a_proof_of_the_table_is_had_again() -> None:
-    rows = read_rows(any_maestro.FILE)
-    for (_, _, problem), one in islice(zip(any_maestro.problems(), rows, strict=False), 1):
-        found = any_maestro.certify(problem, 60.0, cache=False)
-        assert (found.status, repr(found.lower_bound)) == (one["status"], one["bound"])
+    """The one that took least."""
+    pairs = zip(any_maestro.problems(), read_rows(any_maestro.FILE), strict=False)
+    proven = [(problem, one) for (_, _, problem), one in pairs if one["status"] != "bounded"]
+    problem, one = min(proven, key=lambda pair: float(pair[1]["seconds"]))
+    found = any_maestro.certify(problem, 60.0, cache=False)
+    assert (found.status, repr(found.lower_bound)) == (one["status"], one["bound"])

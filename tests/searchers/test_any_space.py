@@ -17,6 +17,7 @@ from dse.support.arrays import FloatArray
 from dse.testing.toy_problem import ToyProblem
 from dse.testing.toy_space import HEIGHT, NAILS, ORDER, PAINT, WIDTH, WOOD
 from searchers.peers import PEERS
+from tests.searchers import team_cases
 
 OURS = [name for name in searchers() if name not in PEERS]
 BUDGET = 120
@@ -25,6 +26,8 @@ QUICKER: dict[str, dict[str, Any]] = {
     "ddpg": {"gradient_steps": 2, "n_envs": 8},
     "dqn": {"batch_size": 16, "episode_steps": 8, "exploration_steps": 100, "gradient_steps": 1},
     "gradient": {"gradient_steps": 1, "descent_steps": 3},
+    "team": team_cases.QUICKER,
+    "transfer": team_cases.QUICKER,
 }
 """Settings with which a slow searcher fits its models less often, and a patient one learns."""
 

@@ -11,6 +11,7 @@ from dse.domains.levels.problem import MachineProblem
 from dse.search.api import search
 from searchers.gamma.operators import Operators
 from searchers.team.features import LevelFeatures, features_of
+from tests.searchers.team_cases import QUICKER
 
 LAYER = Layer("CONV", 64, 32, 14, 14, 3, 3, padding=(1, 1))
 
@@ -48,10 +49,12 @@ def test_what_a_team_learns_from_adds_up_to_the_energy() -> None:
     assert np.abs(errors).mean() < 0.1
 
 
-@pytest.mark.parametrize("name", ["gamma", "team"])
-def test_few_samples_come_near_the_optimum(name: str) -> None:
+@pytest.mark.parametrize(("name", "settings", "budget"), [("gamma", {}, 150), ("team", QUICKER, 80)])
+def test_few_samples_come_near_the_optimum(name: str, settings: dict, budget: int) -> None:
     made = problem()
     drawn = made.price(made.space.sample(np.random.default_rng(2), 3000)).loss
-    found = search(made, name, budget=150)
+    found = search(made, name, settings=settings, budget=budget)
     assert found.best.loss <= np.quantile(drawn, 0.01)
-    assert (search(made, name, budget=40).record.genes() == found.record.genes()[:40]).all()
+    assert (
+        search(made, name, settings=settings, budget=40).record.genes() == found.record.genes()[:40]
+    ).all()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ import dse
 from dse.domains.clustered.problem import Problem
 from dse.search.searcher import searchers
 from searchers.peers import PEERS
+from tests.searchers import team_cases
 from workloads import load_layer
 
 HARDWARE = {
@@ -22,11 +23,17 @@ HARDWARE = {
 PROBLEM = Problem(load_layer("resnet18:2"), dse.load_accelerator("edge"), "edp", space={"hardware": HARDWARE})
 SLOW = {"bayesian", "ddpg", "d4pg", "maddpg"}
 BUDGET = 60
+QUICKER = {
+    "gradient": {"gradient_steps": 1, "descent_steps": 3},
+    "masac": {"train_freq": 20, "net_arch": [16]},
+    "team": team_cases.QUICKER,
+    "transfer": team_cases.QUICKER,
+}
 
 
 @pytest.mark.parametrize("name", [name for name in searchers() if name not in {*PEERS, *SLOW}])
 def test_a_searcher_spends_its_budget_on_hardware_too(name: str) -> None:
-    result = dse.search(PROBLEM, name, budget=BUDGET)
+    result = dse.search(PROBLEM, name, settings=QUICKER.get(name), budget=BUDGET)
     assert len(result.record) == BUDGET
     machines = PROBLEM.space.decode(result.record.genes()).machines
     assert len(np.unique(machines, axis=0)) > 1
@@ -47,7 +54,10 @@ def test_with_learning_it_finds_better_hardware_than_at_random(name: str) -> Non
 @cache
 def median(searcher: str, seeds: int) -> float:
     """The best loss after 150 samples."""
-    runs = [dse.search(PROBLEM, searcher, budget=150, seed=seed).best for seed in range(seeds)]
+    settings = QUICKER.get(searcher)
+    runs = [
+        dse.search(PROBLEM, searcher, settings=settings, budget=150, seed=seed).best for seed in range(seeds)
+    ]
     return float(np.median([best.loss if best else np.inf for best in runs]))
 
 
@@ -66,11 +76,10 @@ def test_a_search_begins_at_templates_fitted_to_the_nearest_hardware() -> None:
 
 
 def test_a_search_on_open_hardware_goes_on_from_its_journal(tmp_path: object) -> None:
-    whole = dse.search(PROBLEM, "team", budget=BUDGET).record
-    ended = dse.search(
-        PROBLEM, "team", budget=BUDGET, out=f"{tmp_path}/run", on_progress=lambda now: now.samples < 30
-    )
+    searched = partial(dse.search, PROBLEM, "team", settings=QUICKER["team"], budget=BUDGET)
+    whole = searched().record
+    ended = searched(out=f"{tmp_path}/run", on_progress=lambda now: now.samples < 30)
     assert len(ended.record) < BUDGET
-    resumed = dse.search(PROBLEM, "team", budget=BUDGET, out=f"{tmp_path}/run").record
+    resumed = searched(out=f"{tmp_path}/run").record
     np.testing.assert_array_equal(resumed.genes(), whole.genes())
     np.testing.assert_array_equal(resumed.evaluations().loss, whole.evaluations().loss)

@@ -83,11 +83,11 @@ def test_a_peer_goes_on_from_a_start_and_draws_the_same_again(name: str) -> None
         pytest.skip(f"{LIGHT[name]} is not installed")
     records = [Record(13), Record(13)]
     for record in records:
-        evaluate = Evaluator(PROBLEM, 60, record=record)
+        evaluate = Evaluator(PROBLEM, 40, record=record)
         evaluate.evaluate_start(start_points(PROBLEM, "templates"))
         with suppress(BudgetExhausted):
             make_searcher(name).search(evaluate, np.random.default_rng(0))
-    assert len(records[0]) == 60
+    assert len(records[0]) == 40
     assert np.array_equal(records[0].genes(), records[1].genes())
 
 

@@ -75,10 +75,10 @@ def test_a_fresh_process_draws_the_same() -> None:
     code = (
         "from tests.searchers.test_simple_searchers import *\n"
         "random.seed(1); np.random.seed(1)\n"
-        "print([fingerprint(run(name, 3000, seed=4)) for name in SEARCHERS])"
+        "print([fingerprint(run(name, 1000, seed=4)) for name in SEARCHERS])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == str([fingerprint(run(name, 3000, seed=4)) for name in SEARCHERS])
+    assert done.stdout.strip() == str([fingerprint(run(name, 1000, seed=4)) for name in SEARCHERS])
 
 
 @pytest.mark.parametrize("name", SEARCHERS)
