@@ -88,8 +88,8 @@ def test_any_objective_is_learned(objective: str) -> None:
 
 
 def test_with_few_samples_it_beats_the_same_without_learning() -> None:
-    """`prove_searchers.py` has the default settings, and more seeds."""
-    assert_better_than_without_learning([usual()])
+    """From random points, as templates alone are better than those; `prove_searchers.py` has the defaults."""
+    assert_better_than_without_learning([run(Team(**QUICKER, initial_design="random"), 60)])
 
 
 def assert_better_than_without_learning(records: list[Record]) -> None:
