@@ -140,7 +140,9 @@ def test_a_local_search_is_given_what_earlier_ones_have_evaluated() -> None:
 
 def test_a_restricted_search_keeps_its_spatial_mapping_and_ends_soon_where_it_lags() -> None:
     """Four of them have as many spatial mappings; one that lags far behind ends with few samples."""
-    searches = LocalSearches(Team(**SHORT, restricted_fraction=1.0, restricted_max_lag=0.5))
+    # So patient that only its lag ends a search within 30 samples.
+    patient = SHORT | {"patience": 30, "restricted_patience": 30}
+    searches = LocalSearches(Team(**patient, restricted_fraction=1.0, restricted_max_lag=0.5))
     record = searches.record
     for _ in range(3):
         searches.finish()
