@@ -77,7 +77,7 @@ def test_the_same_generator_gives_the_same_policy_and_global_states_do_not_matte
 def test_what_can_be_learned_is_learned(learner: MADDPG | MASAC, boxes: bool) -> None:
     chosen = replace(learner, gamma=0.5, train_freq=2)
     rng, env = np.random.default_rng(1), Signals(boxes=boxes)
-    policy, returns = train(chosen, env, 400, rng)
+    policy, returns = train(chosen, env, 600, rng)
     team, earned = policy.team, []
     for _ in range(40):
         observations, paid = begin_episode(env, team, rng), 0.0
@@ -85,7 +85,7 @@ def test_what_can_be_learned_is_learned(learner: MADDPG | MASAC, boxes: bool) ->
             step = play_step(env, team, policy.act(observations), observations)
             observations, paid = step.following, paid + float(step.rewards.mean())
         earned.append(paid)
-    assert len(returns) == 200
+    assert len(returns) == 300
     # Two steps an episode: all right is 2, by chance it is 0.9; in boxes 0, the middle comes to -2.
     assert np.mean(earned) > (-0.8 if boxes else 1.75), np.mean(earned)
 

@@ -49,7 +49,7 @@ def test_where_nothing_is_rounded_what_is_learned_is_the_same(
 
 def test_a_team_learns_in_two_bits() -> None:
     precision = Precision(2, 2)
-    policy = taught(MADDPG(**SMALL), Rounding(precision, on=False), after=150).quantised(precision)
+    policy = taught(MADDPG(**SMALL), Rounding(precision, on=False), after=300).quantised(precision)
     env, rng, earned = Signals(), np.random.default_rng(1), []
     for _ in range(40):
         observations, paid = begin_episode(env, policy.team, rng), 0.0

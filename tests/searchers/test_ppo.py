@@ -65,14 +65,14 @@ def test_where_nothing_is_feasible_it_goes_on_exploring(actions: str) -> None:
 
 
 def test_it_finds_better_points_than_random_search_with_the_same_samples() -> None:
-    """With updates after few samples; `prove_ppo.py` has what it does by default, and the other actions."""
-    assert_better_than_random(PPO(n_envs=32), 1500, seeds=2)
+    """With what it does by default; `prove_ppo.py` has the other kind of actions."""
+    assert_better_than_random(PPO(), 2500)
 
 
-def assert_better_than_random(searcher: PPO, samples: int, seeds: int = 3) -> None:
+def assert_better_than_random(searcher: PPO, samples: int) -> None:
     problem = Problem(load_layer("resnet18:layer2.0.conv2"), PRESETS["edge-small"], "edp", "maestro")
     best = {
-        name: [run(searcher, samples, problem, seed).evaluations().loss.min() for seed in range(seeds)]
+        name: [run(searcher, samples, problem, seed).evaluations().loss.min() for seed in range(3)]
         for name, searcher in (("ppo", searcher), ("random", Random()))
     }
     assert np.median(best["ppo"]) < 0.9 * np.median(best["random"])
