@@ -9,8 +9,8 @@ of changing size), `mast` (RigL and the three aids); `mast` without one aid each
 (VDN), with which `spread` and `refine` are learned best; `qmix` and `mast, qmix` are dense and `mast` with
 values mixed by a network. On `spread` also `mast` with targets over one step first and over many later,
 `mast` and `rigl` with a layer's mean of squared gradients for connections that grow (learners.sparse,
-`squares`), arms that are `tuned` by experiments.mast_trials, and some twice as `wide`: of these two kinds
-there are twice the seeds. On `listener` and `tag` are the arms tuned on `spread`; nothing was tuned there.
+`squares`), arms that are `tuned` by experiments.mast_trials, three of them with twice the seeds, and
+three arms twice as `wide`. On `listener` and `tag` are the arms tuned on `spread`; nothing was tuned there.
 
 Writes results/sparse/mast_TASK.csv, a line a run, and goes on where it was stopped. `--show` prints the table
 and writes mast_TASK.md (experiments.mast_figures says what is in it), `--figure` draws `spread` and `refine`
@@ -30,7 +30,7 @@ import numpy as np
 
 from experiments import RESULTS, write_rows
 from experiments.mast_figures import HERE, draw, read, show
-from experiments.mast_games import EPISODES, NAMES, games_of
+from experiments.mast_games import EPISODES, NAMES, SIDE_BY_SIDE, games_of
 from experiments.tuning.ranges import Settings
 from experiments.tuning.trials import Trials
 from learners.tag import STEPS
@@ -103,7 +103,7 @@ def plan(task: str, seeds: int) -> Iterator[tuple[str, float, int]]:
         yield from ((arm, DENSITIES[0], seed) for arm in VARIED)
         yield from ((arm, density_of(arm), seed) for arm in (*TUNED, *WIDE))
     for seed in range(seeds, 2 * seeds) if task == "spread" else ():
-        yield from ((arm, density_of(arm), seed) for arm in ("random", *TUNED, *WIDE))
+        yield from ((f"{arm}, tuned", density_of(arm), seed) for arm in ("dense", "rigl", "mast"))
 
 
 def trials_of(arm: str) -> Trials:
@@ -189,27 +189,30 @@ def particles(
                 learner.learn(Transitions(*(np.asarray(part[game], np.float32) for part in step)))
     yield {
         "problem": NAMES[task],
-        "outcome": judged(learner, games_of(task, EPISODES[task]), arm == "random", judging),
+        "outcome": judged(learner, games_of(task, SIDE_BY_SIDE), EPISODES[task], arm == "random", judging),
         "training_flops": learner.flops,
         "inference_flops": learner.inference_flops,
     }
 
 
-def judged(learner: Any, games: Any, by_chance: bool, rng: np.random.Generator) -> float:
+def judged(learner: Any, games: Any, episodes: int, by_chance: bool, rng: np.random.Generator) -> float:
     """The mean return of the greedy policy, or of actions by chance; episodes are a seed's."""
     import torch
 
     networks, real = learner.policy().actors, torch.from_numpy(games.team.real)
-    observations, returns = games.begin(rng), 0.0
-    for _ in range(games.length):
-        with torch.no_grad():
-            values = networks(torch.from_numpy(observations.transpose(1, 0, 2)))
-            actions = values.masked_fill(~real, -np.inf).argmax(dim=2).numpy().T
-        if by_chance:
-            actions = rng.integers(games.team.real.sum(axis=(1, 2)), size=actions.shape)
-        observations, paid = games.step(actions)
-        returns += float(paid.mean())
-    return returns
+    returns: list[float] = []
+    while len(returns) * SIDE_BY_SIDE < episodes:
+        observations, earned = games.begin(rng), 0.0
+        for _ in range(games.length):
+            with torch.no_grad():
+                values = networks(torch.from_numpy(observations.transpose(1, 0, 2)))
+                actions = values.masked_fill(~real, -np.inf).argmax(dim=2).numpy().T
+            if by_chance:
+                actions = rng.integers(games.team.real.sum(axis=(1, 2)), size=actions.shape)
+            observations, paid = games.step(actions)
+            earned += float(paid.mean())
+        returns.append(earned)
+    return float(np.mean(returns))
 
 
 def refine(arm: str, density: float, seed: int) -> Iterator[dict[str, Any]]:

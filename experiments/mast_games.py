@@ -15,7 +15,8 @@ from dse.support.arrays import FloatArray, IntArray
 PREDATORS = 3
 NAMES = {"spread": "simple_spread", "listener": "simple_speaker_listener", "tag": "simple_tag"}
 EPISODES = {"spread": 500, "listener": 500, "tag": 2000}
-"""To judge a policy. What is earned on simple_tag differs more from one to another."""
+"""To judge a policy, SIDE_BY_SIDE at once. What is earned on simple_tag differs more from one to another."""
+SIDE_BY_SIDE = 500
 
 
 def games_of(task: str, count: int) -> Any:
