@@ -1,11 +1,11 @@
 """What experiments.mast found: its tables and its figure.
 
 A seed has one number an arm: its return, or the geometric mean over problems of best loss over the optimum.
-Tables have the mean over seeds, how many per cent worse than `dense` (the mean of the ratios' logarithms, a
-seed's beside the same seed's), on games what is left of the way from `random` to `dense`, all with 95 %
-intervals of Student's t over seeds, and the FLOPs of training and of inference over those of `dense`. `mast`
-with values mixed by a network is set beside a dense team with values mixed so, and arms that are tuned or
-wide beside a dense one that is.
+Tables have the mean over seeds; on games what is gained over `random` as a share of what `dense` gains, of
+mappings, which have no zero, how many per cent worse than `dense` (the mean of the ratios' logarithms, a seed's
+beside the same seed's), all with 95 % intervals of Student's t over seeds; and the FLOPs of training and of
+inference over those of `dense`. `mast` with values mixed by a network is set beside a dense team with values
+mixed so, and arms that are tuned or wide beside a dense one that is.
 """
 
 from __future__ import annotations
@@ -107,22 +107,20 @@ def table(task: str) -> str:
     """The table in Markdown, an arm and density a line."""
     found = Found(task)
     outcome = "return" if found.game else "best loss / optimum"
-    head = ["arm", "density", "seeds", outcome, "worse than dense, %"]
-    head += ["of dense's gain, %"] if found.game else []
+    head = ["arm", "density", "seeds", outcome, "of dense's gain, %" if found.game else "worse than dense, %"]
     head += ["training FLOPs", "inference FLOPs"]
     lines = [f"| {' | '.join(head)} |", "|---|" + "---:|" * (len(head) - 1)]
     for arm, density in found.arms:
         own = found.outcomes(arm, density)
         cells = [arm, f"{density:g}", str(len(own))]
         if found.game:
-            cells.append("{:.1f} [{:.1f}, {:.1f}]".format(*between(own)))
-        else:
-            cells.append("{:.2f} [{:.2f}, {:.2f}]".format(*np.exp(between(np.log(own)))))
-        worse = [100 * np.expm1(end) for end in between(found.worse(arm, density))]
-        cells.append("{:+.1f} [{:+.1f}, {:+.1f}]".format(*worse))
-        if found.game:
             gained = [100 * end for end in between(found.gained(arm, density))]
+            cells.append("{:.1f} [{:.1f}, {:.1f}]".format(*between(own)))
             cells.append("{:.0f} [{:.0f}, {:.0f}]".format(*gained))
+        else:
+            worse = [100 * np.expm1(end) for end in between(found.worse(arm, density))]
+            cells.append("{:.2f} [{:.2f}, {:.2f}]".format(*np.exp(between(np.log(own)))))
+            cells.append("{:+.1f} [{:+.1f}, {:+.1f}]".format(*worse))
         for name in ("training", "inference"):
             cells.append("none" if arm == "random" else f"1 / {found.fewer(arm, density, name):.1f}")
         lines.append(f"| {' | '.join(cells)} |")
