@@ -2,10 +2,10 @@
 
 A seed has one number an arm: its return, or the geometric mean over problems of best loss over the optimum.
 Tables have the mean over seeds; on games what is gained over `random` as a share of what `dense` gains, of
-mappings, which have no zero, how many per cent worse than `dense` (the mean of the ratios' logarithms, a seed's
-beside the same seed's), all with 95 % intervals of Student's t over seeds; and the FLOPs of training and of
-inference over those of `dense`. `mast` with values mixed by a network is set beside a dense team with values
-mixed so, and arms that are tuned or wide beside a dense one that is.
+mappings, which have no zero, how many per cent worse than `dense` (the mean of the ratios' logarithms, of a
+seed beside the same seed); all with 95 % intervals of Student's t over seeds; and the FLOPs of training and
+of inference over those of `dense`. `mast` with values mixed by a network is set beside a dense team with
+values mixed so, and arms that are tuned or wide beside a dense one that is.
 """
 
 from __future__ import annotations
