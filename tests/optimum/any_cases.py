@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -95,21 +94,39 @@ def _loops(problem: Problem) -> list[list[Any]]:
 
 def every_row(problem: Problem) -> Iterator[np.ndarray[Any, np.dtype[np.int64]]]:
     """Every mapping of the space, as rows of a MappingBatch, some at a time."""
-    tiles = [
-        [(outer, inner) for outer in range(1, size + 1) for inner in range(1, outer + 1)]
+    pairs = [
+        np.array([(outer, inner) for outer in range(1, size + 1) for inner in range(1, outer + 1)])
         for size in _sizes(problem)
     ]
-    choices = np.array(list(product(*tiles)))
-    layer = problem.layer
-    for cluster, outer, inner, outer_order, inner_order in product(*_loops(problem)):
-        rows = np.empty((len(choices), COLUMNS), dtype=np.int64)
-        rows[:, CLUSTER], rows[:, OUTER_PARALLEL], rows[:, INNER_PARALLEL] = cluster, outer, inner
-        for column, order in ((OUTER_ORDER, outer_order), (INNER_ORDER, inner_order)):
-            rows[:, column : column + 6] = [DIMS.index(dim) for dim in (*order, "R", "S")]
+    choices = np.stack(_every_choice(pairs), axis=1)
+    *places, outer_orders, inner_orders = _loops(problem)
+    orders = [
+        np.array([[DIMS.index(dim) for dim in (*order, "R", "S")] for order in some])
+        for some in (outer_orders, inner_orders)
+    ]
+    loops = _every_choice([*map(np.array, places), *orders])
+    columns = CLUSTER, OUTER_PARALLEL, INNER_PARALLEL, _order_at(OUTER_ORDER), _order_at(INNER_ORDER)
+    together = max(1, CHUNK // len(choices))
+    for start in range(0, len(loops[0]), together):
+        some = [one[start : start + together, np.newaxis] for one in loops]
+        rows = np.empty((len(some[0]), len(choices), COLUMNS), dtype=np.int64)
+        for column, values in zip(columns, some, strict=True):
+            rows[..., column] = values
         for column, level in ((OUTER_TILE, 0), (INNER_TILE, 1)):
-            rows[:, column : column + 4] = choices[:, :, level]
-            rows[:, column + 4 : column + 6] = layer.R, layer.S
-        yield rows
+            rows[..., column : column + 4] = choices[:, :, level]
+            rows[..., column + 4 : column + 6] = problem.layer.R, problem.layer.S
+        yield rows.reshape(-1, COLUMNS)
+
+
+def _every_choice(among: list[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
+    """All choices of one from each list, the last one's changing fastest."""
+    places = np.indices([len(one) for one in among]).reshape(len(among), -1)
+    return [one[place] for one, place in zip(among, places, strict=True)]
+
+
+def _order_at(column: int) -> slice:
+    """The columns of an order that begins there."""
+    return slice(column, column + 6)
 
 
 def least_loss(problem: Problem) -> float:

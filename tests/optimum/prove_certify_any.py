@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from dse.domains.clustered.mapping import MappingBatch
+from dse.domains.clustered.models.loopnest.extents import measure
+from dse.domains.clustered.models.loopnest.traffic import add_up
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.solver import solve
 from tests.optimum.any_boxes import box_margins
@@ -63,4 +65,4 @@ def test_a_dominated_pair_of_tiles_has_a_better_one_whatever_is_beside_it() -> N
 
 
 def test_what_inner_loops_keep_is_a_part_of_what_they_need() -> None:
-    assert_inner_loops_keep_a_part(20_000)
+    assert_inner_loops_keep_a_part(20_000, measure, add_up)

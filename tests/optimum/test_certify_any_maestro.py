@@ -9,6 +9,7 @@ import pytest
 
 from dse.core.certificate import BOUNDED, OPTIMAL
 from dse.core.clock import Clock
+from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.solver import solve
@@ -44,7 +45,9 @@ def test_no_mapping_of_a_random_layer_is_below_the_bound_of_a_box_around_it() ->
 
 
 def test_tiles_of_any_size_are_never_worse_than_perfect_factors() -> None:
-    problem = Problem(load_layer("resnet18:3"), PRESETS["eyeriss-small"], "edp", "maestro", tiles="any")
+    # Sizes that are prime: no tile is a perfect factor but one and all.
+    layer = Layer("CONV", 13, 7, 13, 13, 3, 3)
+    problem = Problem(layer, PRESETS["edge"], "edp", "maestro", tiles="any")
     found = certify(problem, cache=False)
     factors = certify(problem.with_changes(tiles="factors"), cache=False)
     assert found.status == factors.status == OPTIMAL
