@@ -9,8 +9,9 @@ of changing size), `mast` (RigL and the three aids); `mast` without one aid each
 (VDN), with which `spread` and `refine` are learned best; `qmix` and `mast, qmix` are dense and `mast` with
 values mixed by a network. On `spread` also `mast` with targets over one step first and over many later,
 `mast` and `rigl` with a layer's mean of squared gradients for connections that grow (learners.sparse,
-`squares`), arms that are `tuned` by experiments.mast_trials, three of them with twice the seeds, and
-three arms twice as `wide`. On `listener` and `tag` are the arms tuned on `spread`; nothing was tuned there.
+`squares`), arms that are `tuned` by experiments.mast_trials, three of them with twice the seeds, and three
+arms twice as `wide`. On `listener` and `tag` are the arms tuned on `spread`, nothing was tuned there; and
+dense networks with the settings that were best for `rigl`.
 
 Writes results/sparse/mast_TASK.csv, a line a run, and goes on where it was stopped. `--show` prints the table
 and writes mast_TASK.md (experiments.mast_figures says what is in it), `--figure` draws `spread` and `refine`
@@ -61,6 +62,12 @@ TUNED = {f"{arm}, tuned": arm for arm in ("dense", "small", "static", "rigl", "m
 """Arms of games with settings of their own, found on `spread`: those of experiments.mast_trials."""
 WIDE = {f"{arm}, wide": arm for arm in ("dense", "rigl", "mast")}
 """Arms of `spread` with twice the units, and settings of TUNED but for a learning rate of their own."""
+SETTINGS = {
+    **{name: (arm, arm) for name, arm in TUNED.items()},
+    **{name: (arm, name) for name, arm in WIDE.items()},
+    "dense, as rigl": ("dense", "rigl"),
+}
+"""What arms with settings of trials are, and whose trials they are. The last is for `listener` and `tag`."""
 GAMES, ROUNDS = 16, 120
 """Side by side on games of mpe2; how often, 25 steps each time."""
 SPREAD: dict[str, Any] = {
@@ -89,7 +96,7 @@ def plan(task: str, seeds: int) -> Iterator[tuple[str, float, int]]:
     """Arms with densities and seeds, a seed after the other, what tells most first."""
     if task in ("listener", "tag"):
         for seed in range(seeds):
-            yield from ((arm, density_of(arm), seed) for arm in ("random", *TUNED))
+            yield from ((arm, density_of(arm), seed) for arm in ("random", *TUNED, "dense, as rigl"))
         return
     for seed in range(seeds):
         yield from (("dense", 1.0, seed), ("random", 1.0, seed))
@@ -166,9 +173,9 @@ def particles(
     """A team on a game of mpe2; `given` are settings of a trial."""
     from learners.replay import Transitions
 
-    base = TUNED.get(arm, WIDE.get(arm, arm))
-    if given is None and base != arm:
-        (given,) = trials_of(arm if arm in WIDE else base).best("final")
+    base, tried = SETTINGS.get(arm, (arm, None))
+    if given is None and tried is not None:
+        (given,) = trials_of(tried).best("final")
     rng, judging = np.random.default_rng([seed, 1]), np.random.default_rng([seed, 3])
     games = games_of(task, GAMES)
     team = games.team

@@ -139,9 +139,10 @@ def judged(found: Found) -> list[str]:
     lines = [f"Less than {WORSE:.0%} {share}: {told}."]
     tuned = [key for key in found.arms if key[0].endswith(", tuned") and key[1] < 1]
     wide = [key for key in found.arms if key[0].endswith(", wide") and key[1] < 1]
-    for how, keys in (("tuned", tuned), ("wide", wide)):
-        given_up = [f"{arm} {found.lost(arm, density).shown(1, 100)} %" for arm, density in keys]
-        lines += ["", f"Given up beside dense, {how}: {'; '.join(given_up)}."] if given_up else []
+    for how, keys in (("tuned", tuned), ("wide", wide), ("as rigl", tuned)):
+        dense = (f"dense, {how}", 1.0)
+        given_up = [f"{arm} {found.lost(arm, density, dense).shown(1, 100)} %" for arm, density in keys]
+        lines += ["", f"Given up beside dense, {how}: {'; '.join(given_up)}."] if dense in found.arms else []
     known = {arm for arm, _ in found.arms}
     for base in (each for each in ("mast", "rigl", "static", "small") if each in known):
         others = ("mast, qmix", f"{base}, wide")

@@ -37,7 +37,7 @@ def test_what_is_planned_has_every_arm_of_every_seed_once() -> None:
         for seed in (0, 1)
     }
     assert set(planned) - set(mast.plan("refine", 2)) == more | few
-    tuned = {("random", 1.0), *((arm, mast.density_of(arm)) for arm in mast.TUNED)}
+    tuned = {("random", 1.0), ("dense, as rigl", 1.0), *((arm, mast.density_of(arm)) for arm in mast.TUNED)}
     for game in ("listener", "tag"):
         assert {(arm, density) for arm, density, _ in mast.plan(game, 2)} == tuned
     assert {arm for arm, _, _ in planned} >= {"dense", "random", "qmix", *mast.ARMS, *mast.ABLATIONS}
