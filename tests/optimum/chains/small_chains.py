@@ -74,10 +74,17 @@ HEADS = Chain(
 )
 
 
+KNOWN: dict[str, Certificate] = {}
+"""What was proven of a layer is known to all tests of chains."""
+
+
 def prove(problem: AnyProblem) -> Certificate:
-    return dse.certify(problem, cache=False)
+    if problem.fingerprint not in KNOWN:
+        KNOWN[problem.fingerprint] = dse.certify(problem, cache=False)
+    return KNOWN[problem.fingerprint]
 
 
+@cache
 def proven(chain: Chain, room: int, objective: str, most: int = 1, kind: Kind = LEVELS) -> ChainProof:
     return certify_chains([chain], kind.make(room, objective), kind.residence, prove, most=most)
 

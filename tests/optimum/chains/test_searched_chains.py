@@ -20,7 +20,7 @@ from tests.optimum.network_problems import campaign_of, is_made_again, read_from
 
 CAMPAIGN = """
 name = "pairs"
-budget = 40
+budget = 20
 seeds = 2
 cost_model = "chains"
 objectives = ["edp"]
@@ -28,7 +28,7 @@ accelerators = ["ROOT/examples/systolic.toml"]
 layers = ["pair.toml:chain"]
 [searchers.random]
 [searchers.genetic]
-population_size = 10
+population_size = 5
 """
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,15 @@ def test_a_design_is_its_vector_and_its_file() -> None:
         assert asked.space.decode(asked.vectors([read]))[0].to_json() == one.to_json()
 
 
+@cache
+def best_of_squares() -> dict[str, Any]:
+    """The file of a design in which layers share tiles."""
+    best = certify(shared(SQUARES, room=11), cache=False).best
+    assert best is not None
+    found: dict[str, Any] = best.mapping.to_dict()
+    return found
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -74,9 +84,7 @@ def test_a_design_is_its_vector_and_its_file() -> None:
 )
 def test_a_file_that_is_no_design_says_why(change: dict[str, Any], message: str) -> None:
     asked = shared(SQUARES, room=30)
-    best = certify(shared(SQUARES, room=11), cache=False).best
-    assert best is not None
-    data = best.mapping.to_dict()
+    data = best_of_squares()
     groups = [data["shared"][0] | one for one in change.get("shared", [{}])]
     with pytest.raises(InputError, match=message):
         asked.read_mapping(data | change | {"shared": groups})

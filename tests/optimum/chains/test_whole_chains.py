@@ -43,13 +43,13 @@ name = "pair"
 [[layers]]
 name = "one"
 type = "GEMM"
-M = 16
+M = 32
 N = 16
 K = 8
 [[layers]]
 name = "two"
 type = "GEMM"
-M = 16
+M = 32
 N = 8
 K = 16
 reads = "one"

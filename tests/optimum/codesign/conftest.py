@@ -14,7 +14,7 @@ def few_points(monkeypatch: pytest.MonkeyPatch) -> None:
     begin_with_few_points(monkeypatch)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def proofs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A cache: what one test has proven is proven for the next."""
     return tmp_path_factory.mktemp("proofs")

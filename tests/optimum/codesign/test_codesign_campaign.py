@@ -50,7 +50,8 @@ def test_a_design_is_its_vector_and_its_file() -> None:
         assert (asked.vectors([read])[0] == row).all()
 
 
-def test_the_certificate_is_the_certified_machine_and_holds() -> None:
+def test_the_certificate_is_the_certified_machine_and_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dse.optimum.verification.RANDOM_MAPPINGS", 1000)
     asked = problem()
     found = certify(asked, cache=False)
     proven = dse.codesign(LAYERS[:2], asked.accelerator, "edp", cache=False)
