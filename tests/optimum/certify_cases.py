@@ -75,7 +75,7 @@ SMALL = (
         "more-tiles",
         Layer("CONV", 8, 4, 6, 5, 3, 2),
         Accelerator(12, 60, 300, 5, 2),
-        {"inner.order": "KYXC", "outer.order": "YKCX"},
+        {"inner.order": "KYXC", "outer.order": "YKCX", "outer.parallel": "X"},
     ),
     Case(
         "fixed-outer",

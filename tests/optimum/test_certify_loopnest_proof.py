@@ -276,14 +276,14 @@ def test_a_solver_whose_bound_is_a_cycle_too_high_fails_the_check(monkeypatch: p
 
 
 def test_a_best_mapping_that_is_not_the_best_fails_the_check() -> None:
-    problem = real("resnet18:5", "edge", "energy")
+    problem = real("resnet18:fc", "edge", "energy")
     found, worse = solve(problem), solve(replace(problem, fixed={"outer.tile.K": 1}))
     wrong = replace(found, best=worse.best, lower_bound=worse.lower_bound)
     assert broken(verify(problem, wrong))
 
 
 def test_calling_a_feasible_problem_infeasible_fails_the_check() -> None:
-    problem = real("resnet18:5", "edge", "latency")
+    problem = real("resnet18:fc", "edge", "latency")
     wrong = replace(solve(problem), status=INFEASIBLE, best=None, lower_bound=math.inf)
     assert len(broken(verify(problem, wrong))) >= 2
 

@@ -41,10 +41,20 @@ def runs_of(problem: Problem, folder: Path) -> list[Certificate]:
     return found
 
 
-@pytest.mark.parametrize("names", PROBLEMS, ids=lambda names: names[0])
-def test_many_runs_of_no_time_come_to_the_optimum_of_one(names: tuple[str, str, str], tmp_path: Path) -> None:
-    problem = problem_of(*names)
-    runs, whole = runs_of(problem, tmp_path), certify(problem, cache=False)
+@pytest.fixture(scope="module", params=PROBLEMS, ids=lambda names: names[0])
+def run_by_run(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Problem, list[Certificate]]:
+    """A problem, and the runs of no time that prove it."""
+    problem = problem_of(*request.param)
+    return problem, runs_of(problem, tmp_path_factory.mktemp("runs"))
+
+
+def test_many_runs_of_no_time_come_to_the_optimum_of_one(
+    run_by_run: tuple[Problem, list[Certificate]],
+) -> None:
+    problem, runs = run_by_run
+    whole = certify(problem, cache=False)
     assert len(runs) > 2
     assert (runs[-1].status, runs[-1].best, runs[-1].solved) == (OPTIMAL, whole.best, whole.solved)
     assert replace(runs[-1].counts, inner_levels=0) == replace(whole.counts, inner_levels=0)
@@ -56,10 +66,9 @@ def test_many_runs_of_no_time_come_to_the_optimum_of_one(names: tuple[str, str, 
     assert failures(verify(problem, runs[-1])) == []
 
 
-@pytest.mark.parametrize("names", PROBLEMS, ids=lambda names: names[0])
-def test_what_is_counted_adds_up_in_every_run(names: tuple[str, str, str], tmp_path: Path) -> None:
-    problem, before, runs = problem_of(*names), -1, []
-    for run in runs_of(problem, tmp_path):
+def test_what_is_counted_adds_up_in_every_run(run_by_run: tuple[Problem, list[Certificate]]) -> None:
+    (problem, every), before, runs = run_by_run, -1, []
+    for run in every:
         counts = run.counts
         parts = (counts.too_large, counts.bounded, counts.solved, counts.open)
         assert (sum(parts), min(parts) >= 0) == (counts.groups, True)
@@ -71,8 +80,10 @@ def test_what_is_counted_adds_up_in_every_run(names: tuple[str, str, str], tmp_p
     assert failures(verify(problem, runs[len(runs) // 2])) == []
 
 
-def test_seconds_are_those_of_a_run_and_the_earlier_ones_stand_beside_them(tmp_path: Path) -> None:
-    first, second, *_ = runs_of(problem_of(*PROBLEMS[0]), tmp_path)
+def test_seconds_are_those_of_a_run_and_the_earlier_ones_stand_beside_them(
+    run_by_run: tuple[Problem, list[Certificate]],
+) -> None:
+    _, (first, second, *_) = run_by_run
     assert (first.earlier_seconds, second.earlier_seconds) == (0.0, first.seconds)
     assert second.all_seconds == first.seconds + second.seconds
 

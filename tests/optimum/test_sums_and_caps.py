@@ -20,6 +20,7 @@ from dse.support.errors import InputError
 from tests.domains.levels.proof.test_certify_machines import MAX, random_machine
 from tests.optimum import certify_cases, certify_loopnest_cases
 from tests.optimum.certify_cases import every_pair, real_problem
+from tests.optimum.small_proofs import begin_with_few_points
 
 
 def few_mappings() -> Iterator[AnyProblem]:
@@ -52,7 +53,10 @@ def objectives(problem: AnyProblem, cycles: FloatArray, joules: FloatArray) -> l
 
 
 @pytest.mark.parametrize("number", range(7))
-def test_sums_and_capped_figures_are_proven_as_every_mapping_says(number: int) -> None:
+def test_sums_and_capped_figures_are_proven_as_every_mapping_says(
+    number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin_with_few_points(monkeypatch)
     problem = list(few_mappings())[number]
     cycles, energy = every_pair(problem)
     costs = SimpleNamespace(cycles=cycles, energy_nj=energy)
