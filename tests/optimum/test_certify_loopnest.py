@@ -32,7 +32,6 @@ IntArray = np.ndarray[Any, np.dtype[np.int64]]
 
 REAL = (
     ("resnet18:5", "edge", "latency"),
-    ("resnet18:5", "eyeriss-small", "edp"),
     ("mobilenet_v2:1", "edge", "edp"),
     ("alexnet:conv1", "edge", "energy"),
     ("alexnet:conv3", "tpu-like", "latency"),

@@ -60,7 +60,7 @@ def least_of_all_choices(model: str, objective: str) -> float:
 
 @pytest.mark.parametrize(
     ("model", "objective"),
-    [("loopnest", "edp"), ("maestro", "energy * latency^2"), ("loopnest", "energy^3 * latency")],
+    [("loopnest", "edp"), ("maestro", "energy * latency^2")],
 )
 def test_the_least_total_is_that_of_all_choices_of_mappings(model: str, objective: str) -> None:
     assert_the_least_total(model, objective)

@@ -27,7 +27,7 @@ from tests.optimum.chains.test_shared_tiles import ROW, SQUARES
 from tests.optimum.chains.test_whole_chains import PAIR
 from tests.optimum.network_problems import campaign_of, is_made_again, read_from_files
 
-TINY = Chain((Layer.gemm(2, 4, 2, name="a"), Layer.gemm(2, 2, 4, name="b")), (Edge("a", "b"),))
+TINY = Chain((Layer.gemm(2, 3, 2, name="a"), Layer.gemm(2, 2, 3, name="b")), (Edge("a", "b"),))
 
 
 def shared(chain: Chain = ROW, objective: str = "energy", room: int = 11) -> SharedChainProblem:
