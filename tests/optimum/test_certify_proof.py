@@ -51,7 +51,7 @@ def broken(checks: Sequence[Check]) -> list[str]:
 def test_two_levels_summed_apart_cost_what_the_model_says(layer: str, machine: Accelerator) -> None:
     problem = Problem(load_layer(layer), machine, cost_model="maestro")
     params = make_instance(problem).params
-    genes = problem.space.sample(np.random.default_rng(7), 100)
+    genes = problem.space.sample(np.random.default_rng(7), 50)
     rows, costs = problem.space.decode(genes).rows, problem.price(genes)
     depthwise = problem.layer.type == "DSCONV"
     for index, row in enumerate(rows):

@@ -41,7 +41,7 @@ def small_problems() -> Iterator[AnyProblem]:
     """Of 1 to 7 points, and one that has no feasible mapping; on machines of levels too."""
     for cases in (certify_cases.SMALL, certify_loopnest_cases.SMALL):
         yield from (case.problem(BOTH) for case in cases if case.name in FRONTS)
-    yield from (problem.with_changes(objective=BOTH) for problem in list(few_mappings())[4:])
+    yield from (problem.with_changes(objective=BOTH) for problem in list(few_mappings())[5:])
 
 
 @pytest.mark.parametrize(

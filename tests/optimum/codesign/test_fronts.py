@@ -89,7 +89,7 @@ def test_under_any_limit_of_area_the_best_of_any_weights_is_on_the_front_of_thre
 
 
 def test_the_exact_front_is_that_of_the_fronts_of_all_machines(proofs: Path) -> None:
-    assert_the_exact_front(chips(num_pes=[4, 8], l1_size=[64], l2_size=[256]), BOTH, proofs)
+    assert_the_exact_front(chips(num_pes=[4, 8], l1_size=[8, 64], l2_size=[256]), BOTH, proofs)
 
 
 def assert_the_exact_front(space: HardwareSpace, objectives: str, proofs: Path) -> None:
