@@ -72,9 +72,10 @@ class Found:
         """
         beside = beside or self.beside(arm)
         own, other, random = (self.outcomes(*key) for key in ((arm, density), beside, ("random", 1.0)))
+        both = min(len(own), len(other))
         if self.game:
-            return mean_of((other[: len(own)] - own) / (other.mean() - random.mean()))
-        return mean_of(own / other[: len(own)] - 1)
+            return mean_of((other[:both] - own[:both]) / (other.mean() - random.mean()))
+        return mean_of(own[:both] / other[:both] - 1)
 
     def fewer(self, arm: str, density: float, name: str) -> float:
         """How many times fewer FLOPs than what it is `beside`, of `training` or `inference`."""
@@ -139,10 +140,12 @@ def judged(found: Found) -> list[str]:
     lines = [f"Less than {WORSE:.0%} {share}: {told}."]
     tuned = [key for key in found.arms if key[0].endswith(", tuned") and key[1] < 1]
     wide = [key for key in found.arms if key[0].endswith(", wide") and key[1] < 1]
-    for how, keys in (("tuned", tuned), ("wide", wide), ("as rigl", tuned)):
+    rigl = [key for key in tuned if key[0] == "rigl, tuned"]
+    for how, keys in (("tuned", tuned), ("wide", wide), ("as rigl", rigl)):
         dense = (f"dense, {how}", 1.0)
-        given_up = [f"{arm} {found.lost(arm, density, dense).shown(1, 100)} %" for arm, density in keys]
-        lines += ["", f"Given up beside dense, {how}: {'; '.join(given_up)}."] if dense in found.arms else []
+        if keys and dense in found.arms:
+            given_up = [f"{arm} {found.lost(arm, density, dense).shown(1, 100)} %" for arm, density in keys]
+            lines += ["", f"Given up beside dense, {how}: {'; '.join(given_up)}."]
     known = {arm for arm, _ in found.arms}
     for base in (each for each in ("mast", "rigl", "static", "small") if each in known):
         others = ("mast, qmix", f"{base}, wide")

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from experiments import RESULTS, mast, mast_figures, mast_trials, read_rows
+from learners.listener import ArrayListener
 from learners.spread import ArraySpread
+from learners.tag import UNITS
 from tests.experiments.test_words import PAGE, said
 
 
@@ -117,15 +119,48 @@ def test_the_committed_tables_are_those_of_the_committed_runs(task: str) -> None
     assert page.endswith(f"\n\n{mast_figures.table(task)}\n")
 
 
-def test_what_is_said_of_the_arms_follows_from_the_table() -> None:
-    arms = said("sparse/mast_spread.md", "Less than 3%")
+def arms_of(task: str) -> list[str]:
+    """Of which arms the claim is borne out, is not, and is inconclusive, as a table says."""
+    told = said(f"sparse/mast_{task}.md", "Less than 3%").partition(": ")[2].rstrip(".")
+    return [part.partition(" of ")[2] for part in told.split("; ")]
+
+
+def test_what_is_said_of_the_arms_follows_from_the_tables() -> None:
+    borne_out, not_borne_out, inconclusive = arms_of("spread")
+    assert borne_out == "mast, wide at 0.1"
+    assert "twice as wide -4.7 [-10.5, 1.1] and 0.8 [-2.1, 3.7] %" in PAGE
+    lost = said("sparse/mast_spread.md", "Given up beside dense, wide: ")
+    assert lost.endswith("mast, wide -4.7 [-10.5, 1.1] %; rigl, wide 0.8 [-2.1, 3.7] %.")
     assert "18 sparse arms with dense's settings give up significantly more than 3 %" in PAGE
-    assert len(re.findall(r"(?<!tuned) at 0", arms.split("inconclusive")[0])) == 18
+    assert len(re.findall(r"(?<!tuned) at 0", not_borne_out)) == 18
     assert "With QMIX it is inconclusive" in PAGE
-    assert arms.endswith("inconclusive of mast, qmix at 0.1, mast, tuned at 0.1, rigl, tuned at 0.1.")
+    assert inconclusive == "mast, qmix at 0.1, mast, tuned at 0.1, rigl, tuned at 0.1, rigl, wide at 0.1"
     assert "so it is on mappings but for one arm" in PAGE
-    only = "borne out of mast, one step at 0.1; not borne out of none;"
-    assert only in said("sparse/mast_refine.md", "Less than 3%")
+    assert arms_of("refine")[:2] == ["mast, one step at 0.1", "none"]
+    assert "So tuned, `small` and `static` bear it out on" in PAGE
+    assert arms_of("listener")[:2] == ["small, tuned at 0.1, static, tuned at 0.1", "none"]
+    assert "and `rigl` on" in PAGE
+    assert arms_of("tag")[:2] == ["rigl, tuned at 0.1", "none"]
+
+
+def test_no_team_of_speaker_and_listener_has_learned_to_speak() -> None:
+    """Whoever goes to the middle of the landmarks needs no word, and earns more than all of them."""
+
+    def earned(hears: bool) -> float:
+        games, total = ArrayListener(500), 0.0
+        games.begin(np.random.default_rng(0))
+        for _ in range(games.length):
+            landmarks = games.places[:, 1:]
+            goals = landmarks[np.arange(500), games.goals] if hears else landmarks.mean(axis=1)
+            # Where it comes to rest if it does each of the five things, and then nothing.
+            reached = games.places[:, :1] + 0.4 * games.speeds[:, np.newaxis] + 0.2 * UNITS
+            nearest = np.square(reached - goals[:, np.newaxis]).sum(axis=2).argmin(axis=1)
+            total += float(games.step(np.stack([nearest * 0, nearest], axis=1))[1].mean())
+        return total
+
+    rows = read_rows(mast_figures.HERE / "mast_listener.csv")
+    assert max(float(row["outcome"]) for row in rows) < earned(hears=False) < earned(hears=True) - 5
+    assert "where no team learns to speak" in PAGE
 
 
 def test_what_is_said_of_the_aids_and_trials_follows_from_the_tables() -> None:

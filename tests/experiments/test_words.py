@@ -206,7 +206,7 @@ WORDS: dict[str, Callable[[], bool]] = {
     "Random mappings rank alike in latency and EDP under all four (0.93 or more)": rank_alike,
     "After 500 samples `d4pg` and `ddpg` are below random search under both cost models": off_policy,
     "Earlier and more updates did not help `maddpg`": often_is_worse,
-    "`masac` at 3.036 beside 3.403, and 2.596 with fewer in one step": lambda: (
+    "`masac` at 3.036 beside 3.403, with few 2.596": lambda: (
         scores("masac-often", "score")[:2] == ["3.4027", "3.0356"]
         and scores("masac", "ratio_500") == ["2.5960", "4.5753", "3.4027"]
     ),
