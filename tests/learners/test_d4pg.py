@@ -37,14 +37,14 @@ def taught(seed: int, steps: int):
 
 
 def test_what_can_be_learned_is_learned() -> None:
-    policy = taught(0, 300)
+    policy = taught(0, 500)
     # Between 1 and 5, the number for signal 0 is 2, and for signal 1 it is 4.
     levels = [float(policy.act(np.array([[*signal, 1]], np.float32))[0, 0]) for signal in ((1, 0), (0, 1))]
     assert np.allclose(levels, [-0.5, 0.5], atol=0.25), levels
 
 
 def test_the_same_generator_teaches_the_same() -> None:
-    first, second, other = (taught(seed, 80).actors.arrays() for seed in (0, 0, 1))
+    first, second, other = (taught(seed, 120).actors.arrays() for seed in (0, 0, 1))
     assert all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
     assert not np.array_equal(first[0], other[0])
 

@@ -22,7 +22,7 @@ SMALL = QMIX(
     embedding=8,
     batch_size=32,
     learning_rate=0.01,
-    train_freq=4,
+    train_freq=2,
     exploration_steps=300,
     gamma=0.5,
 )
@@ -31,8 +31,8 @@ SPARSE = replace(
     soft_mellowmax=True,
     returns="hybrid",
     recent_buffer_size=64,
-    schedule=80,
-    sparsity=Sparsity("rigl", 0.4, every=5, until=80),
+    schedule=200,
+    sparsity=Sparsity("rigl", 0.4, every=10, until=200),
 )
 
 
@@ -44,7 +44,7 @@ def test_what_can_be_learned_is_learned(settings: QMIX) -> None:
     rng, env = np.random.default_rng(1), Signals()
     team = Team.of(env)
     learner = settings.begin(team, rng)
-    play(learner, env, 400, rng)
+    play(learner, env, 500, rng)
     policy, earned = learner.policy(), []
     for _ in range(40):
         observations, paid = begin_episode(env, team, rng), 0.0

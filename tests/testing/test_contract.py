@@ -154,7 +154,10 @@ OURS = [name for name in searchers() if name not in PEERS]
 def test_every_installed_searcher_keeps_the_contract(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     shorten(monkeypatch)
     searcher = make_searcher(name, QUICKER.get(name))
-    assert not broken(check_searcher(searcher, rules=IN_PROCESS, samples=SAMPLES.get(name, USUAL)))
+    # What another CPU draws otherwise may be worse there, with so few samples, than chance.
+    portable = abilities_of(searcher_class(name)).portable
+    rules = [rule for rule in IN_PROCESS if portable or rule.name != "easy-optimum"]
+    assert not broken(check_searcher(searcher, rules=rules, samples=SAMPLES.get(name, USUAL)))
 
 
 APART = {"bayesian", "generative", "gradient", "maddpg", "masac", "mast", "policy", "ppo", "qmix"}
