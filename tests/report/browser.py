@@ -63,9 +63,10 @@ class Browser:
         """Load a file in a light window of that size; what was opened and kept before is not."""
         self.resize(width, height)
         self.prefer("light")
-        clear = self.command("Page.addScriptToEvaluateOnNewDocument", source="sessionStorage.clear()")
         self.open(page)
-        self.command("Page.removeScriptToEvaluateOnNewDocument", identifier=clear["identifier"])
+        # What is kept as this page is left is not kept.
+        self.run("addEventListener('pagehide', () => sessionStorage.clear())")
+        self.open(page)
         self.console(), self.requests()
 
     def visit(self, address: str) -> None:
