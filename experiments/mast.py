@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -113,9 +114,14 @@ def plan(task: str, seeds: int) -> Iterator[tuple[str, float, int]]:
         yield from ((f"{arm}, tuned", density_of(arm), seed) for arm in ("dense", "rigl", "mast"))
 
 
+def trials_file(arm: str) -> Path:
+    """Where the trials of an arm are."""
+    return RESULTS / "tuning" / "mast" / f"{arm.replace(', ', '-')}.csv"
+
+
 def trials_of(arm: str) -> Trials:
     """What experiments.mast_trials has found: settings over SPREAD's, none where these were best."""
-    return Trials(RESULTS / "tuning" / "mast" / f"{arm.replace(', ', '-')}.csv", [GAMES * ROUNDS * STEPS])
+    return Trials(trials_file(arm), [GAMES * ROUNDS * STEPS])
 
 
 def density_of(arm: str) -> float:

@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 from learners.arrays import FloatArray, IntArray, SingleArray
-from learners.tag import STEPS, UNITS
+from learners.spread import PULL
+from learners.tag import DAMPING, STEPS, TICK, UNITS
 from learners.team import Team
 
 LANDMARKS = WORDS = 3
-_STEP, _DAMPING, _PULL = 0.1, 0.25, 5.0
 _COLOURS = 0.15 + 0.5 * np.eye(LANDMARKS)
 _OBSERVED = 2 + 2 * LANDMARKS + WORDS
 
@@ -46,8 +46,8 @@ class ArrayListener:
 
     def step(self, actions: IntArray) -> tuple[SingleArray, FloatArray]:
         """Let them speak and move, (games, agents): what they observe then, and what each earns, (games,)."""
-        self.places[:, 0] += self.speeds * _STEP
-        self.speeds = self.speeds * (1 - _DAMPING) + _PULL * UNITS[actions[:, 1]] * _STEP
+        self.places[:, 0] += self.speeds * TICK
+        self.speeds = self.speeds * (1 - DAMPING) + PULL * UNITS[actions[:, 1]] * TICK
         self.heard = np.eye(WORDS)[actions[:, 0]]
         left = self.places[:, 0] - self.places[np.arange(len(self.goals)), 1 + self.goals]
         return self.observed(), -np.square(left).sum(axis=1)

@@ -10,12 +10,15 @@ from __future__ import annotations
 import numpy as np
 
 from learners.arrays import FloatArray, IntArray, SingleArray
-from learners.tag import STEPS, UNITS
+from learners.tag import DAMPING, FORCE, MARGIN, STEPS, TICK, UNITS
 from learners.team import Team
 
 AGENTS = 3
 
-_STEP, _DAMPING, _FORCE, _MARGIN, _PULL, _NEAR = 0.1, 0.25, 1e2, 1e-3, 5.0, 0.3
+PULL = 5.0
+"""The force of who moves."""
+
+_NEAR = 0.3
 _OBSERVED = 4 + 2 * AGENTS + 4 * (AGENTS - 1)
 _APART = ~np.eye(AGENTS, dtype=np.bool_)
 _OTHERS = np.array([[other for other in range(AGENTS) if other != own] for own in range(AGENTS)])
@@ -47,10 +50,10 @@ class ArraySpread:
         agents = self.places[:, :AGENTS]
         offsets = agents[:, :, np.newaxis] - agents[:, np.newaxis]
         distances = np.sqrt(np.square(offsets).sum(axis=3)) + ~_APART
-        depths = np.logaddexp(0, -(distances - _NEAR) / _MARGIN) * _MARGIN
-        pushes = ((_FORCE * depths * _APART / distances)[..., np.newaxis] * offsets).sum(axis=2)
-        agents += self.speeds * _STEP
-        self.speeds = self.speeds * (1 - _DAMPING) + (_PULL * UNITS[actions] + pushes) * _STEP
+        depths = np.logaddexp(0, -(distances - _NEAR) / MARGIN) * MARGIN
+        pushes = ((FORCE * depths * _APART / distances)[..., np.newaxis] * offsets).sum(axis=2)
+        agents += self.speeds * TICK
+        self.speeds = self.speeds * (1 - DAMPING) + (PULL * UNITS[actions] + pushes) * TICK
         offsets = agents[:, :, np.newaxis] - self.places[:, np.newaxis, AGENTS:]
         return self.observed(), -np.sqrt(np.square(offsets).sum(axis=3)).min(axis=1).sum(axis=1)
 

@@ -25,7 +25,10 @@ SIGHT = 0.2
 UNITS = np.array([(0.0, 0.0), (-1.0, 0.0), (1.0, 0.0), (0.0, -1.0), (0.0, 1.0)])
 """Where each action leads."""
 
-_STEP, _DAMPING, _FORCE, _MARGIN, _CAUGHT = 0.1, 0.25, 1e2, 1e-3, 10.0
+TICK, DAMPING, FORCE, MARGIN = 0.1, 0.25, 1e2, 1e-3
+"""Of all worlds of mpe2: seconds of a step, the share of speed lost in it, and how bodies push each other."""
+
+_CAUGHT = 10.0
 
 
 def flight(place: FloatArray, predators: FloatArray) -> int:
@@ -106,10 +109,10 @@ class ArrayTag(ParallelEnv[str, Any, Any]):  # type: ignore[misc]
         movers = self._predators + 1
         offsets = self._places[:movers, None] - self._places
         distances = np.sqrt(np.square(offsets).sum(axis=2)) + ~self._apart[:movers]
-        depths = np.logaddexp(0, -(distances - self._near[:movers]) / _MARGIN) * _MARGIN
-        pushes = (_FORCE * depths * self._apart[:movers] / distances)[..., None] * offsets
-        self._places[:movers] += self._speeds * _STEP
-        speeds = self._speeds * (1 - _DAMPING) + (forces + pushes.sum(axis=1)) * _STEP
+        depths = np.logaddexp(0, -(distances - self._near[:movers]) / MARGIN) * MARGIN
+        pushes = (FORCE * depths * self._apart[:movers] / distances)[..., None] * offsets
+        self._places[:movers] += self._speeds * TICK
+        speeds = self._speeds * (1 - DAMPING) + (forces + pushes.sum(axis=1)) * TICK
         rates = np.sqrt(np.square(speeds).sum(axis=1, keepdims=True))
         self._speeds = np.where(
             rates > self._fastest, speeds / np.maximum(rates, 1e-300) * self._fastest, speeds

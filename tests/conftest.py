@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from dse.analysis.study import Study
     from dse.report.plots import Drawing
 
-# The same examples in every run; `pytest --hypothesis-profile fresh` draws others, and twice as many.
-settings.register_profile("same", derandomize=True, deadline=None, max_examples=50)
+# The same examples in every run; `pytest --hypothesis-profile fresh` draws others.
+settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("fresh", deadline=None)
 settings.load_profile("same")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments import RESULTS, mast, mast_figures, mast_trials, read_rows
+from experiments import mast, mast_figures, mast_trials, read_rows
 from learners.listener import ArrayListener
 from learners.spread import ArraySpread
 from learners.tag import UNITS
@@ -45,14 +45,9 @@ def test_what_is_planned_has_every_arm_of_every_seed_once() -> None:
     assert {arm for arm, _, _ in planned} >= {"dense", "random", "qmix", *mast.ARMS, *mast.ABLATIONS}
 
 
-def file_of(arm: str) -> Path:
-    """The trials of an arm."""
-    return RESULTS / "tuning" / "mast" / f"{arm.replace(', ', '-')}.csv"
-
-
 @pytest.mark.parametrize("arm", [*mast.TUNED.values(), *mast.WIDE])
 def test_every_arm_has_had_its_trials_and_learns_with_what_was_best(arm: str) -> None:
-    rows, base = read_rows(file_of(arm)), mast.WIDE.get(arm, arm)
+    rows, base = read_rows(mast.trials_file(arm)), mast.WIDE.get(arm, arm)
     trials = mast_trials.tried(arm)
     tried = [json.loads(row["settings"]) for row in rows if row["round"] == "trial"]
     # What is drawn twice runs once.
@@ -170,6 +165,6 @@ def test_what_is_said_of_the_aids_and_trials_follows_from_the_tables() -> None:
     for arm in ("maximum", "one memory", "one step", "one step first"):
         assert re.search(rf"mast, {arm} [^;]* % \(not significant\)", lost)
     assert "After nine to twelve" in PAGE
-    tables = [read_rows(file_of(arm)) for arm in mast.TUNED.values()]
+    tables = [read_rows(mast.trials_file(arm)) for arm in mast.TUNED.values()]
     counts = [sum(row["round"] == "trial" for row in rows) for rows in tables]
     assert (min(counts), max(counts)) == (9, 12)

@@ -56,11 +56,11 @@ def test_tiles_of_any_size_are_never_worse_than_perfect_factors() -> None:
 
 
 def test_a_proof_whose_time_runs_out_has_a_bound_and_goes_on() -> None:
-    problem = Problem(load_layer("mobilenet_v2:3"), PRESETS["edge"], "latency", "maestro", tiles="any")
+    problem = Problem(load_layer("vgg16:1"), PRESETS["edge"], "latency", "maestro", tiles="any")
     first = solve(problem, Clock(1e-9), threads=1)
     assert (first.status, first.best is not None) == (BOUNDED, True)
     assert first.best is not None
-    assert 0.8 < first.lower_bound / first.best.loss < 1
+    assert 0.9 < first.lower_bound / first.best.loss < 1
     second = solve(problem, Clock(0.2), first, threads=1)
     assert second.best is not None
     assert second.best.loss <= first.best.loss

@@ -110,7 +110,7 @@ def draw_costs(
 @pytest.mark.parametrize("name", LAYERS)
 def test_the_kernel_judges_as_the_rules_read(name: str) -> None:
     layer, rng = LAYERS[name].lowered(), np.random.default_rng(5)
-    mappings = draw_mappings(layer, ODD, 400, rng)
+    mappings = draw_mappings(layer, ODD, 1500, rng)
     rules = FeasibilityRules(layer, ODD, "edp")
     costs = draw_costs(layer, ODD, rules.serial_floors(mappings.rows), rng)
     losses, reasons = rules.judge(mappings.rows, costs)
@@ -126,7 +126,7 @@ def test_the_kernel_judges_as_the_rules_read(name: str) -> None:
 @pytest.mark.parametrize("name", LAYERS)
 def test_the_serial_floor_is_what_the_rules_read(name: str) -> None:
     layer = LAYERS[name].lowered()
-    mappings = draw_mappings(layer, ODD, 200, np.random.default_rng(6))
+    mappings = draw_mappings(layer, ODD, 500, np.random.default_rng(6))
     floors = FeasibilityRules(layer, ODD, "latency").serial_floors(mappings.rows)
     assert floors.tolist() == [serial_floor(layer, ODD, mappings[i]) for i in range(len(mappings))]
 
@@ -134,7 +134,7 @@ def test_the_serial_floor_is_what_the_rules_read(name: str) -> None:
 def test_the_serial_floor_is_the_load_of_the_busiest_pe_counted_one_by_one() -> None:
     layer = Layer("CONV", 13, 7, 11, 6, 3, 2).lowered()
     accelerator, rng = Accelerator(12, 512, 10_000, 16, 4), np.random.default_rng(7)
-    mappings = draw_mappings(layer, accelerator, 150, rng)
+    mappings = draw_mappings(layer, accelerator, 300, rng)
     floors = FeasibilityRules(layer, accelerator, "latency").serial_floors(mappings.rows)
     for i in range(len(mappings)):
         assert floors[i] == busiest_load(layer, accelerator, mappings[i])

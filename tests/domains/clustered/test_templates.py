@@ -111,7 +111,7 @@ def test_without_other_limits_as_many_pes_work_as_the_dataflow_allows(
 )
 @of_every_template
 @given(data=st.data())
-@settings(max_examples=5)
+@settings(max_examples=10)
 def test_tiles_are_the_best_by_the_rule(template: str, layer: Layer, data: st.DataObject) -> None:
     accelerator = Accelerator(
         num_pes=data.draw(st.sampled_from([1, 4, 6, 12])),

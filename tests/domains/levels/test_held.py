@@ -38,7 +38,7 @@ def held(machine: Machine, rng: np.random.Generator) -> Machine:
 
 def test_the_optimum_with_held_tensors_is_that_of_all_mappings_as_the_reference_prices_them() -> None:
     rng, proven = np.random.default_rng(2), 0
-    for number in range(8):
+    for number in range(14):
         layer, objective = LAYERS[number % len(LAYERS)], ("edp", "latency", "energy")[number % 3]
         problem = MachineProblem(layer, held(random_machine(rng), rng), objective, "timeloop")
         if problem.space.vectors > MAX:
@@ -46,7 +46,7 @@ def test_the_optimum_with_held_tensors_is_that_of_all_mappings_as_the_reference_
         found = certify(problem, cache=False)
         assert found.lower_bound == least(problem), (number, layer, problem.accelerator)
         proven += found.best is not None
-        genes = problem.space.sample(rng, 20)
+        genes = problem.space.sample(rng, 40)
         prices, mappings = problem.price(genes), problem.space.decode(genes)
         for place in range(len(genes)):
             costs = reference.evaluate(problem.space.workload, problem.accelerator, mappings[place])
@@ -54,7 +54,7 @@ def test_the_optimum_with_held_tensors_is_that_of_all_mappings_as_the_reference_
             if isinstance(costs, reference.Costs):
                 assert costs.cycles == prices.cycles[place]
                 assert costs.energy_pj * 1e-3 == pytest.approx(prices.energy_nj[place], rel=1e-12)
-    assert proven > 1
+    assert proven > 3
 
 
 def test_a_held_tensor_is_moved_by_nobody_and_takes_no_room() -> None:

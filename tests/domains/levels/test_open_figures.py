@@ -36,7 +36,7 @@ def open_problem(objective: str = "edp", levels: object = LEVELS, **others: Any)
     return MachineProblem(CONV, EYERISS, objective, "timeloop", parts=space, **others)
 
 
-def drawn(problem: MachineProblem, count: int = 60, seed: int = 0) -> IntArray:
+def drawn(problem: MachineProblem, count: int = 120, seed: int = 0) -> IntArray:
     """Points that fit, and points that are drawn whatever they need."""
     rng = np.random.default_rng(seed)
     loose = rng.integers(0, problem.space.sizes, size=(count, len(problem.space.sizes)))
@@ -95,7 +95,7 @@ def test_a_row_costs_what_it_costs_on_a_machine_of_its_figures(objective: str) -
     found = set(priced.reason.tolist())
     assert found >= {Reason.FEASIBLE, Reason.LEVEL_TOO_SMALL, Reason.TOO_WIDE}
     kinds = np.unique(priced.reason, return_index=True)[1]
-    for row in {*kinds.tolist(), *range(0, len(genes), 8)}:
+    for row in {*kinds.tolist(), *range(0, 240, 8)}:
         machine = machine_of(problem, genes[row])
         fixed = MachineProblem(CONV, machine, objective, "timeloop")
         assert_row(priced, row, fixed.evaluate(batch[row]))

@@ -129,7 +129,7 @@ def test_a_problem_travels_and_comes_back_from_its_identity(problem: MachineProb
 
 
 def test_a_product_of_powers_is_minimised_on_a_machine_of_levels_too(chip: str) -> None:
-    layer = replace(LAYER, K=4, Y=5, X=5, C=4)
+    layer = replace(LAYER, K=8, Y=7, X=7, C=4)
     edp, product = (make_problem(layer, chip, one, "timeloop") for one in ("edp", "latency^2 * energy"))
     genes = edp.space.sample(np.random.default_rng(0), 300)
     costs, cubed = edp.price(genes), product.price(genes)

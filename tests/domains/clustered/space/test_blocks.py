@@ -71,7 +71,7 @@ def test_the_blocks_share_out_the_genes() -> None:
     }
 
 
-@settings(max_examples=30)
+@settings(max_examples=60)
 @given(space=spaces(), seed=st.integers(0, 2**32))
 def test_neighbours_are_distinct_other_mappings_of_the_space(space: MappingSpace, seed: int) -> None:
     (start,) = space.sample(np.random.default_rng(seed), 1)
@@ -174,7 +174,7 @@ def test_every_chain_is_reached_by_tile_moves(tiles: str, fixed: dict[str, Any])
 
 @pytest.mark.parametrize("tiles", ["factors", "any"])
 def test_the_moves_of_all_blocks_reach_every_mapping(tiles: str) -> None:
-    layer = Layer("DSCONV", 1, 4, 3, 2, 2, 1)
+    layer = Layer("DSCONV", 1, 4, 3, 3, 2, 1)
     space = MappingSpace(
         layer, accelerator(4), tiles, {"outer.order": "KCYX", "inner.parallel": "Y", "inner.tile.X": 1}
     )

@@ -135,7 +135,7 @@ SMALL = [
         "any",
         {"inner.order": "XYCK", "outer.parallel": "C", "cluster": 2},
     ),
-    (Layer("CONV", 12, 8, 1, 1, 1, 1), 4, "factors", {"inner.tile.K": 6, "outer.tile.C": 4, "cluster": 2}),
+    (Layer("CONV", 36, 8, 1, 1, 1, 1), 4, "factors", {"inner.tile.K": 6, "outer.tile.C": 4, "cluster": 2}),
     (
         Layer("CONV", 10, 7, 1, 1, 1, 1),
         1,

@@ -83,7 +83,7 @@ def least(problem: MachineProblem) -> float:
 
 def test_the_optimum_is_that_of_all_mappings_on_random_machines() -> None:
     rng, proven = np.random.default_rng(11), 0
-    for number in range(18):
+    for number in range(30):
         layer, objective = LAYERS[number % len(LAYERS)], ("edp", "latency", "energy")[number % 3]
         problem = MachineProblem(layer, random_machine(rng), objective, "timeloop")
         if problem.space.vectors > MAX:
@@ -92,7 +92,7 @@ def test_the_optimum_is_that_of_all_mappings_on_random_machines() -> None:
         assert found.status == ("optimal" if found.best else "infeasible")
         assert found.lower_bound == least(problem), (number, layer, problem.accelerator)
         proven += found.best is not None
-    assert proven > 3
+    assert proven > 6
 
 
 def square_machine(rng: np.random.Generator) -> Machine:
@@ -108,7 +108,7 @@ def square_machine(rng: np.random.Generator) -> Machine:
 def test_the_optimum_is_that_of_all_mappings_where_rows_and_columns_are_gone_through_once() -> None:
     rng, seen = np.random.default_rng(5), 0
     layers = Layer("CONV", 1, 1, 4, 4, 1, 1), Layer("CONV", 2, 1, 3, 3, 2, 2), Layer("CONV", 1, 1, 5, 5, 2, 2)
-    for number in range(10):
+    for number in range(16):
         layer, objective = layers[number % 3], ("edp", "latency")[number % 2]
         problem = MachineProblem(layer, square_machine(rng), objective, "timeloop")
         if problem.space.vectors > MAX:
@@ -116,7 +116,7 @@ def test_the_optimum_is_that_of_all_mappings_where_rows_and_columns_are_gone_thr
         assert orders_of(problem).mirror == (1, 0, 3, 2, 4, 5, 6)
         assert certify(problem, cache=False).lower_bound == least(problem), (number, layer)
         seen += 1
-    assert seen > 2
+    assert seen > 4
 
 
 def test_rows_and_columns_are_told_apart_by_a_layer() -> None:
@@ -132,7 +132,7 @@ def test_rows_and_columns_are_told_apart_by_a_layer() -> None:
 def test_a_certificate_is_kept_verified_and_stopped(tmp_path: Path) -> None:
     from dse.domains.levels.models.timeloop.presets import load_machine
 
-    layer = Layer("CONV", 32, 32, 14, 14, 3, 3, padding=(1, 1))
+    layer = Layer("CONV", 128, 128, 28, 28, 3, 3, padding=(1, 1))
     problem = MachineProblem(layer, load_machine("gemmini"), "edp", "timeloop")
     found = certify(problem, cache=tmp_path)
     assert found.status == "optimal"

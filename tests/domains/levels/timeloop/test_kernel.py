@@ -18,7 +18,7 @@ from tests.domains.levels.timeloop.problems import (
     random_workload,
 )
 
-PROBLEMS, ROWS = 40, 12
+PROBLEMS, ROWS = 60, 25
 
 
 def counts_of(costs: reference.Costs, workload: Workload, machine: Machine) -> list[list[list[int]]]:
