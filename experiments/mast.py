@@ -9,9 +9,10 @@ of changing size), `mast` (RigL and the three aids); `mast` without one aid each
 (VDN), with which `spread` and `refine` are learned best; `qmix` and `mast, qmix` are dense and `mast` with
 values mixed by a network. On `spread` also `mast` with targets over one step first and over many later,
 `mast` and `rigl` with a layer's mean of squared gradients for connections that grow (learners.sparse,
-`squares`), arms that are `tuned` by experiments.mast_trials, three of them with twice the seeds, and three
-arms twice as `wide`. On `listener` and `tag` are the arms tuned on `spread`, nothing was tuned there; and
-dense networks with the settings that were best for `rigl`.
+`squares`), arms that are `tuned` by experiments.mast_trials, three of them with twice the seeds, three arms
+twice as `wide`, and four of `recurrent` agents (learners.recurrent), half as wide. On `listener` and `tag`
+are the arms tuned on `spread`, nothing was tuned there; and dense networks with the settings that were best
+for `rigl`.
 
 Writes results/sparse/mast_TASK.csv, a line a run, and goes on where it was stopped. `--show` prints the table
 and writes mast_TASK.md (experiments.mast_figures says what is in it), `--figure` draws `spread` and `refine`
@@ -63,9 +64,11 @@ TUNED = {f"{arm}, tuned": arm for arm in ("dense", "small", "static", "rigl", "m
 """Arms of games with settings of their own, found on `spread`: those of experiments.mast_trials."""
 WIDE = {f"{arm}, wide": arm for arm in ("dense", "rigl", "mast")}
 """Arms of `spread` with twice the units, and settings of TUNED but for a learning rate of their own."""
+RECURRENT = {f"{arm}, recurrent": arm for arm in ("dense", "small", "rigl", "mast")}
+"""Arms of `spread` whose agents remember, with RECURRENT_SPREAD and a learning rate of their own."""
 SETTINGS = {
     **{name: (arm, arm) for name, arm in TUNED.items()},
-    **{name: (arm, name) for name, arm in WIDE.items()},
+    **{name: (arm, name) for name, arm in (*WIDE.items(), *RECURRENT.items())},
     "dense, as rigl": ("dense", "rigl"),
 }
 """What arms with settings of trials are, and whose trials they are. The last is for `listener` and `tag`."""
@@ -80,6 +83,8 @@ SPREAD: dict[str, Any] = {
     "train_freq": 8,
 }
 """With which the dense team learns: chosen on seeds 100 to 103, of two dozen trials."""
+RECURRENT_SPREAD = {**SPREAD, "batch_size": 16, "train_freq": 16}
+"""Of agents that remember, where a mini-batch is of whole episodes."""
 REFINE_SAMPLES, REFINE_PROBLEMS = 2000, (0, 3, 6, 9)
 REFINE: dict[str, Any] = {
     "mixing": "vdn",
@@ -109,7 +114,7 @@ def plan(task: str, seeds: int) -> Iterator[tuple[str, float, int]]:
         yield from (("qmix", 1.0, seed), ("mast, qmix", DENSITIES[0], seed))
     for seed in range(seeds) if task == "spread" else ():
         yield from ((arm, DENSITIES[0], seed) for arm in VARIED)
-        yield from ((arm, density_of(arm), seed) for arm in (*TUNED, *WIDE))
+        yield from ((arm, density_of(arm), seed) for arm in (*TUNED, *WIDE, *RECURRENT))
     for seed in range(seeds, 2 * seeds) if task == "spread" else ():
         yield from ((f"{arm}, tuned", density_of(arm), seed) for arm in ("dense", "rigl", "mast"))
 
@@ -137,39 +142,43 @@ def algorithm(
     usual: Settings,
     given: Settings | None = None,
     units: int = UNITS,
+    recurrent: bool = False,
 ) -> Any:
     """The learner of an arm with the settings of a task, and those of a trial."""
     from learners.qmix import QMIX
+    from learners.recurrent import RecurrentQMIX
     from learners.sparse import Sparsity
 
     settings = {**usual, **AIDS.get(arm, {}), **(given or {})}
     changes = {name: settings.pop(name) for name in ("share", "squares") if name in settings}
     every = max(updates // settings.pop("changes", 40), 1)
-    made = QMIX(net_arch=(units, units), embedding=EMBEDDING, schedule=updates, **settings)
+    kind, layers = (RecurrentQMIX, 1) if recurrent else (QMIX, 2)
+    made = kind(net_arch=(units,) * layers, embedding=EMBEDDING, schedule=updates, **settings)
     if arm == "random":
         return replace(made, batch_size=made.buffer_size, exploration_final_eps=1.0)
     if arm == "small":
-        units, embedding = shrunk(team, density)
-        return replace(made, net_arch=(units, units), embedding=embedding)
+        units, embedding = shrunk(team, density, made.net_arch)
+        return replace(made, net_arch=(units,) * layers, embedding=embedding)
     if density == 1:
         return made
     method = arm if arm in ("static", "set") else "rigl"
     return replace(made, sparsity=Sparsity(method, density, every, until=updates * 3 // 4, **changes))
 
 
-def shrunk(team: Team, density: float) -> tuple[int, int]:
+def shrunk(team: Team, density: float, dense: tuple[int, ...] = (UNITS, UNITS)) -> tuple[int, int]:
     """Units and embedding of dense networks with about so large a share of the dense ones' connections."""
-    agents = len(team.names)
+    # A GRU has six matrices of units by units.
+    agents, square = len(team.names), 6 if len(dense) == 1 else 1
 
     def own(units: int) -> int:
-        return units * (team.observed + agents + units + team.width)
+        return units * (team.observed + agents + square * units + team.width)
 
     def mixing(units: int) -> int:
         return units * (agents * team.observed + units * (agents + 2) + 1)
 
     return tuple(
         min(range(1, most + 1), key=lambda units: abs(count(units) - density * count(most)))
-        for count, most in ((own, UNITS), (mixing, EMBEDDING))
+        for count, most in ((own, dense[0]), (mixing, EMBEDDING))
     )
 
 
@@ -181,16 +190,18 @@ def particles(
 
     base, tried = SETTINGS.get(arm, (arm, None))
     if given is None and tried is not None:
-        (given,) = trials_of(tried).best("final")
+        (given,) = trials_of(tried).best("trial" if arm in RECURRENT else "final")
     rng, judging = np.random.default_rng([seed, 1]), np.random.default_rng([seed, 3])
     games = games_of(task, GAMES)
     team = games.team
-    updates = GAMES * ROUNDS * games.length // SPREAD["train_freq"]
-    units = 2 * UNITS if arm in WIDE else UNITS
-    learner = algorithm(base, density, team, updates, SPREAD, given, units).begin(team, rng)
+    usual = RECURRENT_SPREAD if arm in RECURRENT else SPREAD
+    updates = GAMES * ROUNDS * games.length // usual["train_freq"]
+    units = 2 * UNITS if arm in WIDE else UNITS // 2 if arm in RECURRENT else UNITS
+    learner = algorithm(base, density, team, updates, usual, given, units, arm in RECURRENT).begin(team, rng)
     shape = (GAMES, len(team.names), team.width)
     for _ in range(0 if arm == "random" else ROUNDS):
         observations, steps = games.begin(rng), []
+        learner.forget()
         for _ in range(games.length):
             chosen = learner.tries(observations).reshape(shape)
             following, paid = games.step(chosen.argmax(axis=2))
@@ -210,16 +221,12 @@ def particles(
 
 def judged(learner: Any, games: Any, episodes: int, by_chance: bool, rng: np.random.Generator) -> float:
     """The mean return of the greedy policy, or of actions by chance; episodes are a seed's."""
-    import torch
-
-    networks, real = learner.policy().actors, torch.from_numpy(games.team.real)
     returns: list[float] = []
     while len(returns) * SIDE_BY_SIDE < episodes:
         observations, earned = games.begin(rng), 0.0
+        learner.forget()
         for _ in range(games.length):
-            with torch.no_grad():
-                values = networks(torch.from_numpy(observations.transpose(1, 0, 2)))
-                actions = values.masked_fill(~real, -np.inf).argmax(dim=2).numpy().T
+            actions = learner.greedy(observations)[..., 0]
             if by_chance:
                 actions = rng.integers(games.team.real.sum(axis=(1, 2)), size=actions.shape)
             observations, paid = games.step(actions)

@@ -5,7 +5,7 @@ Tables have the mean over seeds; on games what is gained over `random` as a shar
 mappings, which have no zero, how many per cent worse than `dense` (the mean of the ratios' logarithms, of a
 seed beside the same seed); all with 95 % intervals of Student's t over seeds; and the FLOPs of training and
 of inference over those of `dense`. `mast` with values mixed by a network is set beside a dense team with
-values mixed so, and arms that are tuned or wide beside a dense one that is.
+values mixed so, and arms that are tuned, wide or recurrent beside a dense one that is.
 """
 
 from __future__ import annotations
@@ -140,15 +140,17 @@ def judged(found: Found) -> list[str]:
     lines = [f"Less than {WORSE:.0%} {share}: {told}."]
     tuned = [key for key in found.arms if key[0].endswith(", tuned") and key[1] < 1]
     wide = [key for key in found.arms if key[0].endswith(", wide") and key[1] < 1]
+    recurrent = [key for key in found.arms if key[0].endswith(", recurrent") and key[1] < 1]
     rigl = [key for key in tuned if key[0] == "rigl, tuned"]
-    for how, keys in (("tuned", tuned), ("wide", wide), ("as rigl", rigl)):
+    kinds = (("tuned", tuned), ("wide", wide), ("recurrent", recurrent), ("as rigl", rigl))
+    for how, keys in kinds:
         dense = (f"dense, {how}", 1.0)
         if keys and dense in found.arms:
             given_up = [f"{arm} {found.lost(arm, density, dense).shown(1, 100)} %" for arm, density in keys]
             lines += ["", f"Given up beside dense, {how}: {'; '.join(given_up)}."]
     known = {arm for arm, _ in found.arms}
     for base in (each for each in ("mast", "rigl", "static", "small") if each in known):
-        others = ("mast, qmix", f"{base}, wide")
+        others = ("mast, qmix", f"{base}, wide", f"{base}, recurrent")
         changed = [key for key in found.arms if key[0].startswith(f"{base}, ") and key[0] not in others]
         said = []
         for arm, density in changed:

@@ -5,9 +5,10 @@ of the connections, has twelve trials: those settings, and settings drawn from R
 table does not have. What is drawn twice runs once: `dense` has nine trials and `static` ten. The best two of
 them and those settings run again from two other seeds, and with what is best then the arm is in the table as
 `ARM, tuned`. Arms with twice the units are tried with `ARM`'s best settings at six learning rates, the best
-two in finals. How many updates there are, and of what size, is the same for all, and so are FLOPs. A score is
-the return over the mean return of `dense`: less is better. Writes ARM.csv in results/tuning/mast, a line a
-trial, and goes on where it was stopped. A minute a trial.
+two in finals; `recurrent` arms with the settings of experiments.mast at the first four rates, from one seed.
+How many updates there are, and of what size, is the same for all of a kind, and so are FLOPs. A score is the
+return over the mean return of `dense`: less is better. Writes ARM.csv in results/tuning/mast, a line a trial,
+and goes on where it was stopped. A minute a trial.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from experiments.mast import TUNED, WIDE, density_of, particles, trials_of
+from experiments.mast import RECURRENT, TUNED, WIDE, density_of, particles, trials_of
 from experiments.mast_figures import Found
 from experiments.tuning.ranges import Settings
 from experiments.tuning.trials import FINALISTS, drawn
@@ -62,6 +63,8 @@ def tune(arm: str) -> None:
 
     for settings in tried(arm):
         run("trial", settings, [FIRST_SEED])
+    if arm in RECURRENT:
+        return
     for settings in (*([] if arm in WIDE else [{}]), *trials.best("trial", FINALISTS)):
         run("final", settings, FINAL_SEEDS)
 
@@ -71,6 +74,8 @@ def tried(arm: str) -> list[Settings]:
     if arm in WIDE:
         (best,) = trials_of(WIDE[arm]).best("final")
         return [{**best, "learning_rate": rate} for rate in RATES]
+    if arm in RECURRENT:
+        return [{"learning_rate": rate} for rate in RATES[:4]]
     return drawn(arm, [{}], RANGES[arm], COUNT)
 
 
@@ -87,7 +92,7 @@ if __name__ == "__main__":
         help="of dense, small, static, rigl, mast, 'mast, wide'...; else all",
     )
     options = parser.parse_args()
-    known = [*TUNED.values(), *WIDE]
+    known = [*TUNED.values(), *WIDE, *RECURRENT]
     if unknown := sorted(set(options.arms) - set(known)):
         parser.error(f"{unknown[0]!r} has no trials; choose of {'; '.join(known)}")
     for each in options.arms or known:

@@ -28,7 +28,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from learners.arrays import SingleArray
+from learners.arrays import IntArray, SingleArray
 from learners.errors import InputError, positive_number, unknown, whole_number
 from learners.heads import Choices
 from learners.networks import Networks
@@ -133,8 +133,7 @@ class QMIXLearner:
         agents = len(team.names)
         self._real = torch.from_numpy(team.real)
         self._who = torch.eye(agents)
-        sizes = (team.observed + agents, *settings.net_arch, team.width)
-        self.agents = self._sparse(Networks.drawn(beginning, 1, sizes), rewiring)
+        self.agents = self._sparse(self._begun(beginning), rewiring)
         self.mixer: SparseNetworks | None = None
         if settings.mixing == "qmix":
             made = settings.embedding * (agents + 2) + 1
@@ -161,7 +160,7 @@ class QMIXLearner:
         """The same for teams side by side: (teams, agents, width) for (teams, agents, observed)."""
         settings, real = self._settings, self._team.real
         with self._phases(ACTIONS), torch.no_grad():
-            values = self._values(self.agents.networks, torch.from_numpy(observations))
+            values = self._now(torch.from_numpy(observations))
         done = min(self._steps / settings.exploration_steps, 1.0)
         chance = 1 + (settings.exploration_final_eps - 1) * done
         # Drawn in any case, so that one agent's chance does not move another's.
@@ -170,6 +169,15 @@ class QMIXLearner:
         chosen = np.where(random[..., np.newaxis], noise, values.argmax(dim=3).numpy())
         one_hot: SingleArray = np.eye(real.shape[2], dtype=np.float32)[chosen]
         return one_hot.reshape(*noise.shape[:2], -1)
+
+    def forget(self) -> None:
+        """Begin an episode: what was seen before is of another."""
+
+    def greedy(self, observations: SingleArray) -> IntArray:
+        """What is best after all that was seen since `forget`: (teams, agents, parts)."""
+        with torch.no_grad():
+            chosen: IntArray = self._now(torch.from_numpy(observations)).argmax(dim=3).numpy()
+        return chosen
 
     def learn(self, step: Transitions) -> None:
         """Take in a step, and update every so often."""
@@ -184,9 +192,7 @@ class QMIXLearner:
     def update(self) -> None:
         """Go down the error of the team's values once, then let the targets follow."""
         settings = self._settings
-        half = self._updates < settings.schedule // 2
-        far = {"one-step": False, "hybrid": half, "delayed": not half}[settings.returns]
-        steps, there = self._drawn(settings.run if far else 1)
+        steps, there = self._drawn(settings.run if self._far else 1)
         targets = self._targets(steps, there)
         observations = torch.from_numpy(steps.observations[:, 0])
         chosen = torch.from_numpy(steps.actions[:, 0]).view(-1, *self._real.shape)
@@ -195,6 +201,11 @@ class QMIXLearner:
         total = self._mixed(self.mixer.networks if self.mixer else None, own, observations)
         loss = torch.nn.functional.smooth_l1_loss(total, targets)
         self._count(len(targets), len(targets) * there.shape[1])
+        self._descend(loss)
+
+    def _descend(self, loss: Tensor) -> None:
+        """Go down the gradient of a loss, and let the targets follow."""
+        settings = self._settings
         parts = [self.agents, self.mixer] if self.mixer else [self.agents]
         weights = [weight for part in parts for weight in part.networks.weights]
         gradients = list(torch.autograd.grad(loss, weights))
@@ -215,6 +226,15 @@ class QMIXLearner:
         weights += [weight.expand(agents, -1, -1) for weight in others]
         return Policy(self._settings.mixing, self._team, Choices(self._team.real), Networks(weights).copy())
 
+    def _begun(self, rng: np.random.Generator) -> Networks:
+        """The agents' network that has not learned yet."""
+        sizes = (self._team.observed + len(self._team.names), *self._settings.net_arch, self._team.width)
+        return Networks.drawn(rng, 1, sizes)
+
+    def _now(self, observations: Tensor) -> Tensor:
+        """The values of what may be done now, where agents have seen (teams, agents, observed)."""
+        return self._values(self.agents.networks, observations)
+
     def _sparse(self, networks: Networks, rng: np.random.Generator) -> SparseNetworks:
         settings = self._settings
         return SparseNetworks(
@@ -224,15 +244,25 @@ class QMIXLearner:
     def _drawn(self, length: int) -> tuple[Transitions, np.ndarray]:
         batch = self._settings.batch_size
         if self._small is None:
-            return self._large.sample(self._sampling, batch, length)
+            return self._runs(self._large, batch, length)
         parts = [
-            memory.sample(self._sampling, count, length)
+            self._runs(memory, count, length)
             for memory, count in ((self._large, batch - batch // 2), (self._small, batch // 2))
             if count
         ]
         names = Transitions.__dataclass_fields__
         steps = Transitions(*(np.concatenate([getattr(drawn, name) for drawn, _ in parts]) for name in names))
         return steps, np.concatenate([there for _, there in parts])
+
+    def _runs(self, memory: Segments, count: int, length: int) -> tuple[Transitions, np.ndarray]:
+        """So many runs of steps from a memory."""
+        return memory.sample(self._sampling, count, length)
+
+    @property
+    def _far(self) -> bool:
+        """Whether targets go over many steps now."""
+        half = self._updates < self._settings.schedule // 2
+        return {"one-step": False, "hybrid": half, "delayed": not half}[self._settings.returns]
 
     @torch.no_grad()
     def _targets(self, steps: Transitions, there: np.ndarray) -> Tensor:

@@ -42,6 +42,12 @@ class Segments:
         """
         return self.at(rng.integers(len(self), size=batch), length)
 
+    def begun(self, rng: np.random.Generator, batch: int, length: int) -> tuple[Transitions, BoolArray]:
+        """Runs that begin where episodes do. There must be one, whose first step is held."""
+        oldest = self._steps - len(self)
+        rows = (oldest + np.arange(len(self))) % self._capacity
+        return self.at(rng.choice(np.flatnonzero(~self._goes_on[rows]), size=batch), length)
+
     def at(self, places: IntArray, length: int) -> tuple[Transitions, BoolArray]:
         """The runs that begin at the steps `places`, counted from the oldest held."""
         oldest = self._steps - len(self)

@@ -12,6 +12,7 @@ import pytest
 
 from experiments import mast, mast_figures, mast_trials, read_rows
 from learners.listener import ArrayListener
+from learners.recurrent import RecurrentQMIX
 from learners.spread import ArraySpread
 from learners.tag import UNITS
 from tests.experiments.test_words import PAGE, said
@@ -26,10 +27,34 @@ def test_small_networks_have_as_many_connections_as_sparse_ones(density: float) 
         assert one.connections == pytest.approx(other.connections, rel=0.15)
 
 
+def test_small_recurrent_networks_too_have_as_many_connections() -> None:
+    dense, small, sparse = (
+        mast.algorithm(arm, density, ArraySpread.team, 100, mast.RECURRENT_SPREAD, None, 64, True)
+        .begin(ArraySpread.team, np.random.default_rng(0))
+        .agents.connections
+        for arm, density in (("dense", 1.0), ("small", 0.1), ("rigl", 0.1))
+    )
+    assert small == pytest.approx(sparse, rel=0.15)
+    assert sparse == pytest.approx(0.1 * dense, rel=0.02)
+
+
+def test_recurrent_arms_have_the_best_of_four_rates_each() -> None:
+    for arm, base in mast.RECURRENT.items():
+        rows = read_rows(mast.trials_file(arm))
+        assert [json.loads(row["settings"]) for row in rows] == mast_trials.tried(arm)
+        assert {row["round"] for row in rows} == {"trial"}
+        (given,) = mast.trials_of(arm).best("trial")
+        team, usual = ArraySpread.team, mast.RECURRENT_SPREAD
+        made = mast.algorithm(base, mast.density_of(arm), team, 100, usual, given, 64, True)
+        assert isinstance(made, RecurrentQMIX)
+        best = min(rows, key=lambda row: float(row["score"]))
+        assert made.learning_rate == json.loads(best["settings"])["learning_rate"]
+
+
 def test_what_is_planned_has_every_arm_of_every_seed_once() -> None:
     planned = list(mast.plan("spread", 2))
     assert len(planned) == len(set(planned))
-    own = {(arm, mast.density_of(arm)) for arm in (*mast.TUNED, *mast.WIDE)}
+    own = {(arm, mast.density_of(arm)) for arm in (*mast.TUNED, *mast.WIDE, *mast.RECURRENT)}
     # What is nearest to the claim has twice the seeds.
     near = [f"{arm}, tuned" for arm in ("dense", "rigl", "mast")]
     more = {(arm, mast.density_of(arm), seed) for arm in near for seed in (2, 3)}
@@ -122,14 +147,23 @@ def arms_of(task: str) -> list[str]:
 
 def test_what_is_said_of_the_arms_follows_from_the_tables() -> None:
     borne_out, not_borne_out, inconclusive = arms_of("spread")
-    assert borne_out == "mast, wide at 0.1"
+    assert borne_out == "mast, wide at 0.1, rigl, recurrent at 0.1"
     assert "twice as wide -4.7 [-10.5, 1.1] and 0.8 [-2.1, 3.7] %" in PAGE
     lost = said("sparse/mast_spread.md", "Given up beside dense, wide: ")
     assert lost.endswith("mast, wide -4.7 [-10.5, 1.1] %; rigl, wide 0.8 [-2.1, 3.7] %.")
+    lost = said("sparse/mast_spread.md", "Given up beside dense, recurrent: ")
+    assert "mast, recurrent 1.1 [-8.1, 10.4] %; rigl, recurrent -2.4 [-7.4, 2.7] %" in lost
+    assert "`mast` gives up 1.1 [-8.1, 10.4] %, `rigl` -2.4 [-7.4, 2.7] %" in PAGE
+    assert "where dense has 73 % of that gain" in PAGE
+    gained = mast_figures.Found("spread").gained("dense, recurrent", 1.0).mean()
+    assert f"{gained:.0%}" == "73%"
     assert "18 sparse arms with dense's settings give up significantly more than 3 %" in PAGE
-    assert len(re.findall(r"(?<!tuned) at 0", not_borne_out)) == 18
+    assert len(re.findall(r"(?<!tuned)(?<!recurrent) at 0", not_borne_out)) == 18
     assert "With QMIX it is inconclusive" in PAGE
-    assert inconclusive == "mast, qmix at 0.1, mast, tuned at 0.1, rigl, tuned at 0.1, rigl, wide at 0.1"
+    uncertain = (
+        "mast, qmix at 0.1, mast, recurrent at 0.1, mast, tuned at 0.1, rigl, tuned at 0.1, rigl, wide at 0.1"
+    )
+    assert inconclusive == uncertain
     assert "so it is on mappings but for one arm" in PAGE
     assert arms_of("refine")[:2] == ["mast, one step at 0.1", "none"]
     assert "So tuned, `small` and `static` bear it out on" in PAGE
