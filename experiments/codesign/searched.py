@@ -30,7 +30,7 @@ WAYS: dict[str, tuple[str, str | None, int | None]] = {
     "team, team inside (50)": ("team", "team", 50),
 }
 """The outer searcher, the inner one, and its samples of each layer on a machine."""
-BUDGET, SEEDS = 2000, 2
+BUDGET, SEEDS = 2000, 6
 AFTER = (100, 500, 1000, 2000)
 HEADS = ("seed", "way", *map(str, AFTER))
 
