@@ -56,7 +56,7 @@ def test_a_convolution_rounds_its_filters_and_what_it_sees(per_channel: bool) ->
 
 
 def rows(loss: float, in_training: float) -> list[dict[str, Any]]:
-    """Returns of three seeds, less by a share where bits are few, by another where they were taught so."""
+    """Returns of a seed each, less by a share where bits are few, by another where they were taught so."""
     made = []
     for seed in pixels.SEEDS:
         full = 400 + 10 * seed
