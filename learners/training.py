@@ -54,6 +54,8 @@ def play(learner: Learner, env: ParallelEnv, steps: int, rng: np.random.Generato
     """Let a team act and learn for so many steps: the return of each episode that ended, (episodes,)."""
     team = Team.of(env)
     returns: list[float] = []
+    forget = getattr(learner, "forget", lambda: None)
+    forget()
     observations, so_far = begin_episode(env, team, rng), 0.0
     for _ in range(steps):
         step = play_step(env, team, learner.act(observations), observations)
@@ -62,6 +64,7 @@ def play(learner: Learner, env: ParallelEnv, steps: int, rng: np.random.Generato
         so_far += float(step.rewards.mean())
         if not env.agents:
             returns.append(so_far)
+            forget()
             observations, so_far = begin_episode(env, team, rng), 0.0
     return np.array(returns)
 

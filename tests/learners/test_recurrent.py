@@ -15,6 +15,8 @@ from learners.replay import Transitions
 from learners.segments import Segments
 from learners.sparse import Sparsity, forward_flops, training_flops
 from learners.team import Team
+from learners.training import play
+from tests.learners.toys import Signals
 
 STEPS, AGENTS = 4, 2
 TEAM = Team(("one", "two"), 2, True, np.ones((AGENTS, 1, 2), np.bool_))
@@ -189,3 +191,14 @@ def test_what_cannot_be_is_said(wrong: dict, said: str) -> None:
 def test_a_recurrent_team_is_no_policy_of_one_observation() -> None:
     with pytest.raises(InputError, match="act with `greedy`"):
         SMALL.begin(TEAM, np.random.default_rng(0)).policy()
+
+
+def test_a_team_that_plays_begins_each_episode_without_memory() -> None:
+    torch.set_num_threads(1)
+    rng, env = np.random.default_rng(0), Signals()
+    learner, begun = SMALL.begin(Team.of(env), rng), []
+    acts = learner.act
+    learner.act = lambda seen: begun.append(learner._state is None) or acts(seen)
+    play(learner, env, 6, rng)
+    # Episodes have two steps.
+    assert begun == [True, False] * 3
