@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from typing import Self
 
 import numpy as np
 import torch
@@ -72,9 +73,11 @@ class Networks:
         """The networks of some agents, in the same memory: what changes these changes those."""
         return Networks([weight.detach()[agents] for weight in self.weights], self.activation, self.rounding)
 
-    def copy(self) -> Networks:
+    def copy(self) -> Self:
         """The same networks, in memory of their own."""
-        return Networks([weight.detach().clone() for weight in self.weights], self.activation, self.rounding)
+        return type(self)(
+            [weight.detach().clone() for weight in self.weights], self.activation, self.rounding
+        )
 
     def frozen_after(self, first: Tensor) -> Tensor:
         """What follows on `first`, with weights that no gradient reaches."""

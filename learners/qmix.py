@@ -119,8 +119,6 @@ class QMIX:
 
     def begin(self, team: Team, rng: np.random.Generator, phases: Phases = unmeasured) -> QMIXLearner:
         """A team that has not learned yet."""
-        if not team.discrete:
-            raise InputError("qmix and vdn need discrete actions, got boxes")
         return QMIXLearner(self, team, rng, phases)
 
 
@@ -128,6 +126,8 @@ class QMIXLearner:
     """A team that learns. `flops` is what its training has taken so far, by learners.sparse's count."""
 
     def __init__(self, settings: QMIX, team: Team, rng: np.random.Generator, phases: Phases) -> None:
+        if not team.discrete:
+            raise InputError("qmix and vdn need discrete actions, got boxes")
         beginning, self._sampling, self._trying, rewiring = rng.spawn(4)
         self._settings, self._team, self._phases = settings, team, phases
         agents = len(team.names)
@@ -275,13 +275,7 @@ class QMIXLearner:
         later = self._mixed(self._target_mixer, best, flat).view(there.shape)
         rewards = torch.from_numpy(steps.rewards).mean(dim=2)
         going_on = settings.gamma * (1 - torch.from_numpy(steps.ended).amin(dim=2))
-        found = rewards[:, -1] + going_on[:, -1] * later[:, -1]
-        held = torch.from_numpy(there)
-        for step in range(there.shape[1] - 2, -1, -1):
-            mixed = (1 - settings.decay) * later[:, step] + settings.decay * found
-            mixed = torch.where(held[:, step + 1], mixed, later[:, step])
-            found = rewards[:, step] + going_on[:, step] * mixed
-        return found
+        return returns(rewards, going_on, later, torch.from_numpy(there), settings.decay)[:, 0]
 
     def _best(self, values: Tensor) -> Tensor:
         """The value of the best choice of each part, or Soft Mellowmax of all that there are."""
@@ -316,3 +310,16 @@ class QMIXLearner:
         self.flops += agents * (rows * self.agents.training_flops() + followed * self.agents.flops)
         if self.mixer:
             self.flops += rows * self.mixer.training_flops() + followed * self.mixer.flops
+
+
+def returns(rewards: Tensor, going_on: Tensor, later: Tensor, held: Tensor, decay: float) -> Tensor:
+    """TD(lambda) from each step of runs (n, steps) to the last that is `held`; over one step with decay 0.
+
+    `later` are values after each step, and count by `going_on`.
+    """
+    found = rewards + going_on * later
+    for step in range(held.shape[1] - 2, -1, -1):
+        mixed = (1 - decay) * later[:, step] + decay * found[:, step + 1]
+        mixed = torch.where(held[:, step + 1], mixed, later[:, step])
+        found[:, step] = rewards[:, step] + going_on[:, step] * mixed
+    return found

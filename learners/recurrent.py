@@ -19,7 +19,7 @@ from learners.errors import InputError
 from learners.networks import Networks
 from learners.phases import Phases, unmeasured
 from learners.policy import Policy
-from learners.qmix import QMIX, QMIXLearner
+from learners.qmix import QMIX, QMIXLearner, returns
 from learners.replay import Transitions
 from learners.segments import Segments
 from learners.team import Team
@@ -33,10 +33,6 @@ class Recurrent(Networks):
         """One network with weights as Networks.drawn makes them."""
         sizes = ((inputs, units), (units, 3 * units), (units, 3 * units), (units, outputs))
         return Recurrent([weight for size in sizes for weight in Networks.drawn(rng, 1, size).weights])
-
-    def copy(self) -> Recurrent:
-        """See Networks."""
-        return Recurrent([weight.detach().clone() for weight in self.weights])
 
     def unrolled(self, rows: Tensor, state: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """What comes of rows (n, steps, inputs), one step after the other: (n, steps, outputs).
@@ -78,8 +74,6 @@ class RecurrentQMIX(QMIX):
 
     def begin(self, team: Team, rng: np.random.Generator, phases: Phases = unmeasured) -> RecurrentLearner:
         """A team that has not learned yet."""
-        if not team.discrete:
-            raise InputError("qmix and vdn need discrete actions, got boxes")
         return RecurrentLearner(self, team, rng, phases)
 
 
@@ -104,12 +98,14 @@ class RecurrentLearner(QMIXLearner):
         targets = self._targets(steps, there)
         observations = torch.from_numpy(steps.observations)
         chosen = torch.from_numpy(steps.actions).flatten(0, 1).view(-1, *self._real.shape)
-        values = self._along(self._recurrent(self.agents.networks), observations)[0].flatten(0, 1)
+        values = self._along(self.agents.networks, observations)[0].flatten(0, 1)
         own = (values.masked_fill(~self._real, 0.0) * chosen).sum(dim=3).mean(dim=2)
         mixer = self.mixer.networks if self.mixer else None
         total = self._mixed(mixer, own, observations.flatten(0, 1))
         errors = torch.nn.functional.smooth_l1_loss(total, targets.flatten(), reduction="none")
-        self._count(held.numel(), held.numel() + len(held))
+        self._count(held.numel(), held.numel())
+        # Targets of agents see a run's first step too.
+        self.flops += self._real.shape[0] * len(held) * self.agents.flops
         self._descend((errors * held.flatten()).sum() / held.sum())
 
     def policy(self) -> Policy:
@@ -124,12 +120,12 @@ class RecurrentLearner(QMIXLearner):
         return memory.begun(self._sampling, count, length)
 
     def _now(self, observations: Tensor) -> Tensor:
-        networks = self._recurrent(self.agents.networks)
-        values, self._state = self._along(networks, observations[:, None], self._state)
+        values, self._state = self._along(self.agents.networks, observations[:, None], self._state)
         return values[:, 0]
 
-    def _along(self, networks: Recurrent, seen: Tensor, state: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    def _along(self, networks: Networks, seen: Tensor, state: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Of each choice, for (n, steps, agents, observed): (n, steps, agents, parts, choices)."""
+        assert isinstance(networks, Recurrent)
         teams, steps, agents = seen.shape[:3]
         rows = torch.cat([seen, self._who.expand(teams, steps, -1, -1)], dim=3)
         rows = rows.transpose(1, 2).flatten(0, 1)
@@ -143,20 +139,9 @@ class RecurrentLearner(QMIXLearner):
         settings, held = self._settings, torch.from_numpy(there)
         following = torch.from_numpy(steps.following)
         whole = torch.cat([torch.from_numpy(steps.observations[:, :1]), following], dim=1)
-        values = self._along(self._recurrent(self._target_agents), whole)[0][:, 1:]
+        values = self._along(self._target_agents, whole)[0][:, 1:]
         best = self._best(values.flatten(0, 1)).mean(dim=2)
         later = self._mixed(self._target_mixer, best, following.flatten(0, 1)).view(held.shape)
         rewards = torch.from_numpy(steps.rewards).mean(dim=2)
         going_on = settings.gamma * (1 - torch.from_numpy(steps.ended).amin(dim=2))
-        found = rewards + going_on * later
-        if self._far:
-            for step in range(held.shape[1] - 2, -1, -1):
-                mixed = (1 - settings.decay) * later[:, step] + settings.decay * found[:, step + 1]
-                mixed = torch.where(held[:, step + 1], mixed, later[:, step])
-                found[:, step] = rewards[:, step] + going_on[:, step] * mixed
-        return found
-
-    @staticmethod
-    def _recurrent(networks: Networks) -> Recurrent:
-        assert isinstance(networks, Recurrent)
-        return networks
+        return returns(rewards, going_on, later, held, settings.decay if self._far else 0.0)
