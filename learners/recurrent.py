@@ -67,10 +67,6 @@ class RecurrentQMIX(QMIX):
         super().__post_init__()
         if len(self.net_arch) != 1:
             raise InputError(f"net_arch of a recurrent network is one number, got {list(self.net_arch)}")
-        if 0 < self.recent_buffer_size < self.run:
-            raise InputError(
-                f"recent_buffer_size must hold an episode of {self.run} steps, got {self.recent_buffer_size}"
-            )
 
     def begin(self, team: Team, rng: np.random.Generator, phases: Phases = unmeasured) -> RecurrentLearner:
         """A team that has not learned yet."""
@@ -78,7 +74,7 @@ class RecurrentQMIX(QMIX):
 
 
 class RecurrentLearner(QMIXLearner):
-    """A team that learns, and is told to `forget` when an episode begins.
+    """A team that learns, and is told to `forget` when an episode begins, as learners.training.play does.
 
     It holds whole episodes: `learn` is to be given their steps one after the other.
     """

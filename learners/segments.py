@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from learners.arrays import BoolArray, IntArray
+from learners.errors import InputError
 from learners.replay import Transitions
 
 
@@ -43,10 +44,15 @@ class Segments:
         return self.at(rng.integers(len(self), size=batch), length)
 
     def begun(self, rng: np.random.Generator, batch: int, length: int) -> tuple[Transitions, BoolArray]:
-        """Runs that begin where episodes do. There must be one, whose first step is held."""
+        """Runs that begin where episodes do. InputError where of none the first step is still held."""
         oldest = self._steps - len(self)
         rows = (oldest + np.arange(len(self))) % self._capacity
-        return self.at(rng.choice(np.flatnonzero(~self._goes_on[rows]), size=batch), length)
+        firsts = np.flatnonzero(~self._goes_on[rows])
+        if not len(firsts):
+            raise InputError(
+                f"a memory must hold an episode, and this one holds {self._capacity} steps of it"
+            )
+        return self.at(rng.choice(firsts, size=batch), length)
 
     def at(self, places: IntArray, length: int) -> tuple[Transitions, BoolArray]:
         """The runs that begin at the steps `places`, counted from the oldest held."""

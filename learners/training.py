@@ -46,6 +46,8 @@ def train(
     An episode's return is the sum of its rewards, averaged over the agents.
     """
     learner = algorithm.begin(Team.of(env), rng, phases)
+    # Where there can be none, that is said before anything is learned.
+    learner.policy()
     returns = play(learner, env, steps, rng)
     return learner.policy(), returns
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +16,7 @@ from learners.replay import Transitions
 from learners.segments import Segments
 from learners.sparse import Sparsity, forward_flops, training_flops
 from learners.team import Team
-from learners.training import play
+from learners.training import play, train
 from tests.learners.toys import Signals
 
 STEPS, AGENTS = 4, 2
@@ -175,22 +176,24 @@ def test_sparse_recurrent_networks_cost_what_their_connections_do() -> None:
     assert dense.flops == AGENTS * update
 
 
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        ({"net_arch": (64, 64)}, "one number, got [64, 64]"),
-        ({"recent_buffer_size": 10, "run": 25}, "must hold an episode of 25 steps, got 10"),
-    ],
-)
-def test_what_cannot_be_is_said(wrong: dict, said: str) -> None:
-    with pytest.raises(InputError) as error:
-        RecurrentQMIX(**wrong)
-    assert said in str(error.value)
+def test_what_cannot_be_is_said() -> None:
+    with pytest.raises(InputError, match=re.escape("one number, got [64, 64]")):
+        RecurrentQMIX(net_arch=(64, 64))
 
 
-def test_a_recurrent_team_is_no_policy_of_one_observation() -> None:
+@pytest.mark.parametrize("small", [{"buffer_size": 3, "batch_size": 2}, {"recent_buffer_size": 3}])
+def test_a_memory_that_is_smaller_than_an_episode_is_refused(small: dict[str, int]) -> None:
+    rng = np.random.default_rng(0)
+    learner = replace(SMALL, **small).begin(TEAM, rng)
+    with pytest.raises(InputError, match="must hold an episode, and this one holds 3 steps"):
+        played(learner, rng, 5)
+
+
+def test_that_a_recurrent_team_is_no_policy_of_one_observation_is_said_before_it_learns() -> None:
+    env = Signals()
+    env.step = lambda actions: pytest.fail("it has begun to learn")
     with pytest.raises(InputError, match="act with `greedy`"):
-        SMALL.begin(TEAM, np.random.default_rng(0)).policy()
+        train(SMALL, env, 100, np.random.default_rng(0))
 
 
 def test_a_team_that_plays_begins_each_episode_without_memory() -> None:
